@@ -1,0 +1,1 @@
+"""Wheel drives and pneumatic bogie cylinders."""

@@ -1,0 +1,69 @@
+"""A wheel drive: speed controller, power stage and gearbox, as the axle feels them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from models.compiled import kernel
+from models.rover.dynamics import Work
+from models.rover.tree import FloatArray
+
+class Drive(NamedTuple):
+    """One drive; all six are alike. Values are assumptions of this project, at the wheel axle.
+
+    Attributes:
+        gain: proportional gain of the drive's own speed controller [N m s/rad].
+        integral_gain: [N m/rad].
+        torque_limit: [N m].
+        gear_friction: Coulomb friction of the gearbox [N m].
+        friction_speed: [rad/s] below which that friction grows in proportion.
+        coast_damping: with the bridge open [N m s/rad].
+        brake_damping: with the motor shorted [N m s/rad].
+        brakes_on_cut: 1.0 where a cut shorts the motor, 0.0 where it opens the bridge.
+    """
+
+    gain: float
+    integral_gain: float
+    torque_limit: float
+    gear_friction: float
+    friction_speed: float
+    coast_damping: float
+    brake_damping: float
+    brakes_on_cut: float
+
+
+class DriveState(NamedTuple):
+    """Six drives (6,): set speed [rad/s], cut (1.0) or powered (0.0), wound-up torque [N m], axle torque [N m]."""
+
+    set_speed: FloatArray
+    cut: FloatArray
+    wound: FloatArray
+    torque: FloatArray
+
+
+def make_drives(wheels: int) -> DriveState:
+    """Allocate the state of `wheels` drives, all cut."""
+    return DriveState(np.zeros(wheels), np.ones(wheels), np.zeros(wheels), np.zeros(wheels))
+
+
+@kernel
+def drive_axle(drive: Drive, state: DriveState, wheel: int, speed_number: int, v: FloatArray, dt: float, work: Work) -> None:
+    """Add one drive's torque to work.rhs, and what it loses with speed to work.mass_matrix (implicitly)."""
+    speed = v[speed_number]
+    friction = drive.gear_friction * np.tanh(abs(speed) / drive.friction_speed) / max(abs(speed), 1e-9)
+    if state.cut[wheel] > 0.0:
+        state.wound[wheel] = 0.0
+        damping = drive.brake_damping if drive.brakes_on_cut > 0.0 else drive.coast_damping
+        torque = -damping * speed
+    else:
+        error = state.set_speed[wheel] - speed
+        wished = drive.gain * error + state.wound[wheel]
+        torque = min(max(wished, -drive.torque_limit), drive.torque_limit)
+        damping = drive.gain if torque == wished else 0.0
+        if torque == wished:
+            state.wound[wheel] += drive.integral_gain * error * dt
+    state.torque[wheel] = torque
+    work.rhs[speed_number] += torque - friction * speed
+    work.mass_matrix[speed_number, speed_number] += (damping + friction) * dt

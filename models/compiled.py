@@ -1,0 +1,87 @@
+"""The one place that imports numba: where compiled code is cached, and how a kernel is compiled.
+
+numba's `cache=True` looks at the file of the function it compiles and not at the files of the functions that one calls,
+so it keeps running the old code of an edited callee. The cache folder is therefore named by a hash of every source file
+of `models`, of numba's version and of Python's: an edit anywhere under `models` starts from an empty folder.
+
+The parent of that folder is the first of `ROVER_HIL_CACHE`, `NUMBA_CACHE_DIR`, `$XDG_CACHE_HOME/rover-hil` and
+`~/.cache/rover-hil` that is set; where it cannot be written, a folder of this user's own under the temporary directory.
+Folders of older code stay behind and may be deleted at any time.
+"""
+
+import hashlib
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def source_hash(folder: Path) -> str:
+    """Returns 16 hex digits over path and content of all `*.py` under `folder`, numba's version and Python's."""
+    digest = hashlib.sha256(f"numba {numba.__version__}, {sys.version}".encode())
+    for path in sorted(folder.rglob("*.py")):
+        # neither a path nor a source file can hold a NUL, so text moved between files changes the hash
+        digest.update(f"\0{path.relative_to(folder).as_posix()}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _wished_parent() -> Path:
+    """The folder the user's environment asks for. Raises RuntimeError where not even a home folder is known."""
+    for name in ("ROVER_HIL_CACHE", "NUMBA_CACHE_DIR"):
+        if os.environ.get(name):
+            return Path(os.environ[name]).expanduser().absolute()
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    # the XDG specification says to ignore a relative path
+    return (base if base.is_absolute() else Path.home() / ".cache") / "rover-hil"
+
+
+def _temporary_parent() -> Path:
+    """A temporary folder that only this user can have filled: cached code is run, so it must be ours."""
+    shared = Path(tempfile.gettempdir()) / f"rover-hil-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+    try:
+        shared.mkdir(mode=0o700, exist_ok=True)
+        found = shared.lstat()
+        if (
+            stat.S_ISDIR(found.st_mode)
+            and not found.st_mode & 0o077
+            and (os.name == "nt" or found.st_uid == os.getuid())
+        ):
+            return shared
+    except OSError:
+        pass
+    return Path(tempfile.mkdtemp(prefix="rover-hil-"))
+
+
+def cache_folder() -> Path:
+    """Creates and returns the folder for the compiled code of this very source, falling back to a temporary one."""
+    name = source_hash(Path(__file__).resolve().parent)
+    try:
+        folder = _wished_parent() / name
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):  # permission bits say little (root, read-only mounts): try it
+            return folder
+    except (OSError, RuntimeError):
+        folder = _temporary_parent() / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+
+CACHE_FOLDER = cache_folder()
+# Set in numba's configuration and not in os.environ, so that a child process starts from the user's own setting.
+_config: Any = numba.config
+_config.CACHE_DIR = str(CACHE_FOLDER)
+
+
+def kernel(function: F) -> F:
+    """Compiles a function on scalars and arrays at its first call, cached on disk and without the GIL.
+
+    IEEE arithmetic throughout: nothing is reordered (`fastmath=False`), and a division by zero gives inf or NaN.
+    """
+    return cast(F, numba.njit(cache=True, nogil=True, fastmath=False, error_model="numpy")(function))

@@ -1,0 +1,1 @@
+"""Contact of wheels with the obstacle and with the ground."""

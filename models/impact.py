@@ -1,0 +1,35 @@
+"""Effective kinetic energy: the part of a rover's kinetic energy that an impact can spend."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import cho_factor, cho_solve
+
+
+def effective_kinetic_energy(mass_matrix: npt.ArrayLike, jacobian: npt.ArrayLike, velocity: npt.ArrayLike) -> float:
+    """T_c = 1/2 v_c^T (J_c M^-1 J_c^T)^-1 v_c with v_c = J_c v (MacMahon 2016 (3.27), (5.14)).
+
+    Args:
+        mass_matrix: M (nv, nv) [kg, kg m, kg m^2], positive definite.
+        jacobian: J_c (contacts, nv) [-, m], independent rows.
+        velocity: generalised velocity v (nv,) [m/s, rad/s].
+
+    Returns:
+        Energy [J].
+
+    Raises:
+        ValueError: shapes that do not fit, values that are not finite, or dependent rows.
+    """
+    M, J, v = (np.asarray(value, dtype=np.float64) for value in (mass_matrix, jacobian, velocity))
+    if M.ndim != 2 or M.shape[0] != M.shape[1] or J.ndim != 2 or J.shape[1] != M.shape[0] or v.shape != M.shape[:1]:
+        raise ValueError(f"shapes {M.shape}, {J.shape}, {v.shape} do not fit: needed (nv, nv), (contacts, nv), (nv,)")
+    if not (np.isfinite(M).all() and np.isfinite(J).all() and np.isfinite(v).all()):
+        raise ValueError("mass_matrix, jacobian and velocity must be finite")
+    approach = J @ v
+    mobility = J @ cho_solve(cho_factor(M), J.T)
+    try:
+        impulse = cho_solve(cho_factor(mobility), approach)
+    except np.linalg.LinAlgError as error:
+        raise ValueError("jacobian has dependent rows: two contacts constrain the same motion") from error
+    return float(0.5 * approach @ impulse)

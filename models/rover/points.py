@@ -1,0 +1,105 @@
+"""Points, directions and forces on a placed rover (after `place_bodies`)."""
+
+from __future__ import annotations
+
+from models.compiled import kernel
+from models.rover.dynamics import Work
+from models.rover.reduction import Chain
+from models.rover.tree import FloatArray
+
+
+@kernel
+def to_base(work: Work, x: float, y: float, z: float) -> tuple[float, float, float]:
+    """A world direction in base axes."""
+    b = work.base
+    return (
+        b[0, 0] * x + b[1, 0] * y + b[2, 0] * z,
+        b[0, 1] * x + b[1, 1] * y + b[2, 1] * z,
+        b[0, 2] * x + b[1, 2] * y + b[2, 2] * z,
+    )
+
+
+@kernel
+def to_world(work: Work, x: float, y: float, z: float) -> tuple[float, float, float]:
+    """A base-axes direction in world axes."""
+    b = work.base
+    return (
+        b[0, 0] * x + b[0, 1] * y + b[0, 2] * z,
+        b[1, 0] * x + b[1, 1] * y + b[1, 2] * z,
+        b[2, 0] * x + b[2, 1] * y + b[2, 2] * z,
+    )
+
+
+@kernel
+def body_position(q: FloatArray, work: Work, body: int) -> tuple[float, float, float]:
+    """World position [m] of a body's origin (for a wheel: its centre)."""
+    p = work.place[body]
+    x, y, z = to_world(work, p[0], p[1], p[2])
+    return q[0] + x, q[1] + y, q[2] + z
+
+
+@kernel
+def body_velocity(work: Work, body: int) -> tuple[float, float, float]:
+    """World velocity [m/s] of a body's origin; needs work.twist (fill_bias)."""
+    p, t = work.place[body], work.twist[body]
+    return to_world(
+        work,
+        t[0] + t[4] * p[2] - t[5] * p[1],
+        t[1] + t[5] * p[0] - t[3] * p[2],
+        t[2] + t[3] * p[1] - t[4] * p[0],
+    )
+
+
+@kernel
+def body_spin(work: Work, body: int) -> tuple[float, float, float]:
+    """World angular velocity [rad/s] of a body; needs work.twist (fill_bias)."""
+    t = work.twist[body]
+    return to_world(work, t[3], t[4], t[5])
+
+
+@kernel
+def axle(work: Work, body: int) -> tuple[float, float, float]:
+    """World direction of a body's joint axis; a wheel's points to port, so forward spin is positive."""
+    s = work.screw[body]
+    return to_world(work, s[3], s[4], s[5])
+
+
+@kernel
+def project(
+    chain: Chain,
+    work: Work,
+    body: int,
+    force: tuple[float, float, float],
+    moment: tuple[float, float, float],
+    arm: tuple[float, float, float],
+    row: FloatArray,
+) -> None:
+    """Generalised force (nv,) of a force and moment on a body, into `row`.
+
+    For a unit force this is also the Jacobian row: the speed of that point of the body in that direction.
+
+    Args:
+        chain: the rover.
+        work: placed.
+        body: which body the force acts on.
+        force: [N] world axes.
+        moment: [N m] world axes, about the point of application.
+        arm: [m] world axes, from the body's origin to the point of application.
+        row: (nv,) overwritten.
+    """
+    fx, fy, fz = to_base(work, force[0], force[1], force[2])
+    nx, ny, nz = to_base(work, moment[0], moment[1], moment[2])
+    ax, ay, az = to_base(work, arm[0], arm[1], arm[2])
+    p = work.place[body]
+    ax, ay, az = ax + p[0], ay + p[1], az + p[2]
+    nx += ay * fz - az * fy
+    ny += az * fx - ax * fz
+    nz += ax * fy - ay * fx
+    for a in range(6, row.size):
+        row[a] = 0.0
+    row[0], row[1], row[2], row[3], row[4], row[5] = fx, fy, fz, nx, ny, nz
+    i = body
+    while i > 0:
+        s = work.screw[i]
+        row[5 + i] = s[0] * fx + s[1] * fy + s[2] * fz + s[3] * nx + s[4] * ny + s[5] * nz
+        i = chain.parent[i]

@@ -1,0 +1,125 @@
+"""A rover as data: a tree of rigid bodies, revolute joints (free or locked) and wheels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Vector = tuple[float, float, float]
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Body:
+    """One rigid body.
+
+    Attributes:
+        name: unique within the tree.
+        mass: [kg], positive.
+        com: centre of mass [m] in the body frame, whose origin is the joint to the parent.
+        inertia: principal moments (xx, yy, zz) [kg m^2] about the centre of mass, along the body axes.
+    """
+
+    name: str
+    mass: float
+    com: Vector
+    inertia: Vector
+
+    def __post_init__(self) -> None:
+        numbers = (self.mass, *self.com, *self.inertia)
+        if not np.all(np.isfinite(numbers)):
+            raise ValueError(f"body {self.name}: mass, com and inertia must be finite, found {numbers}")
+        if self.mass <= 0.0:
+            raise ValueError(f"body {self.name}: mass is {self.mass} kg, allowed: above 0")
+        largest = max(self.inertia)
+        if min(self.inertia) <= 0.0 or 2.0 * largest > sum(self.inertia) * (1.0 + 1e-12):
+            raise ValueError(
+                f"body {self.name}: principal inertias {self.inertia} kg m^2 break the triangle inequality "
+                "(each must be positive and at most the sum of the other two)"
+            )
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A revolute joint that carries `child` on `parent`.
+
+    At angle zero the child's axes are parallel to the parent's.
+
+    Attributes:
+        name: unique; joints that share a parent are kept in alphabetical order, as URDF readers do.
+        parent: name of the carrying body.
+        child: name of the carried body.
+        origin: [m] in the parent's frame.
+        axis: unit vector in the parent's frame.
+        locked_at: angle [rad] of a locked joint, or None for a free one.
+    """
+
+    name: str
+    parent: str
+    child: str
+    origin: Vector
+    axis: Vector
+    locked_at: float | None = None
+
+
+@dataclass(frozen=True)
+class WheelMount:
+    """A wheel: the body that carries it and its cylinder, centred on the body's origin, axle along body y."""
+
+    name: str
+    body: str
+    radius: float
+    width: float
+
+    def __post_init__(self) -> None:
+        for key, value in (("radius", self.radius), ("width", self.width)):
+            if not (np.isfinite(value) and value > 0.0):
+                raise ValueError(f"wheel {self.name}: {key} is {value} m, allowed: above 0")
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The whole rover; `bodies[0]` is the free-flying base."""
+
+    name: str
+    bodies: tuple[Body, ...]
+    joints: tuple[Joint, ...]
+    wheels: tuple[WheelMount, ...]
+
+    def __post_init__(self) -> None:
+        for kind, names in (
+            ("body", [body.name for body in self.bodies]),
+            ("joint", [joint.name for joint in self.joints]),
+            ("wheel", [wheel.name for wheel in self.wheels]),
+        ):
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                raise ValueError(f"rover {self.name}: {kind} named twice: {', '.join(twice)}")
+        carried = {joint.child for joint in self.joints}
+        known = {body.name for body in self.bodies}
+        loose = sorted(known - carried - {self.bodies[0].name})
+        strangers = sorted(
+            ({joint.parent for joint in self.joints} | carried | {wheel.body for wheel in self.wheels}) - known
+        )
+        if loose or strangers:
+            raise ValueError(f"rover {self.name}: bodies without a joint {loose}, unknown bodies {strangers}")
+
+    @property
+    def body(self) -> Mapping[str, Body]:
+        """Bodies by name."""
+        return {body.name: body for body in self.bodies}
+
+    def children(self, parent: str) -> list[Joint]:
+        """Joints carried by a body, in alphabetical order (the order in which URDF readers visit them)."""
+        return sorted((joint for joint in self.joints if joint.parent == parent), key=lambda joint: joint.name)
+
+
+def rotation_about(axis: Vector, angle: float) -> FloatArray:
+    """Rotation matrix (3, 3) for an angle [rad] about a unit axis (Rodrigues)."""
+    x, y, z = axis
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    rotation: FloatArray = np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * (cross @ cross)
+    return rotation

@@ -1,0 +1,99 @@
+"""One time step of a rover that drives on soil against an obstacle: what the plant and the rover twin both run."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from models.actuators.drive import Drive, DriveState, drive_axle, make_drives
+from models.compiled import kernel
+from models.contact.ground import Ground, GroundContact, make_ground_contact, push_ground
+from models.contact.obstacle import Obstacle, ObstacleContact, make_contact, push_obstacle
+from models.rover import Rover
+from models.rover.dynamics import Work, fill_bias, fill_mass_matrix, make_work, place_bodies
+from models.rover.factor import factorise, solve
+from models.rover.points import to_world
+from models.rover.reduction import Chain
+from models.rover.tree import FloatArray
+
+
+class Vehicle(NamedTuple):
+    """What does not change: rover, soil, drives, obstacle, gravity (3,) [m/s^2] in world axes."""
+
+    chain: Chain
+    ground: Ground
+    drive: Drive
+    obstacle: Obstacle
+    gravity: FloatArray
+
+
+class Motion(NamedTuple):
+    """What does: configuration q (nq,), velocity v (nv,), bogie and other joint torques (nv,), states and readings.
+
+    The first wheels of the rover, as many as `obstacle` has rows, are those that can hit the obstacle.
+    """
+
+    q: FloatArray
+    v: FloatArray
+    torque: FloatArray
+    drives: DriveState
+    ground: GroundContact
+    obstacle: ObstacleContact
+    work: Work
+
+
+def make_motion(rover: Rover, hitting_wheels: int = 2) -> Motion:
+    """Allocate a rover at rest in its neutral configuration."""
+    wheels = len(rover.wheel_names)
+    return Motion(
+        rover.neutral(),
+        np.zeros(rover.nv),
+        np.zeros(rover.nv),
+        make_drives(wheels),
+        make_ground_contact(wheels),
+        make_contact(hitting_wheels),
+        make_work(rover.chain),
+    )
+
+
+@kernel
+def step(vehicle: Vehicle, motion: Motion, dt: float) -> None:
+    """Advance by dt [s]: semi-implicit Euler, traction and drive damping implicit, the quaternion kept normal."""
+    chain, work, v = vehicle.chain, motion.work, motion.v
+    place_bodies(chain, motion.q, work)
+    fill_bias(chain, v, vehicle.gravity, work)
+    fill_mass_matrix(chain, work)
+    for a in range(v.size):
+        work.rhs[a] = motion.torque[a] - work.rhs[a]
+    for wheel in range(chain.wheel_body.size):
+        drive_axle(vehicle.drive, motion.drives, wheel, 5 + chain.wheel_body[wheel], v, dt, work)
+        push_ground(chain, vehicle.ground, motion.q, wheel, dt, motion.ground, work)
+    for wheel in range(motion.obstacle.force.size):
+        push_obstacle(chain, vehicle.obstacle, motion.q, wheel, motion.obstacle, work)
+    factorise(chain.speed_parent, work.mass_matrix)
+    solve(chain.speed_parent, work.mass_matrix, work.rhs)
+    for a in range(v.size):
+        v[a] += dt * work.rhs[a]
+    move(motion.q, v, dt, work)
+
+
+@kernel
+def move(q: FloatArray, v: FloatArray, dt: float, work: Work) -> None:
+    """Advance the configuration by dt [s] at velocity v; needs work.base of the old configuration."""
+    x, y, z = to_world(work, v[0], v[1], v[2])
+    q[0] += dt * x
+    q[1] += dt * y
+    q[2] += dt * z
+    # quaternion of the rotation by v[3:6] * dt to first order in the half angle, then made normal
+    hx, hy, hz = 0.5 * dt * v[3], 0.5 * dt * v[4], 0.5 * dt * v[5]
+    a, b, c, w = q[3], q[4], q[5], q[6]
+    q[3] = a + w * hx + b * hz - c * hy
+    q[4] = b + w * hy + c * hx - a * hz
+    q[5] = c + w * hz + a * hy - b * hx
+    q[6] = w - a * hx - b * hy - c * hz
+    length = np.sqrt(q[3] * q[3] + q[4] * q[4] + q[5] * q[5] + q[6] * q[6])
+    for i in range(3, 7):
+        q[i] /= length
+    for i in range(7, q.size):
+        q[i] += dt * v[i - 1]

@@ -1,0 +1,63 @@
+"""Range checks for the wheel's parameters: all that is wrong in one message, with value found and range allowed."""
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A range of one parameter.
+
+    Attributes:
+        low: Lower end, in the parameter's unit.
+        high: Upper end, same unit; inf for none (an infinite value is refused all the same).
+        unit: Unit as shown in the message.
+        open_low: True where the lower end itself is not allowed.
+        open_high: True where the upper end itself is not allowed.
+    """
+
+    low: float
+    high: float
+    unit: str
+    open_low: bool = False
+    open_high: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        above = value > self.low if self.open_low else value >= self.low
+        below = value < self.high if self.open_high else value <= self.high
+        return above and below and math.isfinite(value)
+
+    def __str__(self) -> str:
+        left = "(" if self.open_low or math.isinf(self.low) else "["
+        right = ")" if self.open_high or math.isinf(self.high) else "]"
+        return f"a finite number in {left}{self.low:g}, {self.high:g}{right} {self.unit}".rstrip()
+
+
+def problem(name: str, value: object, allowed: Range) -> str | None:
+    """Returns what is wrong with one parameter, or None.
+
+    Args:
+        name: Name of the parameter.
+        value: Value found, of any type.
+        allowed: What it may be.
+    """
+    try:
+        good = not isinstance(value, (bool, str, bytes)) and float(value) in allowed  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        good = False
+    return None if good else f"{name} is {value!r}, allowed: {allowed}"
+
+
+def refuse(owner: str, problems: list[str | None]) -> None:
+    """Raises one ValueError that lists every problem; returns where there is none.
+
+    Args:
+        owner: What the parameters belong to, the first word of the message.
+        problems: Results of `problem`.
+
+    Raises:
+        ValueError: At least one entry is not None.
+    """
+    found = [entry for entry in problems if entry is not None]
+    if found:
+        raise ValueError(f"{owner}: " + "; ".join(found))

@@ -1,0 +1,64 @@
+"""Rules of the tree that no other linter knows; run by `make lint`."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MAX_LINES = 300
+LOCK = "requirements.lock"
+# Not portable: local addresses, index settings, and absolute paths (POSIX or Windows).
+NOT_PORTABLE = re.compile(
+    r"file:|://|^\s*(?:-i|-f|--(?:extra-)?index-url|--find-links|--trusted-host)\b"
+    r"|(?:^|[\s='\"@(])(?:/|~/|[A-Za-z]:[\\/])"
+)
+
+
+def tree_files(root: Path) -> list[Path]:
+    """Files of the tree, relative to `root`: tracked ones, and new ones that git does not ignore."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout.split("\0")
+    return sorted(Path(name) for name in set(names) if name and (root / name).is_file())
+
+
+def long_files(root: Path, files: list[Path]) -> list[str]:
+    """Python files over MAX_LINES lines."""
+    problems = []
+    for file in files:
+        if file.suffix == ".py":
+            lines = len((root / file).read_text(encoding="utf-8").splitlines())
+            if lines > MAX_LINES:
+                problems.append(f"{file}: {lines} lines, at most {MAX_LINES}: split it by what it does")
+    return problems
+
+
+def utils_folders(files: list[Path]) -> list[str]:
+    """Folders named utils."""
+    folders = {parent for file in files for parent in file.parents if parent.name == "utils"}
+    return [f"{folder}/: name the folder after what is in it, not utils" for folder in sorted(folders)]
+
+
+def lock_problems(root: Path) -> list[str]:
+    """Lines of the lock file that hold on one machine only."""
+    lines = (root / LOCK).read_text(encoding="utf-8").splitlines()
+    return [
+        f"{LOCK}:{number}: an address or a machine's own path: {line.strip()!r}; write it again with make lock"
+        for number, line in enumerate(lines, start=1)
+        if NOT_PORTABLE.search(line)
+    ]
+
+
+def main() -> int:
+    """Print every broken rule; 1 if there is one."""
+    files = tree_files(ROOT)
+    problems = [*long_files(ROOT, files), *utils_folders(files), *lock_problems(ROOT)]
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    if not problems:
+        print(f"tree: {len(files)} files, no rule broken")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
