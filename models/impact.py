@@ -6,6 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 
+# Rows count as dependent where the smallest eigenvalue of their mobility, scaled to a unit diagonal, is below this.
+DEPENDENT = 1e-10
+
 
 def effective_kinetic_energy(mass_matrix: npt.ArrayLike, jacobian: npt.ArrayLike, velocity: npt.ArrayLike) -> float:
     """T_c = 1/2 v_c^T (J_c M^-1 J_c^T)^-1 v_c with v_c = J_c v (MacMahon 2016 (3.27), (5.14)).
@@ -19,17 +22,25 @@ def effective_kinetic_energy(mass_matrix: npt.ArrayLike, jacobian: npt.ArrayLike
         Energy [J].
 
     Raises:
-        ValueError: shapes that do not fit, values that are not finite, or dependent rows.
+        ValueError: shapes that do not fit, values that are not finite, a mass matrix that is none, or dependent rows.
     """
     M, J, v = (np.asarray(value, dtype=np.float64) for value in (mass_matrix, jacobian, velocity))
     if M.ndim != 2 or M.shape[0] != M.shape[1] or J.ndim != 2 or J.shape[1] != M.shape[0] or v.shape != M.shape[:1]:
         raise ValueError(f"shapes {M.shape}, {J.shape}, {v.shape} do not fit: needed (nv, nv), (contacts, nv), (nv,)")
     if not (np.isfinite(M).all() and np.isfinite(J).all() and np.isfinite(v).all()):
         raise ValueError("mass_matrix, jacobian and velocity must be finite")
-    approach = J @ v
-    mobility = J @ cho_solve(cho_factor(M), J.T)
+    if np.abs(M - M.T).max() > 1e-9 * np.abs(M).max():
+        raise ValueError("mass_matrix is not symmetric")
     try:
-        impulse = cho_solve(cho_factor(mobility), approach)
+        factor = cho_factor(M)
     except np.linalg.LinAlgError as error:
-        raise ValueError("jacobian has dependent rows: two contacts constrain the same motion") from error
-    return float(0.5 * approach @ impulse)
+        raise ValueError("mass_matrix is not positive definite") from error
+    if J.shape[0] == 0:
+        return 0.0
+    approach = J @ v
+    mobility = J @ cho_solve(factor, J.T)
+    # a factorisation of dependent rows may pass by its rounding, so their angle is measured instead
+    size = np.sqrt(mobility.diagonal())
+    if size.min() == 0.0 or np.linalg.eigvalsh(mobility / np.outer(size, size))[0] < DEPENDENT:
+        raise ValueError("jacobian has dependent rows: two contacts constrain the same motion")
+    return float(0.5 * approach @ cho_solve(cho_factor(mobility), approach))

@@ -8,7 +8,7 @@ import numpy as np
 
 from models.compiled import kernel
 from models.rover.dynamics import Work
-from models.rover.factor import add_damping
+from models.rover.factor import add_damping, add_scaled
 from models.rover.points import axle, body_position, body_spin, body_velocity, project
 from models.rover.reduction import Chain
 from models.rover.tree import FloatArray
@@ -97,8 +97,7 @@ def push_ground(
     _press(chain, body, secant, secant * slide * reference, dt, work)
     project(chain, work, body, (-normal * sine * hx, -normal * sine * hy, normal * cosine), (0.0, 0.0, 0.0),
             (0.0, 0.0, 0.0), work.row)  # fmt: skip
-    for a in range(work.rhs.size):
-        work.rhs[a] += work.row[a]
+    add_scaled(chain.speed_parent, work.rhs, work.row, 5 + body, 1.0)
     contact.vertical[wheel] = normal * cosine + traction * sine
     contact.pull[wheel] = traction * cosine - normal * sine
 
@@ -107,5 +106,4 @@ def push_ground(
 def _press(chain: Chain, body: int, damping: float, force: float, dt: float, work: Work) -> None:
     """A force along work.row, and the damping with which it answers a change of speed."""
     add_damping(chain.speed_parent, work.mass_matrix, work.row, 5 + body, damping * dt)
-    for a in range(work.rhs.size):
-        work.rhs[a] += force * work.row[a]
+    add_scaled(chain.speed_parent, work.rhs, work.row, 5 + body, force)

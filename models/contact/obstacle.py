@@ -9,6 +9,7 @@ import numpy as np
 from models.compiled import kernel
 from models.contact.laws import hunt_crossley
 from models.rover.dynamics import Work
+from models.rover.factor import add_scaled
 from models.rover.points import body_position, body_spin, body_velocity, project
 from models.rover.reduction import Chain
 from models.rover.tree import FloatArray
@@ -95,5 +96,4 @@ def push_obstacle(
     grip = obstacle.friction * force / max(np.hypot(up, py), obstacle.friction_speed)
     total = (-sine * force - grip * up * cosine, -grip * py, cosine * force - grip * up * sine)
     project(chain, work, body, total, (0.0, 0.0, 0.0), (ax, 0.0, az), work.row)
-    for a in range(work.rhs.size):
-        work.rhs[a] += work.row[a]
+    add_scaled(chain.speed_parent, work.rhs, work.row, 5 + body, 1.0)

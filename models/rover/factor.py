@@ -67,3 +67,12 @@ def add_damping(speed_parent: IntArray, M: FloatArray, row: FloatArray, start: i
             M[i, j] += scaled * row[j]
             j = speed_parent[j]
         i = speed_parent[i]
+
+
+@kernel
+def add_scaled(speed_parent: IntArray, out: FloatArray, row: FloatArray, start: int, scale: float) -> None:
+    """Add scale * row to out, for a row that lives on the path of speed `start`."""
+    i = start
+    while i >= 0:
+        out[i] += scale * row[i]
+        i = speed_parent[i]

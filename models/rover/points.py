@@ -76,7 +76,8 @@ def project(
 ) -> None:
     """Generalised force (nv,) of a force and moment on a body, into `row`.
 
-    For a unit force this is also the Jacobian row: the speed of that point of the body in that direction.
+    For a unit force this is also the Jacobian row: the speed of that point of the body in that direction. Only speeds
+    on the body's path to the base are written; the others cannot feel it.
 
     Args:
         chain: the rover.
@@ -85,7 +86,7 @@ def project(
         force: [N] world axes.
         moment: [N m] world axes, about the point of application.
         arm: [m] world axes, from the body's origin to the point of application.
-        row: (nv,) overwritten.
+        row: (nv,) overwritten on the path.
     """
     fx, fy, fz = to_base(work, force[0], force[1], force[2])
     nx, ny, nz = to_base(work, moment[0], moment[1], moment[2])
@@ -95,8 +96,6 @@ def project(
     nx += ay * fz - az * fy
     ny += az * fx - ax * fz
     nz += ax * fy - ay * fx
-    for a in range(6, row.size):
-        row[a] = 0.0
     row[0], row[1], row[2], row[3], row[4], row[5] = fx, fy, fz, nx, ny, nz
     i = body
     while i > 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 
 from models.compiled import kernel
 from models.rover.dynamics import Work, fill_bias, fill_mass_matrix, make_work, place_bodies
-from models.rover.factor import factorise, solve
+from models.rover.factor import add_scaled, factorise, solve
 from models.rover.points import body_position, project
 from models.rover.reduction import Chain, reduce
 from models.rover.tree import FloatArray, Tree
@@ -59,7 +60,7 @@ class Rover:
     def bias(self, q: npt.ArrayLike, v: npt.ArrayLike, gravity: Sequence[float] = EARTH_GRAVITY) -> FloatArray:
         """Coriolis, centrifugal and gravity force (nv,) with gravity [m/s^2] in world axes."""
         work = self._work
-        _bias(self.chain, self._configuration(q), self._speeds("v", v), np.array(gravity, float), work)
+        _bias(self.chain, self._configuration(q), self._speeds("v", v), _finite("gravity", gravity, (3,)), work)
         return work.rhs.copy()
 
     def forward_dynamics(
@@ -91,7 +92,7 @@ class Rover:
             self._speeds("v", v),
             self._speeds("tau", tau),
             pushes,
-            np.array(gravity, float),
+            _finite("gravity", gravity, (3,)),
             work,
         )
         return work.rhs.copy()
@@ -116,14 +117,17 @@ class Rover:
             wheels: names, one row each.
 
         Raises:
-            ValueError: an unknown wheel name.
+            ValueError: an unknown wheel name, or an angle that is not finite.
         """
         unknown = [name for name in wheels if name not in self.wheel_names]
         if unknown:
             raise ValueError(f"wheels {unknown} are not of this rover, which has {list(self.wheel_names)}")
+        inclination = float(angle)
+        if not math.isfinite(inclination):
+            raise ValueError(f"angle is {angle} rad, allowed: finite")
         bodies = np.array([self.chain.wheel_body[self.wheel_names.index(name)] for name in wheels], dtype=np.int64)
         rows = np.zeros((len(wheels), self.nv))
-        _approach_rows(self.chain, self._configuration(q), bodies, float(angle), self._work, rows)
+        _approach_rows(self.chain, self._configuration(q), bodies, inclination, self._work, rows)
         return rows
 
     def urdf(self) -> str:
@@ -180,8 +184,7 @@ def _forward(
         w = wrenches[k]
         force, moment = (w[0], w[1], w[2]), (w[3], w[4], w[5])
         project(chain, work, chain.wheel_body[k], force, moment, (0.0, 0.0, 0.0), work.row)
-        for a in range(tau.size):
-            work.rhs[a] += work.row[a]
+        add_scaled(chain.speed_parent, work.rhs, work.row, 5 + chain.wheel_body[k], 1.0)
     factorise(chain.speed_parent, work.mass_matrix)
     solve(chain.speed_parent, work.mass_matrix, work.rhs)
 

@@ -53,7 +53,7 @@ class Joint:
         parent: name of the carrying body.
         child: name of the carried body.
         origin: [m] in the parent's frame.
-        axis: unit vector in the parent's frame.
+        axis: unit vector in the parent's frame; along one of the frame's axes if locked.
         locked_at: angle [rad] of a locked joint, or None for a free one.
     """
 
@@ -63,6 +63,19 @@ class Joint:
     origin: Vector
     axis: Vector
     locked_at: float | None = None
+
+    def __post_init__(self) -> None:
+        if not np.all(np.isfinite(self.origin)):
+            raise ValueError(f"joint {self.name}: origin is {self.origin} m, allowed: finite")
+        length = np.linalg.norm(self.axis)
+        if not abs(length - 1.0) <= 1e-9:
+            raise ValueError(f"joint {self.name}: axis {self.axis} has length {length:.9g}, allowed: 1")
+        if self.locked_at is None:
+            return
+        if not np.isfinite(self.locked_at):
+            raise ValueError(f"joint {self.name}: locked_at is {self.locked_at} rad, allowed: finite, or None")
+        if np.count_nonzero(self.axis) != 1:  # URDF's roll, pitch, yaw could not say it
+            raise ValueError(f"joint {self.name}: axis of a lock is {self.axis}, allowed: along x, y or z")
 
 
 @dataclass(frozen=True)
@@ -106,6 +119,23 @@ class Tree:
         )
         if loose or strangers:
             raise ValueError(f"rover {self.name}: bodies without a joint {loose}, unknown bodies {strangers}")
+        # no body is loose, so one joint too many is a body carried twice or a carried base, and makes a loop
+        if len(self.joints) != len(self.bodies) - 1 or self._reached() != known:
+            raise ValueError(
+                f"rover {self.name}: joints make a loop, allowed: each body but {self.bodies[0].name} carried once"
+            )
+        if self.bodies[0].name in {wheel.body for wheel in self.wheels}:
+            raise ValueError(f"rover {self.name}: a wheel is the base {self.bodies[0].name}, allowed: a carried body")
+
+    def _reached(self) -> set[str]:
+        """Names of the bodies that hang on the base."""
+        reached: set[str] = set()
+        ahead = [self.bodies[0].name]
+        while ahead:
+            name = ahead.pop()
+            reached.add(name)
+            ahead += [joint.child for joint in self.joints if joint.parent == name and joint.child not in reached]
+        return reached
 
     @property
     def body(self) -> Mapping[str, Body]:
