@@ -6,6 +6,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 
+from models.compiled import kernel
+from models.rover.dynamics import Work, fill_mass_matrix, place_bodies
+from models.rover.factor import factorise, half_solve
+from models.rover.points import project
+from models.rover.reduction import Chain
+from models.rover.tree import FloatArray
+
 # Rows count as dependent where the smallest eigenvalue of their mobility, scaled to a unit diagonal, is below this.
 DEPENDENT = 1e-10
 
@@ -44,3 +51,41 @@ def effective_kinetic_energy(mass_matrix: npt.ArrayLike, jacobian: npt.ArrayLike
     if size.min() == 0.0 or np.linalg.eigvalsh(mobility / np.outer(size, size))[0] < DEPENDENT:
         raise ValueError("jacobian has dependent rows: two contacts constrain the same motion")
     return float(0.5 * approach @ cho_solve(cho_factor(mobility), approach))
+
+
+@kernel
+def pair_energy(chain: Chain, q: FloatArray, v: FloatArray, angle: float, rows: FloatArray, work: Work) -> float:
+    """T_c [J] of the rover's first two wheels against a plane at `angle` [rad], in closed form for two contacts.
+
+    The same number as `effective_kinetic_energy` with `Rover.impact_jacobian`, for use in every tick.
+
+    Args:
+        chain: the rover.
+        q: configuration (nq,).
+        v: velocity (nv,).
+        angle: inclination of the plane [rad].
+        rows: (2, nv) scratch; left with the Jacobian J_c.
+        work: scratch of the rover.
+    """
+    place_bodies(chain, q, work)
+    fill_mass_matrix(chain, work)
+    factorise(chain.speed_parent, work.mass_matrix)
+    direction = (np.sin(angle), 0.0, -np.cos(angle))
+    for wheel in range(2):
+        for a in range(v.size):
+            rows[wheel, a] = 0.0
+        project(chain, work, chain.wheel_body[wheel], direction, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), rows[wheel])
+    first, second, g00, g01, g11 = 0.0, 0.0, 0.0, 0.0, 0.0
+    for a in range(v.size):
+        first += rows[0, a] * v[a]
+        second += rows[1, a] * v[a]
+        work.rhs[a] = rows[0, a]
+        work.row[a] = rows[1, a]
+    half_solve(chain.speed_parent, work.mass_matrix, work.rhs)
+    half_solve(chain.speed_parent, work.mass_matrix, work.row)
+    for a in range(v.size):
+        g00 += work.rhs[a] * work.rhs[a]
+        g01 += work.rhs[a] * work.row[a]
+        g11 += work.row[a] * work.row[a]
+    determinant = g00 * g11 - g01 * g01
+    return 0.5 * (g11 * first * first - 2.0 * g01 * first * second + g00 * second * second) / determinant

@@ -18,6 +18,9 @@ from models.rover.reduction import Chain
 from models.rover.tree import FloatArray
 
 
+SETTLING_STEP = 1e-4
+
+
 class Vehicle(NamedTuple):
     """What does not change: rover, soil, drives, obstacle, gravity (3,) [m/s^2] in world axes."""
 
@@ -97,3 +100,16 @@ def move(q: FloatArray, v: FloatArray, dt: float, work: Work) -> None:
         q[i] /= length
     for i in range(7, q.size):
         q[i] += dt * v[i - 1]
+
+
+@kernel
+def run(vehicle: Vehicle, motion: Motion, steps: int, dt: float) -> None:
+    """Take `steps` steps of dt [s]."""
+    for _ in range(steps):
+        step(vehicle, motion, dt)
+
+
+def settle(vehicle: Vehicle, motion: Motion, seconds: float = 2.0) -> None:
+    """Let a rover with its drives cut sink into the soil until it rests, then take out what speed is left."""
+    run(vehicle, motion, round(seconds / SETTLING_STEP), SETTLING_STEP)
+    motion.v[:] = 0.0

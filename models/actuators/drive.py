@@ -10,6 +10,7 @@ from models.compiled import kernel
 from models.rover.dynamics import Work
 from models.rover.tree import FloatArray
 
+
 class Drive(NamedTuple):
     """One drive; all six are alike. Values are assumptions of this project, at the wheel axle.
 
@@ -49,10 +50,14 @@ def make_drives(wheels: int) -> DriveState:
 
 
 @kernel
-def drive_axle(drive: Drive, state: DriveState, wheel: int, speed_number: int, v: FloatArray, dt: float, work: Work) -> None:
+def drive_axle(
+    drive: Drive, state: DriveState, wheel: int, speed_number: int, v: FloatArray, dt: float, work: Work
+) -> None:
     """Add one drive's torque to work.rhs, and what it loses with speed to work.mass_matrix (implicitly)."""
     speed = v[speed_number]
-    friction = drive.gear_friction * np.tanh(abs(speed) / drive.friction_speed) / max(abs(speed), 1e-9)
+    share = abs(speed) / drive.friction_speed
+    # tanh(share)/share tends to 1: the gearbox must hold an axle that stands still, too
+    friction = drive.gear_friction / drive.friction_speed * (np.tanh(share) / share if share > 1e-6 else 1.0)
     if state.cut[wheel] > 0.0:
         state.wound[wheel] = 0.0
         damping = drive.brake_damping if drive.brakes_on_cut > 0.0 else drive.coast_damping

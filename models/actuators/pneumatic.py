@@ -47,7 +47,7 @@ def make_cylinders() -> CylinderState:
 
 @kernel
 def bogie_torque(cylinder: Cylinder, state: CylinderState, side: int, dt: float) -> float:
-    """Advance one cylinder by dt [s] and return its torque on the bogie [N m], positive pressing the front wheel down."""
+    """Advance one cylinder by dt [s] and return its torque on the bogie [N m], positive pressing the front down."""
     for chamber in range(2):
         powered = state.valve[side, chamber] > 0.0
         target = cylinder.supply if powered else 0.0

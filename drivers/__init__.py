@@ -1,0 +1,1 @@
+"""One narrow interface per device kind: no control logic and no physics."""

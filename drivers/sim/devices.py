@@ -1,0 +1,123 @@
+"""Simulated DAQ, drives and valves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from drivers.base import DeviceError, Health
+from drivers.types import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from models.plant import Plant
+
+# A channel counts as overloaded from this share of its range on.
+OVERLOAD = 0.99
+
+
+class _Device:
+    """Life cycle of a device that needs no more than to be opened."""
+
+    name: str
+
+    def __init__(self, plant: Plant) -> None:
+        self._plant = plant
+        self._open = False
+        self._sequence = 0
+
+    def open(self) -> None:
+        """Make the device answer."""
+        self._open = True
+
+    def close(self) -> None:
+        """Make it silent."""
+        self._open = False
+
+    def health(self) -> Health:
+        """State of the link."""
+        return Health(self.name, self._open, 0, "simulated")
+
+    def _require_open(self) -> None:
+        if not self._open:
+            raise DeviceError(f"{self.name}: not open; open it before use")
+
+    def _next(self) -> int:
+        self._sequence += 1
+        return self._sequence
+
+
+class SimDaq(_Device):
+    """Blocks of piezo samples, each readable once it is whole and `delay_ns` old."""
+
+    name = "simulated DAQ"
+
+    def __init__(self, plant: Plant, block_samples: int, delay_ns: int) -> None:
+        super().__init__(plant)
+        self._block_samples, self._delay_ns = block_samples, delay_ns
+        self._taken = 0
+
+    def read(self, t_ns: int) -> DaqBlock | None:
+        """The next whole block, or None."""
+        self._require_open()
+        rate = self._plant.parameters.sample_rate_hz
+        last = self._taken + self._block_samples - 1
+        if last >= self._plant.samples or last * 1_000_000_000 // rate + self._delay_ns > t_ns:
+            return None
+        volts = np.empty((self._block_samples, 3))
+        try:
+            self._plant.copy_samples(self._taken, volts)
+        except OverflowError as error:
+            raise DeviceError(f"{self.name}: samples lost, {error}; read more often") from error
+        stamps = np.arange(self._taken, last + 1, dtype=np.int64) * 1_000_000_000 // rate
+        self._taken = last + 1
+        reach = OVERLOAD * self._plant.parameters.piezo.range
+        overload = tuple(bool(peak >= reach) for peak in np.abs(volts).max(axis=0))
+        return DaqBlock(self._next(), stamps, volts, overload)
+
+
+class SimDrives(_Device):
+    """Six wheel drives with encoders, one sample a tick."""
+
+    name = "simulated drives"
+
+    def __init__(self, plant: Plant, take: Callable[[DriveCommand], None]) -> None:
+        super().__init__(plant)
+        self._take = take
+        self._read_at = -1
+
+    def read(self, t_ns: int) -> DriveSample | None:
+        """The speeds now, once for each time of the rig."""
+        self._require_open()
+        if self._plant.t_ns == self._read_at:
+            return None
+        self._read_at = self._plant.t_ns
+        return DriveSample(self._next(), self._plant.t_ns, tuple(self._plant.wheel_speed.tolist()))
+
+    def write(self, command: DriveCommand) -> None:
+        """Obey, after the link's delay."""
+        self._require_open()
+        self._take(command)
+
+
+class SimValves(_Device):
+    """Two side cylinders' valves and pressure sensors, one sample a tick."""
+
+    name = "simulated valves"
+
+    def __init__(self, plant: Plant, take: Callable[[ValveCommand], None]) -> None:
+        super().__init__(plant)
+        self._take = take
+        self._read_at = -1
+
+    def read(self, t_ns: int) -> ValveSample | None:
+        """The pressures now, once for each time of the rig."""
+        self._require_open()
+        if self._plant.t_ns == self._read_at:
+            return None
+        self._read_at = self._plant.t_ns
+        port, starboard = self._plant.pressure.tolist()
+        return ValveSample(self._next(), self._plant.t_ns, (tuple(port), tuple(starboard)))
+
+    def write(self, command: ValveCommand) -> None:
+        """Obey at once."""
+        self._require_open()
+        self._take(command)

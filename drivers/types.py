@@ -1,0 +1,61 @@
+"""The frozen samples and commands that cross the border between drivers and the controller.
+
+Times are monotonic nanoseconds. An array inside a sample is a copy: nobody writes it again.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+SpeedSet = tuple[float, ...]
+ValveSet = tuple[tuple[bool, bool], tuple[bool, bool]]
+VALVES_OFF: ValveSet = ((False, False), (False, False))
+
+
+class DaqBlock(msgspec.Struct, frozen=True, gc=False):
+    """Consecutive samples of all channels.
+
+    Attributes:
+        sequence: counts blocks, without gaps while the link is whole.
+        t_ns: (n,) time of each sample [ns].
+        volts: (n, channels) [V].
+        overload: (channels,) whether the device flagged the channel.
+    """
+
+    sequence: int
+    t_ns: npt.NDArray[np.int64]
+    volts: npt.NDArray[np.float64]
+    overload: tuple[bool, ...]
+
+
+class DriveSample(msgspec.Struct, frozen=True, gc=False):
+    """Encoder speeds of all wheels [rad/s], positive rolling forward, in the order of the wheel names."""
+
+    sequence: int
+    t_ns: int
+    speed_radps: SpeedSet
+
+
+class ValveSample(msgspec.Struct, frozen=True, gc=False):
+    """Gauge pressures [Pa]: (port, starboard) by (extend, retract)."""
+
+    sequence: int
+    t_ns: int
+    pressure_Pa: tuple[tuple[float, float], tuple[float, float]]
+
+
+class DriveCommand(msgspec.Struct, frozen=True, gc=False):
+    """Wheel speeds to hold [rad/s], or a cut: drive output zero. A level, not an event: it may be repeated or lost."""
+
+    t_ns: int
+    cut: bool
+    speed_radps: SpeedSet
+
+
+class ValveCommand(msgspec.Struct, frozen=True, gc=False):
+    """Valves to power: (port, starboard) by (extend, retract); all off leaves the bogies passive."""
+
+    t_ns: int
+    powered: ValveSet

@@ -1,0 +1,209 @@
+"""Puts a rig together from its config and runs it: the only place that names concrete drivers."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hil
+from drivers.sim import FarEnd
+from hil.arming import Check, arming_checks
+from hil.clock import LockstepClock
+from hil.config import Config
+from hil.cycle import Cycle
+from hil.devices import Devices
+from hil.estimate.estimator import Estimator
+from hil.estimate.twin import RoverTwin
+from hil.gate import Gate
+from hil.loop import Loop
+from hil.record import Recorder, read_trial
+from hil.rig import nominal_rig, spread
+from hil.safety import Safety
+from hil.scribe import Scribe
+from hil.telemetry import PortBusy, Publisher
+from hil.trials.state import ImpactTrial, State
+from hil.trials.summary import summarise, write_summary
+from models.plant import Plant
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended: the exit status of the command, and the summary as written."""
+
+    exit_code: int
+    summary: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Rig:
+    """A rig that is ready to be opened: the far end, its devices and the loop's rooms."""
+
+    far_end: FarEnd
+    devices: Devices
+    loop: Loop
+    cycle: Cycle
+
+
+def build_far_end(config: Config) -> FarEnd:
+    """The simulated rig, perturbed by the config's seed."""
+    chance = np.random.default_rng([config.seed, 0])
+    parameters = nominal_rig(config).perturbed(spread(config), chance)
+    return FarEnd(
+        Plant(parameters, np.random.default_rng([config.seed, 1])),
+        block_samples=config.daq.block_samples,
+        daq_delay_ns=round(config.links.daq_delay_ms * 1e6),
+        drives_delay_ns=round(config.links.drives_delay_ms * 1e6),
+    )
+
+
+def build_rig(config: Config, recorder: Recorder, publisher: Publisher, folder: Path) -> Rig:
+    """Wire everything up; kernels compile here."""
+    far_end = build_far_end(config)
+    devices = Devices(far_end.daq, far_end.drives, far_end.valves)
+    scribe = Scribe(recorder, publisher)
+    safety = Safety(config, scribe.note)
+    trial = ImpactTrial(config, lambda samples, estimate: arming_checks(config, samples, estimate, safety.faults, folder))
+    cycle = Cycle(
+        devices, Estimator(config), RoverTwin(nominal_rig(config)), safety, trial, Gate(config, safety), scribe
+    )
+    return Rig(far_end, devices, Loop(LockstepClock(far_end, config.loop.rate_hz), cycle), cycle)
+
+
+def run_trial(config: Config, folder: Path, say: Say) -> Outcome:
+    """Run one impact trial and leave trial.h5, summary.json and trial.png in `folder`.
+
+    Args:
+        config: of the rig and the trial.
+        folder: exists and is empty.
+        say: told what is going on, a line at a time.
+
+    Raises:
+        DeviceError: a device could not be opened.
+    """
+    publisher = _publisher(config, say)
+    meta = _meta(config)
+    with Recorder(
+        folder,
+        meta=meta,
+        channels=len(config.daq.channels),
+        sample_rate_hz=config.daq.rate_hz,
+        flush_ns=round(config.record.flush_ms * 1e6),
+        before_s=config.record.before_s,
+        after_s=config.record.after_s,
+    ) as recorder:
+        say("compiling kernels (cached after the first run) and settling the rover on its soil")
+        rig = build_rig(config, recorder, publisher, folder)
+        warm_up(config)
+        say(f"running: {config.trial.angle_deg:g} deg at {config.trial.speed_mps:g} m/s, {config.loop.rate_hz} Hz, lockstep")
+        began = time.perf_counter()
+        try:
+            rig.devices.open()
+            with _stop_on_signals(rig.loop):
+                rig.loop.run()
+        finally:
+            rig.devices.close()
+        wall_s = time.perf_counter() - began
+    summary = summarise(config, rig.cycle, rig.far_end.plant, rig.cycle.scribe.saturated, wall_s)
+    write_summary(folder, summary)
+    publisher.trial(summary)
+    publisher.close()
+    say("drawing trial.png")
+    from hil.trials.report import draw_trial  # matplotlib takes half a second to import
+
+    draw_trial(read_trial(folder), summary, folder / "trial.png")
+    trial = rig.cycle.trial
+    if trial.state is State.DONE:
+        return Outcome(0, summary)
+    return Outcome(3 if trial.refused else 1, summary)
+
+
+def check_rig(config: Config) -> list[Check]:
+    """Zero the sensors and make the arming checks; nothing moves."""
+    far_end = build_far_end(config)
+    devices = Devices(far_end.daq, far_end.drives, far_end.valves)
+    clock, estimator, safety = LockstepClock(far_end, config.loop.rate_hz), Estimator(config), Safety(config)
+    devices.open()
+    try:
+        while True:
+            samples = devices.sample(clock.next().t_ns)
+            estimate = estimator.estimate(samples)
+            if estimate.zeroed:
+                break
+        checks = [Check(link.device, link.open, link.detail, "open") for link in devices.health()]
+        checks += arming_checks(config, samples, estimate, safety.faults, Path.cwd())
+    finally:
+        devices.close()
+    checks.append(Check("Safe on a slope", True, config.drives.holds_on_slope, "stated in drives.holds_on_slope"))
+    checks.append(_telemetry_check(config))
+    return checks
+
+
+def warm_up(config: Config) -> None:
+    """Run the estimator's kernels once, so that no tick pays for compiling or loading them."""
+    rig = build_far_end(config)
+    devices = Devices(rig.daq, rig.drives, rig.valves)
+    devices.open()
+    rig.advance(round(2e6 * config.daq.block_ms))
+    samples = devices.sample(round(2e6 * config.daq.block_ms))
+    estimate = Estimator(config).estimate(samples)
+    RoverTwin(nominal_rig(config)).predict(samples, estimate)
+    devices.close()
+
+
+def _meta(config: Config) -> dict[str, str | float | int]:
+    return {
+        "config": config.to_yaml(),
+        "config_sha256": config.sha256(),
+        "version": hil.__version__,
+        "clock": config.clock,
+        "seed": config.seed,
+        "sensitivity_VpN": ",".join(repr(channel.sensitivity_mVpN * 1e-3) for channel in config.daq.channels),
+        "wall_time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def _publisher(config: Config, say: Say) -> Publisher:
+    """Telemetry; a port that somebody else has is a warning in simulation."""
+    start = time.time()
+    try:
+        return Publisher(config.telemetry.endpoint, config.telemetry.rate_hz, config.loop.rate_hz, start)
+    except PortBusy as busy:
+        say(f"warning: no telemetry, {busy}")
+        return Publisher("", config.telemetry.rate_hz, config.loop.rate_hz, start)
+
+
+def _telemetry_check(config: Config) -> Check:
+    try:
+        Publisher(config.telemetry.endpoint, config.telemetry.rate_hz, config.loop.rate_hz, 0.0).close()
+    except PortBusy as busy:
+        return Check("telemetry port", True, f"warning: {busy}", "free (a warning in simulation)")
+    return Check("telemetry port", True, config.telemetry.endpoint or "off", "free")
+
+
+@contextmanager
+def _stop_on_signals(loop: Loop) -> Iterator[None]:
+    """Ctrl-C, a hang-up and a polite kill end the run in Safe, with its record closed."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def stop(number: int, _frame: object) -> None:
+        loop.stop(f"operator: {signal.Signals(number).name}")
+
+    try:
+        before = {number: signal.signal(number, stop) for number in numbers}
+    except ValueError:  # not the main thread: whoever runs us there handles signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,63 @@
+"""Arming checks: what must hold before anything may move."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from hil.config import Config
+from hil.values import Estimate, Samples
+
+# A wheel slower than this stands [rad/s].
+STANDING_RADPS = 0.01
+# Room that a trial's record and its reserve need [bytes].
+DISK_NEEDED = 200_000_000
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One line of `hil check`: what was looked at, what was found, what is allowed."""
+
+    item: str
+    ok: bool
+    found: str
+    allowed: str
+
+
+def arming_checks(
+    config: Config, samples: Samples, estimate: Estimate, faults: Sequence[str], folder: Path
+) -> list[Check]:
+    """All arming checks, passed or not.
+
+    Args:
+        config: of the rig.
+        samples: of this tick.
+        estimate: of this tick, sensors zeroed.
+        faults: names of the faults latched.
+        folder: where the record is written.
+    """
+    limits = config.limits
+    checks = [
+        Check("fault latch", not faults, ", ".join(faults) or "none", "none"),
+        _at_most("DAQ sample age", samples.daq_age_ns * 1e-6, limits.daq_age_ms, "ms", "limits.daq_age_ms"),
+    ]
+    for channel, bias, noise in zip(config.daq.channels, estimate.bias_V, estimate.noise_V, strict=True):
+        name = f"sensor {channel.name}"
+        checks += [
+            _at_most(f"{name} bias", abs(bias), limits.bias_V, "V", "limits.bias_V; an open or shorted sensor is off"),
+            _at_most(f"{name} noise", noise, limits.noise_V, "V", "limits.noise_V"),
+        ]
+    quickest = max(abs(speed) for speed in estimate.wheel_speed_radps)
+    checks.append(_at_most("wheel speed before the start", quickest, STANDING_RADPS, "rad/s", "standing still"))
+    free = shutil.disk_usage(folder).free
+    checks.append(
+        Check("disk space", free >= DISK_NEEDED, f"{free / 1e6:.0f} MB free", f"at least {DISK_NEEDED / 1e6:.0f} MB")
+    )
+    return checks
+
+
+def _at_most(item: str, value: float, limit: float, unit: str, setting: str) -> Check:
+    # a value that is not a number is not at most anything
+    return Check(item, value <= limit, f"{value:.4g} {unit}", f"at most {limit:g} {unit} ({setting})")

@@ -1,0 +1,86 @@
+"""The command line: `hil COMMAND CONFIG`. Commands import what they need when they run, so that help stays quick."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from hil import __version__
+from hil.cli.check import check
+from hil.cli.configs import configs
+from hil.cli.energy import energy
+from hil.cli.exits import FAULT, USAGE, complain
+from hil.cli.start import problems_at_start
+from hil.cli.trial import report, trial
+
+app = typer.Typer(
+    name="hil",
+    help="Controller of a rover test rig: impact trials on the simulated rig or the real one.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for _command in (trial, energy, check, report, configs):
+    app.command()(_command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"hil {__version__}")
+        raise typer.Exit
+
+
+def _keep_tracebacks(wanted: bool) -> None:
+    if wanted:
+        os.environ["HIL_DEBUG"] = "1"
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", callback=_keep_tracebacks, help="Print tracebacks, as HIL_DEBUG=1 does.")
+    ] = False,
+) -> None:
+    """Controller of a rover test rig: impact trials on the simulated rig or the real one."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line.
+
+    Args:
+        arguments: without the program's name.
+
+    Returns:
+        The exit status: 0 done, 1 fault, 2 config, usage or missing device, 3 arming refused.
+    """
+    problems = problems_at_start()
+    if problems:
+        complain(problems)
+        return USAGE
+    try:
+        app(args=list(arguments), prog_name="hil")
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else FAULT if stop.code else 0
+    except Exception as error:
+        if os.environ.get("HIL_DEBUG", "") not in ("", "0"):
+            traceback.print_exc()
+        else:
+            text = f"{error}".strip().partition("\n")[0]
+            complain(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+            complain("this was not expected: `hil --debug ...` or HIL_DEBUG=1 shows where in the program it happened")
+        return FAULT
+    return 0
+
+
+def main() -> None:
+    """The program `hil`."""
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,41 @@
+"""`hil configs`: what is shipped, and a copy to edit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hil.cli.exits import USAGE, complain
+
+
+def configs(
+    copy: Annotated[
+        str | None, typer.Option("--copy", metavar="NAME", help="Copy one into the current folder.", show_default=False)
+    ] = None,
+) -> None:
+    """List the shipped configs, or copy one to edit."""
+    from hil.config import shipped_configs
+    from hil.config.load import shipped_name
+
+    shipped = shipped_configs()
+    if copy is None:
+        for name, text in shipped.items():
+            print(f"{name}: {text.partition(chr(10))[0].lstrip('# ')}")
+        return
+    name = shipped_name(copy)
+    if name not in shipped:
+        complain(f"no shipped config {copy!r}; there are: {', '.join(shipped)}")
+        raise typer.Exit(USAGE)
+    target = Path(f"{name}.yaml")
+    try:
+        with target.open("x", encoding="utf-8") as file:
+            file.write(shipped[name])
+    except FileExistsError:
+        complain(f"{target} is already there and stays as it is: rename it, or copy in another folder")
+        raise typer.Exit(USAGE) from None
+    except OSError as error:
+        complain(f"{target} cannot be written: {error.strerror}")
+        raise typer.Exit(USAGE) from None
+    print(f"copied to {target}: edit it, then for example `hil trial {target}`")

@@ -1,0 +1,71 @@
+"""`hil energy`: what an impact can spend, over the obstacle's angle."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from hil.cli.exits import usage_errors
+from hil.cli.options import AsJson, Clock, ConfigSource, Out, Overrides, Seed, config_from
+
+_MOST_ANGLES = 10_000
+
+
+def angles_from(text: str) -> list[float]:
+    """Angles [deg] of `FIRST:LAST:STEP`; the last one is always among them.
+
+    Raises:
+        typer.BadParameter: anything else.
+    """
+    try:
+        first, last, step = (float(part) for part in text.split(":"))
+        steps = (last - first) / step
+    except (ValueError, ZeroDivisionError):
+        first = last = step = steps = math.nan
+    if not (0.0 <= first <= last <= 90.0 and step > 0.0 and steps < _MOST_ANGLES):
+        raise typer.BadParameter(
+            f"found {text!r}; allowed: FIRST:LAST:STEP in degrees, 0 to 90, rising, at most {_MOST_ANGLES} angles, "
+            "for example 10:90:5",
+            param_hint="--angles",
+        )
+    angles = [round(first + i * step, 9) for i in range(math.floor(steps + 1e-9) + 1)]
+    return angles if math.isclose(angles[-1], last, abs_tol=1e-6) else [*angles, last]
+
+
+def energy(
+    config: ConfigSource,
+    angles: Annotated[
+        str, typer.Option("--angles", metavar="FIRST:LAST:STEP", help="Obstacle angles [deg], last one included.")
+    ] = "10:90:5",
+    out: Out = None,
+    overrides: Overrides = None,
+    seed: Seed = None,
+    clock: Clock = None,
+    as_json: AsJson = False,
+) -> None:
+    """Effective kinetic energy over the obstacle angle: table, figure, and what the masses change."""
+    from hil.folders import run_folder
+
+    with usage_errors():
+        angles_deg = angles_from(angles)
+        effective = config_from(config, overrides, seed, clock)
+        folder = run_folder(out, effective.name, f"{angles_deg[0]:g}-{angles_deg[-1]:g}")
+
+    from hil.energy import energy_curve, energy_table, masses_table, peak_over_masses, save_energy
+
+    curve, masses = energy_curve(effective, angles_deg), peak_over_masses(effective)
+    title = f"{effective.name}: effective kinetic energy at {effective.trial.speed_mps:g} m/s, no ground"
+    save_energy(folder, curve, masses, title)
+    if as_json:
+        print(json.dumps(curve, allow_nan=False))
+    else:
+        console = Console()
+        print(title)
+        console.print(energy_table(curve))
+        print("where it peaks with other masses, one changed at a time")
+        console.print(masses_table(masses))
+        print(f"run folder: {folder}")

@@ -1,0 +1,31 @@
+"""Exit statuses, and how a command says what is wrong."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+FAULT = 1
+USAGE = 2
+REFUSED = 3
+
+
+def complain(text: str) -> None:
+    """Say it on stderr, as it stands: no markup, no wrapping."""
+    print(f"hil: {text}", file=sys.stderr)
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Wrong configs and wrong folders end the command with exit status 2 and without a traceback."""
+    from hil.config import ConfigError
+    from hil.folders import FolderError
+
+    try:
+        yield
+    except (ConfigError, FolderError) as error:
+        complain(str(error))
+        raise typer.Exit(USAGE) from None

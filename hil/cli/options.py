@@ -1,0 +1,39 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from hil.config import Config
+
+ConfigSource = Annotated[str, typer.Argument(metavar="CONFIG", help="A YAML file, or a shipped config (hil configs).")]
+Out = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="The run folder itself; must be empty.", show_default=False)
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="a.b=VALUE", help="Replace a value of the config; repeatable.", show_default=False),
+]
+Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Replace the config's seed.", show_default=False)]
+Clock = Annotated[
+    str | None,
+    typer.Option("--clock", metavar="lockstep|realtime", help="Replace the config's clock.", show_default=False),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print only the result, as JSON.")]
+
+
+def config_from(source: str, overrides: list[str] | None, seed: int | None, clock: str | None) -> Config:
+    """The effective config of a command line.
+
+    Raises:
+        ConfigError: with all problems at once.
+    """
+    from hil.config import load_config
+
+    clocks = [] if clock is None else [f"clock={json.dumps(clock)}"]
+    return load_config(source, [*(overrides or ()), *clocks], seed)

@@ -1,0 +1,42 @@
+"""Before any command: is what will be imported ours?"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import hil
+
+_BESIDE = ("models", "drivers", "rig_configs")
+
+
+def problems_at_start() -> str:
+    """What stands against running at all; empty if nothing does.
+
+    A folder `models/` in the current folder or on PYTHONPATH would shadow ours and be run instead of it.
+    """
+    if sys.platform == "win32":
+        return "the controller runs on Linux; a Windows PC with NI hardware is reached as an NI gRPC device server"
+    root = Path(hil.__path__[0]).resolve().parent
+    wrong = []
+    for name in _BESIDE:
+        ours, found = root / name, _place(name)
+        if found is None:
+            wrong.append(f"the package {name} is missing: expected {ours}; install rover-hil again")
+        elif found != ours:
+            wrong.append(
+                f"the package {name} would come from {found} but belongs to {ours}: "
+                f"start hil from another folder, or take {found.parent} off PYTHONPATH"
+            )
+    return "\n".join(wrong)
+
+
+def _place(name: str) -> Path | None:
+    """Folder or file a package would be imported from, without importing it."""
+    loaded = sys.modules.get(name)
+    spec = loaded.__spec__ if loaded is not None else importlib.util.find_spec(name)
+    if spec is None:
+        return None
+    places = list(spec.submodule_search_locations or ()) or [spec.origin or ""]
+    return Path(places[0]).resolve()

@@ -1,0 +1,66 @@
+"""`hil trial` and `hil report`: make a trial, and show one again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from hil.cli.exits import usage_errors
+from hil.cli.options import AsJson, Clock, ConfigSource, Out, Overrides, Seed, config_from
+
+
+def trial(
+    config: ConfigSource,
+    out: Out = None,
+    overrides: Overrides = None,
+    seed: Seed = None,
+    clock: Clock = None,
+    as_json: AsJson = False,
+) -> None:
+    """One impact trial: drive into the obstacle, cut at the impact, record, judge."""
+    from hil.folders import run_folder
+
+    with usage_errors():
+        effective = config_from(config, overrides, seed, clock)
+        folder = run_folder(out, effective.name, f"{effective.trial.angle_deg:g}")
+
+    from hil.app import run_trial
+    from hil.trials.report import trial_table
+
+    outcome = run_trial(effective, folder, say=lambda text: Console(stderr=True).print(text, markup=False))
+    if as_json:
+        print(json.dumps(outcome.summary, allow_nan=False))
+    else:
+        console = Console()
+        console.print(trial_table(outcome.summary))
+        print(f"run folder: {folder}")
+    raise typer.Exit(outcome.exit_code)
+
+
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished trial.")],
+    as_json: AsJson = False,
+) -> None:
+    """Draw trial.png again from the record, and print the table."""
+    from hil.folders import FolderError, finished_run
+
+    with usage_errors():
+        folder = finished_run(run)
+        try:
+            summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise FolderError(f"{folder / 'summary.json'} cannot be read: {error}") from None
+
+    from hil.record import read_trial
+    from hil.trials.report import draw_trial, trial_table
+
+    draw_trial(read_trial(folder / "trial.h5"), summary, folder / "trial.png")
+    if as_json:
+        print(json.dumps(summary, allow_nan=False))
+    else:
+        Console().print(trial_table(summary))
+        print(f"figure: {folder / 'trial.png'}")

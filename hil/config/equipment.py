@@ -1,0 +1,152 @@
+"""The equipment's part of a rig config: drives, cylinders, sensors, limits, links, record and telemetry."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from hil.config.base import Section
+
+ChannelName = Literal["top", "lower_left", "lower_right"]
+_ORDER: tuple[ChannelName, ...] = ("top", "lower_left", "lower_right")
+
+
+class Drives(Section):
+    """The six wheel drives, all alike, as the axle feels them."""
+
+    gain: float = Field(200.0, ge=0.1, le=1e4, description="of the drive's own speed controller [N m s/rad]")
+    integral_gain: float = Field(2000.0, ge=0, le=1e6, description="of the drive's own speed controller [N m/rad]")
+    torque_limit_Nm: float = Field(40.0, ge=0.1, le=1000, description="at the axle")
+    gear_friction_Nm: float = Field(0.3, ge=0, le=100, description="Coulomb friction of the gearbox")
+    friction_speed_radps: float = Field(0.02, ge=1e-4, le=1, description="slower, that friction grows in proportion")
+    coast_damping: float = Field(0.5, ge=0, le=1000, description="with the bridge open [N m s/rad]")
+    brake_damping: float = Field(40.0, ge=0, le=1e4, description="with the motor shorted [N m s/rad]")
+    on_cut: Literal["coast", "brake"] = Field("coast", description="what the power stage does once it is cut")
+    holds_on_slope: str = Field(
+        "gearbox friction only",
+        pattern=r"^[^\p{C}\p{Zl}\p{Zp}]+$",
+        max_length=200,
+        description="what holds the rover on a slope in Safe",
+        json_schema_extra={"note": "a line of up to 200 characters"},
+    )
+
+
+class Cylinders(Section):
+    """The two air cylinders on the side bogies."""
+
+    bore_mm: float = Field(38.1, ge=5, le=200, description="of each cylinder")
+    supply_kPa: float = Field(207.0, ge=0, le=207, description="regulated gauge pressure, at most 30 psi")
+    fill_time_s: float = Field(0.05, ge=1e-3, le=10, description="time constant of filling a chamber")
+    vent_time_s: float = Field(0.03, ge=1e-3, le=10, description="time constant of venting it")
+    lever_m: float = Field(0.25, ge=0.01, le=2, description="arm about the bogie pivot")
+
+
+class Channel(Section):
+    """One piezo sensor of the instrumented obstacle."""
+
+    name: ChannelName = Field(description="which corner of the sensing triangle")
+    sensitivity_mVpN: float = Field(11.24, ge=0.1, le=1000, description="from the sensor's calibration sheet")
+    across_m: float = Field(ge=-2, le=2, description="place on the plate, to port, from where a smooth wheel hits")
+    up_m: float = Field(ge=-2, le=2, description="place on the plate, up it, from where a smooth wheel hits")
+    noise_V: float = Field(0.0005, ge=0, le=1, description="standard deviation of each sample")
+    bias_V: float = Field(0.0, ge=-5, le=5, description="offset of the channel")
+
+
+def _triangle() -> tuple[Channel, Channel, Channel]:
+    return (
+        Channel(name="top", across_m=0.0, up_m=0.0508),
+        Channel(name="lower_left", across_m=0.0508, up_m=-0.0508),
+        Channel(name="lower_right", across_m=-0.0508, up_m=-0.0508),
+    )
+
+
+class Daq(Section):
+    """The data acquisition of the sensing triangle."""
+
+    rate_hz: int = Field(30000, ge=10000, le=100000, description="samples a second and channel")
+    block_ms: float = Field(2.0, ge=1, le=10, description="samples arrive in blocks of this length")
+    range_V: float = Field(5.0, ge=0.1, le=50, description="full scale, either sign")
+    bits: int = Field(16, ge=8, le=32, description="of the converter")
+    droop_s: float = Field(0.5, ge=0.01, le=1000, description="time constant of the AC coupling")
+    ring_hz: float = Field(20.0, ge=1, le=1000, description="ring of the shield")
+    ring_damping: float = Field(0.05, ge=0, le=2, description="of that ring, ratio of critical")
+    ring_share: float = Field(0.1, ge=0, le=1, description="part of the load that rides on the ringing shield")
+    channels: Annotated[tuple[Channel, Channel, Channel], Field(strict=False)] = Field(
+        default_factory=_triangle, description="the three sensors; kept in the order top, lower_left, lower_right"
+    )
+
+    @field_validator("channels")
+    @classmethod
+    def _each_once(cls, channels: tuple[Channel, Channel, Channel]) -> tuple[Channel, Channel, Channel]:
+        a, b, c = sorted(channels, key=lambda channel: _ORDER.index(channel.name))
+        if (a.name, b.name, c.name) != _ORDER:
+            raise ValueError(f"each of the names {', '.join(_ORDER)} once")
+        return a, b, c
+
+    @property
+    def block_samples(self) -> int:
+        """Samples of one channel in a block."""
+        return round(self.rate_hz * self.block_ms / 1000.0)
+
+
+class Detector(Section):
+    """The impact detector: it cuts the drives."""
+
+    threshold_N: float = Field(10.0, ge=0.1, le=1000, description="force on one sensor that counts as a hit")
+    consecutive: int = Field(3, ge=1, le=1000, description="samples in a row over the threshold")
+
+
+class Limits(Section):
+    """What may never be exceeded: commands are clamped, readings outside refuse arming or end the run in Safe."""
+
+    wheel_speed_radps: float = Field(1.0, ge=0.01, le=10, description="largest commanded wheel speed")
+    wheel_acceleration_radps2: float = Field(5.0, ge=0.01, le=100, description="largest change of that speed")
+    daq_age_ms: float = Field(10.0, ge=2, le=1000, description="an older newest sample is a sensor drop-out")
+    bias_V: float = Field(0.05, ge=0, le=5, description="largest offset of a channel at arming")
+    noise_V: float = Field(0.01, ge=0, le=5, description="largest noise of a channel at arming")
+
+
+class Links(Section):
+    """Delays of the links in lockstep."""
+
+    daq_delay_ms: float = Field(0.0, ge=0, le=500, description="from sampling to the loop")
+    drives_delay_ms: float = Field(0.0, ge=0, le=500, description="from the loop to the power stage")
+
+
+class Spread(Section):
+    """How far the simulated rig lies from the nominal model: standard deviations, relative unless a unit is given."""
+
+    mass: float = Field(0.02, ge=0, le=0.2, description="of each mass")
+    soil: float = Field(0.05, ge=0, le=0.2, description="of each soil parameter")
+    legs: float = Field(0.03, ge=0, le=0.2, description="of the legs' stiffness")
+    sensitivity: float = Field(0.005, ge=0, le=0.2, description="of each sensor's sensitivity")
+    start_m: float = Field(0.002, ge=0, le=0.05, description="of the start distance")
+
+
+class Plant(Section):
+    """The simulated rig."""
+
+    substep_us: int = Field(100, ge=10, le=100, description="longest step of its integration")
+    spread: Spread = Field(default_factory=Spread, description="its distance from the nominal model")
+
+
+class Record(Section):
+    """The record of a trial."""
+
+    flush_ms: float = Field(40.0, ge=1, le=40, description="a kill loses no more ticks than this")
+    before_s: float = Field(0.5, ge=0, le=20, description="kept before an impact or a fault")
+    after_s: float = Field(2.0, ge=0.1, le=20, description="kept after an impact or a fault")
+
+
+class Telemetry(Section):
+    """Live values for viewers."""
+
+    endpoint: str = Field(
+        "tcp://127.0.0.1:9872",
+        pattern=r"^(|tcp://[^\s:]+:[0-9]{1,5}|ipc://\S+)$",
+        max_length=200,
+        description="where the ZeroMQ publisher listens",
+        json_schema_extra={"note": 'tcp://ADDRESS:PORT, ipc://PATH, or "" for off'},
+    )
+    rate_hz: int = Field(100, ge=1, le=1000, description="ticks published a second")

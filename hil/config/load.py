@@ -1,0 +1,153 @@
+"""From a file, overrides and a seed to a checked config, or to the list of everything that is wrong with them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from hil.config.model import Config
+from hil.config.problems import ConfigError, Problem
+from hil.config.text import read_yaml
+from hil.config.wording import problems_of, shown
+
+
+def load_config(source: str | Path, overrides: Sequence[str] = (), seed: int | None = None) -> Config:
+    """Read, override and check a config.
+
+    Args:
+        source: path of a YAML file, or the name of a shipped config, with or without `rig_configs/` and `.yaml`; an
+            existing file wins.
+        overrides: `a.b=VALUE` each, VALUE in YAML, applied in order before the check; `a.0.b` reaches into a list.
+        seed: replaces the config's.
+
+    Raises:
+        ConfigError: with all problems at once.
+    """
+    raw, problems = read_yaml(_text(source), "(file)")
+    if raw is None and not problems:
+        raw = {}
+    if not isinstance(raw, dict):
+        found = Problem("(file)", shown(raw), "sections and keys, as in the shipped configs (hil configs)")
+        raise ConfigError(str(source), problems or [found])
+    for override in overrides:
+        problems += _override(raw, override)
+    if seed is not None:
+        raw["seed"] = seed
+    try:
+        config = Config.model_validate(raw)
+    except ValidationError as error:
+        problems += problems_of(error)
+        problems += _misfits_of_the_rest(raw, problems)
+    if problems:
+        raise ConfigError(str(source), problems)
+    return config
+
+
+def shipped_configs() -> dict[str, str]:
+    """Text of every shipped config by its name."""
+    folder = resources.files("rig_configs")
+    files = sorted((file.name, file) for file in folder.iterdir() if file.name.endswith(".yaml"))
+    return {name.removesuffix(".yaml"): file.read_text(encoding="utf-8") for name, file in files}
+
+
+def shipped_name(source: str | Path) -> str:
+    """The bare name in `rig_configs/NAME.yaml`."""
+    return str(source).removeprefix("./").removeprefix("rig_configs/").removesuffix(".yaml")
+
+
+def _text(source: str | Path) -> str:
+    shipped = shipped_configs()
+    try:
+        if Path(source).is_file():
+            return Path(source).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = "not text in UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+        raise ConfigError(str(source), [Problem("(file)", reason, "a readable YAML file")]) from None
+    if shipped_name(source) in shipped:
+        return shipped[shipped_name(source)]
+    allowed = f"a YAML file, or a shipped config: {', '.join(shipped)}"
+    raise ConfigError(str(source), [Problem("(file)", "no such file", allowed)])
+
+
+def _override(raw: dict[str, Any], override: str) -> list[Problem]:
+    """Put one `a.b=VALUE` into the raw config; what cannot be put there is a problem."""
+    path, equals, text = override.partition("=")
+    path = path.strip()
+    keys = path.split(".")
+    if not equals or not all(keys):
+        return [Problem(f"--set {override}", "no key and value", "a.b=VALUE, for example trial.angle_deg=70")]
+    value, problems = read_yaml(text, f"--set {path}")
+    if problems:
+        return problems
+    node: Any = raw
+    for depth, key in enumerate(keys):
+        last = depth == len(keys) - 1
+        where = ".".join(keys[:depth])
+        if isinstance(node, list):
+            if not (key.isascii() and key.isdigit() and len(key) < 6 and int(key) < len(node)):
+                return [Problem(f"--set {path}", f"{key!r} in {where}", f"a place in that list, 0 to {len(node) - 1}")]
+            place: Any = int(key)
+        elif isinstance(node, dict):
+            place = key
+            if not last and key not in node:
+                node[key] = _default(keys[: depth + 1])
+        else:
+            return [Problem(f"--set {path}", f"{where} is {shown(node)}", "a section before each dot")]
+        if last:
+            node[place] = value
+        else:
+            node = node[place]
+    return []
+
+
+def _default(keys: list[str]) -> Any:
+    """What an absent list holds by default; an absent section starts empty and takes its defaults later."""
+    node: Any = Config(name="default", rig="simulated").model_dump(mode="json")
+    for key in keys:
+        node = node.get(key) if isinstance(node, dict) else None
+    return copy.deepcopy(node) if isinstance(node, list) else {}
+
+
+def _misfits_of_the_rest(raw: dict[str, Any], problems: Sequence[Problem]) -> list[Problem]:
+    """What does not fit together among the keys that are right by themselves.
+
+    pydantic looks at that only once every key is right. So the wrong ones are put to their defaults here.
+    """
+    mended = copy.deepcopy(raw)
+    mended |= {key: value for key, value in (("name", "default"), ("rig", "simulated")) if key not in mended}
+    wrong = [problem.key for problem in problems]
+    for key in wrong:
+        _remove(mended, key.split("."))
+    mended |= {key: value for key, value in (("name", "default"), ("rig", "simulated")) if key not in mended}
+    try:
+        Config.model_validate(mended)
+    except ValidationError as error:
+        return [more for more in problems_of(error) if not any(_touches(more, key) for key in wrong)]
+    return []
+
+
+def _remove(node: Any, keys: list[str]) -> None:
+    """Take a key out; of a list the whole list goes."""
+    *way, last = keys
+    for key in way:
+        if not isinstance(node, dict):
+            return
+        if isinstance(node.get(key), list):
+            last = key
+            break
+        node = node.get(key)
+    if isinstance(node, dict):
+        node.pop(last, None)
+
+
+def _touches(problem: Problem, wrong: str) -> bool:
+    """Whether a problem rests on a key that is wrong by itself."""
+    return any(
+        f"{key}.".startswith(f"{wrong}.") or f"{wrong}.".startswith(f"{key}.")
+        for key in (problem.key, *problem.depends_on)
+    )

@@ -1,0 +1,48 @@
+"""What is wrong with a config, all of it, in the words of the person who edits it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Problem(NamedTuple):
+    """One wrong key.
+
+    Attributes:
+        key: path of the key, dotted.
+        found: what stands there.
+        allowed: what may.
+        depends_on: other keys that the verdict rests on.
+    """
+
+    key: str
+    found: str
+    allowed: str
+    depends_on: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.key}: found {self.found}; allowed: {self.allowed}"
+
+
+class MisfitError(ValueError):
+    """Values that are each allowed but not together; pydantic carries it to the loader."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = list(problems)
+        super().__init__("; ".join(map(str, problems)))
+
+
+class ConfigError(ValueError):
+    """A config that cannot be used.
+
+    Attributes:
+        source: the file or shipped name.
+        problems: all of them, as (key path, found, allowed, ...).
+    """
+
+    def __init__(self, source: str, problems: Sequence[Problem]) -> None:
+        self.source = source
+        self.problems = list(problems)
+        count = f"{len(self.problems)} problem{'s' if len(self.problems) != 1 else ''}"
+        super().__init__("\n".join([f"config {source}: {count}", *(f"  {problem}" for problem in self.problems)]))

@@ -1,0 +1,1 @@
+"""Controllers: what the rig should do next."""

@@ -1,0 +1,29 @@
+"""Wheel speeds that give the rover a wished forward speed on slipping ground."""
+
+from __future__ import annotations
+
+from hil.values import Prediction, Six
+
+# Slip is smoothed over this time [s]; it is capped, for at slip 1 no wheel speed moves the rover.
+SMOOTHING_S = 0.1
+LARGEST_SLIP = 0.6
+
+
+class WheelSpeed:
+    """Turns a forward speed into wheel speeds, omega = v / (R (1 - s)), with the slip that the rover twin predicts.
+
+    Args:
+        radius_m: wheel radius.
+        period_s: time between ticks.
+    """
+
+    def __init__(self, radius_m: float, period_s: float) -> None:
+        self._radius_m = radius_m
+        self._share = min(period_s / SMOOTHING_S, 1.0)
+        self._slip = 0.0
+
+    def speeds(self, forward_mps: float, prediction: Prediction) -> Six:
+        """The six wheel speeds [rad/s], all alike: the rover drives straight."""
+        mean = sum(prediction.slip) / len(prediction.slip)
+        self._slip += (min(max(mean, 0.0), LARGEST_SLIP) - self._slip) * self._share
+        return (forward_mps / (self._radius_m * (1.0 - self._slip)),) * 6

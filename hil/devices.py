@@ -1,0 +1,89 @@
+"""The loop's hold on its devices: read all, command all, and stop all on a path that cannot raise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from drivers.base import Health, Link, Sink, Source
+from drivers.types import (
+    VALVES_OFF,
+    DaqBlock,
+    DriveCommand,
+    DriveSample,
+    ValveCommand,
+    ValveSample,
+)
+from hil.values import STILL, Command, Samples
+
+
+class DriveLink(Source[DriveSample], Sink[DriveCommand], Protocol):
+    """Wheel drives: encoders out, speeds in."""
+
+
+class ValveLink(Source[ValveSample], Sink[ValveCommand], Protocol):
+    """Bogie valves: pressures out, coils in."""
+
+
+class Devices:
+    """All links of a rig.
+
+    Args:
+        daq: the piezo channels.
+        drives: the wheel drives.
+        valves: the bogie valves.
+    """
+
+    def __init__(self, daq: Source[DaqBlock], drives: DriveLink, valves: ValveLink) -> None:
+        self._daq, self._drives, self._valves = daq, drives, valves
+        self._newest_ns = 0
+        self._drive = DriveSample(0, 0, STILL)
+        self._valve = ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)))
+
+    @property
+    def _links(self) -> Sequence[Link]:
+        return (self._daq, self._drives, self._valves)
+
+    def open(self) -> None:
+        """Open every link. Raises DeviceError."""
+        for link in self._links:
+            link.open()
+
+    def close(self) -> None:
+        """Stop and close every link, whatever one of them says."""
+        self.stop(0)
+        for link in self._links:
+            try:
+                link.close()
+            except Exception:  # noqa: S112  a link that will not close must not keep the others open
+                continue
+
+    def health(self) -> list[Health]:
+        """State of every link."""
+        return [link.health() for link in self._links]
+
+    def sample(self, t_ns: int) -> Samples:
+        """Everything that has arrived by t_ns. Raises DeviceError."""
+        blocks = []
+        while (block := self._daq.read(t_ns)) is not None:
+            blocks.append(block)
+            self._newest_ns = int(block.t_ns[-1])
+        self._drive = self._drives.read(t_ns) or self._drive
+        self._valve = self._valves.read(t_ns) or self._valve
+        return Samples(t_ns, tuple(blocks), t_ns - self._newest_ns, self._drive, self._valve)
+
+    def command(self, t_ns: int, command: Command) -> None:
+        """Hand a command to every sink. Raises DeviceError."""
+        self._drives.write(DriveCommand(t_ns, command.cut, command.speed_radps))
+        self._valves.write(ValveCommand(t_ns, command.valves))
+
+    def stop(self, t_ns: int) -> None:
+        """Make the rig safe: drives cut, valves off. A device that fails does not keep the next from being stopped."""
+        try:
+            self._drives.write(DriveCommand(t_ns, True, STILL))
+        except Exception:  # noqa: S110  the other devices come first, and the caller has its fault already
+            pass
+        try:
+            self._valves.write(ValveCommand(t_ns, VALVES_OFF))
+        except Exception:  # noqa: S110
+            pass

@@ -1,0 +1,181 @@
+"""The effective kinetic energy T_c of the nominal rover over the obstacle's angle, and what other masses do to it.
+
+Constant forward speed `trial.speed_mps`, neutral configuration, no ground (MacMahon 2016 (3.27), 5.3): what an impact
+of both front wheels at once can spend.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+import numpy as np
+from rich.table import Table
+from scipy.optimize import minimize_scalar
+
+from models.impact import effective_kinetic_energy
+from models.rover import rcp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hil.config import Config
+    from models.rover.rcp import RcpParameters
+
+_GRID_DEG = tuple(float(angle) for angle in range(10, 91, 2))
+
+
+class EnergyCurve(TypedDict):
+    """T_c [J] over the angle [deg], and where it peaks within the range of the angles."""
+
+    angles_deg: list[float]
+    energy_J: list[float]
+    peak_angle_deg: float
+
+
+@dataclass(frozen=True)
+class MassSet:
+    """Where the energy peaks with other masses.
+
+    Attributes:
+        masses: what differs from the config.
+        total_kg: mass of the rover.
+        peak_angle_deg: angle of the peak.
+        peak_energy_J: T_c there.
+    """
+
+    masses: str
+    total_kg: float
+    peak_angle_deg: float
+    peak_energy_J: float
+
+
+def energy_curve(config: Config, angles_deg: Sequence[float]) -> EnergyCurve:
+    """T_c over the angle.
+
+    Args:
+        config: rover and speed.
+        angles_deg: rising angles, at least one.
+
+    Returns:
+        `angles_deg`, `energy_J` (one each) and `peak_angle_deg`: of the maximum within the range of the angles, found
+        between them too; an end of the range if T_c is largest there.
+    """
+    energy = _energy_over_angle(config.rover.parameters(), config.trial.speed_mps)
+    return {
+        "angles_deg": [float(angle) for angle in angles_deg],
+        "energy_J": [energy(angle) for angle in angles_deg],
+        "peak_angle_deg": _peak(energy, angles_deg),
+    }
+
+
+def peak_over_masses(config: Config) -> list[MassSet]:
+    """The peak over 10 to 90 degrees for a handful of mass sets, each differing from the config in one mass."""
+    nominal = config.rover.parameters()
+    sets = {"as configured": nominal}
+    for name, label, masses in (
+        ("body_mass", "body", (40.0, 60.0, 80.0)),
+        ("wheel_mass", "wheels", (3.0, 4.0, 6.0)),
+        ("bogie_mass", "bogies", (2.0, 4.0, 8.0)),
+        ("leg_mass", "legs", (1.0, 2.0, 4.0)),
+    ):
+        for mass in masses:
+            each = "" if name == "body_mass" else " each"
+            sets[f"{label} {mass:g} kg{each}"] = replace(nominal, **{name: mass})
+    sets["no added weights"] = replace(nominal, added_mass=0.0)
+    sets["added weights 22.7 kg"] = replace(nominal, added_mass=22.7)
+    rows = []
+    for masses_named, parameters in sets.items():
+        energy = _energy_over_angle(parameters, config.trial.speed_mps)
+        peak = _peak(energy, _GRID_DEG)
+        rows.append(MassSet(masses_named, _total(parameters), peak, energy(peak)))
+    return rows
+
+
+def save_energy(folder: Path, curve: EnergyCurve, masses: Sequence[MassSet], title: str) -> None:
+    """Write energy.json, energy.png and energy_masses.csv."""
+    (folder / "energy.json").write_text(json.dumps(curve, indent=2) + "\n", encoding="utf-8")
+    with (folder / "energy_masses.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["masses", "total_kg", "peak_angle_deg", "peak_energy_J"])
+        writer.writerows([row.masses, f"{row.total_kg:.6g}", row.peak_angle_deg, row.peak_energy_J] for row in masses)
+    draw_energy(curve, title, folder / "energy.png")
+
+
+def draw_energy(curve: EnergyCurve, title: str, path: Path) -> None:
+    """Draw T_c over the angle, its peak marked."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    energy = curve["energy_J"]
+    peak = curve["peak_angle_deg"]
+    figure = Figure(figsize=(7.0, 4.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.plot(curve["angles_deg"], energy, marker="o", markersize=3.5)
+    axes.axvline(peak, color="0.5", linestyle="--", linewidth=1.0)
+    axes.annotate(f"{peak:.1f}°", (peak, min(energy)), textcoords="offset points", xytext=(4, 2), color="0.3")
+    axes.set(xlabel="obstacle angle [deg]", ylabel="effective kinetic energy $T_c$ [J]", title=title)
+    axes.grid(alpha=0.3)
+    figure.savefig(path, dpi=150)
+
+
+def energy_table(curve: EnergyCurve) -> Table:
+    """T_c over the angle, as a table."""
+    table = Table(caption=f"peak at {curve['peak_angle_deg']:.1f}°")
+    table.add_column("angle [deg]", justify="right")
+    table.add_column("T_c [J]", justify="right")
+    for angle, joule in zip(curve["angles_deg"], curve["energy_J"], strict=True):
+        style = "bold" if joule == max(curve["energy_J"]) else None
+        table.add_row(f"{angle:g}", f"{joule:.4f}", style=style)
+    return table
+
+
+def masses_table(rows: Sequence[MassSet]) -> Table:
+    """The peak over the assumed masses, as a table."""
+    table = Table()
+    table.add_column("masses")
+    for name in ("total [kg]", "peak [deg]", "T_c there [J]"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(row.masses, f"{row.total_kg:.1f}", f"{row.peak_angle_deg:.1f}", f"{row.peak_energy_J:.4f}")
+    return table
+
+
+def _energy_over_angle(parameters: RcpParameters, speed_mps: float) -> Callable[[float], float]:
+    """T_c [J] as a function of the angle [deg]; the wheels' spin takes no part (MacMahon 2016 (3.24))."""
+    rover = rcp(**vars(parameters))
+    q, v = rover.neutral(), np.zeros(rover.nv)
+    v[0] = speed_mps
+    mass_matrix = rover.mass_matrix(q)
+
+    def energy(angle_deg: float) -> float:
+        return effective_kinetic_energy(mass_matrix, rover.impact_jacobian(q, math.radians(angle_deg)), v)
+
+    return energy
+
+
+def _peak(energy: Callable[[float], float], angles_deg: Sequence[float]) -> float:
+    """Angle [deg] of the maximum: refined between the neighbours of the best angle, an end if it is best there."""
+    values = [energy(angle) for angle in angles_deg]
+    best = max(range(len(values)), key=values.__getitem__)
+    if best in (0, len(values) - 1):
+        return float(angles_deg[best])
+    found = minimize_scalar(
+        lambda angle: -energy(float(angle)),
+        bounds=(angles_deg[best - 1], angles_deg[best + 1]),
+        method="bounded",
+        options={"xatol": 1e-4},
+    )
+    return float(found.x) if -found.fun >= values[best] else float(angles_deg[best])
+
+
+def _total(p: RcpParameters) -> float:
+    """Mass of the whole rover [kg]."""
+    legs = 6.0 * (p.wheel_mass + p.leg_mass + p.steer_mass + p.arm_mass)
+    return p.body_mass + p.added_mass + 3.0 * p.bogie_mass + legs

@@ -1,0 +1,1 @@
+"""From samples to what they mean: impact, forces, and the rover twin's view."""

@@ -1,0 +1,153 @@
+"""Kernels over blocks of piezo samples: impact detection, droop correction and peaks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from models.compiled import kernel
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+# slots of ChannelState.whole
+RUN, RUN_NS, IMPACT_NS, PEAK_NS, RELEASE_NS, BELOW, SATURATED, COUNT, BAD = range(9)
+NEVER = -1
+
+
+class ChannelParameters(NamedTuple):
+    """Constants of the three channels.
+
+    Attributes:
+        place: (3, 2) sensors on the plate [m].
+        newton_per_volt: (3,).
+        full_scale: [V] at which a channel counts as saturated.
+        droop: share of the reading that the AC coupling takes out in one sample.
+        threshold: impact threshold on the sum of the channels [N].
+        consecutive: samples in a row over it.
+        zero_samples: samples that the bias is averaged over.
+    """
+
+    place: FloatArray
+    newton_per_volt: FloatArray
+    full_scale: float
+    droop: float
+    threshold: float
+    consecutive: int
+    zero_samples: int
+
+
+class ChannelState(NamedTuple):
+    """What is remembered between blocks.
+
+    Attributes:
+        bias: (3,) [V], running mean until zeroed.
+        square: (3,) running sum of squared differences [V^2] (Welford).
+        drooped: (3,) what the coupling has taken out so far [N].
+        force: (3,) newest corrected force [N].
+        peak: (5,) largest corrected force of each channel, of their sum, and of the sum after the release [N].
+        point: (2, 2) load point [m] at the impact and at the peak of the sum.
+        whole: counters and times [ns], see the slots above.
+    """
+
+    bias: FloatArray
+    square: FloatArray
+    drooped: FloatArray
+    force: FloatArray
+    peak: FloatArray
+    point: FloatArray
+    whole: IntArray
+
+
+def make_channel_state() -> ChannelState:
+    """Allocate the state before the first sample."""
+    whole = np.zeros(9, np.int64)
+    whole[[IMPACT_NS, PEAK_NS, RELEASE_NS]] = NEVER
+    return ChannelState(
+        np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(5), np.full((2, 2), np.nan), whole
+    )
+
+
+@kernel
+def digest(p: ChannelParameters, s: ChannelState, t_ns: IntArray, volts: FloatArray) -> None:
+    """Take in a block (n, 3) [V] with its times (n,) [ns].
+
+    The first `zero_samples` samples set the bias. From then on each channel's droop is put back, x = y + (1/tau) times
+    the integral of y (the inverse of a first-order AC coupling), the sum is held against the threshold, and peaks and
+    the end of contact are noted. A sample that is not finite is left out and counted.
+    """
+    for i in range(t_ns.size):
+        if not (np.isfinite(volts[i, 0]) and np.isfinite(volts[i, 1]) and np.isfinite(volts[i, 2])):
+            s.whole[BAD] += 1
+            continue
+        s.whole[COUNT] += 1
+        if s.whole[COUNT] <= p.zero_samples:
+            for c in range(3):
+                difference = volts[i, c] - s.bias[c]
+                s.bias[c] += difference / s.whole[COUNT]
+                s.square[c] += difference * (volts[i, c] - s.bias[c])
+            continue
+        total = 0.0
+        for c in range(3):
+            if abs(volts[i, c]) >= p.full_scale:
+                s.whole[SATURATED] = 1
+            reading = (volts[i, c] - s.bias[c]) * p.newton_per_volt[c]
+            s.drooped[c] += reading * p.droop
+            s.force[c] = reading + s.drooped[c]
+            total += s.force[c]
+        _detect(p, s, t_ns[i], total)
+        _note_peak(p, s, t_ns[i], total)
+
+
+@kernel
+def _detect(p: ChannelParameters, s: ChannelState, t_ns: int, total: float) -> None:
+    if total < p.threshold:
+        s.whole[RUN] = 0
+        return
+    if s.whole[RUN] == 0:
+        s.whole[RUN_NS] = t_ns
+    s.whole[RUN] += 1
+    if s.whole[IMPACT_NS] == NEVER and s.whole[RUN] >= p.consecutive:
+        s.whole[IMPACT_NS] = s.whole[RUN_NS]
+        _load_point(p, s, total, s.point[0])
+
+
+@kernel
+def _note_peak(p: ChannelParameters, s: ChannelState, t_ns: int, total: float) -> None:
+    if s.whole[IMPACT_NS] == NEVER:
+        return
+    if s.whole[RELEASE_NS] != NEVER:
+        s.peak[4] = max(s.peak[4], total)
+    for c in range(3):
+        s.peak[c] = max(s.peak[c], s.force[c])
+    if total > s.peak[3]:
+        s.peak[3] = total
+        s.whole[PEAK_NS] = t_ns
+        _load_point(p, s, total, s.point[1])
+    # contact is over when the sum stays under the threshold for 5 times as many samples as it took to detect
+    s.whole[BELOW] = s.whole[BELOW] + 1 if total < p.threshold else 0
+    if s.whole[RELEASE_NS] == NEVER and s.whole[BELOW] >= 5 * p.consecutive:
+        s.whole[RELEASE_NS] = t_ns
+
+
+@kernel
+def _load_point(p: ChannelParameters, s: ChannelState, total: float, out: FloatArray) -> None:
+    """Force-weighted place of the sensors, from the triangle's centroid."""
+    for axis in range(2):
+        weighted, centroid = 0.0, 0.0
+        for c in range(3):
+            weighted += s.force[c] * p.place[c, axis]
+            centroid += p.place[c, axis] / 3.0
+        out[axis] = weighted / total - centroid
+
+
+@kernel
+def load_point_now(p: ChannelParameters, s: ChannelState, out: FloatArray) -> None:
+    """Load point [m] of the newest sample, NaN below the threshold."""
+    total = s.force[0] + s.force[1] + s.force[2]
+    if total >= p.threshold:
+        _load_point(p, s, total, out)
+    else:
+        out[0] = out[1] = np.nan

@@ -1,0 +1,89 @@
+"""The estimator: blocks of samples in, impact and forces out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hil.config import Config
+from hil.estimate.channels import (
+    BAD,
+    COUNT,
+    IMPACT_NS,
+    NEVER,
+    RELEASE_NS,
+    SATURATED,
+    ChannelParameters,
+    digest,
+    load_point_now,
+    make_channel_state,
+)
+from hil.values import Estimate, Samples
+
+# The share of full scale from which a channel counts as saturated.
+SATURATION = 0.99
+# How long the channels are averaged before arming [s].
+ZERO_TIME_S = 0.2
+
+
+def channel_parameters(config: Config) -> ChannelParameters:
+    """The channels as the config describes them."""
+    daq = config.daq
+    return ChannelParameters(
+        place=np.array([(channel.across_m, channel.up_m) for channel in daq.channels]),
+        newton_per_volt=np.array([1000.0 / channel.sensitivity_mVpN for channel in daq.channels]),
+        full_scale=SATURATION * daq.range_V,
+        droop=1.0 / (daq.rate_hz * daq.droop_s),
+        threshold=config.detector.threshold_N,
+        consecutive=config.detector.consecutive,
+        zero_samples=round(ZERO_TIME_S * daq.rate_hz),
+    )
+
+
+class Estimator:
+    """Detects the impact and corrects the forces; remembers the peaks of the run."""
+
+    def __init__(self, config: Config) -> None:
+        self._parameters = channel_parameters(config)
+        self._state = make_channel_state()
+        self._point = np.full(2, np.nan)
+
+    def estimate(self, samples: Samples) -> Estimate:
+        """What these samples, after all before them, mean."""
+        state, parameters = self._state, self._parameters
+        bad = state.whole[BAD]
+        for block in samples.blocks:
+            digest(parameters, state, block.t_ns, block.volts)
+        load_point_now(parameters, state, self._point)
+        count = int(state.whole[COUNT])
+        spread = np.sqrt(state.square / max(min(count, parameters.zero_samples) - 1, 1))
+        impact_ns = int(state.whole[IMPACT_NS])
+        across, up = self._point.tolist()
+        return Estimate(
+            zeroed=count > parameters.zero_samples,
+            bias_V=tuple(state.bias.tolist()),
+            noise_V=tuple(spread.tolist()),
+            finite=bool(state.whole[BAD] == bad),
+            saturated=bool(state.whole[SATURATED]),
+            impact_ns=None if impact_ns == NEVER else impact_ns,
+            force_N=tuple(state.force.tolist()),
+            load_point_m=(across, up),
+            wheel_speed_radps=samples.drives.speed_radps,
+        )
+
+    @property
+    def peaks_N(self) -> tuple[float, float, float, float, float]:
+        """Largest corrected force of each channel, of their sum, and of the sum after the release [N]."""
+        top, left, right, total, again = self._state.peak.tolist()
+        return top, left, right, total, again
+
+    @property
+    def contact_duration_s(self) -> float | None:
+        """From the first sample over the threshold to the end of that contact [s], None while it lasts."""
+        began, ended = int(self._state.whole[IMPACT_NS]), int(self._state.whole[RELEASE_NS])
+        return None if NEVER in (began, ended) else (ended - began) * 1e-9
+
+    @property
+    def load_points_m(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Load point at the impact and at the peak of the sum [m], (across, up) from the triangle's centroid."""
+        first, peak = self._state.point.tolist()
+        return (first[0], first[1]), (peak[0], peak[1])

@@ -1,0 +1,93 @@
+"""The rover twin: the nominal model, run beside the rig from its measured wheel speeds."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hil.values import Estimate, Prediction, Samples
+from models.actuators.drive import Drive
+from models.compiled import kernel
+from models.impact import pair_energy
+from models.plant import RigParameters
+from models.rover.tree import FloatArray
+from models.step import Motion, Vehicle, run
+
+# The longest step that the twin takes; its stiffest part, a leg on the obstacle, swings some 30 times slower.
+LONGEST_STEP_NS = 500_000
+# A servo far stiffer than any drive: the twin's wheels turn as the rig's were measured to.
+FOLLOW = Drive(
+    gain=5000.0, integral_gain=0.0, torque_limit=math.inf, gear_friction=0.0, friction_speed=1.0,
+    coast_damping=0.0, brake_damping=0.0, brakes_on_cut=0.0,
+)  # fmt: skip
+
+
+class _View(NamedTuple):
+    """Scratch for what is read off the twin: Jacobian rows (2, nv) and [T_c, time to impact]."""
+
+    rows: FloatArray
+    out: FloatArray
+
+
+class RoverTwin:
+    """Predicts what the rig does not measure: normal forces, sinkage, slip, T_c and the time to impact.
+
+    Where the obstacle stands is known to a few millimetres only, so until an impact is measured the twin drives on
+    through it; at the impact the obstacle is put where the twin's wheels are.
+    """
+
+    def __init__(self, nominal: RigParameters) -> None:
+        self._rover, vehicle, self._motion = nominal.build()
+        self._obstacle = vehicle.obstacle
+        self._vehicle: Vehicle = vehicle._replace(drive=FOLLOW, obstacle=self._obstacle._replace(stiffness=0.0))
+        self._hit = False
+        self._motion.drives.cut[:] = 0.0
+        self.energy_at_impact_J = math.nan
+        self._view = _View(np.zeros((2, self._rover.nv)), np.zeros(2))
+        self._t_ns = 0
+
+    def predict(self, samples: Samples, estimate: Estimate) -> Prediction:
+        """Move the twin to the time of these samples."""
+        motion, span = self._motion, samples.t_ns - self._t_ns
+        motion.drives.set_speed[:] = estimate.wheel_speed_radps
+        if span > 0:
+            steps = -(-span // LONGEST_STEP_NS)
+            run(self._vehicle, motion, steps, span * 1e-9 / steps)
+        self._t_ns = samples.t_ns
+        _read_off(self._vehicle, motion, self._view)
+        energy, time_left = self._view.out.tolist()
+        if estimate.impact_ns is not None and not self._hit:
+            self._meet_obstacle(energy)
+        normal = tuple(motion.ground.vertical.tolist())
+        speed = float(motion.v[0])
+        return Prediction(
+            normal_force_N=normal,
+            sinkage_m=tuple(motion.ground.sinkage.tolist()),
+            slip=tuple(motion.ground.slip.tolist()),
+            speed_mps=speed,
+            effective_kinetic_energy_J=energy,
+            time_to_impact_s=time_left,
+            finite=math.isfinite(sum(normal) + speed + energy) and bool(np.isfinite(motion.q).all()),
+        )
+
+    def _meet_obstacle(self, energy_J: float) -> None:
+        """The rig has hit: put the obstacle where the twin's nearer wheel is."""
+        self._hit = True
+        self.energy_at_impact_J = energy_J
+        gap = float(self._motion.obstacle.gap.min())
+        foot = self._obstacle.foot - gap / math.sin(self._obstacle.angle)
+        self._vehicle = self._vehicle._replace(obstacle=self._obstacle._replace(foot=foot))
+
+
+@kernel
+def _read_off(vehicle: Vehicle, motion: Motion, view: _View) -> None:
+    view.out[0] = pair_energy(vehicle.chain, motion.q, motion.v, vehicle.obstacle.angle, view.rows, motion.work)
+    view.out[1] = np.inf
+    for wheel in range(2):
+        approach = 0.0
+        for a in range(motion.v.size):
+            approach += view.rows[wheel, a] * motion.v[a]
+        if approach > 1e-6:
+            view.out[1] = min(view.out[1], max(motion.obstacle.gap[wheel], 0.0) / approach)

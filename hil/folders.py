@@ -1,0 +1,57 @@
+"""Where a run's files go."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+
+class FolderError(ValueError):
+    """A folder that cannot take, or does not hold, a run."""
+
+
+def run_folder(out: Path | None, config_name: str, angle: str) -> Path:
+    """Create the folder of a new run.
+
+    Args:
+        out: the folder itself; None: `runs/<UTC>_<config>_<angle>/` under the current folder.
+        config_name: name of the config.
+        angle: the obstacle's angle or angles, as it shall stand in the name.
+
+    Raises:
+        FolderError: there is something in it, or it cannot be made.
+    """
+    if out is not None:
+        return _create(out)
+    now = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    name = f"{now}_{config_name}_{angle}"
+    folder = Path("runs") / name
+    again = 2
+    while folder.exists() or folder.is_symlink():  # two runs within a second
+        folder = Path("runs") / f"{name}_{again}"
+        again += 1
+    return _create(folder)
+
+
+def finished_run(run: Path) -> Path:
+    """The folder of a run that has its record and its summary.
+
+    Raises:
+        FolderError: one of them is not there.
+    """
+    missing = [name for name in ("trial.h5", "summary.json") if not (run / name).is_file()]
+    if missing:
+        raise FolderError(f"{run} holds no {' and no '.join(missing)}: give the folder of a finished trial")
+    return run
+
+
+def _create(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        held = next(folder.iterdir(), None)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise FolderError(f"run folder {folder} cannot be made: {reason}: give another with --out") from None
+    if held is not None:
+        raise FolderError(f"run folder {folder} is not empty ({held.name}): give an empty or a new one with --out")
+    return folder

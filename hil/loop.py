@@ -1,0 +1,64 @@
+"""The fixed-step loop: beat, tick, and Safe if anything at all goes wrong."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+from hil.cycle import Cycle
+from hil.safety import Fault
+from hil.values import Tick
+
+# Ticks recorded after the first fault.
+TICKS_AFTER_FAULT = 1000
+
+
+class Clock(Protocol):
+    """Where ticks come from."""
+
+    def next(self) -> Tick:
+        """Wait for the next beat."""
+
+
+class Loop:
+    """Runs a cycle until its trial is over.
+
+    Args:
+        clock: makes it beat.
+        cycle: what is done in each beat.
+    """
+
+    def __init__(self, clock: Clock, cycle: Cycle) -> None:
+        self._clock, self._cycle = clock, cycle
+        self._stop: str | None = None
+        self._left = TICKS_AFTER_FAULT
+        self.last = Tick(0, 0, 0, 0)
+
+    def stop(self, reason: str) -> None:
+        """Ask for Safe at the next beat (E-stop, Ctrl-C); safe to call from a signal handler."""
+        self._stop = self._stop or reason
+
+    def run(self) -> None:
+        """Beat until the trial is over; after a fault, go on recording for TICKS_AFTER_FAULT. Never raises Exception."""
+        trial, safety = self._cycle.trial, self._cycle.safety
+        while self._left > 0 and not (trial.over and not safety.safe):
+            if safety.safe:
+                self._left -= 1
+            try:
+                self.last = self._clock.next()
+                if self._stop:
+                    safety.trip(
+                        Fault.STOP_BY_OPERATOR, self.last.number, self.last.t_ns, math.nan, math.nan, self._stop
+                    )
+                self._cycle.run(self.last)
+            except Exception as error:
+                self._make_safe(error)
+
+    def _make_safe(self, error: Exception) -> None:
+        """Stop every device first, then note why."""
+        self._cycle.devices.stop(self.last.t_ns)
+        detail = f"{type(error).__name__}: {error}"
+        try:
+            self._cycle.safety.trip(Fault.EXCEPTION, self.last.number, self.last.t_ns, math.nan, math.nan, detail)
+        except Exception:  # noqa: S110  the latch is set before the record is told, and a record may be what failed
+            pass

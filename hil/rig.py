@@ -1,0 +1,88 @@
+"""From the config to the nominal rig, which the rover twin computes with and a simulated rig strays from."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hil.config import Config
+from models.actuators.drive import Drive
+from models.actuators.pneumatic import Cylinder
+from models.contact.obstacle import Obstacle
+from models.plant import RigParameters, Spread
+from models.sensors.piezo import Piezo
+from models.wheel import Soil
+
+
+def nominal_rig(config: Config) -> RigParameters:
+    """The rig as the config describes it, in the models' units."""
+    soil, obstacle, drives, cylinders = config.soil, config.obstacle, config.drives, config.cylinders
+    return RigParameters(
+        rover=config.rover.parameters(),
+        soil=Soil(
+            soil.stiffness,
+            soil.exponent,
+            cohesion=soil.cohesion_Pa,
+            friction_angle=math.radians(soil.friction_angle_deg),
+            rebound=soil.rebound,
+            slip_modulus=soil.slip_modulus,
+        ),
+        wheel_variant=config.wheel.variant,
+        soil_damping=soil.damping_spm,
+        slip_speed=soil.slip_speed_mps,
+        obstacle=Obstacle(
+            angle=math.radians(config.trial.angle_deg),
+            foot=math.nan,  # set by the start distance
+            stiffness=obstacle.leg_stiffness_Npm,
+            exponent=obstacle.exponent,
+            restitution=obstacle.restitution,
+            friction=obstacle.friction,
+            friction_speed=obstacle.friction_speed_mps,
+        ),
+        start_distance=config.trial.start_distance_m,
+        start_across=0.0,
+        drive=Drive(
+            gain=drives.gain,
+            integral_gain=drives.integral_gain,
+            torque_limit=drives.torque_limit_Nm,
+            gear_friction=drives.gear_friction_Nm,
+            friction_speed=drives.friction_speed_radps,
+            coast_damping=drives.coast_damping,
+            brake_damping=drives.brake_damping,
+            brakes_on_cut=float(drives.on_cut == "brake"),
+        ),
+        cylinder=Cylinder(
+            area=math.pi / 4.0 * (cylinders.bore_mm * 1e-3) ** 2,
+            supply=cylinders.supply_kPa * 1e3,
+            fill_time=cylinders.fill_time_s,
+            vent_time=cylinders.vent_time_s,
+            lever=cylinders.lever_m,
+        ),
+        piezo=_piezo(config),
+        sample_rate_hz=config.daq.rate_hz,
+        alignment=(0.0, 0.0),
+        substep_ns=round(config.plant.substep_us * 1e3),
+    )
+
+
+def spread(config: Config) -> Spread:
+    """How far the simulated rig strays from the nominal one."""
+    given = config.plant.spread
+    return Spread(given.mass, given.soil, given.legs, given.sensitivity, given.start_m)
+
+
+def _piezo(config: Config) -> Piezo:
+    daq = config.daq
+    return Piezo(
+        place=np.array([(channel.across_m, channel.up_m) for channel in daq.channels]),
+        sensitivity=np.array([channel.sensitivity_mVpN * 1e-3 for channel in daq.channels]),
+        bias=np.array([channel.bias_V for channel in daq.channels]),
+        noise=np.array([channel.noise_V for channel in daq.channels]),
+        range=daq.range_V,
+        step=2.0 * daq.range_V / 2**daq.bits,
+        droop_time=daq.droop_s,
+        ring_frequency=daq.ring_hz,
+        ring_damping=daq.ring_damping,
+        ring_share=daq.ring_share,
+    )

@@ -1,0 +1,1 @@
+"""Impact trials: the state machine of one, campaigns of many, the rules of acceptance, and reports."""

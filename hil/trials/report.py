@@ -1,0 +1,300 @@
+"""What a person sees of a trial: the figure `trial.png` and the table in the terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from rich.markup import escape
+from rich.table import Table
+
+from hil.record import TrialRecord
+from hil.rows import CHANNELS, WHEELS
+
+FloatArray = NDArray[np.floating[Any]]
+Summary = Mapping[str, Any]
+Span = tuple[float, float]
+
+_SIZE_IN, _DPI = (14.0, 10.0), 100  # 1400 x 1000 px
+_BINS = 700  # about one a pixel of a panel
+_SENSORS = ("#0072b2", "#009e73", "#e69f00")
+_AXLES = ("#0072b2", "#d55e00", "#009e73")  # front, middle, rear; left is solid, right is dashed
+_DETECTED, _CUT = "#cc3311", "#7a3db8"
+_GREY, _CORRECTED = "#8a8a8a", "#cc79a7"
+_FORCE = "force [N]"
+_ALL = (-math.inf, math.inf)
+
+# name, key of the summary, unit, digits, scale
+_QUANTITIES = (
+    ("obstacle angle", "angle_deg", "°", 1, 1.0),
+    ("impact speed", "impact_speed_mps", "mm/s", 1, 1e3),
+    ("peak force, sum of sensors", "peak_force_N", "N", 1, 1.0),
+    ("sum of the channels' peaks", "sum_of_peaks_N", "N", 1, 1.0),
+    ("peak contact force, plant", "contact_force_peak_N", "N (both wheels)", 1, 1.0),
+    ("T_c, twin", "effective_kinetic_energy_J", "J", 4, 1.0),
+    ("T_c, plant", "effective_kinetic_energy_plant_J", "J", 4, 1.0),
+    ("load point", "load_point_m", "mm (across, up)", 1, 1e3),
+    ("contact duration", "contact_duration_s", "ms", 1, 1e3),
+    ("cut latency", "cut_latency_ms", "ms", 2, 1.0),
+    ("impact at", "impact_time_s", "s", 4, 1.0),
+)
+
+
+def draw_trial(record: TrialRecord, summary: Summary, path: Path) -> None:
+    """Draws a trial into a PNG of 1400 x 1000 px: sensor forces, wheel loads, speeds and kinetic energy.
+
+    Args:
+        record: The record; what is missing in it is left out of the figure. `sensitivity_VpN` in its meta, numbers
+            with commas between them [V/N], makes newtons of the sensors' volts.
+        summary: As in `summary.json`.
+        path: The file to write.
+    """
+    figure = Figure(_SIZE_IN, dpi=_DPI)
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(3, 2)
+    figure.subplots_adjust(left=0.055, right=0.945, top=0.875, bottom=0.055, wspace=0.17, hspace=0.55)
+    moments = _Moments(record, summary)
+    _impact(grid[0, 0], record, moments)
+    _edge(grid[0, 1], record, moments)
+    _burst(grid[1, 0], record, moments)
+    _energy(grid[1, 1], record, moments, summary)
+    _loads(grid[2, 0], record, moments)
+    _speeds(grid[2, 1], record, moments)
+    accepted = bool(summary.get("accepted"))
+    figure.text(0.055, 0.967, _headline(summary), fontsize=14, fontweight="bold")
+    figure.text(0.055, 0.942, _verdict(summary), fontsize=11, color="#117733" if accepted else _DETECTED)
+    figure.savefig(path, format="png", dpi=_DPI)
+
+
+class _Moments:
+    """When things happened, and the axis on which the figure shows them: 0 s at the impact, or at the start if none."""
+
+    def __init__(self, record: TrialRecord, summary: Summary) -> None:
+        tick = record.tick
+        impact_s = summary.get("impact_time_s")
+        if impact_s is None and tick["impact"].any():
+            impact_s = float(tick["t_ns"][tick["impact"].argmax()]) * 1e-9
+        self.impact = impact_s is not None
+        self.origin_s = float(impact_s or 0.0)
+        self.label = "time after impact [s]" if self.impact else "time [s]"
+        latency_ms = summary.get("cut_latency_ms") if self.impact else None
+        self.cut = None if latency_ms is None else float(latency_ms) * 1e-3
+        self.t_daq = record.daq_t_ns * 1e-9 - self.origin_s
+        self.t_tick = tick["t_ns"] * 1e-9 - self.origin_s
+
+    def mark(self, axes: Axes, scale: float = 1.0) -> None:
+        """Draws the lines of detection and cut."""
+        if self.impact:
+            axes.axvline(0.0, color=_DETECTED, lw=1.2, ls="--", zorder=1.5)
+        if self.cut is not None:
+            axes.axvline(self.cut * scale, color=_CUT, lw=1.2, zorder=1.5)
+
+
+def _headline(summary: Summary) -> str:
+    angle, speed = summary.get("angle_deg"), summary.get("impact_speed_mps")
+    parts = ["Impact trial", "" if angle is None else f"obstacle at {angle:g}°"]
+    parts.append("" if speed is None else f"impact at {speed * 1e3:.1f} mm/s")
+    return ", ".join(part for part in parts if part)
+
+
+def _verdict(summary: Summary) -> str:
+    reasons = "; ".join(str(reason) for reason in summary.get("reasons") or [])
+    text = ("accepted" if summary.get("accepted") else "not accepted") + (f": {reasons}" if reasons else "")
+    return text if len(text) <= 170 else text[:169] + "…"
+
+
+def _newtons(record: TrialRecord) -> tuple[FloatArray, str]:
+    """Returns the raw readings in N, or in V where no sensitivity is known, with quantity and unit in words."""
+    try:
+        sensitivity = np.array([float(item) for item in str(record.meta["sensitivity_VpN"]).split(",")])
+        return record.raw / sensitivity, _FORCE
+    except (KeyError, ValueError):
+        return record.raw, "reading [V]"
+
+
+def _decimated(t: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Returns smallest and largest value of each of at most `_BINS` stretches: what a line this wide can show."""
+    size = math.ceil(len(y) / _BINS)
+    if size < 3:
+        return t, y
+    bins = math.ceil(len(y) / size)
+    padded = np.append(y, np.full(bins * size - len(y), y[-1])).reshape(bins, size)
+    pairs = np.sort(np.stack([padded.argmin(axis=1), padded.argmax(axis=1)], axis=1), axis=1)
+    index = (pairs + size * np.arange(bins)[:, None]).ravel().clip(max=len(y) - 1)
+    return t[index], y[index]
+
+
+def _plot(axes: Axes, t: FloatArray, y: FloatArray, span: Span, **style: Any) -> None:
+    inside = (t >= span[0]) & (t <= span[1])
+    axes.plot(*_decimated(t[inside], y[inside]), **({"lw": 1.2} | style))
+
+
+def _dress(axes: Axes, title: str, time: str, quantity: str, legend: Axes | None = None) -> None:
+    """Title, units, and the legend above the data, where it hides nothing; `legend` adds that of another axis."""
+    axes.set_title(title, loc="left", fontsize=11, fontweight="bold", pad=22)
+    axes.set_xlabel(time, fontsize=9, labelpad=2)
+    axes.set_ylabel(quantity, fontsize=9)
+    axes.tick_params(labelsize=8.5)
+    axes.grid(True, color="#e4e4e4", lw=0.7)
+    axes.set_axisbelow(True)
+    axes.spines["top"].set_visible(False)
+    lines = [line for part in (axes, legend) if part is not None for line in part.lines]
+    named = [line for line in lines if not str(line.get_label()).startswith("_") and np.size(line.get_xdata())]
+    if not named:
+        axes.text(0.5, 0.5, "nothing recorded", transform=axes.transAxes, ha="center", color=_GREY)
+        axes.set(xticks=[], yticks=[])
+        return
+    style: dict[str, Any] = {"frameon": False, "handlelength": 1.5, "columnspacing": 0.9, "borderaxespad": 0.2}
+    axes.legend(handles=named, ncols=7, fontsize=8.3, loc="lower left", bbox_to_anchor=(-0.01, 0.99), **style)
+
+
+def _sensors(axes: Axes, record: TrialRecord, moments: _Moments, span: Span, scale: float = 1.0) -> str:
+    """Draws the raw readings, their sum and the corrected sum (on a scaled time axis each tick); returns the unit."""
+    values, quantity = _newtons(record)
+    t_daq, t_tick = moments.t_daq * scale, moments.t_tick * scale
+    for i, name in enumerate(CHANNELS[: values.shape[1]]):
+        _plot(axes, t_daq, values[:, i], span, color=_SENSORS[i], label=name.replace("_", " "))
+    _plot(axes, t_daq, values @ np.ones(values.shape[1]), span, color="black", lw=1.6, label="sum")
+    if quantity == _FORCE:
+        line: dict[str, Any] = {"lw": 1.4, "ls": (0, (4, 1.5))} if scale == 1.0 else {"marker": "o", "ms": 3.5}
+        _plot(axes, t_tick, record.tick["force_sum_N"], span, color=_CORRECTED, label="sum, corrected", **line)
+    return quantity
+
+
+def _impact(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
+    """The sensors from 0.1 s before to 0.6 s after the impact; without one, the end of the burst."""
+    end = 0.6 if moments.impact or not moments.t_daq.size else float(moments.t_daq[-1])
+    quantity = _sensors(axes, record, moments, (end - 0.7, end))
+    axes.set_xlim(end - 0.7, end)
+    moments.mark(axes)
+    _dress(axes, "Sensors at the impact" if moments.impact else "Sensors at the end", moments.label, quantity)
+
+
+def _edge(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
+    """The first milliseconds: what the detector saw, and when the drives were cut."""
+    quantity = _FORCE
+    if moments.impact:
+        end = 15.0 if moments.cut is None else min(200.0, max(15.0, 2e3 * moments.cut))
+        quantity = _sensors(axes, record, moments, (-0.4 * end, end), scale=1e3)
+        axes.set_xlim(-0.4 * end, end)
+        moments.mark(axes, 1e3)
+        box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": "none", "alpha": 0.85}
+        style: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "fontsize": 8.5, "va": "top", "bbox": box}
+        text = f"first sample over\nthreshold, t = {moments.origin_s:.4f} s"
+        axes.text(-0.015 * end, 0.97, text, color=_DETECTED, ha="right", **style)
+        if moments.cut is not None:
+            cut = moments.cut * 1e3
+            axes.text(cut + 0.015 * end, 0.97, f"drives cut\n{cut:.2f} ms later", color=_CUT, **style)
+    _dress(axes, "Detection and cut", "time after impact [ms]", quantity)
+
+
+def _burst(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
+    """The whole burst: the droop of a piezo channel takes the raw readings below zero after the contact."""
+    whole = (float(moments.t_daq[0]), float(moments.t_daq[-1])) if moments.t_daq.size else _ALL
+    quantity = _sensors(axes, record, moments, whole)
+    if moments.t_daq.size:
+        axes.axhline(0.0, color=_GREY, lw=0.8, zorder=1)
+    axes.margins(x=0.01)
+    moments.mark(axes)
+    _dress(axes, "Sensors, the whole burst with its droop", moments.label, quantity)
+
+
+def _energy(axes: Axes, record: TrialRecord, moments: _Moments, summary: Summary) -> None:
+    """Effective kinetic energy of the twin over time, and of twin and plant at the impact."""
+    _plot(axes, moments.t_tick, record.tick["effective_kinetic_energy_J"], _ALL, color="black", label="twin")
+    for key, name, marker in (("", "twin at impact", "o"), ("_plant", "plant at impact", "x")):
+        energy = summary.get(f"effective_kinetic_energy{key}_J")
+        if energy is not None and moments.impact:
+            style: dict[str, Any] = {"ls": "none", "color": _AXLES[1], "ms": 7, "mew": 2, "fillstyle": "none"}
+            axes.plot(0.0, energy, marker, label=f"{name}: {energy:.3g} J", **style)
+    axes.margins(x=0.01, y=0.12)
+    moments.mark(axes)
+    _dress(axes, "Effective kinetic energy $T_c$", moments.label, "$T_c$ [J]")
+
+
+def _loads(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
+    for i, name in enumerate(WHEELS):
+        style = {"label": name.replace("_", " ")} | _wheel_style(i)
+        _plot(axes, moments.t_tick, record.tick["normal_force_N"][:, i], _ALL, **style)
+    axes.margins(x=0.01)
+    moments.mark(axes)
+    _dress(axes, "Wheel normal forces, predicted by the twin", moments.label, _FORCE)
+
+
+def _speeds(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
+    """Wheel speeds set and measured, in the colours of the panel of normal forces; rover speed on the right axis."""
+    t, wheel, rover = moments.t_tick, record.tick["wheel_speed_radps"], record.tick["speed_mps"] * 1e3
+    for i in range(len(WHEELS)):
+        style: dict[str, Any] = {"color": "#c4c4c4", "lw": 4.0, "label": None if i else "set"}
+        _plot(axes, t, record.tick["set_speed_radps"][:, i], _ALL, **style)
+    for i in range(len(WHEELS)):
+        style = {"label": None if i else "measured (colours as on the left)"} | _wheel_style(i)
+        _plot(axes, t, wheel[:, i], _ALL, **style)
+    axes.margins(x=0.01)
+    moments.mark(axes)
+    right = axes.twinx()
+    _plot(right, t, rover, _ALL, color="black", lw=1.4, label="rover, twin (right axis)")
+    low, high = axes.get_ylim()
+    ratio = 1.2 * np.nanmax(np.abs(rover), initial=0.0) / max(np.nanmax(np.abs(wheel), initial=0.0), 1e-9)
+    if ratio > 0.0:
+        right.set_ylim(low * ratio, high * ratio)  # one zero for both axes
+    right.set_ylabel("rover speed [mm/s]", fontsize=9)
+    right.tick_params(labelsize=8.5)
+    right.spines["top"].set_visible(False)
+    _dress(axes, "Speeds of wheels and rover", moments.label, "wheel speed [rad/s]", legend=right)
+
+
+def _wheel_style(wheel: int) -> dict[str, Any]:
+    return {"color": _AXLES[wheel // 2], "ls": "--" if wheel % 2 else "-"}
+
+
+def trial_table(summary: Summary) -> Table:
+    """Returns the table of a trial for the terminal, the verdict first.
+
+    Args:
+        summary: As in `summary.json`; what is null or missing shows as a dash.
+    """
+    table = Table(title="Impact trial", title_justify="left", show_header=False)
+    table.add_column("quantity")
+    table.add_column("value", overflow="fold")
+    for name, value in _rows(summary):
+        table.add_row(name, value)
+    return table
+
+
+def _rows(summary: Summary) -> list[tuple[str, str]]:
+    loop = summary.get("loop") or {}
+    verdict = "[bold green]yes[/]" if summary.get("accepted") else "[bold red]no[/]"
+    reasons = "".join(f"\n- {escape(str(reason))}" for reason in summary.get("reasons") or [])
+    rows = [("accepted", verdict + reasons)]
+    if summary.get("aborted"):
+        rows.append(("aborted", f"[bold red]{escape(str(summary['aborted']))}[/]"))
+    rows += [(name, _quantity(summary.get(key), unit, digits, scale)) for name, key, unit, digits, scale in _QUANTITIES]
+    return [
+        *rows,
+        ("loop", f"{_quantity(loop.get('rate_hz'), 'Hz', 0)}, {_quantity(loop.get('ticks'), 'ticks', 0)}"),
+        ("late, skipped", f"{_quantity(loop.get('late'), '', 0)}, {_quantity(loop.get('skipped'), '', 0)}"),
+        ("work p50, p99, p99.9, max", _spread(loop.get("work_us"))),
+        ("wake p50, p99, p99.9, max", _spread(loop.get("wake_us"))),
+        ("clock, seed", f"{summary.get('clock', '-')}, {summary.get('seed', '-')}"),
+    ]
+
+
+def _quantity(value: Any, unit: str, digits: int, scale: float = 1.0) -> str:
+    """Returns a number, or a list of numbers, with its unit; a dash where there is none."""
+    if value is None:
+        return "-"
+    items = value if isinstance(value, list | tuple) else [value]
+    text = ", ".join("-" if item is None else f"{item * scale:.{digits}f}" for item in items)
+    return f"{text} {unit}".rstrip()
+
+
+def _spread(times: Mapping[str, float] | None) -> str:
+    return _quantity([times.get(key) for key in ("p50", "p99", "p99_9", "max")], "us", 1) if times else "-"

@@ -1,0 +1,85 @@
+"""The impact trial as a state machine (MacMahon 2016, 6.2.4, with the cures of D.2): it decides what the rig does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+
+from hil.arming import Check
+from hil.config import Config
+from hil.control.wheel_speed import WheelSpeed
+from hil.values import STILL, Estimate, Prediction, Request, Samples
+
+# How long the rig stands armed before it moves [ns].
+ARMED_NS = 50_000_000
+
+Arm = Callable[[Samples, Estimate], Sequence[Check]]
+
+
+class State(IntEnum):
+    """Where a trial stands."""
+
+    IDLE = 0
+    ARMED = 1
+    RUN_UP = 2
+    IMPACT = 3
+    SETTLE = 4
+    DONE = 5
+    ABORTED = 6
+
+
+class ImpactTrial:
+    """Idle until the sensors are zeroed, armed if every check passes, run up, cut at the impact, settle, done.
+
+    Args:
+        config: of the rig and the trial.
+        arm: makes the arming checks.
+    """
+
+    def __init__(self, config: Config, arm: Arm) -> None:
+        self._trial = config.trial
+        self._wheels = WheelSpeed(config.rover.wheel_radius_m, 1.0 / config.loop.rate_hz)
+        self._arm = arm
+        self._since_ns = 0
+        self.state = State.IDLE
+        self.checks: Sequence[Check] = ()
+        self.impact_tick_ns: int | None = None
+        self.timed_out = False
+
+    @property
+    def over(self) -> bool:
+        """Nothing more will happen."""
+        return self.state in (State.DONE, State.ABORTED)
+
+    @property
+    def refused(self) -> bool:
+        """Arming was tried and refused."""
+        return any(not check.ok for check in self.checks)
+
+    def control(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Request:
+        """What the rig should do in this tick. In the tick of an impact, that is a cut."""
+        t_ns = samples.t_ns
+        if safe and not self.over:
+            self._enter(State.ABORTED, t_ns)
+        elif self.state is State.IDLE and estimate.zeroed:
+            self.checks = self._arm(samples, estimate)
+            self._enter(State.ABORTED if self.refused else State.ARMED, t_ns)
+        elif self.state is State.ARMED and t_ns - self._since_ns >= ARMED_NS:
+            self._enter(State.RUN_UP, t_ns)
+        elif self.state in (State.ARMED, State.RUN_UP) and estimate.impact_ns is not None:
+            self.impact_tick_ns = t_ns
+            self._enter(State.IMPACT, t_ns)
+        elif self.state is State.RUN_UP and t_ns - self._since_ns > self._trial.timeout_s * 1e9:
+            self.timed_out = True
+            self._enter(State.ABORTED, t_ns)
+        elif self.state is State.IMPACT:
+            self._enter(State.SETTLE, t_ns)
+        elif self.state is State.SETTLE and t_ns - (self.impact_tick_ns or 0) >= self._trial.settle_s * 1e9:
+            self._enter(State.DONE, t_ns)
+        if self.state is not State.RUN_UP:
+            return Request(self.state, True, STILL)
+        ramp = min((t_ns - self._since_ns) * 1e-9 / self._trial.ramp_s, 1.0)
+        return Request(self.state, False, self._wheels.speeds(ramp * self._trial.speed_mps, prediction))
+
+    def _enter(self, state: State, t_ns: int) -> None:
+        self.state, self._since_ns = state, t_ns

@@ -1,0 +1,96 @@
+"""summary.json: what a trial comes down to."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+import hil
+from hil.config import Config
+from hil.cycle import Cycle
+from hil.trials.quality import reasons_against
+from hil.trials.state import State
+
+FILE_NAME = "summary.json"
+
+
+class PlantTruth(Protocol):
+    """What only a simulated rig can tell."""
+
+    @property
+    def contact_force_peak(self) -> float:
+        """Over both front wheels [N]."""
+
+    @property
+    def hit_speed(self) -> float:
+        """[m/s]."""
+
+    @property
+    def hit_ns(self) -> int | None:
+        """[ns]."""
+
+    def effective_kinetic_energy_when_hit(self) -> float:
+        """[J]."""
+
+
+def summarise(config: Config, cycle: Cycle, truth: PlantTruth, saturated: bool, wall_s: float) -> dict[str, Any]:
+    """The summary of a finished run: keys as CONTRACT lists them, numbers finite or None."""
+    trial, estimator = cycle.trial, cycle.estimator
+    impact_ns, cut_ns = cycle.scribe.impact_ns, trial.impact_tick_ns
+    top, left, right, peak, _ = estimator.peaks_N
+    hit = truth.hit_ns is not None
+    reasons = reasons_against(config, trial, cycle.safety, estimator, saturated)
+    ticks = len(cycle.scribe.work_ns)
+    impact = cut_ns is not None and impact_ns is not None
+    return {
+        "angle_deg": config.trial.angle_deg,
+        "impact_speed_mps": truth.hit_speed if hit else None,
+        "contact_force_peak_N": truth.contact_force_peak if hit else None,
+        "peak_force_N": peak if impact else None,
+        "sum_of_peaks_N": top + left + right if impact else None,
+        "effective_kinetic_energy_J": _finite(cycle.twin.energy_at_impact_J),
+        "effective_kinetic_energy_plant_J": truth.effective_kinetic_energy_when_hit() if hit else None,
+        "load_point_m": [_finite(value) for value in estimator.load_points_m[1]] if impact else None,
+        "impact_time_s": impact_ns * 1e-9 if impact_ns is not None else None,
+        "contact_duration_s": estimator.contact_duration_s,
+        "cut_latency_ms": (cut_ns - impact_ns) * 1e-6 if cut_ns is not None and impact_ns is not None else None,
+        "accepted": trial.state is State.DONE and not reasons,
+        "reasons": reasons,
+        "aborted": trial.state is not State.DONE,
+        "clock": config.clock,
+        "seed": config.seed,
+        "loop": {
+            "rate_hz": config.loop.rate_hz,
+            "ticks": ticks,
+            "late": 0,  # virtual time waits for the loop
+            "skipped": 0,
+            "work_us": _quantiles(cycle.scribe.work_ns),
+            "wake_us": None,
+            "plant_us": _quantiles(cycle.scribe.plant_ns),
+        },
+        "real_time_factor": ticks / config.loop.rate_hz / wall_s if wall_s > 0.0 else None,
+        "config_sha256": config.sha256(),
+        "version": hil.__version__,
+    }
+
+
+def write_summary(folder: Path, summary: dict[str, Any]) -> None:
+    """Write summary.json, strict JSON."""
+    text = json.dumps(summary, indent=2, allow_nan=False)
+    (folder / FILE_NAME).write_text(text + "\n", encoding="utf-8")
+
+
+def _quantiles(times_ns: Sequence[int]) -> dict[str, float] | None:
+    if not times_ns:
+        return None
+    p50, p99, p99_9, top = (np.quantile(times_ns, (0.5, 0.99, 0.999, 1.0)) * 1e-3).tolist()
+    return {"p50": p50, "p99": p99, "p99_9": p99_9, "max": top}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

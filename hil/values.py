@@ -1,0 +1,89 @@
+"""The values that pass from room to room in one tick. Each is frozen; nothing skips a room and nothing goes back."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from drivers.types import VALVES_OFF, DaqBlock, DriveSample, ValveSample, ValveSet
+
+Six = tuple[float, ...]
+STILL: Six = (0.0,) * 6
+
+
+class Tick(NamedTuple):
+    """One beat of the loop: its number, its time since the start [ns], and what it took to get there."""
+
+    number: int
+    t_ns: int
+    began_ns: int  # monotonic clock when work began
+    plant_ns: int  # cost of the simulated far end
+
+
+class Samples(msgspec.Struct, frozen=True, gc=False):
+    """What the devices said, newest last; `drives` and `valves` are held between their samples."""
+
+    t_ns: int
+    blocks: tuple[DaqBlock, ...]
+    daq_age_ns: int
+    drives: DriveSample
+    valves: ValveSample
+
+
+class Estimate(msgspec.Struct, frozen=True, gc=False):
+    """What the samples mean.
+
+    Attributes:
+        zeroed: the channels' bias is known.
+        bias_V: (3,) of each channel.
+        noise_V: (3,) standard deviation of each channel.
+        finite: every sample was a finite number.
+        saturated: a channel has been at the end of its range since zeroing.
+        impact_ns: time of the first sample over the threshold, or None.
+        force_N: (3,) newest, droop corrected.
+        load_point_m: (across, up) from the triangle's centroid; NaN while unloaded.
+        wheel_speed_radps: (6,) measured.
+    """
+
+    zeroed: bool
+    bias_V: tuple[float, ...]
+    noise_V: tuple[float, ...]
+    finite: bool
+    saturated: bool
+    impact_ns: int | None
+    force_N: tuple[float, ...]
+    load_point_m: tuple[float, float]
+    wheel_speed_radps: Six
+
+
+class Prediction(msgspec.Struct, frozen=True, gc=False):
+    """What the rover twin says of the rig: normal forces [N], sinkage [m] and slip by wheel, speed, T_c, time left."""
+
+    normal_force_N: Six
+    sinkage_m: Six
+    slip: Six
+    speed_mps: float
+    effective_kinetic_energy_J: float
+    time_to_impact_s: float
+    finite: bool
+
+
+class Request(msgspec.Struct, frozen=True, gc=False):
+    """What the controller wants."""
+
+    state: int
+    cut: bool
+    speed_radps: Six
+    valves: ValveSet = VALVES_OFF
+
+
+class Command(msgspec.Struct, frozen=True, gc=False):
+    """What the gate lets through."""
+
+    state: int
+    safe: bool
+    cut: bool
+    speed_radps: Six
+    valves: ValveSet
+    clamped: int

@@ -1,0 +1,6 @@
+"""The whole rig as one steppable model: what the simulated far end runs."""
+
+from models.plant.parameters import RigParameters, Spread
+from models.plant.plant import Plant
+
+__all__ = ["Plant", "RigParameters", "Spread"]

@@ -1,0 +1,117 @@
+"""The compiled heart of the plant: many sub-steps and all samples between two ticks, in one call."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from models.actuators.pneumatic import Cylinder, CylinderState, bogie_torque
+from models.compiled import kernel
+from models.rover.tree import FloatArray
+from models.sensors.piezo import CHANNELS, Piezo, PiezoState, sample
+from models.step import Motion, Vehicle, step
+
+IntArray = npt.NDArray[np.int64]
+RING = 1 << 14  # samples kept, half a second at 30 kHz
+STARBOARD = 1  # row of the front right wheel in the obstacle's readings
+
+# slots of Log.count and Log.truth
+SAMPLES, HIT, HIT_NS = 0, 1, 2
+PEAK, LAST_FORCE, HIT_SPEED = 0, 1, 2
+
+
+class Sensing(NamedTuple):
+    """Piezo channels and where they sit.
+
+    Attributes:
+        piezo: channels.
+        state: their filters.
+        origin: (2,) where the triangle's origin lies on the plate [m]: across (world y), up from the plane's foot.
+        rate_hz: samples a second.
+        noise: (RING, 3) standard normal numbers, renewed as they are used.
+    """
+
+    piezo: Piezo
+    state: PiezoState
+    origin: FloatArray
+    rate_hz: int
+    noise: FloatArray
+
+
+class Log(NamedTuple):
+    """What the plant leaves behind.
+
+    Attributes:
+        volts: (RING, 3) newest samples; sample n lies in row n % RING and was taken at n / rate_hz.
+        count: samples taken, whether the obstacle was hit, and when [ns].
+        truth: peak of the contact force over both wheels [N], its last value, forward speed when hit [m/s].
+        hit_q: (nq,) configuration when the obstacle was hit.
+        hit_v: (nv,) velocity then.
+    """
+
+    volts: FloatArray
+    count: IntArray
+    truth: FloatArray
+    hit_q: FloatArray
+    hit_v: FloatArray
+
+
+@kernel
+def advance(
+    vehicle: Vehicle,
+    motion: Motion,
+    cylinder: Cylinder,
+    cylinders: CylinderState,
+    bogie_speeds: IntArray,
+    sensing: Sensing,
+    log: Log,
+    from_ns: int,
+    to_ns: int,
+    steps: int,
+) -> None:
+    """Move the rig from `from_ns` to `to_ns` in equal sub-steps and take every sample that falls between."""
+    dt = (to_ns - from_ns) * 1e-9 / steps
+    last = motion.obstacle.force[STARBOARD]
+    for i in range(steps):
+        begin = from_ns + (to_ns - from_ns) * i // steps
+        end = from_ns + (to_ns - from_ns) * (i + 1) // steps
+        for side in range(2):
+            motion.torque[bogie_speeds[side]] = bogie_torque(cylinder, cylinders, side, dt)
+        step(vehicle, motion, dt)
+        _note_contact(motion, log, end)
+        now = motion.obstacle.force[STARBOARD]
+        across = motion.obstacle.point[STARBOARD, 0] - sensing.origin[0]
+        up = motion.obstacle.point[STARBOARD, 1] - sensing.origin[1]
+        taken_at = log.count[SAMPLES] * 1_000_000_000 // sensing.rate_hz
+        while taken_at <= end:
+            row = log.count[SAMPLES] % RING
+            force = last + (now - last) * (taken_at - begin) / (end - begin)
+            sample(
+                sensing.piezo, sensing.state, force, across, up, 1.0 / sensing.rate_hz, sensing.noise[row], log.volts[row]
+            )
+            log.count[SAMPLES] += 1
+            taken_at = log.count[SAMPLES] * 1_000_000_000 // sensing.rate_hz
+        last = now
+
+
+@kernel
+def _note_contact(motion: Motion, log: Log, t_ns: int) -> None:
+    total = 0.0
+    for force in motion.obstacle.force:
+        total += force
+    log.truth[LAST_FORCE] = total
+    log.truth[PEAK] = max(log.truth[PEAK], total)
+    if total > 0.0 and log.count[HIT] == 0:
+        log.count[HIT], log.count[HIT_NS] = 1, t_ns
+        log.truth[HIT_SPEED] = motion.v[0]
+        for a in range(log.hit_q.size):
+            log.hit_q[a] = motion.q[a]
+        for a in range(log.hit_v.size):
+            log.hit_v[a] = motion.v[a]
+
+
+def make_log(nq: int, nv: int) -> Log:
+    """Allocate a plant's log."""
+    return Log(np.zeros((RING, CHANNELS)), np.zeros(3, np.int64), np.zeros(3), np.zeros(nq), np.zeros(nv))

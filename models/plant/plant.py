@@ -1,0 +1,138 @@
+"""A simulated rig: commands in, time forward, samples out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from models.actuators.pneumatic import make_cylinders
+from models.impact import effective_kinetic_energy
+from models.plant.advance import HIT, HIT_NS, HIT_SPEED, PEAK, RING, SAMPLES, Sensing, advance, make_log
+from models.plant.parameters import RigParameters
+from models.rover.tree import FloatArray
+from models.sensors.piezo import CHANNELS, make_piezo_state
+
+BOGIES = ("left_bogie", "right_bogie")
+
+
+class Plant:
+    """The rig as one steppable model with its own clock, which starts at 0.
+
+    Args:
+        parameters: of this very rig (perturb them first: the plant is not the twin).
+        random: source of the sensor noise.
+    """
+
+    def __init__(self, parameters: RigParameters, random: np.random.Generator) -> None:
+        self.parameters = parameters
+        self.t_ns = 0
+        self._random = random
+        self.rover, self._vehicle, self._motion = parameters.build()
+        self._cylinders = make_cylinders()
+        self._bogie_speeds = np.array([6 + self.rover.joint_names.index(name) for name in BOGIES], dtype=np.int64)
+        self._wheel_speeds = 5 + self.rover.chain.wheel_body
+        self._sensing = Sensing(
+            parameters.piezo,
+            make_piezo_state(),
+            self._triangle_origin(),
+            parameters.sample_rate_hz,
+            random.standard_normal((RING, CHANNELS)),
+        )
+        self._log = make_log(self.rover.nq, self.rover.nv)
+
+    def advance(self, t_ns: int) -> None:
+        """Move to time t_ns [ns]; a time that has passed already is left alone.
+
+        Raises:
+            ValueError: a leap longer than the sample ring holds.
+        """
+        span = t_ns - self.t_ns
+        if span <= 0:
+            return
+        due = t_ns * self.parameters.sample_rate_hz // 1_000_000_000 + 1 - self.samples
+        if due > RING // 2:
+            raise ValueError(f"plant asked to leap {span * 1e-9:.3f} s; the sample ring holds half of {RING} samples")
+        advance(
+            self._vehicle,
+            self._motion,
+            self.parameters.cylinder,
+            self._cylinders,
+            self._bogie_speeds,
+            self._sensing,
+            self._log,
+            self.t_ns,
+            t_ns,
+            -(-span // self.parameters.substep_ns),
+        )
+        self.t_ns = t_ns
+        self._renew_noise(due)
+
+    def set_drives(self, speed_radps: tuple[float, ...], cut: bool) -> None:
+        """Set the wheels' speeds (6,) [rad/s], or cut all drives."""
+        self._motion.drives.set_speed[:] = speed_radps
+        self._motion.drives.cut[:] = 1.0 if cut else 0.0
+
+    def set_valves(self, powered: tuple[tuple[bool, bool], tuple[bool, bool]]) -> None:
+        """Power valves: (port, starboard) by (extend, retract); unpowered ones are open to atmosphere."""
+        self._cylinders.valve[:] = powered
+
+    @property
+    def wheel_speed(self) -> FloatArray:
+        """Axle speeds (6,) [rad/s]."""
+        speeds: FloatArray = self._motion.v[self._wheel_speeds]
+        return speeds
+
+    @property
+    def pressure(self) -> FloatArray:
+        """Gauge pressures (2, 2) [Pa], (port, starboard) by (extend, retract)."""
+        return self._cylinders.pressure.copy()
+
+    @property
+    def samples(self) -> int:
+        """How many samples have been taken."""
+        return int(self._log.count[SAMPLES])
+
+    def copy_samples(self, first: int, volts: FloatArray) -> None:
+        """Copy samples first, first + 1, ... [V] into volts (n, 3).
+
+        Raises:
+            OverflowError: they have been overwritten.
+        """
+        if self.samples - first > RING:
+            raise OverflowError(f"sample {first} is gone: {self.samples} taken, the last {RING} kept")
+        rows = np.arange(first, first + len(volts)) % RING
+        np.take(self._log.volts, rows, axis=0, out=volts)
+
+    @property
+    def hit_ns(self) -> int | None:
+        """When a wheel first touched the obstacle [ns], or None."""
+        return int(self._log.count[HIT_NS]) if self._log.count[HIT] else None
+
+    @property
+    def contact_force_peak(self) -> float:
+        """Largest sum so far of both front wheels' normal forces on the obstacle [N]."""
+        return float(self._log.truth[PEAK])
+
+    @property
+    def hit_speed(self) -> float:
+        """Forward speed of the rover when it first touched [m/s]; 0 before."""
+        return float(self._log.truth[HIT_SPEED])
+
+    def effective_kinetic_energy_when_hit(self) -> float:
+        """T_c of this rig at first touch [J], MacMahon 2016 (3.27)."""
+        q, v = self._log.hit_q, self._log.hit_v
+        jacobian = self.rover.impact_jacobian(q, self.parameters.obstacle.angle)
+        return effective_kinetic_energy(self.rover.mass_matrix(q), jacobian, v)
+
+    def _triangle_origin(self) -> FloatArray:
+        """Where a smooth wheel that stands as this rover's does will hit: there the lab puts the triangle (6.2.4)."""
+        beta = self.parameters.obstacle.angle
+        centre = self.rover.wheel_positions(self._motion.q)[self.rover.wheel_names.index("front_right")]
+        radius = self.rover.tree.wheels[0].radius
+        up = (centre[2] - radius * np.cos(beta)) / np.sin(beta)
+        nominal_across = centre[1] - self.parameters.start_across
+        return np.array([nominal_across + self.parameters.alignment[0], up + self.parameters.alignment[1]])
+
+    def _renew_noise(self, used: int) -> None:
+        first = self.samples - used
+        rows = np.arange(first, self.samples) % RING
+        self._sensing.noise[rows] = self._random.standard_normal((used, CHANNELS))

@@ -1,0 +1,1 @@
+"""Rig configs: data only, one YAML file per rig."""

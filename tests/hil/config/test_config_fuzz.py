@@ -1,0 +1,148 @@
+"""Fault 25, fuzzed: whatever stands in a config, it is refused with its key named, never with another exception."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hil.config import Config, ConfigError, load_config
+from hil.config.wording import _schema
+
+
+def _leaves(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    if isinstance(node, dict):
+        return [leaf for key, value in node.items() for leaf in _leaves(value, (*path, key))]
+    if isinstance(node, list):
+        return [leaf for index, value in enumerate(node) for leaf in _leaves(value, (*path, index))]
+    return [path]
+
+
+LEAVES = _leaves(Config(name="fuzz", rig="simulated").model_dump(mode="json"))
+SECTIONS = sorted({path[:depth] for path in LEAVES for depth in range(1, len(path))}, key=str)
+
+
+def _yaml(value: Any) -> str:
+    """The value in YAML's flow style."""
+    if isinstance(value, float):
+        return ".nan" if math.isnan(value) else repr(value).replace("inf", ".inf")
+    if isinstance(value, list):
+        return f"[{', '.join(map(_yaml, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{json.dumps(key)}: {_yaml(item)}' for key, item in value.items())}}}"
+    return json.dumps(value)
+
+
+def _dotted(path: tuple[Any, ...]) -> str:
+    return ".".join(map(str, path))
+
+
+def _wrong(path: tuple[Any, ...]) -> st.SearchStrategy[Any]:
+    """Values that the key at this path must not take."""
+    schema = _schema(path)
+    text = st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), max_size=20)
+    wrong: list[st.SearchStrategy[Any]] = [
+        st.none(),
+        st.booleans(),
+        st.lists(st.integers(), max_size=2),
+        st.dictionaries(text, st.integers(), max_size=2),
+        st.sampled_from([math.nan, math.inf, -math.inf]),
+    ]
+    if schema.get("type") in ("number", "integer"):
+        lowest, highest = schema.get("minimum", schema.get("exclusiveMinimum")), schema["maximum"]
+        wrong += [
+            text,
+            st.sampled_from(["abc", "1", "1e3", "", "nan"]),
+            st.sampled_from([10**250, -(10**250), 10**500]),
+        ]
+        wrong.append(st.floats(allow_nan=False).filter(lambda x: not lowest <= x <= highest))
+        wrong.append(st.integers().filter(lambda x: not lowest <= x <= highest))
+        if "exclusiveMinimum" in schema:
+            wrong.append(st.just(lowest))
+        if schema["type"] == "integer":
+            wrong.append(st.floats(-1e4, 1e5).filter(lambda x: x != int(x)))
+    else:
+        wrong += [st.integers(), st.floats()]
+        if "enum" in schema or "const" in schema:
+            allowed = schema.get("enum", [schema.get("const")])
+            wrong.append(text.filter(lambda word: word not in allowed))
+        if "pattern" in schema:
+            wrong.append(st.sampled_from(["a\nb", "x\n", "\x07"]))
+        if path in (("name",), ("telemetry", "endpoint")):
+            wrong.append(st.sampled_from(["a b", "../x", "tcp://x", "tcp://:1", "http://a:1"]))
+        wrong.append(st.just("x" * 300))
+    return st.one_of(wrong)
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The shortest config: quick to read a thousand times."""
+    file = tmp_path_factory.mktemp("short") / "short.yaml"
+    file.write_text("name: short\nrig: simulated\n", encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("path", LEAVES, ids=_dotted)
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_a_wrong_value_is_refused_and_its_key_named(short: Path, path: tuple[Any, ...], data: st.DataObject) -> None:
+    value = data.draw(_wrong(path))
+    with pytest.raises(ConfigError) as caught:
+        load_config(short, [f"{_dotted(path)}={_yaml(value)}"])
+    keys = [problem.key for problem in caught.value.problems]
+    assert all(key == _dotted(path) or key.startswith(_dotted(path) + ".") for key in keys), keys
+
+
+@pytest.mark.parametrize("path", SECTIONS, ids=_dotted)
+@pytest.mark.parametrize("value", [None, 3, "text", True, [1, 2], math.nan, {"nonsense": 1}])
+def test_a_wrong_section_is_refused_and_its_key_named(short: Path, path: tuple[Any, ...], value: Any) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(short, [f"{_dotted(path)}={_yaml(value)}"])
+    assert all(problem.key.startswith(_dotted(path)) for problem in caught.value.problems)
+
+
+@pytest.mark.parametrize("path", [(), *SECTIONS], ids=_dotted)
+def test_an_unknown_key_is_refused_in_every_section(short: Path, path: tuple[Any, ...]) -> None:
+    key = _dotted((*path, "no_such_key"))
+    with pytest.raises(ConfigError, match="no_such_key") as caught:
+        load_config(short, [f"{key}=1"])
+    assert any(
+        "unknown key" in problem.found or "place in that list" in problem.allowed for problem in caught.value.problems
+    )
+
+
+_ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["name", "trial", "daq", "x"]), inner),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None, max_examples=200)
+@given(value=_ANYTHING)
+def test_a_file_of_anything_is_refused_as_a_config_error(tmp_path_factory: pytest.TempPathFactory, value: Any) -> None:
+    file = tmp_path_factory.mktemp("any") / "any.yaml"
+    file.write_text(_yaml(value), encoding="utf-8")
+    with pytest.raises(ConfigError):
+        load_config(file)
+
+
+@settings(deadline=None, max_examples=200)
+@given(content=st.binary(max_size=60) | st.text("{}[]:,-&*!|>'\"%@`#? \n\tab1.", max_size=40).map(str.encode))
+def test_a_file_of_any_bytes_is_refused_as_a_config_error(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
+) -> None:
+    file = tmp_path_factory.mktemp("bytes") / "bytes.yaml"
+    file.write_bytes(content)
+    with pytest.raises(ConfigError):
+        load_config(file)
+
+
+@settings(deadline=None, max_examples=300)
+@given(override=st.text(max_size=30) | st.text("abtril.=0:[]{}*&!-_daq.channels", max_size=30))
+def test_an_override_of_any_text_never_ends_in_another_exception(short: Path, override: str) -> None:
+    with pytest.raises(ConfigError):
+        load_config(short, [override])

@@ -1,0 +1,173 @@
+"""How a config is found, overridden, seeded and told apart."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hil.config import Config, load_config, shipped_configs
+from hil.config.experiment import SoilAssumptions
+from hil.config.text import read_yaml
+from models.rover.rcp import RcpParameters, rcp_tree
+from models.wheel import RigidWheel, Soil
+
+
+@pytest.mark.parametrize(
+    "source", ["sim_impact", "sim_impact.yaml", "rig_configs/sim_impact", "rig_configs/sim_impact.yaml"]
+)
+def test_a_shipped_config_is_found_by_each_of_its_names(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load_config(source).name == "sim_impact"
+
+
+def test_a_file_in_the_current_folder_wins_over_a_shipped_config(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sim_impact.yaml").write_text("name: mine\nrig: simulated\n", encoding="utf-8")
+    assert load_config("sim_impact.yaml").name == "mine"
+    assert load_config("sim_impact").name == "sim_impact"
+
+
+def test_the_shipped_config_is_the_defaults_but_for_the_added_weights() -> None:
+    shipped = load_config("sim_impact").model_dump()
+    default = Config(name="sim_impact", rig="simulated").model_dump()
+    assert shipped["rover"].pop("added_mass_kg") == 22.7
+    assert default["rover"].pop("added_mass_kg") == 0.0
+    assert shipped == default
+
+
+def test_the_shipped_config_holds_every_key() -> None:
+    raw, problems = read_yaml(shipped_configs()["sim_impact"], "sim_impact")
+    assert not problems
+
+    def keys(node: Any) -> Any:
+        if isinstance(node, dict):
+            return {key: keys(value) for key, value in node.items()}
+        return [keys(value) for value in node] if isinstance(node, list) else None
+
+    assert keys(raw) == keys(load_config("sim_impact").model_dump(mode="json"))
+
+
+def test_every_key_says_what_it_is() -> None:
+    schema = Config.model_json_schema()
+    for section, content in schema["$defs"].items():
+        silent = [name for name, key in content["properties"].items() if "description" not in key]
+        assert not silent, (section, silent)
+
+
+def test_overrides_apply_in_order_and_before_the_check() -> None:
+    config = load_config(
+        "sim_impact",
+        ["trial.angle_deg=95", "trial.angle_deg=7e1", "daq.channels.1.bias_V=0.01", "plant.spread={mass: 0}"],
+    )
+    assert config.trial.angle_deg == 70.0
+    assert config.daq.channels[1].bias_V == 0.01
+    assert config.plant.spread.mass == 0.0
+    assert config.plant.spread.soil == 0.05
+
+
+def test_an_override_reaches_into_sections_and_lists_that_the_file_leaves_out(tmp_path: Path) -> None:
+    file = tmp_path / "short.yaml"
+    file.write_text("name: short\nrig: simulated\n", encoding="utf-8")
+    config = load_config(file, ["daq.channels.2.noise_V=0", "plant.spread.mass=0.1"])
+    assert config.daq.channels[2].noise_V == 0.0
+    assert config.daq.channels[0].noise_V == 0.0005
+    assert config.plant.spread.mass == 0.1
+
+
+def test_the_seed_option_wins_over_file_and_overrides() -> None:
+    assert load_config("sim_impact", ["seed=5"], seed=7).seed == 7
+
+
+def test_numbers_are_read_as_people_write_them() -> None:
+    config = load_config("sim_impact", ["soil.stiffness=1.6e6", "obstacle.leg_stiffness_Npm=55000", "seed=010"])
+    assert config.soil.stiffness == 1.6e6
+    assert config.obstacle.leg_stiffness_Npm == 5.5e4
+    assert config.seed == 10
+
+
+def test_channels_are_kept_in_one_order() -> None:
+    config = load_config("sim_impact", ["daq.channels.0.name=lower_left", "daq.channels.1.name=top"])
+    assert [channel.name for channel in config.daq.channels] == ["top", "lower_left", "lower_right"]
+
+
+def test_the_fingerprint_tells_effective_configs_apart_and_nothing_else(tmp_path: Path) -> None:
+    config = load_config("sim_impact")
+    file = tmp_path / "copy.yaml"
+    file.write_text(config.to_yaml(), encoding="utf-8")
+    assert load_config(file) == config
+    assert load_config(file).sha256() == config.sha256()
+    assert load_config("sim_impact", ["trial.angle_deg=60.0"]).sha256() == config.sha256()
+    assert load_config("sim_impact", ["trial.angle_deg=61"]).sha256() != config.sha256()
+    assert load_config("sim_impact", seed=2).sha256() != config.sha256()
+
+
+def test_the_fingerprint_of_the_defaults_stays() -> None:
+    # changes only with a key, a default or the form itself: then say so in CHANGELOG and put the new one here
+    known = "7fe117b1c3960f86c6ef5a348b8b12b8ece3888fde6d1d383074435712ee3930"
+    assert Config(name="fingerprint", rig="simulated").sha256() == known
+
+
+@settings(deadline=None)
+@given(
+    text=st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=30)
+    | st.sampled_from(["1e5", "on", "null", "010", "1:30", "=", "~", ".inf", "a: b"]),
+    angle=st.floats(10, 90),
+)
+def test_to_yaml_reads_back_to_an_equal_config(
+    tmp_path_factory: pytest.TempPathFactory, text: str, angle: float
+) -> None:
+    config = Config.model_validate(
+        {"name": "x", "rig": "simulated", "trial": {"angle_deg": angle}, "drives": {"holds_on_slope": text}}
+    )
+    file = tmp_path_factory.mktemp("yaml") / "config.yaml"
+    file.write_bytes(config.to_yaml().encode())
+    assert load_config(file) == config
+
+
+def test_rover_assumptions_map_one_to_one_to_the_model() -> None:
+    config = load_config("sim_impact")
+    assert config.rover.parameters() == RcpParameters(added_mass=22.7, wheel_width=0.15)
+    assert {mount.radius for mount in rcp_tree(config.rover.parameters()).wheels} == {config.rover.wheel_radius_m}
+
+
+def test_a_block_is_a_whole_number_of_samples() -> None:
+    daq = load_config("sim_impact").daq
+    assert daq.block_samples == 60
+    assert math.isclose(daq.block_samples / daq.rate_hz, daq.block_ms / 1000)
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    stiffness=st.floats(1e3, 1e9),
+    exponent=st.floats(0.3, 1.75),
+    cohesion=st.floats(0, 1e6),
+    friction_angle=st.floats(0, 60),
+    rebound=st.floats(1e-3, 0.7),
+    width=st.floats(0.01, 1),
+)
+def test_every_allowed_soil_and_width_makes_a_wheel(
+    stiffness: float, exponent: float, cohesion: float, friction_angle: float, rebound: float, width: float
+) -> None:
+    soil = SoilAssumptions(
+        stiffness=stiffness,
+        exponent=exponent,
+        cohesion_Pa=cohesion,
+        friction_angle_deg=friction_angle,
+        rebound=rebound,
+    )
+    made = Soil(
+        soil.stiffness,
+        soil.exponent,
+        cohesion=soil.cohesion_Pa,
+        friction_angle=math.radians(soil.friction_angle_deg),
+        rebound=soil.rebound,
+        slip_modulus=soil.slip_modulus,
+    )
+    assert all(map(math.isfinite, RigidWheel(0.175, width, made).forces(0.05, 0.2)))

@@ -1,0 +1,114 @@
+"""What a config must not say, and how it is said that it does."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from hil.config import Config, ConfigError, load_config
+
+
+def refused(*overrides: str) -> dict[str, tuple[str, str]]:
+    """(found, allowed) by key of what is refused."""
+    with pytest.raises(ConfigError) as caught:
+        load_config("sim_impact", overrides)
+    return {problem.key: (problem.found, problem.allowed) for problem in caught.value.problems}
+
+
+def test_every_error_is_reported_at_once() -> None:
+    problems = refused(
+        "trial.angle_deg=100",
+        "drives.on_cut=stop",
+        "daq.channels.1.sensitivity_mVpN=abc",
+        "soil.exponent=.nan",
+        "nonsense=1",
+        "no value",
+        "record.after_s=9",
+    )
+    assert set(problems) == {
+        "trial.angle_deg",
+        "drives.on_cut",
+        "daq.channels.1.sensitivity_mVpN",
+        "soil.exponent",
+        "nonsense",
+        "--set no value",
+        "trial.settle_s",  # does not fit record.after_s: found although other keys are wrong
+    }
+    assert problems["trial.angle_deg"] == ("100", "a number 10 to 90")
+    assert problems["drives.on_cut"] == ("'stop'", "coast or brake")
+
+
+def test_every_problem_is_printed_with_key_found_and_allowed() -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config("sim_impact", ["trial.angle_deg=100", "loop.rate_hz=1.5"])
+    assert str(caught.value).splitlines() == [
+        "config sim_impact: 2 problems",
+        "  loop.rate_hz: found 1.5; allowed: a whole number 100 to 4000",
+        "  trial.angle_deg: found 100; allowed: a number 10 to 90",
+    ]
+
+
+def test_a_misspelt_key_is_answered_with_the_likely_one() -> None:
+    assert refused("trial.angel_deg=60")["trial.angel_deg"][1] == "did you mean angle_deg?"
+
+
+def test_realtime_is_refused_as_not_built_yet() -> None:
+    assert refused("clock=realtime")["clock"] == ("'realtime'", "lockstep (only lockstep is built yet)")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "key", "words"),
+    [
+        (["daq.rate_hz=30001"], "daq.block_ms", "whole number of samples"),
+        (["daq.block_ms=6"], "daq.block_ms", "limits.daq_age_ms"),
+        (["record.after_s=2.5"], "trial.settle_s", "record.after_s"),
+        (["trial.timeout_s=4"], "trial.timeout_s", "trial.start_distance_m"),
+        (["trial.start_distance_m=0.01"], "trial.ramp_s", "before it is at speed"),
+        (["trial.speed_mps=0.2"], "trial.speed_mps", "limits.wheel_speed_radps"),
+        (["trial.ramp_s=0.05"], "trial.ramp_s", "limits.wheel_acceleration_radps2"),
+        (["daq.channels.0.up_m=-0.0508"], "daq.channels", "triangle"),
+        (["daq.channels.0.name=lower_left"], "daq.channels", "once"),
+        (["detector.threshold_N=500"], "detector.threshold_N", "daq.range_V"),
+        (["soil.exponent=1.75", "soil.rebound=0.9"], "soil.rebound", "soil.exponent"),
+    ],
+)
+def test_values_that_do_not_fit_together_are_refused(overrides: list[str], key: str, words: str) -> None:
+    problems = refused(*overrides)
+    assert set(problems) == {key}
+    assert words in problems[key][1]
+
+
+def test_a_fit_is_not_judged_by_a_key_that_is_wrong_itself() -> None:
+    assert set(refused("trial.speed_mps=abc", "trial.timeout_s=1")) == {"trial.speed_mps"}
+
+
+def test_a_duplicate_key_is_refused_with_its_path_and_line(tmp_path: Path) -> None:
+    file = tmp_path / "twice.yaml"
+    file.write_text("name: twice\nrig: simulated\ntrial:\n  angle_deg: 60\n  angle_deg: 70\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"trial\.angle_deg: found the key a second time, line 5"):
+        load_config(file)
+
+
+def test_name_and_rig_are_needed(tmp_path: Path) -> None:
+    file = tmp_path / "empty.yaml"
+    file.write_text("", encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load_config(file)
+    assert [problem.key for problem in caught.value.problems] == ["name", "rig"]
+
+
+def test_a_missing_file_is_answered_with_the_shipped_names() -> None:
+    with pytest.raises(ConfigError, match=r"no such file.*sim_impact"):
+        load_config("no_such_config")
+
+
+@pytest.mark.parametrize("value", ["60", float("nan"), float("inf"), True, None, 91])
+def test_a_config_built_in_python_is_as_strict(value: object) -> None:
+    with pytest.raises(ValidationError, match="angle_deg"):
+        Config.model_validate({"name": "x", "rig": "simulated", "trial": {"angle_deg": value}})
+
+
+def test_a_config_cannot_be_changed() -> None:
+    config = load_config("sim_impact")
+    with pytest.raises(ValidationError, match="frozen"):
+        config.trial.angle_deg = 70.0  # type: ignore[misc]

@@ -1,0 +1,189 @@
+"""Effective kinetic energy against the impulse problem it stands for, and its curve over the obstacle's angle."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.linalg import null_space
+
+from models.impact import effective_kinetic_energy
+from models.rover import rcp
+
+ROVER = rcp()
+SPEED = 0.07  # m/s, MacMahon 2016
+
+
+def problem(seed: int, nv: int, contacts: int):
+    """A random positive definite mass matrix, independent rows and a velocity."""
+    random = np.random.default_rng(seed)
+    root = random.normal(size=(nv, nv))
+    return root @ root.T + nv * np.eye(nv), random.normal(size=(contacts, nv)), random.normal(size=nv)
+
+
+def problems():
+    shape = st.integers(1, 12).flatmap(lambda nv: st.tuples(st.just(nv), st.integers(1, nv)))
+    return st.tuples(st.integers(0, 10**6), shape).map(lambda drawn: problem(drawn[0], *drawn[1]))
+
+
+def energy_lost_in_a_plastic_impact(M, J, v) -> float:
+    """Solves [M -J^T; J 0] [v_after; impulse] = [M v; 0] and takes the difference of the kinetic energies."""
+    nv, contacts = M.shape[0], J.shape[0]
+    kkt = np.block([[M, -J.T], [J, np.zeros((contacts, contacts))]])
+    after = np.linalg.solve(kkt, np.concatenate([M @ v, np.zeros(contacts)]))[:nv]
+    assert np.abs(J @ after).max() < 1e-9
+    return 0.5 * (v @ M @ v - after @ M @ after)
+
+
+@settings(deadline=None)
+@given(problems())
+def test_it_is_the_energy_a_perfectly_plastic_impact_takes(drawn):
+    M, J, v = drawn
+    assert effective_kinetic_energy(M, J, v) == pytest.approx(energy_lost_in_a_plastic_impact(M, J, v), abs=1e-8)
+
+
+@settings(deadline=None)
+@given(problems())
+def test_it_is_what_the_best_motion_without_approach_cannot_hold(drawn):
+    """The null space of J holds the motions that stay; T_c is the least kinetic energy of v minus any of them."""
+    M, J, v = drawn
+    Z = null_space(J)
+    left = v - Z @ np.linalg.solve(Z.T @ M @ Z, Z.T @ M @ v) if Z.size else v
+    assert effective_kinetic_energy(M, J, v) == pytest.approx(0.5 * left @ M @ left, abs=1e-8)
+
+
+@settings(deadline=None)
+@given(problems())
+def test_it_lies_between_zero_and_the_kinetic_energy(drawn):
+    M, J, v = drawn
+    assert 0.0 <= effective_kinetic_energy(M, J, v) <= 0.5 * v @ M @ v * (1.0 + 1e-12)
+
+
+@settings(deadline=None)
+@given(problems())
+def test_with_as_many_contacts_as_speeds_it_is_all_the_kinetic_energy(drawn):
+    M, _, v = drawn
+    J = np.random.default_rng(0).normal(size=M.shape)
+    assert effective_kinetic_energy(M, J, v) == pytest.approx(0.5 * v @ M @ v, rel=1e-6)
+
+
+@settings(deadline=None)
+@given(problems(), st.integers(0, 10**6))
+def test_other_coordinates_and_other_contact_scales_give_the_same_number(drawn, seed):
+    """v = A w, and rows mixed by an invertible B: neither is a change of the impact."""
+    M, J, v = drawn
+    random = np.random.default_rng(seed)
+    A = random.normal(size=M.shape) + 4.0 * np.eye(v.size) * math.sqrt(v.size)
+    B = random.normal(size=(len(J), len(J))) + 4.0 * np.eye(len(J)) * math.sqrt(len(J))
+    there = effective_kinetic_energy(A.T @ M @ A, B @ J @ A, np.linalg.solve(A, v))
+    assert there == pytest.approx(effective_kinetic_energy(M, J, v), rel=1e-8, abs=1e-10)
+
+
+@settings(deadline=None)
+@given(problems())
+def test_a_further_contact_never_lowers_it(drawn):
+    M, J, v = drawn
+    less = effective_kinetic_energy(M, J[:-1], v)
+    assert less <= effective_kinetic_energy(M, J, v) * (1.0 + 1e-9) + 1e-12
+
+
+def test_a_point_mass_by_hand():
+    # 3 kg at (4, 2) m/s against a plane of normal (0.6, 0.8): approach 4 m/s, 1/2 3 16 = 24 J
+    assert effective_kinetic_energy(3.0 * np.eye(2), [[0.6, 0.8]], [4.0, 2.0]) == pytest.approx(24.0)
+
+
+def test_no_contact_takes_nothing():
+    assert effective_kinetic_energy(np.eye(3), np.zeros((0, 3)), np.ones(3)) == 0.0
+
+
+def rolling():
+    v = np.zeros(ROVER.nv)
+    v[0] = SPEED
+    for i, name in enumerate(ROVER.joint_names):
+        if name.endswith("_drive"):
+            v[6 + i] = SPEED / 0.175
+    return v
+
+
+def energy_over(angles_deg):
+    q = ROVER.neutral()
+    M = ROVER.mass_matrix(q)
+    return np.array(
+        [effective_kinetic_energy(M, ROVER.impact_jacobian(q, math.radians(a)), rolling()) for a in angles_deg]
+    )
+
+
+def test_rcp_at_constant_speed_has_one_interior_peak_near_60_degrees():
+    angles = np.arange(10.0, 90.5, 1.0)
+    energy = energy_over(angles)
+    rising = np.diff(energy) > 0.0
+    peak = int(np.argmax(energy))
+    assert rising[:peak].all()
+    assert not rising[peak:].any()
+    assert angles[peak] == pytest.approx(60.0, abs=5.0)
+    assert energy[peak] == pytest.approx(0.20, rel=0.05)  # PHYSICS: 0.20 J at 120 kg
+
+
+@pytest.mark.parametrize("angle_deg", [15.0, 60.0, 90.0])
+def test_rcps_curve_is_the_energy_a_plastic_impact_of_both_front_wheels_takes(angle_deg):
+    q = ROVER.neutral()
+    M, J = ROVER.mass_matrix(q), ROVER.impact_jacobian(q, math.radians(angle_deg))
+    assert energy_over([angle_deg])[0] == pytest.approx(energy_lost_in_a_plastic_impact(M, J, rolling()), rel=1e-9)
+
+
+def test_it_grows_with_the_square_of_the_speed():
+    M, J, v = problem(3, 8, 2)
+    assert effective_kinetic_energy(M, J, 3.0 * v) == pytest.approx(9.0 * effective_kinetic_energy(M, J, v))
+
+
+@settings(deadline=None)
+@given(problems(), st.floats(0.1, 10.0), st.sampled_from([-1.0, 1.0]))
+def test_dependent_rows_are_refused(drawn, scale, sign):
+    M, J, v = drawn
+    rows = np.vstack([J, sign * scale * J.sum(axis=0)])
+    with pytest.raises(ValueError, match="jacobian has dependent rows"):
+        effective_kinetic_energy(M, rows, v)
+
+
+def test_a_row_of_zeros_is_refused():
+    with pytest.raises(ValueError, match="jacobian has dependent rows"):
+        effective_kinetic_energy(np.eye(3), [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]], np.ones(3))
+
+
+def test_the_same_wheel_twice_is_refused():
+    q = ROVER.neutral()
+    J = ROVER.impact_jacobian(q, 1.0, ("front_left", "front_left"))
+    with pytest.raises(ValueError, match="dependent rows"):
+        effective_kinetic_energy(ROVER.mass_matrix(q), J, rolling())
+
+
+@pytest.mark.parametrize(
+    ("M", "J", "v"),
+    [
+        (np.eye(3), np.ones((1, 2)), np.ones(3)),
+        (np.eye(3), np.ones(3), np.ones(3)),
+        (np.eye(3), np.ones((1, 3)), np.ones(2)),
+        (np.ones((3, 2)), np.ones((1, 2)), np.ones(2)),
+    ],
+)
+def test_shapes_that_do_not_fit_are_refused(M, J, v):
+    with pytest.raises(ValueError, match=r"shapes .* do not fit: needed \(nv, nv\)"):
+        effective_kinetic_energy(M, J, v)
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_a_number_that_is_not_finite_is_refused(which):
+    arguments = [np.eye(2), np.ones((1, 2)), np.ones(2)]
+    arguments[which].flat[0] = np.nan
+    with pytest.raises(ValueError, match="must be finite"):
+        effective_kinetic_energy(*arguments)
+
+
+def test_a_matrix_that_is_no_mass_matrix_is_refused():
+    with pytest.raises(ValueError, match="mass_matrix is not positive definite"):
+        effective_kinetic_energy(np.diag([1.0, -1.0]), [[1.0, 0.0]], np.ones(2))
+    with pytest.raises(ValueError, match="mass_matrix is not symmetric"):
+        effective_kinetic_energy([[2.0, 1.0], [0.0, 2.0]], [[1.0, 0.0]], np.ones(2))
