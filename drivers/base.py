@@ -6,8 +6,8 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-Sample = TypeVar("Sample", covariant=True)
-Command = TypeVar("Command", contravariant=True)
+Sample_co = TypeVar("Sample_co", covariant=True)
+Command_contra = TypeVar("Command_contra", contravariant=True)
 
 
 class DeviceError(RuntimeError):
@@ -43,15 +43,15 @@ class Link(Protocol):
         """State of the link; never blocks."""
 
 
-class Source(Link, Protocol[Sample]):
+class Source(Link, Protocol[Sample_co]):
     """A device that is read."""
 
-    def read(self, t_ns: int) -> Sample | None:
+    def read(self, t_ns: int) -> Sample_co | None:
         """The oldest sample not yet read, or None; never blocks. Raises DeviceError."""
 
 
-class Sink(Link, Protocol[Command]):
+class Sink(Link, Protocol[Command_contra]):
     """A device that is commanded."""
 
-    def write(self, command: Command) -> None:
+    def write(self, command: Command_contra) -> None:
         """Hand a command over; never blocks. Raises DeviceError."""

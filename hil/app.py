@@ -71,7 +71,9 @@ def build_rig(config: Config, recorder: Recorder, publisher: Publisher, folder: 
     devices = Devices(far_end.daq, far_end.drives, far_end.valves)
     scribe = Scribe(recorder, publisher)
     safety = Safety(config, scribe.note)
-    trial = ImpactTrial(config, lambda samples, estimate: arming_checks(config, samples, estimate, safety.faults, folder))
+    trial = ImpactTrial(
+        config, lambda samples, estimate: arming_checks(config, samples, estimate, safety.faults, folder)
+    )
     cycle = Cycle(
         devices, Estimator(config), RoverTwin(nominal_rig(config)), safety, trial, Gate(config, safety), scribe
     )
@@ -103,7 +105,9 @@ def run_trial(config: Config, folder: Path, say: Say) -> Outcome:
         say("compiling kernels (cached after the first run) and settling the rover on its soil")
         rig = build_rig(config, recorder, publisher, folder)
         warm_up(config)
-        say(f"running: {config.trial.angle_deg:g} deg at {config.trial.speed_mps:g} m/s, {config.loop.rate_hz} Hz, lockstep")
+        say(
+            f"running: {config.trial.angle_deg:g} deg at {config.trial.speed_mps:g} m/s, {config.loop.rate_hz} Hz, lockstep"
+        )
         began = time.perf_counter()
         try:
             rig.devices.open()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Protocol
 
 from drivers.base import Health, Link, Sink, Source
@@ -53,10 +54,8 @@ class Devices:
         """Stop and close every link, whatever one of them says."""
         self.stop(0)
         for link in self._links:
-            try:
+            with suppress(Exception):
                 link.close()
-            except Exception:  # noqa: S112  a link that will not close must not keep the others open
-                continue
 
     def health(self) -> list[Health]:
         """State of every link."""
@@ -79,11 +78,7 @@ class Devices:
 
     def stop(self, t_ns: int) -> None:
         """Make the rig safe: drives cut, valves off. A device that fails does not keep the next from being stopped."""
-        try:
+        with suppress(Exception):
             self._drives.write(DriveCommand(t_ns, True, STILL))
-        except Exception:  # noqa: S110  the other devices come first, and the caller has its fault already
-            pass
-        try:
+        with suppress(Exception):
             self._valves.write(ValveCommand(t_ns, VALVES_OFF))
-        except Exception:  # noqa: S110
-            pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import Protocol
 
 from hil.cycle import Cycle
@@ -39,7 +40,7 @@ class Loop:
         self._stop = self._stop or reason
 
     def run(self) -> None:
-        """Beat until the trial is over; after a fault, go on recording for TICKS_AFTER_FAULT. Never raises Exception."""
+        """Beat until the trial is over; after a fault, record TICKS_AFTER_FAULT more. Raises no Exception."""
         trial, safety = self._cycle.trial, self._cycle.safety
         while self._left > 0 and not (trial.over and not safety.safe):
             if safety.safe:
@@ -58,7 +59,6 @@ class Loop:
         """Stop every device first, then note why."""
         self._cycle.devices.stop(self.last.t_ns)
         detail = f"{type(error).__name__}: {error}"
-        try:
+        # the latch closes before the record is told, and the record may be what failed
+        with suppress(Exception):
             self._cycle.safety.trip(Fault.EXCEPTION, self.last.number, self.last.t_ns, math.nan, math.nan, detail)
-        except Exception:  # noqa: S110  the latch is set before the record is told, and a record may be what failed
-            pass

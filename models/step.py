@@ -17,7 +17,6 @@ from models.rover.points import to_world
 from models.rover.reduction import Chain
 from models.rover.tree import FloatArray
 
-
 SETTLING_STEP = 1e-4
 
 

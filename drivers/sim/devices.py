@@ -84,7 +84,7 @@ class SimDrives(_Device):
         self._take = take
         self._read_at = -1
 
-    def read(self, t_ns: int) -> DriveSample | None:
+    def read(self, t_ns: int) -> DriveSample | None:  # noqa: ARG002  the rig itself tells the time
         """The speeds now, once for each time of the rig."""
         self._require_open()
         if self._plant.t_ns == self._read_at:
@@ -108,7 +108,7 @@ class SimValves(_Device):
         self._take = take
         self._read_at = -1
 
-    def read(self, t_ns: int) -> ValveSample | None:
+    def read(self, t_ns: int) -> ValveSample | None:  # noqa: ARG002
         """The pressures now, once for each time of the rig."""
         self._require_open()
         if self._plant.t_ns == self._read_at:

@@ -93,7 +93,7 @@ class Daq(Section):
 class Detector(Section):
     """The impact detector: it cuts the drives."""
 
-    threshold_N: float = Field(10.0, ge=0.1, le=1000, description="force on one sensor that counts as a hit")
+    threshold_N: float = Field(10.0, ge=0.1, le=1000, description="sum of the three sensors that counts as a hit")
     consecutive: int = Field(3, ge=1, le=1000, description="samples in a row over the threshold")
 
 

@@ -65,9 +65,7 @@ def make_channel_state() -> ChannelState:
     """Allocate the state before the first sample."""
     whole = np.zeros(9, np.int64)
     whole[[IMPACT_NS, PEAK_NS, RELEASE_NS]] = NEVER
-    return ChannelState(
-        np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(5), np.full((2, 2), np.nan), whole
-    )
+    return ChannelState(np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(5), np.full((2, 2), np.nan), whole)
 
 
 @kernel

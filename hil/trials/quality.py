@@ -16,9 +16,13 @@ LEAST_SHARE = 0.03
 SECOND_HIT = 0.5
 
 
-def reasons_against(config: Config, trial: ImpactTrial, safety: Safety, estimator: Estimator, saturated: bool) -> list[str]:
+def reasons_against(
+    config: Config, trial: ImpactTrial, safety: Safety, estimator: Estimator, saturated: bool
+) -> list[str]:
     """Why this trial does not count; empty if it does."""
-    reasons = [f"not armed: {check.item} is {check.found}, allowed: {check.allowed}" for check in trial.checks if not check.ok]
+    reasons = [
+        f"not armed: {check.item} is {check.found}, allowed: {check.allowed}" for check in trial.checks if not check.ok
+    ]
     reasons += [f"fault {event.fault.value}: {event.detail}" for event in safety.events]
     if trial.timed_out:
         reasons.append(f"no impact within trial.timeout_s, {config.trial.timeout_s:g} s")
@@ -28,10 +32,14 @@ def reasons_against(config: Config, trial: ImpactTrial, safety: Safety, estimato
     place = np.array([(channel.across_m, channel.up_m) for channel in config.daq.channels])
     on_plate = place.mean(axis=0) + first
     if shares_of(place, *on_plate).min() < LEAST_SHARE:
-        reasons.append(f"first hit outside the sensing triangle, {1e3 * first[0]:+.0f} mm across, {1e3 * first[1]:+.0f} mm up")
+        reasons.append(
+            f"first hit outside the sensing triangle, {1e3 * first[0]:+.0f} mm across, {1e3 * first[1]:+.0f} mm up"
+        )
     if saturated:
         reasons.append("a sensor reached the end of its range")
     *_, peak, again = estimator.peaks_N
     if again > SECOND_HIT * peak:
-        reasons.append(f"second hit of {again:.0f} N after the release: the shield snapped back, or the rover came again")
+        reasons.append(
+            f"second hit of {again:.0f} N after the release: the shield snapped back, or the rover came again"
+        )
     return reasons

@@ -67,9 +67,9 @@ def draw_trial(record: TrialRecord, summary: Summary, path: Path) -> None:
     _energy(grid[1, 1], record, moments, summary)
     _loads(grid[2, 0], record, moments)
     _speeds(grid[2, 1], record, moments)
-    accepted = bool(summary.get("accepted"))
+    colour = "#117733" if summary.get("accepted") else _DETECTED
     figure.text(0.055, 0.967, _headline(summary), fontsize=14, fontweight="bold")
-    figure.text(0.055, 0.942, _verdict(summary), fontsize=11, color="#117733" if accepted else _DETECTED)
+    figure.text(0.055, 0.942, _verdict(summary), fontsize=11, color=colour, parse_math=False)
     figure.savefig(path, format="png", dpi=_DPI)
 
 

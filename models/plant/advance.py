@@ -17,7 +17,7 @@ IntArray = npt.NDArray[np.int64]
 RING = 1 << 14  # samples kept, half a second at 30 kHz
 STARBOARD = 1  # row of the front right wheel in the obstacle's readings
 
-# slots of Log.count and Log.truth
+# slots of Log.counts and Log.truth
 SAMPLES, HIT, HIT_NS = 0, 1, 2
 PEAK, LAST_FORCE, HIT_SPEED = 0, 1, 2
 
@@ -45,14 +45,14 @@ class Log(NamedTuple):
 
     Attributes:
         volts: (RING, 3) newest samples; sample n lies in row n % RING and was taken at n / rate_hz.
-        count: samples taken, whether the obstacle was hit, and when [ns].
+        counts: samples taken, whether the obstacle was hit, and when [ns].
         truth: peak of the contact force over both wheels [N], its last value, forward speed when hit [m/s].
         hit_q: (nq,) configuration when the obstacle was hit.
         hit_v: (nv,) velocity then.
     """
 
     volts: FloatArray
-    count: IntArray
+    counts: IntArray
     truth: FloatArray
     hit_q: FloatArray
     hit_v: FloatArray
@@ -84,15 +84,22 @@ def advance(
         now = motion.obstacle.force[STARBOARD]
         across = motion.obstacle.point[STARBOARD, 0] - sensing.origin[0]
         up = motion.obstacle.point[STARBOARD, 1] - sensing.origin[1]
-        taken_at = log.count[SAMPLES] * 1_000_000_000 // sensing.rate_hz
+        taken_at = log.counts[SAMPLES] * 1_000_000_000 // sensing.rate_hz
         while taken_at <= end:
-            row = log.count[SAMPLES] % RING
+            row = log.counts[SAMPLES] % RING
             force = last + (now - last) * (taken_at - begin) / (end - begin)
             sample(
-                sensing.piezo, sensing.state, force, across, up, 1.0 / sensing.rate_hz, sensing.noise[row], log.volts[row]
+                sensing.piezo,
+                sensing.state,
+                force,
+                across,
+                up,
+                1.0 / sensing.rate_hz,
+                sensing.noise[row],
+                log.volts[row],
             )
-            log.count[SAMPLES] += 1
-            taken_at = log.count[SAMPLES] * 1_000_000_000 // sensing.rate_hz
+            log.counts[SAMPLES] += 1
+            taken_at = log.counts[SAMPLES] * 1_000_000_000 // sensing.rate_hz
         last = now
 
 
@@ -103,8 +110,8 @@ def _note_contact(motion: Motion, log: Log, t_ns: int) -> None:
         total += force
     log.truth[LAST_FORCE] = total
     log.truth[PEAK] = max(log.truth[PEAK], total)
-    if total > 0.0 and log.count[HIT] == 0:
-        log.count[HIT], log.count[HIT_NS] = 1, t_ns
+    if total > 0.0 and log.counts[HIT] == 0:
+        log.counts[HIT], log.counts[HIT_NS] = 1, t_ns
         log.truth[HIT_SPEED] = motion.v[0]
         for a in range(log.hit_q.size):
             log.hit_q[a] = motion.q[a]

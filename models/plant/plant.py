@@ -89,7 +89,7 @@ class Plant:
     @property
     def samples(self) -> int:
         """How many samples have been taken."""
-        return int(self._log.count[SAMPLES])
+        return int(self._log.counts[SAMPLES])
 
     def copy_samples(self, first: int, volts: FloatArray) -> None:
         """Copy samples first, first + 1, ... [V] into volts (n, 3).
@@ -105,7 +105,7 @@ class Plant:
     @property
     def hit_ns(self) -> int | None:
         """When a wheel first touched the obstacle [ns], or None."""
-        return int(self._log.count[HIT_NS]) if self._log.count[HIT] else None
+        return int(self._log.counts[HIT_NS]) if self._log.counts[HIT] else None
 
     @property
     def contact_force_peak(self) -> float:

@@ -1,4 +1,4 @@
-"""Factorisation of the mass matrix along the tree: only speeds on one path to the base couple, so only they are touched.
+"""Factorisation of the mass matrix along the tree: only speeds on one path to the base couple and are touched.
 
 M = L^T L with L sparse as M is (Featherstone 2008, ch. 6.5); no fill-in, about 400 multiply-adds for a 15-speed rover.
 """

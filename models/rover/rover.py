@@ -12,7 +12,7 @@ from models.compiled import kernel
 from models.rover.dynamics import Work, fill_bias, fill_mass_matrix, make_work, place_bodies
 from models.rover.factor import add_scaled, factorise, solve
 from models.rover.points import body_position, project
-from models.rover.reduction import Chain, reduce
+from models.rover.reduction import Chain, IntArray, reduce
 from models.rover.tree import FloatArray, Tree
 from models.rover.urdf import to_urdf
 
@@ -197,7 +197,7 @@ def _wheel_positions(chain: Chain, q: FloatArray, work: Work, out: FloatArray) -
 
 
 @kernel
-def _approach_rows(chain: Chain, q: FloatArray, bodies: FloatArray, angle: float, work: Work, rows: FloatArray) -> None:
+def _approach_rows(chain: Chain, q: FloatArray, bodies: IntArray, angle: float, work: Work, rows: FloatArray) -> None:
     place_bodies(chain, q, work)
     for k in range(bodies.size):
         direction = (np.sin(angle), 0.0, -np.cos(angle))

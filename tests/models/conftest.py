@@ -1,12 +1,20 @@
-"""Shared by the physics tests: Pinocchio's view of a rover, read from its URDF alone."""
+"""Shared by the physics tests: Pinocchio's view of a rover, read from its URDF alone, and a rover on soil."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pinocchio
 import pytest
+from scipy.integrate import quad
 
-from models.rover import Rover
+from models.actuators.drive import Drive
+from models.contact.ground import Ground
+from models.contact.obstacle import Obstacle
+from models.rover import Rover, rcp
+from models.step import Motion, Vehicle, make_motion, run
+from models.wheel import RigidWheel, Soil
 
 
 class Peer:
@@ -47,3 +55,71 @@ class Peer:
 @pytest.fixture(scope="session")
 def as_peer():
     return Peer
+
+
+class Bench:
+    """An RCP with added weights on the soil of Juno's first run (Petersen 2012, Table 6.1), friction angle assumed."""
+
+    dt = 1e-4
+    radius = 0.175
+    mass, g = 142.7, 9.81
+    stiffness = 5.5e4  # of the plate
+    soil = Soil(2.07e5, 0.583, friction_angle=math.radians(30.0), rebound=0.0674, slip_modulus=0.689)
+    wheel = RigidWheel(radius, 0.15, soil)
+    drive = Drive(
+        gain=200.0, integral_gain=2000.0, torque_limit=40.0, gear_friction=0.5, friction_speed=0.02,
+        coast_damping=0.5, brake_damping=40.0, brakes_on_cut=0.0,
+    )  # fmt: skip
+    free = drive._replace(gear_friction=0.0, coast_damping=0.0)  # nothing lost in the drives once cut
+
+    def __init__(self) -> None:
+        self.rover = rcp(added_mass=22.7, wheel_width=0.15)
+        joints = self.rover.joint_names
+        # in the order of wheel_names
+        self.axles = [6 + joints.index(f"{name}_drive") for name in self.rover.wheel_names]
+        self.peer = Peer(self.rover)
+        self.settled = make_motion(self.rover)
+        run(self.vehicle(), self.settled, 20000, self.dt)
+
+    def vehicle(
+        self, *, damping=2.0, slip_speed=0.02, drive=drive, angle_deg=90.0, foot=1e6, friction=0.0, slope=0.0
+    ) -> Vehicle:
+        return Vehicle(
+            self.rover.chain,
+            Ground(np.array(self.wheel.parameters), damping, slip_speed),
+            drive,
+            Obstacle(math.radians(angle_deg), foot, self.stiffness, 1.0, 0.9, friction, 0.005),
+            self.g * np.array([math.sin(slope), 0.0, -math.cos(slope)]),
+        )
+
+    def resting(self) -> Motion:
+        """A rover at rest, two seconds after it was put on the soil with its drives cut."""
+        motion = make_motion(self.rover)
+        motion.q[:] = self.settled.q
+        return motion
+
+    def driving(self, where: Vehicle, seconds: float, speed: float = 0.4, dt: float = dt) -> Motion:
+        """A rover whose drives have been set to a speed [rad/s] from rest, some time ago."""
+        motion = self.resting()
+        motion.drives.cut[:] = 0.0
+        motion.drives.set_speed[:] = speed
+        run(where, motion, round(seconds / dt), dt)
+        return motion
+
+    def sinkage(self, motion: Motion):
+        """Of every wheel [m], from the configuration."""
+        return self.radius - self.rover.wheel_positions(motion.q)[:, 2]
+
+    def momentum(self, motion: Motion):
+        return self.peer.momentum(motion.q, motion.v)
+
+    def energy(self, motion: Motion) -> float:
+        """Kinetic and potential energy, and what the static laws of soil and plate have stored [J]."""
+        soil = sum(quad(lambda z: self.wheel.normal_force(z)[0], 0.0, z)[0] for z in self.sinkage(motion))
+        plate = 0.5 * self.stiffness * np.sum(np.maximum(-motion.obstacle.gap, 0.0) ** 2)
+        return self.peer.energy(motion.q, motion.v, gravity=(0.0, 0.0, -self.g)) + soil + plate
+
+
+@pytest.fixture(scope="session")
+def bench() -> Bench:
+    return Bench()

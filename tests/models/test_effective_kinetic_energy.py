@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import null_space
 
-from models.impact import effective_kinetic_energy
+from models.impact import effective_kinetic_energy, pair_energy
 from models.rover import rcp
+from models.rover.dynamics import make_work
 
 ROVER = rcp()
 SPEED = 0.07  # m/s, MacMahon 2016
@@ -132,6 +133,17 @@ def test_rcps_curve_is_the_energy_a_plastic_impact_of_both_front_wheels_takes(an
     q = ROVER.neutral()
     M, J = ROVER.mass_matrix(q), ROVER.impact_jacobian(q, math.radians(angle_deg))
     assert energy_over([angle_deg])[0] == pytest.approx(energy_lost_in_a_plastic_impact(M, J, rolling()), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_kernel_for_both_front_wheels_gives_the_same_number_in_any_state(seed):
+    random = np.random.default_rng(seed)
+    q, v, angle = random.normal(size=ROVER.nq), random.normal(size=ROVER.nv), random.uniform(0.1, math.pi / 2)
+    q[3:7] /= np.linalg.norm(q[3:7])
+    expected = effective_kinetic_energy(ROVER.mass_matrix(q), ROVER.impact_jacobian(q, angle), v)
+    rows = np.full((2, ROVER.nv), np.nan)
+    assert pair_energy(ROVER.chain, q, v, angle, rows, make_work(ROVER.chain)) == pytest.approx(expected, rel=1e-9)
+    assert rows == pytest.approx(ROVER.impact_jacobian(q, angle), abs=1e-12)
 
 
 def test_it_grows_with_the_square_of_the_speed():

@@ -1,0 +1,363 @@
+"""The record: what is promised about `trial.h5`, also when its writer was killed."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from hil.record import Recorder, read_trial
+from hil.rows import EVENT, TICK, TIMING
+
+RATE = 30_000
+S = 1_000_000_000
+META = {
+    "config": "angle_deg: 50\nname: Prüfstand\n",
+    "version": "0.1.0",
+    "wall_time": "2026-11-20T10:00:00Z",
+    "seed": 7,
+}
+
+
+def recorder(path, **more):
+    return Recorder(path, **({"meta": META, "channels": 3, "sample_rate_hz": RATE} | more))
+
+
+def rows(n, rate_hz=1000):
+    out = np.zeros(n, TICK)
+    out["tick"] = np.arange(n)
+    out["t_ns"] = np.arange(n) * (S // rate_hz)
+    out["force_sum_N"] = np.sin(np.arange(n))
+    return out
+
+
+def samples(seconds, seed=0):
+    n = int(seconds * RATE)
+    t_ns = np.round(np.arange(n) * (S / RATE)).astype(np.int64)
+    return t_ns, np.random.default_rng(seed).normal(size=(n, 3))
+
+
+def feed(record, t_ns, volts, *, block=30, trigger_ns=None, told_after_ns=2_000_000):
+    """Blocks in order; the trigger comes a little after the sample it is about, as from a detector."""
+    told = trigger_ns is None
+    for k in range(0, len(t_ns), block):
+        record.block(t_ns[k : k + block], volts[k : k + block])
+        if not told and t_ns[min(k + block, len(t_ns)) - 1] >= trigger_ns + told_after_ns:
+            record.trigger(trigger_ns)
+            told = True
+
+
+@pytest.mark.parametrize("block", [1, 7, 30, 1500, 60_000])
+def test_burst_holds_every_sample_from_half_a_second_before(tmp_path, block):
+    t_ns, volts = samples(2.0 if block == 1 else 5.0)
+    trigger_ns = int(t_ns[int(1.2 * RATE)]) + 5  # between two samples
+    with recorder(tmp_path) as record:
+        feed(record, t_ns, volts, block=block, trigger_ns=trigger_ns)
+    expected = (t_ns >= trigger_ns - S // 2) & (t_ns <= trigger_ns + 2 * S)
+    trial = read_trial(tmp_path)
+    np.testing.assert_array_equal(trial.daq_t_ns, t_ns[expected])
+    np.testing.assert_array_equal(trial.raw, volts[expected])
+
+
+@pytest.mark.parametrize("told_after_ns", [0, 1_000_000, 200_000_000])
+def test_late_trigger_costs_no_sample(tmp_path, told_after_ns):
+    t_ns, volts = samples(4.5)
+    with recorder(tmp_path) as record:
+        feed(record, t_ns, volts, trigger_ns=2 * S, told_after_ns=told_after_ns)
+    kept = read_trial(tmp_path).daq_t_ns
+    np.testing.assert_array_equal(kept, t_ns[(t_ns >= 1.5 * S) & (t_ns <= 4 * S)])
+
+
+def test_early_impact_keeps_what_there_was(tmp_path):
+    t_ns, volts = samples(1.0)
+    with recorder(tmp_path) as record:
+        feed(record, t_ns, volts, trigger_ns=S // 10)
+    np.testing.assert_array_equal(read_trial(tmp_path).daq_t_ns, t_ns)
+
+
+def test_only_the_first_trigger_counts(tmp_path):
+    t_ns, volts = samples(3.0)
+    with recorder(tmp_path, after_s=0.5) as record:
+        feed(record, t_ns, volts, trigger_ns=S)
+        record.trigger(int(2.5 * S))
+    kept = read_trial(tmp_path).daq_t_ns
+    np.testing.assert_array_equal(kept, t_ns[(t_ns >= 0.5 * S) & (t_ns <= 1.5 * S)])
+
+
+def test_without_an_impact_the_last_half_second_is_kept(tmp_path):
+    t_ns, volts = samples(3.0)
+    with recorder(tmp_path) as record:
+        feed(record, t_ns, volts)
+    kept = t_ns >= t_ns[-1] - S // 2
+    trial = read_trial(tmp_path)
+    np.testing.assert_array_equal(trial.daq_t_ns, t_ns[kept])
+    np.testing.assert_array_equal(trial.raw, volts[kept])
+
+
+def test_block_may_be_reused_by_its_owner(tmp_path):
+    t_ns, volts = samples(0.01)
+    with recorder(tmp_path) as record:
+        for k in range(0, 300, 30):
+            mine_t, mine_v = t_ns[k : k + 30].copy(), volts[k : k + 30].copy()
+            record.block(mine_t, mine_v)
+            mine_t[:], mine_v[:] = -1, np.nan
+    np.testing.assert_array_equal(read_trial(tmp_path).raw, volts)
+
+
+@pytest.mark.parametrize("t_ns", [[5, 5], [6, 5], [3, 4], [4, 9]])
+def test_doubled_or_backward_samples_are_refused(tmp_path, t_ns):
+    with recorder(tmp_path) as record:
+        record.block(np.array([3, 4]), np.zeros((2, 3)))
+        with pytest.raises(ValueError, match="strictly increasing"):
+            record.block(np.array(t_ns), np.zeros((2, 3)))
+    assert read_trial(tmp_path).daq_t_ns.tolist() == [3, 4]
+
+
+def test_block_of_another_shape_is_refused(tmp_path):
+    with recorder(tmp_path) as record, pytest.raises(ValueError, match=r"allowed: \(n,\) and \(n, 3\)"):
+        record.block(np.array([3, 4]), np.zeros((3, 2)))
+
+
+def test_empty_blocks_are_fine(tmp_path):
+    with recorder(tmp_path) as record:
+        record.block(np.zeros(0, np.int64), np.zeros((0, 3)))
+    assert read_trial(tmp_path).raw.shape == (0, 3)
+
+
+@pytest.mark.parametrize("rate_hz", [100, 1000, 4000])
+@pytest.mark.parametrize("flush_ns", [1, 40_000_000, 10 * S])
+def test_no_tick_is_lost_whatever_rate_and_flush(tmp_path, rate_hz, flush_ns):
+    given = rows(3000, rate_hz)
+    with recorder(tmp_path, flush_ns=flush_ns) as record:
+        for i, row in enumerate(given):
+            record.tick(row, 10 * i, i)
+    trial = read_trial(tmp_path)
+    assert trial.tick.tobytes() == given.tobytes()
+    assert trial.timing.dtype == TIMING
+    np.testing.assert_array_equal(trial.timing["tick"], given["tick"])
+    np.testing.assert_array_equal(trial.timing["work_ns"], 10 * np.arange(3000))
+    np.testing.assert_array_equal(trial.timing["plant_ns"], np.arange(3000))
+
+
+def test_tick_copies_a_row_that_its_owner_reuses(tmp_path):
+    row = np.zeros(1, TICK)
+    with recorder(tmp_path) as record:
+        for i in range(5):
+            row["tick"], row["t_ns"] = i, i * 1_000_000
+            record.tick(row, 0, 0)
+    assert read_trial(tmp_path).tick["tick"].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_row_of_another_kind_is_refused(tmp_path):
+    with recorder(tmp_path) as record:
+        for row in (np.zeros(1, EVENT), np.zeros(2, TICK), np.zeros(TICK.itemsize, np.uint8)):
+            with pytest.raises(TypeError, match="one row of TICK"):
+                record.tick(row, 0, 0)
+
+
+def test_ticks_are_on_disk_after_the_flush_interval(tmp_path):
+    record = recorder(tmp_path)
+    for row in rows(100):
+        record.tick(row, 0, 0)
+    assert len(read_trial(tmp_path).tick) >= 100 - 40  # read while the writer has it open
+    record.close()
+
+
+def test_event_is_on_disk_at_once(tmp_path):
+    record = recorder(tmp_path)
+    record.event(12, "daq_silent", 40, 40_000_000, 25.0, 20.0, 41, "no block")
+    event = read_trial(tmp_path).events[0]
+    assert event.tolist() == (12, b"daq_silent", 40, 40_000_000, 25.0, 20.0, 41, b"no block")
+    record.close()
+
+
+def test_long_detail_is_cut_between_two_characters(tmp_path):
+    with recorder(tmp_path) as record:
+        record.event(0, "n" * 40, 0, 0, detail="x" + "ü" * 100)
+    event = read_trial(tmp_path).events[0]
+    assert event["name"] == b"n" * 32
+    assert event["detail"].decode() == "x" + "ü" * 63
+
+
+def test_meta_comes_back_with_its_types(tmp_path):
+    meta = {"text": "µ\nb", "empty": "", "long": "y" * 100_000, "count": 3, "factor": 0.25, "seed": np.int64(5)}
+    recorder(tmp_path, meta=meta).close()
+    found = read_trial(tmp_path).meta
+    assert found == meta
+    assert [type(found[key]) for key in ("text", "count", "factor", "seed")] == [str, int, float, int]
+
+
+def test_no_type_in_the_file_has_a_variable_length(tmp_path):
+    recorder(tmp_path).close()
+
+    def fixed(name, item):
+        if isinstance(item, h5py.Dataset):
+            parts = [item.dtype[name] for name in item.dtype.names or ()] or [item.dtype]
+            assert all(part.base.kind in "iufS" for part in parts), name
+
+    with h5py.File(tmp_path / "trial.h5", "r") as file:
+        assert set(file) == {"tick", "events", "timing", "daq", "meta"}
+        file.visititems(fixed)
+
+
+def test_identical_inputs_give_identical_records(tmp_path):
+    t_ns, volts = samples(2.0)
+    for name, work in (("a", 5), ("b", 9)):
+        meta = META | {"wall_time": name}
+        with recorder(tmp_path / name, meta=meta) as record:
+            for i, row in enumerate(rows(500)):
+                record.tick(row, work * i, work)
+            feed(record, t_ns, volts, trigger_ns=S)
+            record.event(0, "impact", 3, 5)
+    a, b = read_trial(tmp_path / "a"), read_trial(tmp_path / "b")
+    for field in ("tick", "events", "raw", "daq_t_ns"):
+        assert getattr(a, field).tobytes() == getattr(b, field).tobytes()
+    assert a.timing.tobytes() != b.timing.tobytes()
+    assert {key for key in a.meta if a.meta[key] != b.meta[key]} == {"wall_time"}
+
+
+def test_the_whole_file_is_identical_where_timing_is_too(tmp_path):
+    for name in ("a", "b"):
+        with recorder(tmp_path / name) as record:
+            for row in rows(500):
+                record.tick(row, 1, 2)
+            feed(record, *samples(1.0), trigger_ns=S // 2)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()  # no time stamps of the file format's own
+
+
+def test_record_is_never_overwritten(tmp_path):
+    recorder(tmp_path).close()
+    with pytest.raises(FileExistsError):
+        recorder(tmp_path)
+
+
+def test_close_is_idempotent_and_ends_a_failed_run_readably(tmp_path):
+    def fails(record):
+        for row in rows(10):
+            record.tick(row, 0, 0)
+        raise RuntimeError("loop failed")
+
+    record = recorder(tmp_path)
+    with pytest.raises(RuntimeError, match="loop failed"), record:
+        fails(record)
+    record.close()
+    with h5py.File(tmp_path / "trial.h5", "r") as file:  # plainly, as anybody would
+        assert len(file["tick"]) == 10
+
+
+def test_bad_meta_leaves_no_open_file(tmp_path):
+    with pytest.raises((TypeError, ValueError)):
+        recorder(tmp_path, meta={"bad": object()})
+    h5py.File(tmp_path / "trial.h5", "r").close()
+
+
+def test_failing_disk_raises_once_and_leaves_a_readable_file(tmp_path, monkeypatch):
+    record = recorder(tmp_path, flush_ns=10_000_000)
+    given = rows(50)
+    for row in given[:30]:
+        record.tick(row, 0, 0)
+
+    def full(*_):
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hil.record._append", full)
+        with pytest.raises(OSError, match="no space left"):
+            record.flush()
+    for row in given[30:]:
+        record.tick(row, 0, 0)
+    record.close()
+    found = read_trial(tmp_path).tick["tick"]
+    assert (np.diff(found) > 0).all()
+    assert set(range(30, 50)) <= set(found.tolist())
+
+
+def test_place_without_content_is_left_out(tmp_path):
+    with recorder(tmp_path) as record:
+        for row in rows(20):
+            record.tick(row, 0, 0)
+        record.block(np.array([-3, 0]), np.ones((2, 3)))
+    with h5py.File(tmp_path / "trial.h5", "r+") as file:
+        file["tick"].resize(25, axis=0)
+        file["timing"].resize(25, axis=0)
+        file["daq/raw"].resize(7, axis=0)
+    trial = read_trial(tmp_path)
+    assert (len(trial.tick), len(trial.timing), len(trial.raw), len(trial.daq_t_ns)) == (20, 20, 2, 2)
+
+
+def test_copy_in_the_oldest_format_opens_too(tmp_path):
+    with recorder(tmp_path) as record:
+        record.tick(rows(1)[0], 0, 0)
+    with (
+        h5py.File(tmp_path / "trial.h5", "r") as file,
+        h5py.File(tmp_path / "plain.h5", "w", libver="earliest") as copy,
+    ):
+        for name in file:
+            file.copy(name, copy)
+    assert len(read_trial(tmp_path / "plain.h5").tick) == 1
+
+
+def test_missing_file_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.h5"):
+        read_trial(tmp_path / "nowhere.h5")
+
+
+WRITER = """
+import sys
+from pathlib import Path
+import numpy as np
+from hil.record import Recorder
+from hil.rows import TICK
+
+record = Recorder(Path(sys.argv[1]), meta={"version": "1"}, channels=3, sample_rate_hz=30000)
+row = np.zeros(1, TICK)
+for i in range(1_000_000):
+    row["tick"], row["t_ns"] = i, i * 1_000_000
+    record.block(((i * 30 + np.arange(30)) * 1e9 / 30000).astype(np.int64), np.full((30, 3), float(i)))
+    record.tick(row, i, i)
+    if i == 600:
+        record.event(0, "impact", i, i * 1_000_000)
+        record.trigger(i * 1_000_000)
+    print(i, flush=True)
+    if i >= int(sys.argv[2]):
+        sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("last", [733, 1279, 1999])
+def test_killed_writer_loses_at_most_one_flush_interval(tmp_path: Path, last: int):
+    command = [sys.executable, "-c", WRITER, str(tmp_path), str(last)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
+        for line in writer.stdout:
+            if int(line) == last:
+                break
+        writer.send_signal(signal.SIGKILL)
+    trial = read_trial(tmp_path)
+    assert last - 40 <= trial.tick["tick"][-1] <= last
+    np.testing.assert_array_equal(trial.tick["tick"], np.arange(len(trial.tick)))
+    np.testing.assert_array_equal(trial.timing["work_ns"], trial.tick["tick"])
+    assert trial.events["name"].tolist() == [b"impact"]
+    assert trial.meta == {"version": "1"}
+    assert trial.daq_t_ns[0] == 100_000_000
+    assert trial.daq_t_ns[-1] >= (last - 41) * 1_000_000
+    np.testing.assert_array_equal(trial.raw[:, 0], trial.daq_t_ns // 1_000_000)
+
+
+def test_writer_killed_at_any_moment_leaves_whole_rows(tmp_path: Path):
+    command = [
+        sys.executable,
+        "-c",
+        WRITER.replace("print(i, flush=True)", "i == 2000 and print(i, flush=True)"),
+        str(tmp_path),
+        "1000000",
+    ]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
+        writer.stdout.readline()
+        writer.send_signal(signal.SIGKILL)  # somewhere in its work
+    trial = read_trial(tmp_path)
+    assert len(trial.tick) >= 1960
+    np.testing.assert_array_equal(trial.tick["tick"], np.arange(len(trial.tick)))
+    np.testing.assert_array_equal(trial.raw[:, 0], trial.daq_t_ns // 1_000_000)
