@@ -91,35 +91,24 @@ def run_trial(config: Config, folder: Path, say: Say) -> Outcome:
     Raises:
         DeviceError: a device could not be opened.
     """
-    publisher = _publisher(config, say)
-    meta = _meta(config)
-    with Recorder(
-        folder,
-        meta=meta,
-        channels=len(config.daq.channels),
-        sample_rate_hz=config.daq.rate_hz,
-        flush_ns=round(config.record.flush_ms * 1e6),
-        before_s=config.record.before_s,
-        after_s=config.record.after_s,
-    ) as recorder:
-        say("compiling kernels (cached after the first run) and settling the rover on its soil")
-        rig = build_rig(config, recorder, publisher, folder)
-        warm_up(config)
-        say(
-            f"running: {config.trial.angle_deg:g} deg at {config.trial.speed_mps:g} m/s, {config.loop.rate_hz} Hz, lockstep"
-        )
-        began = time.perf_counter()
-        try:
-            rig.devices.open()
-            with _stop_on_signals(rig.loop):
-                rig.loop.run()
-        finally:
-            rig.devices.close()
-        wall_s = time.perf_counter() - began
-    summary = summarise(config, rig.cycle, rig.far_end.plant, rig.cycle.scribe.saturated, wall_s)
-    write_summary(folder, summary)
-    publisher.trial(summary)
-    publisher.close()
+    with _publisher(config, say) as publisher:
+        with _recorder(config, folder) as recorder:
+            say("compiling kernels (cached after the first run) and settling the rover on its soil")
+            rig = build_rig(config, recorder, publisher, folder)
+            warm_up(config)
+            angle, speed = config.trial.angle_deg, config.trial.speed_mps
+            say(f"running: {angle:g} deg at {speed:g} m/s, {config.loop.rate_hz} Hz, {config.clock}")
+            began = time.perf_counter()
+            try:
+                rig.devices.open()
+                with _stop_on_signals(rig.loop):
+                    rig.loop.run()
+            finally:
+                rig.devices.close()
+            wall_s = time.perf_counter() - began
+        summary = summarise(config, rig.cycle, rig.far_end.plant, wall_s)
+        write_summary(folder, summary)
+        publisher.trial(summary)
     say("drawing trial.png")
     from hil.trials.report import draw_trial  # matplotlib takes half a second to import
 
@@ -161,6 +150,18 @@ def warm_up(config: Config) -> None:
     estimate = Estimator(config).estimate(samples)
     RoverTwin(nominal_rig(config)).predict(samples, estimate)
     devices.close()
+
+
+def _recorder(config: Config, folder: Path) -> Recorder:
+    return Recorder(
+        folder,
+        meta=_meta(config),
+        channels=len(config.daq.channels),
+        sample_rate_hz=config.daq.rate_hz,
+        flush_ns=round(config.record.flush_ms * 1e6),
+        before_s=config.record.before_s,
+        after_s=config.record.after_s,
+    )
 
 
 def _meta(config: Config) -> dict[str, str | float | int]:

@@ -38,13 +38,13 @@ class PlantTruth(Protocol):
         """[J]."""
 
 
-def summarise(config: Config, cycle: Cycle, truth: PlantTruth, saturated: bool, wall_s: float) -> dict[str, Any]:
+def summarise(config: Config, cycle: Cycle, truth: PlantTruth, wall_s: float) -> dict[str, Any]:
     """The summary of a finished run: keys as CONTRACT lists them, numbers finite or None."""
     trial, estimator = cycle.trial, cycle.estimator
     impact_ns, cut_ns = cycle.scribe.impact_ns, trial.impact_tick_ns
     top, left, right, peak, _ = estimator.peaks_N
     hit = truth.hit_ns is not None
-    reasons = reasons_against(config, trial, cycle.safety, estimator, saturated)
+    reasons = reasons_against(config, trial, cycle.safety, estimator, cycle.scribe.saturated)
     ticks = len(cycle.scribe.work_ns)
     impact = cut_ns is not None and impact_ns is not None
     return {

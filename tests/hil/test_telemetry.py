@@ -19,6 +19,7 @@ def viewer(publisher):
     """A SUB socket that has been seen to receive: joining takes a moment, so it is knocked at until it answers."""
     with zmq.Context() as context, context.socket(zmq.SUB) as socket:
         socket.linger = 0
+        socket.rcvbuf = 65_536  # or the system's own buffers would hide a viewer that does not read
         socket.subscribe(b"")
         socket.connect(publisher.endpoint)
         for knock in range(1000):

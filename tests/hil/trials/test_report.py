@@ -143,7 +143,8 @@ def test_table_shows_the_verdict_first_and_each_value_with_its_unit():
     text = shown(SUMMARY)
     wanted = [
         "accepted", "no", "- load point [31 mm] off the middle", "10.5 mm/s", "80.2 N", "81.5 N",
-        "160.2 N (both wheels)", "0.0123 J", "0.0131 J", "-5.2, 12.1 mm (across, up)", "150.0 ms", "2.31 ms", "1000 Hz, 4000 ticks", "1, 2",
+        "160.2 N (both wheels)", "0.0123 J", "0.0131 J",
+        "-5.2, 12.1 mm (across, up)", "150.0 ms", "2.31 ms", "1000 Hz, 4000 ticks", "1, 2",
         "42.0, 61.0, 80.0, 200.0 us", "lockstep, 3",
     ]  # fmt: skip
     places = [text.find(item) for item in wanted]
