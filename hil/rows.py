@@ -38,7 +38,7 @@ TICK = np.dtype(
 
 EVENT = np.dtype(
     [
-        ("id", "<u2"),  # fault number of the fault table, 0 for what is not a fault
+        ("id", "<u2"),  # fault number (docs/reference.md), 0 for what is not a fault
         ("name", "S32"),
         ("tick", "<i8"),
         ("t_ns", "<i8"),

@@ -16,7 +16,7 @@ BAD_TICKS_ALLOWED = 2
 
 
 class Fault(IntEnum):
-    """Faults noticed so far, numbered as in the fault table."""
+    """Faults noticed so far, numbered as in docs/reference.md."""
 
     SENSOR_DROPOUT = 1
     SAMPLE_NOT_FINITE = 3

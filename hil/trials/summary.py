@@ -39,7 +39,7 @@ class PlantTruth(Protocol):
 
 
 def summarise(config: Config, cycle: Cycle, truth: PlantTruth, wall_s: float) -> dict[str, Any]:
-    """The summary of a finished run: keys as CONTRACT lists them, numbers finite or None."""
+    """The summary of a finished run: keys as docs/reference.md lists them, numbers finite or None."""
     trial, estimator = cycle.trial, cycle.estimator
     impact_ns, cut_ns = cycle.scribe.impact_ns, trial.impact_tick_ns
     top, left, right, peak, _ = estimator.peaks_N

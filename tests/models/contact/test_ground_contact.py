@@ -164,7 +164,7 @@ def test_sideways_sliding_is_stopped_by_the_shear_limit(bench):
 
 @SLIDES_AT_THE_AXLE
 def test_leaning_over_about_the_contacts_is_not_sliding(bench):
-    """The base's origin lies at the height of the contacts, so a roll rate alone leaves every contact point where it is."""
+    """The base's origin lies at the contacts' height, so a roll rate alone leaves every contact where it is."""
     where, motion = bench.vehicle(drive=bench.free), bench.resting()
     motion.v[3] = 0.5
     before = bench.momentum(motion)[1]
