@@ -72,7 +72,7 @@ def step(vehicle: Vehicle, motion: Motion, dt: float) -> None:
         drive_axle(vehicle.drive, motion.drives, wheel, 5 + chain.wheel_body[wheel], v, dt, work)
         push_ground(chain, vehicle.ground, motion.q, wheel, dt, motion.ground, work)
     for wheel in range(motion.obstacle.force.size):
-        push_obstacle(chain, vehicle.obstacle, motion.q, wheel, motion.obstacle, work)
+        push_obstacle(chain, vehicle.obstacle, motion.q, wheel, dt, motion.obstacle, work)
     factorise(chain.speed_parent, work.mass_matrix)
     solve(chain.speed_parent, work.mass_matrix, work.rhs)
     for a in range(v.size):

@@ -8,7 +8,7 @@ import numpy as np
 
 from models.compiled import kernel
 from models.rover.dynamics import Work
-from models.rover.factor import add_damping, add_scaled
+from models.rover.factor import add_scaled, add_sliding
 from models.rover.points import axle, body_position, body_spin, body_velocity, project
 from models.rover.reduction import Chain
 from models.rover.tree import FloatArray
@@ -66,17 +66,22 @@ def push_ground(
     wx, wy, wz = body_spin(work, body)
     ax, ay, az = axle(work, body)
     # heading: level, at right angles to the axle
-    level = np.hypot(ax, ay)
+    level = max(np.hypot(ax, ay), 1e-9)  # a wheel that lies flat has no heading
     hx, hy = ay / level, -ax / level
     forward, sideways = hx * vx + hy * vy, -hy * vx + hx * vy
     rolling = radius * (wx * ax + wy * ay + wz * az)
 
     normal, cosine, sine, shear_limit = resultant(ground.wheel, z)
     normal *= max(0.0, 1.0 - ground.damping * vz)
-    # compaction resists whichever way the wheel travels, and not at all at rest
-    sine *= forward / np.hypot(forward, ground.slip_speed)
-    cosine = np.sqrt(1.0 - sine * sine)
+    # compaction resists whichever way the wheel travels, and not at all at rest; the vertical part stays as it is
+    vertical, against = normal * cosine, normal * sine * forward / np.hypot(forward, ground.slip_speed)
+    normal = np.hypot(vertical, against)
+    cosine, sine = (vertical / normal, against / normal) if normal > 0.0 else (1.0, 0.0)
 
+    # the tractive force acts along the contact's tangent, a radius from the axle, so its moment on the axle is R F_t
+    arm = (radius * sine * hx, radius * sine * hy, -radius * cosine)
+    # what slides sideways is the contact and not the axle: a wheel that leans over about its contact does not slide
+    sideways += hx * (wz * arm[0] - wx * arm[2]) - hy * (wy * arm[2] - wz * arm[1])
     reference = max(abs(rolling), abs(forward), ground.slip_speed)
     slip, slide = (rolling - forward) / reference, -sideways / reference
     contact.slip[wheel] = slip
@@ -88,22 +93,14 @@ def push_ground(
     else:
         secant = shear_limit / (modulus * reference)
 
-    # tractive force acts along the contact's tangent, a radius from the axle, so its moment on the axle is R F_t
-    arm = (radius * sine * hx, radius * sine * hy, -radius * cosine)
     project(chain, work, body, (cosine * hx, cosine * hy, sine), (0.0, 0.0, 0.0), arm, work.row)
-    _press(chain, body, secant, secant * slip * reference, dt, work)
     traction = secant * slip * reference
+    add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, 5 + body, traction, secant * dt)
     project(chain, work, body, (-hy, hx, 0.0), (0.0, 0.0, 0.0), arm, work.row)
-    _press(chain, body, secant, secant * slide * reference, dt, work)
+    side_force = secant * slide * reference
+    add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, 5 + body, side_force, secant * dt)
     project(chain, work, body, (-normal * sine * hx, -normal * sine * hy, normal * cosine), (0.0, 0.0, 0.0),
             (0.0, 0.0, 0.0), work.row)  # fmt: skip
     add_scaled(chain.speed_parent, work.rhs, work.row, 5 + body, 1.0)
     contact.vertical[wheel] = normal * cosine + traction * sine
     contact.pull[wheel] = traction * cosine - normal * sine
-
-
-@kernel
-def _press(chain: Chain, body: int, damping: float, force: float, dt: float, work: Work) -> None:
-    """A force along work.row, and the damping with which it answers a change of speed."""
-    add_damping(chain.speed_parent, work.mass_matrix, work.row, 5 + body, damping * dt)
-    add_scaled(chain.speed_parent, work.rhs, work.row, 5 + body, force)

@@ -9,7 +9,7 @@ import numpy as np
 from models.compiled import kernel
 from models.contact.laws import hunt_crossley
 from models.rover.dynamics import Work
-from models.rover.factor import add_scaled
+from models.rover.factor import add_scaled, add_sliding
 from models.rover.points import body_position, body_spin, body_velocity, project
 from models.rover.reduction import Chain
 from models.rover.tree import FloatArray
@@ -60,9 +60,11 @@ def make_contact(wheels: int) -> ObstacleContact:
 
 @kernel
 def push_obstacle(
-    chain: Chain, obstacle: Obstacle, q: FloatArray, wheel: int, contact: ObstacleContact, work: Work
+    chain: Chain, obstacle: Obstacle, q: FloatArray, wheel: int, dt: float, contact: ObstacleContact, work: Work
 ) -> None:
-    """Add the obstacle's force on one wheel to work.rhs; needs fill_bias (twists).
+    """Add the obstacle's force on one wheel to work.rhs and its friction's damping to work.mass_matrix.
+
+    Needs fill_bias (twists) and fill_mass_matrix.
 
     Depth by MacMahon 2016 (5.11)-(5.12): the plane's outward normal is n = (-sin beta, 0, cos beta) and the contact
     point lies a radius from the wheel centre along -n. Friction acts at that point, against sliding, in proportion to
@@ -82,8 +84,8 @@ def push_obstacle(
         return
     vx, vy, vz = body_velocity(work, body)
     rate = sine * vx - cosine * vz
-    if contact.onset_rate[wheel] == 0.0:
-        contact.onset_rate[wheel] = max(rate, 1e-12)
+    # the fastest approach of this contact so far: a wheel laid on the plate and driven later has its own onset
+    contact.onset_rate[wheel] = max(contact.onset_rate[wheel], rate, 1e-12)
     force = hunt_crossley(
         obstacle.stiffness, obstacle.exponent, obstacle.restitution, depth, rate, contact.onset_rate[wheel]
     )
@@ -94,6 +96,11 @@ def push_obstacle(
     px, py, pz = vx + wy * az, vy + wz * ax - wx * az, vz - wy * ax
     up = cosine * px + sine * pz
     grip = obstacle.friction * force / max(np.hypot(up, py), obstacle.friction_speed)
-    total = (-sine * force - grip * up * cosine, -grip * py, cosine * force - grip * up * sine)
-    project(chain, work, body, total, (0.0, 0.0, 0.0), (ax, 0.0, az), work.row)
-    add_scaled(chain.speed_parent, work.rhs, work.row, 5 + body, 1.0)
+    none, arm, start = (0.0, 0.0, 0.0), (ax, 0.0, az), 5 + body
+    project(chain, work, body, (-sine * force, 0.0, cosine * force), none, arm, work.row)
+    add_scaled(chain.speed_parent, work.rhs, work.row, start, 1.0)
+    # friction is a steep function of speed: it enters the step implicitly, as traction does
+    project(chain, work, body, (cosine, 0.0, sine), none, arm, work.row)
+    add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, -grip * up, grip * dt)
+    project(chain, work, body, (0.0, 1.0, 0.0), none, arm, work.row)
+    add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, -grip * py, grip * dt)

@@ -76,3 +76,12 @@ def add_scaled(speed_parent: IntArray, out: FloatArray, row: FloatArray, start: 
     while i >= 0:
         out[i] += scale * row[i]
         i = speed_parent[i]
+
+
+@kernel
+def add_sliding(
+    speed_parent: IntArray, M: FloatArray, rhs: FloatArray, row: FloatArray, start: int, force: float, damping: float
+) -> None:
+    """A force along row that answers a change of speed: force * row on rhs, damping * row^T row on M."""
+    add_scaled(speed_parent, rhs, row, start, force)
+    add_damping(speed_parent, M, row, start, damping)

@@ -60,7 +60,8 @@ def test_it_is_what_the_best_motion_without_approach_cannot_hold(drawn):
 @given(problems())
 def test_it_lies_between_zero_and_the_kinetic_energy(drawn):
     M, J, v = drawn
-    assert 0.0 <= effective_kinetic_energy(M, J, v) <= 0.5 * v @ M @ v * (1.0 + 1e-12)
+    # where J is square the two are equal, to the rounding of two solves with a random, ill-conditioned J
+    assert 0.0 <= effective_kinetic_energy(M, J, v) <= 0.5 * v @ M @ v * (1.0 + 1e-8)
 
 
 @settings(deadline=None)

@@ -12,12 +12,6 @@ from models.step import make_motion, run
 
 DT = 1e-4
 # Two defects of models/contact/ground.py, reported; each mark goes with its defect.
-TILTED_AT_REST = pytest.mark.xfail(
-    strict=True, reason="at rest the whole resultant hypot(V, H) bears the load instead of V: sinkage is 1 % too small"
-)
-SLIDES_AT_THE_AXLE = pytest.mark.xfail(
-    strict=True, reason="sideways slip is taken at the axle and its force put on the contact: soil can do work"
-)
 
 
 def test_at_rest_the_soil_bears_the_weight(bench):
@@ -40,7 +34,6 @@ def test_at_rest_each_wheel_bears_what_statics_give_it(bench, bogie_torque):
     assert loads[front] - loads[middle] == pytest.approx(2.0 * bogie_torque / 0.5349, abs=10.0)
 
 
-@TILTED_AT_REST
 def test_at_rest_each_wheel_has_sunk_until_the_soil_bears_its_load(bench):
     for load, sinkage in zip(bench.settled.ground.vertical, bench.settled.ground.sinkage, strict=True):
         root = brentq(lambda z, load=load: bench.wheel.normal_force(z)[0] - load, 0.0, bench.radius, xtol=1e-14)
@@ -162,7 +155,6 @@ def test_sideways_sliding_is_stopped_by_the_shear_limit(bench):
     assert 0.0 < motion.q[1] < 2.0 * 0.2**2 / (2.0 * grip * bench.g)
 
 
-@SLIDES_AT_THE_AXLE
 def test_leaning_over_about_the_contacts_is_not_sliding(bench):
     """The base's origin lies at the contacts' height, so a roll rate alone leaves every contact where it is."""
     where, motion = bench.vehicle(drive=bench.free), bench.resting()
@@ -172,7 +164,6 @@ def test_leaning_over_about_the_contacts_is_not_sliding(bench):
     assert abs(bench.momentum(motion)[1] - before) / 1e-6 < 0.01 * bench.mass * bench.g
 
 
-@SLIDES_AT_THE_AXLE
 @pytest.mark.parametrize("sideways", [0.02, 0.04, 0.06])
 def test_soil_gives_no_energy_to_a_rover_that_leans_and_slides(bench, sideways):
     where, motion = bench.vehicle(damping=0.0, drive=bench.free), bench.resting()

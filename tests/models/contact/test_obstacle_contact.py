@@ -26,7 +26,7 @@ def push(obstacle: Obstacle, q, v, contact=None, wheel=LEFT):
     place_bodies(ROVER.chain, q, work)
     fill_bias(ROVER.chain, v, np.zeros(3), work)
     work.rhs[:] = 0.0
-    push_obstacle(ROVER.chain, obstacle, q, wheel, contact, work)
+    push_obstacle(ROVER.chain, obstacle, q, wheel, 0.0, contact, work)
     return contact, work.rhs.copy()
 
 

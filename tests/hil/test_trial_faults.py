@@ -1,0 +1,370 @@
+"""Whatever goes wrong in a tick ends in Safe, with the rig cut, the record closed and the reason said (faults 1, 3, 27)."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import h5py
+import msgspec
+import numpy as np
+import pytest
+
+import hil.arming
+from drivers.base import DeviceError
+from hil import app
+from hil.config import load_config
+from hil.loop import TICKS_AFTER_FAULT
+from hil.record import TrialRecord, read_trial
+from hil.trials.state import State
+
+QUICK = (
+    "trial.start_distance_m=0.03",
+    "trial.ramp_s=0.1",
+    "trial.settle_s=0.5",
+    "record.after_s=0.5",
+    "telemetry.endpoint=''",
+)
+ALL_ON = ((True, True), (True, True))
+
+
+class Unspeakable(Exception):
+    """It cannot even be printed."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+@dataclass
+class Run:
+    """A trial that can be tampered with between wiring and running."""
+
+    folder: Path
+    rig: app.Rig | None = None
+    recorder: Any = None
+    publisher: Any = None
+    exit_code: int = -1
+    summary: dict[str, Any] = field(default_factory=dict)
+    raised_ns: list[int] = field(default_factory=list)  # plant times
+    drives: list[tuple[int, bool, tuple[float, ...]]] = field(default_factory=list)  # what reached the plant, and when
+
+    @property
+    def plant(self):
+        return self.rig.far_end.plant
+
+    def owner(self, room: str) -> Any:
+        if room in ("recorder", "publisher"):
+            return getattr(self, room)
+        return self.rig.far_end if room == "far_end" else getattr(self.rig.cycle, room)
+
+    def breaks(self, where: str, state: State, error: BaseException, always: bool = False) -> None:
+        """Make a real method raise once the trial stands in a state; the valves are on when it does."""
+        room, method = where.split(".")
+        real = getattr(self.owner(room), method)
+
+        def raising(*args, **kwargs):
+            due = self.rig.cycle.trial.state is state and self.plant.t_ns > 350_000_000
+            if (due and not self.raised_ns) or (always and self.raised_ns):
+                self.raised_ns.append(self.plant.t_ns)
+                self.plant.set_valves(ALL_ON)
+                raise error
+            return real(*args, **kwargs)
+
+        setattr(self.owner(room), method, raising)
+
+    def record(self) -> TrialRecord:
+        with h5py.File(self.folder / "trial.h5", "r") as file:  # a file left open for writing is refused here
+            assert set(file) == {"daq", "events", "meta", "tick", "timing"}
+        return read_trial(self.folder)
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    def start(tamper=lambda _: None, *overrides, folder=tmp_path / "run") -> Run:
+        folder.mkdir(exist_ok=True)
+        run = Run(folder)
+        build = app.build_rig
+
+        def build_and_tamper(config, recorder, publisher, where):
+            run.rig, run.recorder, run.publisher = build(config, recorder, publisher, where), recorder, publisher
+            obey = run.plant.set_drives
+
+            def set_drives(speed_radps, cut):
+                run.drives.append((run.plant.t_ns, cut, speed_radps))
+                obey(speed_radps, cut)
+
+            run.plant.set_drives = set_drives
+            tamper(run)
+            return run.rig
+
+        monkeypatch.setattr(app, "build_rig", build_and_tamper)
+        outcome = app.run_trial(load_config("sim_impact", [*QUICK, *overrides]), folder, say=lambda _: None)
+        run.exit_code, run.summary = outcome.exit_code, outcome.summary
+        return run
+
+    return start
+
+
+def assert_stopped(run: Run) -> None:
+    """The plant was cut before it moved on from the fault, stayed cut, and its valves are off."""
+    after = [(t_ns, cut, speeds) for t_ns, cut, speeds in run.drives if t_ns >= run.raised_ns[0]]
+    assert any(t_ns == run.raised_ns[0] and cut for t_ns, cut, _ in after)
+    first_cut = next(i for i, (_, cut, _) in enumerate(after) if cut)
+    assert all(cut and not any(speeds) for _, cut, speeds in after[first_cut:])
+    assert not run.plant._cylinders.valve.any()
+    assert (run.plant._motion.drives.cut == 1.0).all()
+
+
+def assert_told(run: Run) -> None:
+    """Exit status and summary say that the trial failed and why; the summary on disk is the one returned."""
+    assert run.exit_code == 1
+    assert run.summary["aborted"] is True
+    assert run.summary["accepted"] is False
+    assert any(reason.startswith("fault ") for reason in run.summary["reasons"])
+    assert json.loads((run.folder / "summary.json").read_text()) == run.summary
+    assert (run.folder / "trial.png").read_bytes()[:4] == b"\x89PNG"
+
+
+ROOMS = (
+    "devices.sample",
+    "estimator.estimate",
+    "twin.predict",
+    "safety.watch",
+    "trial.control",
+    "gate.check",
+    "devices.command",
+    "scribe.record",
+    "recorder.tick",
+    "recorder.block",
+    "publisher.tick",
+    "far_end.advance",
+)
+
+
+@pytest.mark.parametrize("state", [State.RUN_UP, State.IMPACT], ids=["run_up", "impact"])
+@pytest.mark.parametrize("where", ROOMS)
+def test_an_exception_in_any_room_cuts_at_once_and_is_recorded(run, where, state):
+    done = run(lambda run: run.breaks(where, state, ValueError("planted")))
+    assert len(done.raised_ns) == 1
+    assert_stopped(done)
+    assert_told(done)
+    record = done.record()
+    (event,) = record.events
+    assert (event["id"], event["name"], event["detail"]) == (27, b"exception", b"ValueError: planted")
+    assert "fault 27: ValueError: planted" in done.summary["reasons"]
+    later = record.tick["tick"] > event["tick"]
+    assert later.sum() >= TICKS_AFTER_FAULT >= 1000
+    assert (record.tick["safe"][later] == 1).all()
+    assert (record.tick["cut"][later] == 1).all()
+    assert record.tick["state"][-1] == State.ABORTED
+
+
+@pytest.mark.parametrize("where", ROOMS)
+def test_an_exception_in_every_tick_from_now_on_ends_the_same_way(run, where):
+    done = run(lambda run: run.breaks(where, State.RUN_UP, DeviceError("gone"), always=True))
+    assert len(done.raised_ns) > 300  # a block comes every other tick only
+    assert_stopped(done)
+    assert_told(done)
+    events = done.record().events
+    assert events["id"].tolist()[0] == 27
+
+
+KINDS = [
+    KeyError("key"),
+    MemoryError(),
+    RecursionError("deep"),
+    ZeroDivisionError("none"),
+    StopIteration(),
+    AssertionError(),
+    UnicodeDecodeError("utf-8", b"\xff", 0, 1, "odd"),
+    OSError("a name that is no text: \udcff"),
+    np.linalg.LinAlgError("singular"),
+    ExceptionGroup("several", [ValueError("one")]),
+    Unspeakable(),
+]
+
+
+@pytest.mark.parametrize("error", KINDS, ids=lambda error: type(error).__name__)
+def test_any_kind_of_exception_is_recorded_by_its_name(run, error):
+    done = run(lambda run: run.breaks("estimator.estimate", State.RUN_UP, error))
+    assert_stopped(done)
+    assert_told(done)
+    (event,) = done.record().events
+    assert event["id"] == 27
+    assert event["detail"].startswith(type(error).__name__.encode())
+
+
+def test_a_recorder_that_cannot_note_the_fault_does_not_keep_the_rig_from_stopping(run):
+    def tamper(run):
+        run.breaks("recorder.tick", State.RUN_UP, OSError(28, "No space left on device"), always=True)
+        run.recorder.event = run.recorder.tick
+
+    done = run(tamper)
+    assert_stopped(done)
+    assert_told(done)
+    assert len(done.record().events) == 0
+
+
+def test_a_drive_link_that_fails_does_not_keep_the_valves_on(run):
+    def tamper(run):
+        run.breaks("devices.command", State.RUN_UP, DeviceError("first"))
+
+        def silent(_):
+            if run.raised_ns:
+                raise DeviceError("drives gone")
+            run.plant.set_drives((0.0,) * 6, True)
+
+        run.rig.far_end.drives.write = silent
+
+    done = run(tamper, "trial.timeout_s=1")
+    assert done.exit_code == 1
+    assert not done.plant._cylinders.valve.any()
+
+
+def test_a_fault_in_the_last_tick_is_not_passed_over(run):
+    done = run(lambda run: run.breaks("scribe.record", State.DONE, ValueError("late")))
+    assert len(done.raised_ns) == 1
+    assert_told(done)
+    assert done.record().events["id"].tolist() == [27]
+
+
+def spoil(run: Run, channel: int, value: float, blocks: int) -> None:
+    """The DAQ gives `value` somewhere in some blocks, in the middle of the run-up."""
+    read, left = run.rig.far_end.daq.read, [blocks]
+
+    def spoilt(t_ns):
+        block = read(t_ns)
+        if block is None or t_ns < 400_000_000 or not left[0]:
+            return block
+        left[0] -= 1
+        run.raised_ns.append(run.plant.t_ns)
+        volts = block.volts.copy()
+        volts[7, channel] = value
+        return msgspec.structs.replace(block, volts=volts)
+
+    run.rig.far_end.daq.read = spoilt
+
+
+@pytest.mark.parametrize("channel", [0, 1, 2])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_three_reads_in_a_row_that_are_not_finite_end_in_safe(run, channel, value):
+    done = run(lambda run: spoil(run, channel, value, 3))
+    assert_told(done)
+    record = done.record()
+    (event,) = record.events
+    assert event["id"] == 3
+    assert event["t_ns"] == done.raised_ns[-1]  # the very tick
+    assert record.tick["cut"][record.tick["tick"] == event["tick"]] == 1
+    assert np.isfinite(record.tick["force_N"]).all()
+
+
+def test_two_such_reads_are_left_out_and_the_trial_goes_on(run):
+    done = run(lambda run: spoil(run, 1, np.nan, 2))
+    assert len(done.raised_ns) == 2
+    assert done.exit_code == 0
+    assert done.summary["accepted"] is True
+    assert done.summary["contact_force_peak_N"] > 100
+
+
+def test_the_same_blocks_unspoilt_are_accepted(run):
+    done = run()
+    assert done.exit_code == 0
+    assert done.summary["accepted"] is True
+    assert len(done.record().events) == 0
+
+
+@pytest.mark.parametrize("rate_hz", [100, 1000, 4000])
+@pytest.mark.parametrize("silent_from_s", [0.1, 0.4], ids=["before_arming", "run_up"])
+def test_a_daq_that_stops_delivering_ends_in_safe_within_ten_ms_and_a_tick(run, rate_hz, silent_from_s):
+    newest = []
+
+    def tamper(run):
+        read = run.rig.far_end.daq.read
+
+        def silent(t_ns):
+            if t_ns > silent_from_s * 1e9:
+                return None
+            block = read(t_ns)
+            if block is not None:
+                newest.append(int(block.t_ns[-1]))
+            return block
+
+        run.rig.far_end.daq.read = silent
+
+    done = run(tamper, f"loop.rate_hz={rate_hz}")
+    assert_told(done)
+    record = done.record()
+    (event,) = record.events
+    assert event["id"] == 1
+    assert 10e6 < event["t_ns"] - newest[-1] <= 10e6 + 1e9 / rate_hz
+    reacted = record.tick["tick"] >= event["tick"]
+    assert (record.tick["cut"][reacted] == 1).all()
+    assert (record.tick["set_speed_radps"][reacted] == 0).all()
+
+
+def test_a_daq_that_raises_ends_in_safe(run):
+    def tamper(run):
+        read = run.rig.far_end.daq.read
+
+        def overflowing(t_ns):
+            if t_ns > 4e8:
+                raise DeviceError("simulated DAQ: samples lost")
+            return read(t_ns)
+
+        run.rig.far_end.daq.read = overflowing
+
+    done = run(tamper)
+    assert_told(done)
+    assert done.record().events["detail"].tolist() == [b"DeviceError: simulated DAQ: samples lost"]
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 1 MB."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mount, umount = shutil.which("mount"), shutil.which("umount")
+    if os.geteuid() != 0 or not (mount and umount):
+        pytest.skip("mounting a small tmpfs needs root")
+    done = subprocess.run([mount, "-t", "tmpfs", "-o", "size=1m", "none", place], capture_output=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no small tmpfs can be mounted: {done.stderr.decode().strip()}")
+    yield place / "run"
+    subprocess.run([umount, place], check=True)
+
+
+def test_a_disk_with_too_little_room_is_refused_before_anything_moves(run, small_disk):
+    done = run(folder=small_disk)
+    assert done.exit_code == 3
+    assert any(reason.startswith("not armed: disk space is") for reason in done.summary["reasons"])
+    assert all(cut for _, cut, _ in done.drives)
+
+
+def test_a_disk_that_fills_up_ends_in_safe_with_the_record_readable(run, small_disk, monkeypatch):
+    monkeypatch.setattr(hil.arming, "DISK_NEEDED", 0)
+
+    def tamper(run):
+        def fill_up_then_advance(t_ns):
+            if t_ns > 400_000_000 and not run.raised_ns:
+                run.raised_ns.append(run.plant.t_ns)
+                with (small_disk.parent / "ballast").open("wb", buffering=0) as file:
+                    try:
+                        while True:
+                            file.write(bytes(4096))
+                    except OSError:
+                        pass
+            advance(t_ns)
+
+        advance = run.rig.far_end.advance
+        run.rig.far_end.advance = fill_up_then_advance
+
+    try:
+        done = run(tamper, folder=small_disk)
+    finally:
+        (small_disk.parent / "ballast").unlink()
+    assert done.exit_code == 1
