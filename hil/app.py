@@ -114,7 +114,7 @@ def run_trial(config: Config, folder: Path, say: Say) -> Outcome:
 
     draw_trial(read_trial(folder), summary, folder / "trial.png")
     trial = rig.cycle.trial
-    if trial.state is State.DONE:
+    if trial.state is State.DONE and not rig.cycle.safety.safe:
         return Outcome(0, summary)
     return Outcome(3 if trial.refused else 1, summary)
 

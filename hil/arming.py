@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from hil.config import Config
 from hil.values import Estimate, Samples
@@ -49,7 +50,7 @@ def arming_checks(
             _at_most(f"{name} bias", abs(bias), limits.bias_V, "V", "limits.bias_V; an open or shorted sensor is off"),
             _at_most(f"{name} noise", noise, limits.noise_V, "V", "limits.noise_V"),
         ]
-    quickest = max(abs(speed) for speed in estimate.wheel_speed_radps)
+    quickest = float(np.abs(estimate.wheel_speed_radps).max())  # NaN if one is, unlike max()
     checks.append(_at_most("wheel speed before the start", quickest, STANDING_RADPS, "rad/s", "standing still"))
     free = shutil.disk_usage(folder).free
     checks.append(

@@ -17,6 +17,9 @@ from drivers.types import (
 )
 from hil.values import STILL, Command, Samples
 
+# A tick takes no more blocks than this; a DAQ that always has another must not hold the loop.
+MOST_BLOCKS = 64
+
 
 class DriveLink(Source[DriveSample], Sink[DriveCommand], Protocol):
     """Wheel drives: encoders out, speeds in."""
@@ -63,8 +66,8 @@ class Devices:
 
     def sample(self, t_ns: int) -> Samples:
         """Everything that has arrived by t_ns. Raises DeviceError."""
-        blocks = []
-        while (block := self._daq.read(t_ns)) is not None:
+        blocks: list[DaqBlock] = []
+        while len(blocks) < MOST_BLOCKS and (block := self._daq.read(t_ns)) is not None:
             blocks.append(block)
             self._newest_ns = int(block.t_ns[-1])
         self._drive = self._drives.read(t_ns) or self._drive

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -54,4 +55,6 @@ def _create(folder: Path) -> Path:
         raise FolderError(f"run folder {folder} cannot be made: {reason}: give another with --out") from None
     if held is not None:
         raise FolderError(f"run folder {folder} is not empty ({held.name}): give an empty or a new one with --out")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise FolderError(f"run folder {folder} cannot be written to: give another with --out")
     return folder

@@ -58,7 +58,16 @@ class Loop:
     def _make_safe(self, error: Exception) -> None:
         """Stop every device first, then note why."""
         self._cycle.devices.stop(self.last.t_ns)
-        detail = f"{type(error).__name__}: {error}"
+        detail = _in_words(error)
         # the latch closes before the record is told, and the record may be what failed
         with suppress(Exception):
             self._cycle.safety.trip(Fault.EXCEPTION, self.last.number, self.last.t_ns, math.nan, math.nan, detail)
+
+
+def _in_words(error: Exception) -> str:
+    """Name and message of an exception, in text that every file takes; never raises."""
+    try:
+        message = str(error).encode(errors="replace").decode()
+    except Exception:
+        message = "cannot be put in words"
+    return f"{type(error).__name__}: {message}"

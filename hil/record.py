@@ -15,6 +15,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from hil.reserve import Reserve
 from hil.rows import EVENT, TICK, TIMING
 
 FILE_NAME = "trial.h5"
@@ -114,6 +115,7 @@ class Recorder:
         try:
             self._create(meta, channels, sample_rate_hz)
             self._file.swmr_mode = True
+            self._reserve = Reserve(_file(path).parent)
         except BaseException:
             self._file.close()
             raise
@@ -202,16 +204,18 @@ class Recorder:
         _append(self._event_set, np.array([row], EVENT))
 
     def flush(self) -> None:
-        """Writes to disk what is buffered: ticks, their timing, and samples of the burst."""
+        """Writes to disk what is buffered; raises OSError once only the reserve has room for it."""
+        full = self._reserve.free_if_full()
         rows, self._rows = self._rows, 0  # reset first: a failing disk raises once, and nothing is written twice
         if rows:
             _append(self._tick_set, self._ticks[:rows])
             _append(self._timing_set, self._timing[:rows])
         self._write_burst()
+        if full:
+            raise full
 
     def _write_burst(self) -> None:
-        samples = self._burst.take()
-        if samples is not None:
+        if (samples := self._burst.take()) is not None:
             _append(self._raw_set, samples[1])
             _append(self._t_ns_set, samples[0])
 
@@ -220,6 +224,7 @@ class Recorder:
         if not self._open:
             return
         self._open = False
+        self._reserve.free()
         try:
             self._burst.finish()
             self.flush()
@@ -262,11 +267,9 @@ def read_trial(path: Path) -> TrialRecord:
         tick, timing, events = file["tick"][()], file["timing"][()], file["events"][()]
         raw, daq_t_ns = file["daq/raw"][()], file["daq/t_ns"][()]
         meta = {key: _plain(dataset[()]) for key, dataset in file["meta"].items()}
-    ticks = min(_whole(tick["t_ns"]), len(timing))
-    samples = min(_whole(daq_t_ns), len(raw))
-    return TrialRecord(
-        tick[:ticks], events[events["name"] != b""], timing[:ticks], raw[:samples], daq_t_ns[:samples], meta
-    )
+    ticks, samples = min(_whole(tick["t_ns"]), len(timing)), min(_whole(daq_t_ns), len(raw))
+    events = events[events["name"] != b""]
+    return TrialRecord(tick[:ticks], events, timing[:ticks], raw[:samples], daq_t_ns[:samples], meta)
 
 
 def _file(path: Path) -> Path:
@@ -287,9 +290,8 @@ def _fitting(text: str, field: str) -> bytes:
 
 
 def _plain(value: Any) -> str | float | int:
-    if isinstance(value, bytes):
-        return value.decode()
-    return int(value) if isinstance(value, np.integer) else float(value)
+    plain: str | float | int = value.decode() if isinstance(value, bytes) else value.item()
+    return plain
 
 
 def _whole(t_ns: NDArray[np.int64]) -> int:

@@ -76,9 +76,10 @@ class Safety:
             age = samples.daq_age_ns * 1e-6
             detail = f"DAQ: newest sample is {age:.1f} ms old"
             self.trip(Fault.SENSOR_DROPOUT, tick, t_ns, age, self._daq_age_ns * 1e-6, detail)
-        self._bad_ticks = 0 if estimate.finite else self._bad_ticks + 1
+        if samples.blocks:  # a tick between two blocks says nothing of the samples
+            self._bad_ticks = 0 if estimate.finite else self._bad_ticks + 1
         if self._bad_ticks > BAD_TICKS_ALLOWED:
-            detail = "DAQ: samples that are not finite in 3 ticks in a row"
+            detail = "DAQ: samples that are not finite in 3 reads in a row"
             self.trip(Fault.SAMPLE_NOT_FINITE, tick, t_ns, math.nan, BAD_TICKS_ALLOWED, detail)
         if not prediction.finite:
             self.trip(Fault.MODEL_NOT_FINITE, tick, t_ns, math.nan, math.nan, "rover twin: state is not finite")

@@ -31,6 +31,9 @@ from hil.config.experiment import (
 from hil.config.problems import MisfitError, Problem
 from hil.config.text import write_yaml
 
+# Part of the wheel-speed limit that a trial's speed may take; the rest is for slip.
+SLIP_MARGIN = 0.9
+
 
 class Config(Section):
     """A rig and a trial on it. Immutable; `load_config` makes one from a file."""
@@ -106,12 +109,13 @@ def _trial_misfits(config: Config) -> list[Problem]:
                 ("trial.start_distance_m", "trial.speed_mps"),
             )
         )
-    if wheel_speed > limits.wheel_speed_radps:
+    if wheel_speed > SLIP_MARGIN * limits.wheel_speed_radps:
         problems.append(
             Problem(
                 "trial.speed_mps",
                 f"{trial.speed_mps:g}",
-                f"at most {limits.wheel_speed_radps * radius:.4g}, limits.wheel_speed_radps times {radius:g} m",
+                f"at most {SLIP_MARGIN * limits.wheel_speed_radps * radius:.4g}, {SLIP_MARGIN:g} of "
+                f"limits.wheel_speed_radps times {radius:g} m, for wheels turn faster than they roll",
                 ("limits.wheel_speed_radps",),
             )
         )

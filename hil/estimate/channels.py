@@ -13,7 +13,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 # slots of ChannelState.whole
-RUN, RUN_NS, IMPACT_NS, PEAK_NS, RELEASE_NS, BELOW, SATURATED, COUNT, BAD = range(9)
+RUN, RUN_NS, IMPACT_NS, PEAK_NS, RELEASE_NS, BELOW, BELOW_NS, SATURATED, COUNT, BAD = range(10)
 NEVER = -1
 
 
@@ -63,7 +63,7 @@ class ChannelState(NamedTuple):
 
 def make_channel_state() -> ChannelState:
     """Allocate the state before the first sample."""
-    whole = np.zeros(9, np.int64)
+    whole = np.zeros(10, np.int64)
     whole[[IMPACT_NS, PEAK_NS, RELEASE_NS]] = NEVER
     return ChannelState(np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(5), np.full((2, 2), np.nan), whole)
 
@@ -124,10 +124,16 @@ def _note_peak(p: ChannelParameters, s: ChannelState, t_ns: int, total: float) -
         s.peak[3] = total
         s.whole[PEAK_NS] = t_ns
         _load_point(p, s, total, s.point[1])
-    # contact is over when the sum stays under the threshold for 5 times as many samples as it took to detect
-    s.whole[BELOW] = s.whole[BELOW] + 1 if total < p.threshold else 0
+    # contact is over, from the first of them on, when the sum stays under the threshold for 5 times as many samples as
+    # it took to detect
+    if total < p.threshold:
+        if s.whole[BELOW] == 0:
+            s.whole[BELOW_NS] = t_ns
+        s.whole[BELOW] += 1
+    else:
+        s.whole[BELOW] = 0
     if s.whole[RELEASE_NS] == NEVER and s.whole[BELOW] >= 5 * p.consecutive:
-        s.whole[RELEASE_NS] = t_ns
+        s.whole[RELEASE_NS] = s.whole[BELOW_NS]
 
 
 @kernel

@@ -28,6 +28,8 @@ def reasons_against(
         reasons.append(f"no impact within trial.timeout_s, {config.trial.timeout_s:g} s")
     if trial.impact_tick_ns is None:
         return reasons
+    if trial.hit_standing:
+        reasons.append("the obstacle was hit before the run-up")
     first, _ = estimator.load_points_m
     place = np.array([(channel.across_m, channel.up_m) for channel in config.daq.channels])
     on_plate = place.mean(axis=0) + first

@@ -45,6 +45,7 @@ class ImpactTrial:
         self.checks: Sequence[Check] = ()
         self.impact_tick_ns: int | None = None
         self.timed_out = False
+        self.hit_standing = False
 
     @property
     def over(self) -> bool:
@@ -64,11 +65,12 @@ class ImpactTrial:
         elif self.state is State.IDLE and estimate.zeroed:
             self.checks = self._arm(samples, estimate)
             self._enter(State.ABORTED if self.refused else State.ARMED, t_ns)
-        elif self.state is State.ARMED and t_ns - self._since_ns >= ARMED_NS:
-            self._enter(State.RUN_UP, t_ns)
         elif self.state in (State.ARMED, State.RUN_UP) and estimate.impact_ns is not None:
             self.impact_tick_ns = t_ns
+            self.hit_standing = self.state is State.ARMED
             self._enter(State.IMPACT, t_ns)
+        elif self.state is State.ARMED and t_ns - self._since_ns >= ARMED_NS:
+            self._enter(State.RUN_UP, t_ns)
         elif self.state is State.RUN_UP and t_ns - self._since_ns > self._trial.timeout_s * 1e9:
             self.timed_out = True
             self._enter(State.ABORTED, t_ns)

@@ -48,7 +48,8 @@ class Plant:
         span = t_ns - self.t_ns
         if span <= 0:
             return
-        due = t_ns * self.parameters.sample_rate_hz // 1_000_000_000 + 1 - self.samples
+        # all whose time n / rate, in whole ns, is t_ns at most
+        due = -(-(t_ns + 1) * self.parameters.sample_rate_hz // 1_000_000_000) - self.samples
         if due > RING // 2:
             raise ValueError(f"plant asked to leap {span * 1e-9:.3f} s; the sample ring holds half of {RING} samples")
         advance(

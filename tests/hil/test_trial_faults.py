@@ -1,11 +1,8 @@
-"""Whatever goes wrong in a tick ends in Safe, with the rig cut, the record closed and the reason said (faults 1, 3, 27)."""
+"""Whatever goes wrong in a tick ends in Safe, the rig cut, the record closed and the reason said (faults 1, 3, 27)."""
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,12 +12,12 @@ import msgspec
 import numpy as np
 import pytest
 
-import hil.arming
 from drivers.base import DeviceError
 from hil import app
 from hil.config import load_config
 from hil.loop import TICKS_AFTER_FAULT
 from hil.record import TrialRecord, read_trial
+from hil.trials import report
 from hil.trials.state import State
 
 QUICK = (
@@ -33,7 +30,7 @@ QUICK = (
 ALL_ON = ((True, True), (True, True))
 
 
-class Unspeakable(Exception):
+class UnspeakableError(Exception):
     """It cannot even be printed."""
 
     def __str__(self) -> str:
@@ -85,8 +82,10 @@ class Run:
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    def start(tamper=lambda _: None, *overrides, folder=tmp_path / "run") -> Run:
+    def start(tamper=lambda _: None, *overrides, folder=tmp_path / "run", drawn=False) -> Run:
         folder.mkdir(exist_ok=True)
+        if not drawn:  # saves half the time
+            monkeypatch.setattr(report, "draw_trial", lambda *_: None)
         run = Run(folder)
         build = app.build_rig
 
@@ -127,7 +126,6 @@ def assert_told(run: Run) -> None:
     assert run.summary["accepted"] is False
     assert any(reason.startswith("fault ") for reason in run.summary["reasons"])
     assert json.loads((run.folder / "summary.json").read_text()) == run.summary
-    assert (run.folder / "trial.png").read_bytes()[:4] == b"\x89PNG"
 
 
 ROOMS = (
@@ -166,7 +164,8 @@ def test_an_exception_in_any_room_cuts_at_once_and_is_recorded(run, where, state
 
 @pytest.mark.parametrize("where", ROOMS)
 def test_an_exception_in_every_tick_from_now_on_ends_the_same_way(run, where):
-    done = run(lambda run: run.breaks(where, State.RUN_UP, DeviceError("gone"), always=True))
+    done = run(lambda run: run.breaks(where, State.RUN_UP, DeviceError("gone"), always=True), drawn=True)
+    assert (done.folder / "trial.png").read_bytes()[:4] == b"\x89PNG"
     assert len(done.raised_ns) > 300  # a block comes every other tick only
     assert_stopped(done)
     assert_told(done)
@@ -185,13 +184,13 @@ KINDS = [
     OSError("a name that is no text: \udcff"),
     np.linalg.LinAlgError("singular"),
     ExceptionGroup("several", [ValueError("one")]),
-    Unspeakable(),
+    UnspeakableError(),
 ]
 
 
 @pytest.mark.parametrize("error", KINDS, ids=lambda error: type(error).__name__)
 def test_any_kind_of_exception_is_recorded_by_its_name(run, error):
-    done = run(lambda run: run.breaks("estimator.estimate", State.RUN_UP, error))
+    done = run(lambda run: run.breaks("estimator.estimate", State.RUN_UP, error), drawn=True)
     assert_stopped(done)
     assert_told(done)
     (event,) = done.record().events
@@ -250,8 +249,7 @@ def spoil(run: Run, channel: int, value: float, blocks: int) -> None:
     run.rig.far_end.daq.read = spoilt
 
 
-@pytest.mark.parametrize("channel", [0, 1, 2])
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(("channel", "value"), [(0, np.nan), (1, np.inf), (2, -np.inf)])
 def test_three_reads_in_a_row_that_are_not_finite_end_in_safe(run, channel, value):
     done = run(lambda run: spoil(run, channel, value, 3))
     assert_told(done)
@@ -269,13 +267,6 @@ def test_two_such_reads_are_left_out_and_the_trial_goes_on(run):
     assert done.exit_code == 0
     assert done.summary["accepted"] is True
     assert done.summary["contact_force_peak_N"] > 100
-
-
-def test_the_same_blocks_unspoilt_are_accepted(run):
-    done = run()
-    assert done.exit_code == 0
-    assert done.summary["accepted"] is True
-    assert len(done.record().events) == 0
 
 
 @pytest.mark.parametrize("rate_hz", [100, 1000, 4000])
@@ -305,66 +296,3 @@ def test_a_daq_that_stops_delivering_ends_in_safe_within_ten_ms_and_a_tick(run, 
     reacted = record.tick["tick"] >= event["tick"]
     assert (record.tick["cut"][reacted] == 1).all()
     assert (record.tick["set_speed_radps"][reacted] == 0).all()
-
-
-def test_a_daq_that_raises_ends_in_safe(run):
-    def tamper(run):
-        read = run.rig.far_end.daq.read
-
-        def overflowing(t_ns):
-            if t_ns > 4e8:
-                raise DeviceError("simulated DAQ: samples lost")
-            return read(t_ns)
-
-        run.rig.far_end.daq.read = overflowing
-
-    done = run(tamper)
-    assert_told(done)
-    assert done.record().events["detail"].tolist() == [b"DeviceError: simulated DAQ: samples lost"]
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of 1 MB."""
-    place = tmp_path / "small"
-    place.mkdir()
-    mount, umount = shutil.which("mount"), shutil.which("umount")
-    if os.geteuid() != 0 or not (mount and umount):
-        pytest.skip("mounting a small tmpfs needs root")
-    done = subprocess.run([mount, "-t", "tmpfs", "-o", "size=1m", "none", place], capture_output=True, check=False)
-    if done.returncode:
-        pytest.skip(f"no small tmpfs can be mounted: {done.stderr.decode().strip()}")
-    yield place / "run"
-    subprocess.run([umount, place], check=True)
-
-
-def test_a_disk_with_too_little_room_is_refused_before_anything_moves(run, small_disk):
-    done = run(folder=small_disk)
-    assert done.exit_code == 3
-    assert any(reason.startswith("not armed: disk space is") for reason in done.summary["reasons"])
-    assert all(cut for _, cut, _ in done.drives)
-
-
-def test_a_disk_that_fills_up_ends_in_safe_with_the_record_readable(run, small_disk, monkeypatch):
-    monkeypatch.setattr(hil.arming, "DISK_NEEDED", 0)
-
-    def tamper(run):
-        def fill_up_then_advance(t_ns):
-            if t_ns > 400_000_000 and not run.raised_ns:
-                run.raised_ns.append(run.plant.t_ns)
-                with (small_disk.parent / "ballast").open("wb", buffering=0) as file:
-                    try:
-                        while True:
-                            file.write(bytes(4096))
-                    except OSError:
-                        pass
-            advance(t_ns)
-
-        advance = run.rig.far_end.advance
-        run.rig.far_end.advance = fill_up_then_advance
-
-    try:
-        done = run(tamper, folder=small_disk)
-    finally:
-        (small_disk.parent / "ballast").unlink()
-    assert done.exit_code == 1

@@ -79,7 +79,7 @@ def test_nothing_is_detected_and_no_force_is_given_before_zeroing_is_done():
 
 
 def test_forces_are_counted_from_the_bias():
-    volts = after_zeroing([30.0] * 5) + (0.03, -0.02, 0.01)
+    volts = after_zeroing([30.0] * 5) + np.array([0.03, -0.02, 0.01])
     (estimate,) = take_in(Estimator(CONFIG), volts)
     assert estimate.force_N == pytest.approx((10.0, 10.0, 10.0), rel=1e-3)
 

@@ -26,7 +26,9 @@ class Drive:
     """A twin, told wheel speeds every millisecond."""
 
     def __init__(self, distance_m: float = 0.3, period_ns: int = MS) -> None:
-        config = load_config("sim_impact", [f"trial.start_distance_m={distance_m}", "trial.ramp_s=0.1", "trial.timeout_s=200"])
+        config = load_config(
+            "sim_impact", [f"trial.start_distance_m={distance_m}", "trial.ramp_s=0.1", "trial.timeout_s=200"]
+        )
         self.twin = RoverTwin(nominal_rig(config))
         self.t_ns, self.period_ns = 0, period_ns
 
@@ -64,7 +66,9 @@ def test_standing_wheels_leave_the_twin_where_it_is():
 def test_the_twins_wheels_turn_as_the_rigs_were_measured_to(omega):
     # slip is measured on the twin's own wheels: rolling = forward / (1 - slip); it rocks a little from the start
     last = Drive(distance_m=5.0).go(2.0, omega)[-500:]
-    rolling = np.mean([[prediction.speed_mps / (1.0 - slip) for slip in prediction.slip] for prediction in last], axis=0)
+    rolling = np.mean(
+        [[prediction.speed_mps / (1.0 - slip) for slip in prediction.slip] for prediction in last], axis=0
+    )
     np.testing.assert_allclose(rolling, RADIUS * omega, rtol=0.01)
 
 

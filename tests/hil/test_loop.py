@@ -1,0 +1,297 @@
+"""Whatever goes wrong in a tick, the rig is told to stop in that very tick, and the loop does not die of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import takewhile
+
+import numpy as np
+import pytest
+
+from drivers.base import DeviceError
+from drivers.types import VALVES_OFF, DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from hil.config import load_config
+from hil.cycle import Cycle
+from hil.devices import Devices
+from hil.gate import Gate
+from hil.loop import TICKS_AFTER_FAULT, Loop
+from hil.safety import Event, Fault, Safety
+from hil.trials.state import ImpactTrial, State
+from hil.values import STILL, Command, Estimate, Prediction, Tick
+
+CONFIG = load_config("sim_impact")
+MS = 1_000_000
+FAULT_TICK = 120  # in the run-up, which begins 50 ms after the start
+
+Journal = list[tuple[str, object]]
+
+
+class OddError(Exception):
+    """Of no kind that anybody knows, and it cannot even be printed."""
+
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+class FakeClock:
+    def __init__(self, journal: Journal) -> None:
+        self.journal, self.number = journal, 0
+
+    def next(self) -> Tick:
+        self.number += 1
+        self.journal.append(("beat", self.number))
+        return Tick(self.number, self.number * MS, 0, 0)
+
+
+class FakeLink:
+    """A device that answers at once and writes down what it is told."""
+
+    def __init__(self, name: str, journal: Journal) -> None:
+        self.name, self.journal, self.write_fails, self.closed = name, journal, False, False
+
+    def close(self) -> None:
+        self.closed = True
+
+    def write(self, command: DriveCommand | ValveCommand) -> None:
+        self.journal.append((self.name, command))
+        if self.write_fails:
+            raise DeviceError(f"{self.name}: unplugged")
+
+
+class FakeDaq(FakeLink):
+    last_ns = 0
+
+    def read(self, t_ns: int) -> DaqBlock | None:
+        if t_ns == self.last_ns:
+            return None
+        self.last_ns = t_ns
+        return DaqBlock(t_ns // MS, np.array([t_ns]), np.zeros((1, 3)), (False,) * 3)
+
+
+class FakeDrives(FakeLink):
+    def read(self, t_ns: int) -> DriveSample:
+        return DriveSample(0, t_ns, STILL)
+
+
+class FakeValves(FakeLink):
+    def read(self, t_ns: int) -> ValveSample:
+        return ValveSample(0, t_ns, ((0.0, 0.0), (0.0, 0.0)))
+
+
+class FakeEstimator:
+    impact_ns: int | None = None
+
+    def estimate(self, samples) -> Estimate:
+        force = (0.0,) * 3
+        return Estimate(True, force, force, True, False, self.impact_ns, force, (math.nan, math.nan), STILL)
+
+
+class FakeTwin:
+    def predict(self, samples, estimate) -> Prediction:
+        return Prediction(STILL, STILL, STILL, 0.0, 0.0, math.inf, True)
+
+
+class FakeScribe:
+    def __init__(self) -> None:
+        self.rows: list[tuple[Tick, Command]] = []
+        self.events: list[Event] = []
+
+    def record(self, tick, samples, estimate, prediction, command) -> None:
+        self.rows.append((tick, command))
+
+    def note(self, event: Event) -> None:
+        self.events.append(event)
+
+
+class Failing:
+    """Stands before a room and lets one of its calls raise."""
+
+    def __init__(self, room, call: str, error: type[Exception], when, journal: Journal) -> None:
+        self._room, self._call, self._error, self._when, self._journal = room, call, error, when, journal
+        self._calls = 0
+
+    def __getattr__(self, name: str):
+        found = getattr(self._room, name)
+        if name != self._call:
+            return found
+
+        def attempt(*arguments):
+            self._calls += 1
+            if self._when(self._calls):
+                self._journal.append(("raise", self._calls))
+                raise self._error("on purpose")
+            return found(*arguments)
+
+        return attempt
+
+
+class Bench:
+    """The loop with real latch, gate, trial and device handling, and fakes around them."""
+
+    def __init__(self) -> None:
+        self.journal: Journal = []
+        self.clock = FakeClock(self.journal)
+        self.drives, self.valves = FakeDrives("drives", self.journal), FakeValves("valves", self.journal)
+        self.scribe = FakeScribe()
+        self.safety = Safety(CONFIG, lambda event: self.scribe.note(event))  # noqa: PLW0108 - a test replaces note
+        self.trial = ImpactTrial(CONFIG, lambda *_: ())
+        self.cycle = Cycle(
+            Devices(FakeDaq("daq", self.journal), self.drives, self.valves),
+            FakeEstimator(), FakeTwin(), self.safety, self.trial, Gate(CONFIG, self.safety), self.scribe,
+        )  # fmt: skip
+
+    def loop(self) -> Loop:
+        return Loop(self.clock, self.cycle)
+
+    def fail(self, place: str, error: type[Exception], when) -> None:
+        room, call = place.split(".")
+        if room == "clock":
+            self.clock = Failing(self.clock, call, error, when, self.journal)
+        else:
+            failing = Failing(getattr(self.cycle, room), call, error, when, self.journal)
+            self.cycle = replace(self.cycle, **{room: failing})
+
+    def at_tick(self, number: int, do) -> None:
+        """Call `do` just before that beat."""
+        beat = self.clock.next
+
+        def interrupted() -> Tick:
+            if self.clock.number + 1 == number:
+                do()
+            return beat()
+
+        self.clock.next = interrupted
+
+    def told_after(self, mark: tuple[str, object]) -> Journal:
+        """What the devices were told from that mark to the next beat."""
+        rest = self.journal[self.journal.index(mark) + 1 :]
+        return list(takewhile(lambda entry: entry[0] != "beat", rest))
+
+
+PLACES = ["clock.next", "devices.sample", "estimator.estimate", "twin.predict", "safety.watch"]
+PLACES += ["trial.control", "gate.check", "devices.command", "scribe.record"]
+ERRORS = [ValueError, RuntimeError, ZeroDivisionError, OddError, MemoryError, DeviceError]
+
+
+@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("again", [False, True], ids=["once", "from then on"])
+def test_an_exception_anywhere_is_safe_in_that_very_tick(place, error, again):
+    bench = Bench()
+    bench.fail(place, error, lambda call: call == FAULT_TICK or (again and call > FAULT_TICK))
+    bench.loop().run()  # raises nothing
+
+    mark = ("raise", FAULT_TICK)
+    last = dict(bench.told_after(mark))
+    assert last["drives"].cut
+    assert last["drives"].speed_radps == STILL
+    assert last["valves"].powered == VALVES_OFF
+    (event,) = bench.safety.events
+    assert event.fault is Fault.EXCEPTION
+    assert event.tick in (FAULT_TICK, FAULT_TICK - 1)  # a clock that fails gave no new tick
+    assert event.detail.startswith(error.__name__)
+    assert bench.scribe.events == [event]
+
+    afterwards = bench.journal[bench.journal.index(mark) + 1 :]
+    beats = "raise" if again and place == "clock.next" else "beat"
+    assert sum(name == beats for name, _ in afterwards) == TICKS_AFTER_FAULT
+    assert all(command.cut for name, command in afterwards if name == "drives")
+    assert all(command.powered == VALVES_OFF for name, command in afterwards if name == "valves")
+
+
+def test_before_the_fault_the_wheels_were_driven():
+    """Or the test above would prove nothing."""
+    bench = Bench()
+    bench.fail("scribe.record", ValueError, lambda call: call == FAULT_TICK)
+    bench.loop().run()
+    before = bench.journal[: bench.journal.index(("raise", FAULT_TICK))]
+    driven = [command for name, command in before if name == "drives"][-1]
+    assert not driven.cut
+    assert min(driven.speed_radps) > 0.0
+
+
+@pytest.mark.parametrize("place", [place for place in PLACES if place not in ("clock.next", "devices.sample")])
+def test_after_one_exception_a_thousand_ticks_are_recorded(place):
+    bench = Bench()
+    bench.fail(place, ValueError, lambda call: call == FAULT_TICK)
+    bench.loop().run()
+    rows = {tick.number: command for tick, command in bench.scribe.rows if tick.number > FAULT_TICK}
+    assert list(rows) == list(range(FAULT_TICK + 1, FAULT_TICK + TICKS_AFTER_FAULT + 1))
+    assert all(command.safe and command.cut for command in rows.values())
+    assert bench.trial.state is State.ABORTED
+
+
+def test_a_latch_that_trips_in_a_tick_lets_a_thousand_more_be_recorded():
+    bench = Bench()
+    bench.at_tick(FAULT_TICK, lambda: bench.safety.trip(Fault.SENSOR_DROPOUT, 0, 0, 1.0, 0.0, "by hand"))
+    bench.loop().run()
+    safe = [command.safe for _, command in bench.scribe.rows]
+    assert safe == [False] * (FAULT_TICK - 1) + [True] * (TICKS_AFTER_FAULT + 1)
+
+
+def test_a_second_fault_in_the_stop_still_turns_the_valves_off():
+    bench = Bench()
+    bench.fail("estimator.estimate", ValueError, lambda call: call >= FAULT_TICK)
+    bench.at_tick(FAULT_TICK, lambda: setattr(bench.drives, "write_fails", True))
+    bench.loop().run()
+    told = bench.told_after(("raise", FAULT_TICK))
+    assert [name for name, _ in told] == ["drives", "valves"]
+    assert told[1][1].powered == VALVES_OFF
+    assert bench.safety.safe
+    assert bench.clock.number == FAULT_TICK + TICKS_AFTER_FAULT
+
+
+def test_valves_that_fail_do_not_keep_the_drives_from_being_cut():
+    bench = Bench()
+    bench.fail("gate.check", ValueError, lambda call: call == FAULT_TICK)
+    bench.valves.write_fails = True
+    bench.loop().run()
+    assert dict(bench.told_after(("raise", FAULT_TICK)))["drives"].cut
+
+
+def test_a_record_that_fails_on_the_fault_too_does_not_unset_the_latch():
+    def no_space(event: Event) -> None:
+        raise OSError("no space left on device")
+
+    bench = Bench()
+    bench.scribe.note = no_space
+    bench.fail("scribe.record", OSError, lambda call: call >= FAULT_TICK)
+    bench.loop().run()
+    assert bench.safety.safe
+    assert dict(bench.told_after(("raise", FAULT_TICK)))["drives"].cut
+
+
+def test_a_stop_by_the_operator_is_safe_in_the_next_tick():
+    bench = Bench()
+    loop = bench.loop()
+    bench.at_tick(FAULT_TICK, lambda: (loop.stop("E-stop"), loop.stop("a second reason")))
+    loop.run()
+    rows = {tick.number: command for tick, command in bench.scribe.rows}
+    assert not rows[FAULT_TICK - 1].safe
+    assert (rows[FAULT_TICK].safe, rows[FAULT_TICK].cut) == (True, True)
+    (event,) = bench.safety.events
+    assert (event.fault, event.tick, event.detail) == (Fault.STOP_BY_OPERATOR, FAULT_TICK, "E-stop")
+    assert dict(bench.told_after(("beat", FAULT_TICK)))["drives"].cut
+    assert max(rows) == FAULT_TICK + TICKS_AFTER_FAULT
+
+
+def test_a_trial_that_is_over_ends_the_loop():
+    bench = Bench()
+    bench.at_tick(FAULT_TICK, lambda: setattr(bench.cycle.estimator, "impact_ns", FAULT_TICK * MS - 1))
+    bench.loop().run()
+    assert bench.trial.state is State.DONE
+    assert not bench.safety.safe
+    assert bench.scribe.rows[-1][0].number == FAULT_TICK + round(CONFIG.trial.settle_s * 1000)
+    assert bench.scribe.rows[-1][1].cut
+
+
+def test_devices_are_stopped_before_they_are_closed_and_each_is_closed():
+    bench = Bench()
+    bench.drives.write_fails = True
+    bench.drives.close = bench.drives.write  # not even that works
+    bench.cycle.devices.close()
+    told = dict(bench.journal[:2])
+    assert told["drives"].cut
+    assert told["valves"].powered == VALVES_OFF
+    assert bench.valves.closed

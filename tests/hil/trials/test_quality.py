@@ -1,0 +1,114 @@
+"""Which trials count: each rule by itself, on a real estimator fed with made-up forces."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from drivers.types import DaqBlock, DriveSample, ValveSample
+from hil.arming import Check
+from hil.config import load_config
+from hil.estimate.estimator import Estimator
+from hil.safety import Fault, Safety
+from hil.trials.quality import LEAST_SHARE, SECOND_HIT, reasons_against
+from hil.trials.state import ImpactTrial
+from hil.values import STILL, Samples
+
+RATE = 10_000
+CONFIG = load_config("sim_impact", [f"daq.rate_hz={RATE}", "daq.droop_s=1000"])
+VOLT_PER_NEWTON = 11.24e-3
+EVEN = (1 / 3, 1 / 3, 1 / 3)
+
+
+def estimator_after(forces_N=(), split=EVEN) -> Estimator:
+    """An estimator that was zeroed and then saw these sums, split over the channels."""
+    volts = np.vstack([np.zeros((2000, 3)), np.outer(forces_N, split) * VOLT_PER_NEWTON])
+    stamps = np.arange(len(volts), dtype=np.int64) * 1_000_000_000 // RATE
+    drives, valves = DriveSample(0, 0, STILL), ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)))
+    estimator = Estimator(CONFIG)
+    estimator.estimate(Samples(int(stamps[-1]), (DaqBlock(1, stamps, volts, (False,) * 3),), 0, drives, valves))
+    return estimator
+
+
+def hit(again_N: float = 0.0):
+    """100 N for 10 ms, a pause of 20 ms, then another push."""
+    return np.repeat([0.0, 100.0, 0.0, again_N, 0.0], [20, 100, 200, 50, 50])
+
+
+class Judged:
+    """A trial that is as good as can be, until a test spoils it."""
+
+    def __init__(self) -> None:
+        self.trial, self.safety = ImpactTrial(CONFIG, lambda *_: ()), Safety(CONFIG)
+        self.trial.impact_tick_ns = 205_000_000
+        self.trial.checks = (Check("disk space", True, "1 GB free", "at least 200 MB"),)
+
+    def reasons(self, estimator: Estimator | None = None, saturated: bool = False) -> list[str]:
+        return reasons_against(CONFIG, self.trial, self.safety, estimator or estimator_after(hit()), saturated)
+
+
+def test_a_clean_hit_counts():
+    assert Judged().reasons() == []
+
+
+def test_each_arming_check_that_failed_is_a_reason_with_what_was_found_and_allowed():
+    judged = Judged()
+    judged.trial.impact_tick_ns = None
+    judged.trial.checks += (Check("sensor top bias", False, "1 V", "at most 0.05 V"), Check("x", False, "a", "b"))
+    assert judged.reasons(estimator_after()) == [
+        "not armed: sensor top bias is 1 V, allowed: at most 0.05 V",
+        "not armed: x is a, allowed: b",
+    ]
+
+
+def test_each_fault_is_a_reason():
+    judged = Judged()
+    judged.safety.trip(Fault.STOP_BY_OPERATOR, 5, 0, math.nan, math.nan, "E-stop")
+    judged.safety.trip(Fault.EXCEPTION, 6, 0, math.nan, math.nan, "ValueError: x")
+    assert judged.reasons() == ["fault 18: E-stop", "fault 27: ValueError: x"]
+
+
+def test_no_impact_in_time_is_a_reason():
+    judged = Judged()
+    judged.trial.impact_tick_ns, judged.trial.timed_out = None, True
+    assert judged.reasons(estimator_after()) == ["no impact within trial.timeout_s, 30 s"]
+
+
+def test_without_an_impact_nothing_is_said_of_forces():
+    judged = Judged()
+    judged.trial.impact_tick_ns = None
+    assert judged.reasons(estimator_after(), saturated=True) == []
+
+
+@pytest.mark.parametrize("lifted", range(3))
+@pytest.mark.parametrize(("share", "counts"), [(LEAST_SHARE + 0.002, True), (LEAST_SHARE - 0.002, False), (0.0, False)])
+def test_a_first_hit_off_the_triangle_is_a_reason(lifted, share, counts):
+    split = np.full(3, 0.5 * (1.0 - share))
+    split[lifted] = share
+    reasons = [reason.split(",")[0] for reason in Judged().reasons(estimator_after(hit(), split))]
+    assert reasons == ([] if counts else ["first hit outside the sensing triangle"])
+
+
+def test_the_place_of_the_hit_is_given_in_millimetres():
+    (reason,) = Judged().reasons(estimator_after(hit(), (0.0, 0.0, 1.0)))  # all on the lower right sensor
+    assert reason.endswith("-51 mm across, -34 mm up")
+
+
+def test_a_saturated_sensor_is_a_reason():
+    assert Judged().reasons(saturated=True) == ["a sensor reached the end of its range"]
+
+
+@pytest.mark.parametrize(("part", "counts"), [(SECOND_HIT - 0.02, True), (SECOND_HIT + 0.02, False)])
+def test_a_second_hit_of_half_the_peak_is_a_reason(part, counts):
+    reasons = Judged().reasons(estimator_after(hit(100.0 * part)))
+    assert [reason[:10] for reason in reasons] == ([] if counts else ["second hit"])
+
+
+def test_every_reason_there_is_is_given():
+    judged = Judged()
+    judged.trial.checks += (Check("x", False, "a", "b"),)
+    judged.trial.timed_out = True
+    judged.safety.trip(Fault.EXCEPTION, 6, 0, math.nan, math.nan, "e")
+    assert len(judged.reasons(estimator_after(hit(90.0), (0.0, 0.5, 0.5)), saturated=True)) == 6
