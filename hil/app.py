@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import hil
+from drivers.base import DeviceError
 from drivers.sim import FarEnd
 from hil.arming import Check, arming_checks
 from hil.clock import LockstepClock
@@ -33,6 +34,8 @@ from hil.trials.summary import summarise, write_summary
 from models.plant import Plant
 
 Say = Callable[[str], None]
+# `hil check` waits this long for the sensors to be zeroed [s]; it takes a fifth of a second.
+ZERO_WITHIN_S = 2
 
 
 @dataclass(frozen=True)
@@ -126,11 +129,13 @@ def check_rig(config: Config) -> list[Check]:
     clock, estimator, safety = LockstepClock(far_end, config.loop.rate_hz), Estimator(config), Safety(config)
     devices.open()
     try:
-        while True:
+        for _ in range(ZERO_WITHIN_S * config.loop.rate_hz):
             samples = devices.sample(clock.next().t_ns)
             estimate = estimator.estimate(samples)
             if estimate.zeroed:
                 break
+        else:
+            raise DeviceError(f"DAQ: too few samples to zero the sensors within {ZERO_WITHIN_S} s; is it connected?")
         checks = [Check(link.device, link.open, link.detail, "open") for link in devices.health()]
         checks += arming_checks(config, samples, estimate, safety.faults, Path.cwd())
     finally:
@@ -184,6 +189,8 @@ def _publisher(config: Config, say: Say) -> Publisher:
     except PortBusy as busy:
         say(f"warning: no telemetry, {busy}")
         return Publisher("", config.telemetry.rate_hz, config.loop.rate_hz, start)
+    except ValueError as error:
+        raise DeviceError(str(error)) from None
 
 
 def _telemetry_check(config: Config) -> Check:

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from hil import __version__
+from hil.cli.bench import bench
 from hil.cli.check import check
 from hil.cli.configs import configs
 from hil.cli.energy import energy
@@ -28,6 +29,7 @@ app = typer.Typer(
 )
 for _command in (trial, energy, check, report, configs):
     app.command()(_command)
+app.add_typer(bench, name="bench")
 
 
 def _print_version(wanted: bool) -> None:

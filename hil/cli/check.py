@@ -22,7 +22,8 @@ def check(
 
     from hil.app import check_rig
 
-    items = check_rig(effective)
+    with usage_errors():
+        items = check_rig(effective)
     rows = [{"item": item.item, "ok": item.ok, "found": item.found, "allowed": item.allowed} for item in items]
     if as_json:
         print(json.dumps(rows))

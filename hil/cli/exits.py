@@ -20,12 +20,13 @@ def complain(text: str) -> None:
 
 @contextmanager
 def usage_errors() -> Iterator[None]:
-    """Wrong configs and wrong folders end the command with exit status 2 and without a traceback."""
+    """Wrong configs, wrong folders and missing devices end the command with exit status 2 and without a traceback."""
+    from drivers.base import DeviceError
     from hil.config import ConfigError
     from hil.folders import FolderError
 
     try:
         yield
-    except (ConfigError, FolderError) as error:
+    except (ConfigError, FolderError, DeviceError) as error:
         complain(str(error))
         raise typer.Exit(USAGE) from None

@@ -31,7 +31,8 @@ def trial(
     from hil.app import run_trial
     from hil.trials.report import trial_table
 
-    outcome = run_trial(effective, folder, say=lambda text: Console(stderr=True).print(text, markup=False))
+    with usage_errors():
+        outcome = run_trial(effective, folder, say=lambda text: Console(stderr=True).print(text, markup=False))
     if as_json:
         print(json.dumps(outcome.summary, allow_nan=False))
     else:

@@ -1,0 +1,136 @@
+"""`hil bench loop`: how late the loop wakes up, idle and loaded, and with the real tick; cyclictest beside it."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from hil.bench.load import busy_processors
+from hil.bench.machine import machine
+from hil.bench.peer import Counts, cyclictest, cyclictest_version, summary_us
+from hil.realtime import Granted, Histogram, RealtimeClock, RightsWanted, rights
+
+WANTED = RightsWanted(fifo_priority=80, lock_memory=True, timer_slack_ns=1000, awake=True, freeze_gc=True)
+RATES_HZ = (500, 1000, 2000)
+COMPARED_HZ = 1000  # the rate of cyclictest
+SPIN_SHARE = 0.2
+CONFIG = "sim_impact"
+_WARM_UP_S = 0.05
+
+Row = dict[str, Any]
+Say = Callable[[str], None]
+
+
+def bench_loop(seconds: float, say: Say, wanted: RightsWanted = WANTED) -> dict[str, Any]:
+    """Measure everything.
+
+    Args:
+        seconds: how long each of the measurements lasts.
+        say: told what is going on, a line at a time.
+        wanted: rights to ask for.
+
+    Returns:
+        What `--json` writes: machine, peers, rows.
+    """
+    about = machine()
+    version = cyclictest_version()
+    rows: list[Row] = []
+    with rights(wanted) as granted:
+        about["rights"] = [vars(item) for item in granted]
+    for load in ("idle", "loaded"):
+        say(f"wake-up latency, {load}: empty tick at {', '.join(map(str, RATES_HZ))} Hz, without and with spin")
+        with busy_processors() if load == "loaded" else nullcontext():
+            before = _peer(version, seconds, wanted, granted)
+            with rights(wanted):
+                ours = [_wake_row(rate_hz, spin, load, seconds) for rate_hz in RATES_HZ for spin in (0.0, SPIN_SHARE)]
+            after = _peer(version, seconds, wanted, granted) if load == "idle" else None
+        rows += _compared(ours, "cyclictest" if load == "idle" else "cyclictest_loaded", before, after)
+    say(f"the real tick at {COMPARED_HZ} Hz, simulated rig and recorder in the same process")
+    rows += _tick_rows(seconds, wanted)
+    return {"machine": about, "peers": {"cyclictest": version}, "rows": rows}
+
+
+def _peer(version: str | None, seconds: float, wanted: RightsWanted, granted: Sequence[Granted]) -> Counts | None:
+    """cyclictest, with the rights that we have."""
+    if version is None:
+        return None
+    have = {item.name for item in granted if item.granted}
+    return cyclictest(seconds, wanted.fifo_priority if "scheduler" in have else 0, "memory" in have)
+
+
+def _wake_row(rate_hz: int, spin_share: float, load: str, seconds: float) -> Row:
+    _beat(RealtimeClock(rate_hz, spin_share), _WARM_UP_S)
+    clock = RealtimeClock(rate_hz, spin_share)
+    _beat(clock, seconds)
+    rate = f"{rate_hz // 1000}khz" if rate_hz % 1000 == 0 else f"{rate_hz}hz"
+    # the contract's names: wake_1khz_idle, and wake_1khz_spin for the idle one with spin
+    kind = load if not spin_share else "spin" if load == "idle" else f"spin_{load}"
+    return {**_row(f"wake_{rate}_{kind}", clock.wake), **_losses(clock)}
+
+
+def _beat(clock: RealtimeClock, seconds: float) -> None:
+    end_ns = seconds * 1e9
+    while clock.next().t_ns < end_ns:
+        pass
+
+
+def _compared(ours: list[Row], name: str, before: Counts | None, after: Counts | None) -> list[Row]:
+    """Our rows at the rate of cyclictest get their ratio to it, p99 over p99; its own row comes last."""
+    parts = [part for part in (before, after) if part]
+    if not parts:
+        return ours
+    total = sum(parts, Counts())
+    peer: Row = {"name": name, "unit": "us", **summary_us(total), "ratio_to": None, "ratio": None}
+    peer |= {"ticks": total.total(), "p99_runs": [summary_us(part)["p99"] for part in parts]}
+    for row in ours:
+        if f"_{COMPARED_HZ // 1000}khz_" in row["name"]:
+            row |= {"ratio_to": name, "ratio": row["p99"] / peer["p99"]}
+    return [*ours, peer]
+
+
+def _tick_rows(seconds: float, wanted: RightsWanted) -> list[Row]:
+    """The whole path of a tick, from the simulated sensors to the record, while a trial runs."""
+    from hil.app import build_rig, warm_up  # compiles kernels
+    from hil.config import load_config
+    from hil.record import Recorder
+    from hil.telemetry import Publisher
+
+    config = load_config(CONFIG, [f"loop.rate_hz={COMPARED_HZ}", "telemetry.endpoint=''"])
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        recorder = Recorder(folder, meta={}, channels=len(config.daq.channels), sample_rate_hz=config.daq.rate_hz)
+        publisher = Publisher("", config.telemetry.rate_hz, config.loop.rate_hz, time.time())
+        with publisher, recorder:
+            rig = build_rig(config, recorder, publisher, folder)
+            warm_up(config)
+            clock, whole = RealtimeClock(COMPARED_HZ, far_end=rig.far_end), Histogram()
+            rig.devices.open()
+            try:
+                with rights(wanted):
+                    t_ns, end_ns = 0, seconds * 1e9
+                    while t_ns < end_ns:
+                        tick = clock.next()
+                        t_ns = tick.t_ns
+                        rig.cycle.run(tick)
+                        whole.add(time.monotonic_ns() - tick.began_ns)
+            finally:
+                rig.devices.close()
+    work = Histogram()
+    for work_ns in rig.cycle.scribe.work_ns:
+        work.add(work_ns)
+    # the record is flushed to disk in this process, every 40th tick: not part of the work, but of what makes late
+    rows = [_row("tick_1khz_work", work), _row("tick_1khz_work_and_disk", whole)]
+    return [*rows, {**_row("tick_1khz_wake", clock.wake), **_losses(clock)}]
+
+
+def _row(name: str, times: Histogram) -> Row:
+    quantiles = times.summary_us() or {}
+    return {"name": name, "unit": "us", **quantiles, "ratio_to": None, "ratio": None, "ticks": times.count}
+
+
+def _losses(clock: RealtimeClock) -> Row:
+    return {"late": clock.late, "skipped": clock.skipped, "spins_withheld": clock.spins_withheld}

@@ -1,0 +1,80 @@
+"""`hil bench`: what this machine can do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from hil.cli.exits import USAGE, complain
+
+bench = typer.Typer(help="Measure what this machine can do.", no_args_is_help=True)
+
+JsonFile = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Write the result there too.", show_default=False)
+]
+
+
+@bench.callback()
+def _benches() -> None:
+    """Measure what this machine can do."""
+
+
+@bench.command()
+def loop(
+    seconds: Annotated[
+        float, typer.Option("--seconds", min=0.01, max=3600, help="Length of each of the 16 measurements.")
+    ] = 2.0,
+    json_file: JsonFile = None,
+) -> None:
+    """How late the loop wakes up at 500 Hz, 1 and 2 kHz; idle, loaded, with spin, with the real tick; cyclictest."""
+    _writable(json_file)
+    from hil.bench.loop import bench_loop
+
+    result = bench_loop(seconds, say=lambda text: Console(stderr=True).print(text, markup=False))
+    _write(json_file, result)
+    console = Console()
+    for item in result["machine"]["rights"]:
+        console.print(f"{item['name']} {item['wanted']}: {item['detail']}", markup=False, highlight=False)
+    console.print(_table(result["rows"], "loop: times in us; ratio: p99 over that of cyclictest"))
+    if result["peers"]["cyclictest"] is None:
+        console.print("cyclictest is not installed (Debian: apt install rt-tests): nothing to compare with")
+
+
+def _table(rows: list[dict[str, Any]], title: str) -> Table:
+    table = Table(title=title, padding=0)
+    table.add_column("name", no_wrap=True)
+    for column in ("p50", "p99", "p99.9", "max", "late", "skipped", "ratio"):
+        table.add_column(column, justify="right")
+    for row in rows:
+        times = [_short(row[key]) for key in ("p50", "p99", "p99_9", "max")]
+        counts = [str(row.get(key, "")) for key in ("late", "skipped")]
+        ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
+        table.add_row(*(Text(text) for text in (row["name"], *times, *counts, ratio)))
+    return table
+
+
+def _short(time_us: float) -> str:
+    return f"{time_us:.0f}" if time_us >= 100.0 else f"{time_us:.1f}"
+
+
+def _writable(file: Path | None) -> None:
+    """Better before the measurements than after them."""
+    if file is not None and (file.is_dir() or not file.parent.is_dir()):
+        complain(f"--json {file}: found no folder {file.parent} or a folder of that name; allowed: a file to write")
+        raise typer.Exit(USAGE)
+
+
+def _write(file: Path | None, result: dict[str, Any]) -> None:
+    if file is None:
+        return
+    try:
+        file.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        complain(f"--json {file} cannot be written: {error.strerror}")
+        raise typer.Exit(USAGE) from None

@@ -1,0 +1,169 @@
+"""The real-time clock: every tick belongs to a point of a fixed grid, and no lateness moves the grid."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from hil.clock import FarEnd
+from hil.realtime.histogram import Histogram
+from hil.realtime.libc import monotonic_sleeper
+from hil.values import Tick
+
+# Spinning longer than this share of the period buys nothing.
+MOST_SPIN = 0.2
+# Under SCHED_FIFO the kernel stops whoever takes more than 95 % of a second, for 50 ms.
+MOST_BUSY = 0.8
+# What the loop may lose before it must go Safe: row 11 of the fault table.
+LATE_LIMIT_NS = 20_000_000
+SKIPPED_LIMIT = 5
+WINDOW = 100
+
+_SECOND_NS = 1_000_000_000
+_WORK_SHIFT = 6  # the mean work forgets over 2**6 ticks
+
+
+class Overrun(NamedTuple):
+    """The loop has lost so much time that it must go Safe: what was found, what is allowed, and both in words."""
+
+    value: float
+    limit: float
+    detail: str
+
+
+class RealtimeClock:
+    """Absolute deadlines on CLOCK_MONOTONIC, tick n at n periods after the first call of `next`.
+
+    A tick whose period is not over when its turn comes begins at once; periods that are over are skipped, and the
+    tick number leaves a gap. The end of each wait is spent spinning if `spin_share` is given, unless the mean work of
+    the last ticks leaves no room for it.
+
+    Args:
+        rate_hz: ticks a second.
+        spin_share: share of the period to spin for, at most MOST_SPIN.
+        work_us: what a tick is known to take [us]; with the spin under MOST_BUSY of the period.
+        far_end: a simulated rig in this process, moved on before each tick.
+        now: reads CLOCK_MONOTONIC [ns].
+        sleep_until: returns at a time of that clock [ns] or later.
+
+    Attributes:
+        start_ns: when the grid begins on CLOCK_MONOTONIC [ns]; None before the first tick.
+        ticks: handed out.
+        late: ticks at whose end the next deadline had passed.
+        skipped: periods lost.
+        spins_withheld: ticks that were not spun for, because work left no room.
+        wake: time from the deadline that was due to the tick's beginning.
+        overrun: the reason to go Safe that holds at this tick, or None.
+
+    Raises:
+        ValueError: the spin, or work and spin, take too much of the period.
+    """
+
+    name = "realtime"
+
+    def __init__(
+        self,
+        rate_hz: int,
+        spin_share: float = 0.0,
+        *,
+        work_us: float = 0.0,
+        far_end: FarEnd | None = None,
+        now: Callable[[], int] = time.monotonic_ns,
+        sleep_until: Callable[[int], None] | None = None,
+    ) -> None:
+        _refuse_if_too_busy(rate_hz, spin_share, work_us)
+        self._rate_hz = rate_hz
+        self._period_ns = _SECOND_NS // rate_hz
+        self._spin_ns = round(spin_share * self._period_ns)
+        self._room_ns = _room_ns(rate_hz, spin_share)
+        self._far_end, self._now = far_end, now
+        self._sleep_until = sleep_until or monotonic_sleeper()
+        self.start_ns: int | None = None
+        self._number = 0
+        self._woke_ns = 0
+        self._work_ns = round(work_us * 1e3)
+        self._lost = bytearray(WINDOW)
+        self._lost_recently = 0
+        self.ticks = self.late = self.skipped = self.spins_withheld = 0
+        self.wake = Histogram()
+        self.overrun: Overrun | None = None
+
+    @property
+    def loss(self) -> float:
+        """Rate of loss, skipped/(ticks + skipped)."""
+        return self.skipped / (self.ticks + self.skipped) if self.ticks else 0.0
+
+    def next(self) -> Tick:
+        """Wait for the next point of the grid, or take the one whose period this is."""
+        now = self._now()
+        if self.start_ns is None:
+            self.start_ns = self._woke_ns = now
+        else:
+            self._work_ns += (min(now - self._woke_ns, 2 * self._period_ns) - self._work_ns) >> _WORK_SHIFT
+        due = self._number + 1
+        due_ns = self.start_ns + due * _SECOND_NS // self._rate_hz
+        if now > due_ns:
+            self.late += 1
+        else:
+            now = self._wait(due_ns)
+        self._woke_ns = now
+        # the last point of the grid that is not in the future, to the nanosecond
+        self._number = max(due, ((now - self.start_ns + 1) * self._rate_hz - 1) // _SECOND_NS)
+        self.ticks += 1
+        self.skipped += self._number - due
+        self.wake.add(now - due_ns)
+        self._watch(due, now - due_ns)
+        t_ns = self._number * _SECOND_NS // self._rate_hz
+        if self._far_end is None:
+            return Tick(self._number, t_ns, now, 0)
+        self._far_end.advance(t_ns)
+        arrived = self._now()
+        return Tick(self._number, t_ns, arrived, arrived - now)
+
+    def _wait(self, due_ns: int) -> int:
+        spin_ns = self._spin_ns
+        if spin_ns and self._work_ns >= self._room_ns:
+            spin_ns = 0
+            self.spins_withheld += 1
+        self._sleep_until(due_ns - spin_ns)
+        while (now := self._now()) < due_ns:
+            pass
+        return now
+
+    def _watch(self, due: int, behind_ns: int) -> None:
+        """Row 11 of the fault table."""
+        for number in range(max(due, self._number - WINDOW + 1), self._number):
+            self._note(number, 1)
+        self._note(self._number, 0)
+        if behind_ns > LATE_LIMIT_NS:
+            found, limit = behind_ns * 1e-6, LATE_LIMIT_NS * 1e-6
+            self.overrun = Overrun(found, limit, f"loop: a tick began {found:.1f} ms late, allowed: {limit:g} ms")
+        elif self._lost_recently > SKIPPED_LIMIT:
+            detail = f"loop: {self._lost_recently} of the last {WINDOW} periods skipped, allowed: {SKIPPED_LIMIT}"
+            self.overrun = Overrun(self._lost_recently, SKIPPED_LIMIT, detail)
+        else:
+            self.overrun = None
+
+    def _note(self, number: int, lost: int) -> None:
+        place = number % WINDOW
+        self._lost_recently += lost - self._lost[place]
+        self._lost[place] = lost
+
+
+def _refuse_if_too_busy(rate_hz: int, spin_share: float, work_us: float) -> None:
+    if rate_hz < 1:
+        raise ValueError(f"loop.rate_hz: found {rate_hz}, allowed: 1 or more")
+    if not 0.0 <= spin_share <= MOST_SPIN:
+        raise ValueError(f"loop: spin of {spin_share:g} of the period, allowed: 0 to {MOST_SPIN:g}")
+    if not 0.0 <= work_us * 1e3 < _room_ns(rate_hz, spin_share):
+        raise ValueError(
+            f"loop: at {rate_hz} Hz work of {work_us:g} us and spin take {work_us * 1e-6 * rate_hz + spin_share:.2f} "
+            f"of the period, allowed: under {MOST_BUSY:g} (the kernel stops a real-time thread that takes 0.95 of a "
+            "second); lower the rate or the spin"
+        )
+
+
+def _room_ns(rate_hz: int, spin_share: float) -> int:
+    """What the spin leaves for work [ns]."""
+    return round((MOST_BUSY - spin_share) * (_SECOND_NS // rate_hz))

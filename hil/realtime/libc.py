@@ -1,0 +1,72 @@
+"""What Python's own library does not offer of the C library: absolute sleep, locked memory, timer slack."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import time
+from collections.abc import Callable
+from functools import cache
+
+_TIMER_ABSTIME = 1
+_MCL_CURRENT_AND_FUTURE = 1 | 2
+_PR_SET_TIMERSLACK, _PR_GET_TIMERSLACK = 29, 30
+
+
+class _Timespec(ctypes.Structure):
+    _fields_ = (("tv_sec", ctypes.c_long), ("tv_nsec", ctypes.c_long))
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.clock_nanosleep.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.POINTER(_Timespec), ctypes.c_void_p)
+    libc.prctl.argtypes = (ctypes.c_int, *(ctypes.c_ulong,) * 4)
+    return libc
+
+
+def _check(result: int) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return result
+
+
+def monotonic_sleeper() -> Callable[[int], None]:
+    """A function that sleeps until a time of CLOCK_MONOTONIC [ns], whatever signals and wall clock do.
+
+    The handlers of signals run when they arrive; if one raises, sleep ends with that exception.
+    """
+    spec = _Timespec()
+    place = ctypes.byref(spec)
+    nanosleep, monotonic = _libc().clock_nanosleep, time.CLOCK_MONOTONIC
+
+    def sleep_until(deadline_ns: int) -> None:
+        spec.tv_sec, spec.tv_nsec = divmod(deadline_ns, 1_000_000_000)
+        while (error := nanosleep(monotonic, _TIMER_ABSTIME, place, None)) == errno.EINTR:
+            pass  # here the interpreter runs the signal's handler
+        if error:
+            raise OSError(error, f"clock_nanosleep until {deadline_ns} ns: {os.strerror(error)}")
+
+    return sleep_until
+
+
+def lock_memory() -> None:
+    """Keep all memory of this process in RAM, also what it will ask for. Raises OSError."""
+    _check(_libc().mlockall(_MCL_CURRENT_AND_FUTURE))
+
+
+def unlock_memory() -> None:
+    """Undo lock_memory. Raises OSError."""
+    _check(_libc().munlockall())
+
+
+def timer_slack_ns() -> int:
+    """How late the kernel may wake this thread so as to wake others with it [ns]. Raises OSError."""
+    return _check(_libc().prctl(_PR_GET_TIMERSLACK, 0, 0, 0, 0))
+
+
+def set_timer_slack_ns(slack_ns: int) -> None:
+    """Set it; 0 is the default of the thread. Raises OSError."""
+    _check(_libc().prctl(_PR_SET_TIMERSLACK, slack_ns, 0, 0, 0))

@@ -1,0 +1,181 @@
+"""Real-time rights: asked for, never assumed; what was granted is told, and all of it is given back."""
+
+from __future__ import annotations
+
+import gc
+import getpass
+import os
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from hil.realtime import libc
+
+LIMITS_FILE = "/etc/security/limits.d/rover-hil.conf"
+_DMA_LATENCY = Path("/dev/cpu_dma_latency")
+_CAP_IPC_LOCK = 14
+Undo = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class RightsWanted:
+    """What to ask for; the defaults ask for nothing.
+
+    Attributes:
+        fifo_priority: SCHED_FIFO with this priority, 1 to 98; 0 stays with the ordinary scheduler.
+        lock_memory: keep all memory in RAM (mlockall).
+        cpus: processors to run on; empty: any.
+        timer_slack_ns: how late the kernel may wake an ordinary thread; 0 leaves it. SCHED_FIFO has none.
+        awake: keep idle processors from sleeping deeply (/dev/cpu_dma_latency), as cyclictest does.
+        freeze_gc: no garbage collection.
+    """
+
+    fifo_priority: int = 0
+    lock_memory: bool = False
+    cpus: tuple[int, ...] = ()
+    timer_slack_ns: int = 0
+    awake: bool = False
+    freeze_gc: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.fifo_priority <= 98:
+            raise ValueError(f"fifo_priority: found {self.fifo_priority}, allowed: 0 to 98 (99 is the kernel's own)")
+
+
+@dataclass(frozen=True)
+class Granted:
+    """One right: what was wanted, whether it was granted, and if not, why and what would help."""
+
+    name: str
+    wanted: str
+    granted: bool
+    detail: str
+
+
+class _Request(NamedTuple):
+    name: str
+    wanted: str  # empty: not asked for
+    ask: Callable[[], Undo]
+    hint: str  # what would help if refused
+
+
+@contextmanager
+def rights(wanted: RightsWanted) -> Iterator[tuple[Granted, ...]]:
+    """Ask for rights for the calling thread, and give them back at the end. A refusal is told and raises nothing."""
+    with ExitStack() as stack:
+        yield tuple([_ask(stack, request) for request in _requests(wanted) if request.wanted])
+
+
+def _requests(wanted: RightsWanted) -> tuple[_Request, ...]:
+    """In the order to ask: the scheduler last, since the rest takes a while, and SCHED_FIFO has no timer slack."""
+    cpus, slack, priority = wanted.cpus, wanted.timer_slack_ns, wanted.fifo_priority
+    lock_hint = _limits_line("memlock unlimited", "CAP_IPC_LOCK")
+    return (
+        _Request("garbage collector", "frozen" if wanted.freeze_gc else "", _freeze_gc, ""),
+        _Request("memory", "locked" if wanted.lock_memory else "", _lock_memory, lock_hint),
+        _Request("processors", ",".join(map(str, cpus)), lambda: _set_cpus(cpus), "`taskset -p $$` shows what may be"),
+        _Request("timer slack", f"{slack} ns" if slack else "", lambda: _set_slack(slack), ""),
+        _Request("idle processors", "awake" if wanted.awake else "", _keep_awake, f"root may open {_DMA_LATENCY}"),
+        _Request(
+            "scheduler",
+            f"SCHED_FIFO {priority}" if priority else "",
+            lambda: _set_fifo(priority),
+            _limits_line(f"rtprio {priority}", "CAP_SYS_NICE"),
+        ),
+    )
+
+
+def _ask(stack: ExitStack, request: _Request) -> Granted:
+    try:
+        undo = request.ask()
+    except (OSError, ValueError, OverflowError) as error:  # the last two: a processor number that cannot be
+        why = getattr(error, "strerror", None) or str(error)
+        detail = "; ".join(part for part in (f"refused: {why}", request.hint) if part)
+        return Granted(request.name, request.wanted, False, detail)
+    stack.callback(_quietly, undo)
+    return Granted(request.name, request.wanted, True, "granted")
+
+
+def _quietly(undo: Undo) -> None:
+    with suppress(OSError):
+        undo()
+
+
+def _limits_line(limit: str, capability: str) -> str:
+    """What the administrator has to do."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # no such user, as in some containers
+        user = "*"
+    return f"add the line `{user} - {limit}` to {LIMITS_FILE} and log in again (a container needs {capability})"
+
+
+def _freeze_gc() -> Undo:
+    enabled = gc.isenabled()
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+
+    def undo() -> None:
+        gc.unfreeze()
+        if enabled:
+            gc.enable()
+
+    return undo
+
+
+def _lock_memory() -> Undo:
+    limit, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    if limit != resource.RLIM_INFINITY and not _may_lock_all():
+        # granted now, it would make a later request for memory fail in the middle of a trial
+        raise PermissionError(1, f"the limit of locked memory is {limit // 1024} KiB")
+    libc.lock_memory()
+    return libc.unlock_memory
+
+
+def _may_lock_all() -> bool:
+    """This process has CAP_IPC_LOCK: limits do not count."""
+    with suppress(OSError):
+        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+            if line.startswith("CapEff:"):
+                return bool(int(line.split()[1], 16) >> _CAP_IPC_LOCK & 1)
+    return False
+
+
+def _set_cpus(cpus: tuple[int, ...]) -> Undo:
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cpus)
+    return lambda: os.sched_setaffinity(0, before)
+
+
+def _set_slack(slack_ns: int) -> Undo:
+    before = libc.timer_slack_ns()
+    libc.set_timer_slack_ns(slack_ns)
+    return lambda: libc.set_timer_slack_ns(before)
+
+
+def _keep_awake() -> Undo:
+    device = os.open(_DMA_LATENCY, os.O_WRONLY)  # holds for as long as it is open
+    try:
+        os.write(device, bytes(4))
+    except OSError:
+        os.close(device)
+        raise
+    return lambda: os.close(device)
+
+
+def _set_fifo(priority: int) -> Undo:
+    before, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
+    # children and later threads start as ordinary ones
+    os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(priority))
+
+    def undo() -> None:
+        try:
+            os.sched_setscheduler(0, before, parameters)
+        except PermissionError:  # without privileges "ordinary on fork" cannot be taken back
+            os.sched_setscheduler(0, before | os.SCHED_RESET_ON_FORK, parameters)
+
+    return undo
