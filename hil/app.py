@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ import hil
 from drivers.base import DeviceError
 from drivers.sim import FarEnd
 from hil.arming import Check, arming_checks
-from hil.clock import LockstepClock
+from hil.clock import Clock, LockstepClock
 from hil.config import Config
 from hil.cycle import Cycle
 from hil.devices import Devices
@@ -24,6 +24,7 @@ from hil.estimate.estimator import Estimator
 from hil.estimate.twin import RoverTwin
 from hil.gate import Gate
 from hil.loop import Loop
+from hil.realtime import Granted, RealtimeClock, RightsWanted, rights
 from hil.record import Recorder, read_trial
 from hil.rig import nominal_rig, spread
 from hil.safety import Safety
@@ -80,7 +81,7 @@ def build_rig(config: Config, recorder: Recorder, publisher: Publisher, folder: 
     cycle = Cycle(
         devices, Estimator(config), RoverTwin(nominal_rig(config)), safety, trial, Gate(config, safety), scribe
     )
-    return Rig(far_end, devices, Loop(LockstepClock(far_end, config.loop.rate_hz), cycle), cycle)
+    return Rig(far_end, devices, Loop(_clock(config, far_end), cycle), cycle)
 
 
 def run_trial(config: Config, folder: Path, say: Say) -> Outcome:
@@ -104,12 +105,13 @@ def run_trial(config: Config, folder: Path, say: Say) -> Outcome:
             began = time.perf_counter()
             try:
                 rig.devices.open()
-                with _stop_on_signals(rig.loop):
+                with _stop_on_signals(rig.loop), rights(_rights_wanted(config)) as granted:
+                    _note_rights(granted, recorder, say)
                     rig.loop.run()
             finally:
                 rig.devices.close()
             wall_s = time.perf_counter() - began
-        summary = summarise(config, rig.cycle, rig.far_end.plant, wall_s)
+        summary = summarise(config, rig.cycle, rig.loop.clock, rig.far_end.plant, wall_s)
         write_summary(folder, summary)
         publisher.trial(summary)
     say("drawing trial.png")
@@ -142,6 +144,11 @@ def check_rig(config: Config) -> list[Check]:
         devices.close()
     checks.append(Check("Safe on a slope", True, config.drives.holds_on_slope, "stated in drives.holds_on_slope"))
     checks.append(_telemetry_check(config))
+    with rights(_rights_wanted(config)) as granted:
+        checks += [
+            Check(f"right: {item.name}", True, item.detail, f"{item.wanted} (runs without it, and counts what is lost)")
+            for item in granted
+        ]
     return checks
 
 
@@ -155,6 +162,35 @@ def warm_up(config: Config) -> None:
     estimate = Estimator(config).estimate(samples)
     RoverTwin(nominal_rig(config)).predict(samples, estimate)
     devices.close()
+
+
+def _clock(config: Config, far_end: FarEnd) -> Clock:
+    if config.clock == "lockstep":
+        return LockstepClock(far_end, config.loop.rate_hz)
+    return RealtimeClock(config.loop.rate_hz, config.realtime.spin_share, far_end=far_end)
+
+
+def _rights_wanted(config: Config) -> RightsWanted:
+    if config.clock == "lockstep":
+        return RightsWanted()
+    wanted = config.realtime
+    return RightsWanted(
+        fifo_priority=wanted.fifo_priority,
+        lock_memory=wanted.lock_memory,
+        awake=wanted.awake,
+        timer_slack_ns=1000,
+        freeze_gc=True,
+    )
+
+
+def _note_rights(granted: Sequence[Granted], recorder: Recorder, say: Say) -> None:
+    """Each right goes into the record; a refusal is said, with what would help."""
+    for item in granted:
+        outcome = "granted" if item.granted else "refused"
+        detail = f"{item.name}: {item.wanted}, {item.detail}"
+        recorder.event(id=0, name=f"right {outcome}", tick=0, t_ns=0, detail=detail)
+        if not item.granted:
+            say(f"real time without {item.name} {item.wanted}: {item.detail}")
 
 
 def _recorder(config: Config, folder: Path) -> Recorder:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from hil.values import Tick
 
@@ -13,6 +13,38 @@ class FarEnd(Protocol):
 
     def advance(self, t_ns: int) -> None:
         """Move to time t_ns [ns]."""
+
+
+class Overrun(NamedTuple):
+    """The loop has lost so much time that it must go Safe: what was found, what is allowed, and both in words."""
+
+    value: float
+    limit: float
+    detail: str
+
+
+class Clock(Protocol):
+    """Where ticks come from, and how well they came.
+
+    Attributes:
+        name: as in the config.
+        late: ticks at whose end the next deadline had passed.
+        skipped: periods lost.
+        overrun: the reason to go Safe that holds at this tick, or None.
+        wake_us: quantiles of the wake-up latency [us], or None in virtual time.
+    """
+
+    name: str
+    late: int
+    skipped: int
+    overrun: Overrun | None
+
+    @property
+    def wake_us(self) -> dict[str, float] | None:
+        """See above."""
+
+    def next(self) -> Tick:
+        """Wait for the next beat."""
 
 
 class LockstepClock:
@@ -28,6 +60,14 @@ class LockstepClock:
     def __init__(self, far_end: FarEnd, rate_hz: int) -> None:
         self._far_end, self._rate_hz = far_end, rate_hz
         self._number = 0
+        # virtual time waits for the loop
+        self.late = self.skipped = 0
+        self.overrun: Overrun | None = None
+
+    @property
+    def wake_us(self) -> None:
+        """Nobody wakes up in virtual time."""
+        return None
 
     def next(self) -> Tick:
         """The next beat."""

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from typing import Protocol
 
+from hil.clock import Clock
 from hil.cycle import Cycle
 from hil.safety import Fault
 from hil.values import Tick
 
 # Ticks recorded after the first fault.
 TICKS_AFTER_FAULT = 1000
-
-
-class Clock(Protocol):
-    """Where ticks come from."""
-
-    def next(self) -> Tick:
-        """Wait for the next beat."""
 
 
 class Loop:
@@ -30,7 +23,7 @@ class Loop:
     """
 
     def __init__(self, clock: Clock, cycle: Cycle) -> None:
-        self._clock, self._cycle = clock, cycle
+        self.clock, self._cycle = clock, cycle
         self._stop: str | None = None
         self._left = TICKS_AFTER_FAULT
         self.last = Tick(0, 0, 0, 0)
@@ -46,11 +39,13 @@ class Loop:
             if safety.safe:
                 self._left -= 1
             try:
-                self.last = self._clock.next()
+                self.last = self.clock.next()
                 if self._stop:
                     safety.trip(
                         Fault.STOP_BY_OPERATOR, self.last.number, self.last.t_ns, math.nan, math.nan, self._stop
                     )
+                if overrun := self.clock.overrun:
+                    safety.trip(Fault.LOOP_LATE, self.last.number, self.last.t_ns, *overrun)
                 self._cycle.run(self.last)
             except Exception as error:
                 self._make_safe(error)

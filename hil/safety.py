@@ -22,6 +22,7 @@ class Fault(IntEnum):
     SAMPLE_NOT_FINITE = 3
     MODEL_NOT_FINITE = 8
     COMMAND_OUT_OF_LIMIT = 9
+    LOOP_LATE = 11
     STOP_BY_OPERATOR = 18
     EXCEPTION = 27
 

@@ -21,6 +21,15 @@ class Loop(Section):
     rate_hz: int = Field(1000, ge=100, le=4000, description="ticks a second")
 
 
+class Realtime(Section):
+    """What the loop asks the kernel for with the realtime clock; what is refused is said once and done without."""
+
+    fifo_priority: int = Field(80, ge=0, le=98, description="SCHED_FIFO priority of the loop, 0: ordinary scheduling")
+    lock_memory: bool = Field(True, description="keep all memory in RAM")
+    awake: bool = Field(True, description="keep idle processors from sleeping deeply")
+    spin_share: float = Field(0.0, ge=0, le=0.2, description="share of the period spent spinning for the deadline")
+
+
 class Trial(Section):
     """One impact trial: drive straight into the obstacle at constant speed, cut at the impact."""
 

@@ -23,6 +23,7 @@ from hil.config.equipment import (
 from hil.config.experiment import (
     Loop,
     ObstacleContact,
+    Realtime,
     RoverAssumptions,
     SoilAssumptions,
     Trial,
@@ -47,11 +48,10 @@ class Config(Section):
     rig: Literal["simulated"] = Field(
         description="what is at the far end", json_schema_extra={"note": "only the simulated rig is built yet"}
     )
-    clock: Literal["lockstep"] = Field(
-        "lockstep", description="virtual time", json_schema_extra={"note": "only lockstep is built yet"}
-    )
+    clock: Literal["lockstep", "realtime"] = Field("lockstep", description="virtual time, or against the wall clock")
     seed: int = Field(1, ge=0, le=2**63 - 1, description="of all chance: the plant's spread and the sensors' noise")
     loop: Loop = Field(default_factory=Loop)
+    realtime: Realtime = Field(default_factory=Realtime)
     trial: Trial = Field(default_factory=Trial)
     rover: RoverAssumptions = Field(default_factory=RoverAssumptions)
     soil: SoilAssumptions = Field(default_factory=SoilAssumptions)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import NamedTuple
 
-from hil.clock import FarEnd
+from hil.clock import FarEnd, Overrun
 from hil.realtime.histogram import Histogram
 from hil.realtime.libc import monotonic_sleeper
 from hil.values import Tick
@@ -22,14 +21,6 @@ WINDOW = 100
 
 _SECOND_NS = 1_000_000_000
 _WORK_SHIFT = 6  # the mean work forgets over 2**6 ticks
-
-
-class Overrun(NamedTuple):
-    """The loop has lost so much time that it must go Safe: what was found, what is allowed, and both in words."""
-
-    value: float
-    limit: float
-    detail: str
 
 
 class RealtimeClock:
@@ -93,6 +84,11 @@ class RealtimeClock:
     def loss(self) -> float:
         """Rate of loss, skipped/(ticks + skipped)."""
         return self.skipped / (self.ticks + self.skipped) if self.ticks else 0.0
+
+    @property
+    def wake_us(self) -> dict[str, float] | None:
+        """Quantiles of the wake-up latency [us], as in summary.json."""
+        return self.wake.summary_us()
 
     def next(self) -> Tick:
         """Wait for the next point of the grid, or take the one whose period this is."""

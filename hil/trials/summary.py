@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 import hil
+from hil.clock import Clock
 from hil.config import Config
 from hil.cycle import Cycle
 from hil.trials.quality import reasons_against
@@ -38,7 +39,7 @@ class PlantTruth(Protocol):
         """[J]."""
 
 
-def summarise(config: Config, cycle: Cycle, truth: PlantTruth, wall_s: float) -> dict[str, Any]:
+def summarise(config: Config, cycle: Cycle, clock: Clock, truth: PlantTruth, wall_s: float) -> dict[str, Any]:
     """The summary of a finished run: keys as docs/reference.md lists them, numbers finite or None."""
     trial, estimator = cycle.trial, cycle.estimator
     impact_ns, cut_ns = cycle.scribe.impact_ns, trial.impact_tick_ns
@@ -67,13 +68,13 @@ def summarise(config: Config, cycle: Cycle, truth: PlantTruth, wall_s: float) ->
         "loop": {
             "rate_hz": config.loop.rate_hz,
             "ticks": ticks,
-            "late": 0,  # virtual time waits for the loop
-            "skipped": 0,
+            "late": clock.late,
+            "skipped": clock.skipped,
             "work_us": _quantiles(cycle.scribe.work_ns),
-            "wake_us": None,
+            "wake_us": clock.wake_us,
             "plant_us": _quantiles(cycle.scribe.plant_ns),
         },
-        "real_time_factor": ticks / config.loop.rate_hz / wall_s if wall_s > 0.0 else None,
+        "real_time_factor": (ticks + clock.skipped) / config.loop.rate_hz / wall_s if wall_s > 0.0 else None,
         "config_sha256": config.sha256(),
         "version": hil.__version__,
     }

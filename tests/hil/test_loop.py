@@ -11,6 +11,7 @@ import pytest
 
 from drivers.base import DeviceError
 from drivers.types import VALVES_OFF, DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from hil.clock import Overrun
 from hil.config import load_config
 from hil.cycle import Cycle
 from hil.devices import Devices
@@ -37,6 +38,7 @@ class OddError(Exception):
 class FakeClock:
     def __init__(self, journal: Journal) -> None:
         self.journal, self.number = journal, 0
+        self.overrun: Overrun | None = None
 
     def next(self) -> Tick:
         self.number += 1

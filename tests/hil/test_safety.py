@@ -131,6 +131,7 @@ def test_fault_numbers_are_those_of_the_fault_table():
         "SAMPLE_NOT_FINITE": 3,
         "MODEL_NOT_FINITE": 8,
         "COMMAND_OUT_OF_LIMIT": 9,
+        "LOOP_LATE": 11,
         "STOP_BY_OPERATOR": 18,
         "EXCEPTION": 27,
     }

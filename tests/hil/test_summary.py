@@ -48,7 +48,7 @@ class Run:
             self.rig.devices.close()
 
     def summary(self, truth=None, wall_s: float = 0.5):
-        return summarise(self.config, self.rig.cycle, truth or self.rig.far_end.plant, wall_s)
+        return summarise(self.config, self.rig.cycle, self.rig.loop.clock, truth or self.rig.far_end.plant, wall_s)
 
 
 @pytest.fixture(scope="module")

@@ -64,6 +64,8 @@ def _wrong(path: tuple[Any, ...]) -> st.SearchStrategy[Any]:
             wrong.append(st.just(lowest))
         if schema["type"] == "integer":
             wrong.append(st.floats(-1e4, 1e5).filter(lambda x: x != int(x)))
+    elif schema.get("type") == "boolean":
+        wrong[1] = st.integers()
     else:
         wrong += [st.integers(), st.floats()]
         if "enum" in schema or "const" in schema:

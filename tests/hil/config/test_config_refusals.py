@@ -52,10 +52,6 @@ def test_a_misspelt_key_is_answered_with_the_likely_one() -> None:
     assert refused("trial.angel_deg=60")["trial.angel_deg"][1] == "did you mean angle_deg?"
 
 
-def test_realtime_is_refused_as_not_built_yet() -> None:
-    assert refused("clock=realtime")["clock"] == ("'realtime'", "lockstep (only lockstep is built yet)")
-
-
 @pytest.mark.parametrize(
     ("overrides", "key", "words"),
     [
