@@ -21,7 +21,7 @@ from hil.cli.trial import report, trial
 
 app = typer.Typer(
     name="hil",
-    help="Controller of a rover test rig: impact trials on the simulated rig or the real one.",
+    help="Controller of a rover test rig, with a simulated rig to run impact trials on.",
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -52,7 +52,7 @@ def _common(
         bool, typer.Option("--debug", callback=_keep_tracebacks, help="Print tracebacks, as HIL_DEBUG=1 does.")
     ] = False,
 ) -> None:
-    """Controller of a rover test rig: impact trials on the simulated rig or the real one."""
+    """Controller of a rover test rig, with a simulated rig to run impact trials on."""
 
 
 def run(arguments: Sequence[str]) -> int:
