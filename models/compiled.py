@@ -19,7 +19,12 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
+import numpy.typing as npt
 
+# What kernels take and fill.
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 F = TypeVar("F", bound=Callable[..., Any])
 
 

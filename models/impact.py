@@ -6,12 +6,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 
-from models.compiled import kernel
+from models.compiled import FloatArray, kernel
 from models.rover.dynamics import Work, fill_mass_matrix, place_bodies
 from models.rover.factor import factorise, half_solve
-from models.rover.points import project
+from models.rover.points import approach_row
 from models.rover.reduction import Chain
-from models.rover.tree import FloatArray
 
 # Rows count as dependent where the smallest eigenvalue of their mobility, scaled to a unit diagonal, is below this.
 DEPENDENT = 1e-10
@@ -70,11 +69,8 @@ def pair_energy(chain: Chain, q: FloatArray, v: FloatArray, angle: float, rows: 
     place_bodies(chain, q, work)
     fill_mass_matrix(chain, work)
     factorise(chain.speed_parent, work.mass_matrix)
-    direction = (np.sin(angle), 0.0, -np.cos(angle))
     for wheel in range(2):
-        for a in range(v.size):
-            rows[wheel, a] = 0.0
-        project(chain, work, chain.wheel_body[wheel], direction, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), rows[wheel])
+        approach_row(chain, work, chain.wheel_body[wheel], angle, rows[wheel])
     first, second, g00, g01, g11 = 0.0, 0.0, 0.0, 0.0, 0.0
     for a in range(v.size):
         first += rows[0, a] * v[a]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.actuators.drive import Drive, DriveState, drive_axle, make_drives
-from models.compiled import kernel
+from models.compiled import FloatArray, kernel
 from models.contact.ground import Ground, GroundContact, make_ground_contact, push_ground
 from models.contact.obstacle import Obstacle, ObstacleContact, make_contact, push_obstacle
 from models.rover import Rover
@@ -15,7 +15,6 @@ from models.rover.dynamics import Work, fill_bias, fill_mass_matrix, make_work, 
 from models.rover.factor import factorise, solve
 from models.rover.points import to_world
 from models.rover.reduction import Chain
-from models.rover.tree import FloatArray
 
 SETTLING_STEP = 1e-4
 

@@ -5,12 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from models.compiled import kernel
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from models.compiled import FloatArray, IntArray, kernel
 
 # slots of ChannelState.whole
 RUN, RUN_NS, IMPACT_NS, PEAK_NS, RELEASE_NS, BELOW, BELOW_NS, SATURATED, COUNT, BAD = range(10)

@@ -9,10 +9,9 @@ import numpy as np
 
 from hil.values import Estimate, Prediction, Samples
 from models.actuators.drive import Drive
-from models.compiled import kernel
+from models.compiled import FloatArray, kernel
 from models.impact import pair_energy
 from models.plant import RigParameters
-from models.rover.tree import FloatArray
 from models.step import Motion, Vehicle, run
 
 # The longest step that the twin takes; its stiffest part, a leg on the obstacle, swings some 30 times slower.

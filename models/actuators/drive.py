@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.compiled import kernel
+from models.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
-from models.rover.tree import FloatArray
 
 
 class Drive(NamedTuple):

@@ -6,12 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.compiled import kernel
+from models.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
 from models.rover.factor import add_scaled, add_sliding
 from models.rover.points import axle, body_position, body_spin, body_velocity, project
 from models.rover.reduction import Chain
-from models.rover.tree import FloatArray
 from models.wheel.kernels import SLIP_MODULUS, resultant
 
 

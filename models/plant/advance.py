@@ -5,21 +5,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from models.actuators.pneumatic import Cylinder, CylinderState, bogie_torque
-from models.compiled import kernel
-from models.rover.tree import FloatArray
+from models.compiled import FloatArray, IntArray, kernel
 from models.sensors.piezo import CHANNELS, Piezo, PiezoState, sample
 from models.step import Motion, Vehicle, step
 
-IntArray = npt.NDArray[np.int64]
 RING = 1 << 14  # samples kept, half a second at 30 kHz
 STARBOARD = 1  # row of the front right wheel in the obstacle's readings
 
 # slots of Log.counts and Log.truth
 SAMPLES, HIT, HIT_NS = 0, 1, 2
-PEAK, LAST_FORCE, HIT_SPEED = 0, 1, 2
+PEAK, HIT_SPEED = 0, 1
 
 
 class Sensing(NamedTuple):
@@ -46,7 +43,7 @@ class Log(NamedTuple):
     Attributes:
         volts: (RING, 3) newest samples; sample n lies in row n % RING and was taken at n / rate_hz.
         counts: samples taken, whether the obstacle was hit, and when [ns].
-        truth: peak of the contact force over both wheels [N], its last value, forward speed when hit [m/s].
+        truth: peak of the contact force over both wheels [N], forward speed when hit [m/s].
         hit_q: (nq,) configuration when the obstacle was hit.
         hit_v: (nv,) velocity then.
     """
@@ -108,7 +105,6 @@ def _note_contact(motion: Motion, log: Log, t_ns: int) -> None:
     total = 0.0
     for force in motion.obstacle.force:
         total += force
-    log.truth[LAST_FORCE] = total
     log.truth[PEAK] = max(log.truth[PEAK], total)
     if total > 0.0 and log.counts[HIT] == 0:
         log.counts[HIT], log.counts[HIT_NS] = 1, t_ns
@@ -121,4 +117,4 @@ def _note_contact(motion: Motion, log: Log, t_ns: int) -> None:
 
 def make_log(nq: int, nv: int) -> Log:
     """Allocate a plant's log."""
-    return Log(np.zeros((RING, CHANNELS)), np.zeros(3, np.int64), np.zeros(3), np.zeros(nq), np.zeros(nv))
+    return Log(np.zeros((RING, CHANNELS)), np.zeros(3, np.int64), np.zeros(2), np.zeros(nq), np.zeros(nv))

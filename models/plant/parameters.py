@@ -76,7 +76,7 @@ class RigParameters:
 
     def build(self) -> tuple[Rover, Vehicle, Motion]:
         """The rover, settled on its soil at the start distance."""
-        rover = rcp(**{item.name: getattr(self.rover, item.name) for item in fields(self.rover)})
+        rover = rcp(**vars(self.rover))
         wheel = rover.tree.wheels[0]
         packed = RigidWheel(wheel.radius, wheel.width, self.soil, self.wheel_variant).parameters
         front = rover.wheel_positions(rover.neutral())[0, 0]

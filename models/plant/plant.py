@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from models.actuators.pneumatic import make_cylinders
+from models.compiled import FloatArray
 from models.impact import effective_kinetic_energy
 from models.plant.advance import HIT, HIT_NS, HIT_SPEED, PEAK, RING, SAMPLES, Sensing, advance, make_log
 from models.plant.parameters import RigParameters
-from models.rover.tree import FloatArray
 from models.sensors.piezo import CHANNELS, make_piezo_state
 
 BOGIES = ("left_bogie", "right_bogie")

@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.compiled import kernel
+from models.compiled import FloatArray, kernel
 from models.rover.reduction import Chain
-from models.rover.tree import FloatArray
 
 
 class Work(NamedTuple):

@@ -6,12 +6,8 @@ M = L^T L with L sparse as M is (Featherstone 2008, ch. 6.5); no fill-in, about 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from models.compiled import kernel
-from models.rover.tree import FloatArray
-
-IntArray = npt.NDArray[np.int64]
+from models.compiled import FloatArray, IntArray, kernel
 
 
 @kernel

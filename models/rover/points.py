@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from models.compiled import kernel
+import numpy as np
+
+from models.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
 from models.rover.reduction import Chain
-from models.rover.tree import FloatArray
 
 
 @kernel
@@ -102,3 +103,12 @@ def project(
         s = work.screw[i]
         row[5 + i] = s[0] * fx + s[1] * fy + s[2] * fz + s[3] * nx + s[4] * ny + s[5] * nz
         i = chain.parent[i]
+
+
+@kernel
+def approach_row(chain: Chain, work: Work, body: int, angle: float, row: FloatArray) -> None:
+    """Jacobian row (nv,) of a wheel's approach to a plane at angle [rad], MacMahon 2016 (3.24); all written."""
+    for a in range(row.size):
+        row[a] = 0.0
+    none = (0.0, 0.0, 0.0)
+    project(chain, work, body, (np.sin(angle), 0.0, -np.cos(angle)), none, none, row)

@@ -9,11 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from models.rover.tree import FloatArray, Joint, Tree, rotation_about
-
-IntArray = npt.NDArray[np.int64]
+from models.compiled import FloatArray, IntArray
+from models.rover.tree import Joint, Tree, rotation_about
 
 
 class Chain(NamedTuple):

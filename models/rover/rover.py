@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from models.compiled import kernel
+from models.compiled import FloatArray, IntArray, kernel
 from models.rover.dynamics import Work, fill_bias, fill_mass_matrix, make_work, place_bodies
 from models.rover.factor import add_scaled, factorise, solve
-from models.rover.points import body_position, project
-from models.rover.reduction import Chain, IntArray, reduce
-from models.rover.tree import FloatArray, Tree
+from models.rover.points import approach_row, body_position, project
+from models.rover.reduction import Chain, reduce
+from models.rover.tree import Tree
 from models.rover.urdf import to_urdf
 
 EARTH_GRAVITY = (0.0, 0.0, -9.81)
@@ -200,5 +200,4 @@ def _wheel_positions(chain: Chain, q: FloatArray, work: Work, out: FloatArray) -
 def _approach_rows(chain: Chain, q: FloatArray, bodies: IntArray, angle: float, work: Work, rows: FloatArray) -> None:
     place_bodies(chain, q, work)
     for k in range(bodies.size):
-        direction = (np.sin(angle), 0.0, -np.cos(angle))
-        project(chain, work, bodies[k], direction, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), rows[k])
+        approach_row(chain, work, bodies[k], angle, rows[k])

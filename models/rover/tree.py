@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+
+from models.compiled import FloatArray
 
 Vector = tuple[float, float, float]
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.compiled import kernel
-from models.rover.tree import FloatArray
+from models.compiled import FloatArray, kernel
 
 CHANNELS = 3
 

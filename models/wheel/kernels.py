@@ -7,13 +7,11 @@ A sinkage z <= 0 gives exactly zero force, z > R counts as z = R, and a NaN come
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from models.compiled import kernel
+from models.compiled import FloatArray, kernel
 from models.wheel import hypervolume, published
 from models.wheel.soil import Soil
 
-FloatArray = NDArray[np.float64]
 VARIANTS = ("exact", "published")
 
 # Indices of the packed vector.

@@ -5,14 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from models.compiled import kernel
+from models.compiled import FloatArray, kernel
 from models.wheel import kernels
 from models.wheel.checks import Range, problem, refuse
 from models.wheel.soil import Soil
 
-FloatArray = NDArray[np.float64]
 # Wider than any wheel, and narrow enough that no power of a length under- or overflows.
 _LENGTH = Range(1e-6, 1e6, "m")
 _SLIP = Range(-math.inf, math.inf, "")
