@@ -31,19 +31,29 @@ class DaqBlock(msgspec.Struct, frozen=True, gc=False):
 
 
 class DriveSample(msgspec.Struct, frozen=True, gc=False):
-    """Encoder speeds of all wheels [rad/s], positive rolling forward, in the order of the wheel names."""
+    """Encoder speeds of all wheels [rad/s], positive rolling forward, in the order of the wheel names.
+
+    Attributes:
+        acknowledged_ns: t_ns of the newest command that the drives have confirmed, -1 before the first.
+    """
 
     sequence: int
     t_ns: int
     speed_radps: SpeedSet
+    acknowledged_ns: int
 
 
 class ValveSample(msgspec.Struct, frozen=True, gc=False):
-    """Gauge pressures [Pa]: (port, starboard) by (extend, retract)."""
+    """Gauge pressures [Pa]: (port, starboard) by (extend, retract).
+
+    Attributes:
+        acknowledged_ns: t_ns of the newest command that the valves have confirmed, -1 before the first.
+    """
 
     sequence: int
     t_ns: int
     pressure_Pa: tuple[tuple[float, float], tuple[float, float]]
+    acknowledged_ns: int
 
 
 class DriveCommand(msgspec.Struct, frozen=True, gc=False):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from hil.safety import Alarm
 from hil.values import Tick
 
 
@@ -15,14 +16,6 @@ class FarEnd(Protocol):
         """Move to time t_ns [ns]."""
 
 
-class Overrun(NamedTuple):
-    """The loop has lost so much time that it must go Safe: what was found, what is allowed, and both in words."""
-
-    value: float
-    limit: float
-    detail: str
-
-
 class Clock(Protocol):
     """Where ticks come from, and how well they came.
 
@@ -30,14 +23,14 @@ class Clock(Protocol):
         name: as in the config.
         late: ticks at whose end the next deadline had passed.
         skipped: periods lost.
-        overrun: the reason to go Safe that holds at this tick, or None.
+        alarm: the reason to go Safe that holds at this tick, or None.
         wake_us: quantiles of the wake-up latency [us], or None in virtual time.
     """
 
     name: str
     late: int
     skipped: int
-    overrun: Overrun | None
+    alarm: Alarm | None
 
     @property
     def wake_us(self) -> dict[str, float] | None:
@@ -62,7 +55,7 @@ class LockstepClock:
         self._number = 0
         # virtual time waits for the loop
         self.late = self.skipped = 0
-        self.overrun: Overrun | None = None
+        self.alarm: Alarm | None = None
 
     @property
     def wake_us(self) -> None:
@@ -73,7 +66,7 @@ class LockstepClock:
         """The next beat."""
         self._number += 1
         t_ns = self._number * 1_000_000_000 // self._rate_hz
-        began = time.perf_counter_ns()
+        began = time.monotonic_ns()
         self._far_end.advance(t_ns)
-        arrived = time.perf_counter_ns()
+        arrived = time.monotonic_ns()
         return Tick(self._number, t_ns, arrived, arrived - began)

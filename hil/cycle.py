@@ -11,7 +11,7 @@ from hil.gate import Gate
 from hil.safety import Safety
 from hil.scribe import Scribe
 from hil.trials.state import ImpactTrial
-from hil.values import Tick
+from hil.values import Laps, Tick
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,15 @@ class Cycle:
 
     def run(self, tick: Tick) -> None:
         """Take one sample of the rig all the way to a command. An exception here ends in Safe (hil.loop)."""
-        samples = self.devices.sample(tick.t_ns)
-        estimate = self.estimator.estimate(samples)
-        prediction = self.twin.predict(samples, estimate)
+        laps = Laps(tick)
+        samples = laps.of(self.devices.sample(tick.t_ns))
+        estimate = laps.of(self.estimator.estimate(samples))
+        prediction = laps.of(self.twin.predict(samples, estimate))
         self.safety.watch(tick.number, samples, estimate, prediction)
-        request = self.trial.control(samples, estimate, prediction, self.safety.safe)
-        command = self.gate.check(tick, request)
+        request = laps.of(self.trial.control(samples, estimate, prediction, self.safety.safe))
+        command = laps.of(self.gate.check(tick, request))
         self.devices.command(tick.t_ns, command)
+        laps.end()
         self.scribe.record(tick, samples, estimate, prediction, command)
+        laps.end()
+        self.scribe.timing(tick, laps)

@@ -40,9 +40,9 @@ class Devices:
 
     def __init__(self, daq: Source[DaqBlock], drives: DriveLink, valves: ValveLink) -> None:
         self._daq, self._drives, self._valves = daq, drives, valves
-        self._newest_ns = 0
-        self._drive = DriveSample(0, 0, STILL)
-        self._valve = ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)))
+        self._newest_ns = self._sequence = 0
+        self._drive = DriveSample(0, 0, STILL, -1)
+        self._valve = ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)), -1)
 
     @property
     def _links(self) -> Sequence[Link]:
@@ -69,10 +69,10 @@ class Devices:
         blocks: list[DaqBlock] = []
         while len(blocks) < MOST_BLOCKS and (block := self._daq.read(t_ns)) is not None:
             blocks.append(block)
-            self._newest_ns = int(block.t_ns[-1])
+            self._newest_ns, self._sequence = int(block.t_ns[-1]), block.sequence
         self._drive = self._drives.read(t_ns) or self._drive
         self._valve = self._valves.read(t_ns) or self._valve
-        return Samples(t_ns, tuple(blocks), t_ns - self._newest_ns, self._drive, self._valve)
+        return Samples(t_ns, tuple(blocks), t_ns - self._newest_ns, self._sequence, self._drive, self._valve)
 
     def command(self, t_ns: int, command: Command) -> None:
         """Hand a command to every sink. Raises DeviceError."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import math
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from hil.clock import Clock
 from hil.cycle import Cycle
-from hil.safety import Fault
+from hil.journal import JournalFull
+from hil.safety import Alarm, Fault
 from hil.values import Tick
 
 # Ticks recorded after the first fault.
@@ -20,10 +23,18 @@ class Loop:
     Args:
         clock: makes it beat.
         cycle: what is done in each beat.
+        alarms: asked in each beat for a reason to go Safe that lies outside the tick's own values.
+        feed: told at the end of each good tick; whoever watches the loop hears it there.
     """
 
-    def __init__(self, clock: Clock, cycle: Cycle) -> None:
-        self.clock, self._cycle = clock, cycle
+    def __init__(
+        self,
+        clock: Clock,
+        cycle: Cycle,
+        alarms: Sequence[Callable[[], Alarm | None]] = (),
+        feed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.clock, self._cycle, self._alarms, self._feed = clock, cycle, alarms, feed
         self._stop: str | None = None
         self._left = TICKS_AFTER_FAULT
         self.last = Tick(0, 0, 0, 0)
@@ -44,9 +55,11 @@ class Loop:
                     safety.trip(
                         Fault.STOP_BY_OPERATOR, self.last.number, self.last.t_ns, math.nan, math.nan, self._stop
                     )
-                if overrun := self.clock.overrun:
-                    safety.trip(Fault.LOOP_LATE, self.last.number, self.last.t_ns, *overrun)
+                for alarm in (self.clock.alarm, *(look() for look in self._alarms)):
+                    if alarm:
+                        safety.trip(alarm.fault, self.last.number, self.last.t_ns, *alarm[1:])
                 self._cycle.run(self.last)
+                self._feed()
             except Exception as error:
                 self._make_safe(error)
 
@@ -56,7 +69,13 @@ class Loop:
         detail = _in_words(error)
         # the latch closes before the record is told, and the record may be what failed
         with suppress(Exception):
-            self._cycle.safety.trip(Fault.EXCEPTION, self.last.number, self.last.t_ns, math.nan, math.nan, detail)
+            self._cycle.safety.trip(_fault_of(error), self.last.number, self.last.t_ns, math.nan, math.nan, detail)
+
+
+def _fault_of(error: Exception) -> Fault:
+    if isinstance(error, JournalFull):
+        return Fault.RECORD_RING_FULL
+    return Fault.DISK_FULL if isinstance(error, OSError) and error.errno == errno.ENOSPC else Fault.EXCEPTION
 
 
 def _in_words(error: Exception) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from enum import IntEnum
+from typing import NamedTuple
 
 import msgspec
 
@@ -23,8 +24,20 @@ class Fault(IntEnum):
     MODEL_NOT_FINITE = 8
     COMMAND_OUT_OF_LIMIT = 9
     LOOP_LATE = 11
+    PROCESS_LOST = 12
     STOP_BY_OPERATOR = 18
+    DISK_FULL = 22
+    RECORD_RING_FULL = 24
     EXCEPTION = 27
+
+
+class Alarm(NamedTuple):
+    """A reason to go Safe that lies outside the values of a tick: what was found, what is allowed, both in words."""
+
+    fault: Fault
+    value: float
+    limit: float
+    detail: str
 
 
 class Event(msgspec.Struct, frozen=True):

@@ -1,85 +1,90 @@
-"""Writes each tick down: the row, the sensor blocks, the events, and what goes out as telemetry."""
+"""Writes each tick down: the row, the sensor blocks, what each room took, and the events."""
 
 from __future__ import annotations
 
-import time
-
-import numpy as np
-
-from hil.record import Recorder
-from hil.rows import TICK
+from hil.journal import Journal
+from hil.rows import IMPACT, TICK, TIMING, Row, event_row
 from hil.safety import Event
-from hil.telemetry import Publisher
-from hil.values import Command, Estimate, Prediction, Samples, Tick
+from hil.values import Command, Estimate, Laps, Prediction, Samples, Tick
 
 
 class Scribe:
-    """Hands ticks to the recorder and the publisher, and keeps the timing for the summary.
+    """Turns the values of a tick into the rows of its record.
 
     Args:
-        recorder: of this run.
-        publisher: of this run.
+        journal: takes them.
     """
 
-    def __init__(self, recorder: Recorder, publisher: Publisher) -> None:
-        self._recorder, self._publisher = recorder, publisher
-        self._row = np.zeros(1, TICK)
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._row, self._times = Row(TICK), Row(TIMING)
         self.impact_ns: int | None = None
         self.saturated = False
-        self.work_ns: list[int] = []
-        self.plant_ns: list[int] = []
+        self.ticks = 0
 
     def record(
         self, tick: Tick, samples: Samples, estimate: Estimate, prediction: Prediction, command: Command
     ) -> None:
         """Keep everything of one tick."""
         for block in samples.blocks:
-            self._recorder.block(block.t_ns, block.volts)
+            self._journal.block(block)
         if estimate.impact_ns is not None and self.impact_ns is None:
             self.impact_ns = estimate.impact_ns
-            self._recorder.trigger(estimate.impact_ns)
+            self._journal.event(event_row(0, IMPACT, tick.number, estimate.impact_ns, reaction_tick=tick.number))
         self.saturated = estimate.saturated
-        self._row[0] = (
-            tick.number,
-            tick.t_ns,
-            command.state,
-            command.safe,
-            command.cut,
-            estimate.impact_ns is not None,
-            command.clamped,
-            command.valves,
-            samples.daq_age_ns,
-            command.speed_radps,
-            estimate.wheel_speed_radps,
-            samples.valves.pressure_Pa,
-            estimate.force_N,
-            sum(estimate.force_N),
-            estimate.load_point_m,
-            prediction.normal_force_N,
-            prediction.sinkage_m,
-            prediction.slip,
-            prediction.speed_mps,
-            prediction.effective_kinetic_energy_J,
-            prediction.time_to_impact_s,
-        )
-        row = self._row[0]
-        self._publisher.tick(row)
-        work_ns = time.perf_counter_ns() - tick.began_ns
-        self.work_ns.append(work_ns)
-        self.plant_ns.append(tick.plant_ns)
-        self._recorder.tick(row, work_ns, tick.plant_ns)
+        self._row.set(*tick_numbers(tick, samples, estimate, prediction, command))
+        self._journal.tick(self._row.array)
+        self.ticks += 1
+
+    def timing(self, tick: Tick, laps: Laps) -> None:
+        """Keep what it took."""
+        self._times.set(tick.number, sum(laps.times_ns), tick.plant_ns, *laps.times_ns)
+        self._journal.timing(self._times.array)
+
+    def tell(self, name: str, detail: str) -> None:
+        """Keep something that is no fault, said before the first tick."""
+        self._journal.event(event_row(0, name, 0, 0, detail=detail))
 
     def note(self, event: Event) -> None:
-        """Keep a fault, and the sensor samples around it unless an impact has claimed them."""
-        self._recorder.trigger(event.t_ns)
-        for writer in (self._recorder.event, self._publisher.event):
-            writer(
-                id=int(event.fault),
-                name=event.fault.name.lower(),
-                tick=event.tick,
-                t_ns=event.t_ns,
-                value=event.value,
-                limit=event.limit,
-                reaction_tick=event.tick,
-                detail=event.detail,
-            )
+        """Keep a fault."""
+        fault = event.fault
+        name, t_ns, tick = fault.name.lower(), event.t_ns, event.tick
+        self._journal.event(event_row(int(fault), name, tick, t_ns, event.value, event.limit, tick, event.detail))
+
+
+def tick_numbers(
+    tick: Tick, samples: Samples, estimate: Estimate, prediction: Prediction, command: Command
+) -> tuple[float, ...]:
+    """One tick as the numbers of a row of `TICK`."""
+    (left_extend, left_retract), (right_extend, right_retract) = command.valves
+    left_Pa, right_Pa = samples.valves.pressure_Pa
+    return (
+        tick.number,
+        tick.t_ns,
+        command.state,
+        command.safe,
+        command.cut,
+        estimate.impact_ns is not None,
+        command.clamped,
+        left_extend,
+        left_retract,
+        right_extend,
+        right_retract,
+        samples.daq_age_ns,
+        samples.daq_sequence,
+        samples.drives.acknowledged_ns,
+        samples.valves.acknowledged_ns,
+        *command.speed_radps,
+        *estimate.wheel_speed_radps,
+        *left_Pa,
+        *right_Pa,
+        *estimate.force_N,
+        sum(estimate.force_N),
+        *estimate.load_point_m,
+        *prediction.normal_force_N,
+        *prediction.sinkage_m,
+        *prediction.slip,
+        prediction.speed_mps,
+        prediction.effective_kinetic_energy_J,
+        prediction.time_to_impact_s,
+    )

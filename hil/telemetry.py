@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
@@ -17,6 +18,8 @@ import numpy as np
 import zmq
 from numpy.typing import NDArray
 
+from drivers.base import DeviceError
+from hil.config import Config
 from hil.rows import TICK, WHEELS
 
 _QUEUE = 1000  # messages kept for a slow viewer; more are dropped
@@ -78,6 +81,10 @@ class Publisher:
             raise ValueError(f"telemetry.endpoint is {endpoint}: {why}; allowed: {allowed}") from None
         self.endpoint = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
 
+    def starts_at(self, wall_start_s: float) -> None:
+        """Set the Unix time at t_ns = 0 [s], where it was not known when the publisher was made."""
+        self._wall_start_s = wall_start_s
+
     def tick(self, row: np.void | NDArray[np.void]) -> None:
         """Publishes one tick if its turn has come: fields by name, wheels by name, other arrays as lists.
 
@@ -96,31 +103,16 @@ class Publisher:
             payload[name] = convert(record[name])
         self._send(b"tick", payload)
 
-    def event(
-        self,
-        id: int,
-        name: str,
-        tick: int,
-        t_ns: int,
-        value: float = 0.0,
-        limit: float = 0.0,
-        reaction_tick: int = -1,
-        detail: str = "",  # noqa: ARG002 - as Recorder.event; text is no number
-    ) -> None:
+    def event(self, row: NDArray[np.void]) -> None:
         """Publishes one event under its name: event/NAME/id, tick, value, limit and reaction_tick.
 
         Args:
-            id: Fault number, 0 for what is not a fault.
-            name: Its name.
-            tick: Tick of detection.
-            t_ns: Its time [ns].
-            value: What was found.
-            limit: What is allowed.
-            reaction_tick: Tick whose command reacted, -1 if none did.
-            detail: In words; recorded, not published.
+            row: An array of one `EVENT`. Its detail is text: recorded, not published.
         """
-        numbers = {"id": id, "tick": tick, "value": value, "limit": limit, "reaction_tick": reaction_tick}
-        self._send(b"event", {"timestamp": self._timestamp(t_ns), name: _numbers(numbers)})
+        event = row[0]
+        numbers = {name: event[name] for name in ("id", "tick", "value", "limit", "reaction_tick")}
+        name = event["name"].decode(errors="replace")
+        self._send(b"event", {"timestamp": self._timestamp(int(event["t_ns"])), name: _numbers(numbers)})
 
     def trial(self, summary: Mapping[str, Any], t_ns: int | None = None) -> None:
         """Publishes the numbers of a trial's summary; true and false become 1 and 0, text and null are left out.
@@ -155,6 +147,22 @@ class Publisher:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def open_publisher(config: Config, say: Callable[[str], None]) -> Publisher:
+    """The publisher of a run; a port that somebody else has is a warning in simulation, and said.
+
+    Raises:
+        DeviceError: the endpoint cannot be bound for another reason.
+    """
+    rates = (config.telemetry.rate_hz, config.loop.rate_hz, time.time())
+    try:
+        return Publisher(config.telemetry.endpoint, *rates)
+    except PortBusy as busy:
+        say(f"warning: no telemetry, {busy}")
+        return Publisher("", *rates)
+    except ValueError as error:
+        raise DeviceError(str(error)) from None
 
 
 def _by_wheel(values: NDArray[Any]) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import time
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from drivers.types import VALVES_OFF, DaqBlock, DriveSample, ValveSample, ValveSet
 
+T = TypeVar("T")
 Six = tuple[float, ...]
 STILL: Six = (0.0,) * 6
 
@@ -21,12 +23,36 @@ class Tick(NamedTuple):
     plant_ns: int  # cost of the simulated far end
 
 
+class Laps:
+    """How long a tick stays in each of its rooms.
+
+    Attributes:
+        times_ns: one a room left so far [ns], in the order of `hil.rows.PHASES`.
+    """
+
+    def __init__(self, tick: Tick) -> None:
+        self._left_ns = tick.began_ns
+        self.times_ns: list[int] = []
+
+    def of(self, value: T) -> T:
+        """The value that a room has just handed on."""
+        self.end()
+        return value
+
+    def end(self) -> None:
+        """A room has been left."""
+        now_ns = time.monotonic_ns()
+        self.times_ns.append(now_ns - self._left_ns)
+        self._left_ns = now_ns
+
+
 class Samples(msgspec.Struct, frozen=True, gc=False):
     """What the devices said, newest last; `drives` and `valves` are held between their samples."""
 
     t_ns: int
     blocks: tuple[DaqBlock, ...]
     daq_age_ns: int
+    daq_sequence: int  # of the newest block so far, 0 before the first
     drives: DriveSample
     valves: ValveSample
 

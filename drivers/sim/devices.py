@@ -75,14 +75,18 @@ class SimDaq(_Device):
 
 
 class SimDrives(_Device):
-    """Six wheel drives with encoders, one sample a tick."""
+    """Six wheel drives with encoders, one sample a tick.
+
+    Attributes:
+        acknowledged_ns: t_ns of the newest command that they obey, -1 before the first.
+    """
 
     name = "simulated drives"
 
     def __init__(self, plant: Plant, take: Callable[[DriveCommand], None]) -> None:
         super().__init__(plant)
         self._take = take
-        self._read_at = -1
+        self._read_at = self.acknowledged_ns = -1
 
     def read(self, t_ns: int) -> DriveSample | None:  # noqa: ARG002  the rig itself tells the time
         """The speeds now, once for each time of the rig."""
@@ -90,7 +94,9 @@ class SimDrives(_Device):
         if self._plant.t_ns == self._read_at:
             return None
         self._read_at = self._plant.t_ns
-        return DriveSample(self._next(), self._plant.t_ns, tuple(self._plant.wheel_speed.tolist()))
+        return DriveSample(
+            self._next(), self._plant.t_ns, tuple(self._plant.wheel_speed.tolist()), self.acknowledged_ns
+        )
 
     def write(self, command: DriveCommand) -> None:
         """Obey, after the link's delay."""
@@ -99,14 +105,18 @@ class SimDrives(_Device):
 
 
 class SimValves(_Device):
-    """Two side cylinders' valves and pressure sensors, one sample a tick."""
+    """Two side cylinders' valves and pressure sensors, one sample a tick.
+
+    Attributes:
+        acknowledged_ns: t_ns of the newest command that they obey, -1 before the first.
+    """
 
     name = "simulated valves"
 
     def __init__(self, plant: Plant, take: Callable[[ValveCommand], None]) -> None:
         super().__init__(plant)
         self._take = take
-        self._read_at = -1
+        self._read_at = self.acknowledged_ns = -1
 
     def read(self, t_ns: int) -> ValveSample | None:  # noqa: ARG002
         """The pressures now, once for each time of the rig."""
@@ -115,7 +125,8 @@ class SimValves(_Device):
             return None
         self._read_at = self._plant.t_ns
         port, starboard = self._plant.pressure.tolist()
-        return ValveSample(self._next(), self._plant.t_ns, (tuple(port), tuple(starboard)))
+        pressure = (tuple(port), tuple(starboard))
+        return ValveSample(self._next(), self._plant.t_ns, pressure, self.acknowledged_ns)
 
     def write(self, command: ValveCommand) -> None:
         """Obey at once."""

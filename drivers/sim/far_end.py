@@ -32,14 +32,19 @@ class FarEnd:
         while self._on_the_way and self._on_the_way[0][0] <= t_ns:
             due, command = self._on_the_way.popleft()
             self.plant.advance(due)
-            self.plant.set_drives(command.speed_radps, command.cut)
+            self._obey(command)
         self.plant.advance(t_ns)
 
     def _take_drive_command(self, command: DriveCommand) -> None:
         if self._drives_delay_ns:
             self._on_the_way.append((command.t_ns + self._drives_delay_ns, command))
         else:
-            self.plant.set_drives(command.speed_radps, command.cut)
+            self._obey(command)
+
+    def _obey(self, command: DriveCommand) -> None:
+        self.plant.set_drives(command.speed_radps, command.cut)
+        self.drives.acknowledged_ns = command.t_ns
 
     def _take_valve_command(self, command: ValveCommand) -> None:
         self.plant.set_valves(command.powered)
+        self.valves.acknowledged_ns = command.t_ns

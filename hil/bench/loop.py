@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -19,6 +18,7 @@ RATES_HZ = (500, 1000, 2000)
 COMPARED_HZ = 1000  # the rate of cyclictest
 SPIN_SHARE = 0.2
 CONFIG = "sim_impact"
+SPEED_MPS = 0.07
 _WARM_UP_S = 0.05
 
 Row = dict[str, Any]
@@ -48,9 +48,9 @@ def bench_loop(seconds: float, say: Say, wanted: RightsWanted = WANTED) -> dict[
             with rights(wanted):
                 ours = [_wake_row(rate_hz, spin, load, seconds) for rate_hz in RATES_HZ for spin in (0.0, SPIN_SHARE)]
             after = _peer(version, seconds, wanted, granted) if load == "idle" else None
-        rows += _compared(ours, "cyclictest" if load == "idle" else "cyclictest_loaded", before, after)
-    say(f"the real tick at {COMPARED_HZ} Hz, simulated rig and recorder in the same process")
-    rows += _tick_rows(seconds, wanted)
+            say(f"the real tick at {COMPARED_HZ} Hz, {load}, the rig in its own process")
+            ticks = _tick_rows(seconds, load, wanted)
+        rows += _compared(ours, "cyclictest" if load == "idle" else "cyclictest_loaded", before, after) + ticks
     return {"machine": about, "peers": {"cyclictest": version}, "rows": rows}
 
 
@@ -92,44 +92,41 @@ def _compared(ours: list[Row], name: str, before: Counts | None, after: Counts |
     return [*ours, peer]
 
 
-def _tick_rows(seconds: float, wanted: RightsWanted) -> list[Row]:
-    """The whole path of a tick, from the simulated sensors to the record, while a trial runs."""
-    from hil.app import build_rig, warm_up  # compiles kernels
+def _tick_rows(seconds: float, load: str, wanted: RightsWanted) -> list[Row]:
+    """The whole path of a tick, from sensors to record, in a trial whose run-up lasts so long."""
+    from hil.app import run_trial  # compiles kernels
     from hil.config import load_config
-    from hil.record import Recorder
-    from hil.telemetry import Publisher
 
-    config = load_config(CONFIG, [f"loop.rate_hz={COMPARED_HZ}", "telemetry.endpoint=''"])
+    metres = max(seconds * SPEED_MPS, 0.03)
+    rights_asked = [f"realtime.{key}={value}" for key, value in _realtime(wanted).items()]
+    settings = [f"loop.rate_hz={COMPARED_HZ}", f"trial.start_distance_m={metres}", f"trial.speed_mps={SPEED_MPS}"]
+    ends = [f"trial.timeout_s={seconds + 20.0}", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5"]
+    config = load_config(CONFIG, ["clock=realtime", "telemetry.endpoint=''", *settings, *ends, *rights_asked])
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        recorder = Recorder(folder, meta={}, channels=len(config.daq.channels), sample_rate_hz=config.daq.rate_hz)
-        publisher = Publisher("", config.telemetry.rate_hz, config.loop.rate_hz, time.time())
-        with publisher, recorder:
-            rig = build_rig(config, recorder, publisher, folder)
-            warm_up(config)
-            clock, whole = RealtimeClock(COMPARED_HZ, far_end=rig.far_end), Histogram()
-            rig.devices.open()
-            try:
-                with rights(wanted):
-                    t_ns, end_ns = 0, seconds * 1e9
-                    while t_ns < end_ns:
-                        tick = clock.next()
-                        t_ns = tick.t_ns
-                        rig.cycle.run(tick)
-                        whole.add(time.monotonic_ns() - tick.began_ns)
-            finally:
-                rig.devices.close()
-    work = Histogram()
-    for work_ns in rig.cycle.scribe.work_ns:
-        work.add(work_ns)
-    # the record is flushed to disk in this process, every 40th tick: not part of the work, but of what makes late
-    rows = [_row("tick_1khz_work", work), _row("tick_1khz_work_and_disk", whole)]
-    return [*rows, {**_row("tick_1khz_wake", clock.wake), **_losses(clock)}]
+        loop = run_trial(config, Path(name), say=lambda _: None).summary["loop"]
+    times = {"work": loop["work_us"], "wake": loop["wake_us"], **loop["phases_us"]}
+    rows = [_summary_row(f"tick_1khz_{name}_{load}", figures, loop["ticks"]) for name, figures in times.items()]
+    rows[0] |= {key: loop[key] for key in ("late", "skipped")}
+    far_end = loop["far_end"]
+    cost = _summary_row(f"far_end_1khz_{load}", loop["plant_us"], far_end["ticks"])
+    return [*rows, cost | {key: far_end[key] for key in ("late", "skipped")}]
+
+
+def _realtime(wanted: RightsWanted) -> dict[str, str]:
+    """The same rights as a config asks for them."""
+    return {
+        "fifo_priority": str(wanted.fifo_priority),
+        "lock_memory": str(wanted.lock_memory).lower(),
+        "awake": str(wanted.awake).lower(),
+    }
+
+
+def _summary_row(name: str, figures: dict[str, float], ticks: int) -> Row:
+    return {"name": name, "unit": "us", **figures, "ratio_to": None, "ratio": None, "ticks": ticks}
 
 
 def _row(name: str, times: Histogram) -> Row:
-    quantiles = times.summary_us() or {}
-    return {"name": name, "unit": "us", **quantiles, "ratio_to": None, "ratio": None, "ticks": times.count}
+    return _summary_row(name, times.summary_us() or {}, times.count)
 
 
 def _losses(clock: RealtimeClock) -> Row:

@@ -135,8 +135,11 @@ class Record(Section):
     """The record of a trial."""
 
     flush_ms: float = Field(40.0, ge=1, le=40, description="a kill loses no more ticks than this")
-    before_s: float = Field(0.5, ge=0, le=20, description="kept before an impact or a fault")
-    after_s: float = Field(2.0, ge=0.1, le=20, description="kept after an impact or a fault")
+    sensors: Literal["all", "burst"] = Field(
+        "all", description="which sensor samples are kept: all, as `hil replay` needs them, or those around an impact"
+    )
+    before_s: float = Field(0.5, ge=0, le=20, description="of a burst: kept before an impact or a fault")
+    after_s: float = Field(2.0, ge=0.1, le=20, description="of a burst: kept after an impact or a fault")
 
 
 class Telemetry(Section):

@@ -5,7 +5,7 @@ These numbers are the nominal model: the rover twin computes with them, the simu
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
@@ -28,6 +28,12 @@ class Realtime(Section):
     lock_memory: bool = Field(True, description="keep all memory in RAM")
     awake: bool = Field(True, description="keep idle processors from sleeping deeply")
     spin_share: float = Field(0.0, ge=0, le=0.2, description="share of the period spent spinning for the deadline")
+    cpus: Annotated[tuple[Annotated[int, Field(ge=0, le=4095)], ...], Field(strict=False)] = Field(
+        (), max_length=64, description="processors that the loop may run on, by number; none: any"
+    )
+    timer_slack_us: float = Field(
+        1.0, ge=0.001, le=1000, description="how late the kernel may wake it where SCHED_FIFO is refused"
+    )
 
 
 class Trial(Section):

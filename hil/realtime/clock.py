@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from hil.clock import FarEnd, Overrun
 from hil.realtime.histogram import Histogram
 from hil.realtime.libc import monotonic_sleeper
+from hil.safety import Alarm, Fault
 from hil.values import Tick
 
 # Spinning longer than this share of the period buys nothing.
@@ -24,7 +24,7 @@ _WORK_SHIFT = 6  # the mean work forgets over 2**6 ticks
 
 
 class RealtimeClock:
-    """Absolute deadlines on CLOCK_MONOTONIC, tick n at n periods after the first call of `next`.
+    """Absolute deadlines on CLOCK_MONOTONIC, tick n at n periods after the start of the grid.
 
     A tick whose period is not over when its turn comes begins at once; periods that are over are skipped, and the
     tick number leaves a gap. The end of each wait is spent spinning if `spin_share` is given, unless the mean work of
@@ -34,18 +34,17 @@ class RealtimeClock:
         rate_hz: ticks a second.
         spin_share: share of the period to spin for, at most MOST_SPIN.
         work_us: what a tick is known to take [us]; with the spin under MOST_BUSY of the period.
-        far_end: a simulated rig in this process, moved on before each tick.
         now: reads CLOCK_MONOTONIC [ns].
         sleep_until: returns at a time of that clock [ns] or later.
 
     Attributes:
-        start_ns: when the grid begins on CLOCK_MONOTONIC [ns]; None before the first tick.
+        start_ns: when the grid begins on CLOCK_MONOTONIC [ns]; if not set before the first tick, then.
         ticks: handed out.
         late: ticks at whose end the next deadline had passed.
         skipped: periods lost.
         spins_withheld: ticks that were not spun for, because work left no room.
         wake: time from the deadline that was due to the tick's beginning.
-        overrun: the reason to go Safe that holds at this tick, or None.
+        alarm: the reason to go Safe that holds at this tick, or None.
 
     Raises:
         ValueError: the spin, or work and spin, take too much of the period.
@@ -59,7 +58,6 @@ class RealtimeClock:
         spin_share: float = 0.0,
         *,
         work_us: float = 0.0,
-        far_end: FarEnd | None = None,
         now: Callable[[], int] = time.monotonic_ns,
         sleep_until: Callable[[int], None] | None = None,
     ) -> None:
@@ -68,7 +66,7 @@ class RealtimeClock:
         self._period_ns = _SECOND_NS // rate_hz
         self._spin_ns = round(spin_share * self._period_ns)
         self._room_ns = _room_ns(rate_hz, spin_share)
-        self._far_end, self._now = far_end, now
+        self._now = now
         self._sleep_until = sleep_until or monotonic_sleeper()
         self.start_ns: int | None = None
         self._number = 0
@@ -78,7 +76,7 @@ class RealtimeClock:
         self._lost_recently = 0
         self.ticks = self.late = self.skipped = self.spins_withheld = 0
         self.wake = Histogram()
-        self.overrun: Overrun | None = None
+        self.alarm: Alarm | None = None
 
     @property
     def loss(self) -> float:
@@ -94,7 +92,9 @@ class RealtimeClock:
         """Wait for the next point of the grid, or take the one whose period this is."""
         now = self._now()
         if self.start_ns is None:
-            self.start_ns = self._woke_ns = now
+            self.start_ns = now
+        if not self._woke_ns:  # the first: no work to tell of
+            self._woke_ns = now
         else:
             self._work_ns += (min(now - self._woke_ns, 2 * self._period_ns) - self._work_ns) >> _WORK_SHIFT
         due = self._number + 1
@@ -111,11 +111,7 @@ class RealtimeClock:
         self.wake.add(now - due_ns)
         self._watch(due, now - due_ns)
         t_ns = self._number * _SECOND_NS // self._rate_hz
-        if self._far_end is None:
-            return Tick(self._number, t_ns, now, 0)
-        self._far_end.advance(t_ns)
-        arrived = self._now()
-        return Tick(self._number, t_ns, arrived, arrived - now)
+        return Tick(self._number, t_ns, now, 0)
 
     def _wait(self, due_ns: int) -> int:
         spin_ns = self._spin_ns
@@ -134,12 +130,14 @@ class RealtimeClock:
         self._note(self._number, 0)
         if behind_ns > LATE_LIMIT_NS:
             found, limit = behind_ns * 1e-6, LATE_LIMIT_NS * 1e-6
-            self.overrun = Overrun(found, limit, f"loop: a tick began {found:.1f} ms late, allowed: {limit:g} ms")
+            self.alarm = Alarm(
+                Fault.LOOP_LATE, found, limit, f"loop: a tick began {found:.1f} ms late, allowed: {limit:g} ms"
+            )
         elif self._lost_recently > SKIPPED_LIMIT:
             detail = f"loop: {self._lost_recently} of the last {WINDOW} periods skipped, allowed: {SKIPPED_LIMIT}"
-            self.overrun = Overrun(self._lost_recently, SKIPPED_LIMIT, detail)
+            self.alarm = Alarm(Fault.LOOP_LATE, self._lost_recently, SKIPPED_LIMIT, detail)
         else:
-            self.overrun = None
+            self.alarm = None
 
     def _note(self, number: int, lost: int) -> None:
         place = number % WINDOW

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from array import array
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 # Each doubling is cut into this many bins (a power of two): a quantile is right to 1 part in 2 * 32.
 _BINS = 32
@@ -19,11 +23,25 @@ def _bin(value: int) -> int:
     return doublings * _BINS + (value >> doublings)
 
 
+def _low(index: int) -> int:
+    """Lower edge of a bin [ns]."""
+    doublings = max(index // _BINS - 1, 0)
+    return (index - doublings * _BINS) << doublings
+
+
 def _middle(index: int) -> float:
     """Middle of a bin [ns]."""
-    doublings = max(index // _BINS - 1, 0)
-    low = (index - doublings * _BINS) << doublings
-    return low + 0.5 * ((1 << doublings) - 1)
+    return _low(index) + 0.5 * ((1 << max(index // _BINS - 1, 0)) - 1)
+
+
+# Lower edge of each bin [ns].
+BIN_EDGES_NS = np.array([_low(index) for index in range(_SIZE)], "<i8")
+
+
+def bin_counts(times_ns: NDArray[np.int64], counts: NDArray[Any]) -> None:
+    """Count times (n,) [ns] into `counts` (bins,), one a bin of `BIN_EDGES_NS`; a negative one counts as 0."""
+    places = np.searchsorted(BIN_EDGES_NS, times_ns.clip(0), side="right") - 1
+    np.add.at(counts, places, 1)
 
 
 class Histogram:

@@ -11,7 +11,7 @@ from functools import cache
 
 _TIMER_ABSTIME = 1
 _MCL_CURRENT_AND_FUTURE = 1 | 2
-_PR_SET_TIMERSLACK, _PR_GET_TIMERSLACK = 29, 30
+_PR_SET_PDEATHSIG, _PR_SET_TIMERSLACK, _PR_GET_TIMERSLACK = 1, 29, 30
 
 
 class _Timespec(ctypes.Structure):
@@ -70,3 +70,8 @@ def timer_slack_ns() -> int:
 def set_timer_slack_ns(slack_ns: int) -> None:
     """Set it; 0 is the default of the thread. Raises OSError."""
     _check(_libc().prctl(_PR_SET_TIMERSLACK, slack_ns, 0, 0, 0))
+
+
+def signal_when_parent_dies(number: int) -> None:
+    """Have the kernel send this process a signal when the thread that started it ends. Raises OSError."""
+    _check(_libc().prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0))

@@ -11,7 +11,8 @@ import numpy as np
 from hil.shm.machine import functions
 from hil.shm.mapped import CONTROL_WORDS, Mapped, ShmError
 
-PROCESSES = ("loop", "recorder", "far_end", "watchdog", "daq", "drives", "valves", "publisher")
+# loop: at the end of each good tick; loop_turn: at the beginning of any
+PROCESSES = ("loop", "loop_turn", "recorder", "far_end", "watchdog", "daq", "drives", "valves")
 NEVER_NS = 2**62  # age of what has not beaten yet: older than any limit
 
 
@@ -41,5 +42,9 @@ class Heartbeat:
 
     def age(self, name: str, now_ns: int) -> int:
         """How long ago `name` was last alive [ns]: 0 at least, `NEVER_NS` if it never was. KeyError as with `beat`."""
-        beat_ns = self._call.load(self._at[name])
+        beat_ns = self.last_ns(name)
         return max(0, now_ns - beat_ns) if beat_ns else NEVER_NS
+
+    def last_ns(self, name: str) -> int:
+        """When `name` was last alive (CLOCK_MONOTONIC [ns]), 0 if it never was. KeyError as with `beat`."""
+        return self._call.load(self._at[name])

@@ -118,6 +118,8 @@ class Cursor:
         self.lost = 0
         self._end_at = ring._file.control(_PUBLISHED)
         self._released_at = 0
+        self._outs: dict[int, int] = {}
+        self._kept: list[NDArray[Any]] = []
         if name in ring.must_not_lose:
             self._released_at = ring._file.control(_CURSORS + ring.must_not_lose.index(name))
             self._next = self._call.load(self._released_at)
@@ -139,29 +141,49 @@ class Cursor:
             keep: do not release them to be overwritten before `release` is called. A recorder calls it when the rows
                 are safely in its file, and whoever opens the ring after its death reads on from there.
         """
-        ring = self._ring
-        end = self._call.load(self._end_at)
-        if end - self._next > ring.capacity:
-            self._skip_to(end - ring.capacity)
-        rows = np.empty(max(0, min(max_rows, end - self._next)), ring.dtype)
+        rows = np.empty(max(0, min(max_rows, self._waiting())), self._ring.dtype)
         if not rows.size:
             return rows
+        spoilt = self._fetch(int(rows.ctypes.data), rows.size)
+        if not keep:
+            self.release()
+        return rows[spoilt:]
+
+    def read_one(self, out: NDArray[Any]) -> bool:
+        """Copy the next row into an array of one; False, and `out` of no use, if there is none or it was overwritten.
+
+        Nothing is allocated. The row is released.
+        """
+        if not self._waiting():
+            return False
+        if (address := self._outs.get(id(out))) is None:
+            address = self._outs[id(out)] = array_address(self._ring.path, out, self._ring.dtype, writable=True)
+            self._kept.append(out)  # an id stays an array's own only while it lives
+        spoilt = self._fetch(address, 1)
+        self.release()
+        return not spoilt
+
+    def _waiting(self) -> int:
+        """Rows that can be read now; a reader that was overwritten is moved to the oldest row there is."""
+        end = self._call.load(self._end_at)
+        oldest = end - self._ring.capacity
+        if self._next < oldest:
+            self.lost += oldest - self._next
+            self._next = oldest
+        return end - self._next
+
+    def _fetch(self, address: int, count: int) -> int:
+        """Copy rows; how many of them, the first ones, were overwritten meanwhile."""
         first = self._next
-        oldest = self._call.fetch(ring._ring_address, rows.ctypes.data, first, rows.size)
-        self._next = first + rows.size
-        if self._released_at:
-            if not keep:
-                self.release()
-        elif oldest > first:  # overwritten while they were copied
-            rows = rows[oldest - first :]
-            self.lost += min(oldest, self._next) - first
-        return rows
+        oldest = self._call.fetch(self._ring._ring_address, address, first, count)
+        self._next = first + count
+        if self._released_at or oldest <= first:
+            return 0
+        self.lost += min(oldest, self._next) - first
+        return min(oldest - first, count)
 
-    def release(self) -> None:
-        """Lets the producer overwrite all rows read so far."""
+    def release(self, but: int = 0) -> None:
+        """Lets the producer overwrite all rows read so far but the last `but` of them [1]."""
         if self._released_at:
-            self._call.store(self._released_at, self._next)
-
-    def _skip_to(self, row: int) -> None:
-        self.lost += row - self._next
-        self._next = row
+            released = self._call.load(self._released_at)
+            self._call.store(self._released_at, max(released, self._next - but))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 import hil
 from hil.clock import Clock
 from hil.config import Config
 from hil.cycle import Cycle
+from hil.rows import PHASES
 from hil.trials.quality import reasons_against
 from hil.trials.state import State
 
@@ -35,18 +37,40 @@ class PlantTruth(Protocol):
     def hit_ns(self) -> int | None:
         """[ns]."""
 
+    @property
+    def cut_ns(self) -> int | None:
+        """When the rig obeyed the first cut after that [ns]."""
+
     def effective_kinetic_energy_when_hit(self) -> float:
         """[J]."""
 
 
-def summarise(config: Config, cycle: Cycle, clock: Clock, truth: PlantTruth, wall_s: float) -> dict[str, Any]:
-    """The summary of a finished run: keys as docs/reference.md lists them, numbers finite or None."""
+def summarise(
+    config: Config,
+    cycle: Cycle,
+    clock: Clock,
+    truth: PlantTruth,
+    timing: NDArray[np.void],
+    far_end: Mapping[str, Any] | None,
+    wall_s: float,
+) -> dict[str, Any]:
+    """The summary of a finished run: keys as docs/reference.md lists them, numbers finite or None.
+
+    Args:
+        config: of the run.
+        cycle: that ran.
+        clock: that made it beat.
+        truth: of the simulated rig.
+        timing: what the ticks took, rows of `TIMING`.
+        far_end: how a simulated rig in its own process kept up.
+        wall_s: how long the loop ran [s].
+    """
     trial, estimator = cycle.trial, cycle.estimator
     impact_ns, cut_ns = cycle.scribe.impact_ns, trial.impact_tick_ns
     top, left, right, peak, _ = estimator.peaks_N
     hit = truth.hit_ns is not None
     reasons = reasons_against(config, trial, cycle.safety, estimator, cycle.scribe.saturated)
-    ticks = len(cycle.scribe.work_ns)
+    ticks = cycle.scribe.ticks
     impact = cut_ns is not None and impact_ns is not None
     return {
         "angle_deg": config.trial.angle_deg,
@@ -59,7 +83,8 @@ def summarise(config: Config, cycle: Cycle, clock: Clock, truth: PlantTruth, wal
         "load_point_m": [_finite(value) for value in estimator.load_points_m[1]] if impact else None,
         "impact_time_s": impact_ns * 1e-9 if impact_ns is not None else None,
         "contact_duration_s": estimator.contact_duration_s,
-        "cut_latency_ms": (cut_ns - impact_ns) * 1e-6 if cut_ns is not None and impact_ns is not None else None,
+        "cut_latency_ms": _span_ms(impact_ns, cut_ns),
+        "cut_effective_ms": _span_ms(impact_ns, truth.cut_ns),
         "accepted": trial.state is State.DONE and not reasons,
         "reasons": reasons,
         "aborted": trial.state is not State.DONE or cycle.safety.safe,
@@ -70,9 +95,11 @@ def summarise(config: Config, cycle: Cycle, clock: Clock, truth: PlantTruth, wal
             "ticks": ticks,
             "late": clock.late,
             "skipped": clock.skipped,
-            "work_us": _quantiles(cycle.scribe.work_ns),
+            "work_us": _quantiles(timing["work_ns"]),
             "wake_us": clock.wake_us,
-            "plant_us": _quantiles(cycle.scribe.plant_ns),
+            "plant_us": far_end["cost_us"] if far_end else _quantiles(timing["plant_ns"]),
+            "phases_us": {phase: _quantiles(timing[f"{phase}_ns"]) for phase in PHASES},
+            "far_end": {key: far_end[key] for key in ("ticks", "late", "skipped")} if far_end else None,
         },
         "real_time_factor": (ticks + clock.skipped) / config.loop.rate_hz / wall_s if wall_s > 0.0 else None,
         "config_sha256": config.sha256(),
@@ -86,8 +113,12 @@ def write_summary(folder: Path, summary: dict[str, Any]) -> None:
     (folder / FILE_NAME).write_text(text + "\n", encoding="utf-8")
 
 
-def _quantiles(times_ns: Sequence[int]) -> dict[str, float] | None:
-    if not times_ns:
+def _span_ms(from_ns: int | None, to_ns: int | None) -> float | None:
+    return (to_ns - from_ns) * 1e-6 if from_ns is not None and to_ns is not None else None
+
+
+def _quantiles(times_ns: NDArray[np.int64]) -> dict[str, float] | None:
+    if not times_ns.size:
         return None
     p50, p99, p99_9, top = (np.quantile(times_ns, (0.5, 0.99, 0.999, 1.0)) * 1e-3).tolist()
     return {"p50": p50, "p99": p99, "p99_9": p99_9, "max": top}

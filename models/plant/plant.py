@@ -20,11 +20,15 @@ class Plant:
     Args:
         parameters: of this very rig (perturb them first: the plant is not the twin).
         random: source of the sensor noise.
+
+    Attributes:
+        cut_ns: when the drives first were cut after a wheel had touched the obstacle [ns], or None.
     """
 
     def __init__(self, parameters: RigParameters, random: np.random.Generator) -> None:
         self.parameters = parameters
         self.t_ns = 0
+        self.cut_ns: int | None = None
         self._random = random
         self.rover, self._vehicle, self._motion = parameters.build()
         self._cylinders = make_cylinders()
@@ -71,6 +75,8 @@ class Plant:
         """Set the wheels' speeds (6,) [rad/s], or cut all drives."""
         self._motion.drives.set_speed[:] = speed_radps
         self._motion.drives.cut[:] = 1.0 if cut else 0.0
+        if cut and self.cut_ns is None and self.hit_ns is not None:
+            self.cut_ns = self.t_ns
 
     def set_valves(self, powered: tuple[tuple[bool, bool], tuple[bool, bool]]) -> None:
         """Power valves: (port, starboard) by (extend, retract); unpowered ones are open to atmosphere."""

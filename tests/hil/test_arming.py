@@ -32,8 +32,8 @@ def have(monkeypatch, free: int) -> None:
 
 
 def checks(folder, *, bias=(0.0,) * 3, noise=(0.0005,) * 3, wheels=STILL, age_ms=2.0, faults=()) -> list[Check]:
-    valves = ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)))
-    samples = Samples(0, (), round(age_ms * 1e6), DriveSample(0, 0, wheels), valves)
+    valves = ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)), -1)
+    samples = Samples(0, (), round(age_ms * 1e6), 1, DriveSample(0, 0, wheels, -1), valves)
     estimate = Estimate(True, bias, noise, True, False, None, (0.0,) * 3, (math.nan, math.nan), wheels)
     return arming_checks(CONFIG, samples, estimate, faults, folder)
 

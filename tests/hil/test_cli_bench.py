@@ -47,7 +47,13 @@ def test_the_json_has_the_contracts_shape_and_names(yardstick, tmp_path, capsys)
     assert {item["name"] for item in result["machine"]["rights"]} >= {"scheduler", "memory"}
     rows = {row["name"]: row for row in result["rows"]}
     assert len(rows) == len(result["rows"])
-    assert {"wake_1khz_idle", "wake_1khz_spin", "cyclictest", "tick_1khz_work"} <= set(rows)
+    assert {
+        "wake_1khz_idle",
+        "wake_1khz_spin",
+        "cyclictest",
+        "tick_1khz_work_idle",
+        "tick_1khz_hand_off_loaded",
+    } <= set(rows)
     assert {f"wake_{rate}_{kind}" for rate in ("500hz", "2khz") for kind in ("idle", "spin_loaded")} <= set(rows)
     for row in rows.values():
         assert {"name", "unit", "p50", "p99", "p99_9", "max", "ratio_to", "ratio"} <= set(row)

@@ -11,13 +11,13 @@ import pytest
 
 from drivers.base import DeviceError
 from drivers.types import VALVES_OFF, DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
-from hil.clock import Overrun
 from hil.config import load_config
 from hil.cycle import Cycle
 from hil.devices import Devices
 from hil.gate import Gate
 from hil.loop import TICKS_AFTER_FAULT, Loop
-from hil.safety import Event, Fault, Safety
+from hil.rows import PHASES
+from hil.safety import Alarm, Event, Fault, Safety
 from hil.trials.state import ImpactTrial, State
 from hil.values import STILL, Command, Estimate, Prediction, Tick
 
@@ -38,7 +38,7 @@ class OddError(Exception):
 class FakeClock:
     def __init__(self, journal: Journal) -> None:
         self.journal, self.number = journal, 0
-        self.overrun: Overrun | None = None
+        self.alarm: Alarm | None = None
 
     def next(self) -> Tick:
         self.number += 1
@@ -73,12 +73,12 @@ class FakeDaq(FakeLink):
 
 class FakeDrives(FakeLink):
     def read(self, t_ns: int) -> DriveSample:
-        return DriveSample(0, t_ns, STILL)
+        return DriveSample(0, t_ns, STILL, -1)
 
 
 class FakeValves(FakeLink):
     def read(self, t_ns: int) -> ValveSample:
-        return ValveSample(0, t_ns, ((0.0, 0.0), (0.0, 0.0)))
+        return ValveSample(0, t_ns, ((0.0, 0.0), (0.0, 0.0)), -1)
 
 
 class FakeEstimator:
@@ -101,6 +101,9 @@ class FakeScribe:
 
     def record(self, tick, samples, estimate, prediction, command) -> None:
         self.rows.append((tick, command))
+
+    def timing(self, tick, laps) -> None:
+        assert len(laps.times_ns) == len(PHASES)
 
     def note(self, event: Event) -> None:
         self.events.append(event)
@@ -172,7 +175,7 @@ class Bench:
 
 
 PLACES = ["clock.next", "devices.sample", "estimator.estimate", "twin.predict", "safety.watch"]
-PLACES += ["trial.control", "gate.check", "devices.command", "scribe.record"]
+PLACES += ["trial.control", "gate.check", "devices.command", "scribe.record", "scribe.timing"]
 ERRORS = [ValueError, RuntimeError, ZeroDivisionError, OddError, MemoryError, DeviceError]
 
 
@@ -286,14 +289,3 @@ def test_a_trial_that_is_over_ends_the_loop():
     assert not bench.safety.safe
     assert bench.scribe.rows[-1][0].number == FAULT_TICK + round(CONFIG.trial.settle_s * 1000)
     assert bench.scribe.rows[-1][1].cut
-
-
-def test_devices_are_stopped_before_they_are_closed_and_each_is_closed():
-    bench = Bench()
-    bench.drives.write_fails = True
-    bench.drives.close = bench.drives.write  # not even that works
-    bench.cycle.devices.close()
-    told = dict(bench.journal[:2])
-    assert told["drives"].cut
-    assert told["valves"].powered == VALVES_OFF
-    assert bench.valves.closed

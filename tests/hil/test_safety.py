@@ -28,8 +28,8 @@ class Watched:
     def watch(self, age_ns: int = 0, finite: bool = True, twin: bool = True, block: bool = True) -> bool:
         self.tick += 1
         t_ns = self.tick * MS
-        valves = ValveSample(0, t_ns, ((0.0, 0.0), (0.0, 0.0)))
-        samples = Samples(t_ns, (BLOCK,) if block else (), age_ns, DriveSample(0, t_ns, STILL), valves)
+        valves = ValveSample(0, t_ns, ((0.0, 0.0), (0.0, 0.0)), -1)
+        samples = Samples(t_ns, (BLOCK,) if block else (), age_ns, 1, DriveSample(0, t_ns, STILL, -1), valves)
         nothing = (0.0,) * 3
         estimate = Estimate(True, nothing, nothing, finite, False, None, nothing, (math.nan, math.nan), STILL)
         self.safety.watch(self.tick, samples, estimate, Prediction(STILL, STILL, STILL, 0.0, 0.0, math.inf, twin))
@@ -132,6 +132,9 @@ def test_fault_numbers_are_those_of_the_fault_table():
         "MODEL_NOT_FINITE": 8,
         "COMMAND_OUT_OF_LIMIT": 9,
         "LOOP_LATE": 11,
+        "PROCESS_LOST": 12,
         "STOP_BY_OPERATOR": 18,
+        "DISK_FULL": 22,
+        "RECORD_RING_FULL": 24,
         "EXCEPTION": 27,
     }

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import ExitStack
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import hil
-from hil.app import build_rig
+from hil.app import open_rig
 from hil.config import load_config
-from hil.record import Recorder
-from hil.telemetry import Publisher
+from hil.record import read_trial
+from hil.rows import PHASES
 from hil.trials.summary import FILE_NAME, summarise, write_summary
 
 SHORT = ["trial.start_distance_m=0.03", "trial.ramp_s=0.2", "trial.settle_s=0.5", "record.after_s=0.5"]
@@ -21,11 +23,13 @@ KEYS = {
     "angle_deg", "impact_speed_mps", "contact_force_peak_N", "peak_force_N", "sum_of_peaks_N",
     "effective_kinetic_energy_J", "effective_kinetic_energy_plant_J", "load_point_m", "impact_time_s",
     "contact_duration_s", "cut_latency_ms", "accepted", "reasons", "aborted", "clock", "seed", "loop", "config_sha256",
-    "version", "real_time_factor",
+    "version", "real_time_factor", "cut_effective_ms",
 }  # fmt: skip
+LOOP_KEYS = {"rate_hz", "ticks", "late", "skipped", "work_us", "wake_us", "plant_us", "phases_us", "far_end"}
 OF_A_HIT = {
     "impact_speed_mps", "contact_force_peak_N", "peak_force_N", "sum_of_peaks_N", "effective_kinetic_energy_J",
     "effective_kinetic_energy_plant_J", "load_point_m", "impact_time_s", "contact_duration_s", "cut_latency_ms",
+    "cut_effective_ms",
 }  # fmt: skip
 
 
@@ -33,22 +37,19 @@ class Run:
     """A trial on the simulated rig, as far as its summary needs it."""
 
     def __init__(self, folder, overrides=(), stop: str | None = None) -> None:
-        self.config = load_config("sim_impact", [*SHORT, *overrides], seed=5)
-        rate = self.config.daq.rate_hz
-        with (
-            Recorder(folder, meta={}, channels=3, sample_rate_hz=rate, flush_ns=40_000_000, before_s=0.5, after_s=0.5)
-            as recorder,
-            Publisher("", 100, self.config.loop.rate_hz, 0.0) as publisher,
-        ):  # fmt: skip
-            self.rig = build_rig(self.config, recorder, publisher, folder)
+        self.config = load_config("sim_impact", [*SHORT, "telemetry.endpoint=''", *overrides], seed=5)
+        with ExitStack() as stack:
+            self.rig = open_rig(self.config, folder, lambda _: None, stack)
             self.rig.devices.open()
             if stop:
                 self.rig.loop.stop(stop)
             self.rig.loop.run()
             self.rig.devices.close()
+        self.timing = read_trial(folder).timing
 
-    def summary(self, truth=None, wall_s: float = 0.5):
-        return summarise(self.config, self.rig.cycle, self.rig.loop.clock, truth or self.rig.far_end.plant, wall_s)
+    def summary(self, truth=None, wall_s: float = 0.5, far_end=None):
+        rig = self.rig
+        return summarise(self.config, rig.cycle, rig.loop.clock, truth or rig.truth, self.timing, far_end, wall_s)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +75,7 @@ def test_keys_are_exactly_those_of_the_contract(hit, refused):
     for run in (hit, refused):
         summary = run.summary()
         assert set(summary) == KEYS
-        assert set(summary["loop"]) == {"rate_hz", "ticks", "late", "skipped", "work_us", "wake_us", "plant_us"}
+        assert set(summary["loop"]) == LOOP_KEYS
         assert set(summary["loop"]["work_us"]) == {"p50", "p99", "p99_9", "max"}
         assert summary["loop"]["wake_us"] is None
 
@@ -118,13 +119,26 @@ def test_a_stop_before_anything_moved_is_none_too_and_says_why(tmp_path):
 
 
 def test_loop_figures_come_from_the_ticks(hit):
-    loop, scribe = hit.summary()["loop"], hit.rig.cycle.scribe
-    assert loop["ticks"] == len(scribe.work_ns) == hit.rig.loop.last.number
-    assert (loop["rate_hz"], loop["late"], loop["skipped"]) == (1000, 0, 0)
-    for key, times_ns in (("work_us", scribe.work_ns), ("plant_us", scribe.plant_ns)):
-        figures = loop[key]
-        assert figures["p50"] <= figures["p99"] <= figures["p99_9"] <= figures["max"] == max(times_ns) * 1e-3
-        assert figures["p50"] == pytest.approx(sorted(times_ns)[len(times_ns) // 2] * 1e-3, rel=0.05)
+    loop, timing = hit.summary()["loop"], hit.timing
+    assert loop["ticks"] == len(timing) == hit.rig.loop.last.number
+    assert (loop["rate_hz"], loop["late"], loop["skipped"], loop["far_end"]) == (1000, 0, 0, None)
+    figures = {"work": loop["work_us"], "plant": loop["plant_us"], **loop["phases_us"]}
+    assert set(loop["phases_us"]) == set(PHASES)
+    for name, of in figures.items():
+        times_us = np.sort(timing[f"{name}_ns"]) * 1e-3
+        assert of["p50"] <= of["p99"] <= of["p99_9"] <= of["max"] == times_us[-1]
+        assert of["p50"] == pytest.approx(times_us[len(times_us) // 2], rel=0.05)
+
+
+def test_the_rooms_times_add_up_to_the_work(hit):
+    rooms = sum(hit.timing[f"{phase}_ns"] for phase in PHASES)
+    np.testing.assert_array_equal(rooms, hit.timing["work_ns"])
+
+
+def test_a_far_end_in_its_own_process_tells_its_own_times(hit):
+    cost = {"p50": 1.0, "p99": 2.0, "p99_9": 3.0, "max": 4.0}
+    loop = hit.summary(far_end={"ticks": 9, "late": 2, "skipped": 1, "cost_us": cost})["loop"]
+    assert (loop["plant_us"], loop["far_end"]) == (cost, {"ticks": 9, "late": 2, "skipped": 1})
 
 
 def test_real_time_factor_is_virtual_over_wall_time(hit):
@@ -136,7 +150,7 @@ def test_real_time_factor_is_virtual_over_wall_time(hit):
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_a_number_that_is_not_finite_is_none(hit, bad):
     truth = SimpleNamespace(
-        hit_ns=1, hit_speed=bad, contact_force_peak=bad, effective_kinetic_energy_when_hit=lambda: bad
+        hit_ns=1, cut_ns=2, hit_speed=bad, contact_force_peak=bad, effective_kinetic_energy_when_hit=lambda: bad
     )
     summary = hit.summary(truth)
     for key in ("impact_speed_mps", "contact_force_peak_N", "effective_kinetic_energy_plant_J"):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import zmq
 
-from hil.rows import TICK, WHEELS
+from hil.rows import TICK, WHEELS, event_row
 from hil.telemetry import PortBusy, Publisher
 
 ANY = "tcp://127.0.0.1:*"
@@ -115,7 +115,7 @@ def test_rate_that_is_none_is_refused(rates):
 
 def test_event_arrives_under_its_name_with_numbers_only(publisher):
     with viewer(publisher) as socket:
-        publisher.event(12, "daq_silent", 40, 40_000_000, np.float64(25.0), 20.0, 41, "no block")
+        publisher.event(event_row(12, "daq_silent", 40, 40_000_000, 25.0, 20.0, 41, "no block"))
         topic, payload = receive(socket)
     numbers = {"id": 12, "tick": 40, "value": 25.0, "limit": 20.0, "reaction_tick": 41}
     assert (topic, payload) == ("event", {"timestamp": WALL + 0.04, "daq_silent": numbers})
@@ -176,7 +176,7 @@ def test_port_is_free_after_close():
 def test_empty_endpoint_publishes_nothing():
     with Publisher("", 100.0, 1000.0, WALL) as publisher:
         publisher.tick(row())
-        publisher.event(1, "x", 0, 0)
+        publisher.event(event_row(1, "x", 0, 0))
         publisher.trial({"a": 1})
         assert publisher.endpoint == ""
 
@@ -185,7 +185,7 @@ def test_closed_publisher_is_silent_and_closes_twice(publisher):
     publisher.close()
     publisher.close()
     publisher.tick(row(tick=10))
-    publisher.event(1, "x", 0, 0)
+    publisher.event(event_row(1, "x", 0, 0))
 
 
 def test_viewer_that_never_reads_blocks_nothing():

@@ -51,7 +51,7 @@ def test_a_disk_with_too_little_room_is_refused_before_anything_moves(small_disk
 def test_a_disk_that_fills_up_ends_in_safe_and_the_reserve_holds_the_rest(small_disk, monkeypatch):
     small_disk.mkdir()
     monkeypatch.setattr(hil.arming, "DISK_NEEDED", 0)
-    ballast, build = small_disk.parent / "ballast", app.build_rig
+    ballast, build = small_disk.parent / "ballast", app.open_rig
 
     def on_a_disk_that_fills_up(*args):
         rig = build(*args)
@@ -67,7 +67,7 @@ def test_a_disk_that_fills_up_ends_in_safe_and_the_reserve_holds_the_rest(small_
         rig.far_end.advance = fill_up_first
         return rig
 
-    monkeypatch.setattr(app, "build_rig", on_a_disk_that_fills_up)
+    monkeypatch.setattr(app, "open_rig", on_a_disk_that_fills_up)
     done = app.run_trial(load_config("sim_impact", QUICK), small_disk, say=lambda _: None)
     assert ballast.stat().st_size > 1_000_000
     assert done.exit_code == 1
@@ -78,7 +78,7 @@ def test_a_disk_that_fills_up_ends_in_safe_and_the_reserve_holds_the_rest(small_
         pass
     record = read_trial(small_disk)
     (event,) = record.events
-    assert event["id"] == 27
+    assert event["id"] == 22
     assert event["detail"] == b"OSError: [Errno 28] No space left on device"
     assert 0 <= event["t_ns"] - FULL_FROM_NS <= 50_000_000  # the next flush
     np.testing.assert_array_equal(record.tick["tick"], np.arange(1, len(record.tick) + 1))  # not one is lost

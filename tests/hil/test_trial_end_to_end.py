@@ -117,11 +117,28 @@ def test_the_record_has_every_tick_and_the_summary_counts_them(trial):
     assert run.summary["loop"]["ticks"] == len(tick) == len(run.record.timing)
     assert run.summary["loop"]["late"] == run.summary["loop"]["skipped"] == 0
     assert sorted(set(tick["state"].tolist())) == [State.IDLE, State.ARMED, State.RUN_UP, 3, 4, State.DONE]
-    assert len(run.record.events) == 0
+    (impact,) = run.record.events
+    assert (impact["id"], impact["name"], impact["t_ns"]) == (0, b"impact", round(run.summary["impact_time_s"] * 1e9))
 
 
-def test_the_burst_spans_half_a_second_before_to_two_seconds_after_without_a_gap(trial):
+def test_every_sensor_sample_is_kept_and_every_block_is_told_of(trial):
     run = trial()
+    np.testing.assert_array_equal(run.record.daq_t_ns, np.arange(len(run.record.raw)) * S // 30_000)
+    np.testing.assert_array_equal(run.record.blocks["sequence"], np.arange(1, len(run.record.blocks) + 1))
+    assert (run.record.blocks["samples"] == 60).all()
+    assert len(run.record.raw) == 60 * len(run.record.blocks)
+    assert run.record.tick["daq_sequence"][-1] == len(run.record.blocks)
+
+
+def test_each_command_is_acknowledged_and_none_before_it_is_given(trial):
+    tick = trial().record.tick
+    for field in ("drives_acknowledged_ns", "valves_acknowledged_ns"):
+        assert (tick[field][0], tick[field][-1]) == (-1, tick["t_ns"][-2])
+        assert (tick[field][1:] == tick["t_ns"][:-1]).all()
+
+
+def test_a_burst_spans_half_a_second_before_to_two_seconds_after_without_a_gap(trial):
+    run = trial("record.sensors=burst")
     t_ns, impact_ns = run.record.daq_t_ns, round(run.summary["impact_time_s"] * 1e9)
     assert set(np.diff(t_ns).tolist()) <= {33_333, 33_334}
     assert 0 <= t_ns[0] - (impact_ns - S // 2) <= 33_334

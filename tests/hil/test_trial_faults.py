@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,12 +22,9 @@ from hil.trials import report
 from hil.trials.state import State
 
 QUICK = (
-    "trial.start_distance_m=0.03",
-    "trial.ramp_s=0.1",
-    "trial.settle_s=0.5",
-    "record.after_s=0.5",
+    "trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5",
     "telemetry.endpoint=''",
-)
+)  # fmt: skip
 ALL_ON = ((True, True), (True, True))
 
 
@@ -75,9 +73,11 @@ class Run:
         setattr(self.owner(room), method, raising)
 
     def record(self) -> TrialRecord:
+        """The record, with its faults as its only events."""
         with h5py.File(self.folder / "trial.h5", "r") as file:  # a file left open for writing is refused here
             assert set(file) == {"daq", "events", "meta", "tick", "timing"}
-        return read_trial(self.folder)
+        record = read_trial(self.folder)
+        return dataclasses.replace(record, events=record.events[record.events["id"] > 0])
 
 
 @pytest.fixture
@@ -87,10 +87,11 @@ def run(tmp_path, monkeypatch):
         if not drawn:  # saves half the time
             monkeypatch.setattr(report, "draw_trial", lambda *_: None)
         run = Run(folder)
-        build = app.build_rig
+        build = app.open_rig
 
-        def build_and_tamper(config, recorder, publisher, where):
-            run.rig, run.recorder, run.publisher = build(config, recorder, publisher, where), recorder, publisher
+        def build_and_tamper(*args):
+            run.rig = build(*args)
+            run.recorder, run.publisher = run.rig.keeper
             obey = run.plant.set_drives
 
             def set_drives(speed_radps, cut):
@@ -101,7 +102,7 @@ def run(tmp_path, monkeypatch):
             tamper(run)
             return run.rig
 
-        monkeypatch.setattr(app, "build_rig", build_and_tamper)
+        monkeypatch.setattr(app, "open_rig", build_and_tamper)
         outcome = app.run_trial(load_config("sim_impact", [*QUICK, *overrides]), folder, say=lambda _: None)
         run.exit_code, run.summary = outcome.exit_code, outcome.summary
         return run

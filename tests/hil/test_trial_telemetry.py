@@ -67,7 +67,7 @@ def watch_a_trial(folder: Path, monkeypatch: pytest.MonkeyPatch, reason: str | N
     endpoint = f"tcp://127.0.0.1:{port}"
     viewer = Viewer(endpoint)
     viewer.start()
-    build = app.build_rig
+    build = app.open_rig
 
     def stopped_on_the_way(*args):
         rig = build(*args)
@@ -81,7 +81,7 @@ def watch_a_trial(folder: Path, monkeypatch: pytest.MonkeyPatch, reason: str | N
         rig.far_end.advance = advance_and_stop
         return rig
 
-    monkeypatch.setattr(app, "build_rig", stopped_on_the_way)
+    monkeypatch.setattr(app, "open_rig", stopped_on_the_way)
     try:
         config = load_config("sim_impact", [*QUICK, f"telemetry.endpoint={endpoint}"])
         outcome = app.run_trial(config, folder, say=lambda _: None)
@@ -144,8 +144,8 @@ def test_numbers_are_plain_and_finite_where_they_are_always_known(whole):
 
 def test_timestamps_are_floats_that_only_rise_and_count_the_ticks_own_time(whole):
     ticks = bodies(whole[0], b"tick")
-    stamps = [body["timestamp"] for _, body in whole[0]]
-    assert all(type(stamp) is float for stamp in stamps)
+    stamps = [body["timestamp"] for body in ticks]
+    assert all(type(body["timestamp"]) is float for _, body in whole[0])
     assert all(one <= two for one, two in itertools.pairwise(stamps))
     for body in ticks:
         elapsed_s = body["timestamp"] - ticks[0]["timestamp"]
@@ -163,8 +163,14 @@ def test_the_outcome_of_the_trial_arrives_last(whole):
     assert all(type(number) in (int, float) and math.isfinite(number) for number in numbers(outcome))
 
 
-def test_a_trial_without_a_fault_publishes_no_event(whole):
-    assert {topic for topic, _ in whole[0]} == {b"tick", b"trial"}
+def test_a_trial_without_a_fault_publishes_its_impact_and_no_other_event(whole):
+    messages, summary = whole
+    (event,) = bodies(messages, b"event")
+    assert set(event) == {"timestamp", "impact"}
+    first = bodies(messages, b"tick")[0]
+    assert event["timestamp"] - first["timestamp"] == pytest.approx(
+        summary["impact_time_s"] - first["t_ns"] * 1e-9, abs=1e-5
+    )
 
 
 def test_an_event_arrives_under_its_name_and_the_ticks_after_it_are_safe(stopped):

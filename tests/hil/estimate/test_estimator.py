@@ -37,8 +37,8 @@ def take_in(estimator: Estimator, volts, cuts=()) -> list[Estimate]:
     stamps, estimates = times_ns(len(volts)), []
     for number, (a, b) in enumerate(pairwise([0, *cuts, len(volts)])):
         block = DaqBlock(number, stamps[a:b], volts[a:b], (False,) * 3)
-        nothing = ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)))
-        samples = Samples(int(stamps[b - 1]), (block,), 0, DriveSample(0, 0, STILL), nothing)
+        nothing = ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)), -1)
+        samples = Samples(int(stamps[b - 1]), (block,), 0, block.sequence, DriveSample(0, 0, STILL, -1), nothing)
         estimates.append(estimator.estimate(samples))
     return estimates
 

@@ -38,8 +38,8 @@ class Drive:
             zeroed=True, bias_V=(0.0,) * 3, noise_V=(0.0,) * 3, finite=True, saturated=False, impact_ns=impact_ns,
             force_N=(0.0,) * 3, load_point_m=(math.nan, math.nan), wheel_speed_radps=tuple(speeds),
         )  # fmt: skip
-        valves = ValveSample(0, self.t_ns, ((0.0, 0.0), (0.0, 0.0)))
-        samples = Samples(self.t_ns, (), 0, DriveSample(0, self.t_ns, tuple(speeds)), valves)
+        valves = ValveSample(0, self.t_ns, ((0.0, 0.0), (0.0, 0.0)), -1)
+        samples = Samples(self.t_ns, (), 0, 0, DriveSample(0, self.t_ns, tuple(speeds), -1), valves)
         return self.twin.predict(samples, estimate)
 
     def go(self, seconds: float, omega: float = 0.4, impact_ns: int | None = None) -> list[Prediction]:

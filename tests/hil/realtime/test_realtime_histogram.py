@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hil.realtime import Histogram
+from hil.realtime.histogram import BIN_EDGES_NS, bin_counts
 
 
 @given(
@@ -41,3 +42,13 @@ def test_summary_has_the_keys_of_a_trials_summary():
     summary = histogram.summary_us()
     assert list(summary) == ["p50", "p99", "p99_9", "max"]
     assert list(summary.values()) == pytest.approx([50.0, 99.0, 100.0, 100.0], rel=1 / 64)
+
+
+def test_times_counted_by_the_many_fall_into_the_same_bins_as_one_by_one():
+    times = np.concatenate([[-3, 0, 1, 63, 64, 65, 2**40 - 1, 2**40, 2**50], 2 ** np.arange(40), 3 ** np.arange(25)])
+    counts = np.zeros(len(BIN_EDGES_NS), np.uint32)
+    bin_counts(times, counts)
+    one_by_one = Histogram()
+    for time_ns in times.tolist():
+        one_by_one.add(time_ns)
+    assert counts.tolist() == list(one_by_one._counts)

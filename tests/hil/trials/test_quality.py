@@ -26,9 +26,9 @@ def estimator_after(forces_N=(), split=EVEN) -> Estimator:
     """An estimator that was zeroed and then saw these sums, split over the channels."""
     volts = np.vstack([np.zeros((2000, 3)), np.outer(forces_N, split) * VOLT_PER_NEWTON])
     stamps = np.arange(len(volts), dtype=np.int64) * 1_000_000_000 // RATE
-    drives, valves = DriveSample(0, 0, STILL), ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)))
+    drives, valves = DriveSample(0, 0, STILL, -1), ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)), -1)
     estimator = Estimator(CONFIG)
-    estimator.estimate(Samples(int(stamps[-1]), (DaqBlock(1, stamps, volts, (False,) * 3),), 0, drives, valves))
+    estimator.estimate(Samples(int(stamps[-1]), (DaqBlock(1, stamps, volts, (False,) * 3),), 0, 1, drives, valves))
     return estimator
 
 

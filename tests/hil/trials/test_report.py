@@ -9,7 +9,7 @@ from matplotlib import image
 from rich.console import Console
 
 from hil.record import TrialRecord
-from hil.rows import EVENT, TICK, TIMING
+from hil.rows import BLOCK, EVENT, TICK, TIMING
 from hil.trials import report
 from hil.trials.report import draw_trial, trial_table
 
@@ -59,6 +59,7 @@ def trial(meta=None):
         tick=tick,
         events=np.zeros(0, EVENT),
         timing=np.zeros(4000, TIMING),
+        blocks=np.zeros(0, BLOCK),
         raw=drooped[:, None] * [0.5, 0.3, 0.2] * sensitivity,
         daq_t_ns=np.round(t * 1e9).astype(np.int64),
         meta={"sensitivity_VpN": "0.0110, 0.0112, 0.0113"} if meta is None else meta,
@@ -67,7 +68,7 @@ def trial(meta=None):
 
 def empty():
     full = trial({})
-    return TrialRecord(full.tick[:0], full.events, full.timing[:0], full.raw[:0], full.daq_t_ns[:0], {})
+    return TrialRecord(full.tick[:0], full.events, full.timing[:0], full.blocks, full.raw[:0], full.daq_t_ns[:0], {})
 
 
 def no_impact():

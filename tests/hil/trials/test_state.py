@@ -49,8 +49,8 @@ class Course:
 
     def tick(self, impact_ns: int | None = None, safe: bool = False, zeroed: bool = True, slip: float = 0.0) -> Request:
         self.t_ns += MS
-        valves = ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)))
-        samples = Samples(self.t_ns, (), 0, DriveSample(0, 0, STILL), valves)
+        valves = ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)), -1)
+        samples = Samples(self.t_ns, (), 0, 0, DriveSample(0, 0, STILL, -1), valves)
         return self.trial.control(samples, estimate(impact_ns, zeroed), prediction(*(slip,) * 6), safe)
 
     def until(self, state: State, most_ms: int = 20_000, **values) -> Request:

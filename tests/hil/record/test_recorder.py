@@ -4,8 +4,9 @@ import h5py
 import numpy as np
 import pytest
 
+from drivers.types import DaqBlock
 from hil.record import Recorder, read_trial
-from hil.rows import EVENT, TICK, TIMING
+from hil.rows import EVENT, TICK, TIMING, event_row
 
 RATE = 30_000
 S = 1_000_000_000
@@ -18,7 +19,15 @@ META = {
 
 
 def recorder(path, **more):
-    return Recorder(path, **({"meta": META, "channels": 3, "sample_rate_hz": RATE} | more))
+    return Recorder(path, **({"meta": META, "channels": 3, "sample_rate_hz": RATE, "before_s": 0.5} | more))
+
+
+def block(t_ns, volts, sequence=1):
+    return DaqBlock(sequence, t_ns, volts, (False, True, False))
+
+
+def impact(record, t_ns):
+    record.event(event_row(0, "impact", 1, t_ns))
 
 
 def rows(n, rate_hz=1000):
@@ -29,97 +38,26 @@ def rows(n, rate_hz=1000):
     return out
 
 
+def times(tick, work_ns, plant_ns):
+    out = np.zeros(1, TIMING)
+    out["tick"], out["work_ns"], out["plant_ns"] = tick, work_ns, plant_ns
+    return out
+
+
 def samples(seconds, seed=0):
     n = int(seconds * RATE)
     t_ns = np.round(np.arange(n) * (S / RATE)).astype(np.int64)
     return t_ns, np.random.default_rng(seed).normal(size=(n, 3))
 
 
-def feed(record, t_ns, volts, *, block=30, trigger_ns=None, told_after_ns=2_000_000):
+def feed(record, t_ns, volts, *, size=30, trigger_ns=None, told_after_ns=2_000_000):
     """Blocks in order; the trigger comes a little after the sample it is about, as from a detector."""
     told = trigger_ns is None
-    for k in range(0, len(t_ns), block):
-        record.block(t_ns[k : k + block], volts[k : k + block])
-        if not told and t_ns[min(k + block, len(t_ns)) - 1] >= trigger_ns + told_after_ns:
-            record.trigger(trigger_ns)
+    for k in range(0, len(t_ns), size):
+        record.block(block(t_ns[k : k + size], volts[k : k + size], k // size + 1))
+        if not told and t_ns[min(k + size, len(t_ns)) - 1] >= trigger_ns + told_after_ns:
+            impact(record, trigger_ns)
             told = True
-
-
-@pytest.mark.parametrize("block", [1, 7, 30, 1500, 60_000])
-def test_burst_holds_every_sample_from_half_a_second_before(tmp_path, block):
-    t_ns, volts = samples(2.0 if block == 1 else 5.0)
-    trigger_ns = int(t_ns[int(1.2 * RATE)]) + 5  # between two samples
-    with recorder(tmp_path) as record:
-        feed(record, t_ns, volts, block=block, trigger_ns=trigger_ns)
-    expected = (t_ns >= trigger_ns - S // 2) & (t_ns <= trigger_ns + 2 * S)
-    trial = read_trial(tmp_path)
-    np.testing.assert_array_equal(trial.daq_t_ns, t_ns[expected])
-    np.testing.assert_array_equal(trial.raw, volts[expected])
-
-
-@pytest.mark.parametrize("told_after_ns", [0, 1_000_000, 200_000_000])
-def test_late_trigger_costs_no_sample(tmp_path, told_after_ns):
-    t_ns, volts = samples(4.5)
-    with recorder(tmp_path) as record:
-        feed(record, t_ns, volts, trigger_ns=2 * S, told_after_ns=told_after_ns)
-    kept = read_trial(tmp_path).daq_t_ns
-    np.testing.assert_array_equal(kept, t_ns[(t_ns >= 1.5 * S) & (t_ns <= 4 * S)])
-
-
-def test_early_impact_keeps_what_there_was(tmp_path):
-    t_ns, volts = samples(1.0)
-    with recorder(tmp_path) as record:
-        feed(record, t_ns, volts, trigger_ns=S // 10)
-    np.testing.assert_array_equal(read_trial(tmp_path).daq_t_ns, t_ns)
-
-
-def test_only_the_first_trigger_counts(tmp_path):
-    t_ns, volts = samples(3.0)
-    with recorder(tmp_path, after_s=0.5) as record:
-        feed(record, t_ns, volts, trigger_ns=S)
-        record.trigger(int(2.5 * S))
-    kept = read_trial(tmp_path).daq_t_ns
-    np.testing.assert_array_equal(kept, t_ns[(t_ns >= 0.5 * S) & (t_ns <= 1.5 * S)])
-
-
-def test_without_an_impact_the_last_half_second_is_kept(tmp_path):
-    t_ns, volts = samples(3.0)
-    with recorder(tmp_path) as record:
-        feed(record, t_ns, volts)
-    kept = t_ns >= t_ns[-1] - S // 2
-    trial = read_trial(tmp_path)
-    np.testing.assert_array_equal(trial.daq_t_ns, t_ns[kept])
-    np.testing.assert_array_equal(trial.raw, volts[kept])
-
-
-def test_block_may_be_reused_by_its_owner(tmp_path):
-    t_ns, volts = samples(0.01)
-    with recorder(tmp_path) as record:
-        for k in range(0, 300, 30):
-            mine_t, mine_v = t_ns[k : k + 30].copy(), volts[k : k + 30].copy()
-            record.block(mine_t, mine_v)
-            mine_t[:], mine_v[:] = -1, np.nan
-    np.testing.assert_array_equal(read_trial(tmp_path).raw, volts)
-
-
-@pytest.mark.parametrize("t_ns", [[5, 5], [6, 5], [3, 4], [4, 9]])
-def test_doubled_or_backward_samples_are_refused(tmp_path, t_ns):
-    with recorder(tmp_path) as record:
-        record.block(np.array([3, 4]), np.zeros((2, 3)))
-        with pytest.raises(ValueError, match="strictly increasing"):
-            record.block(np.array(t_ns), np.zeros((2, 3)))
-    assert read_trial(tmp_path).daq_t_ns.tolist() == [3, 4]
-
-
-def test_block_of_another_shape_is_refused(tmp_path):
-    with recorder(tmp_path) as record, pytest.raises(ValueError, match=r"allowed: \(n,\) and \(n, 3\)"):
-        record.block(np.array([3, 4]), np.zeros((3, 2)))
-
-
-def test_empty_blocks_are_fine(tmp_path):
-    with recorder(tmp_path) as record:
-        record.block(np.zeros(0, np.int64), np.zeros((0, 3)))
-    assert read_trial(tmp_path).raw.shape == (0, 3)
 
 
 @pytest.mark.parametrize("rate_hz", [100, 1000, 4000])
@@ -128,7 +66,8 @@ def test_no_tick_is_lost_whatever_rate_and_flush(tmp_path, rate_hz, flush_ns):
     given = rows(3000, rate_hz)
     with recorder(tmp_path, flush_ns=flush_ns) as record:
         for i, row in enumerate(given):
-            record.tick(row, 10 * i, i)
+            record.tick(row)
+            record.timing(times(i, 10 * i, i))
     trial = read_trial(tmp_path)
     assert trial.tick.tobytes() == given.tobytes()
     assert trial.timing.dtype == TIMING
@@ -137,33 +76,48 @@ def test_no_tick_is_lost_whatever_rate_and_flush(tmp_path, rate_hz, flush_ns):
     np.testing.assert_array_equal(trial.timing["plant_ns"], np.arange(3000))
 
 
+def test_the_file_holds_a_histogram_of_each_of_the_ticks_times(tmp_path):
+    work_ns = np.random.default_rng(1).integers(1_000, 500_000, 300)
+    with recorder(tmp_path) as record:
+        for i, ns in enumerate(work_ns):
+            record.timing(times(i, ns, 5))
+    with h5py.File(tmp_path / "trial.h5", "r") as file:
+        held = dict(file["timing"].attrs)
+    assert [name.decode() for name in held["histogram_fields"]] == list(TIMING.names[1:])
+    edges, counts = held["histogram_from_ns"], held["histogram"]
+    assert counts.shape == (len(TIMING.names) - 1, len(edges))
+    assert (counts.sum(axis=1) == 300).all()
+    expected, _ = np.histogram(work_ns, [*edges, np.inf])
+    np.testing.assert_array_equal(counts[0], expected)
+
+
 def test_tick_copies_a_row_that_its_owner_reuses(tmp_path):
     row = np.zeros(1, TICK)
     with recorder(tmp_path) as record:
         for i in range(5):
             row["tick"], row["t_ns"] = i, i * 1_000_000
-            record.tick(row, 0, 0)
+            record.tick(row)
     assert read_trial(tmp_path).tick["tick"].tolist() == [0, 1, 2, 3, 4]
 
 
 def test_row_of_another_kind_is_refused(tmp_path):
     with recorder(tmp_path) as record:
-        for row in (np.zeros(1, EVENT), np.zeros(2, TICK), np.zeros(TICK.itemsize, np.uint8)):
-            with pytest.raises(TypeError, match="one row of TICK"):
-                record.tick(row, 0, 0)
+        for row in (np.zeros(1, EVENT), np.zeros(TICK.itemsize, np.uint8)):
+            with pytest.raises(TypeError, match="allowed: its own dtype"):
+                record.tick(row)
 
 
 def test_ticks_are_on_disk_after_the_flush_interval(tmp_path):
     record = recorder(tmp_path)
     for row in rows(100):
-        record.tick(row, 0, 0)
+        record.tick(row)
     assert len(read_trial(tmp_path).tick) >= 100 - 40  # read while the writer has it open
     record.close()
 
 
 def test_event_is_on_disk_at_once(tmp_path):
     record = recorder(tmp_path)
-    record.event(12, "daq_silent", 40, 40_000_000, 25.0, 20.0, 41, "no block")
+    record.event(event_row(12, "daq_silent", 40, 40_000_000, 25.0, 20.0, 41, "no block"))
     event = read_trial(tmp_path).events[0]
     assert event.tolist() == (12, b"daq_silent", 40, 40_000_000, 25.0, 20.0, 41, b"no block")
     record.close()
@@ -171,7 +125,7 @@ def test_event_is_on_disk_at_once(tmp_path):
 
 def test_long_detail_is_cut_between_two_characters(tmp_path):
     with recorder(tmp_path) as record:
-        record.event(0, "n" * 40, 0, 0, detail="x" + "ü" * 100)
+        record.event(event_row(0, "n" * 40, 0, 0, detail="x" + "ü" * 100))
     event = read_trial(tmp_path).events[0]
     assert event["name"] == b"n" * 32
     assert event["detail"].decode() == "x" + "ü" * 63
@@ -204,9 +158,10 @@ def test_identical_inputs_give_identical_records(tmp_path):
         meta = META | {"wall_time": name}
         with recorder(tmp_path / name, meta=meta) as record:
             for i, row in enumerate(rows(500)):
-                record.tick(row, work * i, work)
+                record.tick(row)
+                record.timing(times(i, work * i, work))
             feed(record, t_ns, volts, trigger_ns=S)
-            record.event(0, "impact", 3, 5)
+            impact(record, 5)
     a, b = read_trial(tmp_path / "a"), read_trial(tmp_path / "b")
     for field in ("tick", "events", "raw", "daq_t_ns"):
         assert getattr(a, field).tobytes() == getattr(b, field).tobytes()
@@ -218,7 +173,7 @@ def test_the_whole_file_is_identical_where_timing_is_too(tmp_path):
     for name in ("a", "b"):
         with recorder(tmp_path / name) as record:
             for row in rows(500):
-                record.tick(row, 1, 2)
+                record.tick(row)
             feed(record, *samples(1.0), trigger_ns=S // 2)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()  # no time stamps of the file format's own
 
@@ -232,7 +187,7 @@ def test_record_is_never_overwritten(tmp_path):
 def test_close_is_idempotent_and_ends_a_failed_run_readably(tmp_path):
     def fails(record):
         for row in rows(10):
-            record.tick(row, 0, 0)
+            record.tick(row)
         raise RuntimeError("loop failed")
 
     record = recorder(tmp_path)
@@ -253,17 +208,17 @@ def test_failing_disk_raises_once_and_leaves_a_readable_file(tmp_path, monkeypat
     record = recorder(tmp_path, flush_ns=10_000_000)
     given = rows(50)
     for row in given[:30]:
-        record.tick(row, 0, 0)
+        record.tick(row)
 
     def full(*_):
         raise OSError("no space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("hil.record._append", full)
+        patch.setattr("hil.record.recorder.append", full)
         with pytest.raises(OSError, match="no space left"):
             record.flush()
     for row in given[30:]:
-        record.tick(row, 0, 0)
+        record.tick(row)
     record.close()
     found = read_trial(tmp_path).tick["tick"]
     assert (np.diff(found) > 0).all()
@@ -272,9 +227,10 @@ def test_failing_disk_raises_once_and_leaves_a_readable_file(tmp_path, monkeypat
 
 def test_place_without_content_is_left_out(tmp_path):
     with recorder(tmp_path) as record:
-        for row in rows(20):
-            record.tick(row, 0, 0)
-        record.block(np.array([-3, 0]), np.ones((2, 3)))
+        for i, row in enumerate(rows(20)):
+            record.tick(row)
+            record.timing(times(i, 5, 5))
+        record.block(block(np.array([-3, 0]), np.ones((2, 3))))
     with h5py.File(tmp_path / "trial.h5", "r+") as file:
         file["tick"].resize(25, axis=0)
         file["timing"].resize(25, axis=0)
@@ -285,7 +241,7 @@ def test_place_without_content_is_left_out(tmp_path):
 
 def test_copy_in_the_oldest_format_opens_too(tmp_path):
     with recorder(tmp_path) as record:
-        record.tick(rows(1)[0], 0, 0)
+        record.tick(rows(1)[0])
     with (
         h5py.File(tmp_path / "trial.h5", "r") as file,
         h5py.File(tmp_path / "plain.h5", "w", libver="earliest") as copy,

@@ -14,18 +14,21 @@ WRITER = """
 import sys
 from pathlib import Path
 import numpy as np
+from drivers.types import DaqBlock
 from hil.record import Recorder
-from hil.rows import TICK
+from hil.rows import TICK, TIMING, event_row
 
-record = Recorder(Path(sys.argv[1]), meta={"version": "1"}, channels=3, sample_rate_hz=30000)
-row = np.zeros(1, TICK)
+record = Recorder(Path(sys.argv[1]), meta={"version": "1"}, channels=3, sample_rate_hz=30000, before_s=0.5)
+row, times = np.zeros(1, TICK), np.zeros(1, TIMING)
 for i in range(1_000_000):
     row["tick"], row["t_ns"] = i, i * 1_000_000
-    record.block(((i * 30 + np.arange(30)) * 1e9 / 30000).astype(np.int64), np.full((30, 3), float(i)))
-    record.tick(row, i, i)
+    t_ns = ((i * 30 + np.arange(30)) * 1e9 / 30000).astype(np.int64)
+    record.block(DaqBlock(i, t_ns, np.full((30, 3), float(i)), (False,) * 3))
+    times["tick"], times["work_ns"] = i, i
+    record.timing(times)
+    record.tick(row)
     if i == 600:
-        record.event(0, "impact", i, i * 1_000_000)
-        record.trigger(i * 1_000_000)
+        record.event(event_row(0, "impact", i, i * 1_000_000))
     print(i, flush=True)
     if i >= int(sys.argv[2]):
         sys.stdin.read()

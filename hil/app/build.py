@@ -1,0 +1,102 @@
+"""Puts the parts of a rig together from its config."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+
+import hil
+from drivers.sim import FarEnd
+from hil.arming import arming_checks
+from hil.config import Config
+from hil.cycle import Cycle
+from hil.devices import Devices
+from hil.estimate.estimator import Estimator
+from hil.estimate.twin import RoverTwin
+from hil.gate import Gate
+from hil.journal import Journal
+from hil.realtime import RightsWanted
+from hil.rig import nominal_rig, spread
+from hil.safety import Safety
+from hil.scribe import Scribe
+from hil.trials.state import ImpactTrial
+from models.plant import Plant
+
+
+def build_far_end(config: Config) -> FarEnd:
+    """The simulated rig, perturbed by the config's seed."""
+    chance = np.random.default_rng([config.seed, 0])
+    parameters = nominal_rig(config).perturbed(spread(config), chance)
+    return FarEnd(
+        Plant(parameters, np.random.default_rng([config.seed, 1])),
+        block_samples=config.daq.block_samples,
+        daq_delay_ns=round(config.links.daq_delay_ms * 1e6),
+        drives_delay_ns=round(config.links.drives_delay_ms * 1e6),
+    )
+
+
+def build_cycle(config: Config, devices: Devices, journal: Journal, folder: Path) -> Cycle:
+    """The rooms of a tick; kernels compile here.
+
+    Args:
+        config: of the rig and the trial.
+        devices: of the rig.
+        journal: takes the record.
+        folder: where it goes; arming looks at the room there.
+    """
+    scribe = Scribe(journal)
+    safety = Safety(config, scribe.note)
+    trial = ImpactTrial(
+        config, lambda samples, estimate: arming_checks(config, samples, estimate, safety.faults, folder)
+    )
+    return Cycle(
+        devices, Estimator(config), RoverTwin(nominal_rig(config)), safety, trial, Gate(config, safety), scribe
+    )
+
+
+def simulated_devices(far_end: FarEnd) -> Devices:
+    """The loop's hold on the devices of a simulated rig in its own process."""
+    return Devices(far_end.daq, far_end.drives, far_end.valves)
+
+
+def warm_up(config: Config) -> None:
+    """Run every kernel once, so that no tick and no worker pays for compiling one."""
+    far_end = build_far_end(config)
+    devices = simulated_devices(far_end)
+    two_blocks_ns = round(2e6 * config.daq.block_ms)
+    devices.open()
+    far_end.advance(two_blocks_ns)
+    samples = devices.sample(two_blocks_ns)
+    estimate = Estimator(config).estimate(samples)
+    RoverTwin(nominal_rig(config)).predict(samples, estimate)
+    devices.close()
+
+
+def record_meta(config: Config) -> dict[str, str | float | int]:
+    """What `/meta` of the record holds."""
+    return {
+        "config": config.to_yaml(),
+        "config_sha256": config.sha256(),
+        "version": hil.__version__,
+        "clock": config.clock,
+        "seed": config.seed,
+        "sensitivity_VpN": ",".join(repr(channel.sensitivity_mVpN * 1e-3) for channel in config.daq.channels),
+        "wall_time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def rights_wanted(config: Config) -> RightsWanted:
+    """What the loop asks the kernel for: nothing in virtual time."""
+    if config.clock == "lockstep":
+        return RightsWanted()
+    wanted = config.realtime
+    return RightsWanted(
+        fifo_priority=wanted.fifo_priority,
+        lock_memory=wanted.lock_memory,
+        cpus=wanted.cpus,
+        awake=wanted.awake,
+        timer_slack_ns=round(wanted.timer_slack_us * 1e3),
+        freeze_gc=True,
+    )

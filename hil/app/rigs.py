@@ -1,0 +1,167 @@
+"""The two ways in which a rig stands behind the same loop: in its process and in virtual time, or in workers."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from hil.app.build import build_cycle, build_far_end, record_meta, simulated_devices, warm_up
+from hil.clock import LockstepClock
+from hil.config import Config
+from hil.cycle import Cycle
+from hil.devices import Devices
+from hil.journal import Keeper
+from hil.links import FOLDER, RingJournal, Shared, SharedDaq, SharedDrives, SharedTruth, SharedValves
+from hil.links.rows import START
+from hil.loop import Loop
+from hil.realtime import Granted, RealtimeClock
+from hil.record import open_recorder
+from hil.record.recovery import recover
+from hil.telemetry import open_publisher
+from hil.trials.summary import PlantTruth
+from hil.workers.crew import Crew
+
+Say = Callable[[str], None]
+# From the last preparation to t_ns = 0.
+LEAD_NS = 50_000_000
+
+
+class Rig(Protocol):
+    """A rig that is ready to run."""
+
+    devices: Devices
+    cycle: Cycle
+    loop: Loop
+
+    @property
+    def truth(self) -> PlantTruth:
+        """What only a simulated rig can tell."""
+
+    def granted(self) -> Sequence[Granted]:
+        """Rights of processes beside the loop's."""
+
+    def far_end_loop(self) -> dict[str, Any] | None:
+        """How a simulated rig in its own process kept up; None where it has none."""
+
+    def begin(self) -> None:
+        """Time begins now."""
+
+    def close_record(self) -> None:
+        """The run is over: stop the far end and finish the record."""
+
+    def publish(self, summary: Mapping[str, Any]) -> None:
+        """Tell viewers how it ended."""
+
+
+class LockstepRig:
+    """Everything in one process, in virtual time.
+
+    Args:
+        config: of the rig and the trial.
+        folder: of the run.
+        say: told what is going on.
+        stack: closes it all.
+    """
+
+    def __init__(self, config: Config, folder: Path, say: Say, stack: ExitStack) -> None:
+        publisher = stack.enter_context(open_publisher(config, say))
+        self.keeper = Keeper(stack.enter_context(open_recorder(folder, config, record_meta(config))), publisher)
+        say("compiling kernels (cached after the first run) and settling the rover on its soil")
+        self.far_end = build_far_end(config)
+        self.devices = simulated_devices(self.far_end)
+        self.cycle = build_cycle(config, self.devices, self.keeper, folder)
+        self.loop = Loop(LockstepClock(self.far_end, config.loop.rate_hz), self.cycle)
+        warm_up(config)
+
+    @property
+    def truth(self) -> PlantTruth:
+        """Of the simulated rig."""
+        return self.far_end.plant
+
+    def granted(self) -> Sequence[Granted]:
+        """None: there are no other processes."""
+        return ()
+
+    def far_end_loop(self) -> dict[str, Any] | None:
+        """None: the clock moves it."""
+        return None
+
+    def begin(self) -> None:
+        """Virtual time begins with the first tick."""
+
+    def close_record(self) -> None:
+        """Finish the record."""
+        self.keeper.recorder.close()
+
+    def publish(self, summary: Mapping[str, Any]) -> None:
+        """Tell viewers how it ended."""
+        self.keeper.publisher.trial(summary)
+
+
+class RealtimeRig:
+    """The loop in this process and against the wall clock; simulated rig, recorder and watchdog in theirs.
+
+    Args: as `LockstepRig`.
+
+    Raises:
+        DeviceError: a worker could not begin.
+    """
+
+    def __init__(self, config: Config, folder: Path, say: Say, stack: ExitStack) -> None:
+        say("compiling kernels (cached after the first run)")
+        warm_up(config)
+        self._shared = shared = Shared(folder, config, record_meta(config))
+        self._crew = crew = stack.enter_context(Crew(shared))
+        say("starting the simulated rig, which settles on its soil, the recorder and the watchdog")
+        crew.start("recorder")
+        crew.start("far_end")
+        crew.start_watchdog()
+        journal = RingJournal(shared)
+        self.devices = Devices(SharedDaq(shared), SharedDrives(shared), SharedValves(shared))
+        self.cycle = build_cycle(config, self.devices, journal, folder)
+        self._clock = RealtimeClock(config.loop.rate_hz, config.realtime.spin_share)
+        self.loop = Loop(self._clock, self.cycle, (crew.alarm, journal.alarm), crew.feed)
+        self._truth = SharedTruth(shared)
+        for line in crew.wait_ready("recorder")["said"]:
+            say(line)
+        crew.wait_ready("far_end")
+        crew.wait_ready("watchdog")
+
+    @property
+    def truth(self) -> PlantTruth:
+        """Of the simulated rig."""
+        return self._truth
+
+    def granted(self) -> Sequence[Granted]:
+        """Rights of the workers."""
+        return self._crew.granted()
+
+    def far_end_loop(self) -> dict[str, Any] | None:
+        """How the process of the simulated rig kept up."""
+        return self._truth.far_end()
+
+    def begin(self) -> None:
+        """Set t_ns = 0 for all of them."""
+        start = np.zeros(1, START)
+        start["start_ns"] = self._clock.start_ns = time.monotonic_ns() + LEAD_NS
+        start["wall_start_s"] = time.time() + LEAD_NS * 1e-9
+        self._shared.start.write(start)
+
+    def close_record(self) -> None:
+        """End the far end, have the recorder finish; if it is gone, finish its file from what it left."""
+        self._crew.end("watchdog")
+        self._crew.end("far_end")
+        if self._crew.close_record():
+            shutil.rmtree(self._shared.run / FOLDER)
+        else:
+            recover(self._shared.run)
+
+    def publish(self, summary: Mapping[str, Any]) -> None:
+        """Have the recorder tell viewers how it ended."""
+        self._crew.publish(summary)

@@ -1,0 +1,65 @@
+"""Where the record of a tick goes: what the loop hands over, and the keeper that takes it to file and viewers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.types import DaqBlock
+from hil.record import Recorder
+from hil.telemetry import Publisher
+
+Rows = NDArray[np.void]
+
+
+class JournalFull(RuntimeError):  # noqa: N818 - reads as what it says
+    """The recorder is so far behind that a row would be lost."""
+
+
+class Journal(Protocol):
+    """Takes down what happens, in the order in which it happens."""
+
+    def tick(self, rows: Rows) -> None:
+        """Take ticks: an array of `TICK`."""
+
+    def timing(self, rows: Rows) -> None:
+        """Take what ticks took: an array of `TIMING`."""
+
+    def block(self, block: DaqBlock) -> None:
+        """Take a block of sensor samples."""
+
+    def event(self, row: Rows) -> None:
+        """Take an event: an array of one `EVENT`."""
+
+
+class Keeper(NamedTuple):
+    """A journal that goes to the file of a run, and to whoever looks on."""
+
+    recorder: Recorder
+    publisher: Publisher
+
+    def tick(self, rows: Rows) -> None:
+        """Record them, publish those whose turn it is."""
+        for row in rows:
+            self.publisher.tick(row)
+        self.recorder.tick(rows)
+
+    def timing(self, rows: Rows) -> None:
+        """Record them."""
+        self.recorder.timing(rows)
+
+    def block(self, block: DaqBlock) -> None:
+        """Record it."""
+        self.recorder.block(block)
+
+    def event(self, row: Rows) -> None:
+        """Publish it, and record it at once."""
+        self.publisher.event(row)
+        self.recorder.event(row)
+
+    def trial(self, summary: Mapping[str, Any]) -> None:
+        """Publish how it ended."""
+        self.publisher.trial(summary)

@@ -1,0 +1,118 @@
+"""The loop's devices where the drivers run in workers: views on shared memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from drivers.base import Health
+from drivers.types import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from hil.devices import MOST_BLOCKS
+from hil.links.rows import DRIVE_COMMAND, DRIVE_SAMPLE, VALVE_COMMAND, VALVE_SAMPLE
+from hil.links.shared import Shared
+from hil.rows import Row
+from hil.shm import Mailbox
+
+
+class _View:
+    """Life cycle of a view: the worker has the device."""
+
+    name: str
+
+    def open(self) -> None:
+        """Nothing to do: the worker has opened the device before the loop runs."""
+
+    def close(self) -> None:
+        """Nothing to do: the worker stops and closes it."""
+
+    def health(self) -> Health:
+        """State of the view."""
+        return Health(self.name, True, 0, "in its own process")
+
+
+class SharedDaq(_View):
+    """Blocks of sensor samples, from the ring.
+
+    The arrays of a block are used again after MOST_BLOCKS more: they live for a tick and no longer.
+    """
+
+    name = "DAQ"
+
+    def __init__(self, shared: Shared) -> None:
+        self._cursor = shared.blocks.reader("loop")
+        rows = [np.zeros(1, shared.blocks.dtype) for _ in range(MOST_BLOCKS + 1)]
+        self._slots: list[tuple[Any, ...]] = [
+            (row, row["t_ns"][0], row["volts"][0], row["overload"][0]) for row in rows
+        ]
+        self._sequences = [row["sequence"] for row in rows]
+        self._slot = 0
+
+    def read(self, t_ns: int) -> DaqBlock | None:  # noqa: ARG002  what is in the ring has been measured
+        """The next block, or None."""
+        row, stamps, volts, overload = self._slots[self._slot]
+        if not self._cursor.read_one(row):
+            return None
+        block = DaqBlock(self._sequences[self._slot].item(), stamps, volts, tuple(overload.tolist()))
+        self._slot = (self._slot + 1) % len(self._slots)
+        return block
+
+
+class SharedDrives(_View):
+    """Wheel drives: newest sample in, newest command out."""
+
+    name = "wheel drives"
+
+    def __init__(self, shared: Shared) -> None:
+        self._commands, self._command = shared.drive_command, Row(DRIVE_COMMAND)
+        self._samples = _Newest(shared.drives, DRIVE_SAMPLE)
+
+    def read(self, t_ns: int) -> DriveSample | None:
+        """The newest sample, once."""
+        if (numbers := self._samples.read()) is None:
+            return None
+        sequence, t_ns, *speeds, acknowledged_ns = numbers
+        return DriveSample(sequence, t_ns, tuple(speeds), acknowledged_ns)
+
+    def write(self, command: DriveCommand) -> None:
+        """Hand a command to the worker."""
+        self._command.set(command.t_ns, command.cut, *command.speed_radps)
+        self._commands.write(self._command.array)
+
+
+class SharedValves(_View):
+    """Bogie valves: newest sample in, newest command out."""
+
+    name = "bogie valves"
+
+    def __init__(self, shared: Shared) -> None:
+        self._commands, self._command = shared.valve_command, Row(VALVE_COMMAND)
+        self._samples = _Newest(shared.valves, VALVE_SAMPLE)
+
+    def read(self, t_ns: int) -> ValveSample | None:
+        """The newest sample, once."""
+        if (numbers := self._samples.read()) is None:
+            return None
+        sequence, t_ns, a, b, c, d, acknowledged_ns = numbers
+        return ValveSample(sequence, t_ns, ((a, b), (c, d)), acknowledged_ns)
+
+    def write(self, command: ValveCommand) -> None:
+        """Hand a command to the worker."""
+        left, right = command.powered
+        self._command.set(command.t_ns, *left, *right)
+        self._commands.write(self._command.array)
+
+
+class _Newest:
+    """The newest record of a mailbox, once."""
+
+    def __init__(self, mailbox: Mailbox, dtype: np.dtype[Any]) -> None:
+        self._mailbox, self._row = mailbox, Row(dtype)
+        self._version = 0
+
+    def read(self) -> tuple[Any, ...] | None:
+        version = self._mailbox.read(self._row.array)
+        if version <= self._version:  # nothing new, nothing at all, or stale
+            return None
+        self._version = version
+        return self._row.numbers()

@@ -1,0 +1,77 @@
+"""What lies where in `trial.h5`. Fixed-size types only: others cannot be read from the file of a killed writer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.realtime.histogram import BIN_EDGES_NS, bin_counts
+from hil.record.reading import TrialRecord
+from hil.rows import BLOCK, EVENT, TICK, TIMING
+
+FORMAT = ("v110", "v110")  # the oldest that knows SWMR, for the sake of other people's readers
+
+Meta = Mapping[str, str | float | int]
+Rows = NDArray[np.void]
+_TIMES = (TIMING.names or ())[1:]
+
+
+def create_datasets(file: h5py.File, meta: Meta, channels: int, sample_rate_hz: float) -> None:
+    """Make the datasets of a record, all but `/meta` empty."""
+
+    def grows(name: str, dtype: Any, *chunk: int) -> Any:
+        shape, limit = (0, *chunk[1:]), (None, *chunk[1:])
+        return file.create_dataset(name, shape, dtype, chunks=chunk, maxshape=limit, track_times=False)
+
+    grows("tick", TICK, 128)
+    timing = grows("timing", TIMING, 512)
+    timing.attrs["histogram_fields"] = np.array(_TIMES, "S")
+    timing.attrs["histogram_from_ns"] = BIN_EDGES_NS
+    timing.attrs["histogram"] = new_histogram()
+    grows("events", EVENT, 32)
+    grows("daq/blocks", BLOCK, 512)
+    raw = grows("daq/raw", "<f8", 2048, channels)
+    raw.attrs["sample_rate_hz"] = float(sample_rate_hz)
+    grows("daq/t_ns", "<i8", 4096)
+    group = file.create_group("meta")
+    for key, value in meta.items():
+        data = value.encode() if isinstance(value, str) else value
+        kind = "<i8" if isinstance(value, int | np.integer) else "<f8"
+        dtype = h5py.string_dtype("utf-8", max(1, len(data))) if isinstance(data, bytes) else kind
+        group.create_dataset(key, (), dtype, data=data, track_times=False)
+
+
+def append(dataset: Any, rows: NDArray[Any]) -> None:
+    """Append rows to a dataset and make them visible to readers."""
+    length = dataset.shape[0]
+    dataset.resize(length + len(rows), axis=0)
+    dataset[length:] = rows
+    dataset.flush()
+
+
+def new_histogram() -> NDArray[np.uint32]:
+    """Nothing counted yet: (times of `TIMING`, bins)."""
+    return np.zeros((len(_TIMES), len(BIN_EDGES_NS)), "<u4")
+
+
+def count_times(rows: Rows, histogram: NDArray[np.uint32]) -> None:
+    """Count rows of `TIMING` into a histogram."""
+    for counts, name in zip(histogram, _TIMES, strict=True):
+        bin_counts(rows[name], counts)
+
+
+def write_whole(path: Path, record: TrialRecord, sample_rate_hz: float) -> None:
+    """Write a record that is there as a whole. Raises FileExistsError."""
+    with h5py.File(path, "x", libver=FORMAT) as file:
+        create_datasets(file, record.meta, record.raw.shape[1], sample_rate_hz)
+        parts = {"tick": record.tick, "timing": record.timing, "events": record.events, "daq/blocks": record.blocks}
+        for name, rows in {**parts, "daq/raw": record.raw, "daq/t_ns": record.daq_t_ns}.items():
+            append(file[name], rows)
+        histogram = new_histogram()
+        count_times(record.timing, histogram)
+        file["timing"].attrs.modify("histogram", histogram)

@@ -1,0 +1,151 @@
+"""The loop's side of its workers: start them, go Safe when one is lost, and leave none behind."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Self
+
+import numpy as np
+
+from drivers.base import DeviceError
+from hil.links.rows import TROUBLE
+from hil.links.shared import Shared
+from hil.realtime.rights import Granted
+from hil.safety import Alarm, Fault
+from hil.shm import NEVER_NS
+
+# A worker that has not said by then that it is ready never will [s]; the far end loads its kernels in 2 s.
+READY_S = 60.0
+# What each gets to end by itself [s]; the recorder has a file to finish.
+END_S = {"recorder": 30.0}
+END_OTHERS_S = 5.0
+# How long a process may be silent before the loop goes Safe [ns].
+SILENT_NS = {"watchdog": 50_000_000, "recorder": 2_000_000_000, "far_end": 20_000_000}
+
+
+class Crew:
+    """The workers of a run.
+
+    Args:
+        shared: memory of the run.
+    """
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._words: dict[str, dict[str, Any]] = {}
+        self._watched: dict[str, int] = {}
+        self._trouble = np.zeros(1, TROUBLE)
+
+    def start(self, name: str, *arguments: str) -> None:
+        """Start a worker; `wait_ready` tells when it is."""
+        # -P: a folder `hil` or `models` where the user stands is not ours
+        command = [sys.executable, "-P", "-m", f"hil.workers.{name}", str(self._shared.run), str(os.getpid())]
+        self._processes[name] = subprocess.Popen(
+            [*command, *arguments], bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
+        )
+
+    def start_watchdog(self) -> None:
+        """Start the watchdog over all workers started so far."""
+        self.start("watchdog", *(f"{name}={process.pid}" for name, process in self._processes.items()))
+
+    def wait_ready(self, name: str) -> dict[str, Any]:
+        """Wait until a worker can begin; what it says besides.
+
+        Raises:
+            DeviceError: it cannot, or ended, or does not say.
+        """
+        words = self._hear(name, READY_S)
+        if "error" in words:
+            raise DeviceError(words["error"])
+        if not words.get("ready"):
+            code = self._processes[name].poll()
+            state = f"ended with status {code}" if code is not None else f"was not ready within {READY_S:g} s"
+            raise DeviceError(f"{name}: its process {state}; what it said is above")
+        self._watched[name] = SILENT_NS[name]
+        self._words[name] = words
+        return words
+
+    def granted(self) -> list[Granted]:
+        """The rights of the workers, named after them."""
+        return [
+            Granted(**{**item, "name": f"{item['name']} of {name}"})
+            for name, words in self._words.items()
+            for item in words.get("granted", ())
+        ]
+
+    def alarm(self) -> Alarm | None:
+        """Called at the beginning of each tick: the loop is alive. A worker that is not, or cannot write, is told."""
+        now_ns, heartbeat = time.monotonic_ns(), self._shared.heartbeat
+        heartbeat.beat("loop_turn", now_ns)
+        for name, allowed_ns in self._watched.items():
+            age_ns = heartbeat.age(name, now_ns)
+            if allowed_ns < age_ns < NEVER_NS:
+                found, allowed = age_ns * 1e-6, allowed_ns * 1e-6
+                detail = f"{name}: its process has been silent for {found:.1f} ms, allowed: {allowed:g} ms"
+                return Alarm(Fault.PROCESS_LOST, found, allowed, detail)
+        if self._shared.trouble.read(self._trouble) > 0:
+            detail = f"recorder: {self._trouble['detail'][0].decode(errors='replace')}"
+            return Alarm(Fault.DISK_FULL, math.nan, math.nan, detail)
+        return None
+
+    def feed(self) -> None:
+        """Called at the end of each good tick: the dead-man of each link hears it."""
+        self._shared.heartbeat.beat("loop", time.monotonic_ns())
+
+    def end(self, name: str) -> bool:
+        """Tell a worker to end, and wait until it has. False if it was gone before, ended badly or had to be killed."""
+        self._watched.pop(name, None)
+        process = self._processes.pop(name)
+        good = process.poll() is None
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGTERM)
+        for pipe in (process.stdin, process.stdout):
+            if pipe:
+                with suppress(OSError):
+                    pipe.close()
+        try:
+            return process.wait(END_S.get(name, END_OTHERS_S)) == 0 and good
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            return False
+
+    def close_record(self) -> bool:
+        """Have the recorder finish its file; it stays, to publish the summary. False if it did not finish."""
+        self._watched.pop("recorder", None)
+        with suppress(ProcessLookupError):
+            self._processes["recorder"].send_signal(signal.SIGTERM)
+        return bool(self._hear("recorder", END_S["recorder"]).get("closed"))
+
+    def publish(self, summary: Mapping[str, Any]) -> None:
+        """Have the recorder publish the summary, if it is still there."""
+        pipe = self._processes["recorder"].stdin
+        with suppress(OSError):
+            pipe.write(json.dumps(summary).encode() + b"\n")  # type: ignore[union-attr]
+
+    def _hear(self, name: str, seconds: float) -> dict[str, Any]:
+        """The next line that a worker says; nothing if it ends or says none in time."""
+        pipe = self._processes[name].stdout
+        assert pipe is not None
+        if not select.select([pipe], [], [], seconds)[0]:
+            return {}
+        line = pipe.readline()
+        return json.loads(line) if line else {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # the watchdog first: it takes a loop that is busy with other things for a hung one
+        for name in sorted(self._processes, key=("watchdog", "far_end", "recorder").index):
+            self.end(name)

@@ -1,0 +1,59 @@
+"""A worker's own side of its life: it ends when told, and when the process that started it is gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from hil.realtime.libc import signal_when_parent_dies
+from hil.realtime.rights import Granted
+
+
+class Life:
+    """Made first thing in a worker, before anything that takes time.
+
+    Only the loop process handles SIGINT and SIGHUP; a worker is told to end by SIGTERM, which the kernel also sends
+    when the loop process dies.
+
+    Args:
+        parent: process id of the loop process.
+
+    Attributes:
+        ending: told to end.
+    """
+
+    def __init__(self, parent: int) -> None:
+        self._parent = parent
+        self.ending = False
+        signal.signal(signal.SIGTERM, self._end)
+        for number in (signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        signal_when_parent_dies(signal.SIGTERM)
+        if self.orphaned:  # it died before that
+            self.ending = True
+
+    @property
+    def orphaned(self) -> bool:
+        """The process that started this one is gone."""
+        return os.getppid() != self._parent
+
+    def ready(self, granted: Sequence[Granted] = (), **more: Any) -> None:
+        """Tell the loop process that work can begin, and with which rights."""
+        self.tell(ready=True, granted=[asdict(item) for item in granted], **more)
+
+    def tell(self, **words: Any) -> None:
+        """Tell the loop process something; nobody may be there to listen."""
+        try:
+            sys.stdout.write(json.dumps(words) + "\n")
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # or the interpreter complains about it when it ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+    def _end(self, _number: int, _frame: object) -> None:
+        self.ending = True

@@ -1,0 +1,145 @@
+"""Rings to file and viewers, in a process of its own: `python -m hil.workers.recorder RUN PARENT`."""
+
+from __future__ import annotations
+
+import json
+import select
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from drivers.base import DeviceError
+from drivers.types import DaqBlock
+from hil.journal import Keeper
+from hil.links.rows import START, TROUBLE
+from hil.links.shared import RECORDER, Shared
+from hil.record import open_recorder
+from hil.rows import event_row
+from hil.safety import Fault
+from hil.shm import Cursor
+from hil.telemetry import open_publisher
+from hil.workers.life import Life
+
+# Between two rounds; what the loop has handed over is in shared memory all the while.
+PERIOD_S = 0.02
+# Told to end, it does so once nothing has come for this long.
+QUIET_S = 0.1
+# How long it waits for the summary to publish.
+SUMMARY_S = 30.0
+_MANY = 2**16
+
+
+class Drain:
+    """Takes rows out of the rings; they stay there until they are in the file.
+
+    Args:
+        shared: memory of the run.
+        keeper: takes them.
+    """
+
+    def __init__(self, shared: Shared, keeper: Keeper) -> None:
+        self._keeper, self._blocks_held = keeper, shared.blocks_held
+        self._timings, self._ticks, self._events, self._watchdog_events, self._blocks = self._cursors = [
+            ring.reader(RECORDER)
+            for ring in (shared.timings, shared.ticks, shared.events, shared.watchdog_events, shared.blocks)
+        ]
+        self.last: tuple[int, int] = (0, 0)  # number and time [ns] of the newest tick
+
+    def run(self) -> int:
+        """One round; how many rows there were. Raises OSError."""
+        keeper = self._keeper
+        # events first: what is kept of the samples depends on them
+        events = [*_rows(self._events), *_rows(self._watchdog_events)]
+        for event in events:
+            keeper.event(event)
+        blocks = _rows(self._blocks)
+        for block in blocks:
+            row = block[0]
+            keeper.block(DaqBlock(int(row["sequence"]), row["t_ns"], row["volts"], tuple(row["overload"].tolist())))
+        ticks, timings = self._ticks.read(_MANY, keep=True), self._timings.read(_MANY, keep=True)
+        if ticks.size:
+            keeper.tick(ticks)
+            self.last = (int(ticks["tick"][-1]), int(ticks["t_ns"][-1]))
+        if timings.size:
+            keeper.timing(timings)
+        count = len(events) + len(blocks) + ticks.size + timings.size
+        if count:
+            keeper.recorder.flush()
+            for cursor in self._cursors:
+                cursor.release(but=self._blocks_held if cursor is self._blocks else 0)
+        return count
+
+
+def _rows(cursor: Cursor) -> list[Any]:
+    rows = cursor.read(_MANY, keep=True)
+    return [rows[i : i + 1] for i in range(rows.size)]
+
+
+def main(run: Path, parent: int) -> None:
+    """Record a run until told to end."""
+    life = Life(parent)
+    shared = Shared(run)
+    with open_recorder(run, shared.config, shared.meta) as recorder:
+        said: list[str] = []
+        try:
+            publisher = open_publisher(shared.config, said.append)
+        except DeviceError as error:
+            life.tell(error=str(error))
+            return
+        with publisher:
+            shared.heartbeat.beat("recorder", time.monotonic_ns())
+            life.ready(said=said)
+            keeper = Keeper(recorder, publisher)
+            _record(shared, Drain(shared, keeper), keeper, life)
+            recorder.close()
+            life.tell(closed=True)
+            if not life.orphaned and (summary := _summary()):
+                publisher.trial(summary)
+                time.sleep(QUIET_S)  # a socket that is closed drops what it has not sent
+
+
+def _record(shared: Shared, drain: Drain, keeper: Keeper, life: Life) -> None:
+    start, started = np.zeros(1, START), False
+    quiet_since = time.monotonic()
+    while True:
+        shared.heartbeat.beat("recorder", time.monotonic_ns())
+        if not started and shared.start.read(start) > 0:
+            started = True
+            keeper.publisher.starts_at(float(start["wall_start_s"][0]))
+        try:
+            count = drain.run()
+        except OSError as error:  # a full disk: what has been read so far is in the file, the reserve holds the rest
+            _complain(shared, error)
+            count = 1
+        if count:
+            quiet_since = time.monotonic()
+        elif life.ending and time.monotonic() - quiet_since > QUIET_S:
+            break
+        time.sleep(PERIOD_S)
+    if life.orphaned:
+        number, t_ns = drain.last
+        detail = f"the loop process is gone; its last tick was {number}"
+        keeper.event(event_row(Fault.PROCESS_LOST, "loop_lost", number, t_ns, detail=detail))
+
+
+def _complain(shared: Shared, error: OSError) -> None:
+    """Tell the loop that the disk fails; it goes Safe."""
+    trouble = np.zeros(1, TROUBLE)
+    trouble["t_ns"], trouble["detail"] = time.monotonic_ns(), f"{error}".encode()[: TROUBLE["detail"].itemsize]
+    shared.trouble.write(trouble)
+
+
+def _summary() -> dict[str, Any] | None:
+    """The summary that the loop process hands over, one line of JSON; None if it does not."""
+    if not select.select([sys.stdin], [], [], SUMMARY_S)[0]:
+        return None
+    line = sys.stdin.readline()
+    summary: dict[str, Any] | None = json.loads(line) if line else None
+    return summary
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,116 @@
+"""Ends what hangs, and everything once the loop is gone: `python -m hil.workers.watchdog RUN PARENT NAME=PID...`.
+
+It has no other work, so nothing can hold it up; it may run above the loop.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from hil.links.shared import Shared
+from hil.realtime import RightsWanted, rights
+from hil.rows import event_row
+from hil.safety import Fault
+from hil.shm import NEVER_NS
+from hil.workers.life import Life
+
+PERIOD_S = 0.005
+# The loop has not ended a good tick for so long: noted; the dead-man of each link has acted before.
+LOOP_SILENT_NS = 50_000_000
+# It has not even begun one: it hangs beyond hope, and is killed.
+LOOP_HUNG_NS = 1_000_000_000
+# A worker with a device has been silent for so long: it is killed, so that its port is free.
+WORKER_SILENT_NS = 20_000_000
+WITH_DEVICES = ("far_end", "daq", "drives", "valves")
+# What the recorder gets to finish its file once the loop is gone.
+FINISH_S = 20.0
+
+
+class Watchdog:
+    """Looks at heartbeats, kills what hangs, and keeps a note of it for the record.
+
+    Args:
+        shared: memory of the run.
+        loop: process id of the loop.
+        workers: process ids by name.
+    """
+
+    def __init__(self, shared: Shared, loop: int, workers: Mapping[str, int]) -> None:
+        self._shared, self._loop, self._workers = shared, loop, dict(workers)
+        self._noted: set[str] = set()
+
+    def look(self, now_ns: int) -> None:
+        """One look at all of them [ns of CLOCK_MONOTONIC]."""
+        age = self._shared.heartbeat.age
+        silent_ns = age("loop", now_ns)
+        if LOOP_SILENT_NS < silent_ns < NEVER_NS:
+            self._note("loop_silent", silent_ns, LOOP_SILENT_NS, "loop: no good tick; the links have stopped the rig")
+        hung_ns = age("loop_turn", now_ns)
+        if LOOP_HUNG_NS < hung_ns < NEVER_NS:
+            self._note("loop_hung", hung_ns, LOOP_HUNG_NS, "loop: hung, killed")
+            _kill(self._loop)
+        for name in WITH_DEVICES:
+            worker_ns = age(name, now_ns)
+            if name in self._workers and WORKER_SILENT_NS < worker_ns < NEVER_NS:
+                self._note(f"{name}_silent", worker_ns, WORKER_SILENT_NS, f"{name}: silent, killed")
+                _kill(self._workers.pop(name))
+
+    def _note(self, name: str, found_ns: int, allowed_ns: int, detail: str) -> None:
+        if name not in self._noted:
+            self._noted.add(name)
+            row = event_row(Fault.PROCESS_LOST, name, 0, 0, found_ns * 1e-6, allowed_ns * 1e-6, detail=detail)
+            self._shared.watchdog_events.append(row)
+
+
+def main(run: Path, parent: int, workers: Mapping[str, int]) -> None:
+    """Watch until told to end; once the loop process is gone, end the others first."""
+    life = Life(parent)
+    shared = Shared(run)
+    watchdog = Watchdog(shared, parent, workers)
+    wanted = shared.config.realtime
+    priority = wanted.fifo_priority + 1 if wanted.fifo_priority else 0
+    asked = RightsWanted(fifo_priority=min(priority, 98), lock_memory=wanted.lock_memory, freeze_gc=True)
+    with rights(asked) as granted:
+        shared.heartbeat.beat("watchdog", time.monotonic_ns())
+        shared.heartbeat.beat("watchdog", time.monotonic_ns())
+        life.ready(granted)
+        while not life.ending and not life.orphaned:
+            now_ns = time.monotonic_ns()
+            watchdog.look(now_ns)
+            shared.heartbeat.beat("watchdog", now_ns)
+            time.sleep(PERIOD_S)
+    if life.orphaned:
+        end_all(workers.values(), FINISH_S)
+
+
+def end_all(processes: Iterable[int], seconds: float) -> None:
+    """Ask processes, which need not be our children, to end, and kill what is left after so many seconds."""
+    watched = {}
+    for process in processes:
+        with suppress(ProcessLookupError):
+            watched[os.pidfd_open(process)] = process
+            os.kill(process, signal.SIGTERM)
+    until = time.monotonic() + seconds
+    while watched:
+        ended = select.select(list(watched), [], [], max(until - time.monotonic(), 0.0))[0]
+        for handle in ended or list(watched):
+            process = watched.pop(handle)
+            if not ended:
+                _kill(process)
+            os.close(handle)
+
+
+def _kill(process: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), {k: int(v) for k, v in (item.split("=") for item in sys.argv[3:])})
