@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from hil.config import Config
@@ -55,13 +57,13 @@ class Estimator:
             digest(parameters, state, block.t_ns, block.volts)
         load_point_now(parameters, state, self._point)
         count = int(state.whole[COUNT])
-        spread = np.sqrt(state.square / max(min(count, parameters.zero_samples) - 1, 1))
+        others = max(min(count, parameters.zero_samples) - 1, 1)
         impact_ns = int(state.whole[IMPACT_NS])
         across, up = self._point.tolist()
         return Estimate(
             zeroed=count > parameters.zero_samples,
             bias_V=tuple(state.bias.tolist()),
-            noise_V=tuple(spread.tolist()),
+            noise_V=tuple([math.sqrt(square / others) for square in state.square.tolist()]),
             finite=bool(state.whole[BAD] == bad),
             saturated=bool(state.whole[SATURATED]),
             impact_ns=None if impact_ns == NEVER else impact_ns,

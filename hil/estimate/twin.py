@@ -24,7 +24,7 @@ FOLLOW = Drive(
 
 
 class _View(NamedTuple):
-    """Scratch for what is read off the twin: Jacobian rows (2, nv) and [T_c, time to impact]."""
+    """Scratch for what is read off the twin: Jacobian rows (2, nv) and [T_c, time to impact, 0 if all is finite]."""
 
     rows: FloatArray
     out: FloatArray
@@ -44,7 +44,7 @@ class RoverTwin:
         self._hit = False
         self._motion.drives.cut[:] = 0.0
         self.energy_at_impact_J = math.nan
-        self._view = _View(np.zeros((2, self._rover.nv)), np.zeros(2))
+        self._view = _View(np.zeros((2, self._rover.nv)), np.zeros(3))
         self._t_ns = 0
 
     def predict(self, samples: Samples, estimate: Estimate) -> Prediction:
@@ -56,7 +56,7 @@ class RoverTwin:
             run(self._vehicle, motion, steps, span * 1e-9 / steps)
         self._t_ns = samples.t_ns
         _read_off(self._vehicle, motion, self._view)
-        energy, time_left = self._view.out.tolist()
+        energy, time_left, spoilt = self._view.out.tolist()
         if estimate.impact_ns is not None and not self._hit:
             self._meet_obstacle(energy)
         normal = tuple(motion.ground.vertical.tolist())
@@ -68,7 +68,7 @@ class RoverTwin:
             speed_mps=speed,
             effective_kinetic_energy_J=energy,
             time_to_impact_s=time_left,
-            finite=math.isfinite(sum(normal) + speed + energy) and bool(np.isfinite(motion.q).all()),
+            finite=math.isfinite(sum(normal) + speed + energy + spoilt),
         )
 
     def _meet_obstacle(self, energy_J: float) -> None:
@@ -84,6 +84,9 @@ class RoverTwin:
 def _read_off(vehicle: Vehicle, motion: Motion, view: _View) -> None:
     view.out[0] = pair_energy(vehicle.chain, motion.q, motion.v, vehicle.obstacle.angle, view.rows, motion.work)
     view.out[1] = np.inf
+    view.out[2] = 0.0
+    for i in range(motion.q.size):
+        view.out[2] += 0.0 * motion.q[i]  # NaN from whatever is not a finite number
     for wheel in range(2):
         approach = 0.0
         for a in range(motion.v.size):
