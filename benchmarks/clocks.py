@@ -1,0 +1,50 @@
+"""The same trial against the wall clock and in lockstep, lockstep given the cut delay that was measured.
+
+`python benchmarks/clocks.py [--seeds 5]` runs three trials a seed, 10 s each in real time, and prints both results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from hil.app import run_trial
+from hil.config import load_config
+
+FORCE, ENERGY, CUT = "contact_force_peak_N", "effective_kinetic_energy_plant_J", "cut_effective_ms"
+
+
+def trial(seed: int, *overrides: str) -> dict[str, Any]:
+    config = load_config("sim_impact", ["telemetry.endpoint=''", *overrides], seed)
+    with tempfile.TemporaryDirectory() as folder:
+        outcome = run_trial(config, Path(folder), say=lambda _: None)
+    if outcome.exit_code:
+        raise SystemExit(f"seed {seed}: {outcome.summary['reasons']}")
+    return outcome.summary
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=5)
+    real, lock = [], []
+    print("seed | cut delay real, lockstep [ms] | peak real, lockstep [N] | T_c real, lockstep [J]")
+    for seed in range(1, parser.parse_args().seeds + 1):
+        one = trial(seed, "clock=realtime")
+        delay_ms = max(one[CUT] - trial(seed)[CUT], 0.0)
+        two = trial(seed, f"links.drives_delay_ms={delay_ms}")
+        real.append(one)
+        lock.append(two)
+        print(
+            f"{seed:4} | {one[CUT]:.3f}, {two[CUT]:.3f} | {one[FORCE]:.2f}, {two[FORCE]:.2f} | "
+            f"{one[ENERGY]:.5f}, {two[ENERGY]:.5f}"
+        )
+    for key in (FORCE, ENERGY):
+        a, b = fmean(item[key] for item in real), fmean(item[key] for item in lock)
+        print(f"mean {key}: realtime {a:.5g}, lockstep {b:.5g}, apart by {abs(a / b - 1):.3%}")
+
+
+if __name__ == "__main__":
+    main()
