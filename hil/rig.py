@@ -31,6 +31,8 @@ def nominal_rig(config: Config) -> RigParameters:
         wheel_variant=config.wheel.variant,
         soil_damping=soil.damping_spm,
         slip_speed=soil.slip_speed_mps,
+        shear_displacement=soil.shear_displacement_m,
+        shear_damping=soil.shear_damping_s,
         obstacle=Obstacle(
             angle=math.radians(config.trial.angle_deg),
             foot=math.nan,  # set by the start distance

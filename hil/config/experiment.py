@@ -90,6 +90,10 @@ class SoilAssumptions(Section):
     slip_modulus: float = Field(0.185, ge=0.01, le=10, description="K of the traction's tanh(slip/K)")
     damping_spm: float = Field(2.0, ge=0, le=1000, description="the normal force grows by this times the sinkage rate")
     slip_speed_mps: float = Field(0.02, ge=1e-4, le=1, description="slower than this, slip is measured against it")
+    shear_displacement_m: float = Field(
+        0.001, ge=1e-5, le=0.1, description="by which the soil is sheared at its shear limit; holds a standing wheel"
+    )
+    shear_damping_s: float = Field(0.005, ge=0, le=1, description="retardation time of the shearing soil")
 
 
 class WheelModel(Section):

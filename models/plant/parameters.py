@@ -47,7 +47,7 @@ class RigParameters:
         soil: of the ground.
         wheel_variant: of the wheel-soil model.
         soil_damping: [s/m], see models.contact.ground.
-        slip_speed: [m/s], see models.contact.ground.
+        slip_speed, shear_displacement, shear_damping: [m/s], [m], [s], see models.contact.ground.
         obstacle: plane and contact law; its foot is set from start_distance.
         start_distance: way of the front wheels to the obstacle [m].
         start_across: lateral place of the rover [m], to port.
@@ -64,6 +64,8 @@ class RigParameters:
     wheel_variant: str
     soil_damping: float
     slip_speed: float
+    shear_displacement: float
+    shear_damping: float
     obstacle: Obstacle
     start_distance: float
     start_across: float
@@ -84,7 +86,7 @@ class RigParameters:
         reach = wheel.radius * (1.0 - math.cos(beta)) / math.sin(beta)
         vehicle = Vehicle(
             rover.chain,
-            Ground(packed, self.soil_damping, self.slip_speed),
+            Ground(packed, self.soil_damping, self.slip_speed, self.shear_displacement, self.shear_damping),
             self.drive,
             self.obstacle._replace(foot=front + self.start_distance + reach),
             np.array(GRAVITY),

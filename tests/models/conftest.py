@@ -82,11 +82,20 @@ class Bench:
         run(self.vehicle(), self.settled, 20000, self.dt)
 
     def vehicle(
-        self, *, damping=2.0, slip_speed=0.02, drive=drive, angle_deg=90.0, foot=1e6, friction=0.0, slope=0.0
+        self,
+        *,
+        damping=2.0,
+        slip_speed=0.02,
+        shear=0.001,
+        drive=drive,
+        angle_deg=90.0,
+        foot=1e6,
+        friction=0.0,
+        slope=0.0,
     ) -> Vehicle:
         return Vehicle(
             self.rover.chain,
-            Ground(np.array(self.wheel.parameters), damping, slip_speed),
+            Ground(np.array(self.wheel.parameters), damping, slip_speed, shear, 0.005),
             drive,
             Obstacle(math.radians(angle_deg), foot, self.stiffness, 1.0, 0.9, friction, 0.005),
             self.g * np.array([math.sin(slope), 0.0, -math.cos(slope)]),

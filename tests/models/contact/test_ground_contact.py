@@ -11,7 +11,6 @@ from scipy.optimize import brentq
 from models.step import make_motion, run
 
 DT = 1e-4
-# Two defects of models/contact/ground.py, reported; each mark goes with its defect.
 
 
 def test_at_rest_the_soil_bears_the_weight(bench):
@@ -24,7 +23,7 @@ def test_at_rest_each_wheel_bears_what_statics_give_it(bench, bogie_torque):
     """Six loads from heave, roll, pitch and three bogies; gravity's generalised force is checked by Pinocchio."""
     motion = make_motion(bench.rover)
     motion.torque[6 + bench.rover.joint_names.index("left_bogie")] = bogie_torque
-    run(bench.vehicle(), motion, 30000, DT)
+    run(bench.vehicle(shear=10.0), motion, 30000, DT)  # sheared soil would push the wheels apart or together
     lift = bench.rover.impact_jacobian(motion.q, math.pi, bench.rover.wheel_names)  # vertical speeds of wheel centres
     needed = bench.rover.bias(motion.q, np.zeros(bench.rover.nv)) - motion.torque
     loads, *_ = np.linalg.lstsq(lift.T, needed, rcond=None)
@@ -57,7 +56,8 @@ def test_a_wheel_in_the_air_feels_no_soil(bench):
 @pytest.mark.parametrize("axle_torque", [20.0, -6.0])
 def test_a_driven_rovers_wheel_forces_are_the_wheel_models_own(bench, axle_torque):
     """Driving and braking slip, both well above slip_speed; no damping, so the static law must come back exactly."""
-    where, motion = bench.vehicle(damping=0.0, slip_speed=1e-7, drive=bench.free), bench.resting()
+    where = bench.vehicle(damping=0.0, slip_speed=1e-7, shear=1e-9, drive=bench.free)
+    motion = bench.resting()
     motion.v[0], motion.v[bench.axles] = 0.5, 0.5 / bench.radius
     motion.torque[bench.axles] = axle_torque
     run(where, motion, 500, DT)
@@ -140,12 +140,12 @@ def test_soil_only_takes_energy(bench):
 
 
 def test_sideways_sliding_is_stopped_by_the_shear_limit(bench):
-    where, motion = bench.vehicle(), bench.resting()
+    where, motion = bench.vehicle(shear=1e-9), bench.resting()
     motion.v[1] = 0.2
     before = bench.momentum(motion)[1]
     run(where, motion, 1, 1e-6)
     rate = (bench.momentum(motion)[1] - before) / 1e-6
-    # 0.2 m/s against a slip_speed of 0.02 is far up the tanh: the limit is F_n tan(phi)
+    # sliding without rolling is far up the tanh: the limit is F_n tan(phi)
     compression = np.hypot(*bench.wheel.normal_force(bench.sinkage(bench.settled))).sum()
     grip = math.tan(bench.soil.friction_angle)
     assert rate == pytest.approx(-compression * grip, rel=1e-3)
@@ -186,3 +186,52 @@ def test_coasting_downhill_by_hand(bench):
     by_hand = (bench.mass * bench.g * math.sin(slope) - resistance) / rolling_mass
     assert by_hand > 0.2
     assert (motion.v[0] - before) / 0.2 == pytest.approx(by_hand, rel=0.03)
+
+
+def parked(bench, slope_deg):
+    """A rover whose drives hold their axles, two seconds after it was put on a slope, and the soil and drives there."""
+    held = bench.drive._replace(gain=1e4, integral_gain=1e6, torque_limit=1e4)
+    where, motion = bench.vehicle(slope=math.radians(slope_deg), drive=held), bench.resting()
+    motion.drives.cut[:] = 0.0
+    run(where, motion, 20000, DT)
+    return where, motion
+
+
+@pytest.mark.parametrize("slope_deg", [-20, 10, 20, 25])
+def test_a_parked_rover_creeps_less_than_a_millimetre_in_a_minute(bench, slope_deg):
+    where, motion = parked(bench, slope_deg)
+    before = motion.q[:3].copy()
+    run(where, motion, 600_000, DT)
+    assert np.abs(motion.q[:3] - before).max() < 1e-3
+    assert np.abs(motion.v).max() < 1e-6
+    downhill = bench.mass * bench.g * math.sin(math.radians(slope_deg))
+    assert motion.ground.pull.sum() == pytest.approx(-downhill, rel=1e-6)  # held, not merely slow
+
+
+def test_over_the_friction_angle_it_slides(bench):
+    where, motion = parked(bench, 33)
+    before = motion.q[0]
+    run(where, motion, 10_000, DT)
+    assert motion.q[0] - before > 0.1
+
+
+def test_traction_does_not_jump_where_wheels_stop_and_turn_back(bench):
+    where = bench.vehicle()
+    motion = bench.driving(where, 1.0, speed=0.3)
+    limit = math.tan(bench.soil.friction_angle) * motion.ground.vertical.min()
+    pulls = []
+    for step in range(20_000):
+        motion.drives.set_speed[:] = 0.3 * math.cos(step * math.pi / 5000)
+        run(where, motion, 1, DT)
+        pulls.append(motion.ground.pull.copy())
+    speeds = np.diff(pulls, axis=0)
+    assert np.ptp(pulls) > 0.2 * limit
+    assert np.abs(speeds).max() < 0.02 * limit
+
+
+def test_soil_that_a_wheel_has_left_forgets_its_shear(bench):
+    _, motion = parked(bench, 15)
+    assert np.abs(motion.ground.shear[:, 0]).min() > 1e-4
+    motion.q[2] += 0.05
+    run(bench.vehicle(), motion, 1, DT)
+    assert not motion.ground.shear.any()
