@@ -60,15 +60,15 @@ def pair_energy(chain: Chain, q: FloatArray, v: FloatArray, angle: float, rows: 
 
     Args:
         chain: the rover.
-        q: configuration (nq,).
-        v: velocity (nv,).
+        q: configuration (speeds + 1,) of all joints that turn, as models.step.Motion holds it.
+        v: their velocity (speeds,).
         angle: inclination of the plane [rad].
-        rows: (2, nv) scratch; left with the Jacobian J_c.
+        rows: (2, speeds) scratch; left with the Jacobian J_c.
         work: scratch of the rover.
     """
     place_bodies(chain, q, work)
     fill_mass_matrix(chain, work)
-    factorise(chain.speed_parent, work.mass_matrix)
+    factorise(chain, work.mass_matrix)
     for wheel in range(2):
         approach_row(chain, work, chain.wheel_body[wheel], angle, rows[wheel])
     first, second, g00, g01, g11 = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -77,8 +77,8 @@ def pair_energy(chain: Chain, q: FloatArray, v: FloatArray, angle: float, rows: 
         second += rows[1, a] * v[a]
         work.rhs[a] = rows[0, a]
         work.row[a] = rows[1, a]
-    half_solve(chain.speed_parent, work.mass_matrix, work.rhs)
-    half_solve(chain.speed_parent, work.mass_matrix, work.row)
+    half_solve(chain, work.mass_matrix, work.rhs)
+    half_solve(chain, work.mass_matrix, work.row)
     for a in range(v.size):
         g00 += work.rhs[a] * work.rhs[a]
         g01 += work.rhs[a] * work.row[a]

@@ -30,8 +30,10 @@ class Vehicle(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """What does: configuration q (nq,), velocity v (nv,), bogie and other joint torques (nv,), states and readings.
+    """What does: configuration q, velocity v, bogie and other joint torques, states and readings.
 
+    q, v and torque are over all joints that turn, coupled ones included (`Rover.tree_configuration`,
+    `Rover.tree_joint_names`); without couplings they are the rover's own q (nq,) and v (nv,).
     The first wheels of the rover, as many as `obstacle` has rows, are those that can hit the obstacle.
     """
 
@@ -46,11 +48,11 @@ class Motion(NamedTuple):
 
 def make_motion(rover: Rover, hitting_wheels: int = 2) -> Motion:
     """Allocate a rover at rest in its neutral configuration."""
-    wheels = len(rover.wheel_names)
+    wheels, speeds = len(rover.wheel_names), rover.chain.speed_parent.size
     return Motion(
-        rover.neutral(),
-        np.zeros(rover.nv),
-        np.zeros(rover.nv),
+        rover.tree_configuration(rover.neutral()),
+        np.zeros(speeds),
+        np.zeros(speeds),
         make_drives(wheels),
         make_ground_contact(wheels),
         make_contact(hitting_wheels),
@@ -72,8 +74,8 @@ def step(vehicle: Vehicle, motion: Motion, dt: float) -> None:
         push_ground(chain, vehicle.ground, motion.q, wheel, dt, motion.ground, work)
     for wheel in range(motion.obstacle.force.size):
         push_obstacle(chain, vehicle.obstacle, motion.q, wheel, dt, motion.obstacle, work)
-    factorise(chain.speed_parent, work.mass_matrix)
-    solve(chain.speed_parent, work.mass_matrix, work.rhs)
+    factorise(chain, work.mass_matrix)
+    solve(chain, work.mass_matrix, work.rhs)
     for a in range(v.size):
         v[a] += dt * work.rhs[a]
     move(motion.q, v, dt, work)

@@ -1,6 +1,22 @@
 """Reduced multibody rovers."""
 
+from models.rover.exomars import ExomarsParameters, exomars
+from models.rover.exomars_like import ExomarsLikeParameters, exomars_like
+from models.rover.parametric import ParametricParameters, parametric
 from models.rover.rcp import RcpParameters, rcp
+from models.rover.rocker_bogie import RockerBogieParameters, rocker_bogie
 from models.rover.rover import Rover
 
-__all__ = ["RcpParameters", "Rover", "rcp"]
+__all__ = [
+    "ExomarsLikeParameters",
+    "ExomarsParameters",
+    "ParametricParameters",
+    "RcpParameters",
+    "RockerBogieParameters",
+    "Rover",
+    "exomars",
+    "exomars_like",
+    "parametric",
+    "rcp",
+    "rocker_bogie",
+]

@@ -3,7 +3,8 @@
 With all bodies written in base axes at the base origin, composite inertias are plain sums and no transform is needed
 between bodies (the composite-rigid-body and recursive Newton-Euler algorithms in common coordinates, Featherstone 2008
 ch. 5-6). Spatial motion is (linear, angular), spatial force (force, moment about the base origin), both linear first
-as the generalised velocity is. A lock only changes the arrays of `Chain`, never this code.
+as the generalised velocity is. Locks and couplings only change the arrays of `Chain`, never this code: what is filled
+here is the mass matrix and bias of all joints that turn, and models.rover.factor folds the coupled ones.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from models.rover.reduction import Chain
 class Work(NamedTuple):
     """Scratch arrays of one rover, made once so that no kernel allocates.
 
+    All are over tree speeds (models.rover.reduction.Chain).
+
     Attributes:
         base: (3, 3) world axes from base axes.
         turn: (bodies, 3, 3) base axes from body axes.
@@ -28,9 +31,11 @@ class Work(NamedTuple):
         twist: (bodies, 6) spatial velocity.
         drift: (bodies, 6) spatial acceleration at zero joint acceleration.
         load: (bodies, 6) spatial force.
-        mass_matrix: (nv, nv) of which the kernels fill and factor the lower triangle.
-        rhs: (nv,) right-hand side and solution.
-        row: (nv,) one Jacobian row.
+        mass_matrix: (speeds, speeds) of which the kernels fill and factor the lower triangle.
+        rhs: (speeds,) right-hand side and solution.
+        row: (speeds,) one Jacobian row.
+        q: (speeds + 1,) configuration of all joints that turn, for callers that hold independent ones only.
+        v: (speeds,) their velocity, likewise.
     """
 
     base: FloatArray
@@ -44,20 +49,23 @@ class Work(NamedTuple):
     mass_matrix: FloatArray
     rhs: FloatArray
     row: FloatArray
+    q: FloatArray
+    v: FloatArray
 
 
 def make_work(chain: Chain) -> Work:
     """Allocate the scratch arrays for a rover."""
-    n, nv = chain.parent.size, chain.speed_parent.size
+    n, speeds = chain.parent.size, chain.speed_parent.size
     return Work(
         np.eye(3), np.zeros((n, 3, 3)), np.zeros((n, 3)), np.zeros((n, 6)), np.zeros((n, 10)), np.zeros((n, 6)),
-        np.zeros((n, 6)), np.zeros((n, 6)), np.zeros((nv, nv)), np.zeros(nv), np.zeros(nv),
+        np.zeros((n, 6)), np.zeros((n, 6)), np.zeros((speeds, speeds)), np.zeros(speeds), np.zeros(speeds),
+        np.zeros(speeds + 1), np.zeros(speeds),
     )  # fmt: skip
 
 
 @kernel
 def place_bodies(chain: Chain, q: FloatArray, work: Work) -> None:
-    """Fill base, turn, place, screw and inertia for configuration q (nq,)."""
+    """Fill base, turn, place, screw and inertia for the configuration q (speeds + 1,) of all joints that turn."""
     x, y, z, w = q[3], q[4], q[5], q[6]
     base = work.base
     base[0, 0], base[0, 1], base[0, 2] = 1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)

@@ -75,7 +75,7 @@ def project(
     arm: tuple[float, float, float],
     row: FloatArray,
 ) -> None:
-    """Generalised force (nv,) of a force and moment on a body, into `row`.
+    """Generalised force (speeds,) of a force and moment on a body, into `row`.
 
     For a unit force this is also the Jacobian row: the speed of that point of the body in that direction. Only speeds
     on the body's path to the base are written; the others cannot feel it.
@@ -87,7 +87,7 @@ def project(
         force: [N] world axes.
         moment: [N m] world axes, about the point of application.
         arm: [m] world axes, from the body's origin to the point of application.
-        row: (nv,) overwritten on the path.
+        row: (speeds,) overwritten on the path.
     """
     fx, fy, fz = to_base(work, force[0], force[1], force[2])
     nx, ny, nz = to_base(work, moment[0], moment[1], moment[2])
@@ -107,7 +107,7 @@ def project(
 
 @kernel
 def approach_row(chain: Chain, work: Work, body: int, angle: float, row: FloatArray) -> None:
-    """Jacobian row (nv,) of a wheel's approach to a plane at angle [rad], MacMahon 2016 (3.24); all written."""
+    """Jacobian row (speeds,) of a wheel's approach to a plane at angle [rad], MacMahon 2016 (3.24); all written."""
     for a in range(row.size):
         row[a] = 0.0
     none = (0.0, 0.0, 0.0)

@@ -1,7 +1,10 @@
-"""From the full tree to the reduced model: bodies joined by locked joints become one.
+"""From the full tree to the reduced model: locks merge bodies, couplings make joints depend on others.
 
-A lock is the simplest case of the natural orthogonal complement (Cyril 1993 (18)-(21)): the columns of N that belong
-to the locked speeds are dropped, and N^T M N of what is left is the inertia of the merged bodies.
+Both are the natural orthogonal complement of Cyril 1993 (18)-(21), M~ = N^T M N. A lock is its simplest case: the
+columns of N that belong to locked speeds are dropped, and what is left is the inertia of the merged bodies, so locked
+joints are gone from the arrays. A coupled joint stays: kernels place bodies and collect forces over all joints that
+turn ("tree speeds"), and only the factorisation (models.rover.factor) folds the few dependent rows into independent
+ones. N of the couplings is constant, so it adds no term to the bias.
 """
 
 from __future__ import annotations
@@ -17,9 +20,19 @@ from models.rover.tree import Joint, Tree, rotation_about
 class Chain(NamedTuple):
     """The reduced rover as arrays, body 0 the base, body i carried by joint i - 1 with speed number 5 + i.
 
+    Below, `speeds` is the number of tree speeds, 6 + turning joints; without couplings it is nv.
+
     Attributes:
         parent: (bodies,) index of the carrying body; -1 for the base.
-        speed_parent: (nv,) index of the speed next nearer to the base; -1 for speed 0.
+        speed_parent: (speeds,) index of the speed next nearer to the base; -1 for speed 0.
+        elimination_parent: (speeds,) the same for the independent speeds of the coupled rover: where the factor of the
+            folded mass matrix has entries. -1 for dependent speeds, equal to speed_parent without couplings.
+        independent: (nv,) tree speed of each independent speed.
+        dependent: (terms,) tree speed of a coupled joint; with `source` and `ratio` one term of one coupling,
+            speed[dependent] = sum of ratio * speed[source].
+        source: (terms,) independent tree speed.
+        ratio: (terms,) [-].
+        offset: (speeds,) angle [rad] of a coupled joint with its sources at zero; 0 for others.
         wheel_body: (wheels,) body that is each wheel.
         origin: (bodies, 3) joint origin [m] in the parent's frame.
         rotation: (bodies, 3, 3) parent axes from body axes at joint angle zero.
@@ -32,6 +45,12 @@ class Chain(NamedTuple):
 
     parent: IntArray
     speed_parent: IntArray
+    elimination_parent: IntArray
+    independent: IntArray
+    dependent: IntArray
+    source: IntArray
+    ratio: FloatArray
+    offset: FloatArray
     wheel_body: IntArray
     origin: FloatArray
     rotation: FloatArray
@@ -60,10 +79,10 @@ class _Merged:
 
 
 def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
-    """Merge what is locked and number what is free, depth first, siblings in alphabetical order.
+    """Merge what is locked and number what turns, depth first, siblings in alphabetical order.
 
     Returns:
-        The arrays and the names of the free joints in the order of their speeds.
+        The arrays and the names of the turning joints in the order of their tree speeds.
     """
     merged: list[_Merged] = []
     index_of: dict[str, int] = {}
@@ -90,9 +109,26 @@ def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
 
     properties = [body.mass_properties() for body in merged]
     parent = np.array([body.parent for body in merged], dtype=np.int64)
+    speed_parent = np.array([-1, 0, 1, 2, 3, 4] + [5 + p for p in parent[1:]], dtype=np.int64)
+    number = {name: 6 + k for k, name in enumerate(free_joints)}
+    terms = [
+        (number[coupling.joint], number[source], ratio)
+        for coupling in tree.couplings
+        for source, ratio in coupling.sources
+    ]
+    dependent = {term[0] for term in terms}
+    offset = np.zeros(speed_parent.size)
+    for coupling in tree.couplings:
+        offset[number[coupling.joint]] = coupling.offset
     chain = Chain(
         parent=parent,
-        speed_parent=np.array([-1, 0, 1, 2, 3, 4] + [5 + p for p in parent[1:]], dtype=np.int64),
+        speed_parent=speed_parent,
+        elimination_parent=_elimination_parent(speed_parent, terms),
+        independent=np.array([k for k in range(speed_parent.size) if k not in dependent], dtype=np.int64),
+        dependent=np.array([term[0] for term in terms], dtype=np.int64),
+        source=np.array([term[1] for term in terms], dtype=np.int64),
+        ratio=np.array([term[2] for term in terms], dtype=np.float64),
+        offset=offset,
         wheel_body=np.array([index_of[wheel.body] for wheel in tree.wheels], dtype=np.int64),
         origin=np.array([body.origin for body in merged]),
         rotation=np.array([body.rotation for body in merged]),
@@ -104,6 +140,32 @@ def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
     )
     _require_free_wheels(tree, index_of, free_joints)
     return chain, tuple(free_joints)
+
+
+def _elimination_parent(speed_parent: IntArray, terms: list[tuple[int, int, float]]) -> IntArray:
+    """Elimination tree of N^T M N: each body's path to the base, dependent speeds replaced by their sources.
+
+    Speeds that one body feels meet in the mass matrix. Eliminating the last of them ties the others to each other;
+    the next of these is its parent (the elimination tree of sparse Cholesky factorisation, from the last row up).
+    """
+    sources: dict[int, set[int]] = {}
+    for joint, source, _ in terms:
+        sources.setdefault(joint, set()).add(source)
+    meets: list[set[int]] = [set() for _ in speed_parent]  # earlier speeds that a speed meets
+    for last in range(speed_parent.size):
+        path: set[int] = set()
+        k = last
+        while k >= 0:
+            path |= sources.get(k, {k})
+            k = int(speed_parent[k])
+        for k in path:
+            meets[k] |= {j for j in path if j < k}
+    parent = np.full(speed_parent.size, -1, dtype=np.int64)
+    for k in range(speed_parent.size - 1, 0, -1):
+        if meets[k]:
+            parent[k] = max(meets[k])
+            meets[parent[k]] |= meets[k] - {int(parent[k])}
+    return parent
 
 
 def _require_free_wheels(tree: Tree, index_of: dict[str, int], free_joints: list[str]) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from models.compiled import FloatArray, IntArray, kernel
-from models.rover.dynamics import Work, fill_bias, fill_mass_matrix, make_work, place_bodies
-from models.rover.factor import add_scaled, factorise, solve
-from models.rover.points import approach_row, body_position, project
+from models.compiled import FloatArray
+from models.rover import queries
+from models.rover.dynamics import Work, make_work
 from models.rover.reduction import Chain, reduce
 from models.rover.tree import Tree
 from models.rover.urdf import to_urdf
@@ -26,20 +25,26 @@ class Rover:
     joint angles [rad] in URDF order. Velocity v (nv,): base linear velocity [m/s] then angular [rad/s], both in base
     axes, then joint speeds [rad/s]. World frame: x forward, y left, z up.
 
+    Both hold the independent joints only: a locked joint is data of the tree, and the angle of a coupled joint follows
+    from its sources, so every q with a normal quaternion is one that the rover can take. Forces and Jacobians are those
+    of the independent speeds. `tree_configuration` and `tree_speeds` give all joints that turn, as kernels take them.
+
     Attributes:
-        tree: the full description, locks included.
+        tree: the full description, locks and couplings included.
         chain: the reduced arrays that kernels take.
         nq: number of configuration values.
-        nv: number of speeds.
-        joint_names: free joints in the order of q and v.
+        nv: number of independent speeds.
+        joint_names: independent joints in the order of q and v.
+        tree_joint_names: all joints that turn, coupled ones included, in URDF order.
         wheel_names: wheels in the order of `wrenches` and `wheel_positions`.
     """
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self.chain: Chain
-        self.chain, self.joint_names = reduce(tree)
-        self.nv: int = 6 + len(self.joint_names)
+        self.chain, self.tree_joint_names = reduce(tree)
+        self.joint_names: tuple[str, ...] = tuple(self.tree_joint_names[k - 6] for k in self.chain.independent[6:])
+        self.nv: int = self.chain.independent.size
         self.nq: int = self.nv + 1
         self.wheel_names: tuple[str, ...] = tuple(wheel.name for wheel in tree.wheels)
         self._work: Work = make_work(self.chain)
@@ -50,18 +55,40 @@ class Rover:
         q[6] = 1.0
         return q
 
+    def with_locks(self, locks: Mapping[str, float | None]) -> Rover:
+        """The same rover with joints locked at other angles [rad], or free for None: see `Tree.with_locks`."""
+        return Rover(self.tree.with_locks(locks))
+
+    def tree_configuration(self, q: npt.ArrayLike) -> FloatArray:
+        """Configuration of all joints that turn, coupled ones included: as q, joints as in `tree_joint_names`."""
+        out = np.zeros(1 + self.chain.speed_parent.size)
+        queries.spread_configuration(self.chain, self._configuration(q), out)
+        return out
+
+    def tree_speeds(self, v: npt.ArrayLike) -> FloatArray:
+        """Speeds of all joints that turn, N v (Cyril 1993 (18)): as v, joints as in `tree_joint_names`."""
+        out = np.zeros(self.chain.speed_parent.size)
+        queries.spread(self.chain, self._speeds("v", v), out)
+        return out
+
     def mass_matrix(self, q: npt.ArrayLike) -> FloatArray:
         """Joint-space inertia M~ = N^T M N (nv, nv), Cyril 1993 (21), by the composite-rigid-body algorithm."""
-        _mass_matrix(self.chain, self._configuration(q), self._work)
-        lower = np.tril(self._work.mass_matrix)
-        full: FloatArray = lower + np.tril(lower, -1).T
-        return full
+        out = np.empty((self.nv, self.nv))
+        queries.mass_matrix(self.chain, self._configuration(q), self._work, out)
+        return out
 
     def bias(self, q: npt.ArrayLike, v: npt.ArrayLike, gravity: Sequence[float] = EARTH_GRAVITY) -> FloatArray:
         """Coriolis, centrifugal and gravity force (nv,) with gravity [m/s^2] in world axes."""
-        work = self._work
-        _bias(self.chain, self._configuration(q), self._speeds("v", v), _finite("gravity", gravity, (3,)), work)
-        return work.rhs.copy()
+        out = np.empty(self.nv)
+        queries.bias(
+            self.chain,
+            self._configuration(q),
+            self._speeds("v", v),
+            _finite("gravity", gravity, (3,)),
+            self._work,
+            out,
+        )
+        return out
 
     def forward_dynamics(
         self,
@@ -83,24 +110,68 @@ class Rover:
         Raises:
             ValueError: a wrong shape or a value that is not finite.
         """
-        shape = (len(self.wheel_names), 6)
-        pushes = np.zeros(shape) if wrenches is None else _finite("wrenches", wrenches, shape)
-        work = self._work
-        _forward(
+        out = np.empty(self.nv)
+        queries.forward_dynamics(
             self.chain,
             self._configuration(q),
             self._speeds("v", v),
             self._speeds("tau", tau),
-            pushes,
+            self._wrenches(wrenches),
             _finite("gravity", gravity, (3,)),
-            work,
+            self._work,
+            out,
         )
-        return work.rhs.copy()
+        return out
+
+    def driven_dynamics(
+        self,
+        q: npt.ArrayLike,
+        v: npt.ArrayLike,
+        tau: npt.ArrayLike,
+        wheel_acceleration: npt.ArrayLike,
+        wrenches: npt.ArrayLike | None = None,
+        gravity: Sequence[float] = EARTH_GRAVITY,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Acceleration with the wheels driven at prescribed speeds, and the drive torques that this takes.
+
+        Args:
+            q: configuration (nq,).
+            v: velocity (nv,), the wheels' prescribed speeds included.
+            tau: generalised force (nv,) [N, N m]; what it has for the wheels acts beside the drives.
+            wheel_acceleration: (wheels,) rate of the prescribed speeds [rad/s^2], zero for constant ones.
+            wrenches: (wheels, 6) force [N] and torque [N m] on each wheel, world axes, at the wheel centre.
+            gravity: [m/s^2], world axes.
+
+        Returns:
+            Acceleration (nv,), and torque (wheels,) of each drive about its axle [N m].
+
+        Raises:
+            ValueError: a wrong shape, a value that is not finite, or a wheel whose drive joint is coupled.
+        """
+        wheels = len(self.wheel_names)
+        tied = set(5 + self.chain.wheel_body) & {*self.chain.dependent, *self.chain.source}
+        if tied:
+            raise ValueError(f"wheel joints {[self.tree_joint_names[k - 6] for k in tied]} are coupled, allowed: free")
+        out, torque = np.empty(self.nv), np.empty(wheels)
+        queries.driven_dynamics(
+            self.chain,
+            self._configuration(q),
+            self._speeds("v", v),
+            self._speeds("tau", tau),
+            _finite("wheel_acceleration", wheel_acceleration, (wheels,)),
+            self._wrenches(wrenches),
+            _finite("gravity", gravity, (3,)),
+            self._work,
+            np.empty((wheels, self.chain.speed_parent.size)),
+            out,
+            torque,
+        )
+        return out, torque
 
     def wheel_positions(self, q: npt.ArrayLike) -> FloatArray:
         """Wheel centres (wheels, 3) [m] in the world frame."""
         out = np.zeros((len(self.wheel_names), 3))
-        _wheel_positions(self.chain, self._configuration(q), self._work, out)
+        queries.wheel_positions(self.chain, self._configuration(q), self._work, out)
         return out
 
     def impact_jacobian(
@@ -127,11 +198,11 @@ class Rover:
             raise ValueError(f"angle is {angle} rad, allowed: finite")
         bodies = np.array([self.chain.wheel_body[self.wheel_names.index(name)] for name in wheels], dtype=np.int64)
         rows = np.zeros((len(wheels), self.nv))
-        _approach_rows(self.chain, self._configuration(q), bodies, inclination, self._work, rows)
+        queries.approach_rows(self.chain, self._configuration(q), bodies, inclination, self._work, rows)
         return rows
 
     def urdf(self) -> str:
-        """The model computed with, as URDF; locked joints are fixed joints there."""
+        """The model computed with, as URDF: locked joints are fixed joints there, coupled ones are free."""
         return to_urdf(self.tree)
 
     def _configuration(self, q: npt.ArrayLike) -> FloatArray:
@@ -139,6 +210,10 @@ class Rover:
         if abs(array[3:7] @ array[3:7] - 1.0) > 1e-6:
             raise ValueError(f"q[3:7] is a quaternion of norm {np.linalg.norm(array[3:7]):.9g}, allowed: 1")
         return array
+
+    def _wrenches(self, wrenches: npt.ArrayLike | None) -> FloatArray:
+        shape = (len(self.wheel_names), 6)
+        return np.zeros(shape) if wrenches is None else _finite("wrenches", wrenches, shape)
 
     def _speeds(self, name: str, values: npt.ArrayLike) -> FloatArray:
         return _finite(name, values, (self.nv,))
@@ -151,53 +226,3 @@ def _finite(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> FloatAr
     if not np.all(np.isfinite(array)):
         raise ValueError(f"{name} holds values that are not finite: {array}")
     return array
-
-
-@kernel
-def _mass_matrix(chain: Chain, q: FloatArray, work: Work) -> None:
-    place_bodies(chain, q, work)
-    fill_mass_matrix(chain, work)
-
-
-@kernel
-def _bias(chain: Chain, q: FloatArray, v: FloatArray, gravity: FloatArray, work: Work) -> None:
-    place_bodies(chain, q, work)
-    fill_bias(chain, v, gravity, work)
-
-
-@kernel
-def _forward(
-    chain: Chain,
-    q: FloatArray,
-    v: FloatArray,
-    tau: FloatArray,
-    wrenches: FloatArray,
-    gravity: FloatArray,
-    work: Work,
-) -> None:
-    place_bodies(chain, q, work)
-    fill_bias(chain, v, gravity, work)
-    fill_mass_matrix(chain, work)
-    for a in range(tau.size):
-        work.rhs[a] = tau[a] - work.rhs[a]
-    for k in range(wrenches.shape[0]):
-        w = wrenches[k]
-        force, moment = (w[0], w[1], w[2]), (w[3], w[4], w[5])
-        project(chain, work, chain.wheel_body[k], force, moment, (0.0, 0.0, 0.0), work.row)
-        add_scaled(chain.speed_parent, work.rhs, work.row, 5 + chain.wheel_body[k], 1.0)
-    factorise(chain.speed_parent, work.mass_matrix)
-    solve(chain.speed_parent, work.mass_matrix, work.rhs)
-
-
-@kernel
-def _wheel_positions(chain: Chain, q: FloatArray, work: Work, out: FloatArray) -> None:
-    place_bodies(chain, q, work)
-    for k in range(out.shape[0]):
-        out[k, 0], out[k, 1], out[k, 2] = body_position(q, work, chain.wheel_body[k])
-
-
-@kernel
-def _approach_rows(chain: Chain, q: FloatArray, bodies: IntArray, angle: float, work: Work, rows: FloatArray) -> None:
-    place_bodies(chain, q, work)
-    for k in range(bodies.size):
-        approach_row(chain, work, bodies[k], angle, rows[k])

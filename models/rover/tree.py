@@ -1,9 +1,9 @@
-"""A rover as data: a tree of rigid bodies, revolute joints (free or locked) and wheels."""
+"""A rover as data: a tree of rigid bodies, revolute joints (free, locked or coupled) and wheels."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -77,6 +77,44 @@ class Joint:
         if np.count_nonzero(self.axis) != 1:  # URDF's roll, pitch, yaw could not say it
             raise ValueError(f"joint {self.name}: axis of a lock is {self.axis}, allowed: along x, y or z")
 
+    @property
+    def kind(self) -> str:
+        """Last word of the name, the same for the joints of all legs: "drive" of "front_left_drive"."""
+        return self.name.rsplit("_", 1)[-1]
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """A gear between joints: the angle of `joint` is `offset` plus the sum of ratio times angle over `sources`.
+
+    A differential between two rockers, which turn by equal and opposite angles (Xu 2021, section 1), is
+    `Coupling("right_rocker", (("left_rocker", -1.0),))`.
+
+    Attributes:
+        joint: the dependent joint.
+        sources: (independent joint, ratio), one or more.
+        offset: [rad].
+    """
+
+    joint: str
+    sources: tuple[tuple[str, float], ...]
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        names = [name for name, _ in self.sources]
+        if not names:
+            raise ValueError(f"coupling of {self.joint}: sources is empty, allowed: one joint or more")
+        if self.joint in names:
+            raise ValueError(f"coupling of {self.joint}: it is coupled to itself, allowed: other joints")
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"coupling of {self.joint}: source named twice: {', '.join(twice)}, allowed: once")
+        for name, ratio in self.sources:
+            if not (np.isfinite(ratio) and ratio != 0.0):
+                raise ValueError(f"coupling of {self.joint}: ratio to {name} is {ratio}, allowed: finite and not 0")
+        if not np.isfinite(self.offset):
+            raise ValueError(f"coupling of {self.joint}: offset is {self.offset} rad, allowed: finite")
+
 
 @dataclass(frozen=True)
 class WheelMount:
@@ -95,18 +133,21 @@ class WheelMount:
 
 @dataclass(frozen=True)
 class Tree:
-    """The whole rover; `bodies[0]` is the free-flying base."""
+    """The whole rover; `bodies[0]` is the free-flying base, `couplings` tie joints to each other."""
 
     name: str
     bodies: tuple[Body, ...]
     joints: tuple[Joint, ...]
     wheels: tuple[WheelMount, ...]
+    couplings: tuple[Coupling, ...] = ()
 
     def __post_init__(self) -> None:
         for kind, names in (
             ("body", [body.name for body in self.bodies]),
             ("joint", [joint.name for joint in self.joints]),
             ("wheel", [wheel.name for wheel in self.wheels]),
+            ("wheel's body", [wheel.body for wheel in self.wheels]),
+            ("coupled joint", [coupling.joint for coupling in self.couplings]),
         ):
             twice = sorted({name for name in names if names.count(name) > 1})
             if twice:
@@ -126,6 +167,25 @@ class Tree:
             )
         if self.bodies[0].name in {wheel.body for wheel in self.wheels}:
             raise ValueError(f"rover {self.name}: a wheel is the base {self.bodies[0].name}, allowed: a carried body")
+        self._check_couplings()
+
+    def _check_couplings(self) -> None:
+        """Every coupled joint and every source is a free joint, and no source is itself coupled."""
+        free = {joint.name for joint in self.joints if joint.locked_at is None}
+        coupled = {coupling.joint for coupling in self.couplings}
+        for coupling in self.couplings:
+            for name in (coupling.joint, *(name for name, _ in coupling.sources)):
+                if name not in free:
+                    raise ValueError(
+                        f"rover {self.name}: coupling of {coupling.joint}: {name} is locked or no joint, "
+                        "allowed: a free joint"
+                    )
+            chained = sorted(coupled & {name for name, _ in coupling.sources})
+            if chained:
+                raise ValueError(
+                    f"rover {self.name}: coupling of {coupling.joint}: source {', '.join(chained)} is coupled itself, "
+                    "allowed: independent joints"
+                )
 
     def _reached(self) -> set[str]:
         """Names of the bodies that hang on the base."""
@@ -136,6 +196,28 @@ class Tree:
             reached.add(name)
             ahead += [joint.child for joint in self.joints if joint.parent == name and joint.child not in reached]
         return reached
+
+    def with_locks(self, locks: Mapping[str, float | None]) -> Tree:
+        """The same rover with other joints locked, or locked elsewhere.
+
+        Args:
+            locks: by name of a joint ("front_left_steering") or kind of joint ("steering": all of them; a name goes
+                before a kind), the angle [rad] at which it is locked, or None where it is free.
+
+        Raises:
+            ValueError: no joint of that name or kind, or an angle that is not finite.
+        """
+        kinds = {joint.kind for joint in self.joints}
+        unknown = sorted(set(locks) - kinds - {joint.name for joint in self.joints})
+        if unknown:
+            raise ValueError(
+                f"rover {self.name}: locks of {', '.join(unknown)}, allowed: names of joints or one of {sorted(kinds)}"
+            )
+        joints = tuple(
+            replace(joint, locked_at=locks.get(joint.name, locks.get(joint.kind, joint.locked_at)))
+            for joint in self.joints
+        )
+        return replace(self, joints=joints)
 
     @property
     def body(self) -> Mapping[str, Body]:

@@ -8,7 +8,7 @@ from models.rover.tree import Body, Joint, Tree
 
 
 def to_urdf(tree: Tree) -> str:
-    """URDF text of a rover; a locked joint becomes a fixed joint turned by its angle."""
+    """URDF text of a rover; a locked joint becomes a fixed joint turned by its angle, a coupled one stays free."""
     robot = ElementTree.Element("robot", name=tree.name)
     wheels = {wheel.body: wheel for wheel in tree.wheels}
     for body in tree.bodies:

@@ -21,7 +21,7 @@ class Peer:
     """A rover in Pinocchio."""
 
     def __init__(self, rover: Rover) -> None:
-        self.names = rover.joint_names
+        self.names = rover.tree_joint_names
         self.model = pinocchio.buildModelFromXML(rover.urdf(), pinocchio.JointModelFreeFlyer())
         self.data = self.model.createData()
 

@@ -1,4 +1,4 @@
-"""A rover that nothing touches: mechanics conserves energy and momentum, our own integrator does to first order."""
+"""A rover that nothing touches: its equations of motion conserve energy and momentum."""
 
 from __future__ import annotations
 
@@ -10,12 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
-from models.actuators.drive import Drive
-from models.contact.ground import Ground
-from models.contact.obstacle import Obstacle
 from models.rover import Rover, rcp
-from models.step import Vehicle, make_motion, run
-from models.wheel import RigidWheel, Soil
 
 DURATION = 1.0
 NOTHING = (0.0, 0.0, 0.0)
@@ -98,50 +93,6 @@ def test_joint_torques_do_work_but_change_no_momentum(peer):
     assert abs(work) > 1.0
     assert peer.energy(*last) - peer.energy(*first) == pytest.approx(work, rel=1e-8)
     assert peer.momentum(*last) == pytest.approx(peer.momentum(*first), rel=1e-8, abs=1e-8)
-
-
-def stepped(dt: float, gravity=NOTHING):
-    """The same flight by our own step: free of drives and friction, far from ground and obstacle."""
-    soil = Soil(2e5, 0.6, friction_angle=0.5, rebound=0.07, slip_modulus=0.2)
-    vehicle = Vehicle(
-        ROVER.chain,
-        Ground(np.array(RigidWheel(0.175, 0.12, soil).parameters), 2.0, 0.02),
-        Drive(200.0, 2000.0, 40.0, 0.0, 0.02, 0.0, 40.0, 0.0),
-        Obstacle(np.pi / 2, 1e6, 5e4, 1.0, 0.9, 0.2, 0.005),
-        np.array(gravity),
-    )
-    motion = make_motion(ROVER)
-    motion.q[:], motion.v[:] = tumbling()
-    run(vehicle, motion, round(DURATION / dt), dt)
-    return motion
-
-
-def test_our_integrators_error_halves_with_the_step():
-    q, v = fly(ROVER, *tumbling(), EARTH)[-1]
-
-    def error(dt: float) -> float:
-        motion = stepped(dt, EARTH)
-        return float(np.linalg.norm(np.concatenate([motion.q - q, motion.v - v])))
-
-    errors = [error(dt) for dt in (2e-3, 1e-3, 5e-4)]
-    assert errors[0] > 1e-4
-    assert errors[0] / errors[1] == pytest.approx(2.0, abs=0.1)
-    assert errors[1] / errors[2] == pytest.approx(2.0, abs=0.1)
-
-
-def test_our_integrator_at_a_tenth_of_a_millisecond_keeps_energy_and_momentum_for_a_second(peer):
-    motion = stepped(1e-4)
-    energy, momentum = peer.energy(*tumbling()), peer.momentum(*tumbling())
-    assert peer.energy(motion.q, motion.v) == pytest.approx(energy, rel=1e-4)
-    # measured: energy 8.7e-5, momenta 5.1e-5
-    drift = peer.momentum(motion.q, motion.v) - momentum
-    assert np.linalg.norm(drift[:3]) <= 1e-4 * np.linalg.norm(momentum[:3])
-    assert np.linalg.norm(drift[3:]) <= 1e-4 * np.linalg.norm(momentum[3:])
-
-
-@pytest.mark.parametrize("dt", [1e-4, 2e-3])
-def test_our_integrator_keeps_the_quaternion_normal(dt):
-    assert np.linalg.norm(stepped(dt).q[3:7]) == pytest.approx(1.0, abs=1e-14)
 
 
 def states():

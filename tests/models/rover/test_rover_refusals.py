@@ -3,25 +3,88 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from models.rover import RcpParameters, Rover, rcp
-from models.rover.rcp import rcp_tree
-from models.rover.tree import Body, Joint, Tree, WheelMount
+from models.rover import (
+    ExomarsLikeParameters,
+    ExomarsParameters,
+    ParametricParameters,
+    RcpParameters,
+    RockerBogieParameters,
+    exomars,
+    exomars_like,
+    parametric,
+    rcp,
+    rocker_bogie,
+)
 
-ORIGIN = (0.0, 0.0, 0.0)
 ROVER = rcp()
-GOOD_TREE = rcp_tree(RcpParameters())
 
 
-@pytest.mark.parametrize("name", [name for name in RcpParameters.__dataclass_fields__ if name != "added_mass"])
+BUILDERS = {
+    rcp: RcpParameters,
+    parametric: ParametricParameters,
+    exomars_like: ExomarsLikeParameters,
+    exomars: ExomarsParameters,
+    rocker_bogie: RockerBogieParameters,
+}
+POSITIVE = [
+    pytest.param(build, name, id=f"{build.__name__} {name}")
+    for build, parameters in BUILDERS.items()
+    for name in parameters.__dataclass_fields__
+    if name not in ("added_mass", "walking_angle")
+]
+
+
+@pytest.mark.parametrize(("build", "name"), POSITIVE)
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])
-def test_a_parameter_out_of_range_is_refused_by_name_value_and_range(name, value):
-    with pytest.raises(ValueError, match=f"{name} is {value}, allowed: above 0"):
-        rcp(**{name: value})
+def test_a_parameter_out_of_range_is_refused_by_name_value_and_range(build, name, value):
+    with pytest.raises(ValueError, match=f"{build.__name__}: {name} is {value}, allowed: above 0"):
+        build(**{name: value})
+
+
+@pytest.mark.parametrize("value", [math.pi / 2, -2.0, math.nan, math.inf])
+def test_a_walking_angle_of_a_quarter_turn_is_refused(value):
+    with pytest.raises(ValueError, match=f"parametric: walking_angle is {value} rad, allowed: within pi/2 of 0"):
+        parametric(walking_angle=value)
+
+
+@pytest.mark.parametrize(
+    ("build", "change", "said"),
+    [
+        (rcp, {"wheel_width": 0.95}, "wheel_width is 0.95 m, allowed: below 0.9104 m"),
+        (parametric, {"wheelbase": 0.7}, "wheelbase is 0.7 m, allowed: above 0.7 m, or wheels of one side meet"),
+        (parametric, {"walking_angle": -0.4}, r"wheelbase is 1.073 m, allowed: above 1.1612\d m"),
+        (parametric, {"track": 0.2}, "track is 0.2 m, allowed: above 0.24 m, or wheels of both sides meet"),
+        (parametric, {"walking_angle": 1.5, "bogie_height": 0.27}, "bogie_height is 0.27 m, allowed: above 0.275155 m"),
+        (parametric, {"track": 0.7, "bogie_height": 0.34}, "body_width is 0.5 m, allowed: below 0.46 m"),
+        (exomars_like, {"wheelbase": 0.5}, "wheelbase is 0.5 m, allowed: above 0.57 m"),
+        (exomars_like, {"track": 0.24}, "track is 0.24 m, allowed: above 0.24 m"),
+        (exomars_like, {"walking_height": 0.14}, "walking_height is 0.14 m, allowed: above 0.1425 m"),
+        (exomars, {"bogie_height": 0.1}, "bogie_height is 0.1 m, allowed: above 0.1425 m"),
+        (exomars, {"wheel_width": 0.7}, "track is 1.31 m, allowed: above 1.4 m"),
+        (rocker_bogie, {"wheel_radius": 0.36}, "wheelbase is 1.4 m, allowed: above 1.44 m"),
+        (rocker_bogie, {"rocker_height": 0.1}, "rocker_height is 0.1 m, allowed: above 0.15 m"),
+    ],
+)
+def test_a_geometry_that_cannot_be_is_refused(build, change, said):
+    build()
+    with pytest.raises(ValueError, match=f"{build.__name__}: .*{said}"):
+        build(**change)
+
+
+@pytest.mark.parametrize("build", BUILDERS)
+def test_a_lock_of_no_joint_is_refused_with_the_kinds_there_are(build):
+    with pytest.raises(ValueError, match=r"locks of steer, allowed: names of joints or one of \['bogie', 'drive'"):
+        build(locks={"steer": 0.0})
+
+
+@pytest.mark.parametrize("angle", [math.nan, math.inf])
+def test_a_lock_at_an_angle_that_is_none_is_refused(angle):
+    with pytest.raises(ValueError, match=f"locked_at is {angle} rad, allowed: finite"):
+        rcp(locks={"steering": angle})
 
 
 @pytest.mark.parametrize("value", [-1e-9, math.nan, math.inf])
@@ -39,110 +102,6 @@ def test_all_wrong_parameters_are_named_at_once():
 def test_an_unknown_parameter_is_refused():
     with pytest.raises(TypeError, match="wheel_weight"):
         rcp(wheel_weight=1.0)
-
-
-@pytest.mark.parametrize("mass", [0.0, -2.0])
-def test_a_body_without_mass_is_refused(mass):
-    with pytest.raises(ValueError, match=f"body b: mass is {mass} kg, allowed: above 0"):
-        Body("b", mass, ORIGIN, (1.0, 1.0, 1.0))
-
-
-@pytest.mark.parametrize("inertia", [(1.0, 1.0, 2.1), (3.0, 1.0, 1.0), (1.0, 0.0, 1.0), (1.0, 1.0, -1.0)])
-def test_inertias_that_no_body_has_are_refused(inertia):
-    with pytest.raises(ValueError, match=r"body b: principal inertias .* triangle inequality"):
-        Body("b", 1.0, ORIGIN, inertia)
-
-
-def test_a_flat_plate_just_keeps_the_triangle_inequality():
-    Body("plate", 1.0, ORIGIN, (0.1, 0.2, 0.1 + 0.2))
-
-
-@pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_a_body_with_a_number_that_is_none_is_refused(bad):
-    for arguments in ((bad, ORIGIN, (1.0, 1.0, 1.0)), (1.0, (0.0, bad, 0.0), (1.0, 1.0, 1.0))):
-        with pytest.raises(ValueError, match=r"body b: .* must be finite, found"):
-            Body("b", *arguments)
-
-
-@pytest.mark.parametrize("key", ["radius", "width"])
-@pytest.mark.parametrize("value", [0.0, -0.1, math.nan, math.inf])
-def test_a_wheel_without_size_is_refused(key, value):
-    with pytest.raises(ValueError, match=f"wheel w: {key} is {value} m, allowed: above 0"):
-        WheelMount("w", "b", **{"radius": 0.1, "width": 0.1, key: value})
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"origin": (0.0, math.nan, 0.0)}, "origin is .* allowed: finite"),
-        ({"axis": (0.0, 2.0, 0.0)}, "axis .* has length 2, allowed: 1"),
-        ({"axis": (0.0, math.nan, 0.0)}, "axis .* has length nan, allowed: 1"),
-        ({"locked_at": math.inf}, "locked_at is inf rad, allowed: finite"),
-        ({"locked_at": 0.1, "axis": (0.6, 0.8, 0.0)}, "axis of a lock is .* allowed: along x, y or z"),
-    ],
-)
-def test_a_joint_that_cannot_be_is_refused(change, said):
-    with pytest.raises(ValueError, match=f"joint j: {said}"):
-        Joint(**{"name": "j", "parent": "a", "child": "b", "origin": ORIGIN, "axis": (0.0, 1.0, 0.0), **change})
-
-
-@pytest.mark.parametrize("kind", ["body", "joint", "wheel"])
-def test_a_name_used_twice_is_refused(kind):
-    key = {"body": "bodies", "joint": "joints", "wheel": "wheels"}[kind]
-    items = getattr(GOOD_TREE, key)
-    twice = (*items[:-1], replace(items[-1], name=items[0].name))
-    with pytest.raises(ValueError, match=f"rover rcp: {kind} named twice: {items[0].name}"):
-        replace(GOOD_TREE, **{key: twice})
-
-
-def test_a_body_that_nothing_carries_is_refused():
-    with pytest.raises(ValueError, match=r"bodies without a joint \['rear_right_wheel'\]"):
-        replace(GOOD_TREE, joints=GOOD_TREE.joints[:-1])
-
-
-def test_a_joint_to_nowhere_is_refused():
-    stray = Joint("stray", "main_body", "spare", ORIGIN, (0.0, 1.0, 0.0))
-    with pytest.raises(ValueError, match=r"unknown bodies \['spare'\]"):
-        replace(GOOD_TREE, joints=(*GOOD_TREE.joints, stray))
-
-
-def bodies(*names: str) -> tuple[Body, ...]:
-    return tuple(Body(name, 1.0, ORIGIN, (1.0, 1.0, 1.0)) for name in names)
-
-
-def link(parent: str, child: str) -> Joint:
-    return Joint(f"{parent}_{child}", parent, child, ORIGIN, (0.0, 1.0, 0.0))
-
-
-@pytest.mark.parametrize(
-    "joints",
-    [
-        (link("b", "c"), link("c", "b")),  # an island: its mass would be lost
-        (link("a", "b"), link("b", "c"), link("a", "c")),  # carried twice: its mass would count twice
-        (link("a", "b"), link("b", "c"), link("c", "a")),  # the base is carried
-    ],
-)
-def test_a_closed_loop_is_refused(joints):
-    with pytest.raises(ValueError, match="rover r: joints make a loop, allowed: each body but a carried once"):
-        Tree("r", bodies("a", "b", "c"), joints, ())
-
-
-def test_a_wheel_that_is_the_base_is_refused():
-    with pytest.raises(ValueError, match="rover r: a wheel is the base a"):
-        Tree("r", bodies("a", "b"), (link("a", "b"),), (WheelMount("w", "a", 0.1, 0.1),))
-
-
-def test_a_wheel_on_a_locked_axle_is_refused():
-    locked = replace(GOOD_TREE.joints[-1], locked_at=0.0)
-    with pytest.raises(ValueError, match="wheel rear_right hangs on a locked joint"):
-        Rover(replace(GOOD_TREE, joints=(*GOOD_TREE.joints[:-1], locked)))
-
-
-def test_a_wheel_with_another_body_fixed_to_it_is_refused():
-    fixed = Joint("hub", "rear_right_wheel", "hub", ORIGIN, (0.0, 1.0, 0.0), locked_at=0.0)
-    tree = replace(GOOD_TREE, bodies=(*GOOD_TREE.bodies, *bodies("hub")), joints=(*GOOD_TREE.joints, fixed))
-    with pytest.raises(ValueError, match="wheel rear_right carries other bodies"):
-        Rover(tree)
 
 
 def asked(**change):

@@ -1,0 +1,139 @@
+"""What the rover descriptions share: checked parameters, shapes, and a drawing board that turns places into a tree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+from models.rover.tree import Body, Coupling, Joint, Tree, Vector, WheelMount
+
+WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")
+LENGTHWISE: Vector = (1.0, 0.0, 0.0)
+LATERAL: Vector = (0.0, 1.0, 0.0)
+VERTICAL: Vector = (0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Numbers of one rover: angles [rad] under a quarter turn, added weights 0 or more, all others above 0."""
+
+    rover = ""  # name; not annotated, so that it is no parameter
+
+    def __post_init__(self) -> None:
+        wrong = [text for item in fields(self) if (text := self._out_of_range(item.name))]
+        if not wrong:
+            wrong = self.impossible()
+        if wrong:
+            raise ValueError(f"{self.rover}: " + "; ".join(wrong))
+
+    def _out_of_range(self, name: str) -> str:
+        value = getattr(self, name)
+        if name.endswith("_angle"):
+            return "" if abs(value) < 0.5 * math.pi else f"{name} is {value} rad, allowed: within pi/2 of 0"
+        if name.startswith("added_"):
+            return "" if math.isfinite(value) and value >= 0.0 else f"{name} is {value}, allowed: 0 or more"
+        return "" if math.isfinite(value) and value > 0.0 else f"{name} is {value}, allowed: above 0"
+
+    def impossible(self) -> list[str]:
+        """What about the geometry cannot be, each with value and range; asked only where every number is in range."""
+        return []
+
+
+def crowded(name: str, value: float, room: float, why: str) -> list[str]:
+    """A complaint where `value` [m] of parameter `name` is not above `room` [m]."""
+    return [] if value > room else [f"{name} is {value} m, allowed: above {room:.6g} m, or {why}"]
+
+
+class Drawing:
+    """Bodies and joints by their places in the base frame, all joints at zero.
+
+    Args:
+        name: of the rover.
+        base: its first body.
+    """
+
+    def __init__(self, name: str, base: Body) -> None:
+        self._name = name
+        self._bodies = [base]
+        self._joints: list[Joint] = []
+        self._mounts: list[WheelMount] = []
+        self._places: dict[str, Vector] = {base.name: (0.0, 0.0, 0.0)}
+
+    def carry(
+        self,
+        parent: str,
+        joint: str,
+        axis: Vector,
+        body: str,
+        mass: float,
+        inertia: Vector,
+        place: Vector,
+        com: Vector | None = None,
+        locked_at: float | None = None,
+    ) -> None:
+        """Hang a body on another by a joint at `place`; its centre of mass `com` [m] is there too unless said."""
+        self._places[body] = place
+        offset = (0.0, 0.0, 0.0) if com is None else _minus(com, place)
+        self._bodies.append(Body(body, mass, offset, inertia))
+        self._joints.append(Joint(joint, parent, body, _minus(place, self._places[parent]), axis, locked_at))
+
+    def wheel(self, name: str, parent: str, mass: float, radius: float, width: float, place: Vector) -> None:
+        """Hang a wheel, a uniform cylinder, on a body by its drive joint."""
+        self.carry(parent, f"{name}_drive", LATERAL, f"{name}_wheel", mass, cylinder(mass, radius, width), place)
+        self._mounts.append(WheelMount(name, f"{name}_wheel", radius, width))
+
+    def three_bogies(self, mass: float, length: float, side: Vector, rear: Vector) -> None:
+        """Two side bogies that pitch at `side` (port) and its mirror, and a rear bogie that rolls at `rear`.
+
+        Each is a bar of `length` [m], 60 mm high and thick, with its centre at its pivot.
+        """
+        base = self._bodies[0].name
+        lengthwise, across = box(mass, (length, 0.06, 0.06)), box(mass, (0.06, length, 0.06))
+        for name in ("left", "right"):
+            self.carry(base, f"{name}_bogie", LATERAL, f"{name}_bogie", mass, lengthwise, on_side(side, name))
+        self.carry(base, "rear_bogie", LENGTHWISE, "rear_bogie", mass, across, rear)
+
+    def tree(self, couplings: Sequence[Coupling] = ()) -> Tree:
+        """The finished description."""
+        return Tree(self._name, tuple(self._bodies), tuple(self._joints), tuple(self._mounts), tuple(couplings))
+
+
+def on_side(place: Vector, side: str) -> Vector:
+    """A place of the port side [m], mirrored if `side` is "right"."""
+    return place if side == "left" else (place[0], -place[1], place[2])
+
+
+def bogie_of(wheel: str) -> str:
+    """Which of three bogies carries a wheel."""
+    row, side = wheel.split("_")
+    return "rear_bogie" if row == "rear" else f"{side}_bogie"
+
+
+def row_places(wheelbase: float) -> dict[str, float]:
+    """Forward places [m] of the rows, the middle one half-way at the origin."""
+    return {"front": 0.5 * wheelbase, "middle": 0.0, "rear": -0.5 * wheelbase}
+
+
+def wheels_meet(wheelbase: float, track: float, radius: float, width: float) -> list[str]:
+    """Complaints about wheels that would stand in each other; `track` is between outer faces."""
+    return [
+        *crowded("wheelbase", wheelbase, 4.0 * radius, "wheels of one side meet"),
+        *crowded("track", track, 2.0 * width, "wheels of both sides meet"),
+    ]
+
+
+def box(mass: float, size: Vector) -> Vector:
+    """Principal moments [kg m^2] of a uniform box of sides `size` [m]."""
+    x, y, z = (side * side for side in size)
+    return (mass * (y + z) / 12.0, mass * (x + z) / 12.0, mass * (x + y) / 12.0)
+
+
+def cylinder(mass: float, radius: float, width: float) -> Vector:
+    """Principal moments [kg m^2] of a uniform cylinder along y."""
+    across = mass * (3.0 * radius**2 + width**2) / 12.0
+    return (across, 0.5 * mass * radius**2, across)
+
+
+def _minus(a: Vector, b: Vector) -> Vector:
+    return (a[0] - b[0], a[1] - b[1], a[2] - b[2])

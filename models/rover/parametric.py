@@ -1,0 +1,120 @@
+"""The parametric rover of MacMahon 2016, 4.2: the RCP's linkage laid out from a few lengths and the walking angle.
+
+Table 4-1's last column, starboard and approximate, in our axes. It holds as printed at walking angle zero, and for the
+wheels at any angle. Elsewhere two things are mended, for legs are rigid. The table takes leg centre to steer as
+l sin(theta), where half of that leads back to the hinge (as printed, steers would slide along their bogies while the
+legs walk), and main body and bogies likewise. And it leaves the steers at the bogie's height whatever the angle, though
+that is said to be the height at walking angle zero; ours comes down by l (1 - cos(theta)), which keeps the wheels on
+the ground.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from models.rover.assembly import crowded, row_places
+from models.rover.chassis import ChassisParameters, LegPlaces, Places, chassis_tree
+from models.rover.rover import Rover
+from models.rover.tree import Tree
+
+# walking turns the front legs forward and the others back, about the axis to port
+_WALKS = {"front": -1.0, "middle": 1.0, "rear": 1.0}
+
+
+@dataclass(frozen=True)
+class ParametricParameters(ChassisParameters):
+    """Inputs of MacMahon 2016, Figure 4-2 [m, rad], and the RCP's assumed masses and sizes.
+
+    Lengths default to those of the RCP in Table 4-1: the legs to the steers' height over the wheels', the arm to the
+    place of the arms' centres, all for the assumed wheel width.
+
+    Attributes:
+        wheelbase: wb, centre to centre of front and rear wheels at walking angle zero.
+        track: wt, between the outer faces of the wheels of either side.
+        walking_angle: theta, of the legs to the bogies: front ones forward, others back.
+        leg_length: l, from the wheel centre to the hinge it walks about.
+        bogie_height: by, of the bogie joints over ground at walking angle zero.
+        wheel_radius: r.
+        arm_width: a; the inner faces of arm and wheel are flush.
+    """
+
+    wheelbase: float = 1.073
+    track: float = 1.0304
+    walking_angle: float = 0.0
+    leg_length: float = 0.2961
+    bogie_height: float = 0.4711
+    wheel_radius: float = 0.175
+    arm_width: float = 0.0278
+
+    rover = "parametric"
+
+    @property
+    def reach(self) -> float:
+        """How far a leg walks, l sin(theta) [m]."""
+        return self.leg_length * math.sin(self.walking_angle)
+
+    @property
+    def drop(self) -> float:
+        """How far the chassis comes down, l (1 - cos(theta)) [m]."""
+        return self.leg_length * (1.0 - math.cos(self.walking_angle))
+
+    def impossible(self) -> list[str]:
+        """Wheels in each other, bogies in the ground, a body in the wheels."""
+        diameter = 2.0 * self.wheel_radius
+        # front to middle half a wheelbase and two reaches, middle to rear half a wheelbase
+        wrong = crowded(
+            "wheelbase", self.wheelbase, 2.0 * diameter - min(0.0, 4.0 * self.reach), "wheels of one side meet"
+        )
+        wrong += crowded("track", self.track, 2.0 * self.wheel_width, "wheels of both sides meet")
+        wrong += crowded("bogie_height", self.bogie_height, self.drop, "the legs lay the bogies on the ground")
+        inside = self.track - 2.0 * self.wheel_width
+        if not wrong and self.bogie_height - self.drop < diameter and self.body_width >= inside:
+            wrong.append(
+                f"body_width is {self.body_width} m, allowed: below {inside:.6g} m where the body hangs between the "
+                f"wheels (bogie_height {self.bogie_height} m, wheels {diameter:.6g} m high)"
+            )
+        return wrong
+
+
+def parametric(*, locks: Mapping[str, float | None] | None = None, **parameters: float) -> Rover:
+    """The parametric rover, walking locked at its angle and steering at zero: 15 speeds as the RCP.
+
+    The wheels of `neutral()` touch z = 0. With walking freed by `locks`, joint angle zero is a leg that hangs straight.
+
+    Args:
+        locks: see `models.rover.rcp`.
+        **parameters: any field of `ParametricParameters`.
+
+    Raises:
+        ValueError: a parameter out of range, a geometry that cannot be, or a lock of no joint.
+        TypeError: an unknown parameter.
+    """
+    return Rover(parametric_tree(ParametricParameters(**parameters)).with_locks(locks or {}))
+
+
+def parametric_tree(p: ParametricParameters) -> Tree:
+    """All 28 bodies and 27 joints, walking locked at its angle, steering at zero."""
+    row_x = row_places(p.wheelbase)
+    half_track = 0.5 * (p.track - p.wheel_width)
+    arm_across = half_track + 0.5 * (p.arm_width - p.wheel_width)
+    bogie_height, hinge_height = p.bogie_height - p.drop, p.wheel_radius + p.leg_length - p.drop
+    legs = {
+        row: LegPlaces(
+            wheel=(x, half_track, hinge_height - p.leg_length),
+            leg=(x, half_track, hinge_height - 0.5 * p.leg_length),
+            steer=(x, half_track, bogie_height),
+            arm=(x, arm_across, bogie_height),
+            hinge=(x, half_track, hinge_height),
+        )
+        for row, x in row_x.items()
+    }
+    places = Places(
+        legs=legs,
+        side_bogie=(0.25 * p.wheelbase, half_track, bogie_height),
+        rear_bogie=(row_x["rear"], 0.0, bogie_height),
+        main_body=(0.0, 0.0, bogie_height + 0.5 * p.body_height),
+        walking={row: way * p.walking_angle for row, way in _WALKS.items()},
+    )
+    return chassis_tree("parametric", p, places, p.wheel_radius)

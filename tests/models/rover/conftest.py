@@ -1,0 +1,76 @@
+"""Every rover there is, and each of them in the eyes of an engine that knows no couplings."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from models.rover import Rover, exomars, exomars_like, parametric, rcp, rocker_bogie
+from models.rover.tree import Coupling
+
+# the same as in the description, but written here again: dependent joint -> (sources, offset)
+DIFFERENTIAL = {"right_rocker": ({"left_rocker": -1.0}, 0.0)}
+GEARED = {
+    "rear_bogie": ({"left_bogie": 0.5, "right_bogie": -1.5}, 0.2),
+    "front_left_steering": ({"rear_right_steering": 0.7}, -0.3),
+    "middle_left_drive": ({"front_left_drive": 1.0}, 0.0),
+}
+
+
+def geared_exomars() -> Rover:
+    """Acary's rover with gears of every sort: two sources, offsets, sources before and behind, wheels on one chain."""
+    couplings = [Coupling(name, tuple(sources.items()), offset) for name, (sources, offset) in GEARED.items()]
+    tree = exomars().tree
+    return Rover(type(tree)(tree.name, tree.bodies, tree.joints, tree.wheels, tuple(couplings)))
+
+
+FREE = {"walking": None, "steering": None}
+ROVERS = {
+    "rcp": (lambda: rcp(added_mass=22.7), {}),
+    "rcp walking and steering": (lambda: rcp(locks=FREE), {}),
+    "rcp turned": (lambda: rcp(locks={"walking": -0.6, "steering": 0.4, "front_left_steering": -0.2}), {}),
+    "parametric": (lambda: parametric(walking_angle=math.radians(20.0), wheelbase=1.2), {}),
+    "exomars_like": (exomars_like, {}),
+    "exomars_like walking and steering": (lambda: exomars_like(locks=FREE), {}),
+    "exomars": (exomars, {}),
+    "rocker_bogie": (rocker_bogie, DIFFERENTIAL),
+    "rocker_bogie steering": (lambda: rocker_bogie(locks={"steering": None}), DIFFERENTIAL),
+    "exomars geared": (geared_exomars, GEARED),
+}
+
+
+class Case:
+    """A rover, and the complement of its couplings by the table above."""
+
+    def __init__(self, name: str) -> None:
+        build, couplings = ROVERS[name]
+        self.rover = build()
+        self.coupled = bool(couplings)
+        names, own = self.rover.tree_joint_names, self.rover.joint_names
+        self.N = np.zeros((6 + len(names), 6 + len(own)))
+        self.N[:6, :6] = np.eye(6)
+        self.offset = np.zeros(len(names))
+        for row, joint in enumerate(names):
+            sources, self.offset[row] = couplings.get(joint, ({joint: 1.0}, 0.0))
+            for source, ratio in sources.items():
+                self.N[6 + row, 6 + own.index(source)] = ratio
+
+    def unlocked(self, q):
+        """Configuration of all joints that turn."""
+        return np.concatenate([q[:7], self.offset + self.N[6:, 6:] @ q[7:]])
+
+    def state(self, seed: int):
+        """Random configuration, velocity, generalised force, wheel wrenches and gravity."""
+        random, nv = np.random.default_rng(seed), self.rover.nv
+        q = random.normal(size=self.rover.nq)
+        q[3:7] = Rotation.from_rotvec(random.normal(size=3)).as_quat()
+        wrenches = 100.0 * random.normal(size=(len(self.rover.wheel_names), 6))
+        return q, random.normal(size=nv), 10.0 * random.normal(size=nv), wrenches, 9.81 * random.normal(size=3)
+
+
+@pytest.fixture(scope="session", params=list(ROVERS))
+def case(request) -> Case:
+    return Case(request.param)
