@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.actuators.drive import Drive, DriveState, drive_axle, make_drives
+from models.bound import Bound, content
 from models.compiled import FloatArray, kernel
 from models.contact.ground import Ground, GroundContact, make_ground_contact, push_ground
 from models.contact.obstacle import Obstacle, ObstacleContact, make_contact, push_obstacle
@@ -107,6 +108,12 @@ def run(vehicle: Vehicle, motion: Motion, steps: int, dt: float) -> None:
     """Take `steps` steps of dt [s]."""
     for _ in range(steps):
         step(vehicle, motion, dt)
+
+
+@kernel
+def run_bound(vehicle: Bound[Vehicle], motion: Bound[Motion], steps: int, dt: float) -> None:
+    """`run`, for callers in Python that call it again and again."""
+    run(content(vehicle), content(motion), steps, dt)
 
 
 def settle(vehicle: Vehicle, motion: Motion, seconds: float = 2.0) -> None:

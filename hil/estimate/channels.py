@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from models.bound import Bound, content
 from models.compiled import FloatArray, IntArray, kernel
 
 # slots of ChannelState.whole
@@ -64,14 +65,24 @@ def make_channel_state() -> ChannelState:
     return ChannelState(np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(5), np.full((2, 2), np.nan), whole)
 
 
+class Channels(NamedTuple):
+    """The channels, and where to put the load point of the newest sample (2,) [m]."""
+
+    parameters: ChannelParameters
+    state: ChannelState
+    point: FloatArray
+
+
 @kernel
-def digest(p: ChannelParameters, s: ChannelState, t_ns: IntArray, volts: FloatArray) -> None:
+def digest(channels: Bound[Channels], t_ns: IntArray, volts: FloatArray) -> None:
     """Take in a block (n, 3) [V] with its times (n,) [ns].
 
     The first `zero_samples` samples set the bias. From then on each channel's droop is put back, x = y + (1/tau) times
     the integral of y (the inverse of a first-order AC coupling), the sum is held against the threshold, and peaks and
-    the end of contact are noted. A sample that is not finite is left out and counted.
+    the end of contact are noted. A sample that is not finite is left out and counted. The load point is that of the
+    newest sample, NaN below the threshold.
     """
+    p, s, point = content(channels)
     for i in range(t_ns.size):
         if not (np.isfinite(volts[i, 0]) and np.isfinite(volts[i, 1]) and np.isfinite(volts[i, 2])):
             s.whole[BAD] += 1
@@ -93,6 +104,11 @@ def digest(p: ChannelParameters, s: ChannelState, t_ns: IntArray, volts: FloatAr
             total += s.force[c]
         _detect(p, s, t_ns[i], total)
         _note_peak(p, s, t_ns[i], total)
+    total = s.force[0] + s.force[1] + s.force[2]
+    if total >= p.threshold:
+        _load_point(p, s, total, point)
+    else:
+        point[0] = point[1] = np.nan
 
 
 @kernel
@@ -141,13 +157,3 @@ def _load_point(p: ChannelParameters, s: ChannelState, total: float, out: FloatA
             weighted += s.force[c] * p.place[c, axis]
             centroid += p.place[c, axis] / 3.0
         out[axis] = weighted / total - centroid
-
-
-@kernel
-def load_point_now(p: ChannelParameters, s: ChannelState, out: FloatArray) -> None:
-    """Load point [m] of the newest sample, NaN below the threshold."""
-    total = s.force[0] + s.force[1] + s.force[2]
-    if total >= p.threshold:
-        _load_point(p, s, total, out)
-    else:
-        out[0] = out[1] = np.nan

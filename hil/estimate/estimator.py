@@ -15,11 +15,12 @@ from hil.estimate.channels import (
     RELEASE_NS,
     SATURATED,
     ChannelParameters,
+    Channels,
     digest,
-    load_point_now,
     make_channel_state,
 )
 from hil.values import Estimate, Samples
+from models.bound import Bound
 
 # The share of full scale from which a channel counts as saturated.
 SATURATION = 0.99
@@ -47,19 +48,19 @@ class Estimator:
     def __init__(self, config: Config) -> None:
         self._parameters = channel_parameters(config)
         self._state = make_channel_state()
-        self._point = np.full(2, np.nan)
+        self._channels = Channels(self._parameters, self._state, np.full(2, np.nan))
+        self._bound = Bound(self._channels)
 
     def estimate(self, samples: Samples) -> Estimate:
         """What these samples, after all before them, mean."""
         state, parameters = self._state, self._parameters
         bad = state.whole[BAD]
         for block in samples.blocks:
-            digest(parameters, state, block.t_ns, block.volts)
-        load_point_now(parameters, state, self._point)
+            digest(self._bound, block.t_ns, block.volts)
         count = int(state.whole[COUNT])
         others = max(min(count, parameters.zero_samples) - 1, 1)
         impact_ns = int(state.whole[IMPACT_NS])
-        across, up = self._point.tolist()
+        across, up = self._channels.point.tolist()
         return Estimate(
             zeroed=count > parameters.zero_samples,
             bias_V=tuple(state.bias.tolist()),

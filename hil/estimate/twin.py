@@ -9,6 +9,7 @@ import numpy as np
 
 from hil.values import Estimate, Prediction, Samples
 from models.actuators.drive import Drive
+from models.bound import Bound, content
 from models.compiled import FloatArray, kernel
 from models.impact import pair_energy
 from models.plant import RigParameters
@@ -23,9 +24,11 @@ FOLLOW = Drive(
 )  # fmt: skip
 
 
-class _View(NamedTuple):
-    """Scratch for what is read off the twin: Jacobian rows (2, nv) and [T_c, time to impact, 0 if all is finite]."""
+class _Twin(NamedTuple):
+    """The model, scratch for Jacobian rows (2, nv), and what is read off: [T_c, time to impact, 0 if all is finite]."""
 
+    vehicle: Vehicle
+    motion: Motion
     rows: FloatArray
     out: FloatArray
 
@@ -40,23 +43,26 @@ class RoverTwin:
     def __init__(self, nominal: RigParameters) -> None:
         self._rover, vehicle, self._motion = nominal.build()
         self._obstacle = vehicle.obstacle
-        self._vehicle: Vehicle = vehicle._replace(drive=FOLLOW, obstacle=self._obstacle._replace(stiffness=0.0))
         self._hit = False
         self._motion.drives.cut[:] = 0.0
         self.energy_at_impact_J = math.nan
-        self._view = _View(np.zeros((2, self._rover.nv)), np.zeros(3))
+        self._twin = _Twin(
+            vehicle._replace(drive=FOLLOW, obstacle=self._obstacle._replace(stiffness=0.0)),
+            self._motion,
+            np.zeros((2, self._motion.v.size)),
+            np.zeros(3),
+        )
+        self._bound = Bound(self._twin)
         self._t_ns = 0
 
     def predict(self, samples: Samples, estimate: Estimate) -> Prediction:
         """Move the twin to the time of these samples."""
         motion, span = self._motion, samples.t_ns - self._t_ns
         motion.drives.set_speed[:] = estimate.wheel_speed_radps
-        if span > 0:
-            steps = -(-span // LONGEST_STEP_NS)
-            run(self._vehicle, motion, steps, span * 1e-9 / steps)
+        steps = max(-(-span // LONGEST_STEP_NS), 0)
+        _predict(self._bound, steps, span * 1e-9 / max(steps, 1))
         self._t_ns = samples.t_ns
-        _read_off(self._vehicle, motion, self._view)
-        energy, time_left, spoilt = self._view.out.tolist()
+        energy, time_left, spoilt = self._twin.out.tolist()
         if estimate.impact_ns is not None and not self._hit:
             self._meet_obstacle(energy)
         normal = tuple(motion.ground.vertical.tolist())
@@ -77,19 +83,23 @@ class RoverTwin:
         self.energy_at_impact_J = energy_J
         gap = float(self._motion.obstacle.gap.min())
         foot = self._obstacle.foot - gap / math.sin(self._obstacle.angle)
-        self._vehicle = self._vehicle._replace(obstacle=self._obstacle._replace(foot=foot))
+        vehicle = self._twin.vehicle._replace(obstacle=self._obstacle._replace(foot=foot))
+        self._twin = self._twin._replace(vehicle=vehicle)
+        self._bound = Bound(self._twin)
 
 
 @kernel
-def _read_off(vehicle: Vehicle, motion: Motion, view: _View) -> None:
-    view.out[0] = pair_energy(vehicle.chain, motion.q, motion.v, vehicle.obstacle.angle, view.rows, motion.work)
-    view.out[1] = np.inf
-    view.out[2] = 0.0
+def _predict(twin: Bound[_Twin], steps: int, dt: float) -> None:
+    vehicle, motion, rows, out = content(twin)
+    run(vehicle, motion, steps, dt)
+    out[0] = pair_energy(vehicle.chain, motion.q, motion.v, vehicle.obstacle.angle, rows, motion.work)
+    out[1] = np.inf
+    out[2] = 0.0
     for i in range(motion.q.size):
-        view.out[2] += 0.0 * motion.q[i]  # NaN from whatever is not a finite number
+        out[2] += 0.0 * motion.q[i]  # NaN from whatever is not a finite number
     for wheel in range(2):
         approach = 0.0
         for a in range(motion.v.size):
-            approach += view.rows[wheel, a] * motion.v[a]
+            approach += rows[wheel, a] * motion.v[a]
         if approach > 1e-6:
-            view.out[1] = min(view.out[1], max(motion.obstacle.gap[wheel], 0.0) / approach)
+            out[1] = min(out[1], max(motion.obstacle.gap[wheel], 0.0) / approach)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.actuators.pneumatic import Cylinder, CylinderState, bogie_torque
+from models.bound import Bound, content
 from models.compiled import FloatArray, IntArray, kernel
 from models.sensors.piezo import CHANNELS, Piezo, PiezoState, sample
 from models.step import Motion, Vehicle, step
@@ -55,20 +56,22 @@ class Log(NamedTuple):
     hit_v: FloatArray
 
 
+class Parts(NamedTuple):
+    """All that the plant is made of: rover and soil, side cylinders with the speeds of their bogies, sensors, log."""
+
+    vehicle: Vehicle
+    motion: Motion
+    cylinder: Cylinder
+    cylinders: CylinderState
+    bogie_speeds: IntArray
+    sensing: Sensing
+    log: Log
+
+
 @kernel
-def advance(
-    vehicle: Vehicle,
-    motion: Motion,
-    cylinder: Cylinder,
-    cylinders: CylinderState,
-    bogie_speeds: IntArray,
-    sensing: Sensing,
-    log: Log,
-    from_ns: int,
-    to_ns: int,
-    steps: int,
-) -> None:
+def advance(parts: Bound[Parts], from_ns: int, to_ns: int, steps: int) -> None:
     """Move the rig from `from_ns` to `to_ns` in equal sub-steps and take every sample that falls between."""
+    vehicle, motion, cylinder, cylinders, bogie_speeds, sensing, log = content(parts)
     dt = (to_ns - from_ns) * 1e-9 / steps
     last = motion.obstacle.force[STARBOARD]
     for i in range(steps):

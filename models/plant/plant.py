@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from models.actuators.pneumatic import make_cylinders
+from models.bound import Bound
 from models.compiled import FloatArray
 from models.impact import effective_kinetic_energy
-from models.plant.advance import HIT, HIT_NS, HIT_SPEED, PEAK, RING, SAMPLES, Sensing, advance, make_log
+from models.plant.advance import HIT, HIT_NS, HIT_SPEED, PEAK, RING, SAMPLES, Parts, Sensing, advance, make_log
 from models.plant.parameters import RigParameters
 from models.sensors.piezo import CHANNELS, make_piezo_state
 
@@ -30,9 +31,9 @@ class Plant:
         self.t_ns = 0
         self.cut_ns: int | None = None
         self._random = random
-        self.rover, self._vehicle, self._motion = parameters.build()
+        self.rover, vehicle, self._motion = parameters.build()
         self._cylinders = make_cylinders()
-        self._bogie_speeds = np.array([6 + self.rover.joint_names.index(name) for name in BOGIES], dtype=np.int64)
+        bogie_speeds = np.array([6 + self.rover.joint_names.index(name) for name in BOGIES], dtype=np.int64)
         self._wheel_speeds = 5 + self.rover.chain.wheel_body
         self._sensing = Sensing(
             parameters.piezo,
@@ -41,7 +42,10 @@ class Plant:
             parameters.sample_rate_hz,
             random.standard_normal((RING, CHANNELS)),
         )
-        self._log = make_log(self.rover.nq, self.rover.nv)
+        self._log = make_log(self._motion.q.size, self._motion.v.size)
+        self._parts = Bound(
+            Parts(vehicle, self._motion, parameters.cylinder, self._cylinders, bogie_speeds, self._sensing, self._log)
+        )
 
     def advance(self, t_ns: int) -> None:
         """Move to time t_ns [ns]; a time that has passed already is left alone.
@@ -56,18 +60,7 @@ class Plant:
         due = -(-(t_ns + 1) * self.parameters.sample_rate_hz // 1_000_000_000) - self.samples
         if due > RING // 2:
             raise ValueError(f"plant asked to leap {span * 1e-9:.3f} s; the sample ring holds half of {RING} samples")
-        advance(
-            self._vehicle,
-            self._motion,
-            self.parameters.cylinder,
-            self._cylinders,
-            self._bogie_speeds,
-            self._sensing,
-            self._log,
-            self.t_ns,
-            t_ns,
-            -(-span // self.parameters.substep_ns),
-        )
+        advance(self._parts, self.t_ns, t_ns, -(-span // self.parameters.substep_ns))
         self.t_ns = t_ns
         self._renew_noise(due)
 

@@ -13,9 +13,10 @@ from scipy.signal import bilinear, lfilter
 
 from drivers.types import DaqBlock, DriveSample, ValveSample
 from hil.config import load_config
-from hil.estimate.channels import BAD, COUNT, digest, make_channel_state
+from hil.estimate.channels import BAD, COUNT, Channels, digest, make_channel_state
 from hil.estimate.estimator import Estimator, channel_parameters
 from hil.values import STILL, Estimate, Samples
+from models.bound import Bound
 from models.sensors.piezo import Piezo, make_piezo_state, sample
 
 RATE = 10_000
@@ -177,8 +178,9 @@ def test_a_sample_that_is_not_finite_is_left_out_and_counted(channel, bad):
     spoilt[bad_rows, channel] = bad
     stamps = times_ns(len(spoilt))
     with_bad, without = make_channel_state(), make_channel_state()
-    digest(parameters, with_bad, stamps, spoilt)
-    digest(parameters, without, np.delete(stamps, bad_rows), clean)
+    point = np.zeros(2)
+    digest(Bound(Channels(parameters, with_bad, point)), stamps, spoilt)
+    digest(Bound(Channels(parameters, without, point)), np.delete(stamps, bad_rows), clean)
     assert with_bad.whole[BAD] == len(at)
     assert with_bad.whole[COUNT] == len(clean)
     with_bad.whole[BAD] = 0

@@ -37,9 +37,13 @@ class Handler(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char * 127), ("version", ctypes.c_uint8), ("allocator", Allocator)]
 
 
-MALLOC = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
-CALLOC = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
+# with the GIL, which numpy's own want to give away themselves
+MALLOC = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+CALLOC = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
 SET_HANDLER, GET_HANDLER = 304, 305  # places in numpy's table of functions
+
+
+KEPT: list[object] = []  # an array is freed by the handler that it was made by, whenever that is
 
 
 class Counter:
@@ -76,6 +80,7 @@ def counted() -> Iterator[Counter]:
     ours = MALLOC(counting_malloc), CALLOC(counting_calloc)
     pointers = [ctypes.cast(function, ctypes.c_void_p) for function in ours]
     handler = Handler(b"counting", 1, Allocator(theirs.context, *pointers, theirs.realloc, theirs.free))
+    KEPT.append((ours, handler))
     before = set_handler(python.PyCapsule_New(ctypes.addressof(handler), b"mem_handler", None))
     try:
         yield counter
