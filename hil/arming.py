@@ -27,17 +27,14 @@ class Check(msgspec.Struct, frozen=True):
     allowed: str
 
 
-def arming_checks(
-    config: Config, samples: Samples, estimate: Estimate, faults: Sequence[str], folder: Path
-) -> list[Check]:
-    """All arming checks, passed or not.
+def arming_checks(config: Config, samples: Samples, estimate: Estimate, faults: Sequence[str]) -> list[Check]:
+    """All arming checks on the values of a tick, passed or not.
 
     Args:
         config: of the rig.
         samples: of this tick.
         estimate: of this tick, sensors zeroed.
         faults: names of the faults latched.
-        folder: where the record is written.
     """
     limits = config.limits
     checks = [
@@ -52,11 +49,13 @@ def arming_checks(
         ]
     quickest = float(np.abs(estimate.wheel_speed_radps).max())  # NaN if one is, unlike max()
     checks.append(_at_most("wheel speed before the start", quickest, STANDING_RADPS, "rad/s", "standing still"))
-    free = shutil.disk_usage(folder).free
-    checks.append(
-        Check("disk space", free >= DISK_NEEDED, f"{free / 1e6:.0f} MB free", f"at least {DISK_NEEDED / 1e6:.0f} MB")
-    )
     return checks
+
+
+def disk_check(folder: Path) -> Check:
+    """Whether there is room for the record in the folder it goes to."""
+    free = shutil.disk_usage(folder).free
+    return Check("disk space", free >= DISK_NEEDED, f"{free / 1e6:.0f} MB free", f"at least {DISK_NEEDED / 1e6:.0f} MB")
 
 
 def _at_most(item: str, value: float, limit: float, unit: str, setting: str) -> Check:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 
 class FolderError(ValueError):
@@ -44,6 +46,35 @@ def finished_run(run: Path) -> Path:
     if missing:
         raise FolderError(f"{run} holds no {' and no '.join(missing)}: give the folder of a finished trial")
     return run
+
+
+def recorded_run(run: Path) -> Path:
+    """The folder of a run that has a record, whole or not.
+
+    Raises:
+        FolderError: it has none.
+    """
+    if not (run / "trial.h5").is_file():
+        raise FolderError(f"{run} holds no trial.h5: give the folder of a run (hil recover, if it was killed)")
+    return run
+
+
+def summary_of(run: Path) -> dict[str, Any] | None:
+    """What the run's summary.json says; None if there is none, as of a run that was killed.
+
+    Raises:
+        FolderError: it cannot be read.
+    """
+    place = run / "summary.json"
+    if not place.is_file():
+        return None
+    try:
+        summary = json.loads(place.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FolderError(f"{place} cannot be read: {error}") from None
+    if not isinstance(summary, dict):
+        raise FolderError(f"{place} cannot be read: it holds no keys")
+    return summary
 
 
 def _create(folder: Path) -> Path:

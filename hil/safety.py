@@ -31,6 +31,19 @@ class Fault(IntEnum):
     EXCEPTION = 27
 
 
+# Their cause lies outside of a tick's values; the others are noticed again wherever the values are the same.
+NOT_IN_VALUES = frozenset(
+    {
+        Fault.LOOP_LATE,
+        Fault.PROCESS_LOST,
+        Fault.STOP_BY_OPERATOR,
+        Fault.DISK_FULL,
+        Fault.RECORD_RING_FULL,
+        Fault.EXCEPTION,
+    }
+)
+
+
 class Alarm(NamedTuple):
     """A reason to go Safe that lies outside the values of a tick: what was found, what is allowed, both in words."""
 

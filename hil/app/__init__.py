@@ -13,7 +13,7 @@ from typing import Any
 from drivers.base import DeviceError
 from hil.app.build import build_far_end, rights_wanted, simulated_devices
 from hil.app.rigs import LockstepRig, RealtimeRig, Rig
-from hil.arming import Check, arming_checks
+from hil.arming import Check, arming_checks, disk_check
 from hil.clock import LockstepClock
 from hil.config import Config
 from hil.estimate.estimator import Estimator
@@ -99,7 +99,7 @@ def check_rig(config: Config) -> list[Check]:
         else:
             raise DeviceError(f"DAQ: too few samples to zero the sensors within {ZERO_WITHIN_S} s; is it connected?")
         checks = [Check(link.device, link.open, link.detail, "open") for link in devices.health()]
-        checks += arming_checks(config, samples, estimate, safety.faults, Path.cwd())
+        checks += [*arming_checks(config, samples, estimate, safety.faults), disk_check(Path.cwd())]
     finally:
         devices.close()
     checks.append(Check("Safe on a slope", True, config.drives.holds_on_slope, "stated in drives.holds_on_slope"))

@@ -9,7 +9,7 @@ import numpy as np
 
 import hil
 from drivers.sim import FarEnd
-from hil.arming import arming_checks
+from hil.arming import Check, arming_checks, disk_check
 from hil.config import Config
 from hil.cycle import Cycle
 from hil.devices import Devices
@@ -22,6 +22,7 @@ from hil.rig import nominal_rig, spread
 from hil.safety import Safety
 from hil.scribe import Scribe
 from hil.trials.state import ImpactTrial
+from hil.values import Estimate, Samples
 from models.plant import Plant
 
 
@@ -37,23 +38,24 @@ def build_far_end(config: Config) -> FarEnd:
     )
 
 
-def build_cycle(config: Config, devices: Devices, journal: Journal, folder: Path) -> Cycle:
+def build_cycle(config: Config, devices: Devices, journal: Journal, folder: Path | None) -> Cycle:
     """The rooms of a tick; kernels compile here.
 
     Args:
         config: of the rig and the trial.
         devices: of the rig.
         journal: takes the record.
-        folder: where it goes; arming looks at the room there.
+        folder: where it goes; arming looks at the room there. None: nowhere, as in a replay.
     """
     scribe = Scribe(journal)
     safety = Safety(config, scribe.note)
-    trial = ImpactTrial(
-        config, lambda samples, estimate: arming_checks(config, samples, estimate, safety.faults, folder)
-    )
-    return Cycle(
-        devices, Estimator(config), RoverTwin(nominal_rig(config)), safety, trial, Gate(config, safety), scribe
-    )
+
+    def arm(samples: Samples, estimate: Estimate) -> list[Check]:
+        checks = arming_checks(config, samples, estimate, safety.faults)
+        return checks if folder is None else [*checks, disk_check(folder)]
+
+    trial, gate = ImpactTrial(config, arm), Gate(config, safety)
+    return Cycle(devices, Estimator(config), RoverTwin(nominal_rig(config)), safety, trial, gate, scribe)
 
 
 def simulated_devices(far_end: FarEnd) -> Devices:

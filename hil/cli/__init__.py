@@ -16,6 +16,7 @@ from hil.cli.check import check
 from hil.cli.configs import configs
 from hil.cli.energy import energy
 from hil.cli.exits import FAULT, USAGE, complain
+from hil.cli.proof import replay, verify
 from hil.cli.start import problems_at_start
 from hil.cli.trial import report, trial
 
@@ -27,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (trial, energy, check, report, configs):
+for _command in (trial, energy, check, report, verify, replay, configs):
     app.command()(_command)
 app.add_typer(bench, name="bench")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -11,6 +13,9 @@ from rich.text import Text
 
 from hil.cli.exits import REFUSED, usage_errors
 from hil.cli.options import AsJson, Clock, ConfigSource, Overrides, Seed, config_from
+
+if TYPE_CHECKING:
+    from hil.arming import Check
 
 
 def check(
@@ -24,14 +29,20 @@ def check(
 
     with usage_errors():
         items = check_rig(effective)
-    rows = [{"item": item.item, "ok": item.ok, "found": item.found, "allowed": item.allowed} for item in items]
-    if as_json:
-        print(json.dumps(rows))
-    else:
-        table = Table("item", "ok", "found", "allowed", title=f"{effective.name}: check before arming")
-        for row in rows:
-            verdict = Text("yes", "green") if row["ok"] else Text("NO", "bold red")
-            table.add_row(Text(str(row["item"])), verdict, Text(str(row["found"])), Text(str(row["allowed"])))
-        Console().print(table)
-    if not all(row["ok"] for row in rows):
+    show_checks(items, f"{effective.name}: check before arming", as_json)
+    if not all(item.ok for item in items):
         raise typer.Exit(REFUSED)
+
+
+def show_checks(checks: Sequence[Check], title: str, as_json: bool) -> None:
+    """Print checks as a table, or as JSON."""
+    if as_json:
+        print(
+            json.dumps([{key: getattr(check, key) for key in ("item", "ok", "found", "allowed")} for check in checks])
+        )
+        return
+    table = Table("item", "ok", "found", "allowed", title=title)
+    for check in checks:
+        verdict = Text("yes", "green") if check.ok else Text("NO", "bold red")
+        table.add_row(Text(check.item), verdict, Text(check.found), Text(check.allowed))
+    Console().print(table)

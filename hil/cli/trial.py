@@ -47,14 +47,11 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Draw trial.png again from the record, and print the table."""
-    from hil.folders import FolderError, finished_run
+    from hil.folders import finished_run, summary_of
 
     with usage_errors():
         folder = finished_run(run)
-        try:
-            summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise FolderError(f"{folder / 'summary.json'} cannot be read: {error}") from None
+        summary = summary_of(folder) or {}
 
     from hil.record import read_trial
     from hil.trials.report import draw_trial, trial_table

@@ -28,12 +28,17 @@ def load_config(source: str | Path, overrides: Sequence[str] = (), seed: int | N
     Raises:
         ConfigError: with all problems at once.
     """
-    raw, problems = read_yaml(_text(source), "(file)")
+    return parse_config(_text(source), str(source), overrides, seed)
+
+
+def parse_config(text: str, source: str, overrides: Sequence[str] = (), seed: int | None = None) -> Config:
+    """Override and check a config that is there as text; `source` is what an error calls it. Raises ConfigError."""
+    raw, problems = read_yaml(text, "(file)")
     if raw is None and not problems:
         raw = {}
     if not isinstance(raw, dict):
         found = Problem("(file)", shown(raw), "sections and keys, as in the shipped configs (hil configs)")
-        raise ConfigError(str(source), problems or [found])
+        raise ConfigError(source, problems or [found])
     for override in overrides:
         problems += _override(raw, override)
     if seed is not None:
@@ -44,7 +49,7 @@ def load_config(source: str | Path, overrides: Sequence[str] = (), seed: int | N
         problems += problems_of(error)
         problems += _misfits_of_the_rest(raw, problems)
     if problems:
-        raise ConfigError(str(source), problems)
+        raise ConfigError(source, problems)
     return config
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -76,12 +76,17 @@ class Config(Section):
 
     def sha256(self) -> str:
         """Fingerprint of the effective config: of its JSON with sorted keys and no spaces."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return fingerprint(self.model_dump(mode="json"))
 
     def to_yaml(self) -> str:
         """The effective config as YAML, every key present; `load_config` reads it back to an equal one."""
         return write_yaml(self.model_dump(mode="json"))
+
+
+def fingerprint(values: Any) -> str:
+    """SHA-256 of JSON with sorted keys and no spaces; of what `Config.to_yaml` says, it is `Config.sha256`."""
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _trial_misfits(config: Config) -> list[Problem]:

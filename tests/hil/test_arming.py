@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from drivers.types import DriveSample, ValveSample
-from hil.arming import DISK_NEEDED, STANDING_RADPS, Check, arming_checks
+from hil.arming import DISK_NEEDED, STANDING_RADPS, Check, arming_checks, disk_check
 from hil.config import load_config
 from hil.values import STILL, Estimate, Samples
 
@@ -35,7 +35,7 @@ def checks(folder, *, bias=(0.0,) * 3, noise=(0.0005,) * 3, wheels=STILL, age_ms
     valves = ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)), -1)
     samples = Samples(0, (), round(age_ms * 1e6), 1, DriveSample(0, 0, wheels, -1), valves)
     estimate = Estimate(True, bias, noise, True, False, None, (0.0,) * 3, (math.nan, math.nan), wheels)
-    return arming_checks(CONFIG, samples, estimate, faults, folder)
+    return [*arming_checks(CONFIG, samples, estimate, faults), disk_check(folder)]
 
 
 def refused(found: list[Check]) -> Check:

@@ -1,0 +1,161 @@
+"""`hil replay`: would today's program have done the same with what the devices said?"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import hil
+from drivers.types import DaqBlock
+from hil.app.build import build_cycle
+from hil.config import Config
+from hil.folders import recorded_run, summary_of
+from hil.proof.differences import Difference, event_differences, tick_differences
+from hil.proof.events import faults_of, impacts_of
+from hil.proof.replayable import NEVER, CannotReplayError, known_until, replayable_config, replayable_ticks
+from hil.proof.tape import Tape
+from hil.record import TrialRecord, read_trial
+from hil.rows import EVENT, TICK
+from hil.safety import NOT_IN_VALUES, Fault
+
+Rows = NDArray[np.void]
+
+# What Safe alone decides, whatever the rooms have taken in before.
+IN_SAFE = ("safe", "cut", "valves", "set_speed_radps")
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What came of it.
+
+    Attributes:
+        ticks: replayed and compared.
+        differences: none if today's program does the same, bit for bit.
+        recorded_version: of the program that made the record.
+        version: of this one.
+        notes: what was left out, and why.
+    """
+
+    ticks: int
+    differences: list[Difference]
+    recorded_version: str
+    version: str
+    notes: list[str]
+
+
+def replay(run: Path) -> Replay:
+    """Feed the recorded inputs of a run to today's estimator, twin, safety, trial and gate, and compare their outputs.
+
+    It is the tick of `hil.cycle` itself, with links that hand out the record and a journal that keeps the rows. Faults
+    whose cause lies outside of a tick's values come from the record's events.
+
+    Args:
+        run: folder of the run.
+
+    Raises:
+        FolderError: it holds no record, or its summary cannot be read.
+        CannotReplayError: the record lacks what a replay needs.
+    """
+    summary = summary_of(recorded_run(run))
+    try:
+        return _replayed(read_trial(run), summary)
+    except CannotReplayError as error:
+        raise CannotReplayError(f"{run} cannot be replayed: {error}") from None
+    except (OSError, KeyError) as error:
+        raise CannotReplayError(f"{run} cannot be replayed: no record can be read from it: {error}") from None
+
+
+def _replayed(record: TrialRecord, summary: Mapping[str, Any] | None) -> Replay:
+    config = replayable_config(record)
+    until = known_until(record, config, summary)
+    ticks, faults = replayable_ticks(record, until), faults_of(record.events)
+    journal = _Kept(len(ticks))
+    differences = _run(config, Tape(record, ticks), journal, faults)
+    new, events = journal.rows, journal.events
+    old, told = ticks[: len(new)], np.concatenate([impacts_of(record.events), faults])
+    known = old["tick"] < until
+    differences += tick_differences(old[known], new[known], TICK.names or ())
+    differences += tick_differences(old[~known], new[~known], IN_SAFE)
+    last = old["tick"][known].max(initial=0)
+    differences += event_differences(told[told["tick"] <= last], events[events["tick"] <= last])
+    differences.sort(key=lambda difference: difference.first_tick)
+    notes = _notes(record, config, len(record.tick) - len(ticks), until)
+    return Replay(len(new), differences, str(record.meta.get("version")), hil.__version__, notes)
+
+
+def _run(config: Config, tape: Tape, journal: _Kept, faults: Rows) -> list[Difference]:
+    """Every tick of the tape. Returns the exception that ends it early, if one does."""
+    cycle = build_cycle(config, tape.devices, journal, folder=None)
+    pending = deque(faults[np.isin(faults["id"], list(NOT_IN_VALUES))])
+
+    def trip(until: int) -> None:
+        while pending and pending[0]["tick"] <= until:
+            fault = pending.popleft()
+            numbers = (int(fault["tick"]), int(fault["t_ns"]), float(fault["value"]), float(fault["limit"]))
+            cycle.safety.trip(Fault(fault["id"]), *numbers, fault["detail"].decode())
+
+    number = 0
+    for place, (number, safe) in enumerate(tape.ticks[["tick", "safe"]].tolist()):
+        # noticed at the beginning of its tick, or else at the end
+        trip(number if safe else number - 1)
+        try:
+            cycle.run(tape.turn_to(place))
+        except Exception as error:
+            return [Difference("exception", number, (), None, f"{type(error).__name__}: {error}", 1, None)]
+    trip(number)
+    return []
+
+
+def _notes(record: TrialRecord, config: Config, left_out: int, until: int) -> list[str]:
+    notes = []
+    if config.sha256() != record.meta.get("config_sha256"):
+        notes.append("the config in the record is not the one of the run: its checksum differs")
+    if left_out:
+        notes.append(f"{left_out} ticks at the end were left out: their sensor samples are not in the record")
+    if until < NEVER:
+        what = f"of it and what follows only what Safe decides was compared: {', '.join(IN_SAFE)}"
+        notes.append(f"tick {until} ended in an exception and has no row; {what}")
+    return notes
+
+
+class _Kept:
+    """A journal that keeps ticks and events, to compare them.
+
+    Args:
+        ticks: at most so many.
+    """
+
+    def __init__(self, ticks: int) -> None:
+        self._rows, self._count = np.zeros(ticks, TICK), 0
+        self._events = [np.zeros(0, EVENT)]
+
+    @property
+    def rows(self) -> Rows:
+        """Rows of `TICK` so far."""
+        return self._rows[: self._count]
+
+    @property
+    def events(self) -> Rows:
+        """Rows of `EVENT` so far."""
+        return np.concatenate(self._events)
+
+    def tick(self, rows: Rows) -> None:
+        """Keep a tick."""
+        self._rows[self._count] = rows[0]
+        self._count += 1
+
+    def event(self, row: Rows) -> None:
+        """Keep an event."""
+        self._events.append(row)
+
+    def timing(self, rows: Rows) -> None:
+        """What it took is of no interest."""
+
+    def block(self, block: DaqBlock) -> None:
+        """It is from the record."""

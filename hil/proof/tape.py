@@ -1,0 +1,104 @@
+"""The inputs of a recorded run, tick by tick, from links that look like any rig's."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.base import Health
+from drivers.types import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from hil.devices import Devices
+from hil.proof.samples import block_places, whole_blocks
+from hil.record import TrialRecord
+from hil.values import Tick
+
+
+class Tape:
+    """What the devices said in each tick of a record.
+
+    Args:
+        record: with all sensor samples.
+        ticks: those of its ticks that are wanted.
+
+    Attributes:
+        ticks: see above.
+        devices: hand out what they said in the tick that was turned to last, and take any command.
+    """
+
+    def __init__(self, record: TrialRecord, ticks: NDArray[np.void]) -> None:
+        self.ticks, self._row = ticks, ticks[:1]
+        whole = whole_blocks(record)
+        starts, ends = block_places(record)
+        self._blocks = [
+            DaqBlock(int(head["sequence"]), record.daq_t_ns[a:b], record.raw[a:b], tuple(map(bool, head["overload"])))
+            for head, a, b in zip(record.blocks[whole], starts[whole], ends[whole], strict=True)
+        ]
+        self._next_block = 0
+        self.devices = Devices(_Daq(self), _Drives(self), _Valves(self))
+
+    def turn_to(self, place: int) -> Tick:
+        """The tick of that row; its inputs are what the devices say from now on."""
+        self._row = self.ticks[place : place + 1]
+        return Tick(int(self._row["tick"][0]), int(self._row["t_ns"][0]), time.monotonic_ns(), 0)
+
+    def block(self) -> DaqBlock | None:
+        """The next block that this tick took in."""
+        if self._next_block >= len(self._blocks):
+            return None
+        block = self._blocks[self._next_block]
+        if block.sequence > self._row["daq_sequence"][0]:
+            return None
+        self._next_block += 1
+        return block
+
+    def drives(self) -> DriveSample:
+        """What the drives had said by this tick."""
+        (tick,) = self._row
+        speeds = tuple(tick["wheel_speed_radps"].tolist())
+        return DriveSample(int(tick["tick"]), int(tick["t_ns"]), speeds, int(tick["drives_acknowledged_ns"]))
+
+    def valves(self) -> ValveSample:
+        """What the valves had said by this tick."""
+        (tick,) = self._row
+        left, right = map(tuple, tick["pressure_Pa"].tolist())
+        return ValveSample(int(tick["tick"]), int(tick["t_ns"]), (left, right), int(tick["valves_acknowledged_ns"]))
+
+
+class _Link:
+    """Life cycle of a link to nothing but a tape."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+
+    def open(self) -> None:
+        """Nothing to do."""
+
+    def close(self) -> None:
+        """Nothing to do."""
+
+    def health(self) -> Health:
+        """Always well."""
+        return Health("record", True, 0, "replayed")
+
+
+class _Daq(_Link):
+    def read(self, t_ns: int) -> DaqBlock | None:  # noqa: ARG002  the tape has been turned to it
+        return self._tape.block()
+
+
+class _Drives(_Link):
+    def read(self, t_ns: int) -> DriveSample:  # noqa: ARG002
+        return self._tape.drives()
+
+    def write(self, command: DriveCommand) -> None:
+        """Nobody obeys."""
+
+
+class _Valves(_Link):
+    def read(self, t_ns: int) -> ValveSample:  # noqa: ARG002
+        return self._tape.valves()
+
+    def write(self, command: ValveCommand) -> None:
+        """Nobody obeys."""

@@ -1,0 +1,114 @@
+"""`hil verify`: does the record of a run hold what it should, and does it contradict itself?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import h5py
+
+from hil.arming import Check
+from hil.config import Config, ConfigError, parse_config
+from hil.config.model import fingerprint
+from hil.config.text import read_yaml
+from hil.folders import recorded_run, summary_of
+from hil.links.shared import FOLDER
+from hil.proof import commands, samples, ticks
+from hil.proof.events import strange_rows
+from hil.record import TrialRecord, read_trial
+from hil.record.reading import file_of
+from hil.workers.pump import DEAD_MAN_NS
+
+
+def verify(run: Path) -> list[Check]:
+    """Check the record of a run against itself, its config and its summary.
+
+    Args:
+        run: folder of the run.
+
+    Returns:
+        All checks, passed or not; where the file or its config cannot be read, only those that can be made.
+
+    Raises:
+        FolderError: the folder holds no record, or its summary cannot be read.
+    """
+    summary = summary_of(recorded_run(run))
+    try:
+        record = read_trial(run)
+    except (OSError, KeyError, ValueError) as error:
+        return [Check("file", False, f"no record can be read from it: {error}", "a record of a run")]
+    found = [_file(run, record), _checksum(record, summary)]
+    if strange := strange_rows(record):
+        return [*found, Check("version", False, strange, "a record of this version")]
+    try:
+        config = parse_config(str(record.meta.get("config", "")), "/meta/config")
+    except ConfigError as error:
+        return [*found, Check("config", False, "; ".join(map(str, error.problems)), "a config of this version")]
+    loop = summary.get("loop") if summary else None
+    return [*found, *_of_ticks(record, config, loop), *_of_samples(record, config), *_of_commands(record, config)]
+
+
+def _file(run: Path, record: TrialRecord) -> Check:
+    """Closed by its writer, with nothing left outside of it."""
+    item, allowed = "file", "closed by its writer, every row with its content"
+    mend = f"hil recover {run} makes it whole"
+    try:
+        with h5py.File(file_of(run), "r") as file:  # without swmr, one that was never closed is refused
+            stored = {name: file[name].shape[0] for name in ("tick", "timing", "events", "daq/blocks", "daq/raw")}
+    except OSError:
+        return Check(item, False, f"its writer was killed, or still writes; {mend}", allowed)
+    if (run / FOLDER).is_dir():
+        return Check(item, False, f"closed, but the run was killed or goes on: there is {FOLDER}; {mend}", allowed)
+    parts = (record.tick, record.timing, record.events, record.blocks, record.raw)
+    lacking = {name: rows - len(part) for (name, rows), part in zip(stored.items(), parts, strict=True)}
+    empty = ", ".join(f"{rows} of /{name}" for name, rows in lacking.items() if rows)
+    return Check(item, not empty, f"without content: {empty}" if empty else "closed", allowed)
+
+
+def _checksum(record: TrialRecord, summary: Mapping[str, Any] | None) -> Check:
+    """Of the config as it stands in the record, against what record and summary say it is."""
+    values, _ = read_yaml(str(record.meta.get("config", "")), "/meta/config")
+    try:
+        found = fingerprint(values)
+    except (TypeError, ValueError):  # what no JSON can say: not a number, a tag of YAML
+        found = "not a config"
+    said = {"/meta": record.meta.get("config_sha256")}
+    if summary:
+        said["summary.json"] = summary.get("config_sha256")
+    allowed = ", ".join(f"{value} in {where}" for where, value in said.items())
+    return Check("config checksum", set(said.values()) == {found}, found, allowed)
+
+
+def _of_ticks(record: TrialRecord, config: Config, loop: Mapping[str, Any] | None) -> list[Check]:
+    rows = ticks.in_order(record.tick)
+    return [
+        ticks.tick_order(record.tick),
+        ticks.ticks_missing(rows, loop),
+        ticks.tick_times(rows, config.loop.rate_hz),
+        ticks.timing_rows(rows, record.timing),
+    ]
+
+
+def _of_samples(record: TrialRecord, config: Config) -> list[Check]:
+    length = config.daq.block_samples
+    return [
+        samples.blocks_missing(record.blocks, record.tick),
+        samples.block_length(record, length, all_kept=config.record.sensors == "all"),
+        samples.sample_times(record, config.daq.rate_hz, length),
+    ]
+
+
+def _of_commands(record: TrialRecord, config: Config) -> list[Check]:
+    rows = ticks.in_order(record.tick)
+    quick_ns = DEAD_MAN_NS - -1_000_000_000 // config.loop.rate_hz
+    drives_ns = quick_ns + round(config.links.drives_delay_ms * 1e6)
+    return [
+        commands.confirmed_in_order("drives", rows),
+        commands.confirmed_in_time("drives", rows, ("cut", "set_speed_radps"), drives_ns, "links.drives_delay_ms, "),
+        commands.confirmed_in_order("valves", rows),
+        commands.confirmed_in_time("valves", rows, ("valves",), quick_ns),
+        commands.cut_in_safe(rows),
+        commands.safe_after_fault(rows, record.events),
+        commands.cut_at_impact(rows, record.events),
+    ]
