@@ -72,7 +72,7 @@ def step(vehicle: Vehicle, motion: Motion, dt: float) -> None:
         work.rhs[a] = motion.torque[a] - work.rhs[a]
     for wheel in range(chain.wheel_body.size):
         drive_axle(vehicle.drive, motion.drives, wheel, 5 + chain.wheel_body[wheel], v, dt, work)
-        push_ground(chain, vehicle.ground, motion.q, wheel, dt, motion.ground, work)
+    push_ground(chain, vehicle.ground, motion.q, dt, motion.ground, work)
     for wheel in range(motion.obstacle.force.size):
         push_obstacle(chain, vehicle.obstacle, motion.q, wheel, dt, motion.obstacle, work)
     factorise(chain, work.mass_matrix)

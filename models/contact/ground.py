@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from models.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
-from models.rover.factor import add_scaled, add_sliding
-from models.rover.points import axle, body_position, body_spin, body_velocity, project
+from models.rover.factor import add_damping, add_scaled
+from models.rover.points import cross, dot, spread_wrench, vector
 from models.rover.reduction import Chain
 from models.wheel.kernels import SLIP_MODULUS, resultant
 
@@ -40,7 +41,8 @@ class Ground(NamedTuple):
 class GroundContact(NamedTuple):
     """Readings of every wheel (wheels,): vertical force [N], sinkage [m], slip [-], drawbar pull [N].
 
-    And one state: how far the soil under it is sheared (wheels, 2) [m], along the heading and to its left.
+    And one state: how far the soil under it is sheared (wheels, 2) [m], along the heading and to its left. `hand` is
+    what the stages of `push_ground` hand on (wheels, HAND).
     """
 
     vertical: FloatArray
@@ -48,18 +50,26 @@ class GroundContact(NamedTuple):
     slip: FloatArray
     pull: FloatArray
     shear: FloatArray
+    hand: FloatArray
+
+
+# Slots of GroundContact.hand; directions in base axes.
+FORWARD, ROLLING, SINKING, SIDEWAYS = 0, 1, 2, 3  # speeds [m/s]: of the centre ahead, of the rim, up, to the left
+HEADING, LEFT = 4, 7  # unit vectors
+NORMAL, COSINE, SINE, LIMIT = 10, 11, 12, 13  # normal force [N], its inclination, shear limit [N]
+TRACTION, SIDE, DAMPING = 14, 15, 16  # forces [N], and their slope over speed times the step [kg]
+HAND = 17
 
 
 def make_ground_contact(wheels: int) -> GroundContact:
     """Allocate the readings of `wheels` wheels."""
-    return GroundContact(np.zeros(wheels), np.zeros(wheels), np.zeros(wheels), np.zeros(wheels), np.zeros((wheels, 2)))
+    none = (np.zeros(wheels) for _ in range(4))
+    return GroundContact(*none, np.zeros((wheels, 2)), np.zeros((wheels, HAND)))
 
 
 @kernel
-def push_ground(
-    chain: Chain, ground: Ground, q: FloatArray, wheel: int, dt: float, contact: GroundContact, work: Work
-) -> None:
-    """Add the soil's force on one wheel to work.rhs and its traction's damping to work.mass_matrix.
+def push_ground(chain: Chain, ground: Ground, q: FloatArray, dt: float, contact: GroundContact, work: Work) -> None:
+    """Add the soil's force on every wheel to work.rhs and its traction's damping to work.mass_matrix.
 
     Petersen 2012 (4.30)-(4.32), with the slip of (4.3) taken over both driving and braking: (R w - v) over the larger
     of the two speeds. Sideways sliding shares the same shear limit, along the resultant slip.
@@ -68,59 +78,121 @@ def push_ground(
     sliding speed u and the j_ss at which the force is that of (4.30). A rolling wheel forgets within a few mm of way
     and feels (4.30); a standing one, whose u is 0, keeps its j, and with it the force that holds it on a slope.
     Speed and displacement enter the step implicitly: their slopes times dt join the mass matrix.
+
+    In stages over all wheels: one wheel alone is a long chain of roots and quotients that wait for each other, and a
+    processor works on several wheels at once where each stage is short (two thirds of the time).
     """
-    body, radius = chain.wheel_body[wheel], chain.wheel_radius[wheel]
-    _, _, height = body_position(q, work, body)
-    z = radius - height
-    contact.sinkage[wheel] = max(z, 0.0)
-    if z <= 0.0:
-        contact.vertical[wheel] = contact.slip[wheel] = contact.pull[wheel] = 0.0
-        contact.shear[wheel, 0] = contact.shear[wheel, 1] = 0.0
-        return
-    vx, vy, vz = body_velocity(work, body)
-    wx, wy, wz = body_spin(work, body)
-    ax, ay, az = axle(work, body)
-    # heading: level, at right angles to the axle
-    level = max(np.hypot(ax, ay), 1e-9)  # a wheel that lies flat has no heading
-    hx, hy = ay / level, -ax / level
-    forward, sideways = hx * vx + hy * vy, -hy * vx + hx * vy
-    rolling = radius * (wx * ax + wy * ay + wz * az)
+    wheels = chain.wheel_body.size
+    for wheel in range(wheels):
+        _look(chain, q, wheel, contact, work)
+    for wheel in range(wheels):
+        _press(ground, wheel, contact)
+    for wheel in range(wheels):
+        _shear(chain, ground, wheel, dt, contact, work)
+    for wheel in range(wheels):
+        _push(chain, wheel, contact, work)
 
-    normal, cosine, sine, shear_limit = resultant(ground.wheel, z)
-    normal *= max(0.0, 1.0 - ground.damping * vz)
+
+@kernel
+def _look(chain: Chain, q: FloatArray, wheel: int, contact: GroundContact, work: Work) -> None:
+    """Sinkage, directions and speeds of a wheel."""
+    body, radius, out = chain.wheel_body[wheel], chain.wheel_radius[wheel], contact.hand[wheel]
+    t, s, centre, up = work.twist[body], work.screw[body], vector(work.place[body], 0), vector(work.base[2], 0)
+    spin, axle = vector(t, 3), vector(s, 3)
+    lever = cross(spin, centre)
+    velocity = (t[0] + lever[0], t[1] + lever[1], t[2] + lever[2])
+    # heading: level, at right angles to the axle; `left` completes it
+    ahead = cross(axle, up)
+    level = 1.0 / max(math.sqrt(dot(ahead, ahead)), 1e-9)  # a wheel that lies flat has no heading
+    heading = (ahead[0] * level, ahead[1] * level, ahead[2] * level)
+    left = cross(up, heading)
+    contact.sinkage[wheel] = max(radius - (q[2] + dot(up, centre)), 0.0)
+    out[FORWARD], out[ROLLING] = dot(heading, velocity), radius * dot(spin, axle)
+    out[SINKING], out[SIDEWAYS] = dot(up, velocity), dot(left, velocity)
+    for a in range(3):
+        out[HEADING + a], out[LEFT + a] = heading[a], left[a]
+
+
+@kernel
+def _press(ground: Ground, wheel: int, contact: GroundContact) -> None:
+    """Normal force, and the shear limit that goes with it."""
+    out = contact.hand[wheel]
+    normal, cosine, sine, out[LIMIT] = resultant(ground.wheel, contact.sinkage[wheel])
+    normal *= max(0.0, 1.0 - ground.damping * out[SINKING])
     # compaction resists whichever way the wheel travels, and not at all at rest; the vertical part stays as it is
-    vertical, against = normal * cosine, normal * sine * forward / np.hypot(forward, ground.slip_speed)
-    normal = np.hypot(vertical, against)
-    cosine, sine = (vertical / normal, against / normal) if normal > 0.0 else (1.0, 0.0)
+    vertical, forward = normal * cosine, out[FORWARD]
+    against = normal * sine * forward / math.sqrt(forward * forward + ground.slip_speed * ground.slip_speed)
+    normal = math.sqrt(vertical * vertical + against * against)
+    out[NORMAL] = normal
+    out[COSINE], out[SINE] = (vertical / normal, against / normal) if normal > 0.0 else (1.0, 0.0)
 
-    # the tractive force acts along the contact's tangent, a radius from the axle, so its moment on the axle is R F_t
-    arm = (radius * sine * hx, radius * sine * hy, -radius * cosine)
+
+@kernel
+def _shear(chain: Chain, ground: Ground, wheel: int, dt: float, contact: GroundContact, work: Work) -> None:
+    """Forces along the contact, and the state of the soil that they come from."""
+    hand, sheared = contact.hand[wheel], contact.shear[wheel]
+    if contact.sinkage[wheel] <= 0.0:
+        sheared[0] = sheared[1] = contact.slip[wheel] = 0.0
+        hand[TRACTION] = hand[SIDE] = hand[DAMPING] = 0.0
+        return
     # what slides sideways is the contact and not the axle: a wheel that leans over about its contact does not slide
-    sideways += hx * (wz * arm[0] - wx * arm[2]) - hy * (wy * arm[2] - wz * arm[1])
-    along, across = rolling - forward, -sideways
+    spin = vector(work.twist[chain.wheel_body[wheel]], 3)
+    leaning = dot(vector(hand, LEFT), cross(spin, _normal(hand, work)))
+    forward, rolling = hand[FORWARD], hand[ROLLING]
+    along, across = rolling - forward, chain.wheel_radius[wheel] * leaning - hand[SIDEWAYS]
     reference = max(abs(rolling), abs(forward))
     contact.slip[wheel] = along / max(reference, ground.slip_speed)
-    sliding = np.hypot(along, across)
+    sliding = math.sqrt(along * along + across * across)
     slip = sliding / max(reference, SLOWEST)
     # |u| / j_ss [1/s]: how fast the soil forgets its shear; at no slip the tanh of (4.30) is as good as its slope
     modulus = ground.wheel[SLIP_MODULUS]
-    forgetting = sliding / np.tanh(slip / modulus) if slip > 1e-9 else reference * modulus
+    forgetting = sliding / math.tanh(slip / modulus) if slip > 1e-9 else reference * modulus
     forgetting /= ground.shear_displacement
     fade = 1.0 / (1.0 + dt * forgetting)
-    contact.shear[wheel, 0] = (contact.shear[wheel, 0] + dt * along) * fade
-    contact.shear[wheel, 1] = (contact.shear[wheel, 1] + dt * across) * fade
+    sheared[0] = (sheared[0] + dt * along) * fade
+    sheared[1] = (sheared[1] + dt * across) * fade
     # retarded by its damping, the force still lies between that of the displacement and that of steady sliding
-    stiffness = shear_limit / ground.shear_displacement / (1.0 + ground.shear_damping * forgetting)
+    stiffness = hand[LIMIT] / (ground.shear_displacement * (1.0 + ground.shear_damping * forgetting))
     damping = stiffness * (fade * dt + ground.shear_damping)
+    hand[TRACTION] = stiffness * fade * sheared[0] + damping * along
+    hand[SIDE] = stiffness * fade * sheared[1] + damping * across
+    hand[DAMPING] = damping * dt
 
-    project(chain, work, body, (cosine * hx, cosine * hy, sine), (0.0, 0.0, 0.0), arm, work.row)
-    traction = stiffness * fade * contact.shear[wheel, 0] + damping * along
-    add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, 5 + body, traction, damping * dt)
-    project(chain, work, body, (-hy, hx, 0.0), (0.0, 0.0, 0.0), arm, work.row)
-    side_force = stiffness * fade * contact.shear[wheel, 1] + damping * across
-    add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, 5 + body, side_force, damping * dt)
-    project(chain, work, body, (-normal * sine * hx, -normal * sine * hy, normal * cosine), (0.0, 0.0, 0.0),
-            (0.0, 0.0, 0.0), work.row)  # fmt: skip
-    add_scaled(chain.speed_parent, work.rhs, work.row, 5 + body, 1.0)
+
+@kernel
+def _push(chain: Chain, wheel: int, contact: GroundContact, work: Work) -> None:
+    """All forces of a wheel act at its contact: the normal one, too, goes through it."""
+    body, radius, hand = chain.wheel_body[wheel], chain.wheel_radius[wheel], contact.hand[wheel]
+    heading, left, up, centre = vector(hand, HEADING), vector(hand, LEFT), vector(work.base[2], 0), work.place[body]
+    cosine, sine, normal, traction, side = hand[COSINE], hand[SINE], hand[NORMAL], hand[TRACTION], hand[SIDE]
     contact.vertical[wheel] = normal * cosine + traction * sine
     contact.pull[wheel] = traction * cosine - normal * sine
+    if contact.sinkage[wheel] <= 0.0:
+        return
+    # the tractive force acts along the contact's tangent, a radius from the axle, so its moment on the axle is R F_t
+    tangent = (
+        cosine * heading[0] + sine * up[0], cosine * heading[1] + sine * up[1], cosine * heading[2] + sine * up[2]
+    )  # fmt: skip
+    out = _normal(hand, work)
+    place = (centre[0] - radius * out[0], centre[1] - radius * out[1], centre[2] - radius * out[2])
+    force = (
+        traction * tangent[0] + side * left[0] + normal * out[0],
+        traction * tangent[1] + side * left[1] + normal * out[1],
+        traction * tangent[2] + side * left[2] + normal * out[2],
+    )
+    spread_wrench(chain, work, body, force, cross(place, force), work.row)
+    add_scaled(chain.speed_parent, work.rhs, work.row, 5 + body, 1.0)
+    for direction in (tangent, left):
+        spread_wrench(chain, work, body, direction, cross(place, direction), work.row)
+        add_damping(chain.speed_parent, work.mass_matrix, work.row, 5 + body, hand[DAMPING])
+
+
+@kernel
+def _normal(hand: FloatArray, work: Work) -> tuple[float, float, float]:
+    """Direction of the normal force, from the contact to the wheel's centre."""
+    cosine, sine, up = hand[COSINE], hand[SINE], work.base[2]
+    return (
+        cosine * up[0] - sine * hand[HEADING],
+        cosine * up[1] - sine * hand[HEADING + 1],
+        cosine * up[2] - sine * hand[HEADING + 2],
+    )

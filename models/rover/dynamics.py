@@ -24,7 +24,7 @@ class Work(NamedTuple):
 
     Attributes:
         base: (3, 3) world axes from base axes.
-        turn: (bodies, 3, 3) base axes from body axes.
+        turn: (bodies, 3, 3) base axes from body axes; not kept for bodies that are the same at any angle.
         place: (bodies, 3) body origin in base axes [m].
         screw: (bodies, 6) joint motion axis; row 0 unused.
         inertia: (bodies, 10) mass, first moment (3), moments xx xy xz yy yz zz about the base origin.
@@ -78,6 +78,9 @@ def place_bodies(chain: Chain, q: FloatArray, work: Work) -> None:
                 for b in range(3):
                     turn[a, b] = 1.0 if a == b else 0.0
                 work.place[0, a] = 0.0
+        elif chain.round[i]:
+            _place_round(chain, i, work)
+            continue
         else:
             _place_on_parent(chain, i, q[6 + i], work)
         _body_inertia(chain, i, work)
@@ -107,6 +110,37 @@ def _place_on_parent(chain: Chain, i: int, angle: float, work: Work) -> None:
     screw[0] = p[1] * screw[5] - p[2] * screw[4]
     screw[1] = p[2] * screw[3] - p[0] * screw[5]
     screw[2] = p[0] * screw[4] - p[1] * screw[3]
+
+
+@kernel
+def _place_round(chain: Chain, i: int, work: Work) -> None:
+    """Place, screw and inertia of a body of revolution, whatever its joint angle; work.turn is left alone."""
+    parent, m = chain.parent[i], chain.mass[i]
+    up, fixed, o, axis = work.turn[parent], chain.rotation[i], chain.origin[i], chain.axis[i]
+    p, screw, out = work.place[i], work.screw[i], work.inertia[i]
+    for a in range(3):
+        p[a] = work.place[parent, a] + up[a, 0] * o[0] + up[a, 1] * o[1] + up[a, 2] * o[2]
+        screw[3 + a] = 0.0
+        for b in range(3):
+            screw[3 + a] += up[a, b] * (fixed[b, 0] * axis[0] + fixed[b, 1] * axis[1] + fixed[b, 2] * axis[2])
+    ax, ay, az = screw[3], screw[4], screw[5]
+    screw[0], screw[1], screw[2] = p[1] * az - p[2] * ay, p[2] * ax - p[0] * az, p[0] * ay - p[1] * ax
+    com, own = chain.com[i], chain.inertia[i]
+    offset = com[0] * axis[0] + com[1] * axis[1] + com[2] * axis[2]
+    cx, cy, cz = p[0] + offset * ax, p[1] + offset * ay, p[2] + offset * az
+    along = 0.0
+    for a in range(3):
+        for b in range(3):
+            along += axis[a] * own[a, b] * axis[b]
+    across = 0.5 * (own[0, 0] + own[1, 1] + own[2, 2] - along)
+    more = along - across
+    out[0], out[1], out[2], out[3] = m, m * cx, m * cy, m * cz
+    out[4] = across + more * ax * ax + m * (cy * cy + cz * cz)
+    out[5] = more * ax * ay - m * cx * cy
+    out[6] = more * ax * az - m * cx * cz
+    out[7] = across + more * ay * ay + m * (cx * cx + cz * cz)
+    out[8] = more * ay * az - m * cy * cz
+    out[9] = across + more * az * az + m * (cx * cx + cy * cy)
 
 
 @kernel

@@ -89,20 +89,50 @@ def project(
         arm: [m] world axes, from the body's origin to the point of application.
         row: (speeds,) overwritten on the path.
     """
-    fx, fy, fz = to_base(work, force[0], force[1], force[2])
+    f = to_base(work, force[0], force[1], force[2])
     nx, ny, nz = to_base(work, moment[0], moment[1], moment[2])
     ax, ay, az = to_base(work, arm[0], arm[1], arm[2])
     p = work.place[body]
-    ax, ay, az = ax + p[0], ay + p[1], az + p[2]
-    nx += ay * fz - az * fy
-    ny += az * fx - ax * fz
-    nz += ax * fy - ay * fx
+    px, py, pz = cross((ax + p[0], ay + p[1], az + p[2]), f)
+    spread_wrench(chain, work, body, f, (nx + px, ny + py, nz + pz), row)
+
+
+@kernel
+def spread_wrench(
+    chain: Chain,
+    work: Work,
+    body: int,
+    force: tuple[float, float, float],
+    moment: tuple[float, float, float],
+    row: FloatArray,
+) -> None:
+    """`project`, with force and moment in base axes and the moment about the base origin."""
+    fx, fy, fz = force
+    nx, ny, nz = moment
     row[0], row[1], row[2], row[3], row[4], row[5] = fx, fy, fz, nx, ny, nz
     i = body
     while i > 0:
         s = work.screw[i]
         row[5 + i] = s[0] * fx + s[1] * fy + s[2] * fz + s[3] * nx + s[4] * ny + s[5] * nz
         i = chain.parent[i]
+
+
+@kernel
+def vector(row: FloatArray, start: int) -> tuple[float, float, float]:
+    """Three numbers of an array."""
+    return row[start], row[start + 1], row[start + 2]
+
+
+@kernel
+def cross(a: tuple[float, float, float], b: tuple[float, float, float]) -> tuple[float, float, float]:
+    """Vector product."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@kernel
+def dot(a: tuple[float, float, float], b: tuple[float, float, float]) -> float:
+    """Scalar product."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @kernel

@@ -41,6 +41,8 @@ class Chain(NamedTuple):
         com: (bodies, 3) centre of mass [m] in the body frame.
         inertia: (bodies, 3, 3) about the centre of mass [kg m^2] in body axes.
         wheel_radius: (wheels,) [m].
+        round: (bodies,) 1 where a body is the same at any angle of its joint: its inertia is that of a body of
+            revolution about the joint's axis, and it carries nothing.
     """
 
     parent: IntArray
@@ -59,6 +61,7 @@ class Chain(NamedTuple):
     com: FloatArray
     inertia: FloatArray
     wheel_radius: FloatArray
+    round: IntArray
 
 
 class _Merged:
@@ -137,9 +140,25 @@ def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
         com=np.array([com for _, com, _ in properties]),
         inertia=np.array([inertia for _, _, inertia in properties]),
         wheel_radius=np.array([wheel.radius for wheel in tree.wheels]),
+        round=np.array(
+            [
+                int(i > 0 and i not in parent and _is_round(merged[i].axis, *properties[i][1:]))
+                for i in range(len(merged))
+            ],
+            dtype=np.int64,
+        ),
     )
     _require_free_wheels(tree, index_of, free_joints)
     return chain, tuple(free_joints)
+
+
+def _is_round(axis: FloatArray, com: FloatArray, inertia: FloatArray) -> bool:
+    """A body of revolution about the axis through its origin: I = across 1 + (along - across) axis axis^T."""
+    along = float(axis @ inertia @ axis)
+    across = 0.5 * (float(np.trace(inertia)) - along)
+    wanted = across * np.eye(3) + (along - across) * np.outer(axis, axis)
+    off_axis = com - (com @ axis) * axis
+    return bool(np.abs(inertia - wanted).max() <= 1e-12 * along and np.abs(off_axis).max() <= 1e-12)
 
 
 def _elimination_parent(speed_parent: IntArray, terms: list[tuple[int, int, float]]) -> IntArray:
