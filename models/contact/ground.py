@@ -63,8 +63,8 @@ HAND = 17
 
 def make_ground_contact(wheels: int) -> GroundContact:
     """Allocate the readings of `wheels` wheels."""
-    none = (np.zeros(wheels) for _ in range(4))
-    return GroundContact(*none, np.zeros((wheels, 2)), np.zeros((wheels, HAND)))
+    vertical, sinkage, slip, pull = np.zeros((4, wheels))
+    return GroundContact(vertical, sinkage, slip, pull, np.zeros((wheels, 2)), np.zeros((wheels, HAND)))
 
 
 @kernel

@@ -1,30 +1,47 @@
-"""A flat, inclined obstacle across the rover's way, hit by wheels."""
+"""A flat, inclined obstacle across the rover's way, hit by smooth wheels or grousers on rigid or springy legs."""
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from models.compiled import FloatArray, kernel
-from models.contact.laws import hunt_crossley
+from models.contact.grousers import grouser_tip
+from models.contact.laws import HUNT_CROSSLEY, Law, law_force, law_problems
+from models.contact.legs import leg_give
+from models.contact.touch import ARM, COLUMNS, DEPTH, LEAN, ONSET_RATE, POINTS, RATE, SHARE
 from models.rover.dynamics import Work
 from models.rover.factor import add_scaled, add_sliding
 from models.rover.points import body_position, body_spin, body_velocity, project
 from models.rover.reduction import Chain
+from models.wheel.checks import Range, problem, refuse
+
+RIGID = np.zeros(6)
 
 
 class Obstacle(NamedTuple):
-    """The plane through (foot, 0, 0), inclined to the ground, and its contact law.
+    """The plane through (foot, 0, 0), inclined to the ground, its contact law, and what hits it.
+
+    Friction is Coulomb's, along the plate and against sliding: mu times the normal force above `friction_speed`, in
+    proportion to the sliding speed below it. It has no static branch: held by friction alone, a wheel creeps.
 
     Attributes:
         angle: beta [rad], inclination to the ground.
         foot: where the plane meets the ground, world x [m].
-        stiffness: of contact and legs lumped, a wheel [N/m^exponent].
+        stiffness: of the contact, a wheel or grouser [N/m^exponent]; with rigid legs, of contact and leg lumped.
         exponent: p of the law.
         restitution: e of the law.
         friction: Coulomb coefficient of wheel on plate.
         friction_speed: sliding speed [m/s] below which friction grows in proportion.
+        law: code of the contact law, a value of models.contact.laws.LAWS.
+        damping: of the law, where it has one of its own (models.contact.laws.Law).
+        leg_compliance: (hitting wheels or more,) of each leg by itself, along the plate's normal [m/N]; 0 is rigid.
+        leg_damping: of a leg that gives [N s/m].
+        grousers: on each wheel, an even number; 0 for a smooth rim, which else does not touch.
+        grouser_height: of the tips above the rim [m].
+        grouser_offset: alpha [rad] of a grouser above the contact line when the wheel's angle is zero.
     """
 
     angle: float
@@ -34,27 +51,62 @@ class Obstacle(NamedTuple):
     restitution: float
     friction: float
     friction_speed: float
+    law: int = HUNT_CROSSLEY
+    damping: float = 0.0
+    leg_compliance: FloatArray = RIGID
+    leg_damping: float = 0.0
+    grousers: int = 0
+    grouser_height: float = 0.0
+    grouser_offset: float = 0.0
+
+
+def check_obstacle(obstacle: Obstacle) -> None:
+    """Raises ValueError with everything that is out of range; `foot` may be anything, since trials set it."""
+    legs = np.asarray(obstacle.leg_compliance)
+    count = obstacle.grousers
+    refuse(
+        "obstacle",
+        [
+            problem("angle", obstacle.angle, Range(0.0, math.pi / 2.0, "rad", open_low=True)),
+            *law_problems(
+                Law(obstacle.law, obstacle.stiffness, obstacle.exponent, obstacle.restitution, obstacle.damping)
+            ),
+            problem("friction", obstacle.friction, Range(0.0, math.inf, "")),
+            problem("friction_speed", obstacle.friction_speed, Range(0.0, math.inf, "m/s", open_low=True)),
+            *(problem(f"leg_compliance[{i}]", c, Range(0.0, math.inf, "m/N")) for i, c in enumerate(legs.flat)),
+            problem("leg_damping", obstacle.leg_damping, Range(0.0, math.inf, "N s/m")),
+            None if count == 0 or (count >= 4 and count % 2 == 0) else f"grousers is {count!r}, allowed: 0, 4, 6, 8...",
+            problem("grouser_height", obstacle.grouser_height, Range(0.0, math.inf, "m")),
+            problem("grouser_offset", obstacle.grouser_offset, Range(-math.inf, math.inf, "rad")),
+        ],
+    )
 
 
 class ObstacleContact(NamedTuple):
     """State and readings of the wheels that can hit the obstacle, arrays (hitting wheels, ...).
 
     Attributes:
-        onset_rate: approach speed at onset [m/s]; 0 while apart.
-        force: normal force [N].
-        point: contact point on the plane [m]: across (to port), up the plane from its foot.
-        gap: distance to the plane [m], negative in contact.
+        force: normal force on the wheel [N].
+        point: contact point on the plane [m]: across (to port), up the plane from its foot. Of grousers the load's
+            centre, and while apart the nearest tip.
+        gap: distance of the nearest point to the plane [m], negative in contact.
+        give: of each leg along the plate's normal [m].
+        touch: (wheels, 2, 8) of each point of a wheel, columns as models.contact.touch has them. A smooth wheel has
+            point 0 alone; a grouser keeps its point, 0 or 1, as long as it is one of the two.
     """
 
-    onset_rate: FloatArray
     force: FloatArray
     point: FloatArray
     gap: FloatArray
+    give: FloatArray
+    touch: FloatArray
 
 
 def make_contact(wheels: int) -> ObstacleContact:
     """Allocate the state of `wheels` wheels, all apart."""
-    return ObstacleContact(np.zeros(wheels), np.zeros(wheels), np.zeros((wheels, 2)), np.full(wheels, np.inf))
+    touch = np.zeros((wheels, POINTS, COLUMNS))
+    touch[:, :, DEPTH] = -np.inf
+    return ObstacleContact(np.zeros(wheels), np.zeros((wheels, 2)), np.full(wheels, np.inf), np.zeros(wheels), touch)
 
 
 @kernel
@@ -63,39 +115,72 @@ def push_obstacle(
 ) -> None:
     """Add the obstacle's force on one wheel to work.rhs and its friction's damping to work.mass_matrix.
 
-    Needs fill_bias (twists) and fill_mass_matrix.
+    Needs fill_bias (twists) and fill_mass_matrix; dt [s] above 0 where a leg gives.
 
-    Depth by MacMahon 2016 (5.11)-(5.12): the plane's outward normal is n = (-sin beta, 0, cos beta) and the contact
-    point lies a radius from the wheel centre along -n. Friction acts at that point, against sliding, in proportion to
-    the sliding speed below `friction_speed`.
+    Depth by MacMahon 2016 (5.11)-(5.12): the plane's outward normal is n = (-sin beta, 0, cos beta), and a smooth
+    wheel's contact point lies a radius from its centre along -n. A grouser's depth is its tip's, (6.2)-(6.3) with the
+    missing square of |rho|, and each grouser is pushed with its own force at its own tip (not by the law of the summed
+    depth of (6.4), which a nonlinear law would get wrong). Friction acts at the same points.
     """
     sine, cosine = np.sin(obstacle.angle), np.cos(obstacle.angle)
     body, radius = chain.wheel_body[wheel], chain.wheel_radius[wheel]
     x, y, z = body_position(q, work, body)
     x -= obstacle.foot
+    touch, law = contact.touch[wheel], _law_of(obstacle)
+    if obstacle.grousers > 0 or obstacle.leg_compliance[wheel] > 0.0:
+        _push_points(chain, obstacle, law, q, wheel, sine, cosine, (x, y, z), dt, contact, work)
+        return
+    # the same for a smooth wheel on a rigid leg, the one that every tick runs
     depth = radius - (cosine * z - sine * x)
     contact.gap[wheel] = -depth
     contact.point[wheel, 0] = y
     contact.point[wheel, 1] = cosine * (x + radius * sine) + sine * (z - radius * cosine)
     if depth <= 0.0:
-        contact.onset_rate[wheel] = 0.0
-        contact.force[wheel] = 0.0
+        touch[0, ONSET_RATE] = contact.force[wheel] = 0.0
         return
-    vx, vy, vz = body_velocity(work, body)
-    rate = sine * vx - cosine * vz
-    # the fastest approach of this contact so far: a wheel laid on the plate and driven later has its own onset
-    contact.onset_rate[wheel] = max(contact.onset_rate[wheel], rate, 1e-12)
-    force = hunt_crossley(
-        obstacle.stiffness, obstacle.exponent, obstacle.restitution, depth, rate, contact.onset_rate[wheel]
-    )
+    velocity, spin = body_velocity(work, body), body_spin(work, body)
+    rate = sine * velocity[0] - cosine * velocity[2]
+    touch[0, ONSET_RATE] = _onset(touch[0, ONSET_RATE], rate)
+    force = law_force(law, depth, rate, touch[0, ONSET_RATE])
     contact.force[wheel] = force
+    arm = (radius * sine, 0.0, -radius * cosine)
+    _press(chain, obstacle, body, sine, cosine, velocity, spin, arm, force, dt, work)
+
+
+@kernel
+def _law_of(obstacle: Obstacle) -> Law:
+    return Law(obstacle.law, obstacle.stiffness, obstacle.exponent, obstacle.restitution, obstacle.damping)
+
+
+@kernel
+def _onset(before: float, rate: float) -> float:
+    """The fastest approach of this contact so far: a wheel laid on the plate and driven later has its own onset."""
+    return max(before, rate, 1e-12)
+
+
+@kernel
+def _press(
+    chain: Chain,
+    obstacle: Obstacle,
+    body: int,
+    sine: float,
+    cosine: float,
+    velocity: tuple[float, float, float],
+    spin: tuple[float, float, float],
+    arm: tuple[float, float, float],
+    force: float,
+    dt: float,
+    work: Work,
+) -> None:
+    """Push one point of a wheel with a normal force [N], and with the friction that goes with it."""
+    vx, vy, vz = velocity
+    wx, wy, wz = spin
+    ax, ay, az = arm
     # sliding of the contact point: up the plane and across
-    wx, wy, wz = body_spin(work, body)
-    ax, az = radius * sine, -radius * cosine
-    px, py, pz = vx + wy * az, vy + wz * ax - wx * az, vz - wy * ax
+    px, py, pz = vx + wy * az - wz * ay, vy + wz * ax - wx * az, vz + wx * ay - wy * ax
     up = cosine * px + sine * pz
     grip = obstacle.friction * force / max(np.hypot(up, py), obstacle.friction_speed)
-    none, arm, start = (0.0, 0.0, 0.0), (ax, 0.0, az), 5 + body
+    none, start = (0.0, 0.0, 0.0), 5 + body
     project(chain, work, body, (-sine * force, 0.0, cosine * force), none, arm, work.row)
     add_scaled(chain.speed_parent, work.rhs, work.row, start, 1.0)
     # friction is a steep function of speed: it enters the step implicitly, as traction does
@@ -103,3 +188,87 @@ def push_obstacle(
     add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, -grip * up, grip * dt)
     project(chain, work, body, (0.0, 1.0, 0.0), none, arm, work.row)
     add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, -grip * py, grip * dt)
+
+
+@kernel
+def _push_points(
+    chain: Chain,
+    obstacle: Obstacle,
+    law: Law,
+    q: FloatArray,
+    wheel: int,
+    sine: float,
+    cosine: float,
+    centre: tuple[float, float, float],
+    dt: float,
+    contact: ObstacleContact,
+    work: Work,
+) -> None:
+    """push_obstacle with grousers or on a leg that gives: place the points, let the leg give, press each."""
+    body, touch, compliance = chain.wheel_body[wheel], contact.touch[wheel], obstacle.leg_compliance[wheel]
+    deepest, points = _place_points(chain, obstacle, q, wheel, sine, cosine, centre, contact, work)
+    contact.gap[wheel] = -deepest
+    contact.force[wheel] = 0.0
+    if deepest <= 0.0:
+        for i in range(points):
+            touch[i, ONSET_RATE] = touch[i, SHARE] = 0.0
+        if compliance > 0.0:  # the leg relaxes
+            contact.give[wheel] *= obstacle.leg_damping / (obstacle.leg_damping + dt / compliance)
+        return
+    velocity, spin = body_velocity(work, body), body_spin(work, body)
+    for i in range(points):
+        ax, ay, az = touch[i, ARM], touch[i, ARM + 1], touch[i, ARM + 2]
+        forward, up = velocity[0] + spin[1] * az - spin[2] * ay, velocity[2] + spin[0] * ay - spin[1] * ax
+        touch[i, RATE] = sine * forward - cosine * up
+        touch[i, ONSET_RATE] = _onset(touch[i, ONSET_RATE], touch[i, RATE]) if touch[i, DEPTH] > 0.0 else 0.0
+    give, give_rate = 0.0, 0.0
+    if compliance > 0.0:
+        give = leg_give(law, compliance, obstacle.leg_damping, touch, contact.give[wheel], dt)
+        give_rate = (give - contact.give[wheel]) / dt
+        contact.give[wheel] = give
+    across, along = 0.0, 0.0
+    for i in range(points):
+        force = law_force(law, touch[i, DEPTH] - give, touch[i, RATE] - give_rate, touch[i, ONSET_RATE])
+        touch[i, SHARE] = force
+        arm = (touch[i, ARM], touch[i, ARM + 1], touch[i, ARM + 2])
+        contact.force[wheel] += force
+        across += force * (centre[1] + arm[1])
+        along += force * (cosine * (centre[0] + arm[0]) + sine * (centre[2] + arm[2]))
+        _press(chain, obstacle, body, sine, cosine, velocity, spin, arm, force, dt, work)
+    if contact.force[wheel] > 0.0:
+        contact.point[wheel, 0] = across / contact.force[wheel]
+        contact.point[wheel, 1] = along / contact.force[wheel]
+
+
+@kernel
+def _place_points(
+    chain: Chain,
+    obstacle: Obstacle,
+    q: FloatArray,
+    wheel: int,
+    sine: float,
+    cosine: float,
+    centre: tuple[float, float, float],
+    contact: ObstacleContact,
+    work: Work,
+) -> tuple[float, int]:
+    """Fill arm, depth and lean of a wheel's points, and the place of the deepest; its depth [m] and how many points."""
+    radius = chain.wheel_radius[wheel]
+    clearance = cosine * centre[2] - sine * centre[0]
+    deepest, points = -np.inf, 1 if obstacle.grousers == 0 else 2
+    for which in range(points):
+        i, lean, arm = 0, 0.0, (radius * sine, 0.0, -radius * cosine)
+        if obstacle.grousers > 0:
+            i, lean, arm = grouser_tip(
+                chain, q, work, chain.wheel_body[wheel], obstacle.angle, radius + obstacle.grouser_height,
+                obstacle.grousers, obstacle.grouser_offset, which,
+            )  # fmt: skip
+        depth = sine * arm[0] - cosine * arm[2] - clearance
+        touch = contact.touch[wheel, i]
+        touch[DEPTH], touch[LEAN] = depth, lean
+        touch[ARM], touch[ARM + 1], touch[ARM + 2] = arm
+        if depth > deepest:
+            deepest = depth
+            contact.point[wheel, 0] = centre[1] + arm[1]
+            contact.point[wheel, 1] = cosine * (centre[0] + arm[0]) + sine * (centre[2] + arm[2])
+    return deepest, points

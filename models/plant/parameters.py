@@ -10,7 +10,7 @@ import numpy as np
 from models.actuators.drive import Drive
 from models.actuators.pneumatic import Cylinder
 from models.contact.ground import Ground
-from models.contact.obstacle import Obstacle
+from models.contact.obstacle import Obstacle, check_obstacle
 from models.rover import RcpParameters, Rover, rcp
 from models.sensors.piezo import Piezo
 from models.step import Motion, Vehicle, make_motion, settle
@@ -77,7 +77,8 @@ class RigParameters:
     substep_ns: int
 
     def build(self) -> tuple[Rover, Vehicle, Motion]:
-        """The rover, settled on its soil at the start distance."""
+        """The rover, settled on its soil at the start distance. Raises ValueError with what is out of range."""
+        check_obstacle(self.obstacle)
         rover = rcp(**vars(self.rover))
         wheel = rover.tree.wheels[0]
         packed = RigidWheel(wheel.radius, wheel.width, self.soil, self.wheel_variant).parameters

@@ -66,6 +66,25 @@ def axle(work: Work, body: int) -> tuple[float, float, float]:
 
 
 @kernel
+def x_axis(chain: Chain, q: FloatArray, work: Work, body: int) -> tuple[float, float, float]:
+    """World direction of a body's x axis at its joint angle; also of one whose work.turn is not kept."""
+    up, fixed = work.turn[chain.parent[body]], chain.rotation[body]
+    ax, ay, az = chain.axis[body, 0], chain.axis[body, 1], chain.axis[body, 2]
+    s, c = np.sin(q[6 + body]), np.cos(q[6 + body])
+    # first column of rotation(axis, angle)
+    rx, ry, rz = c + (1.0 - c) * ax * ax, (1.0 - c) * ax * ay + s * az, (1.0 - c) * ax * az - s * ay
+    fx = fixed[0, 0] * rx + fixed[0, 1] * ry + fixed[0, 2] * rz
+    fy = fixed[1, 0] * rx + fixed[1, 1] * ry + fixed[1, 2] * rz
+    fz = fixed[2, 0] * rx + fixed[2, 1] * ry + fixed[2, 2] * rz
+    return to_world(
+        work,
+        up[0, 0] * fx + up[0, 1] * fy + up[0, 2] * fz,
+        up[1, 0] * fx + up[1, 1] * fy + up[1, 2] * fz,
+        up[2, 0] * fx + up[2, 1] * fy + up[2, 2] * fz,
+    )
+
+
+@kernel
 def project(
     chain: Chain,
     work: Work,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import solve_triangular
 
 from models.compiled import FloatArray, kernel
 from models.rover.dynamics import Work, fill_mass_matrix, place_bodies
@@ -12,25 +12,53 @@ from models.rover.factor import factorise, half_solve
 from models.rover.points import approach_row
 from models.rover.reduction import Chain
 
-# Rows count as dependent where the smallest eigenvalue of their mobility, scaled to a unit diagonal, is below this.
+# Rows count as dependent where an eigenvalue of their mobility, scaled to a unit diagonal, is below this.
 DEPENDENT = 1e-10
 
 
 def effective_kinetic_energy(mass_matrix: npt.ArrayLike, jacobian: npt.ArrayLike, velocity: npt.ArrayLike) -> float:
     """T_c = 1/2 v_c^T (J_c M^-1 J_c^T)^-1 v_c with v_c = J_c v (MacMahon 2016 (3.27), (5.14)).
 
+    Redundant rows are taken as often as they are independent: T_c is computed as 1/2 v^T P_c^T M P_c v with the
+    projector of (3.29), the same number where no row is redundant.
+
     Args:
         mass_matrix: M (nv, nv) [kg, kg m, kg m^2], positive definite.
-        jacobian: J_c (contacts, nv) [-, m], independent rows.
+        jacobian: J_c (contacts, nv) [-, m].
         velocity: generalised velocity v (nv,) [m/s, rad/s].
 
     Returns:
         Energy [J].
 
     Raises:
-        ValueError: shapes that do not fit, values that are not finite, a mass matrix that is none, or dependent rows.
+        ValueError: shapes that do not fit, values that are not finite, or a mass matrix that is none.
     """
     M, J, v = (np.asarray(value, dtype=np.float64) for value in (mass_matrix, jacobian, velocity))
+    C, basis = _constrained(M, J, v)
+    along = basis @ (C.T @ v)
+    return float(0.5 * along @ along)
+
+
+def projectors(mass_matrix: npt.ArrayLike, jacobian: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """P_c and P_a (nv, nv) onto constrained and admissible motion, MacMahon 2016 (3.28)-(3.29), redundant rows allowed.
+
+    With M = L^T L, P_c = L^-1 (J L^-1)^+ J: orthogonal in the metric M, P_c + P_a = 1.
+
+    Args:
+        mass_matrix: M (nv, nv), positive definite.
+        jacobian: J_c (contacts, nv).
+
+    Raises:
+        ValueError: as effective_kinetic_energy.
+    """
+    M, J = (np.asarray(value, dtype=np.float64) for value in (mass_matrix, jacobian))
+    C, basis = _constrained(M, J, np.zeros(M.shape[:1]))
+    constrained: FloatArray = solve_triangular(C, basis.T, lower=True, trans="T") @ (basis @ C.T)
+    return constrained, np.eye(len(M)) - constrained
+
+
+def _constrained(M: FloatArray, J: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """C of M = C C^T, and an orthonormal basis (rank, nv) of the rows of J C^-T: of constrained motion, as C^T v."""
     if M.ndim != 2 or M.shape[0] != M.shape[1] or J.ndim != 2 or J.shape[1] != M.shape[0] or v.shape != M.shape[:1]:
         raise ValueError(f"shapes {M.shape}, {J.shape}, {v.shape} do not fit: needed (nv, nv), (contacts, nv), (nv,)")
     if not (np.isfinite(M).all() and np.isfinite(J).all() and np.isfinite(v).all()):
@@ -38,18 +66,14 @@ def effective_kinetic_energy(mass_matrix: npt.ArrayLike, jacobian: npt.ArrayLike
     if np.abs(M - M.T).max() > 1e-9 * np.abs(M).max():
         raise ValueError("mass_matrix is not symmetric")
     try:
-        factor = cho_factor(M)
+        C: FloatArray = np.linalg.cholesky(M).astype(np.float64, copy=False)
     except np.linalg.LinAlgError as error:
         raise ValueError("mass_matrix is not positive definite") from error
-    if J.shape[0] == 0:
-        return 0.0
-    approach = J @ v
-    mobility = J @ cho_solve(factor, J.T)
-    # a factorisation of dependent rows may pass by its rounding, so their angle is measured instead
-    size = np.sqrt(mobility.diagonal())
-    if size.min() == 0.0 or np.linalg.eigvalsh(mobility / np.outer(size, size))[0] < DEPENDENT:
-        raise ValueError("jacobian has dependent rows: two contacts constrain the same motion")
-    return float(0.5 * approach @ cho_solve(cho_factor(mobility), approach))
+    rows = solve_triangular(C, J.T, lower=True).T
+    # rows of different units are compared by their directions
+    size = np.linalg.norm(rows, axis=1)
+    _, stretch, basis = np.linalg.svd(rows[size > 0.0] / size[size > 0.0, None], full_matrices=False)
+    return C, basis[stretch**2 > DEPENDENT]
 
 
 @kernel

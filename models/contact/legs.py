@@ -1,0 +1,67 @@
+"""A leg's own spring and damper in series with what its wheel touches.
+
+The leg and the wheel's body stay rigid in the dynamics; the leg's give x, along the plate's normal, is a state of the
+contact. Force on the leg equals force at the plate, so x follows from one monotone equation, solved at the end of the
+step (backward Euler) and so stable for any stiffness of the plate.
+"""
+
+from __future__ import annotations
+
+from models.compiled import FloatArray, kernel
+from models.contact.laws import Law, law_force
+from models.contact.touch import DEPTH, ONSET_RATE, RATE
+
+# Relative: of the bracket around x, or of what is left over of the force.
+CLOSED = 1e-14
+MOST_ITERATIONS = 200
+
+
+@kernel
+def _pressure(law: Law, touch: FloatArray, give: float, give_rate: float) -> float:
+    """Force [N] of all points of one wheel, each shallower by `give`."""
+    total = 0.0
+    for i in range(touch.shape[0]):
+        total += law_force(law, touch[i, DEPTH] - give, touch[i, RATE] - give_rate, touch[i, ONSET_RATE])
+    return total
+
+
+@kernel
+def leg_give(law: Law, compliance: float, damping: float, touch: FloatArray, before: float, dt: float) -> float:
+    """How far a leg gives [m] at the end of a step: where the plate's force is x/compliance + damping dx/dt.
+
+    Args:
+        law: of the plate alone.
+        compliance: of the leg [m/N], above 0.
+        damping: of the leg [N s/m].
+        touch: (points, columns) depth, rate and onset of the wheel's points (models.contact.touch).
+        before: x a step ago [m].
+        dt: step [s], above 0.
+    """
+    # an untouched leg relaxes to `low`, and one that gives by all the depth touches no more
+    low, high = before * damping / (damping + dt / compliance), 0.0
+    for i in range(touch.shape[0]):
+        high = max(high, touch[i, DEPTH])
+    if low >= high:
+        return low
+    at_low = _pressure(law, touch, low, (low - before) / dt)
+    at_high = -high / compliance - damping * (high - before) / dt
+    if at_low <= 0.0:
+        return low
+    # false position, an end that stays put losing half its weight (Illinois)
+    last = 0
+    for _ in range(MOST_ITERATIONS):
+        x = low + (high - low) * at_low / (at_low - at_high)
+        speed = (x - before) / dt
+        pressure = _pressure(law, touch, x, speed)
+        excess = pressure - x / compliance - damping * speed
+        if abs(excess) <= CLOSED * pressure or high - low <= CLOSED * high:
+            return x
+        if excess > 0.0:
+            low, at_low = x, excess
+            at_high = 0.5 * at_high if last == 1 else at_high
+            last = 1
+        else:
+            high, at_high = x, excess
+            at_low = 0.5 * at_low if last == -1 else at_low
+            last = -1
+    return 0.5 * (low + high)

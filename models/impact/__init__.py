@@ -1,0 +1,14 @@
+"""What an impact can spend: effective kinetic energy, its sensitivity, and what compliant legs change."""
+
+from models.impact.compliant import CompliantImpact, compliant_effective_kinetic_energy
+from models.impact.energy import effective_kinetic_energy, pair_energy, projectors
+from models.impact.sensitivity import energy_gradient
+
+__all__ = [
+    "CompliantImpact",
+    "compliant_effective_kinetic_energy",
+    "effective_kinetic_energy",
+    "energy_gradient",
+    "pair_energy",
+    "projectors",
+]

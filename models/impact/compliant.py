@@ -1,0 +1,105 @@
+"""Effective kinetic energy where legs give: the share of an impact that the contact itself has to take."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import eigh
+from scipy.optimize import minimize_scalar
+
+from models.compiled import FloatArray
+from models.impact.energy import effective_kinetic_energy
+from models.wheel.checks import Range, problem, refuse
+
+SAMPLES_A_PERIOD = 40
+MOST_SAMPLES = 100_000
+
+
+class CompliantImpact(NamedTuple):
+    """First hit of a rover on compliant legs.
+
+    Attributes:
+        energy: most that the contact springs hold at once [J].
+        peak_force: sum over the contacts [N] at that time.
+        time: of it after first touch [s].
+    """
+
+    energy: float
+    peak_force: float
+    time: float
+
+
+def compliant_effective_kinetic_energy(
+    mass_matrix: npt.ArrayLike,
+    jacobian: npt.ArrayLike,
+    velocity: npt.ArrayLike,
+    stiffness: npt.ArrayLike,
+    contact_stiffness: float,
+) -> CompliantImpact:
+    """T_c of a rover whose speeds include those of springs in its legs.
+
+    Beyond MacMahon 2016, who names it as future work (7.1). The rover touches with its springs relaxed; from there
+
+        M x'' + (diag(stiffness) + k_c J^T J) x = 0,  x(0) = 0,  x'(0) = v,
+
+    is solved by its modes (its motion over a contact of some 0.1 s is small), and the energy is the largest value of
+    1/2 k_c |J x|^2 before the contact lets go. With one contact, or contacts that move alike, it is T_c (3.27) of the
+    rigid rover where the contact is soft against the legs, and T_c with the legs' joints free where it is stiff: then
+    what is behind the legs comes later, and hits with its own share. In between, it also says which share that is.
+
+    Args:
+        mass_matrix: M (nv, nv) of the rover with its legs' joints free.
+        jacobian: J_c (contacts, nv), approach speeds.
+        velocity: v (nv,), the approach of at least one contact positive.
+        stiffness: (nv,) of the spring on each speed's coordinate [N/m, N m/rad]; 0 for none.
+        contact_stiffness: k_c of each contact [N/m].
+
+    Raises:
+        ValueError: as effective_kinetic_energy, a stiffness out of range, no contact that approaches, or contacts so
+            stiff against the legs that the motion cannot be followed.
+    """
+    M, J, v, k = (np.asarray(item, dtype=np.float64) for item in (mass_matrix, jacobian, velocity, stiffness))
+    effective_kinetic_energy(M, J, v)  # refuses what is no such problem
+    allowed = Range(0.0, math.inf, "N/m or N m/rad")
+    refuse(
+        "compliant impact",
+        [
+            None if k.shape == v.shape else f"stiffness has shape {k.shape}, needed: {v.shape}",
+            *(problem(f"stiffness[{i}]", value, allowed) for i, value in enumerate(k.flat)),
+            problem("contact_stiffness", contact_stiffness, Range(0.0, math.inf, "N/m", open_low=True)),
+            None if (J @ v > 0.0).any() else f"approach speeds are {J @ v}, allowed: one above 0 m/s",
+        ],
+    )
+    squares, modes = eigh(np.diag(k) + contact_stiffness * J.T @ J, M)
+    # modes that stretch no spring move no contact either
+    stiff = squares > 1e-12 * squares.max()
+    frequency, reach = np.sqrt(squares[stiff]), J @ modes[:, stiff] * (modes[:, stiff].T @ M @ v)
+
+    def depth(t: float | FloatArray) -> FloatArray:
+        """(contacts, times) [m]."""
+        out: FloatArray = (reach / frequency) @ np.sin(np.outer(frequency, t))
+        return out
+
+    # only modes that reach the contact matter for how long and how finely to look
+    felt = frequency[np.abs(reach).max(axis=0) > 1e-9 * np.abs(reach).max()]
+    samples = math.ceil(0.5 * SAMPLES_A_PERIOD * felt.max() / felt.min()) + 1
+    if samples > MOST_SAMPLES:
+        raise ValueError(
+            f"contact_stiffness is {contact_stiffness} N/m: the contact is {felt.max() / felt.min():.3g} times as fast "
+            f"as the legs, allowed: up to {2 * MOST_SAMPLES / SAMPLES_A_PERIOD:.3g} times"
+        )
+    times = np.linspace(0.0, math.pi / felt.min(), samples)
+    deep = depth(times)
+    apart = np.flatnonzero(deep[:, 1:].sum(axis=0) <= 0.0)
+    best = int(np.argmax((deep[:, : apart[0] + 1 if apart.size else None] ** 2).sum(axis=0)))
+    ends = times[max(best - 1, 0)], times[min(best + 1, samples - 1)]
+    time = minimize_scalar(
+        lambda t: -float((depth(t) ** 2).sum()), bounds=ends, method="bounded", options={"xatol": 1e-12}
+    ).x
+    at_best = depth(time)
+    return CompliantImpact(
+        float(0.5 * contact_stiffness * (at_best**2).sum()), float(contact_stiffness * at_best.sum()), float(time)
+    )
