@@ -112,7 +112,12 @@ def _gradient(
     fill_bias(chain, p, weightless, work)
     n = chain.parent.size
     for i in range(n):
-        momentum(work.inertia[i], work.twist[i], work.load[i])
+        if chain.spin_inertia[i] > 0.0:  # moves with its carrier, and has its spin
+            for a in range(3):
+                work.load[i, a] = 0.0
+                work.load[i, 3 + a] = chain.spin_inertia[i] * p[5 + i] * work.screw[i, 3 + a]
+        else:
+            momentum(work.inertia[i], work.twist[i], work.load[i])
     for i in range(n - 1, 0, -1):
         t, h, up = work.twist[i], work.load[i], work.load[chain.parent[i]]
         linear, angular = _cross(work.screw[i], (t[0], t[1], t[2]), (t[3], t[4], t[5]))

@@ -24,7 +24,7 @@ class Work(NamedTuple):
 
     Attributes:
         base: (3, 3) world axes from base axes.
-        turn: (bodies, 3, 3) base axes from body axes; not kept for bodies that are the same at any angle.
+        turn: (bodies, 3, 3) base axes from body axes; not kept for round bodies, which are the same at any angle.
         place: (bodies, 3) body origin in base axes [m].
         screw: (bodies, 6) joint motion axis; row 0 unused.
         inertia: (bodies, 10) mass, first moment (3), moments xx xy xz yy yz zz about the base origin.
@@ -78,7 +78,7 @@ def place_bodies(chain: Chain, q: FloatArray, work: Work) -> None:
                 for b in range(3):
                     turn[a, b] = 1.0 if a == b else 0.0
                 work.place[0, a] = 0.0
-        elif chain.round[i]:
+        elif chain.spin_inertia[i] > 0.0:
             _place_round(chain, i, work)
             continue
         else:
@@ -114,33 +114,19 @@ def _place_on_parent(chain: Chain, i: int, angle: float, work: Work) -> None:
 
 @kernel
 def _place_round(chain: Chain, i: int, work: Work) -> None:
-    """Place, screw and inertia of a body of revolution, whatever its joint angle; work.turn is left alone."""
-    parent, m = chain.parent[i], chain.mass[i]
+    """Place and screw of a round body, whatever its joint angle; it has no turn and no inertia of its own."""
+    parent = chain.parent[i]
     up, fixed, o, axis = work.turn[parent], chain.rotation[i], chain.origin[i], chain.axis[i]
-    p, screw, out = work.place[i], work.screw[i], work.inertia[i]
+    p, screw = work.place[i], work.screw[i]
+    x = fixed[0, 0] * axis[0] + fixed[0, 1] * axis[1] + fixed[0, 2] * axis[2]
+    y = fixed[1, 0] * axis[0] + fixed[1, 1] * axis[1] + fixed[1, 2] * axis[2]
+    z = fixed[2, 0] * axis[0] + fixed[2, 1] * axis[1] + fixed[2, 2] * axis[2]
     for a in range(3):
         p[a] = work.place[parent, a] + up[a, 0] * o[0] + up[a, 1] * o[1] + up[a, 2] * o[2]
-        screw[3 + a] = 0.0
-        for b in range(3):
-            screw[3 + a] += up[a, b] * (fixed[b, 0] * axis[0] + fixed[b, 1] * axis[1] + fixed[b, 2] * axis[2])
-    ax, ay, az = screw[3], screw[4], screw[5]
-    screw[0], screw[1], screw[2] = p[1] * az - p[2] * ay, p[2] * ax - p[0] * az, p[0] * ay - p[1] * ax
-    com, own = chain.com[i], chain.inertia[i]
-    offset = com[0] * axis[0] + com[1] * axis[1] + com[2] * axis[2]
-    cx, cy, cz = p[0] + offset * ax, p[1] + offset * ay, p[2] + offset * az
-    along = 0.0
-    for a in range(3):
-        for b in range(3):
-            along += axis[a] * own[a, b] * axis[b]
-    across = 0.5 * (own[0, 0] + own[1, 1] + own[2, 2] - along)
-    more = along - across
-    out[0], out[1], out[2], out[3] = m, m * cx, m * cy, m * cz
-    out[4] = across + more * ax * ax + m * (cy * cy + cz * cz)
-    out[5] = more * ax * ay - m * cx * cy
-    out[6] = more * ax * az - m * cx * cz
-    out[7] = across + more * ay * ay + m * (cx * cx + cz * cz)
-    out[8] = more * ay * az - m * cy * cz
-    out[9] = across + more * az * az + m * (cx * cx + cy * cy)
+        screw[3 + a] = up[a, 0] * x + up[a, 1] * y + up[a, 2] * z
+    screw[0] = p[1] * screw[5] - p[2] * screw[4]
+    screw[1] = p[2] * screw[3] - p[0] * screw[5]
+    screw[2] = p[0] * screw[4] - p[1] * screw[3]
 
 
 @kernel
@@ -199,6 +185,8 @@ def fill_bias(chain: Chain, v: FloatArray, gravity: FloatArray, work: Work) -> N
         t, s, d = work.twist[i], work.screw[i], work.drift[i]
         for a in range(6):
             t[a] = work.twist[parent, a] + s[a] * speed
+        if chain.spin_inertia[i] > 0.0:
+            continue
         up = work.drift[parent]
         d[0] = up[0] + speed * (t[4] * s[2] - t[5] * s[1] + t[1] * s[5] - t[2] * s[4])
         d[1] = up[1] + speed * (t[5] * s[0] - t[3] * s[2] + t[2] * s[3] - t[0] * s[5])
@@ -207,6 +195,8 @@ def fill_bias(chain: Chain, v: FloatArray, gravity: FloatArray, work: Work) -> N
         d[4] = up[4] + speed * (t[5] * s[3] - t[3] * s[5])
         d[5] = up[5] + speed * (t[3] * s[4] - t[4] * s[3])
     for i in range(n):
+        if chain.spin_inertia[i] > 0.0:
+            continue
         t, f, h = work.twist[i], work.load[i], work.row
         momentum(work.inertia[i], work.drift[i], f)
         momentum(work.inertia[i], t, h)
@@ -218,6 +208,14 @@ def fill_bias(chain: Chain, v: FloatArray, gravity: FloatArray, work: Work) -> N
         f[5] += t[3] * h[4] - t[4] * h[3] + t[0] * h[1] - t[1] * h[0]
     for i in range(n - 1, 0, -1):
         s, f, up = work.screw[i], work.load[i], work.load[chain.parent[i]]
+        if chain.spin_inertia[i] > 0.0:
+            # its spin momentum turns with the carrier, and stays as it is along its own axis
+            d, t, h = work.drift[chain.parent[i]], work.twist[chain.parent[i]], chain.spin_inertia[i] * v[5 + i]
+            work.rhs[5 + i] = chain.spin_inertia[i] * (s[3] * d[3] + s[4] * d[4] + s[5] * d[5])
+            up[3] += h * (t[4] * s[5] - t[5] * s[4])
+            up[4] += h * (t[5] * s[3] - t[3] * s[5])
+            up[5] += h * (t[3] * s[4] - t[4] * s[3])
+            continue
         work.rhs[5 + i] = s[0] * f[0] + s[1] * f[1] + s[2] * f[2] + s[3] * f[3] + s[4] * f[4] + s[5] * f[5]
         for a in range(6):
             up[a] += f[a]
@@ -230,10 +228,17 @@ def fill_mass_matrix(chain: Chain, work: Work) -> None:
     """Put the mass matrix into the lower triangle of work.mass_matrix; turns work.inertia into composites."""
     M, f = work.mass_matrix, work.row
     for i in range(chain.parent.size - 1, 0, -1):
-        for a in range(10):
-            work.inertia[chain.parent[i], a] += work.inertia[i, a]
+        if chain.spin_inertia[i] == 0.0:
+            for a in range(10):
+                work.inertia[chain.parent[i], a] += work.inertia[i, a]
     for i in range(1, chain.parent.size):
-        momentum(work.inertia[i], work.screw[i], f)
+        spin = chain.spin_inertia[i]
+        if spin > 0.0:
+            f[0] = f[1] = f[2] = 0.0
+            for a in range(3, 6):
+                f[a] = spin * work.screw[i, a]
+        else:
+            momentum(work.inertia[i], work.screw[i], f)
         for j in range(6, 5 + i):
             M[5 + i, j] = 0.0
         j = i

@@ -37,12 +37,13 @@ class Chain(NamedTuple):
         origin: (bodies, 3) joint origin [m] in the parent's frame.
         rotation: (bodies, 3, 3) parent axes from body axes at joint angle zero.
         axis: (bodies, 3) joint axis in the body's own frame.
-        mass: (bodies,) [kg].
+        mass: (bodies,) [kg]; of a carrier, with the round bodies that it carries, which have none of their own here.
         com: (bodies, 3) centre of mass [m] in the body frame.
         inertia: (bodies, 3, 3) about the centre of mass [kg m^2] in body axes.
         wheel_radius: (wheels,) [m].
-        round: (bodies,) 1 where a body is the same at any angle of its joint: its inertia is that of a body of
-            revolution about the joint's axis, and it carries nothing.
+        spin_inertia: (bodies,) of a round body about its joint's axis [kg m^2]; 0 for all others. A round body is the
+            same at any angle of its joint, and carries nothing: a wheel. It moves as part of its carrier, whose inertia
+            it therefore joins, and is a body of its own only in its spin.
     """
 
     parent: IntArray
@@ -61,7 +62,7 @@ class Chain(NamedTuple):
     com: FloatArray
     inertia: FloatArray
     wheel_radius: FloatArray
-    round: IntArray
+    spin_inertia: FloatArray
 
 
 class _Merged:
@@ -72,6 +73,8 @@ class _Merged:
         self.members: list[tuple[float, FloatArray, FloatArray]] = []
 
     def mass_properties(self) -> tuple[float, FloatArray, FloatArray]:
+        if not self.members:
+            return 0.0, np.zeros(3), np.zeros((3, 3))
         mass = sum(member[0] for member in self.members)
         com = sum((m * c for m, c, _ in self.members), np.zeros(3)) / mass
         inertia = np.zeros((3, 3))
@@ -110,8 +113,9 @@ def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
     merged.append(_Merged(-1, np.zeros(3), np.eye(3), np.zeros(3)))
     visit(tree.bodies[0].name, 0, np.zeros(3), np.eye(3))
 
-    properties = [body.mass_properties() for body in merged]
     parent = np.array([body.parent for body in merged], dtype=np.int64)
+    spin_inertia = _join_round(merged)
+    properties = [body.mass_properties() for body in merged]
     speed_parent = np.array([-1, 0, 1, 2, 3, 4] + [5 + p for p in parent[1:]], dtype=np.int64)
     number = {name: 6 + k for k, name in enumerate(free_joints)}
     terms = [
@@ -140,25 +144,31 @@ def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
         com=np.array([com for _, com, _ in properties]),
         inertia=np.array([inertia for _, _, inertia in properties]),
         wheel_radius=np.array([wheel.radius for wheel in tree.wheels]),
-        round=np.array(
-            [
-                int(i > 0 and i not in parent and _is_round(merged[i].axis, *properties[i][1:]))
-                for i in range(len(merged))
-            ],
-            dtype=np.int64,
-        ),
+        spin_inertia=spin_inertia,
     )
     _require_free_wheels(tree, index_of, free_joints)
     return chain, tuple(free_joints)
 
 
-def _is_round(axis: FloatArray, com: FloatArray, inertia: FloatArray) -> bool:
-    """A body of revolution about the axis through its origin: I = across 1 + (along - across) axis axis^T."""
-    along = float(axis @ inertia @ axis)
-    across = 0.5 * (float(np.trace(inertia)) - along)
-    wanted = across * np.eye(3) + (along - across) * np.outer(axis, axis)
-    off_axis = com - (com @ axis) * axis
-    return bool(np.abs(inertia - wanted).max() <= 1e-12 * along and np.abs(off_axis).max() <= 1e-12)
+def _join_round(merged: list[_Merged]) -> FloatArray:
+    """Hand the members of each round body on to its carrier; the inertia of their spin."""
+    spin_inertia = np.zeros(len(merged))
+    carriers = {body.parent for body in merged}
+    for i, body in enumerate(merged):
+        if i == 0 or i in carriers:
+            continue
+        mass, com, inertia = body.mass_properties()
+        along = float(body.axis @ inertia @ body.axis)
+        across = 0.5 * (float(np.trace(inertia)) - along)
+        revolution = across * np.eye(3) + (along - across) * np.outer(body.axis, body.axis)
+        off_axis = com - (com @ body.axis) * body.axis
+        if np.abs(inertia - revolution).max() > 1e-12 * along or np.abs(off_axis).max() > 1e-12:
+            continue
+        spin_inertia[i] = along
+        turn = body.rotation
+        merged[body.parent].members.append((mass, body.origin + turn @ com, turn @ inertia @ turn.T))
+        body.members = []
+    return spin_inertia
 
 
 def _elimination_parent(speed_parent: IntArray, terms: list[tuple[int, int, float]]) -> IntArray:
