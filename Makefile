@@ -8,6 +8,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 CONFIG ?= rig_configs/sim_impact.yaml
 ARGS ?=
+SOAK ?= 200
+SEED ?= 1
 PIP_FLAGS := --quiet --quiet --disable-pip-version-check --no-input
 # pip's own settings must not turn the install into something else.
 unexport PIP_USER PIP_TARGET PIP_PREFIX PIP_REQUIRE_VIRTUALENV
@@ -25,7 +27,7 @@ define CHECK_PYTHON
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install trial test lint format lock clean
+.PHONY: help install trial test soak lint format lock clean
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -39,6 +41,9 @@ trial: $(STAMP) ## one simulated impact trial (CONFIG=..., default rig_configs/s
 
 test: $(STAMP) ## run the tests, in random order
 	$(BIN)/pytest $(ARGS)
+
+soak: $(STAMP) ## SOAK=200 short trials, a process of each killed at random (SEED=1: of the first); 4 s each
+	$(BIN)/python tests/soak/kill_run.py --kills $(SOAK) --seed $(SEED)
 
 lint: $(STAMP) ## style, types, import direction, tree rules
 	$(BIN)/ruff check .

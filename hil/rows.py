@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")
 CHANNELS = ("top", "lower_left", "lower_right")
 IMPACT = "impact"  # name of the event that tells of one
+BURST_SLACK_S = 0.25  # it may come at least this long after its sample, and no sample of its burst is lost
 
 TICK = np.dtype(
     [

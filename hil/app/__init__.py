@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from drivers.base import DeviceError
 from hil.app.build import build_far_end, rights_wanted, simulated_devices
@@ -55,18 +55,20 @@ def run_trial(config: Config, folder: Path, say: Say) -> Outcome:
     Raises:
         DeviceError: a device could not be opened, or a worker could not begin.
     """
-    with ExitStack() as stack:
+    with _Signals() as signals, ExitStack() as stack:
         rig = open_rig(config, folder, say, stack)
         angle, speed = config.trial.angle_deg, config.trial.speed_mps
         say(f"running: {angle:g} deg at {speed:g} m/s, {config.loop.rate_hz} Hz, {config.clock}")
         try:
             rig.devices.open()
-            with _stop_on_signals(rig.loop), rights(rights_wanted(config)) as granted:
+            signals.loop = rig.loop
+            with rights(rights_wanted(config)) as granted:
                 _note_rights([*granted, *rig.granted()], rig, say)
                 rig.begin()
                 began = time.perf_counter()
                 rig.loop.run()
                 wall_s = time.perf_counter() - began
+                rig.unwatch()
         finally:
             rig.devices.close()
         rig.close_record()
@@ -129,21 +131,33 @@ def _telemetry_check(config: Config) -> Check:
     return Check("telemetry port", True, found, "free (a warning in simulation)")
 
 
-@contextmanager
-def _stop_on_signals(loop: Loop) -> Iterator[None]:
-    """Ctrl-C, a hang-up and a polite kill end the run in Safe, with its record closed."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+class _Signals:
+    """Ctrl-C, a hang-up and a polite kill end a run in Safe, with its record closed.
 
-    def stop(number: int, _frame: object) -> None:
-        loop.stop(f"operator: {signal.Signals(number).name}")
+    Before there is a loop, the first of them interrupts; what comes once the run is being ended changes nothing.
 
-    try:
-        before = {number: signal.signal(number, stop) for number in numbers}
-    except ValueError:  # not the main thread: whoever runs us there handles signals
-        yield
-        return
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
+    Attributes:
+        loop: is told to stop.
+    """
+
+    def __init__(self) -> None:
+        self.loop: Loop | None = None
+        self._interrupted = False
+        self._before: dict[int, Any] = {}
+
+    def _stop(self, number: int, _frame: object) -> None:
+        if self.loop:
+            self.loop.stop(f"operator: {signal.Signals(number).name}")
+        elif not self._interrupted:
+            self._interrupted = True
+            raise KeyboardInterrupt
+
+    def __enter__(self) -> Self:
+        with suppress(ValueError):  # not the main thread: whoever runs us there handles signals
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                self._before[number] = signal.signal(number, self._stop)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
             signal.signal(number, handler)

@@ -11,18 +11,22 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from drivers.base import DeviceError
 from hil.app.build import build_cycle, build_far_end, record_meta, simulated_devices, warm_up
 from hil.clock import LockstepClock
 from hil.config import Config
 from hil.cycle import Cycle
 from hil.devices import Devices
 from hil.journal import Keeper
-from hil.links import FOLDER, RingJournal, Shared, SharedDaq, SharedDrives, SharedTruth, SharedValves
+from hil.links.devices import SharedDaq, SharedDrives, SharedValves
+from hil.links.journal import RingJournal
 from hil.links.rows import START
+from hil.links.shared import FOLDER, Shared
+from hil.links.truth import SharedTruth
 from hil.loop import Loop
 from hil.realtime import Granted, RealtimeClock
 from hil.record import open_recorder
-from hil.record.recovery import recover
+from hil.record.recovery import NothingToRecoverError, recover
 from hil.telemetry import open_publisher
 from hil.trials.summary import PlantTruth
 from hil.workers.crew import Crew
@@ -52,8 +56,11 @@ class Rig(Protocol):
     def begin(self) -> None:
         """Time begins now."""
 
+    def unwatch(self) -> None:
+        """The loop has ended: from now on nobody takes its silence for a fault."""
+
     def close_record(self) -> None:
-        """The run is over: stop the far end and finish the record."""
+        """The run is over: stop the far end and finish the record. Raises DeviceError: there is none."""
 
     def publish(self, summary: Mapping[str, Any]) -> None:
         """Tell viewers how it ended."""
@@ -95,6 +102,9 @@ class LockstepRig:
     def begin(self) -> None:
         """Virtual time begins with the first tick."""
 
+    def unwatch(self) -> None:
+        """Nobody watches it."""
+
     def close_record(self) -> None:
         """Finish the record."""
         self.keeper.recorder.close()
@@ -117,7 +127,9 @@ class RealtimeRig:
         say("compiling kernels (cached after the first run)")
         warm_up(config)
         self._shared = shared = Shared(folder, config, record_meta(config))
-        self._crew = crew = stack.enter_context(Crew(shared))
+        self._crew = crew = Crew(shared)
+        stack.callback(self._tidy)
+        stack.enter_context(crew)
         say("starting the simulated rig, which settles on its soil, the recorder and the watchdog")
         crew.start("recorder")
         crew.start("far_end")
@@ -153,15 +165,25 @@ class RealtimeRig:
         start["wall_start_s"] = time.time() + LEAD_NS * 1e-9
         self._shared.start.write(start)
 
+    def unwatch(self) -> None:
+        """End the watchdog."""
+        self._crew.end("watchdog")
+
     def close_record(self) -> None:
         """End the far end, have the recorder finish; if it is gone, finish its file from what it left."""
-        self._crew.end("watchdog")
         self._crew.end("far_end")
         if self._crew.close_record():
-            shutil.rmtree(self._shared.run / FOLDER)
-        else:
-            recover(self._shared.run)
+            return
+        try:
+            recover(self._shared.run, self._shared)
+        except NothingToRecoverError as error:
+            raise DeviceError(f"recorder: its process ended before anything was recorded ({error})") from None
 
     def publish(self, summary: Mapping[str, Any]) -> None:
         """Have the recorder tell viewers how it ended."""
         self._crew.publish(summary)
+
+    def _tidy(self) -> None:
+        """After the last process is gone: what they shared is kept only if the file lacks something of it."""
+        if self._crew.record_closed or not self._shared.ticks.written:
+            shutil.rmtree(self._shared.run / FOLDER, ignore_errors=True)

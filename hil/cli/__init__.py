@@ -17,6 +17,7 @@ from hil.cli.configs import configs
 from hil.cli.energy import energy
 from hil.cli.exits import FAULT, USAGE, complain
 from hil.cli.proof import replay, verify
+from hil.cli.recover import recover
 from hil.cli.start import problems_at_start
 from hil.cli.trial import report, trial
 
@@ -28,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (trial, energy, check, report, verify, replay, configs):
+for _command in (trial, energy, check, report, recover, verify, replay, configs):
     app.command()(_command)
 app.add_typer(bench, name="bench")
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from hil.config import Config
 from hil.links.rows import DRIVE_COMMAND, DRIVE_SAMPLE, START, TROUBLE, TRUTH, VALVE_COMMAND, VALVE_SAMPLE, block_row
-from hil.record.burst import SLACK_S
-from hil.rows import EVENT, TICK, TIMING
+from hil.rows import BURST_SLACK_S, EVENT, TICK, TIMING
 from hil.shm import Heartbeat, Mailbox, Ring
 
 FOLDER = "shm"  # of the run folder
@@ -19,6 +21,7 @@ RECORDER = "recorder"
 RING_S = 4.0
 LEAST_TICKS = 4096
 EVENTS = 256
+_LOOK_AGAIN_S = 0.01
 
 
 class Shared:
@@ -37,6 +40,7 @@ class Shared:
     Raises:
         ShmError: they are there already, or are not what they should be.
         FileNotFoundError: there are none to open.
+        BlockingIOError: the run is being recovered.
     """
 
     def __init__(
@@ -60,7 +64,7 @@ class Shared:
 
         # samples that may yet become part of a burst stay in the ring, for whoever recovers it
         burst = config.record.sensors == "burst"
-        self.blocks_held = round((config.record.before_s + SLACK_S) * 1e3 / config.daq.block_ms) if burst else 0
+        self.blocks_held = round((config.record.before_s + BURST_SLACK_S) * 1e3 / config.daq.block_ms) if burst else 0
         ticks = max(round(RING_S * config.loop.rate_hz), LEAST_TICKS)
         blocks = round(RING_S * 1e3 / config.daq.block_ms) + 2 * self.blocks_held
         self.ticks, self.timings = ring("ticks", TICK, ticks), ring("timings", TIMING, ticks)
@@ -72,3 +76,23 @@ class Shared:
         self.valve_command, self.valves = box("valve_command", VALVE_COMMAND), box("valves", VALVE_SAMPLE)
         self.truth, self.trouble = box("truth", TRUTH), box("trouble", TROUBLE)
         self.heartbeat = Heartbeat(folder / "heartbeat", create=create)
+        # released by the kernel, whatever becomes of this process
+        self._lock = os.open(folder / "config.json", os.O_RDONLY | os.O_CLOEXEC)
+        fcntl.flock(self._lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+    def leave(self) -> None:
+        """Count as a process of the run no longer."""
+        os.close(self._lock)
+
+    def alone(self, within_s: float = 0.0) -> bool:
+        """No other process of the run is alive, or will be so long from now [s]; one that is killed takes a moment."""
+        until = time.monotonic() + within_s
+        while True:
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    return False
+                time.sleep(_LOOK_AGAIN_S)
+            else:
+                return True

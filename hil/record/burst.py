@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-SLACK_S = 0.25  # a trigger may come at least this long after its sample with none lost
+from hil.rows import BURST_SLACK_S
+
 _EVER = (-(2**62), 2**62)
 
 Samples = tuple[NDArray[np.int64], NDArray[np.float64]]
@@ -44,7 +45,7 @@ class Burst:
         if self._window is None or t_ns[0] <= self._window[1]:
             self._blocks.append((t_ns.copy(), volts.copy()))
         if self._window is None:
-            while self._blocks[0][0][-1] < self._last_ns - self._before_ns - round(SLACK_S * 1e9):
+            while self._blocks[0][0][-1] < self._last_ns - self._before_ns - round(BURST_SLACK_S * 1e9):
                 self._blocks.popleft()
 
     def trigger(self, t_ns: int) -> None:

@@ -14,7 +14,13 @@ from hil.realtime.histogram import BIN_EDGES_NS, bin_counts
 from hil.record.reading import TrialRecord
 from hil.rows import BLOCK, EVENT, TICK, TIMING
 
-FORMAT = ("v110", "v110")  # the oldest that knows SWMR, for the sake of other people's readers
+# How the file is made. A SIGKILL can cut a write short where a page of memory ends, and a piece of HDF5's own data that
+# is half old and half new makes the file unreadable: each has to lie within one page.
+FORMAT = {
+    "libver": ("v110", "v110"),  # the oldest that knows SWMR, for the sake of other people's readers
+    "fs_strategy": "page",
+    "fs_page_size": 4096,
+}
 
 Meta = Mapping[str, str | float | int]
 Rows = NDArray[np.void]
@@ -26,7 +32,9 @@ def create_datasets(file: h5py.File, meta: Meta, channels: int, sample_rate_hz: 
 
     def grows(name: str, dtype: Any, *chunk: int) -> Any:
         shape, limit = (0, *chunk[1:]), (None, *chunk[1:])
-        return file.create_dataset(name, shape, dtype, chunks=chunk, maxshape=limit, track_times=False)
+        kept_apart = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        kept_apart.set_attr_phase_change(0, 0)  # attributes outside of the header, which each append writes again
+        return file.create_dataset(name, shape, dtype, chunks=chunk, maxshape=limit, track_times=False, dcpl=kept_apart)
 
     grows("tick", TICK, 128)
     timing = grows("timing", TIMING, 512)
@@ -67,7 +75,7 @@ def count_times(rows: Rows, histogram: NDArray[np.uint32]) -> None:
 
 def write_whole(path: Path, record: TrialRecord, sample_rate_hz: float) -> None:
     """Write a record that is there as a whole. Raises FileExistsError."""
-    with h5py.File(path, "x", libver=FORMAT) as file:
+    with h5py.File(path, "x", **FORMAT) as file:
         create_datasets(file, record.meta, record.raw.shape[1], sample_rate_hz)
         parts = {"tick": record.tick, "timing": record.timing, "events": record.events, "daq/blocks": record.blocks}
         for name, rows in {**parts, "daq/raw": record.raw, "daq/t_ns": record.daq_t_ns}.items():

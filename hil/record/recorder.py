@@ -95,7 +95,7 @@ class Recorder:
         self._open = True
         self._block = np.zeros(1, BLOCK)
         self._histogram = new_histogram()
-        self._file = h5py.File(file_of(path), "x", libver=FORMAT)
+        self._file = h5py.File(file_of(path), "x", **FORMAT)
         try:
             self._create(meta, channels, sample_rate_hz)
             self._file.swmr_mode = True

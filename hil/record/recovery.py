@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from hil.links.rows import START
-from hil.links.shared import FOLDER, RECORDER, Shared
+from hil.links.shared import FOLDER, Shared
 from hil.record.burst import Burst
 from hil.record.layout import write_whole
 from hil.record.reading import FILE_NAME, TrialRecord, read_trial
 from hil.rows import BLOCK, EVENT, IMPACT, TICK, TIMING
-from hil.shm import Ring
+from hil.shm import Ring, ShmError
 
 KILLED = "trial.killed.h5"
 _UNFINISHED = "trial.recovering.h5"
 _MANY = 2**31
+# A process that was just killed holds on to its files for some time, more where it has much memory.
+DYING_S = 2.0
+# A file that takes longer to read is damaged: 2000 s of samples are 2 GB.
+READ_WITHIN_S = 60.0
 
 
 class NothingToRecoverError(ValueError):
-    """The run has nothing to be recovered, or nothing to recover it from."""
+    """The run has nothing to be recovered, or nothing to recover it from, or is still going on."""
 
 
 @dataclass(frozen=True)
@@ -34,52 +42,64 @@ class Recovered:
     Attributes:
         ticks: rows of `/tick`, and how many of them the file of the killed recorder did not have.
         samples: rows of `/daq/raw`, and the same.
+        events: names, in order.
         ticks_missing: first and last tick of each hole: skipped by the clock, or lost.
         blocks_missing: first and last sequence number of each hole in the blocks of sensor samples.
         lost_ms: from the last tick in the file to when the loop last was alive; None if that is not known.
+        finished: the recorder had finished the file by itself, nothing had to be made.
     """
 
     ticks: tuple[int, int]
     samples: tuple[int, int]
+    events: tuple[str, ...]
     ticks_missing: tuple[tuple[int, int], ...]
     blocks_missing: tuple[tuple[int, int], ...]
     lost_ms: float | None
+    finished: bool
 
 
-def recover(run: Path) -> Recovered:
+def recover(run: Path, shared: Shared | None = None) -> Recovered:
     """Make `trial.h5` of a run whole; what was there before becomes `trial.killed.h5`.
 
+    Cut short itself, it can be run again.
+
     Args:
-        run: folder of the run. No process of it may be alive.
+        run: folder of the run. No other process of it may be alive.
+        shared: its memory, if it is open already.
 
     Raises:
-        NothingToRecoverError: the run ended by itself, or left nothing.
+        NothingToRecoverError: the run ended by itself, is still going on, or left nothing.
         OSError: the disk is full or the folder cannot be written.
     """
-    if not (run / FOLDER).is_dir():
-        why = "it ended by itself" if (run / FILE_NAME).is_file() else "it holds no record"
-        raise NothingToRecoverError(f"{run}: nothing to recover, {why} (no folder {FOLDER} in it)")
+    if shared:
+        return _recover(run, shared)
+    opened = _open(run)
     try:
-        shared = Shared(run)
-    except FileNotFoundError as error:
-        raise NothingToRecoverError(
-            f"{run}: killed before anything was recorded ({error.filename} is not there)"
-        ) from None
+        return _recover(run, opened)
+    finally:
+        opened.leave()
+
+
+def _recover(run: Path, shared: Shared) -> Recovered:
+    if not shared.alone(DYING_S):
+        raise NothingToRecoverError(f"{run}: a process of this run is still alive: wait for its end, or kill it")
     before = _left_in_file(run, shared)
     record = _merged(before, shared)
-    unfinished, kept = run / _UNFINISHED, run / FILE_NAME
-    unfinished.unlink(missing_ok=True)  # of a recovery that was itself cut short
-    write_whole(unfinished, record, shared.config.daq.rate_hz)
-    if kept.is_file():
-        kept.rename(run / KILLED)
-    unfinished.rename(kept)
+    if not len(record.tick):
+        raise NothingToRecoverError(f"{run}: killed before the first tick, nothing was recorded")
+    parts = ((record.tick, before.tick), (record.events, before.events), (record.raw, before.raw))
+    finished = _whole(run / FILE_NAME) and all(len(made) == len(found) for made, found in parts)
+    if not finished:
+        _replace(run, record, shared.config.daq.rate_hz)
     shutil.rmtree(run / FOLDER)
     return Recovered(
         ticks=(len(record.tick), len(record.tick) - len(before.tick)),
         samples=(len(record.raw), len(record.raw) - len(before.raw)),
+        events=tuple(name.decode(errors="replace") for name in record.events["name"].tolist()),
         ticks_missing=holes(record.tick["tick"]),
         blocks_missing=holes(record.blocks["sequence"]),
         lost_ms=_lost_ms(record, shared),
+        finished=finished,
     )
 
 
@@ -89,26 +109,80 @@ def holes(numbers: NDArray[np.int64]) -> tuple[tuple[int, int], ...]:
     return tuple((int(known[i]) + 1, int(known[i + 1]) - 1) for i in np.flatnonzero(np.diff(known) > 1))
 
 
+def _open(run: Path) -> Shared:
+    if not (run / FOLDER).is_dir():
+        why = "it ended by itself" if (run / FILE_NAME).is_file() else "it holds no record"
+        raise NothingToRecoverError(f"{run}: nothing to recover, {why} (no folder {FOLDER} in it)")
+    try:
+        return Shared(run)
+    except BlockingIOError:
+        raise NothingToRecoverError(f"{run}: is being recovered already") from None
+    except (FileNotFoundError, ShmError, ValueError) as error:
+        raise NothingToRecoverError(f"{run}: killed before anything was recorded, or damaged: {error}") from None
+
+
 def _left_in_file(run: Path, shared: Shared) -> TrialRecord:
     """What the killed recorder has written, if anything."""
-    try:
+    if _can_be_read(run):
         return read_trial(run)
-    except (OSError, KeyError):  # killed before the file was whole: all of it still is in the rings
-        channels = len(shared.config.daq.channels)
-        tick, events, timing, blocks = (np.zeros(0, dtype) for dtype in (TICK, EVENT, TIMING, BLOCK))
-        raw, t_ns = np.zeros((0, channels)), np.zeros(0, np.int64)
-        return TrialRecord(tick, events, timing, blocks, raw, t_ns, shared.meta)
+    # killed before the file was made, and all is in the rings; or damaged by something else
+    channels = len(shared.config.daq.channels)
+    tick, events, timing, blocks = (np.zeros(0, dtype) for dtype in (TICK, EVENT, TIMING, BLOCK))
+    raw, t_ns = np.zeros((0, channels)), np.zeros(0, np.int64)
+    return TrialRecord(tick, events, timing, blocks, raw, t_ns, shared.meta)
+
+
+def _can_be_read(run: Path) -> bool:
+    """Let a child try: HDF5 takes a damaged piece for one that is being written, and tries again for ever."""
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            read_trial(run)
+            status = 0
+        finally:
+            os._exit(status)
+    until = time.monotonic() + READ_WITHIN_S
+    while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+        if time.monotonic() > until:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return False
+        time.sleep(0.01)
+    return ended[1] == 0
+
+
+def _whole(path: Path) -> bool:
+    """The file was closed: HDF5 opens it without being told that somebody may be writing."""
+    try:
+        h5py.File(path, "r").close()
+    except OSError:
+        return False
+    return True
+
+
+def _replace(run: Path, record: TrialRecord, sample_rate_hz: float) -> None:
+    unfinished, kept, killed = run / _UNFINISHED, run / FILE_NAME, run / KILLED
+    unfinished.unlink(missing_ok=True)  # of a recovery that was itself cut short
+    write_whole(unfinished, record, sample_rate_hz)
+    with open(unfinished, "rb") as file:
+        os.fsync(file.fileno())
+    if kept.is_file() and not killed.exists():
+        os.link(kept, killed)
+    unfinished.replace(kept)
 
 
 def _merged(old: TrialRecord, shared: Shared) -> TrialRecord:
     """File and rings together; what is in both counts once."""
-    blocks = _later(_rows(shared.blocks), "sequence", old.blocks)
+    ring = _rows(shared.blocks)
+    blocks = _later(ring, "sequence", old.blocks)
     heads = np.zeros(len(blocks), BLOCK)
     heads["sequence"], heads["overload"] = blocks["sequence"], blocks["overload"]
     heads["t_ns"], heads["samples"] = blocks["t_ns"][:, 0], blocks["t_ns"].shape[1]
     events = np.concatenate([old.events, _rows(shared.events), _rows(shared.watchdog_events)])
-    events = np.array(list(dict.fromkeys(events.tolist())), EVENT)
-    t_ns, raw = _samples(old, _rows(shared.blocks), events, shared)
+    # as bytes: a value that is not a number is not equal to itself
+    events = np.frombuffer(b"".join(dict.fromkeys(event.tobytes() for event in events)), EVENT)
+    t_ns, raw = _samples(old, ring, events, shared)
     return TrialRecord(
         tick=np.concatenate([old.tick, _later(_rows(shared.ticks), "tick", old.tick)]),
         events=events,
@@ -121,7 +195,8 @@ def _merged(old: TrialRecord, shared: Shared) -> TrialRecord:
 
 
 def _rows(ring: Ring) -> NDArray[Any]:
-    return ring.reader(RECORDER).read(_MANY, keep=True)
+    """All that it holds, also what the recorder has released: that may be in a file that nobody can read any more."""
+    return ring.reader("recover").read(_MANY)
 
 
 def _later(rows: NDArray[Any], key: str, than: NDArray[Any]) -> NDArray[Any]:
@@ -152,5 +227,4 @@ def _lost_ms(record: TrialRecord, shared: Shared) -> float | None:
     alive_ns = shared.heartbeat.last_ns("loop_turn")
     if shared.start.read(start) <= 0 or not alive_ns:
         return None
-    last_ns = int(record.tick["t_ns"][-1]) if record.tick.size else 0
-    return max(0.0, (alive_ns - int(start["start_ns"][0]) - last_ns) * 1e-6)
+    return max(0.0, (alive_ns - int(start["start_ns"][0]) - int(record.tick["t_ns"][-1])) * 1e-6)

@@ -28,6 +28,7 @@ READY_S = 60.0
 # What each gets to end by itself [s]; the recorder has a file to finish.
 END_S = {"recorder": 30.0}
 END_OTHERS_S = 5.0
+DYING_S = 0.5
 # How long a process may be silent before the loop goes Safe [ns].
 SILENT_NS = {"watchdog": 50_000_000, "recorder": 2_000_000_000, "far_end": 20_000_000}
 
@@ -37,6 +38,9 @@ class Crew:
 
     Args:
         shared: memory of the run.
+
+    Attributes:
+        record_closed: the recorder has finished its file.
     """
 
     def __init__(self, shared: Shared) -> None:
@@ -45,6 +49,7 @@ class Crew:
         self._words: dict[str, dict[str, Any]] = {}
         self._watched: dict[str, int] = {}
         self._trouble = np.zeros(1, TROUBLE)
+        self.record_closed = False
 
     def start(self, name: str, *arguments: str) -> None:
         """Start a worker; `wait_ready` tells when it is."""
@@ -68,7 +73,9 @@ class Crew:
         if "error" in words:
             raise DeviceError(words["error"])
         if not words.get("ready"):
-            code = self._processes[name].poll()
+            code = None
+            with suppress(subprocess.TimeoutExpired):  # its pipe closes a moment before it has ended
+                code = self._processes[name].wait(DYING_S)
             state = f"ended with status {code}" if code is not None else f"was not ready within {READY_S:g} s"
             raise DeviceError(f"{name}: its process {state}; what it said is above")
         self._watched[name] = SILENT_NS[name]
@@ -114,18 +121,25 @@ class Crew:
                 with suppress(OSError):
                     pipe.close()
         try:
-            return process.wait(END_S.get(name, END_OTHERS_S)) == 0 and good
+            good = process.wait(END_S.get(name, END_OTHERS_S)) == 0 and good
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-            return False
+            good = False
+        if name == "recorder" and good:
+            self.record_closed = True
+        return good
 
     def close_record(self) -> bool:
-        """Have the recorder finish its file; it stays, to publish the summary. False if it did not finish."""
+        """Have the recorder finish its file; it stays, to publish the summary. False, and it is gone, if it did not."""
         self._watched.pop("recorder", None)
-        with suppress(ProcessLookupError):
-            self._processes["recorder"].send_signal(signal.SIGTERM)
-        return bool(self._hear("recorder", END_S["recorder"]).get("closed"))
+        recorder = self._processes["recorder"]
+        recorder.send_signal(signal.SIGTERM)
+        self.record_closed = bool(self._hear("recorder", END_S["recorder"]).get("closed"))
+        if not self.record_closed:
+            recorder.kill()
+            recorder.wait()
+        return self.record_closed
 
     def publish(self, summary: Mapping[str, Any]) -> None:
         """Have the recorder publish the summary, if it is still there."""

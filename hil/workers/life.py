@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -30,6 +29,9 @@ class Life:
     def __init__(self, parent: int) -> None:
         self._parent = parent
         self.ending = False
+        # what else is printed here goes to the error output, not between our words
+        self._words = os.fdopen(os.dup(1), "w", encoding="utf-8")
+        os.dup2(2, 1)
         signal.signal(signal.SIGTERM, self._end)
         for number in (signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
@@ -49,11 +51,11 @@ class Life:
     def tell(self, **words: Any) -> None:
         """Tell the loop process something; nobody may be there to listen."""
         try:
-            sys.stdout.write(json.dumps(words) + "\n")
-            sys.stdout.flush()
+            self._words.write(json.dumps(words) + "\n")
+            self._words.flush()
         except BrokenPipeError:
             # or the interpreter complains about it when it ends
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._words.fileno())
 
     def _end(self, _number: int, _frame: object) -> None:
         self.ending = True

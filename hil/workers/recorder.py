@@ -6,6 +6,8 @@ import json
 import select
 import sys
 import time
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -51,21 +53,21 @@ class Drain:
     def run(self) -> int:
         """One round; how many rows there were. Raises OSError."""
         keeper = self._keeper
-        # events first: what is kept of the samples depends on them
-        events = [*_rows(self._events), *_rows(self._watchdog_events)]
-        for event in events:
+        count = 0
+        # one by one, for the disk may fail at any; events first: what is kept of the samples depends on them
+        for event in chain(_each(self._events), _each(self._watchdog_events)):
             keeper.event(event)
-        blocks = _rows(self._blocks)
-        for block in blocks:
+            count += 1
+        for block in _each(self._blocks):
             row = block[0]
             keeper.block(DaqBlock(int(row["sequence"]), row["t_ns"], row["volts"], tuple(row["overload"].tolist())))
-        ticks, timings = self._ticks.read(_MANY, keep=True), self._timings.read(_MANY, keep=True)
-        if ticks.size:
-            keeper.tick(ticks)
-            self.last = (int(ticks["tick"][-1]), int(ticks["t_ns"][-1]))
-        if timings.size:
+            count += 1
+        if (timings := self._timings.read(_MANY, keep=True)).size:
             keeper.timing(timings)
-        count = len(events) + len(blocks) + ticks.size + timings.size
+        if (ticks := self._ticks.read(_MANY, keep=True)).size:
+            self.last = (int(ticks["tick"][-1]), int(ticks["t_ns"][-1]))
+            keeper.tick(ticks)
+        count += timings.size + ticks.size
         if count:
             keeper.recorder.flush()
             for cursor in self._cursors:
@@ -73,9 +75,9 @@ class Drain:
         return count
 
 
-def _rows(cursor: Cursor) -> list[Any]:
-    rows = cursor.read(_MANY, keep=True)
-    return [rows[i : i + 1] for i in range(rows.size)]
+def _each(cursor: Cursor) -> Iterator[Any]:
+    while (row := cursor.read(1, keep=True)).size:
+        yield row
 
 
 def main(run: Path, parent: int) -> None:

@@ -14,6 +14,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
+
+from hil.links.rows import START
 from hil.links.shared import Shared
 from hil.realtime import RightsWanted, rights
 from hil.rows import event_row
@@ -45,27 +48,32 @@ class Watchdog:
     def __init__(self, shared: Shared, loop: int, workers: Mapping[str, int]) -> None:
         self._shared, self._loop, self._workers = shared, loop, dict(workers)
         self._noted: set[str] = set()
+        self._start = np.zeros(1, START)
 
     def look(self, now_ns: int) -> None:
         """One look at all of them [ns of CLOCK_MONOTONIC]."""
         age = self._shared.heartbeat.age
         silent_ns = age("loop", now_ns)
         if LOOP_SILENT_NS < silent_ns < NEVER_NS:
-            self._note("loop_silent", silent_ns, LOOP_SILENT_NS, "loop: no good tick; the links have stopped the rig")
+            self._note(now_ns, "loop_silent", silent_ns, LOOP_SILENT_NS, "loop: no good tick; the rig is stopped")
         hung_ns = age("loop_turn", now_ns)
         if LOOP_HUNG_NS < hung_ns < NEVER_NS:
-            self._note("loop_hung", hung_ns, LOOP_HUNG_NS, "loop: hung, killed")
+            self._note(now_ns, "loop_hung", hung_ns, LOOP_HUNG_NS, "loop: hung, killed")
             _kill(self._loop)
         for name in WITH_DEVICES:
             worker_ns = age(name, now_ns)
             if name in self._workers and WORKER_SILENT_NS < worker_ns < NEVER_NS:
-                self._note(f"{name}_silent", worker_ns, WORKER_SILENT_NS, f"{name}: silent, killed")
+                self._note(now_ns, f"{name}_silent", worker_ns, WORKER_SILENT_NS, f"{name}: silent, killed")
                 _kill(self._workers.pop(name))
 
-    def _note(self, name: str, found_ns: int, allowed_ns: int, detail: str) -> None:
+    def _note(self, now_ns: int, name: str, found_ns: int, allowed_ns: int, detail: str) -> None:
         if name not in self._noted:
             self._noted.add(name)
-            row = event_row(Fault.PROCESS_LOST, name, 0, 0, found_ns * 1e-6, allowed_ns * 1e-6, detail=detail)
+            # a fault's time says which sensor samples are kept
+            begun = self._shared.start.read(self._start) > 0
+            t_ns = max(now_ns - int(self._start["start_ns"][0]), 0) if begun else 0
+            tick = t_ns * self._shared.config.loop.rate_hz // 1_000_000_000
+            row = event_row(Fault.PROCESS_LOST, name, tick, t_ns, found_ns * 1e-6, allowed_ns * 1e-6, detail=detail)
             self._shared.watchdog_events.append(row)
 
 

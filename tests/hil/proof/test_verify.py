@@ -11,7 +11,7 @@ import pytest
 
 from hil.cli import run as hil
 from hil.folders import FolderError
-from hil.links import FOLDER
+from hil.links.shared import FOLDER
 from hil.proof.verify import verify
 from hil.record.layout import FORMAT
 from hil.rows import event_row
@@ -221,7 +221,7 @@ def test_the_file_of_a_killed_writer_is_checked_and_recover_named(edited, tmp_pa
     folder = edited("good")
     killed = tmp_path / "killed"
     killed.mkdir()
-    with h5py.File(folder / "trial.h5", "r+", libver=FORMAT) as file:
+    with h5py.File(folder / "trial.h5", "r+", libver=FORMAT["libver"]) as file:
         file.swmr_mode = True
         file.flush()
         shutil.copy(folder / "trial.h5", killed)  # as it stands while its writer is at it

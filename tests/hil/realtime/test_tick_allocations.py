@@ -12,7 +12,9 @@ import pytest
 from hil.app.build import build_cycle, build_far_end
 from hil.config import load_config
 from hil.devices import Devices
-from hil.links import RingJournal, Shared, SharedDaq, SharedDrives, SharedValves
+from hil.links.devices import SharedDaq, SharedDrives, SharedValves
+from hil.links.journal import RingJournal
+from hil.links.shared import Shared
 from hil.trials.state import State
 from hil.values import Tick
 from hil.workers.pump import Pump

@@ -1,0 +1,47 @@
+"""`hil recover`: make a plain, whole record of what a killed run has left."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hil.cli.exits import USAGE, complain
+from hil.cli.options import AsJson
+
+
+def recover(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run that was killed.")],
+    as_json: AsJson = False,
+) -> None:
+    """Make trial.h5 of a killed run whole, and say what is missing."""
+    from hil.record.reading import FILE_NAME
+    from hil.record.recovery import KILLED, NothingToRecoverError
+    from hil.record.recovery import recover as recover_run
+
+    try:
+        made = recover_run(run)
+    except (NothingToRecoverError, OSError) as error:
+        complain(str(error))
+        raise typer.Exit(USAGE) from None
+    if as_json:
+        print(json.dumps(asdict(made), allow_nan=False))
+        return
+    if made.finished:
+        print(f"{run / FILE_NAME} is whole: the recorder had finished it; the rest of the run is tidied up")
+    else:
+        print(f"{run / FILE_NAME} is whole now; what the killed recorder left is {KILLED}, if it left any")
+    for name, (count, added) in (("ticks", made.ticks), ("samples", made.samples)):
+        print(f"{name}: {count}, of them {count - added} from the file and {added} from the rings")
+    print(f"events: {', '.join(made.events) or 'none'}")
+    print(f"ticks missing (skipped by the clock, or lost): {_in_words(made.ticks_missing)}")
+    print(f"blocks of sensor samples missing: {_in_words(made.blocks_missing)}")
+    lost = "not known" if made.lost_ms is None else f"{made.lost_ms:.1f} ms"
+    print(f"from the last tick recorded to the last sign of life of the loop: {lost}")
+
+
+def _in_words(holes: tuple[tuple[int, int], ...]) -> str:
+    return ", ".join(f"{first}" if first == last else f"{first} to {last}" for first, last in holes) or "none"

@@ -1,0 +1,86 @@
+"""The loop's side of shared memory: journal, truth, and who is alive."""
+
+import numpy as np
+import pytest
+
+from drivers.types import DaqBlock
+from hil.journal import JournalFull
+from hil.links.journal import FULL, RingJournal
+from hil.links.rows import TRUTH
+from hil.links.shared import EVENTS, RECORDER, Shared
+from hil.links.truth import SharedTruth
+from hil.rows import TICK, TIMING, event_row
+from hil.safety import Fault
+
+
+def test_rows_reach_the_recorder_in_order(shared):
+    journal = RingJournal(shared)
+    tick, timing = np.zeros(1, TICK), np.zeros(1, TIMING)
+    for i in (1, 2, 3):
+        tick["tick"] = timing["tick"] = i
+        journal.tick(tick)
+        journal.timing(timing)
+        journal.event(event_row(0, f"event {i}", i, i))
+    for ring in (shared.ticks, shared.timings, shared.events):
+        assert ring.reader(RECORDER).read(10)["tick"].tolist() == [1, 2, 3]
+
+
+def test_a_block_is_not_handed_over_twice(shared):
+    n = shared.config.daq.block_samples
+    RingJournal(shared).block(DaqBlock(1, np.zeros(n, np.int64), np.zeros((n, 3)), (False,) * 3))
+    assert shared.blocks.written == 0
+
+
+@pytest.mark.parametrize("name", ["ticks", "blocks"])
+def test_a_recorder_that_falls_behind_is_told_long_before_a_row_is_refused(shared, name):
+    ring = getattr(shared, name)
+    journal, rows = RingJournal(shared), np.zeros(1, ring.dtype)
+    for _ in range(int(FULL * ring.capacity)):
+        ring.append(rows)
+        assert journal.alarm() is None
+    ring.append(rows)
+    alarm = journal.alarm()
+    assert alarm.fault is Fault.RECORD_RING_FULL
+    assert alarm.value == alarm.limit + 1
+    assert f"{name} not yet in the file" in alarm.detail
+    assert ring.append(rows)
+    recorder = ring.reader(RECORDER)
+    recorder.read(10**6)
+    assert journal.alarm() is None  # of now: the safety latch remembers
+
+
+def test_a_row_without_room_is_an_error_and_never_dropped(shared):
+    journal, row = RingJournal(shared), event_row(0, "event", 1, 1)
+    for _ in range(EVENTS):
+        journal.event(row)
+    with pytest.raises(JournalFull, match="record ring events is full"):
+        journal.event(row)
+
+
+def test_truth_before_the_first_word_of_the_far_end(shared):
+    truth = SharedTruth(shared)
+    assert (truth.hit_ns, truth.cut_ns, truth.hit_speed, truth.contact_force_peak) == (None, None, 0.0, 0.0)
+
+
+def test_truth_is_what_the_far_end_said_last(shared):
+    row = np.zeros(1, TRUTH)
+    for peak in (1.0, 2.0):
+        row["contact_force_peak"], row["hit_ns"], row["cut_ns"], row["ticks"] = peak, 7, -1, 9
+        row["cost_us"] = [1, 2, 3, 4]
+        shared.truth.write(row)
+    truth = SharedTruth(shared)
+    assert (truth.contact_force_peak, truth.hit_ns, truth.cut_ns) == (2.0, 7, None)
+    assert truth.far_end()["cost_us"] == {"p50": 1.0, "p99": 2.0, "p99_9": 3.0, "max": 4.0}
+
+
+def test_a_worker_opens_what_the_loop_made(shared):
+    again = Shared(shared.run)
+    assert (again.config, again.meta) == (shared.config, {"version": "1"})
+    assert again.blocks.dtype == shared.blocks.dtype
+
+
+def test_a_run_is_alone_only_when_every_other_process_of_it_is_gone(shared):
+    other = Shared(shared.run)
+    assert not shared.alone()
+    other.leave()  # as the kernel does when a process ends
+    assert shared.alone()

@@ -1,0 +1,57 @@
+"""SIGKILL and SIGSTOP of the processes of a real run; `make soak` does the same 200 times."""
+
+import os
+import signal
+import subprocess
+
+import numpy as np
+import pytest
+
+from hil.links.rows import DRIVE_SAMPLE, TRUTH
+from hil.record import read_trial
+from hil.shm import STALE
+from hil.workers.pump import DEAD_MAN_NS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("seed", "victim", "moment"),
+    [(1, "loop", "impact"), (2, "recorder", "settle"), (3, "far_end", "run-up"), (4, "watchdog", "start-up"),
+     (5, "all", "settle")],
+)  # fmt: skip
+def test_a_kill_leaves_no_process_and_a_whole_record(kill_run, tmp_path, seed, victim, moment):
+    kill = kill_run.kill_one(seed, victim, moment, tmp_path)
+    assert kill.wrong == []
+    assert kill.readable
+
+
+@pytest.mark.slow
+def test_a_stopped_loop_cannot_drive_again(kill_run, tmp_path):
+    """Its dead-man cuts 20 ms after the last good tick, by the far end's own clock; SIGCONT changes nothing."""
+    period_ns = 1_000_000
+    run = tmp_path / "run"
+    with open(tmp_path / "said", "w") as said:
+        loop = subprocess.Popen(kill_run.trial_command(run, "all"), stdout=said, stderr=said, start_new_session=True)
+        try:
+            shared, start_ns = kill_run.wait_for_start(run, loop, 0.3)
+            os.kill(loop.pid, signal.SIGSTOP)
+            drive, truth = np.zeros(1, DRIVE_SAMPLE), np.zeros(1, TRUTH)
+            last_good_ns = shared.heartbeat.last_ns("loop") - start_ns
+            while shared.drives.read(drive) == STALE or drive["acknowledged_ns"][0] <= last_good_ns + DEAD_MAN_NS // 2:
+                assert loop.poll() is None
+            shared.truth.read(truth)
+            os.kill(loop.pid, signal.SIGCONT)
+            stopped_ns = int(drive["acknowledged_ns"][0])
+            kill_run.ended(kill_run.Kill(0, "none", "none", "all"), run, loop)
+        finally:
+            for process in kill_run.processes_of(run).values():
+                os.kill(process, signal.SIGKILL)
+            loop.wait()
+    missed = 1 + int(truth["skipped"][0])
+    assert last_good_ns + DEAD_MAN_NS - period_ns <= stopped_ns <= last_good_ns + DEAD_MAN_NS + missed * period_ns
+    tick = read_trial(run).tick
+    after = tick[tick["t_ns"] > stopped_ns + 50 * period_ns]
+    assert loop.returncode == 1
+    assert len(after) > 100
+    assert set(after["drives_acknowledged_ns"].tolist()) == {stopped_ns}
+    assert set(after["safe"].tolist()) == {1}
