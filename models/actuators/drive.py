@@ -48,6 +48,10 @@ def make_drives(wheels: int) -> DriveState:
     return DriveState(np.zeros(wheels), np.ones(wheels), np.zeros(wheels), np.zeros(wheels))
 
 
+# From here on a double cannot tell tanh from 1, and a wheel that drives need not ask.
+ONE_FROM = 20.0
+
+
 @kernel
 def drive_axle(
     drive: Drive, state: DriveState, wheel: int, speed_number: int, v: FloatArray, dt: float, work: Work
@@ -56,7 +60,11 @@ def drive_axle(
     speed = v[speed_number]
     share = abs(speed) / drive.friction_speed
     # tanh(share)/share tends to 1: the gearbox must hold an axle that stands still, too
-    friction = drive.gear_friction / drive.friction_speed * (np.tanh(share) / share if share > 1e-6 else 1.0)
+    friction = drive.gear_friction / drive.friction_speed
+    if share > ONE_FROM:
+        friction /= share
+    elif share > 1e-6:
+        friction *= np.tanh(share) / share
     if state.cut[wheel] > 0.0:
         state.wound[wheel] = 0.0
         damping = drive.brake_damping if drive.brakes_on_cut > 0.0 else drive.coast_damping

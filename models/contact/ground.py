@@ -9,7 +9,7 @@ import numpy as np
 
 from models.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
-from models.rover.factor import add_damping, add_scaled
+from models.rover.factor import add_damping_both_ways, add_scaled
 from models.rover.points import cross, dot, spread_wrench, vector
 from models.rover.reduction import Chain
 from models.wheel.kernels import SLIP_MODULUS, resultant
@@ -182,9 +182,9 @@ def _push(chain: Chain, wheel: int, contact: GroundContact, work: Work) -> None:
     )
     spread_wrench(chain, work, body, force, cross(place, force), work.row)
     add_scaled(chain.speed_parent, work.rhs, work.row, 5 + body, 1.0)
-    for direction in (tangent, left):
-        spread_wrench(chain, work, body, direction, cross(place, direction), work.row)
-        add_damping(chain.speed_parent, work.mass_matrix, work.row, 5 + body, hand[DAMPING])
+    spread_wrench(chain, work, body, tangent, cross(place, tangent), work.row)
+    spread_wrench(chain, work, body, left, cross(place, left), work.other_row)
+    add_damping_both_ways(chain.speed_parent, work.mass_matrix, work.row, work.other_row, 5 + body, hand[DAMPING])
 
 
 @kernel

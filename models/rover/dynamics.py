@@ -34,6 +34,7 @@ class Work(NamedTuple):
         mass_matrix: (speeds, speeds) of which the kernels fill and factor the lower triangle.
         rhs: (speeds,) right-hand side and solution.
         row: (speeds,) one Jacobian row.
+        other_row: (speeds,) another.
         q: (speeds + 1,) configuration of all joints that turn, for callers that hold independent ones only.
         v: (speeds,) their velocity, likewise.
     """
@@ -49,6 +50,7 @@ class Work(NamedTuple):
     mass_matrix: FloatArray
     rhs: FloatArray
     row: FloatArray
+    other_row: FloatArray
     q: FloatArray
     v: FloatArray
 
@@ -59,7 +61,7 @@ def make_work(chain: Chain) -> Work:
     return Work(
         np.eye(3), np.zeros((n, 3, 3)), np.zeros((n, 3)), np.zeros((n, 6)), np.zeros((n, 10)), np.zeros((n, 6)),
         np.zeros((n, 6)), np.zeros((n, 6)), np.zeros((speeds, speeds)), np.zeros(speeds), np.zeros(speeds),
-        np.zeros(speeds + 1), np.zeros(speeds),
+        np.zeros(speeds), np.zeros(speeds + 1), np.zeros(speeds),
     )  # fmt: skip
 
 

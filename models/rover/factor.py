@@ -1,6 +1,7 @@
 """Factorisation of the mass matrix along the tree: only speeds on one path to the base meet and are touched.
 
-M = L^T L with L sparse as M is (Featherstone 2008, ch. 6.5); no fill-in, about 400 multiply-adds for a 15-speed rover.
+M = L^T D L with L sparse as M is (Featherstone 2008, ch. 6.5); no fill-in, about 400 multiply-adds at 15 speeds.
+L has ones on its diagonal, so that place holds 1/D: no roots, and one quotient a speed.
 
 Vectors and matrices are in tree speeds. Couplings enter here and nowhere else: `factorise` folds the rows of dependent
 speeds into their sources (N^T M N, Cyril 1993 (21)), and a solve is N (N^T M N)^-1 N^T, so what comes out keeps every
@@ -19,40 +20,54 @@ BASE = 6
 
 
 @kernel
+def of_base(row: FloatArray) -> tuple[float, float, float, float, float, float]:
+    """The base's part of a row (speeds,), as numbers: what is written elsewhere cannot change them."""
+    return row[0], row[1], row[2], row[3], row[4], row[5]
+
+
+@kernel
+def add_to_base(row: FloatArray, scale: float, part: tuple[float, float, float, float, float, float]) -> None:
+    """Add scale * part to the base's part of a row (speeds,)."""
+    row[0] += scale * part[0]
+    row[1] += scale * part[1]
+    row[2] += scale * part[2]
+    row[3] += scale * part[3]
+    row[4] += scale * part[4]
+    row[5] += scale * part[5]
+
+
+@kernel
 def factorise(chain: Chain, M: FloatArray) -> None:
-    """Replace the lower triangle of M (speeds, speeds) by the factor L of N^T M N."""
+    """Replace the lower triangle of M (speeds, speeds) by the factor L of N^T M N, and its diagonal by 1/D."""
     fold_inertia(chain, M)
     parent = chain.elimination_parent
     for k in range(parent.size - 1, BASE - 1, -1):
-        pivot = np.sqrt(M[k, k])
-        M[k, k] = pivot
-        inverse = 1.0 / pivot
+        inverse = 1.0 / M[k, k]
+        base = of_base(M[k])
         i = parent[k]
         while i >= BASE:
-            M[k, i] *= inverse
-            i = parent[i]
-        for i in range(BASE):
-            M[k, i] *= inverse
-        i = parent[k]
-        while i >= BASE:
+            share = M[k, i] * inverse
             j = i
             while j >= BASE:
-                M[i, j] -= M[k, i] * M[k, j]
+                M[i, j] -= share * M[k, j]
                 j = parent[j]
-            for j in range(BASE):
-                M[i, j] -= M[k, i] * M[k, j]
+            add_to_base(M[i], -share, base)
+            M[k, i] = share  # no earlier speed looks at it
             i = parent[i]
-        for i in range(BASE):
-            for j in range(BASE):  # above the diagonal, too: whole rows are quicker, and nobody looks there
-                M[i, j] -= M[k, i] * M[k, j]
+        for i in range(BASE):  # above the diagonal, too: whole rows are quicker, and nobody looks there
+            share = base[i] * inverse
+            add_to_base(M[i], -share, base)
+            M[k, i] = share
+        M[k, k] = inverse
     for k in range(BASE - 1, -1, -1):
-        pivot = np.sqrt(M[k, k])
-        M[k, k] = pivot
+        inverse = 1.0 / M[k, k]
         for i in range(k):
-            M[k, i] /= pivot
-        for i in range(k):
+            share = M[k, i] * inverse
             for j in range(i + 1):
-                M[i, j] -= M[k, i] * M[k, j]
+                M[i, j] -= share * M[k, j]
+        for i in range(k):
+            M[k, i] *= inverse
+        M[k, k] = inverse
 
 
 @kernel
@@ -89,48 +104,56 @@ def follow(chain: Chain, x: FloatArray) -> None:
 
 
 @kernel
-def half_solve(chain: Chain, L: FloatArray, x: FloatArray) -> None:
-    """Replace x (speeds,) by the solution of L^T y = N^T x; y . y is then x^T N (N^T M N)^-1 N^T x."""
+def _back(chain: Chain, L: FloatArray, x: FloatArray) -> None:
+    """Replace x (speeds,) by the solution of L^T y = N^T x."""
     fold(chain, x)
     parent = chain.elimination_parent
     for i in range(parent.size - 1, BASE - 1, -1):
-        x[i] /= L[i, i]
         j = parent[i]
         while j >= BASE:
             x[j] -= L[i, j] * x[i]
             j = parent[j]
-        for j in range(BASE):
-            x[j] -= L[i, j] * x[i]
+        add_to_base(x, -x[i], of_base(L[i]))
     for i in range(BASE - 1, -1, -1):
-        x[i] /= L[i, i]
         for j in range(i):
             x[j] -= L[i, j] * x[i]
 
 
 @kernel
+def half_solve(chain: Chain, L: FloatArray, x: FloatArray) -> None:
+    """Replace x (speeds,) by y with y . y = x^T N (N^T M N)^-1 N^T x: the solution of L^T D^(1/2) y = N^T x."""
+    _back(chain, L, x)
+    for i in range(x.size):
+        x[i] *= np.sqrt(L[i, i])
+
+
+@kernel
 def solve(chain: Chain, L: FloatArray, x: FloatArray) -> None:
     """Replace x (speeds,) by N (N^T M N)^-1 N^T x, which is M^-1 x without couplings."""
-    half_solve(chain, L, x)
+    _back(chain, L, x)
     parent = chain.elimination_parent
     for i in range(BASE):
+        x[i] *= L[i, i]
         for j in range(i):
             x[i] -= L[i, j] * x[j]
-        x[i] /= L[i, i]
+    base = of_base(x)
     for i in range(BASE, parent.size):
-        total = x[i]
-        for j in range(BASE):
-            total -= L[i, j] * x[j]
+        part = of_base(L[i])
+        total = x[i] * L[i, i]
+        total -= part[0] * base[0] + part[1] * base[1] + part[2] * base[2]
+        total -= part[3] * base[3] + part[4] * base[4] + part[5] * base[5]
         j = parent[i]
         while j >= BASE:
             total -= L[i, j] * x[j]
             j = parent[j]
-        x[i] = total / L[i, i]
+        x[i] = total
     follow(chain, x)
 
 
 @kernel
 def add_damping(speed_parent: IntArray, M: FloatArray, row: FloatArray, start: int, coefficient: float) -> None:
     """Add coefficient * row^T row to the lower triangle of M, for a row that lives on the path of speed `start`."""
+    base = of_base(row)
     i = start
     while i >= BASE:
         scaled = coefficient * row[i]
@@ -138,13 +161,46 @@ def add_damping(speed_parent: IntArray, M: FloatArray, row: FloatArray, start: i
         while j >= BASE:
             M[i, j] += scaled * row[j]
             j = speed_parent[j]
-        for j in range(BASE):
-            M[i, j] += scaled * row[j]
+        add_to_base(M[i], scaled, base)
         i = speed_parent[i]
     for i in range(BASE):
-        scaled = coefficient * row[i]
-        for j in range(BASE):
-            M[i, j] += scaled * row[j]
+        add_to_base(M[i], coefficient * base[i], base)
+
+
+@kernel
+def add_damping_both_ways(
+    speed_parent: IntArray, M: FloatArray, row: FloatArray, other: FloatArray, start: int, coefficient: float
+) -> None:
+    """`add_damping` for two rows of one path and one coefficient: each entry of M is fetched and stored once."""
+    base, other_base = of_base(row), of_base(other)
+    i = start
+    while i >= BASE:
+        scaled, other_scaled = coefficient * row[i], coefficient * other[i]
+        j = i
+        while j >= BASE:
+            M[i, j] += scaled * row[j] + other_scaled * other[j]
+            j = speed_parent[j]
+        add_two_to_base(M[i], scaled, base, other_scaled, other_base)
+        i = speed_parent[i]
+    for i in range(BASE):
+        add_two_to_base(M[i], coefficient * base[i], base, coefficient * other_base[i], other_base)
+
+
+@kernel
+def add_two_to_base(
+    row: FloatArray,
+    scale: float,
+    part: tuple[float, float, float, float, float, float],
+    other_scale: float,
+    other: tuple[float, float, float, float, float, float],
+) -> None:
+    """Add scale * part + other_scale * other to the base's part of a row (speeds,)."""
+    row[0] += scale * part[0] + other_scale * other[0]
+    row[1] += scale * part[1] + other_scale * other[1]
+    row[2] += scale * part[2] + other_scale * other[2]
+    row[3] += scale * part[3] + other_scale * other[3]
+    row[4] += scale * part[4] + other_scale * other[4]
+    row[5] += scale * part[5] + other_scale * other[5]
 
 
 @kernel

@@ -44,17 +44,17 @@ def test_a_solve_is_that_of_the_folded_mass_matrix_and_keeps_the_couplings(case,
 
 
 def test_the_factor_has_entries_on_paths_of_the_elimination_tree_only(case):
-    """And those make up all of N^T M N: L^T L, taken on these paths, leaves nothing out."""
+    """And those make up all of N^T M N: L^T D L, taken on these paths, leaves nothing out."""
     chain = case.rover.chain
     M, filled = factored(case, case.state(3)[0])
-    L = np.zeros_like(filled)
+    L, D = np.eye(len(filled)), np.diag(1.0 / np.diag(filled))
     for k in range(len(L)):
-        i = k
+        i = chain.elimination_parent[k]
         while i >= 0:
             L[k, i] = filled[k, i]
             i = chain.elimination_parent[i]
     own = np.ix_(chain.independent, chain.independent)
-    assert np.abs((L.T @ L)[own] - case.N.T @ M @ case.N).max() <= 1e-10
+    assert np.abs((L.T @ D @ L)[own] - case.N.T @ M @ case.N).max() <= 1e-10
 
 
 def test_without_couplings_the_elimination_tree_is_the_tree(case):
