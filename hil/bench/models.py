@@ -136,7 +136,19 @@ def _wheel() -> dict[str, Contender]:
 
 
 def _mujoco() -> dict[str, Contender]:
-    """The same rover in MuJoCo: its wheels, cylinders, on a plane, and in free flight."""
+    """The same rover in MuJoCo, on a plane and in free flight."""
+    import mujoco
+
+    def engine(on_plane: bool) -> Contender:
+        model, data = mujoco_rover(on_plane)
+        mujoco.mj_step(model, data, nstep=2000 if on_plane else 1)
+        return lambda count: mujoco.mj_step(model, data, nstep=count)
+
+    return {"mujoco_step_plane": engine(True), "mujoco_step_free": engine(False)}
+
+
+def mujoco_rover(on_plane: bool) -> tuple[Any, Any]:
+    """MuJoCo's model and data of the same rover, on a plane its wheels are cylinders."""
     import mujoco
 
     head, body = _peer_rover().urdf().split(">", 1)
@@ -144,19 +156,12 @@ def _mujoco() -> dict[str, Contender]:
         '<mujoco><compiler fusestatic="false" discardvisual="true"/></mujoco><link name="world"/>'
         '<joint name="flying" type="floating"><parent link="world"/><child link="main_body"/></joint>'
     )
-
-    def engine(on_plane: bool) -> Contender:
-        spec = mujoco.MjSpec.from_string(f"{head}>{world}{body}")
-        spec.option.timestep = STEP_S
-        if on_plane:
-            _put_on_plane(mujoco, spec)
-        model = spec.compile()
-        data = mujoco.MjData(model)
-        if on_plane:
-            mujoco.mj_step(model, data, nstep=2000)
-        return lambda count: mujoco.mj_step(model, data, nstep=count)
-
-    return {"mujoco_step_plane": engine(True), "mujoco_step_free": engine(False)}
+    spec = mujoco.MjSpec.from_string(f"{head}>{world}{body}")
+    spec.option.timestep = STEP_S
+    if on_plane:
+        _put_on_plane(mujoco, spec)
+    model = spec.compile()
+    return model, mujoco.MjData(model)
 
 
 def _put_on_plane(mujoco: Any, spec: Any) -> None:

@@ -1,0 +1,59 @@
+"""`hil bench models` from the command line to its JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from hil.bench import models
+from hil.cli import run
+
+OURS = {"substep", "tick_10", "call_overhead", "wheel_exact", "wheel_split_quadrature"}
+PEERS = {"mujoco_step_plane", "mujoco_step_free", "pinocchio_aba"}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(models, "BURST_S", 1e-5)
+
+
+def test_the_json_has_the_contracts_shape_and_names(tmp_path, capsys):
+    file = tmp_path / "models.json"
+    assert run(["bench", "models", "--rounds", "3", "--json", str(file)]) == 0
+    result = json.loads(file.read_text())
+    assert set(result) == {"machine", "peers", "rows"}
+    rows = {row["name"]: row for row in result["rows"]}
+    assert set(rows) == OURS | PEERS
+    for row in rows.values():
+        assert row["unit"] == "us"
+        assert 0.0 < row["min"] <= row["p50"] <= row["p99"]
+    for name in ("substep", "tick_10"):
+        assert rows[name]["ratio_to"] == "mujoco_step_plane"
+        assert rows[name]["ratio"] == pytest.approx(rows[name]["p50"] / rows["mujoco_step_plane"]["p50"])
+    assert rows["wheel_exact"]["ratio_to"] == "wheel_split_quadrature"
+    assert rows["call_overhead"]["ratio"] is None
+    assert "mujoco_step_plane" in capsys.readouterr().out
+
+
+def test_without_the_peers_it_measures_our_own_and_says_what_is_missing(monkeypatch, capsys):
+    monkeypatch.setattr(models, "_version", lambda _: None)
+    assert run(["bench", "models", "--rounds", "1"]) == 0
+    said = capsys.readouterr().out
+    assert "pip install mujoco" in said
+    assert "pip install pin" in said
+    assert "pinocchio_aba" not in said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no Pinocchio there")
+def test_the_rover_in_mujoco_weighs_what_ours_does_and_stands_on_its_wheels():
+    import mujoco
+
+    rover = models._peer_rover()
+    model, data = models.mujoco_rover(on_plane=True)
+    mujoco.mj_step(model, data, nstep=3000)
+    assert model.body_subtreemass[0] == pytest.approx(sum(body.mass for body in rover.tree.bodies))
+    assert model.nv == rover.nv
+    assert abs(data.qpos[2]) < 0.005
+    assert data.ncon >= 6
