@@ -179,9 +179,9 @@ def _pinocchio() -> dict[str, Contender]:
     """The same rover in Pinocchio: forward dynamics without any contact."""
     import pinocchio
 
-    rover = _peer_rover()
-    model = pinocchio.buildModelFromXML(rover.urdf(), pinocchio.JointModelFreeFlyer())
-    data, q, v, tau = model.createData(), rover.neutral(), np.full(rover.nv, 0.1), np.zeros(rover.nv)
+    model = pinocchio.buildModelFromXML(_peer_rover().urdf(), pinocchio.JointModelFreeFlyer())
+    data, q = model.createData(), pinocchio.neutral(model)
+    v, tau = np.full(model.nv, 0.1), np.zeros(model.nv)
 
     def again(count: int) -> None:
         for _ in range(count):

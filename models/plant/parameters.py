@@ -108,14 +108,8 @@ class RigParameters:
             for item in fields(self.rover)
             if item.name.endswith("_mass")
         }
-        soil = Soil(
-            vary(self.soil.stiffness, spread.soil),
-            self.soil.exponent,
-            cohesion=self.soil.cohesion,
-            friction_angle=self.soil.friction_angle,
-            rebound=self.soil.rebound,
-            slip_modulus=vary(self.soil.slip_modulus, spread.soil),
-        )
+        stiffness, slip_modulus = vary(self.soil.stiffness, spread.soil), vary(self.soil.slip_modulus, spread.soil)
+        soil = replace(self.soil, stiffness=stiffness, slip_modulus=slip_modulus)
         gains = np.array([vary(value, spread.sensitivity) for value in self.piezo.sensitivity])
         places = spread.start_m * random.standard_normal(4)
         return replace(

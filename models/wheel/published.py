@@ -66,3 +66,18 @@ def centroid_shift(exponent: float, a_1: float) -> float:
         a_1: A_1 of `regression` [-].
     """
     return float((1.0 + (exponent - 1.0) ** 2) ** (-a_1 * (exponent - 1.0)))
+
+
+def bekker_hypervolume(radius: float, width: float, exponent: float, sinkage: float) -> float:
+    """Returns Bekker's approximation of the symmetric hypervolume [m^(eta+2)], Petersen 2012 (3.23), (3.26), doubled.
+
+    In print it stands beside the whole contact but gives the front half only. Up to 15 % from quadrature (exponents 0.5
+    to 1.5, sinkages to 0.38 R); to compare with, no variant uses it.
+
+    Args:
+        radius: R [m].
+        width: b [m].
+        exponent: eta [-].
+        sinkage: z [m], >= 0.
+    """
+    return 2.0 * math.sqrt(2.0 * radius) * width / 3.0 * sinkage ** (exponent + 0.5) * (3.0 - exponent)

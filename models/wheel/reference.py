@@ -1,8 +1,9 @@
-"""The column model of Tire III by brute-force quadrature: slow, short, and what the fast forms are tested against.
+"""The stresses under a wheel by brute-force quadrature: slow, written to be read, and what the fast forms must match.
 
-Every column of soil under the wheel answers with a pressure that depends on its own depth only, Petersen 2012 (4.26),
-with the profile sqrt(R^2 - x^2) (misprinted with a plus). Over the contact angle, x = R sin(theta), the pressure acts
-vertically on dx = R cos(theta) dtheta and horizontally on dz = R sin(theta) dtheta: the normal parts of (4.4), (4.5).
+Angles are measured at the axle from the lowest point, positive ahead; the wheel meets the soil at theta_1 and leaves it
+at -theta_2 (Petersen 2012, Figure 4.1). Every column of soil answers with a pressure that depends on its own depth
+only, on the profile sqrt(R^2 - x^2) (misprinted with a plus). Over the angle, x = R sin(theta), the pressure acts
+vertically on R cos(theta) dtheta and horizontally on R sin(theta) dtheta.
 """
 
 import math
@@ -11,6 +12,8 @@ from collections.abc import Callable
 from scipy.integrate import quad
 
 from models.wheel.soil import Soil
+
+Stress = Callable[[float], float]  # angle [rad] -> stress [Pa]
 
 
 def contact_angle(radius: float, sinkage: float) -> float:
@@ -24,8 +27,8 @@ def depth(angle: float, radius: float, sinkage: float) -> float:
     return 2.0 * radius * math.sin(0.5 * (limit + angle)) * math.sin(0.5 * (limit - angle))
 
 
-def integrate(function: Callable[[float], float], limit: float) -> float:
-    """Integrates a function of the angle over (0, limit) to 1e-12 or better.
+def integrate(function: Callable[[float], float], limit: float, floor: float = 0.0) -> float:
+    """Integrates a function of the angle over (0, limit) to 1e-12 or better, or to the error `floor`.
 
     theta = limit sin(w) spreads the end of the contact, where depth^eta has a branch point.
     """
@@ -33,7 +36,7 @@ def integrate(function: Callable[[float], float], limit: float) -> float:
     def spread(w: float) -> float:
         return function(limit * math.sin(w)) * limit * math.cos(w)
 
-    return float(quad(spread, 0.0, math.pi / 2, epsabs=0.0, epsrel=1e-13, limit=500)[0])
+    return float(quad(spread, 0.0, math.pi / 2, epsabs=floor, epsrel=1e-13, limit=500)[0])
 
 
 def hypervolume(radius: float, width: float, exponent: float, sinkage: float) -> float:
@@ -43,28 +46,119 @@ def hypervolume(radius: float, width: float, exponent: float, sinkage: float) ->
     return 2.0 * width * half
 
 
-def normal_resultants(radius: float, width: float, soil: Soil, sinkage: float) -> tuple[float, float]:
-    """Integrates the pressure of Petersen 2012 (4.26), front and rear half apart.
+def pressure(radius: float, soil: Soil, sinkage: float, variant: str = "exact") -> Stress:
+    """The normal stress under the wheel.
+
+    Args:
+        radius: R [m].
+        soil: The soil; stiffness, exponent and rebound count here.
+        sinkage: z [m], 0 < z <= R.
+        variant: "tire_1", Petersen 2012 (4.17): one law all the way to the cut; "tire_2", (4.19): behind the lowest
+            point the law takes the depth less (1 - gamma) z; "exact", Tire III, (4.26): a straight line falls from
+            the largest pressure to 0 at that depth.
+    """
+    rebound_sinkage = soil.rebound * sinkage  # the rear half loses contact where the profile is (1 - gamma) z deep
+
+    def front(angle: float) -> float:
+        return soil.stiffness * math.pow(depth(angle, radius, sinkage), soil.exponent)
+
+    def rear(angle: float) -> float:
+        if variant == "tire_1":
+            return front(angle)
+        remaining = depth(angle, radius, rebound_sinkage)
+        if variant == "tire_2":
+            return soil.stiffness * math.pow(max(remaining, 0.0), soil.exponent)
+        return soil.stiffness * math.pow(sinkage, soil.exponent - 1.0) / soil.rebound * remaining  # (4.25)
+
+    return lambda angle: front(angle) if angle >= 0.0 else rear(angle)
+
+
+def shear(radius: float, soil: Soil, sinkage: float, slip: float, normal: Stress) -> Stress:
+    """The shear stress of Janosi and Hanamoto with the limit of Mohr and Coulomb, Petersen 2012 (2.6), (4.2).
+
+    The soil has been sheared by what the rim has run ahead of it since it met it at theta_1 (in print the integral runs
+    over the whole contact): j = R (theta_1 - theta - (v/(R omega)) (sin(theta_1) - sin(theta))).
+
+    Args:
+        radius: R [m].
+        soil: The soil; cohesion, friction angle and shear modulus count here.
+        sinkage: z [m], 0 < z <= R.
+        slip: 1 - v/(R omega) when driving, (4.3); R omega/v - 1 when braking, > -1 [-].
+        normal: The normal stress.
+
+    Raises:
+        ValueError: The soil has no shear modulus.
+    """
+    if soil.shear_modulus is None:
+        raise ValueError("Soil: shear_modulus is None, allowed for stresses by quadrature: a length in m")
+    modulus = soil.shear_modulus
+    entry = contact_angle(radius, sinkage)
+    ratio = 1.0 - slip if slip >= 0.0 else 1.0 / (1.0 + slip)  # v / (R omega)
+
+    def stress(angle: float) -> float:
+        displacement = radius * (entry - angle - ratio * (math.sin(entry) - math.sin(angle)))
+        limit = soil.cohesion + normal(angle) * math.tan(soil.friction_angle)
+        return math.copysign(limit * -math.expm1(-abs(displacement) / modulus), displacement)
+
+    return stress
+
+
+def resultants(
+    radius: float, width: float, soil: Soil, sinkage: float, normal: Stress, tangential: Stress
+) -> tuple[float, float, float]:
+    """Integrates the stresses over the contact, Petersen 2012 (4.4) and (4.5), front and rear apart.
+
+    Returns:
+        F_x [N] forward, F_z [N] upwards, and the torque of the shear about the axle [N m].
+    """
+    entry, leave = contact_angle(radius, sinkage), contact_angle(radius, soil.rebound * sinkage)
+
+    def halves(function: Stress, floor: float = 0.0) -> tuple[float, float]:
+        return integrate(function, entry, floor), integrate(lambda angle: function(-angle), leave, floor)
+
+    upward = sum(halves(lambda t: normal(t) * math.cos(t)))
+    backward = sum(halves(lambda t: normal(t) * math.sin(t)))
+    floor = 1e-13 * upward  # braking shear changes its sign and may sum up to nothing
+    forward = sum(halves(lambda t: tangential(t) * math.cos(t), floor)) - backward
+    upward += sum(halves(lambda t: tangential(t) * math.sin(t), floor))
+    return width * radius * forward, width * radius * upward, width * radius**2 * sum(halves(tangential, floor))
+
+
+def normal_resultants(
+    radius: float, width: float, soil: Soil, sinkage: float, variant: str = "exact"
+) -> tuple[float, float]:
+    """Integrates the normal stress of a tire model alone.
 
     Args:
         radius: R [m].
         width: b [m].
         soil: The soil; stiffness, exponent and rebound count here.
         sinkage: z [m], 0 < z <= R.
+        variant: As `pressure` takes it.
 
     Returns:
         Vertical resultant [N] upwards and horizontal resultant [N] against forward motion; the latter is not clamped.
     """
-    rebound_sinkage = soil.rebound * sinkage  # the rear half loses contact where the profile is (1 - gamma) z deep
-    relaxation = soil.stiffness * math.pow(sinkage, soil.exponent - 1.0) / soil.rebound  # (4.25)
+    normal = pressure(radius, soil, sinkage, variant)
+    forward, upward, _ = resultants(radius, width, soil, sinkage, normal, lambda _: 0.0)
+    return upward, -forward
 
-    def front(angle: float) -> float:
-        return soil.stiffness * math.pow(depth(angle, radius, sinkage), soil.exponent)
 
-    def rear(angle: float) -> float:
-        return relaxation * depth(angle, radius, rebound_sinkage)
+def wheel_forces(
+    radius: float, width: float, soil: Soil, sinkage: float, slip: float, variant: str = "exact"
+) -> tuple[float, float, float]:
+    """Integrates normal and shear stress, Petersen 2012 (4.1)-(4.5).
 
-    entry, leave = contact_angle(radius, sinkage), contact_angle(radius, rebound_sinkage)
-    vertical = integrate(lambda t: front(t) * math.cos(t), entry) + integrate(lambda t: rear(t) * math.cos(t), leave)
-    horizontal = integrate(lambda t: front(t) * math.sin(t), entry) - integrate(lambda t: rear(t) * math.sin(t), leave)
-    return width * radius * vertical, width * radius * horizontal
+    Args:
+        radius: R [m].
+        width: b [m].
+        soil: The soil, with a shear modulus.
+        sinkage: z [m], 0 < z <= R.
+        slip: As `shear` takes it [-].
+        variant: As `pressure` takes it.
+
+    Returns:
+        F_x [N] forward (the drawbar pull), F_z [N] upwards, torque [N m], positive where it resists forward spin.
+    """
+    normal = pressure(radius, soil, sinkage, variant)
+    return resultants(radius, width, soil, sinkage, normal, shear(radius, soil, sinkage, slip, normal))

@@ -1,53 +1,55 @@
 """A rigid wheel on soil, for scalars and arrays: the kernels behind a checked front door."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from models.compiled import FloatArray, kernel
-from models.wheel import kernels
-from models.wheel.checks import Range, problem, refuse
+from models.compiled import FloatArray
+from models.wheel import kernels, many, packed, rut, traction
+from models.wheel.checks import Range, finite_array, problem, refuse
 from models.wheel.soil import Soil
 
 # Wider than any wheel, and narrow enough that no power of a length under- or overflows.
 _LENGTH = Range(1e-6, 1e6, "m")
+_GROUSER = Range(0.0, 1e6, "m")
 _SLIP = Range(-math.inf, math.inf, "")
+_DRIVING_SLIP = Range(0.0, 1.0, "")
+_ANGLE = Range(-math.pi / 2, math.pi / 2, "rad", open_low=True, open_high=True)
+_SPEED = Range(-1e6, 1e6, "m/s")
+_SLIP_SPEED = Range(1e-9, 1e6, "m/s")
 
 
-@kernel
-def _hypervolumes(p: FloatArray, sinkage: FloatArray, out: FloatArray) -> None:
-    for i in range(sinkage.size):
-        out[i] = kernels.hypervolume_symmetric(p, sinkage[i])
-
-
-@kernel
-def _normal_forces(p: FloatArray, sinkage: FloatArray, out: FloatArray) -> None:
-    for i in range(sinkage.size):
-        out[0, i], out[1, i] = kernels.normal_resultants(p, sinkage[i])
-
-
-@kernel
-def _forces(p: FloatArray, sinkage: FloatArray, slip: FloatArray, out: FloatArray) -> None:
-    for i in range(sinkage.size):
-        out[0, i], out[1, i], out[2, i] = kernels.wheel_forces(p, sinkage[i], slip[i])
+def _xu_problems(soil: Soil) -> list[str | None]:
+    """What keeps a soil from the variant "xu"."""
+    needed = ("shear_modulus", "peak_offset", "peak_slope")
+    missing = [name for name in needed if getattr(soil, name) is None]
+    found: list[str | None] = [f"soil.{name} is None, allowed with variant 'xu': a number" for name in missing]
+    if soil.peak_offset is not None and soil.peak_slope is not None:
+        allowed = Range(0.0, 1.0, "with variant 'xu'", open_high=True)
+        found.append(problem("soil.peak_offset + soil.peak_slope", soil.peak_offset + soil.peak_slope, allowed))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class RigidWheel:
-    """A rigid cylindrical wheel of constant width on a soil, Petersen 2012 chapters 3 and 4, Tire III.
+    """A rigid cylindrical wheel of constant width on a soil, Petersen 2012 chapters 3 and 4.
 
-    Sinkage and slip may be scalars or arrays (broadcast against each other): scalars give floats, arrays give arrays of
-    the broadcast shape, and both are the numbers the kernels of `models.wheel.kernels` give inside compiled code.
+    Sinkages, slips and speeds may be scalars or arrays (broadcast against each other): scalars give floats, arrays give
+    arrays of the broadcast shape, and both are the numbers the kernels of this package give inside compiled code.
 
     Attributes:
         radius: R [m], 1e-6 to 1e6.
         width: b [m], 1e-6 to 1e6.
         soil: The soil.
-        variant: "exact" (integrals of the column model, the default) or "published" (the thesis's closed forms; their
-            known errors are listed in `models.wheel.published`).
+        variant: "exact" (integrals of the column model of Tire III, the default; "tire_3" is taken for it), "tire_1"
+            and "tire_2" (the same for Tire I and II), "published" (the thesis's closed forms; their known errors are
+            listed in `models.wheel.published`) or "xu" (the linear stresses of Xu 2021, see `models.wheel.xu`).
+        grouser_height: Added to the radius [m]: to the forces a wheel with grousers is one of this effective radius, as
+            Petersen 2012 (5.4) and MacMahon 2016 (6.2.7) take it. 0 to 1e6.
 
     Raises:
         ValueError: A parameter is out of range; all wrong ones are named at once.
@@ -57,24 +59,35 @@ class RigidWheel:
     width: float
     soil: Soil
     variant: str = "exact"
+    grouser_height: float = field(default=0.0, kw_only=True)
     _packed: FloatArray = field(init=False, repr=False, compare=False)
     _allowed: Range = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         wrong = [problem("radius", self.radius, _LENGTH), problem("width", self.width, _LENGTH)]
+        wrong.append(problem("grouser_height", self.grouser_height, _GROUSER))
         wrong.append(None if isinstance(self.soil, Soil) else f"soil is {self.soil!r}, allowed: a Soil")
-        known = isinstance(self.variant, str) and self.variant in kernels.VARIANTS
-        wrong.append(None if known else f"variant is {self.variant!r}, allowed: one of {kernels.VARIANTS}")
+        variant = packed.SYNONYMS.get(self.variant, self.variant) if isinstance(self.variant, str) else None
+        known = variant in packed.VARIANTS
+        wrong.append(None if known else f"variant is {self.variant!r}, allowed: one of {packed.VARIANTS}")
+        if variant == "xu" and isinstance(self.soil, Soil):
+            wrong.extend(_xu_problems(self.soil))
         refuse("RigidWheel", wrong)
-        radius, width = float(self.radius), float(self.width)
-        object.__setattr__(self, "radius", radius)
-        object.__setattr__(self, "width", width)
-        object.__setattr__(self, "_packed", kernels.pack(radius, width, self.soil, self.variant))
+        for name in ("radius", "width", "grouser_height"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+        object.__setattr__(self, "variant", variant)
+        radius = self.effective_radius
+        object.__setattr__(self, "_packed", packed.pack(radius, self.width, self.soil, self.variant))
         object.__setattr__(self, "_allowed", Range(-math.inf, radius, "m (up to the radius)"))
 
     @property
+    def effective_radius(self) -> float:
+        """Radius to the grousers' tips [m]: the one of the forces, of slip, and the largest sinkage."""
+        return self.radius + self.grouser_height
+
+    @property
     def parameters(self) -> FloatArray:
-        """A copy of the packed parameters for `models.wheel.kernels`, shape (kernels.SIZE,)."""
+        """A copy of the packed parameters for the kernels of this package, shape (packed.SIZE,)."""
         return self._packed.copy()
 
     def hypervolume(self, sinkage: ArrayLike) -> Any:
@@ -92,19 +105,17 @@ class RigidWheel:
         z = self._sinkage(sinkage)
         if z.ndim == 0:
             return float(kernels.hypervolume_symmetric(self._packed, float(z)))
-        out = np.empty(z.size)
-        _hypervolumes(self._packed, z.ravel(), out)
-        return out.reshape(z.shape)
+        return self._many(many.hypervolumes, 1, sinkage=z)[0]
 
     def normal_force(self, sinkage: ArrayLike) -> tuple[Any, Any]:
-        """Returns the resultants of the normal pressure, Petersen 2012 (4.26).
+        """Returns the resultants of the normal pressure, Petersen 2012 (4.17), (4.19), (4.26), or Xu 2021 (26).
 
         Args:
             sinkage: z [m], at most the radius; <= 0 is no contact.
 
         Returns:
             Vertical force [N] upwards and compaction resistance [N], positive against forward motion; floats, or arrays
-            of the shape of `sinkage`. For `published` they are F_n cos(phi) and F_n sin(phi).
+            of the shape of `sinkage`. For `published` they are F_n cos(phi) and F_n sin(phi), for `xu` those at slip 0.
 
         Raises:
             ValueError: A sinkage is not finite or above the radius.
@@ -113,55 +124,133 @@ class RigidWheel:
         if z.ndim == 0:
             vertical, horizontal = kernels.normal_resultants(self._packed, float(z))
             return float(vertical), float(horizontal)
-        out = np.empty((2, z.size))
-        _normal_forces(self._packed, z.ravel(), out)
-        return out[0].reshape(z.shape), out[1].reshape(z.shape)
+        vertical, horizontal = self._many(many.normal_forces, 2, sinkage=z)
+        return vertical, horizontal
+
+    def normal_force_in_rut(self, sinkage: ArrayLike, deepest: ArrayLike) -> tuple[Any, Any]:
+        """Returns the resultants of the normal pressure in the rut of wheels before, see `models.wheel.rut`.
+
+        Args:
+            sinkage: z below the undisturbed ground [m], at most the radius; down to (1 - rebound) deepest no contact.
+            deepest: The largest sinkage of the wheels before [m], at most the radius; <= 0 is fresh soil.
+
+        Returns:
+            Vertical force [N] upwards and compaction resistance [N]; floats, or arrays of the broadcast shape.
+
+        Raises:
+            ValueError: A length is not finite or above the radius, shapes do not fit, or the variant is not "exact".
+        """
+        self._only("exact")
+        z, deep = self._sinkage(sinkage), finite_array("RigidWheel", "deepest", deepest, self._allowed)
+        if z.ndim == 0 and deep.ndim == 0:
+            vertical, horizontal = rut.normal_resultants(self._packed, float(z), float(deep))
+            return float(vertical), float(horizontal)
+        vertical, horizontal = self._many(many.normal_forces_in_rut, 2, sinkage=z, deepest=deep)
+        return vertical, horizontal
 
     def forces(self, sinkage: ArrayLike, slip: ArrayLike) -> tuple[Any, Any, Any]:
         """Returns the soil's force on the wheel and its torque about the axle, Petersen 2012 (4.30)-(4.32).
 
         Args:
             sinkage: z [m], at most the radius; <= 0 is no contact.
-            slip: 1 - v_x/(R omega) when driving [-]; negative when braking.
+            slip: 1 - v_x/(R omega) when driving [-]; negative when braking. For `xu` 0 to 1.
 
         Returns:
             Longitudinal force [N] positive forward (the drawbar pull), vertical force [N] upwards, and torque [N m],
             positive where it resists forward spin; floats, or arrays of the broadcast shape.
 
         Raises:
-            ValueError: A sinkage is not finite or above the radius, a slip is not finite, or their shapes do not fit.
+            ValueError: A sinkage is not finite or above the radius, a slip is not finite or not in the variant's range,
+                or their shapes do not fit.
         """
-        z, s = self._sinkage(sinkage), _finite("slip", slip, _SLIP)
+        z, s = self._sinkage(sinkage), self._slip(slip)
         if z.ndim == 0 and s.ndim == 0:
             longitudinal, vertical, torque = kernels.wheel_forces(self._packed, float(z), float(s))
             return float(longitudinal), float(vertical), float(torque)
+        longitudinal, vertical, torque = self._many(many.forces, 3, sinkage=z, slip=s)
+        return longitudinal, vertical, torque
+
+    def forces_at_angle(self, sinkage: ArrayLike, slip: ArrayLike, slip_angle: ArrayLike) -> tuple[Any, Any, Any, Any]:
+        """Returns the forces of a wheel that drifts sideways, see `models.wheel.traction.forces_at_angle`.
+
+        Args:
+            sinkage: z [m], at most the radius; <= 0 is no contact.
+            slip: 1 - v_x/(R omega) when driving [-]; R omega/v_x - 1 when braking. For `xu` 0 to 1.
+            slip_angle: atan(v_y / v_x) [rad], positive where the wheel drifts to the left, in (-pi/2, pi/2).
+
+        Returns:
+            Longitudinal force [N] forward, lateral force [N] to the left, vertical force [N] upwards, torque [N m];
+            floats, or arrays of the broadcast shape.
+
+        Raises:
+            ValueError: An input is not finite or out of range, shapes do not fit, or the variant is "xu" and its soil
+                has no lateral_rate.
+        """
+        if self.variant == "xu" and self.soil.lateral_rate is None:
+            refuse("RigidWheel", ["soil.lateral_rate is None, allowed for a lateral force with variant 'xu': a number"])
+        z, s = self._sinkage(sinkage), self._slip(slip)
+        alpha = finite_array("RigidWheel", "slip_angle", slip_angle, _ANGLE)
+        return self._four(traction.forces_at_angle, many.forces_at_angle, sinkage=z, slip=s, slip_angle=alpha)
+
+    def moving_forces(
+        self,
+        sinkage: ArrayLike,
+        forward_speed: ArrayLike,
+        rolling_speed: ArrayLike,
+        sideways_speed: ArrayLike = 0.0,
+        *,
+        slip_speed: float = 1e-3,
+    ) -> tuple[Any, Any, Any, Any]:
+        """Returns the forces of a driving, braking, standing or reversing wheel, smooth through rest.
+
+        See `models.wheel.traction.moving_forces`. Speeds lie within 1e6 m/s.
+
+        Args:
+            sinkage: z [m], at most the radius; <= 0 is no contact.
+            forward_speed: v_x of the axle along the heading [m/s].
+            rolling_speed: Effective radius times spin [m/s], positive for forward spin.
+            sideways_speed: v_y [m/s], positive to the left.
+            slip_speed: Speed below which slip goes over into sliding speed over this [m/s], 1e-9 to 1e6.
+
+        Returns:
+            Longitudinal force [N] forward, lateral force [N] to the left, vertical force [N] upwards, torque [N m],
+            positive where it resists forward spin; floats, or arrays of the broadcast shape.
+
+        Raises:
+            ValueError: An input is not finite or out of range, shapes do not fit, or the variant is "xu".
+        """
+        self._only("exact", "tire_1", "tire_2", "published")
+        speeds = {
+            "forward_speed": finite_array("RigidWheel", "forward_speed", forward_speed, _SPEED),
+            "sideways_speed": finite_array("RigidWheel", "sideways_speed", sideways_speed, _SPEED),
+            "rolling_speed": finite_array("RigidWheel", "rolling_speed", rolling_speed, _SPEED),
+            "slip_speed": finite_array("RigidWheel", "slip_speed", slip_speed, _SLIP_SPEED),
+        }
+        return self._four(traction.moving_forces, many.moving_forces, sinkage=self._sinkage(sinkage), **speeds)
+
+    def _four(self, one: Callable[..., Any], loop: Callable[..., None], **inputs: FloatArray) -> tuple[Any, ...]:
+        """Calls a kernel of four components on scalars, or its loop on arrays."""
+        if all(value.ndim == 0 for value in inputs.values()):
+            return tuple(float(force) for force in one(self._packed, *(float(value) for value in inputs.values())))
+        return tuple(self._many(loop, 4, **inputs))
+
+    def _many(self, loop: Callable[..., None], rows: int, **inputs: FloatArray) -> FloatArray:
+        """Broadcasts the inputs, runs a kernel over them and returns its components, shape (rows, *broadcast shape)."""
         try:
-            z, s = np.broadcast_arrays(z, s)
+            arrays = np.broadcast_arrays(*inputs.values())
         except ValueError:
-            message = f"RigidWheel: sinkage has shape {z.shape} and slip {s.shape}, allowed: shapes that broadcast"
-            raise ValueError(message) from None
-        out = np.empty((3, z.size))
-        _forces(self._packed, z.flatten(), s.flatten(), out)
-        return out[0].reshape(z.shape), out[1].reshape(z.shape), out[2].reshape(z.shape)
+            shapes = " and ".join(f"{name} has shape {value.shape}" for name, value in inputs.items())
+            raise ValueError(f"RigidWheel: {shapes}, allowed: shapes that broadcast") from None
+        out = np.empty((rows, arrays[0].size))
+        loop(self._packed, *(array.flatten() for array in arrays), out)
+        return out.reshape(rows, *arrays[0].shape)
+
+    def _only(self, *variants: str) -> None:
+        if self.variant not in variants:
+            refuse("RigidWheel", [f"variant is {self.variant!r}, allowed here: one of {variants}"])
 
     def _sinkage(self, sinkage: ArrayLike) -> FloatArray:
-        return _finite("sinkage", sinkage, self._allowed)
+        return finite_array("RigidWheel", "sinkage", sinkage, self._allowed)
 
-
-def _finite(name: str, value: ArrayLike, allowed: Range) -> FloatArray:
-    """Returns the value as a float64 array, or raises ValueError naming the first element that is not in the range."""
-    if type(value) is float and value in allowed:  # the common scalar call, four times as fast
-        return np.asarray(value)
-    try:
-        raw = np.asarray(value)
-    except ValueError:  # a ragged list
-        raw = np.empty(0, dtype=object)
-    if raw.dtype.kind not in "iuf":
-        raise ValueError(f"RigidWheel: {name} is {value!r}, allowed: {allowed}, or an array of such numbers")
-    array = np.ascontiguousarray(raw, dtype=np.float64) if raw.ndim else raw.astype(np.float64)
-    good = np.isfinite(array) & (array <= allowed.high)
-    if not np.all(good):
-        index = tuple(int(i) for i in np.argwhere(~good)[0])
-        place = f"[{', '.join(map(str, index))}]" if index else ""
-        raise ValueError(f"RigidWheel: {name}{place} is {array[index]:g}, allowed: {allowed}")
-    return array
+    def _slip(self, slip: ArrayLike) -> FloatArray:
+        return finite_array("RigidWheel", "slip", slip, _DRIVING_SLIP if self.variant == "xu" else _SLIP)

@@ -1,7 +1,7 @@
-"""The soil under a wheel: five numbers of the hypervolumetric model and the shear of Mohr and Coulomb."""
+"""The soil under a wheel: the numbers of the hypervolumetric model, the shear of Mohr and Coulomb, what others need."""
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from models.wheel.checks import Range, problem, refuse
 
@@ -17,7 +17,13 @@ ALLOWED = {
     "friction_angle": Range(0.0, math.pi / 2, "rad", open_high=True),
     "rebound": Range(0.0, 1.0, "", open_low=True),
     "slip_modulus": Range(0.0, math.inf, "", open_low=True),
+    "shear_modulus": Range(1e-9, 1e9, "m"),
+    "peak_offset": Range(0.0, 1.0, ""),
+    "peak_slope": Range(0.0, 1.0, ""),
+    "lateral_rate": Range(0.0, 1e9, "1/rad"),
 }
+# Needed by one model each, and None where the soil does not give them.
+OPTIONAL = frozenset({"shear_modulus", "peak_offset", "peak_slope", "lateral_rate"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,11 @@ class Soil:
         friction_angle: Internal friction angle of the shear limit, Petersen 2012 (4.30) [rad], in [0, pi/2).
         rebound: gamma, the part of the sinkage that springs back behind the wheel, Petersen 2012 (4.25) [-], in (0, 1].
         slip_modulus: K of the traction's tanh(slip/K), Petersen 2012 (4.30) [-], > 0.
+        shear_modulus: K_x of Janosi and Hanamoto, Petersen 2012 (4.2), k of Xu 2021 (25) [m], 1e-9 to 1e9; for
+            quadrature of the stresses and for `xu`.
+        peak_offset: c_1 of the angle of largest stress, (c_1 + c_2 slip) theta_1, Xu 2021 (27) [-], 0 to 1; for `xu`.
+        peak_slope: c_2 there [-], 0 to 1; c_1 + c_2 is below 1 under a wheel of `xu`.
+        lateral_rate: B of the lateral force, Xu 2021 (32) [1/rad], 0 to 1e9; for the lateral force of `xu`.
 
     Raises:
         ValueError: A value is not a finite number in its range; all wrong ones are named at once.
@@ -42,8 +53,14 @@ class Soil:
     friction_angle: float = field(kw_only=True)
     rebound: float = field(kw_only=True)
     slip_modulus: float = field(kw_only=True)
+    shear_modulus: float | None = field(default=None, kw_only=True)
+    peak_offset: float | None = field(default=None, kw_only=True)
+    peak_slope: float | None = field(default=None, kw_only=True)
+    lateral_rate: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        refuse("Soil", [problem(name, getattr(self, name), allowed) for name, allowed in ALLOWED.items()])
-        for entry in fields(self):  # an int or a numpy scalar becomes a plain float, so equal soils print alike
-            object.__setattr__(self, entry.name, float(getattr(self, entry.name)))
+        given = {name: getattr(self, name) for name in ALLOWED}
+        given = {name: value for name, value in given.items() if value is not None or name not in OPTIONAL}
+        refuse("Soil", [problem(name, value, ALLOWED[name]) for name, value in given.items()])
+        for name, value in given.items():  # an int or a numpy scalar becomes a plain float, so equal soils print alike
+            object.__setattr__(self, name, float(value))

@@ -78,6 +78,16 @@ def test_hypervolume_is_up_to_14_percent_wrong_elsewhere() -> None:
     assert 0.12 < max(error.values()) < 0.15
 
 
+def test_bekkers_formula_doubled_is_up_to_15_percent_wrong() -> None:
+    error = [
+        abs(published.bekker_hypervolume(RADIUS, WIDTH, float(exponent), float(z)) / exact - 1.0)
+        for exponent in np.linspace(0.5, 1.5, 11)
+        for z in SINKAGES[::7]
+        for exact in [reference.hypervolume(RADIUS, WIDTH, float(exponent), float(z))]
+    ]
+    assert 0.13 < max(error) < 0.155
+
+
 def test_vertical_force_ignores_the_rebound_at_exponent_one_where_the_exact_one_halves() -> None:
     low, high = 1e-6, 1.0
     ratio = wheel(1.0, low, "exact").normal_force(0.02)[0] / wheel(1.0, high, "exact").normal_force(0.02)[0]

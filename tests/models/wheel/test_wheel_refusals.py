@@ -16,6 +16,13 @@ GOOD: dict[str, Any] = {
     "rebound": 0.1,
     "slip_modulus": 0.2,
 }
+OPTIONAL: dict[str, list[Any]] = {
+    "shear_modulus": [0.0, 1e-10, -0.01, 1e10],
+    "peak_offset": [-0.1, 1.1],
+    "peak_slope": [-0.1, 1.1],
+    "lateral_rate": [-1.0, 1e10],
+}
+XU: dict[str, Any] = {**GOOD, "shear_modulus": 0.01, "peak_offset": 0.4, "peak_slope": 0.15, "lateral_rate": 3.0}
 BAD: dict[str, list[Any]] = {
     "stiffness": [0.0, -1.0, 1e19],
     "exponent": [0.29, 1.76, 0.0],
@@ -33,6 +40,69 @@ def test_soil_refuses_a_bad_value_with_name_and_value(name: str, value: Any) -> 
         Soil(**{**GOOD, name: value})
     assert f"{name} is {value!r}" in str(caught.value)
     assert str(caught.value).count("allowed") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [(name, value) for name, values in OPTIONAL.items() for value in values + NEVER if value is not None],
+)
+def test_soil_refuses_a_bad_optional_value_with_name_and_value(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=r"allowed: a finite number in ") as caught:
+        Soil(**{**GOOD, name: value})
+    assert f"{name} is {value!r}" in str(caught.value)
+
+
+def test_xu_names_what_its_soil_lacks() -> None:
+    with pytest.raises(ValueError, match="RigidWheel") as caught:
+        RigidWheel(0.2, 0.1, Soil(**GOOD), "xu")
+    for name in ("shear_modulus", "peak_offset", "peak_slope"):
+        assert f"soil.{name} is None, allowed with variant 'xu': a number" in str(caught.value)
+    with pytest.raises(ValueError, match=r"soil.peak_offset \+ soil.peak_slope is 1.15, allowed: .* \[0, 1\)"):
+        RigidWheel(0.2, 0.1, Soil(**{**XU, "peak_offset": 1.0}), "xu")
+    with pytest.raises(ValueError, match=r"soil.lateral_rate is None, allowed"):
+        RigidWheel(0.2, 0.1, Soil(**{**XU, "lateral_rate": None}), "xu").forces_at_angle(0.01, 0.1, 0.1)
+
+
+def test_xu_refuses_what_is_not_a_driving_wheel() -> None:
+    wheel = RigidWheel(0.2, 0.1, Soil(**XU), "xu")
+    for slip in (-0.1, 1.1, math.nan):
+        with pytest.raises(ValueError, match=rf"slip is {slip:g}, allowed: a finite number in \[0, 1\]"):
+            wheel.forces(0.01, slip)
+    with pytest.raises(ValueError, match=r"variant is 'xu', allowed here: one of"):
+        wheel.moving_forces(0.01, 0.1, 0.1)
+
+
+@pytest.mark.parametrize("value", [-0.01, 1e7, math.nan, math.inf, "0.1", None])
+def test_wheel_refuses_a_bad_grouser_height(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"grouser_height is .*, allowed: a finite number in \[0, 1e\+06\] m"):
+        RigidWheel(0.2, 0.1, Soil(**GOOD), grouser_height=value)
+
+
+@pytest.mark.parametrize("value", [1e7, math.inf, math.nan, "1"])
+@pytest.mark.parametrize("name", ["forward_speed", "rolling_speed", "sideways_speed"])
+def test_wheel_refuses_a_bad_speed_with_name_and_range(wheel: RigidWheel, name: str, value: Any) -> None:
+    speeds: dict[str, Any] = {"forward_speed": 0.1, "rolling_speed": 0.1, "sideways_speed": 0.1, name: value}
+    with pytest.raises(ValueError, match=rf"{name} is .*, allowed: a finite number in \[-1e\+06, 1e\+06\] m/s"):
+        wheel.moving_forces(0.02, **speeds)
+
+
+@pytest.mark.parametrize("value", [0.0, -1e-3, math.nan])
+def test_wheel_refuses_a_bad_slip_speed(wheel: RigidWheel, value: float) -> None:
+    with pytest.raises(ValueError, match=rf"slip_speed is {value:g}, allowed: a finite number in \[1e-09"):
+        wheel.moving_forces(0.02, 0.1, 0.1, slip_speed=value)
+
+
+@pytest.mark.parametrize("value", [math.pi / 2, -math.pi / 2, 3.0, math.nan])
+def test_wheel_refuses_a_bad_slip_angle(wheel: RigidWheel, value: float) -> None:
+    with pytest.raises(ValueError, match=r"slip_angle\[1\] is .*, allowed: a finite number in \("):
+        wheel.forces_at_angle(0.02, 0.1, [0.1, value])
+
+
+def test_wheel_refuses_a_bad_rut() -> None:
+    with pytest.raises(
+        ValueError, match=r"deepest is nan, allowed: a finite number in .*0\.2\] m \(up to the radius\)"
+    ):
+        RigidWheel(0.2, 0.1, Soil(**GOOD)).normal_force_in_rut(0.02, math.nan)
 
 
 def test_soil_names_all_wrong_values_at_once() -> None:
@@ -75,7 +145,7 @@ def test_wheel_names_all_wrong_values_at_once() -> None:
         "radius is 0.0",
         "width is nan",
         "soil is 'sand'",
-        "variant is 'thesis', allowed: one of ('exact', 'published')",
+        "variant is 'thesis', allowed: one of ('exact', 'tire_1', 'tire_2', 'published', 'xu')",
     ):
         assert found in str(caught.value)
 
@@ -110,11 +180,11 @@ def test_wheel_refuses_what_is_not_a_number(wheel: RigidWheel, value: Any) -> No
 
 
 def test_wheel_refuses_shapes_that_do_not_fit(wheel: RigidWheel) -> None:
-    with pytest.raises(ValueError, match=r"sinkage has shape \(2,\) and slip \(3,\)"):
+    with pytest.raises(ValueError, match=r"sinkage has shape \(2,\) and slip has shape \(3,\)"):
         wheel.forces([0.01, 0.02], [0.1, 0.2, 0.3])
 
 
-@pytest.mark.parametrize("variant", ["exact", "published"])
+@pytest.mark.parametrize("variant", ["exact", "tire_1", "tire_2", "published"])
 @pytest.mark.parametrize("size", [1e-6, 1e6])
 def test_extreme_but_allowed_values_give_finite_forces(variant: str, size: float) -> None:
     for soil in (

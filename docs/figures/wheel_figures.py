@@ -1,0 +1,239 @@
+"""The wheel's figures (Petersen 2012, Figures 3.6, 3.7, 4.3, 4.5, 4.8-4.12) from our code, and what errs how far.
+
+Run: python docs/figures/wheel_figures.py    (some seconds; writes docs/images/wheel_*.png and prints the tables)
+
+The thesis prints neither stiffness and exponent of the single-wheel bed's sand nor its friction angle and shear
+modulus; those marked "assumed" stand in, so figures of chapter 4 show trends. The measured points are in its images
+only.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from scipy.optimize import brentq
+
+from models.wheel import PRESETS, RigidWheel, Soil, many, published, reference, xu
+
+IMAGES = Path(__file__).parent.parent / "images"
+TIRES = {"tire_1": "Tire I", "tire_2": "Tire II", "exact": "Tire III"}
+FIGURES = {"tire_1": "4.3", "tire_2": "4.5", "exact": "4.8"}
+REBOUNDS = (0.025, 0.1, 0.25, 0.5, 1.0)
+BED = PRESETS["dlr_quartz_sand"]
+LOAD = 70.0  # N, on the single wheel
+# assumed: dry sand of Table 3.1 for the bed's sand, 30 degrees, Xu's c_1 and c_2; and, of 2 to 10 mm, the shear modulus
+# at which Janosi and Hanamoto come closest to the tanh of the quoted slip modulus (2.6 N rms in Figure 4.12)
+ASSUMED = {"stiffness": 1.783e6, "exponent": 0.75, "friction_angle": math.radians(30.0), "shear_modulus": 0.003}
+PEAK = {"peak_offset": 0.4, "peak_slope": 0.15}
+EXPONENTS = (0.5, 0.75, 1.0, 1.25, 1.5)
+
+
+def canvas(columns: int, title: str) -> tuple[Figure, list[Axes]]:
+    """A figure of panels side by side."""
+    figure = Figure(figsize=(5.2 * columns, 4.4), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = list(figure.subplots(1, columns, squeeze=False)[0])
+    for panel in panels:
+        panel.grid(visible=True, alpha=0.3)
+    figure.suptitle(title)
+    return figure, panels
+
+
+def save(figure: Figure, name: str) -> None:
+    """Write one image."""
+    figure.savefig(IMAGES / name, dpi=110)
+
+
+def normal_force_figures() -> None:
+    """Figures 3.6 and 3.7: vertical force over sinkage by quadrature, exactly, as published, and by Bekker."""
+    figure, panels = canvas(2, "Vertical force of the whole, unrelaxed contact")
+    rest = {"friction_angle": 0.5, "rebound": 1.0, "slip_modulus": 1.0}  # of no account here
+    for panel, name, number in zip(panels, ("dry_sand", "small_wheel_sand"), ("3.6", "3.7"), strict=True):
+        preset = PRESETS[name]
+        radius, width = preset.radius, preset.width
+        soil = preset.soil(radius, width, **rest)
+        sinkage = np.linspace(0.0, min(0.1, 0.8 * radius), 60)
+        marks = sinkage[4::6]
+        force = {
+            v: soil.stiffness * RigidWheel(radius, width, soil, v).hypervolume(sinkage) for v in ("exact", "published")
+        }
+        bekker = [soil.stiffness * published.bekker_hypervolume(radius, width, soil.exponent, z) for z in sinkage]
+        dots = [soil.stiffness * reference.hypervolume(radius, width, soil.exponent, float(z)) for z in marks]
+        panel.plot(1e3 * sinkage, 1e-3 * force["exact"], label="exact")
+        panel.plot(1e3 * sinkage, 1e-3 * force["published"], "--", label="published fit")
+        panel.plot(1e3 * sinkage, 1e-3 * np.array(bekker), ":", label="Bekker, (3.23) or (3.26) doubled")
+        panel.plot(1e3 * marks, 1e-3 * np.array(dots), "k.", label="quadrature")
+        panel.set(title=f"Figure {number}: R {1e3 * radius:g} mm, b {1e3 * width:g} mm, n {soil.exponent:g}",
+                  xlabel="sinkage [mm]", ylabel="vertical force [kN]")  # fmt: skip
+        panel.legend()
+    save(figure, "wheel_normal_force.png")
+
+
+def bed(rebound: float) -> Soil:
+    """The sand of the single-wheel bed with another rebound, the unknown rest assumed."""
+    return BED.soil(BED.radius, BED.width, **{**ASSUMED, "rebound": rebound})
+
+
+def under_load(forces: Callable[[float], tuple[float, float, float]]) -> tuple[float, float, float, float]:
+    """Sinkage at which a wheel carries the load, and its longitudinal and vertical force and torque there."""
+    sinkage = brentq(lambda z: forces(z)[1] - LOAD, 1e-5, 0.9 * BED.radius, xtol=1e-9)
+    return (sinkage, *forces(sinkage))
+
+
+def by_stresses(variant: str, rebound: float, slip: float) -> tuple[float, float, float]:
+    """Compaction resistance, traction and drawbar pull [N] under load, shear by Janosi and Hanamoto."""
+    soil = bed(rebound)
+    z, pull, _, _ = under_load(lambda z: reference.wheel_forces(BED.radius, BED.width, soil, z, slip, variant))
+    _, resistance = reference.normal_resultants(BED.radius, BED.width, soil, z, variant)
+    return resistance, pull + resistance, pull
+
+
+def drawbar_figures() -> None:
+    """Figures 4.3, 4.5 and 4.8: drawbar pull over slip for several rebounds."""
+    figure, panels = canvas(
+        3, "Drawbar pull of the single wheel, 70 N, shear stress by Janosi and Hanamoto, sand assumed"
+    )
+    slips = np.linspace(0.02, 0.95, 14)
+    for panel, (variant, label) in zip(panels, TIRES.items(), strict=True):
+        for rebound in REBOUNDS:
+            pull = [by_stresses(variant, rebound, float(slip))[2] for slip in slips]
+            panel.plot(slips, pull, label=f"rebound {100 * rebound:g} %")
+        panel.set(
+            title=f"Figure {FIGURES[variant]}: {label}", xlabel="slip [-]", ylabel="drawbar pull [N]", ylim=(-5, 45)
+        )
+        panel.legend()
+    save(figure, "wheel_drawbar_pull.png")
+
+
+def rebound_figures() -> None:
+    """Figures 4.9 to 4.11: resistance, traction and drawbar pull over the rebound at a slip of 25 %."""
+    figure, panels = canvas(3, "Over the soil's rebound at 25 % slip, 70 N, sand assumed")
+    rebounds = np.concatenate([[0.003, 0.01, 0.02, 0.035, 0.05], np.linspace(0.075, 1.0, 16)])
+    quantities = ("compaction resistance [N]", "traction force [N]", "drawbar pull [N]")
+    for variant, label in TIRES.items():
+        found = np.array([by_stresses(variant, float(rebound), 0.25) for rebound in rebounds])
+        for panel, values in zip(panels, found.T, strict=True):
+            panel.plot(100 * rebounds, values, label=label)
+    for panel, quantity, number in zip(panels, quantities, ("4.9", "4.10", "4.11"), strict=True):
+        panel.set(title=f"Figure {number}", xlabel="rebound [% of the sinkage]", ylabel=quantity)
+        panel.legend()
+    save(figure, "wheel_rebound.png")
+
+
+def closed_form_figure() -> None:
+    """Figure 4.12: drawbar pull of the closed forms, of Xu's, and by quadrature of the stresses."""
+    figure, (panel,) = canvas(1, "Figure 4.12: single wheel, 70 N, rebound 2.5 %, K 0.185")
+    slips = np.linspace(0.0, 0.95, 40)
+    soil = Soil(**{**{name: getattr(bed(0.025), name) for name in ("stiffness", "exponent", "friction_angle", "rebound",
+                "slip_modulus", "shear_modulus")}, **PEAK})  # fmt: skip
+    for variant, style in (("exact", "-"), ("published", "--"), ("xu", "-.")):
+        wheel = RigidWheel(BED.radius, BED.width, soil, variant)
+        panel.plot(slips, [under_load(lambda z, s=s, w=wheel: w.forces(z, s))[1] for s in slips], style, label=variant)
+    few = slips[1::3]
+    panel.plot(
+        few, [by_stresses("exact", 0.025, float(s))[2] for s in few], "k.", label="quadrature, $K_x$ 3 mm assumed"
+    )
+    panel.set(xlabel="slip [-]", ylabel="drawbar pull [N]")
+    panel.legend()
+    save(figure, "wheel_closed_form.png")
+
+
+def worst(values: list[float]) -> str:
+    """The value furthest from 0, in percent or as a power."""
+    value = max(values, key=abs)
+    return f"{100 * value:+.1f} %" if abs(value) > 1e-4 else f"{abs(value):.0e}"
+
+
+def print_hypervolume_errors() -> None:
+    """Worst relative error of the hypervolume against quadrature, R 0.265 m, b 0.22 m, sinkage 2 to 100 mm."""
+    radius, width, sinkages = 0.265, 0.22, np.linspace(0.002, 0.1, 50)
+    print("\n| exponent | exact | published fit | Bekker, doubled |\n|---|---|---|---|")
+    for exponent in EXPONENTS:
+        soil = Soil(1.0, exponent, friction_angle=0.0, rebound=1.0, slip_modulus=1.0)
+        true = np.array([reference.hypervolume(radius, width, exponent, float(z)) for z in sinkages])
+        found = [RigidWheel(radius, width, soil, variant).hypervolume(sinkages) for variant in ("exact", "published")]
+        found.append(np.array([published.bekker_hypervolume(radius, width, exponent, float(z)) for z in sinkages]))
+        print(f"| {exponent:g} | " + " | ".join(worst(list(values / true - 1.0)) for values in found) + " |")
+
+
+def print_rebound_errors() -> None:
+    """Worst relative error of the vertical force with rebound, the same wheel and sinkages."""
+    radius, width, sinkages = 0.265, 0.22, np.linspace(0.002, 0.1, 15)
+    print("\n| rebound | " + " | ".join(f"eta {e:g}: exact, published" for e in EXPONENTS) + " |\n|" + "---|" * 6)
+    for rebound in (0.025, 0.1, 0.5, 1.0):
+        cells = []
+        for exponent in EXPONENTS:
+            soil = Soil(1.0, exponent, friction_angle=0.0, rebound=rebound, slip_modulus=1.0)
+            true = [reference.normal_resultants(radius, width, soil, float(z))[0] for z in sinkages]
+            cells += [", ".join(worst(list(RigidWheel(radius, width, soil, v).normal_force(sinkages)[0] / true - 1.0))
+                                for v in ("exact", "published"))]  # fmt: skip
+        print(f"| {rebound:g} | " + " | ".join(cells) + " |")
+
+
+def xu_by_stresses(soil: Soil, sinkage: float, slip: float) -> tuple[float, float, float]:
+    """Forces by quadrature of the stresses Xu 2021 makes linear, (24) and (25), from the lowest point to theta_1."""
+    radius = BED.radius
+    entry, middle, _, _ = xu.peak(RigidWheel(radius, BED.width, soil, "xu").parameters, sinkage / radius, slip)
+
+    def normal(angle: float) -> float:
+        mirrored = angle if angle >= middle else entry - angle * (entry - middle) / middle
+        return soil.stiffness * max(reference.depth(mirrored, radius, sinkage), 0.0) ** soil.exponent
+
+    shear = reference.shear(radius, soil, sinkage, slip, normal)
+    front_only = Soil(soil.stiffness, soil.exponent, friction_angle=0.0, rebound=1e-12, slip_modulus=1.0)
+    return reference.resultants(radius, BED.width, front_only, sinkage, normal, shear)
+
+
+def print_xu_errors() -> None:
+    """What Xu's linear stresses change, and what his (31) does, at 10 mm in the bed's sand."""
+    print("\n| slip | F_z, xu over quadrature | torque | F_x: quadrature, xu, (31) [N] |\n|---|---|---|---|")
+    soil = Soil(
+        1.783e6, 0.75, friction_angle=math.radians(30.0), rebound=0.025, slip_modulus=0.185, shear_modulus=0.003, **PEAK
+    )
+    for slip in (0.05, 0.1, 0.25, 0.5, 0.9):
+        pull, up, torque = RigidWheel(BED.radius, BED.width, soil, "xu").forces(0.01, slip)
+        true = xu_by_stresses(soil, 0.01, slip)
+        print(f"| {slip:g} | {100 * (up / true[1] - 1):+.1f} % | {100 * (torque / true[2] - 1):+.1f} % "
+              f"| {true[0]:.1f}, {pull:.1f}, {torque / BED.radius:.1f} |")  # fmt: skip
+
+
+def print_times() -> None:
+    """Time of one wheel inside a compiled loop, best of 50 loops over 20000 wheels."""
+    count = 20000
+    random = np.random.default_rng(0)
+    sinkages, slips = random.uniform(0.001, 0.1, count), random.uniform(0.0, 0.9, count)
+    soil = Soil(1.783e6, 0.75, friction_angle=0.5, rebound=0.1, slip_modulus=0.185, shear_modulus=0.003, **PEAK)
+    out = np.empty((3, count))
+    print("\n| one wheel, normal and tangential | us |\n|---|---|")
+    rows = [(variant, many.forces, variant) for variant in ("exact", "tire_1", "tire_2", "published", "xu")]
+    for name, loop, variant in [*rows, ("split quadrature", many.split_quadrature_forces, "exact")]:
+        parameters = RigidWheel(0.265, 0.22, soil, variant).parameters
+        times = []
+        for _ in range(50):
+            start = time.perf_counter()
+            loop(parameters, sinkages, slips, out)
+            times.append(time.perf_counter() - start)
+        print(f"| {name} | {1e6 * min(times[1:]) / count:.3f} |")
+
+
+def main() -> None:
+    """Draw all figures, print all tables."""
+    normal_force_figures()
+    drawbar_figures()
+    rebound_figures()
+    closed_form_figure()
+    print_hypervolume_errors()
+    print_rebound_errors()
+    print_xu_errors()
+    print_times()
+
+
+if __name__ == "__main__":
+    main()

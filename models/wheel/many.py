@@ -1,0 +1,75 @@
+"""The wheel's kernels over arrays: one compiled loop each, for sweeps, figures and timing.
+
+All arguments but p are of shape (n,); results go to `out`, one row a component.
+"""
+
+from models.compiled import FloatArray, kernel
+from models.wheel import kernels, rut, split_quadrature, traction
+
+
+@kernel
+def hypervolumes(p: FloatArray, sinkage: FloatArray, out: FloatArray) -> None:
+    """Fills out (1, n) with `kernels.hypervolume_symmetric` [m^(eta+2)] at the sinkages [m]."""
+    for i in range(sinkage.size):
+        out[0, i] = kernels.hypervolume_symmetric(p, sinkage[i])
+
+
+@kernel
+def normal_forces(p: FloatArray, sinkage: FloatArray, out: FloatArray) -> None:
+    """Fills out (2, n) with `kernels.normal_resultants` [N] at the sinkages [m]."""
+    for i in range(sinkage.size):
+        out[0, i], out[1, i] = kernels.normal_resultants(p, sinkage[i])
+
+
+@kernel
+def normal_forces_in_rut(p: FloatArray, sinkage: FloatArray, deepest: FloatArray, out: FloatArray) -> None:
+    """Fills out (2, n) with `rut.normal_resultants` [N] at the sinkages and in the ruts [m]."""
+    for i in range(sinkage.size):
+        out[0, i], out[1, i] = rut.normal_resultants(p, sinkage[i], deepest[i])
+
+
+@kernel
+def forces(p: FloatArray, sinkage: FloatArray, slip: FloatArray, out: FloatArray) -> None:
+    """Fills out (3, n) with `kernels.wheel_forces` [N, N, N m] at the sinkages [m] and slips [-]."""
+    for i in range(sinkage.size):
+        out[0, i], out[1, i], out[2, i] = kernels.wheel_forces(p, sinkage[i], slip[i])
+
+
+@kernel
+def forces_at_angle(
+    p: FloatArray, sinkage: FloatArray, slip: FloatArray, slip_angle: FloatArray, out: FloatArray
+) -> None:
+    """Fills out (4, n) with `traction.forces_at_angle` [N, N, N, N m] at sinkages [m], slips [-] and angles [rad]."""
+    for i in range(sinkage.size):
+        out[0, i], out[1, i], out[2, i], out[3, i] = traction.forces_at_angle(p, sinkage[i], slip[i], slip_angle[i])
+
+
+@kernel
+def moving_forces(
+    p: FloatArray,
+    sinkage: FloatArray,
+    forward: FloatArray,
+    sideways: FloatArray,
+    rolling: FloatArray,
+    slip_speed: FloatArray,
+    out: FloatArray,
+) -> None:
+    """Fills out (4, n) with `traction.moving_forces` [N, N, N, N m] at sinkages [m] and speeds [m/s]."""
+    for i in range(sinkage.size):
+        out[0, i], out[1, i], out[2, i], out[3, i] = traction.moving_forces(
+            p, sinkage[i], forward[i], sideways[i], rolling[i], slip_speed[i]
+        )
+
+
+@kernel
+def split_quadrature_forces(p: FloatArray, sinkage: FloatArray, slip: FloatArray, out: FloatArray) -> None:
+    """Fills out (3, n) with `split_quadrature.wheel_forces` [N, N, N m] at the sinkages [m] and slips [-]."""
+    for i in range(sinkage.size):
+        out[0, i], out[1, i], out[2, i] = split_quadrature.wheel_forces(p, sinkage[i], slip[i])
+
+
+@kernel
+def split_quadrature_normal_forces(p: FloatArray, sinkage: FloatArray, out: FloatArray) -> None:
+    """Fills out (2, n) with `split_quadrature.normal_resultants` [N] at the sinkages [m]."""
+    for i in range(sinkage.size):
+        out[0, i], out[1, i] = split_quadrature.normal_resultants(p, sinkage[i])

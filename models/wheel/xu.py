@@ -1,0 +1,123 @@
+"""Linearised stresses in closed form, Xu 2021 (24)-(32): the kernels behind the variant `xu`.
+
+The normal and the shear stress rise linearly from the entry angle theta_1 to the angle theta_m of the largest stress
+and fall linearly to 0 and to the cohesion c at the lowest point, where the contact ends. What print has lost or got
+wrong: (24) is (k_1 + k_2 b)(r/b)^n (cos(theta) - cos(theta_1))^n, the pressure of a Reece soil, here k r^n (...)^n with
+the soil's k; (25) needs (1 - s) before sin(theta_1) - sin(theta); in (32) the cohesive term is c A without the width.
+(31) takes torque/r for the horizontal force, which leaves out the compaction resistance and is 1.5 times too large and
+more. The horizontal resultant has a closed form as well, with no more terms than (28), and is what the wheel's forces
+use; his is their torque over the radius.
+
+The model holds for a driving wheel. The kernels take a slip below 0 as 0 and above 1 as 1.
+"""
+
+import math
+
+from models.compiled import FloatArray, kernel
+from models.wheel.packed import (
+    COHESION,
+    EXPONENT,
+    LATERAL_RATE,
+    PEAK_OFFSET,
+    PEAK_SLOPE,
+    RADIUS,
+    SHEAR_MODULUS,
+    STIFFNESS,
+    TAN_FRICTION,
+    WIDTH,
+)
+
+
+@kernel
+def _one_less_sinc(x: float) -> float:
+    """1 - sin(x)/x without cancellation, for |x| <= pi/2: x^2/6 - x^4/120 + ..."""
+    square = x * x
+    total = 1.0
+    for i in range(10, 0, -1):
+        total = 1.0 - square / ((2 * i + 2) * (2 * i + 3)) * total
+    return square / 6.0 * total
+
+
+@kernel
+def _one_less_cosine_over(x: float) -> float:
+    """(1 - cos(x)) / x without cancellation."""
+    return math.sin(0.5 * x) * (1.0 - _one_less_sinc(0.5 * x))
+
+
+@kernel
+def peak(p: FloatArray, u: float, slip: float) -> tuple[float, float, float, float]:
+    """Where the stresses are largest and how large, Xu 2021 (24), (25), (27).
+
+    Args:
+        p: Packed parameters, shape (SIZE,).
+        u: Sinkage over radius [-], in (0, 1].
+        slip: s [-], taken as 0 to 1.
+
+    Returns:
+        theta_1 and theta_m [rad], sigma_m and tau_m [Pa].
+    """
+    s = min(max(slip, 0.0), 1.0)
+    entry = 2.0 * math.asin(math.sqrt(0.5 * u))
+    middle = entry * (p[PEAK_OFFSET] + p[PEAK_SLOPE] * s)
+    mean, half = 0.5 * (entry + middle), 0.5 * (entry - middle)
+    # cos(theta_m) - cos(theta_1) as a product; the shear displacement with its leading terms cancelled by hand
+    depth = 2.0 * p[RADIUS] * math.sin(mean) * math.sin(half)
+    normal = p[STIFFNESS] * math.pow(depth, p[EXPONENT])
+    turned = 2.0 * math.sin(0.5 * mean) ** 2 + s * math.cos(mean)
+    displacement = 2.0 * p[RADIUS] * (half * _one_less_sinc(half) + math.sin(half) * turned)
+    shear = (p[COHESION] + normal * p[TAN_FRICTION]) * -math.expm1(-displacement / p[SHEAR_MODULUS])
+    return entry, middle, normal, shear
+
+
+@kernel
+def _moments(entry: float, middle: float) -> tuple[float, float]:
+    """Integrals of the unit triangle over (0, theta_1) with its tip at theta_m, times cosine and times sine."""
+    mean, half = 0.5 * (entry + middle), 0.5 * (entry - middle)
+    rest = _one_less_sinc(half)
+    cosine = math.sin(mean) * (1.0 - rest) - _one_less_cosine_over(middle)
+    sine = 2.0 * math.sin(0.5 * mean) ** 2 + math.cos(mean) * rest - _one_less_sinc(middle)
+    return cosine, sine
+
+
+@kernel
+def normal_resultants(p: FloatArray, u: float) -> tuple[float, float]:
+    """Vertical and horizontal resultant of the normal stress alone at slip 0 [N]; u in (0, 1]."""
+    entry, middle, normal, _ = peak(p, u, 0.0)
+    cosine, sine = _moments(entry, middle)
+    scale = p[RADIUS] * p[WIDTH] * normal
+    return scale * cosine, scale * sine
+
+
+@kernel
+def wheel_forces(p: FloatArray, u: float, slip: float) -> tuple[float, float, float]:
+    """Forces of a driving wheel, the integrals of the linear stresses (26): (28), the horizontal resultant, and (30).
+
+    Args:
+        p: Packed parameters, shape (SIZE,).
+        u: Sinkage over radius [-], in (0, 1].
+        slip: s [-], taken as 0 to 1.
+
+    Returns:
+        F_x [N] forward, F_z [N] upwards, torque [N m] where it resists forward spin.
+    """
+    entry, middle, normal, shear = peak(p, u, slip)
+    cosine, sine = _moments(entry, middle)
+    c, patch = p[COHESION], p[RADIUS] * p[WIDTH]
+    vertical = patch * (normal * cosine + shear * sine + c * _one_less_sinc(middle))
+    horizontal = patch * (shear * cosine + c * _one_less_cosine_over(middle) - normal * sine)
+    return horizontal, vertical, 0.5 * p[RADIUS] * patch * (shear * entry + c * middle)
+
+
+@kernel
+def lateral_force(p: FloatArray, limit: float, slip_angle: float) -> float:
+    """Lateral force against the sideways motion, Xu 2021 (32) mended: (c A + N tan(friction angle))(1 - exp(-B alpha)).
+
+    Args:
+        p: Packed parameters, shape (SIZE,).
+        limit: c A + N tan(friction angle) [N].
+        slip_angle: alpha [rad], positive where the wheel drifts to the left.
+
+    Returns:
+        F_y [N], positive to the left.
+    """
+    return math.copysign(limit * math.expm1(-p[LATERAL_RATE] * abs(slip_angle)), -slip_angle)
