@@ -197,8 +197,7 @@ def _edge(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
 
 def _burst(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
     """The whole burst: the droop of a piezo channel takes the raw readings below zero after the contact."""
-    whole = (float(moments.t_daq[0]), float(moments.t_daq[-1])) if moments.t_daq.size else _ALL
-    quantity = _sensors(axes, record, moments, whole)
+    quantity = _sensors(axes, record, moments, (-0.5, math.inf) if moments.impact else _ALL)
     if moments.t_daq.size:
         axes.axhline(0.0, color=_GREY, lw=0.8, zorder=1)
     axes.margins(x=0.01)
