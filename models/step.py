@@ -110,10 +110,18 @@ def run(vehicle: Vehicle, motion: Motion, steps: int, dt: float) -> None:
         step(vehicle, motion, dt)
 
 
+class Scene(NamedTuple):
+    """A vehicle and its motion."""
+
+    vehicle: Vehicle
+    motion: Motion
+
+
 @kernel
-def run_bound(vehicle: Bound[Vehicle], motion: Bound[Motion], steps: int, dt: float) -> None:
+def run_bound(scene: Bound[Scene], steps: int, dt: float) -> None:
     """`run`, for callers in Python that call it again and again."""
-    run(content(vehicle), content(motion), steps, dt)
+    vehicle, motion = content(scene)
+    run(vehicle, motion, steps, dt)
 
 
 def settle(vehicle: Vehicle, motion: Motion, seconds: float = 2.0) -> None:

@@ -14,7 +14,7 @@ from hil.config import load_config
 from hil.rig import nominal_rig
 from models.bound import Bound
 from models.rover import Rover, rcp
-from models.step import Motion, Vehicle, run_bound
+from models.step import Motion, Scene, Vehicle, run_bound
 from models.wheel import RigidWheel, many
 
 CONFIG = "sim_impact"
@@ -93,28 +93,28 @@ def _seconds(contender: Contender, repeats: int) -> float:
 
 def _rover() -> dict[str, Contender]:
     """Our own: a rover that drives on soil, six exact wheels."""
-    parts = _driving(*nominal_rig(load_config(CONFIG)).build())
+    scene = _driving(*nominal_rig(load_config(CONFIG)).build())
 
     def from_python(steps: int) -> Contender:
         def again(count: int) -> None:
             for _ in range(count):
-                run_bound(*parts, steps, DT_S)
+                run_bound(scene, steps, DT_S)
 
         return again
 
     return {
-        "substep": lambda count: run_bound(*parts, count, DT_S),
+        "substep": lambda count: run_bound(scene, count, DT_S),
         "tick_10": from_python(SUBSTEPS),
         "call_overhead": from_python(0),
     }
 
 
-def _driving(_: Rover, vehicle: Vehicle, motion: Motion) -> tuple[Bound[Vehicle], Bound[Motion]]:
+def _driving(_: Rover, vehicle: Vehicle, motion: Motion) -> Bound[Scene]:
     """At a steady speed, its obstacle out of reach."""
-    parts = Bound(vehicle._replace(obstacle=vehicle.obstacle._replace(foot=1e9))), Bound(motion)
+    scene = Bound(Scene(vehicle._replace(obstacle=vehicle.obstacle._replace(foot=1e9)), motion))
     motion.drives.cut[:], motion.drives.set_speed[:] = 0.0, 0.4
-    run_bound(*parts, SETTLED_STEPS, DT_S)
-    return parts
+    run_bound(scene, SETTLED_STEPS, DT_S)
+    return scene
 
 
 def _wheel() -> dict[str, Contender]:

@@ -87,8 +87,10 @@ def push_ground(chain: Chain, ground: Ground, q: FloatArray, dt: float, contact:
         _look(chain, q, wheel, contact, work)
     for wheel in range(wheels):
         _press(ground, wheel, contact)
+    # quotients of what does not change: a quotient takes as long as ten products
+    inverses = (1.0 / ground.slip_speed, 1.0 / ground.wheel[SLIP_MODULUS], 1.0 / ground.shear_displacement)
     for wheel in range(wheels):
-        _shear(chain, ground, wheel, dt, contact, work)
+        _shear(chain, ground, inverses, wheel, dt, contact, work)
     for wheel in range(wheels):
         _push(chain, wheel, contact, work)
 
@@ -123,13 +125,23 @@ def _press(ground: Ground, wheel: int, contact: GroundContact) -> None:
     vertical, forward = normal * cosine, out[FORWARD]
     against = normal * sine * forward / math.sqrt(forward * forward + ground.slip_speed * ground.slip_speed)
     normal = math.sqrt(vertical * vertical + against * against)
+    inverse = 1.0 / normal if normal > 0.0 else 0.0
     out[NORMAL] = normal
-    out[COSINE], out[SINE] = (vertical / normal, against / normal) if normal > 0.0 else (1.0, 0.0)
+    out[COSINE], out[SINE] = (vertical * inverse, against * inverse) if normal > 0.0 else (1.0, 0.0)
 
 
 @kernel
-def _shear(chain: Chain, ground: Ground, wheel: int, dt: float, contact: GroundContact, work: Work) -> None:
+def _shear(
+    chain: Chain,
+    ground: Ground,
+    inverses: tuple[float, float, float],
+    wheel: int,
+    dt: float,
+    contact: GroundContact,
+    work: Work,
+) -> None:
     """Forces along the contact, and the state of the soil that they come from."""
+    per_slip_speed, per_modulus, per_displacement = inverses
     hand, sheared = contact.hand[wheel], contact.shear[wheel]
     if contact.sinkage[wheel] <= 0.0:
         sheared[0] = sheared[1] = contact.slip[wheel] = 0.0
@@ -141,18 +153,21 @@ def _shear(chain: Chain, ground: Ground, wheel: int, dt: float, contact: GroundC
     forward, rolling = hand[FORWARD], hand[ROLLING]
     along, across = rolling - forward, chain.wheel_radius[wheel] * leaning - hand[SIDEWAYS]
     reference = max(abs(rolling), abs(forward))
-    contact.slip[wheel] = along / max(reference, ground.slip_speed)
+    per_reference = 1.0 / max(reference, SLOWEST)
+    contact.slip[wheel] = along * min(per_reference, per_slip_speed)
     sliding = math.sqrt(along * along + across * across)
-    slip = sliding / max(reference, SLOWEST)
+    slip = sliding * per_reference
     # |u| / j_ss [1/s]: how fast the soil forgets its shear; at no slip the tanh of (4.30) is as good as its slope
     modulus = ground.wheel[SLIP_MODULUS]
-    forgetting = sliding / math.tanh(slip / modulus) if slip > 1e-9 else reference * modulus
-    forgetting /= ground.shear_displacement
-    fade = 1.0 / (1.0 + dt * forgetting)
+    forgetting = sliding / math.tanh(slip * per_modulus) if slip > 1e-9 else reference * modulus
+    forgetting *= per_displacement
+    left_over, damped = 1.0 + dt * forgetting, 1.0 + ground.shear_damping * forgetting
+    both = 1.0 / (left_over * damped)
+    fade = both * damped
     sheared[0] = (sheared[0] + dt * along) * fade
     sheared[1] = (sheared[1] + dt * across) * fade
     # retarded by its damping, the force still lies between that of the displacement and that of steady sliding
-    stiffness = hand[LIMIT] / (ground.shear_displacement * (1.0 + ground.shear_damping * forgetting))
+    stiffness = hand[LIMIT] * per_displacement * both * left_over
     damping = stiffness * (fade * dt + ground.shear_damping)
     hand[TRACTION] = stiffness * fade * sheared[0] + damping * along
     hand[SIDE] = stiffness * fade * sheared[1] + damping * across
