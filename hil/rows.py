@@ -133,6 +133,11 @@ def event_row(
     return np.array([row], EVENT)
 
 
+def claims_samples(event: np.void) -> bool:
+    """Whether an event, a row of `EVENT`, says which sensor samples a burst holds: an impact or a fault does."""
+    return bool(event["id"]) or event["name"] == IMPACT.encode()
+
+
 def _fitting(text: str, field: str) -> bytes:
     """Returns the text as UTF-8, cut between two characters where the field of `EVENT` is too short for it."""
     return text.encode()[: EVENT[field].itemsize].decode(errors="ignore").encode()

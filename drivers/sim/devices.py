@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from drivers.base import DeviceError, Health
 from drivers.types import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from models.plant import Plant
 
+C = TypeVar("C")
 # A channel counts as overloaded from this share of its range on.
 OVERLOAD = 0.99
 
@@ -74,61 +76,54 @@ class SimDaq(_Device):
         return DaqBlock(self._next(), stamps, volts, overload)
 
 
-class SimDrives(_Device):
-    """Six wheel drives with encoders, one sample a tick.
+class _Actuators(_Device, Generic[C]):
+    """Devices that are commanded and tell how they are, one sample a tick.
 
     Attributes:
         acknowledged_ns: t_ns of the newest command that they obey, -1 before the first.
     """
+
+    def __init__(self, plant: Plant, take: Callable[[C], None]) -> None:
+        super().__init__(plant)
+        self._take = take
+        self._read_at = self.acknowledged_ns = -1
+
+    def write(self, command: C) -> None:
+        """Obey, after the link's delay if it has one."""
+        self._require_open()
+        self._take(command)
+
+    def _news(self) -> bool:
+        """The rig has moved on since the last reading: the rig itself tells the time."""
+        self._require_open()
+        if self._plant.t_ns == self._read_at:
+            return False
+        self._read_at = self._plant.t_ns
+        return True
+
+
+class SimDrives(_Actuators[DriveCommand]):
+    """Six wheel drives with encoders."""
 
     name = "simulated drives"
 
-    def __init__(self, plant: Plant, take: Callable[[DriveCommand], None]) -> None:
-        super().__init__(plant)
-        self._take = take
-        self._read_at = self.acknowledged_ns = -1
-
-    def read(self, t_ns: int) -> DriveSample | None:  # noqa: ARG002  the rig itself tells the time
+    def read(self, t_ns: int) -> DriveSample | None:  # noqa: ARG002
         """The speeds now, once for each time of the rig."""
-        self._require_open()
-        if self._plant.t_ns == self._read_at:
+        if not self._news():
             return None
-        self._read_at = self._plant.t_ns
-        return DriveSample(
-            self._next(), self._plant.t_ns, tuple(self._plant.wheel_speed.tolist()), self.acknowledged_ns
-        )
-
-    def write(self, command: DriveCommand) -> None:
-        """Obey, after the link's delay."""
-        self._require_open()
-        self._take(command)
+        speeds = tuple(self._plant.wheel_speed.tolist())
+        return DriveSample(self._next(), self._plant.t_ns, speeds, self.acknowledged_ns)
 
 
-class SimValves(_Device):
-    """Two side cylinders' valves and pressure sensors, one sample a tick.
-
-    Attributes:
-        acknowledged_ns: t_ns of the newest command that they obey, -1 before the first.
-    """
+class SimValves(_Actuators[ValveCommand]):
+    """Two side cylinders' valves and pressure sensors."""
 
     name = "simulated valves"
 
-    def __init__(self, plant: Plant, take: Callable[[ValveCommand], None]) -> None:
-        super().__init__(plant)
-        self._take = take
-        self._read_at = self.acknowledged_ns = -1
-
     def read(self, t_ns: int) -> ValveSample | None:  # noqa: ARG002
         """The pressures now, once for each time of the rig."""
-        self._require_open()
-        if self._plant.t_ns == self._read_at:
+        if not self._news():
             return None
-        self._read_at = self._plant.t_ns
         port, starboard = self._plant.pressure.tolist()
         pressure = (tuple(port), tuple(starboard))
         return ValveSample(self._next(), self._plant.t_ns, pressure, self.acknowledged_ns)
-
-    def write(self, command: ValveCommand) -> None:
-        """Obey at once."""
-        self._require_open()
-        self._take(command)

@@ -18,7 +18,7 @@ from hil.record.burst import Burst
 from hil.record.layout import FORMAT, Meta, Rows, append, count_times, create_datasets, new_histogram
 from hil.record.reading import file_of
 from hil.record.reserve import Reserve
-from hil.rows import BLOCK, EVENT, IMPACT, TICK, TIMING
+from hil.rows import BLOCK, EVENT, TICK, TIMING, claims_samples
 
 _ROWS = 1024  # of a buffer: 256 ms at 4 kHz; a full one is written early
 
@@ -153,7 +153,7 @@ class Recorder:
         """
         if row.dtype != EVENT:
             raise TypeError(f"Recorder.event: row has dtype {row.dtype}, allowed: EVENT")
-        if row["id"][0] or row["name"][0] == IMPACT.encode():
+        if claims_samples(row[0]):
             self._burst.trigger(int(row["t_ns"][0]))
         append(self._event_set, row)
 

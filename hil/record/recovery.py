@@ -19,7 +19,7 @@ from hil.links.shared import FOLDER, Shared
 from hil.record.burst import Burst
 from hil.record.layout import write_whole
 from hil.record.reading import FILE_NAME, TrialRecord, read_trial
-from hil.rows import BLOCK, EVENT, IMPACT, TICK, TIMING
+from hil.rows import BLOCK, EVENT, TICK, TIMING, claims_samples
 from hil.shm import Ring, ShmError
 
 KILLED = "trial.killed.h5"
@@ -215,7 +215,7 @@ def _samples(
         return t_ns, raw
     burst = Burst(raw.shape[1], round(record.before_s * 1e9), round(record.after_s * 1e9))
     for event in events:
-        if event["id"] or event["name"] == IMPACT.encode():
+        if claims_samples(event):
             burst.trigger(int(event["t_ns"]))
     burst.append(t_ns, raw)
     burst.finish()

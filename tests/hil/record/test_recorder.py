@@ -4,7 +4,6 @@ import h5py
 import numpy as np
 import pytest
 
-from drivers.types import DaqBlock
 from hil.record import Recorder, read_trial
 from hil.rows import EVENT, TICK, TIMING, event_row
 
@@ -22,14 +21,6 @@ def recorder(path, **more):
     return Recorder(path, **({"meta": META, "channels": 3, "sample_rate_hz": RATE, "before_s": 0.5} | more))
 
 
-def block(t_ns, volts, sequence=1):
-    return DaqBlock(sequence, t_ns, volts, (False, True, False))
-
-
-def impact(record, t_ns):
-    record.event(event_row(0, "impact", 1, t_ns))
-
-
 def rows(n, rate_hz=1000):
     out = np.zeros(n, TICK)
     out["tick"] = np.arange(n)
@@ -42,22 +33,6 @@ def times(tick, work_ns, plant_ns):
     out = np.zeros(1, TIMING)
     out["tick"], out["work_ns"], out["plant_ns"] = tick, work_ns, plant_ns
     return out
-
-
-def samples(seconds, seed=0):
-    n = int(seconds * RATE)
-    t_ns = np.round(np.arange(n) * (S / RATE)).astype(np.int64)
-    return t_ns, np.random.default_rng(seed).normal(size=(n, 3))
-
-
-def feed(record, t_ns, volts, *, size=30, trigger_ns=None, told_after_ns=2_000_000):
-    """Blocks in order; the trigger comes a little after the sample it is about, as from a detector."""
-    told = trigger_ns is None
-    for k in range(0, len(t_ns), size):
-        record.block(block(t_ns[k : k + size], volts[k : k + size], k // size + 1))
-        if not told and t_ns[min(k + size, len(t_ns)) - 1] >= trigger_ns + told_after_ns:
-            impact(record, trigger_ns)
-            told = True
 
 
 @pytest.mark.parametrize("rate_hz", [100, 1000, 4000])
@@ -152,16 +127,16 @@ def test_no_type_in_the_file_has_a_variable_length(tmp_path):
         file.visititems(fixed)
 
 
-def test_identical_inputs_give_identical_records(tmp_path):
-    t_ns, volts = samples(2.0)
+def test_identical_inputs_give_identical_records(tmp_path, daq):
+    t_ns, volts = daq.samples(2.0)
     for name, work in (("a", 5), ("b", 9)):
         meta = META | {"wall_time": name}
         with recorder(tmp_path / name, meta=meta) as record:
             for i, row in enumerate(rows(500)):
                 record.tick(row)
                 record.timing(times(i, work * i, work))
-            feed(record, t_ns, volts, trigger_ns=S)
-            impact(record, 5)
+            daq.feed(record, t_ns, volts, trigger_ns=S)
+            daq.impact(record, 5)
     a, b = read_trial(tmp_path / "a"), read_trial(tmp_path / "b")
     for field in ("tick", "events", "raw", "daq_t_ns"):
         assert getattr(a, field).tobytes() == getattr(b, field).tobytes()
@@ -169,14 +144,14 @@ def test_identical_inputs_give_identical_records(tmp_path):
     assert {key for key in a.meta if a.meta[key] != b.meta[key]} == {"wall_time"}
 
 
-def test_the_file_has_as_many_bytes_and_the_same_attributes_each_time(tmp_path):
+def test_the_file_has_as_many_bytes_and_the_same_attributes_each_time(tmp_path, daq):
     """Paged files carry the time they were made at in their header; all else is the same."""
     held = []
     for name in ("a", "b"):
         with recorder(tmp_path / name) as record:
             for row in rows(500):
                 record.tick(row)
-            feed(record, *samples(1.0), trigger_ns=S // 2)
+            daq.feed(record, *daq.samples(1.0), trigger_ns=S // 2)
         with h5py.File(tmp_path / name, "r") as file:
             held.append(((tmp_path / name).stat().st_size, attributes(file)))
     assert held[0] == held[1]
@@ -240,12 +215,12 @@ def test_failing_disk_raises_once_and_leaves_a_readable_file(tmp_path, monkeypat
     assert set(range(30, 50)) <= set(found.tolist())
 
 
-def test_place_without_content_is_left_out(tmp_path):
+def test_place_without_content_is_left_out(tmp_path, daq):
     with recorder(tmp_path) as record:
         for i, row in enumerate(rows(20)):
             record.tick(row)
             record.timing(times(i, 5, 5))
-        record.block(block(np.array([-3, 0]), np.ones((2, 3))))
+        record.block(daq.block(np.array([-3, 0]), np.ones((2, 3))))
     with h5py.File(tmp_path / "trial.h5", "r+") as file:
         file["tick"].resize(25, axis=0)
         file["timing"].resize(25, axis=0)
