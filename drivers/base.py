@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -14,6 +15,18 @@ class DeviceError(RuntimeError):
     """A device or its link failed; the message names the device, what was found and what to do."""
 
 
+class LinkLostError(DeviceError):
+    """The link is gone: unplugged, hung up, or no answer any more (row 13 of the fault table)."""
+
+
+class DamagedError(DeviceError):
+    """Too many answers came damaged (row 14)."""
+
+
+class SamplesLostError(DeviceError):
+    """The device had to throw samples away, for nobody took them (row 6)."""
+
+
 class Health(msgspec.Struct, frozen=True, gc=False):
     """How a link is doing.
 
@@ -22,12 +35,20 @@ class Health(msgspec.Struct, frozen=True, gc=False):
         open: whether the link is up.
         errors: failures since it was opened.
         detail: what the device says of itself.
+        retries: requests that had to be made twice.
+        rate_hz: complete samples a second, lately; NaN where that is not counted.
+        age_ms: of its newest answer [ms]; NaN where that is not counted.
+        e_stop: the device reports that its emergency stop is pressed.
     """
 
     device: str
     open: bool
     errors: int
     detail: str
+    retries: int = 0
+    rate_hz: float = math.nan
+    age_ms: float = math.nan
+    e_stop: bool = False
 
 
 class Link(Protocol):
@@ -55,3 +76,36 @@ class Sink(Link, Protocol[Command_contra]):
 
     def write(self, command: Command_contra) -> None:
         """Hand a command over; never blocks. Raises DeviceError."""
+
+
+class Stepped(Link, Protocol):
+    """A device whose transactions take their time: its worker calls `step` again and again, and nothing else waits.
+
+    `write` and `read` of such a device only touch memory: what has been commanded is sent, and what is read has come,
+    in a step.
+    """
+
+    def step(self) -> None:
+        """Make the most urgent transaction, a cut before all others, and return when it is over.
+
+        Raises:
+            DeviceError: of the kind that says what to do about it.
+        """
+
+
+class StopFrames(msgspec.Struct, frozen=True):
+    """What has to be written to a serial port to stop what hangs on it, without asking anything back.
+
+    Attributes:
+        device: name for people.
+        port: path of the port.
+        baud: its speed.
+        frames: one after the other, each answered or not.
+        pause_s: silence between two frames.
+    """
+
+    device: str
+    port: str
+    baud: int
+    frames: tuple[bytes, ...]
+    pause_s: float = 0.0

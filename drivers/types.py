@@ -22,12 +22,14 @@ class DaqBlock(msgspec.Struct, frozen=True, gc=False):
         t_ns: (n,) time of each sample [ns].
         volts: (n, channels) [V].
         overload: (channels,) whether the device flagged the channel.
+        arrived_ns: when the driver had it [ns], -1 where nobody looked.
     """
 
     sequence: int
     t_ns: npt.NDArray[np.int64]
     volts: npt.NDArray[np.float64]
     overload: tuple[bool, ...]
+    arrived_ns: int = -1
 
 
 class DriveSample(msgspec.Struct, frozen=True, gc=False):
@@ -35,12 +37,15 @@ class DriveSample(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         acknowledged_ns: t_ns of the newest command that the drives have confirmed, -1 before the first.
+        stopped_ns: when the last byte of the last controller's stop had left for the wire, for the newest cut after
+            they ran [ns]; -1 while they run, and before.
     """
 
     sequence: int
     t_ns: int
     speed_radps: SpeedSet
     acknowledged_ns: int
+    stopped_ns: int = -1
 
 
 class ValveSample(msgspec.Struct, frozen=True, gc=False):

@@ -1,0 +1,181 @@
+"""A request and its answer over a serial port: framing by the caller, time-outs, one retry, and when to give up."""
+
+from __future__ import annotations
+
+import errno
+import termios
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+import serial
+
+from drivers.base import DamagedError, DeviceError, Health, LinkLostError, StopFrames
+
+T = TypeVar("T")
+# Who waits for an answer says so often that it is alive [s].
+SLICE_S = 0.004
+# Of the last ten requests so many may come back damaged: row 14 of the fault table.
+DAMAGED_ALLOWED = 2
+LOOKED_AT = 10
+BITS_PER_BYTE = 10  # 8N1
+_GONE = (OSError, serial.SerialException, termios.error)
+
+
+class BadFrameError(ValueError):
+    """An answer that is not what it should be; raised by those who decode it."""
+
+
+class SerialLink:
+    """One serial port that devices answer on, each only when asked.
+
+    Args:
+        device: name for people.
+        port: path of the port.
+        baud: its speed.
+        timeout_s: how long an answer may take, line time included; two of them may pass before the link counts as lost.
+        now_ns: time of the run [ns].
+        alive: called while waiting, every few ms.
+
+    Attributes:
+        sent_ns: when the last byte of the newest request left for the wire [ns].
+        errors: requests without a good answer, each of two tries counted.
+        retries: requests made twice.
+        strays: bytes that nobody had asked for: late or duplicate answers.
+    """
+
+    def __init__(
+        self,
+        device: str,
+        port: str,
+        baud: int,
+        *,
+        timeout_s: float,
+        now_ns: Callable[[], int] = time.monotonic_ns,
+        alive: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.device, self.port, self.baud = device, port, baud
+        self._timeout_ns, self._now_ns, self._alive = round(timeout_s * 1e9), now_ns, alive
+        self._serial: serial.Serial | None = None
+        self._damaged: deque[bool] = deque(maxlen=LOOKED_AT)
+        self._answered_ns = 0
+        self.sent_ns = -1
+        self.errors = self.retries = self.strays = 0
+
+    def open(self) -> None:
+        """Take the port for us alone. Raises DeviceError."""
+        self.close()
+        self._serial = _open(self.device, self.port, self.baud)
+        self._damaged.clear()
+        self._answered_ns = self._now_ns()
+
+    def close(self) -> None:
+        """Let go of it."""
+        if self._serial is not None:
+            with suppress(*_GONE):
+                self._serial.close()
+            self._serial = None
+
+    def health(self, detail: str) -> Health:
+        """State of the link; `detail` is what the device says of itself."""
+        age_ms = (self._now_ns() - self._answered_ns) * 1e-6
+        return Health(self.device, self._serial is not None, self.errors, detail, self.retries, age_ms=age_ms)
+
+    def line_ns(self, count: int) -> int:
+        """Time that so many bytes take on the line [ns]."""
+        return count * BITS_PER_BYTE * 1_000_000_000 // self.baud
+
+    def ask(self, request: bytes, missing: Callable[[bytes], int], decode: Callable[[bytes], T]) -> T:
+        """Make a request and decode its answer; once more if none comes or it is damaged.
+
+        Args:
+            request: all bytes of it.
+            missing: how many more bytes an answer that begins so needs at least; 0: it is whole.
+            decode: raises BadFrameError for an answer that is damaged or not to this request.
+
+        Raises:
+            LinkLostError: no answer twice, or the port is gone.
+            DamagedError: damaged twice, or 3 in the last 10.
+        """
+        for attempt in range(2):
+            self.retries += attempt
+            trouble: type[DeviceError]
+            try:
+                value = decode(self._exchange(request, missing))
+            except BadFrameError as error:
+                trouble, found = DamagedError, str(error)
+                self._note(damaged=True, found=found)
+            except TimeoutError as error:
+                trouble, found = LinkLostError, str(error)
+                self.errors += 1
+            else:
+                self._note(damaged=False)
+                self._answered_ns = self._now_ns()
+                return value
+        raise trouble(f"{self.device} on {self.port}: {found}, twice; check cable, power, address and baud rate")
+
+    def _note(self, *, damaged: bool, found: str = "") -> None:
+        self._damaged.append(damaged)
+        self.errors += damaged
+        if sum(self._damaged) > DAMAGED_ALLOWED:
+            raise DamagedError(
+                f"{self.device} on {self.port}: {sum(self._damaged)} of the last {len(self._damaged)} answers damaged, "
+                f"allowed: {DAMAGED_ALLOWED} of {LOOKED_AT}; newest: {found}; check cable, ground and baud rate"
+            )
+
+    def _exchange(self, request: bytes, missing: Callable[[bytes], int]) -> bytes:
+        """Raises TimeoutError and LinkLostError."""
+        if self._serial is None:
+            raise LinkLostError(f"{self.device} on {self.port}: not open")
+        try:
+            if waiting := self._serial.in_waiting:
+                self.strays += len(self._serial.read(waiting))
+            self._serial.write(request)
+            self.sent_ns = self._now_ns() + self.line_ns(len(request))
+            until_ns = time.monotonic_ns() + self._timeout_ns
+            answer = b""
+            while (more := missing(answer)) > 0:
+                answer += self._serial.read(more)
+                self._alive()
+                if time.monotonic_ns() > until_ns and missing(answer) > 0:
+                    waited = f"no answer within {self._timeout_ns * 1e-6:g} ms"
+                    raise TimeoutError(f"{waited}, {len(answer)} bytes of one" if answer else waited)
+            return answer
+        except TimeoutError:
+            raise
+        except _GONE as error:
+            self.close()
+            raise LinkLostError(
+                f"{self.device}: {self.port} is gone ({error}); is it unplugged or switched off?"
+            ) from error
+
+
+def send_stop(stop: StopFrames) -> None:
+    """Open a port that its worker has let go of, write the stop, and wait for no answer. Raises DeviceError."""
+    port = _open(stop.device, stop.port, stop.baud)
+    try:
+        for frame in stop.frames:
+            port.write(frame)
+            port.flush()
+            time.sleep(stop.pause_s)
+    except _GONE as error:
+        raise LinkLostError(f"{stop.device}: {stop.port} is gone ({error})") from error
+    finally:
+        with suppress(*_GONE):
+            port.close()
+
+
+def _open(device: str, port: str, baud: int) -> serial.Serial:
+    try:
+        return serial.Serial(port, baud, timeout=SLICE_S, write_timeout=1.0, exclusive=True)
+    except _GONE as error:
+        number = getattr(error, "errno", None)
+        reason = {
+            errno.ENOENT: "there is no such port; `hil devices` lists those there are",
+            errno.EAGAIN: "the port is busy: another program has it",
+            errno.EBUSY: "the port is busy: another program has it",
+            errno.EACCES: "no right to open it; on Debian: adduser USER dialout",
+        }.get(number or 0, f"cannot be opened: {error}")
+        raise LinkLostError(f"{device}: {port}: {reason}") from error

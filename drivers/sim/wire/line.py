@@ -1,0 +1,174 @@
+"""A pseudo-terminal that behaves like a serial line: bytes take their time, and it can be told to misbehave."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import termios
+import tty
+from collections import deque
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Literal, Protocol, get_args
+
+import msgspec
+
+from drivers.serial_link import BITS_PER_BYTE
+
+Kind = Literal["delay", "drop", "flip", "split", "duplicate", "die", "hang_up", "plug_in"]
+KINDS: tuple[str, ...] = get_args(Kind)
+_MUCH = 4096
+
+
+class WireDevice(Protocol):
+    """A device as its manual says, without its line: bytes in, bytes out, each at a time of CLOCK_MONOTONIC [ns]."""
+
+    def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
+        """Bytes that were on the line between two times; what is sent back, b"" for nothing."""
+
+    def wake(self, now_ns: int) -> None:
+        """Time has come to now_ns: the device's own time-outs run. Called every few ms, and before `receive`."""
+
+
+class Misbehaviour(msgspec.Struct, frozen=True):
+    """How a line misbehaves.
+
+    Attributes:
+        kind: delay, drop, flip, split, duplicate: the next `count` answers (or requests); die: the device neither hears
+            nor answers from now on, hang_up: the port is gone; plug_in ends both.
+        count: how many.
+        ms: how much later a delayed answer, or the second half of a split one, comes [ms].
+        requests: of what goes to the device, not of what comes from it.
+    """
+
+    kind: Kind
+    count: int = 1
+    ms: float = 100.0
+    requests: bool = False
+
+
+class Line:
+    """A serial line with a device at its end.
+
+    Args:
+        path: symbolic link to make, to whatever pty it is; it stays the same when the line is plugged in again.
+        device: at its end.
+        baud: speed of the line.
+        turnaround_ns: from the last byte of a request to the first of its answer.
+    """
+
+    def __init__(self, path: Path, device: WireDevice, baud: int, turnaround_ns: int = 100_000) -> None:
+        self.path, self.device = path, device
+        self._byte_ns, self._turnaround_ns = BITS_PER_BYTE * 1_000_000_000 // baud, turnaround_ns
+        self._inbound: deque[tuple[int, int, bytes]] = deque()  # began, ended, bytes
+        self._outbound: deque[tuple[int, bytes]] = deque()  # due, bytes
+        self._in_free_ns = self._out_free_ns = 0
+        self._misbehaving: list[Misbehaviour] = []
+        self._dead = False
+        self._master = self._slave = -1
+        self._plug_in()
+
+    def fileno(self) -> int:
+        """The controlling end, -1 while hung up."""
+        return self._master
+
+    def misbehave(self, how: Misbehaviour) -> None:
+        """Do so from now on, or once or more often."""
+        if how.kind in ("die", "plug_in"):
+            self._dead = how.kind == "die"
+        if how.kind == "hang_up":
+            self.close()
+        elif how.kind == "plug_in" and self._master < 0:
+            self._plug_in()
+        elif how.kind not in ("die", "plug_in"):
+            self._misbehaving.append(how)
+
+    def serve(self, now_ns: int) -> int:
+        """Move everything on to now_ns; when something more is due [ns], 2**62 for never."""
+        self._take_in(now_ns)
+        self.device.wake(now_ns)
+        while self._inbound and self._inbound[0][1] <= now_ns:
+            began_ns, ended_ns, data = self._inbound.popleft()
+            if self._dead:
+                continue
+            if answer := self.device.receive(data, began_ns, ended_ns):
+                self._send(answer, ended_ns + self._turnaround_ns)
+        while self._outbound and self._outbound[0][0] <= now_ns:
+            _, data = self._outbound.popleft()
+            if self._master >= 0 and not self._dead:
+                with contextlib.suppress(OSError):  # nobody reads, and the pty is full
+                    os.write(self._master, data)
+        dues = [queue[0] for queue in (self._inbound, self._outbound) if queue]
+        return min((due[1] if len(due) == 3 else due[0] for due in dues), default=2**62)
+
+    def close(self) -> None:
+        """Hang up."""
+        for handle in (self._master, self._slave):
+            if handle >= 0:
+                os.close(handle)
+        self._master = self._slave = -1
+        self._inbound.clear()
+        self._outbound.clear()
+        self.path.unlink(missing_ok=True)
+
+    def _plug_in(self) -> None:
+        self._master, self._slave = os.openpty()
+        tty.setraw(self._slave, termios.TCSANOW)
+        os.set_blocking(self._master, False)
+        self.path.unlink(missing_ok=True)
+        self.path.symlink_to(os.ttyname(self._slave))
+        # our own hold on the other end keeps the pty alive between two openings of it
+
+    def _take_in(self, now_ns: int) -> None:
+        if self._master < 0:
+            return
+        try:
+            data = os.read(self._master, _MUCH)
+        except BlockingIOError:
+            return
+        began_ns = max(now_ns, self._in_free_ns)
+        for due_ns, part in self._spoiled(data, began_ns, requests=True):
+            self._in_free_ns = due_ns + len(part) * self._byte_ns
+            self._inbound.append((due_ns, self._in_free_ns, part))
+
+    def _send(self, answer: bytes, from_ns: int) -> None:
+        began_ns = max(from_ns, self._out_free_ns)
+        for due_ns, part in self._spoiled(answer, began_ns, requests=False):
+            self._out_free_ns = due_ns + len(part) * self._byte_ns
+            self._outbound.append((self._out_free_ns, part))
+
+    def _spoiled(self, data: bytes, at_ns: int, *, requests: bool) -> Iterable[tuple[int, bytes]]:
+        """What becomes of bytes that would begin at a time: parts and their times."""
+        how = next((item for item in self._misbehaving if item.requests == requests), None)
+        if how is None:
+            return [(at_ns, data)]
+        place = self._misbehaving.index(how)
+        if how.count > 1:
+            self._misbehaving[place] = msgspec.structs.replace(how, count=how.count - 1)
+        else:
+            del self._misbehaving[place]
+        later_ns = at_ns + round(how.ms * 1e6)
+        half = len(data) // 2
+        spoiled: dict[str, list[tuple[int, bytes]]] = {
+            "delay": [(later_ns, data)],
+            "drop": [],
+            "flip": [(at_ns, data[:half] + bytes([data[half] ^ 0x10]) + data[half + 1 :])],
+            "split": [(at_ns, data[:half]), (later_ns, data[half:])],
+            "duplicate": [(at_ns, data), (at_ns + len(data) * self._byte_ns, data)],
+        }
+        return [(due, part) for due, part in spoiled[how.kind] if part]
+
+
+# Device time-outs are looked at so often [s].
+WAKE_S = 0.002
+
+
+def serve_lines(lines: Iterable[Line], clock_ns: Callable[[], int], goes_on: Callable[[], bool]) -> None:
+    """Serve lines for as long as `goes_on` says so; call it in a thread or process of its own."""
+    every = list(lines)
+    while goes_on():
+        now_ns = clock_ns()
+        due_ns = min((line.serve(now_ns) for line in every), default=2**62)
+        wait_s = min(max(due_ns - clock_ns(), 0) * 1e-9, WAKE_S)
+        select.select([line for line in every if line.fileno() >= 0], [], [], wait_s)
