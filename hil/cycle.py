@@ -10,7 +10,7 @@ from hil.estimate.twin import RoverTwin
 from hil.gate import Gate
 from hil.safety import Safety
 from hil.scribe import Scribe
-from hil.trials.state import ImpactTrial
+from hil.trials.state import Trial
 from hil.values import Laps, Tick
 
 
@@ -22,7 +22,7 @@ class Cycle:
     estimator: Estimator
     twin: RoverTwin
     safety: Safety
-    trial: ImpactTrial
+    trial: Trial
     gate: Gate
     scribe: Scribe
 

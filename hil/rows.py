@@ -30,7 +30,8 @@ TICK = np.dtype(
         ("daq_age_ns", "<i8"),  # age of the newest sample
         ("daq_sequence", "<i8"),  # of the newest block of sensor samples taken in, 0 before the first
         ("drives_acknowledged_ns", "<i8"),  # t_ns of the newest command that the drives have confirmed, -1 before
-        ("valves_acknowledged_ns", "<i8"),  # and the valves
+        ("drives_stopped_ns", "<i8"),  # when the newest cut after they ran had left for all drives, -1 while they run
+        ("valves_acknowledged_ns", "<i8"),  # t_ns of the newest command that the valves have confirmed, -1 before
         ("set_speed_radps", "<f8", (6,)),  # commanded, by wheel
         ("wheel_speed_radps", "<f8", (6,)),  # measured
         ("pressure_Pa", "<f8", (2, 2)),  # measured
@@ -76,6 +77,7 @@ BLOCK = np.dtype(  # one block of sensor samples as it came from the DAQ
         ("t_ns", "<i8"),  # of its first sample
         ("samples", "<i8"),  # of each channel
         ("overload", "<u1", (len(CHANNELS),)),  # whether the device flagged the channel
+        ("arrived_ns", "<i8"),  # when the driver had it, -1 where nobody looked
     ]
 )
 

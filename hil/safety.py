@@ -21,10 +21,13 @@ class Fault(IntEnum):
 
     SENSOR_DROPOUT = 1
     SAMPLE_NOT_FINITE = 3
+    SAMPLES_LOST = 6
     MODEL_NOT_FINITE = 8
     COMMAND_OUT_OF_LIMIT = 9
     LOOP_LATE = 11
     PROCESS_LOST = 12
+    LINK_LOST = 13
+    FRAMES_DAMAGED = 14
     STOP_BY_OPERATOR = 18
     DISK_FULL = 22
     RECORD_RING_FULL = 24
@@ -34,8 +37,11 @@ class Fault(IntEnum):
 # Their cause lies outside of a tick's values; the others are noticed again wherever the values are the same.
 NOT_IN_VALUES = frozenset(
     {
+        Fault.SAMPLES_LOST,
         Fault.LOOP_LATE,
         Fault.PROCESS_LOST,
+        Fault.LINK_LOST,
+        Fault.FRAMES_DAMAGED,
         Fault.STOP_BY_OPERATOR,
         Fault.DISK_FULL,
         Fault.RECORD_RING_FULL,

@@ -19,6 +19,7 @@ class Scribe:
         self._journal = journal
         self._row, self._times = Row(TICK), Row(TIMING)
         self.impact_ns: int | None = None
+        self.stopped_ns: int | None = None  # when the stop after it had left for all drives
         self.saturated = False
         self.ticks = 0
 
@@ -31,6 +32,8 @@ class Scribe:
         if estimate.impact_ns is not None and self.impact_ns is None:
             self.impact_ns = estimate.impact_ns
             self._journal.event(event_row(0, IMPACT, tick.number, estimate.impact_ns, reaction_tick=tick.number))
+        if self.impact_ns is not None and self.stopped_ns is None and samples.drives.stopped_ns >= self.impact_ns:
+            self.stopped_ns = samples.drives.stopped_ns
         self.saturated = estimate.saturated
         self._row.set(*tick_numbers(tick, samples, estimate, prediction, command))
         self._journal.tick(self._row.array)
@@ -73,6 +76,7 @@ def tick_numbers(
         samples.daq_age_ns,
         samples.daq_sequence,
         samples.drives.acknowledged_ns,
+        samples.drives.stopped_ns,
         samples.valves.acknowledged_ns,
         *command.speed_radps,
         *estimate.wheel_speed_radps,

@@ -73,7 +73,7 @@ class SimDaq(_Device):
         self._taken = last + 1
         reach = OVERLOAD * self._plant.parameters.piezo.range
         overload = tuple(bool(peak >= reach) for peak in np.abs(volts).max(axis=0))
-        return DaqBlock(self._next(), stamps, volts, overload)
+        return DaqBlock(self._next(), stamps, volts, overload, t_ns)
 
 
 class _Actuators(_Device, Generic[C]):
@@ -103,16 +103,33 @@ class _Actuators(_Device, Generic[C]):
 
 
 class SimDrives(_Actuators[DriveCommand]):
-    """Six wheel drives with encoders."""
+    """Six wheel drives with encoders.
+
+    Attributes:
+        stopped_ns: t_ns of the newest cut after they ran [ns], -1 while they run, and before.
+    """
 
     name = "simulated drives"
+
+    def __init__(self, plant: Plant, take: Callable[[DriveCommand], None]) -> None:
+        super().__init__(plant, take)
+        self._ran = False
+        self.stopped_ns = -1
+
+    def write(self, command: DriveCommand) -> None:
+        """Obey, after the link's delay if it has one."""
+        super().write(command)
+        if not command.cut:
+            self._ran, self.stopped_ns = True, -1
+        elif self._ran:
+            self._ran, self.stopped_ns = False, command.t_ns
 
     def read(self, t_ns: int) -> DriveSample | None:  # noqa: ARG002
         """The speeds now, once for each time of the rig."""
         if not self._news():
             return None
         speeds = tuple(self._plant.wheel_speed.tolist())
-        return DriveSample(self._next(), self._plant.t_ns, speeds, self.acknowledged_ns)
+        return DriveSample(self._next(), self._plant.t_ns, speeds, self.acknowledged_ns, self.stopped_ns)
 
 
 class SimValves(_Actuators[ValveCommand]):

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import signal
-import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from drivers.base import DeviceError
-from hil.app.build import build_far_end, rights_wanted, simulated_devices
+from hil.app.build import MakeTrial, build_far_end, rights_wanted, simulated_devices
 from hil.app.rigs import LockstepRig, RealtimeRig, Rig
+from hil.app.runs import Signals, run_loop
 from hil.arming import Check, arming_checks, disk_check
 from hil.clock import LockstepClock
 from hil.config import Config
 from hil.estimate.estimator import Estimator
-from hil.loop import Loop
-from hil.realtime import Granted, rights
+from hil.realtime import rights
 from hil.record import read_trial
 from hil.safety import Safety
 from hil.telemetry import open_publisher
-from hil.trials.state import State
+from hil.trials.state import Arm, ImpactTrial, State
 from hil.trials.summary import summarise, write_summary
 
 Say = Callable[[str], None]
@@ -38,49 +36,53 @@ class Outcome:
     summary: dict[str, Any]
 
 
-def open_rig(config: Config, folder: Path, say: Say, stack: ExitStack) -> Rig:
+def open_rig(
+    config: Config,
+    folder: Path,
+    say: Say,
+    stack: ExitStack,
+    make_trial: MakeTrial = ImpactTrial,
+    endpoints: Path | None = None,
+) -> Rig:
     """A rig that is ready to run; `stack` closes it. Raises DeviceError."""
-    kind = LockstepRig if config.clock == "lockstep" else RealtimeRig
-    return kind(config, folder, say, stack)
+    if config.clock == "lockstep":
+        return LockstepRig(config, folder, say, stack, make_trial)
+    return RealtimeRig(config, folder, say, stack, make_trial, endpoints)
 
 
-def run_trial(config: Config, folder: Path, say: Say) -> Outcome:
+def run_trial(config: Config, folder: Path, say: Say, endpoints: Path | None = None) -> Outcome:
     """Run one impact trial and leave trial.h5, summary.json and trial.png in `folder`.
 
     Args:
         config: of the rig and the trial.
         folder: exists and is empty.
         say: told what is going on, a line at a time.
+        endpoints: of a simulated rig at the wire that runs already (`hil sim --endpoints`).
 
     Raises:
         DeviceError: a device could not be opened, or a worker could not begin.
     """
-    with _Signals() as signals, ExitStack() as stack:
-        rig = open_rig(config, folder, say, stack)
+    trials: list[ImpactTrial] = []
+
+    def make_trial(config: Config, arm: Arm) -> ImpactTrial:
+        trials.append(ImpactTrial(config, arm))
+        return trials[0]
+
+    with Signals() as signals, ExitStack() as stack:
+        rig = open_rig(config, folder, say, stack, make_trial, endpoints)
         angle, speed = config.trial.angle_deg, config.trial.speed_mps
         say(f"running: {angle:g} deg at {speed:g} m/s, {config.loop.rate_hz} Hz, {config.clock}")
-        try:
-            rig.devices.open()
-            signals.loop = rig.loop
-            with rights(rights_wanted(config)) as granted:
-                _note_rights([*granted, *rig.granted()], rig, say)
-                rig.begin()
-                began = time.perf_counter()
-                rig.loop.run()
-                wall_s = time.perf_counter() - began
-                rig.unwatch()
-        finally:
-            rig.devices.close()
-        rig.close_record()
-        record = read_trial(folder)
-        summary = summarise(config, rig.cycle, rig.loop.clock, rig.truth, record.timing, rig.far_end_loop(), wall_s)
+        wall_s = run_loop(rig, config, signals, say)
+        [trial], record = trials, read_trial(folder)
+        summary = summarise(
+            config, rig.cycle, trial, rig.loop.clock, rig.truth, record.timing, rig.far_end_loop(), wall_s
+        )
         write_summary(folder, summary)
         rig.publish(summary)
     say("drawing trial.png")
     from hil.trials.report import draw_trial  # matplotlib takes half a second to import
 
     draw_trial(record, summary, folder / "trial.png")
-    trial = rig.cycle.trial
     if trial.state is State.DONE and not rig.cycle.safety.safe:
         return Outcome(0, summary)
     return Outcome(3 if trial.refused else 1, summary)
@@ -114,50 +116,8 @@ def check_rig(config: Config) -> list[Check]:
     return checks
 
 
-def _note_rights(granted: Sequence[Granted], rig: Rig, say: Say) -> None:
-    """Each right goes into the record; a refusal is said, with what would help."""
-    for item in granted:
-        outcome = "granted" if item.granted else "refused"
-        detail = f"{item.name}: {item.wanted}, {item.detail}"
-        rig.cycle.scribe.tell(f"right {outcome}", detail)
-        if not item.granted:
-            say(f"real time without {item.name} {item.wanted}: {item.detail}")
-
-
 def _telemetry_check(config: Config) -> Check:
     warnings: list[str] = []
     open_publisher(config, warnings.append).close()
     found = "; ".join(warnings) or config.telemetry.endpoint or "off"
     return Check("telemetry port", True, found, "free (a warning in simulation)")
-
-
-class _Signals:
-    """Ctrl-C, a hang-up and a polite kill end a run in Safe, with its record closed.
-
-    Before there is a loop, the first of them interrupts; what comes once the run is being ended changes nothing.
-
-    Attributes:
-        loop: is told to stop.
-    """
-
-    def __init__(self) -> None:
-        self.loop: Loop | None = None
-        self._interrupted = False
-        self._before: dict[int, Any] = {}
-
-    def _stop(self, number: int, _frame: object) -> None:
-        if self.loop:
-            self.loop.stop(f"operator: {signal.Signals(number).name}")
-        elif not self._interrupted:
-            self._interrupted = True
-            raise KeyboardInterrupt
-
-    def __enter__(self) -> Self:
-        with suppress(ValueError):  # not the main thread: whoever runs us there handles signals
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                self._before[number] = signal.signal(number, self._stop)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -21,24 +22,34 @@ from hil.realtime import RightsWanted
 from hil.rig import nominal_rig, spread
 from hil.safety import Safety
 from hil.scribe import Scribe
-from hil.trials.state import ImpactTrial
+from hil.trials.state import Arm, ImpactTrial, Trial
 from hil.values import Estimate, Samples
 from models.plant import Plant
 
 
-def build_far_end(config: Config) -> FarEnd:
-    """The simulated rig, perturbed by the config's seed."""
+def build_plant(config: Config) -> Plant:
+    """The plant of a simulated rig, perturbed by the config's seed."""
     chance = np.random.default_rng([config.seed, 0])
     parameters = nominal_rig(config).perturbed(spread(config), chance)
+    return Plant(parameters, np.random.default_rng([config.seed, 1]))
+
+
+def build_far_end(config: Config) -> FarEnd:
+    """The simulated rig, in the controller's own terms."""
     return FarEnd(
-        Plant(parameters, np.random.default_rng([config.seed, 1])),
+        build_plant(config),
         block_samples=config.daq.block_samples,
         daq_delay_ns=round(config.links.daq_delay_ms * 1e6),
         drives_delay_ns=round(config.links.drives_delay_ms * 1e6),
     )
 
 
-def build_cycle(config: Config, devices: Devices, journal: Journal, folder: Path | None) -> Cycle:
+MakeTrial = Callable[[Config, Arm], Trial]
+
+
+def build_cycle(
+    config: Config, devices: Devices, journal: Journal, folder: Path | None, make_trial: MakeTrial = ImpactTrial
+) -> Cycle:
     """The rooms of a tick; kernels compile here.
 
     Args:
@@ -46,6 +57,7 @@ def build_cycle(config: Config, devices: Devices, journal: Journal, folder: Path
         devices: of the rig.
         journal: takes the record.
         folder: where it goes; arming looks at the room there. None: nowhere, as in a replay.
+        make_trial: makes what decides.
     """
     scribe = Scribe(journal)
     safety = Safety(config, scribe.note)
@@ -54,7 +66,7 @@ def build_cycle(config: Config, devices: Devices, journal: Journal, folder: Path
         checks = arming_checks(config, samples, estimate, safety.faults)
         return checks if folder is None else [*checks, disk_check(folder)]
 
-    trial, gate = ImpactTrial(config, arm), Gate(config, safety)
+    trial, gate = make_trial(config, arm), Gate(config, safety)
     return Cycle(devices, Estimator(config), RoverTwin(nominal_rig(config)), safety, trial, gate, scribe)
 
 

@@ -12,7 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from drivers.base import DeviceError
-from hil.app.build import build_cycle, build_far_end, record_meta, simulated_devices, warm_up
+from hil.app.build import MakeTrial, build_cycle, build_far_end, record_meta, simulated_devices, warm_up
+from hil.app.links import at_endpoints, stop_frames
+from hil.app.truths import NoTruth, WireTruth
+from hil.app.wire.attach import attach
+from hil.app.wire.control import Control
 from hil.clock import LockstepClock
 from hil.config import Config
 from hil.cycle import Cycle
@@ -21,13 +25,15 @@ from hil.journal import Keeper
 from hil.links.devices import SharedDaq, SharedDrives, SharedValves
 from hil.links.journal import RingJournal
 from hil.links.rows import START
-from hil.links.shared import FOLDER, Shared
+from hil.links.shared import FOLDER, LINKS, RECORDER, Shared
+from hil.links.stops import write_stops
 from hil.links.truth import SharedTruth
 from hil.loop import Loop
 from hil.realtime import Granted, RealtimeClock
 from hil.record import open_recorder
 from hil.record.recovery import NothingToRecoverError, recover
 from hil.telemetry import open_publisher
+from hil.trials.state import ImpactTrial
 from hil.trials.summary import PlantTruth
 from hil.workers.crew import Crew
 
@@ -74,15 +80,18 @@ class LockstepRig:
         folder: of the run.
         say: told what is going on.
         stack: closes it all.
+        make_trial: makes what decides.
     """
 
-    def __init__(self, config: Config, folder: Path, say: Say, stack: ExitStack) -> None:
+    def __init__(
+        self, config: Config, folder: Path, say: Say, stack: ExitStack, make_trial: MakeTrial = ImpactTrial
+    ) -> None:
         publisher = stack.enter_context(open_publisher(config, say))
         self.keeper = Keeper(stack.enter_context(open_recorder(folder, config, record_meta(config))), publisher)
         say("compiling kernels (cached after the first run) and settling the rover on its soil")
         self.far_end = build_far_end(config)
         self.devices = simulated_devices(self.far_end)
-        self.cycle = build_cycle(config, self.devices, self.keeper, folder)
+        self.cycle = build_cycle(config, self.devices, self.keeper, folder, make_trial)
         self.loop = Loop(LockstepClock(self.far_end, config.loop.rate_hz), self.cycle)
         warm_up(config)
 
@@ -115,39 +124,59 @@ class LockstepRig:
 
 
 class RealtimeRig:
-    """The loop in this process and against the wall clock; simulated rig, recorder and watchdog in theirs.
+    """The loop in this process and against the wall clock; devices or simulated rig, recorder and watchdog in theirs.
 
-    Args: as `LockstepRig`.
+    Args: as `LockstepRig`, and
+        endpoints: of a simulated rig at the wire that runs already; None: one of our own where the config asks for one.
 
     Raises:
-        DeviceError: a worker could not begin.
+        DeviceError: a worker could not begin, or a device is not what the config says.
     """
 
-    def __init__(self, config: Config, folder: Path, say: Say, stack: ExitStack) -> None:
+    def __init__(
+        self,
+        config: Config,
+        folder: Path,
+        say: Say,
+        stack: ExitStack,
+        make_trial: MakeTrial = ImpactTrial,
+        endpoints: Path | None = None,
+    ) -> None:
         say("compiling kernels (cached after the first run)")
         warm_up(config)
-        self._shared = shared = Shared(folder, config, record_meta(config))
+        self._control: Control | None = None
+        meta = record_meta(config)
+        if config.rig == "simulated_wire":
+            say("starting the simulated rig at the wire, which settles on its soil")
+            found, self._control = attach(config, endpoints, stack)
+            config = at_endpoints(config, found)
+        self._shared = shared = Shared(folder, config, meta)
         self._crew = crew = Crew(shared)
         stack.callback(self._tidy)
         stack.enter_context(crew)
-        say("starting the simulated rig, which settles on its soil, the recorder and the watchdog")
-        crew.start("recorder")
-        crew.start("far_end")
+        self._workers = ("far_end",) if config.rig == "simulated" else LINKS
+        write_stops(shared, stop_frames(config))
+        what = "the simulated rig, which settles on its soil" if config.rig == "simulated" else "DAQ, drives and valves"
+        say(f"starting {what}, the recorder and the watchdog")
+        for name in (RECORDER, *self._workers):
+            crew.start(name)
         crew.start_watchdog()
         journal = RingJournal(shared)
         self.devices = Devices(SharedDaq(shared), SharedDrives(shared), SharedValves(shared))
-        self.cycle = build_cycle(config, self.devices, journal, folder)
+        self.cycle = build_cycle(config, self.devices, journal, folder, make_trial)
         self._clock = RealtimeClock(config.loop.rate_hz, config.realtime.spin_share)
         self.loop = Loop(self._clock, self.cycle, (crew.alarm, journal.alarm), crew.feed)
-        self._truth = SharedTruth(shared)
+        self._truth: SharedTruth | WireTruth | NoTruth = SharedTruth(shared) if config.rig == "simulated" else NoTruth()
         for line in crew.wait_ready("recorder")["said"]:
             say(line)
-        crew.wait_ready("far_end")
+        for name in self._workers:
+            if detail := crew.wait_ready(name).get("detail"):
+                say(f"{name}: {detail}")
         crew.wait_ready("watchdog")
 
     @property
     def truth(self) -> PlantTruth:
-        """Of the simulated rig."""
+        """Of a simulated rig; nothing of a real one."""
         return self._truth
 
     def granted(self) -> Sequence[Granted]:
@@ -170,8 +199,11 @@ class RealtimeRig:
         self._crew.end("watchdog")
 
     def close_record(self) -> None:
-        """End the far end, have the recorder finish; if it is gone, finish its file from what it left."""
-        self._crew.end("far_end")
+        """End who has the devices, have the recorder finish; if it is gone, finish its file from what it left."""
+        for name in self._workers:
+            self._crew.end(name)
+        if self._control:
+            self._truth = WireTruth(self._control, self._clock.start_ns or 0)
         if self._crew.close_record():
             return
         try:

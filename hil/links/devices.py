@@ -45,7 +45,7 @@ class SharedDaq(_View):
         self._slots: list[tuple[Any, ...]] = [
             (row, row["t_ns"][0], row["volts"][0], row["overload"][0]) for row in rows
         ]
-        self._sequences = [row["sequence"] for row in rows]
+        self._numbers = [(row["sequence"], row["arrived_ns"]) for row in rows]
         self._slot = 0
 
     def read(self, t_ns: int) -> DaqBlock | None:  # noqa: ARG002  what is in the ring has been measured
@@ -53,7 +53,8 @@ class SharedDaq(_View):
         row, stamps, volts, overload = self._slots[self._slot]
         if not self._cursor.read_one(row):
             return None
-        block = DaqBlock(self._sequences[self._slot].item(), stamps, volts, tuple(overload.tolist()))
+        sequence, arrived_ns = self._numbers[self._slot]
+        block = DaqBlock(sequence.item(), stamps, volts, tuple(overload.tolist()), arrived_ns.item())
         self._slot = (self._slot + 1) % len(self._slots)
         return block
 
@@ -71,8 +72,8 @@ class SharedDrives(_View):
         """The newest sample, once."""
         if (numbers := self._samples.read()) is None:
             return None
-        sequence, t_ns, *speeds, acknowledged_ns = numbers
-        return DriveSample(sequence, t_ns, tuple(speeds), acknowledged_ns)
+        sequence, t_ns, *speeds, acknowledged_ns, stopped_ns = numbers
+        return DriveSample(sequence, t_ns, tuple(speeds), acknowledged_ns, stopped_ns)
 
     def write(self, command: DriveCommand) -> None:
         """Hand a command to the worker."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 START = np.dtype(
     [
@@ -15,7 +18,13 @@ START = np.dtype(
 DRIVE_COMMAND = np.dtype([("t_ns", "<i8"), ("cut", "<u1"), ("speed_radps", "<f8", (6,))])
 VALVE_COMMAND = np.dtype([("t_ns", "<i8"), ("powered", "<u1", (2, 2))])
 DRIVE_SAMPLE = np.dtype(
-    [("sequence", "<i8"), ("t_ns", "<i8"), ("speed_radps", "<f8", (6,)), ("acknowledged_ns", "<i8")]
+    [
+        ("sequence", "<i8"),
+        ("t_ns", "<i8"),
+        ("speed_radps", "<f8", (6,)),
+        ("acknowledged_ns", "<i8"),
+        ("stopped_ns", "<i8"),
+    ]
 )
 VALVE_SAMPLE = np.dtype(
     [("sequence", "<i8"), ("t_ns", "<i8"), ("pressure_Pa", "<f8", (2, 2)), ("acknowledged_ns", "<i8")]
@@ -33,7 +42,21 @@ TRUTH = np.dtype(  # what only a simulated rig can tell, and how its process kee
         ("cost_us", "<f8", (4,)),  # of one of its ticks: p50, p99, p99.9, longest
     ]
 )
-TROUBLE = np.dtype([("t_ns", "<i8"), ("detail", "S128")])  # of the recorder: why it cannot write
+TROUBLE = np.dtype(  # of a worker: why the loop has to go Safe
+    [("t_ns", "<i8"), ("fault", "<i8"), ("value", "<f8"), ("limit", "<f8"), ("detail", "S128")]
+)
+HEALTH = np.dtype(  # drivers.base.Health of a link, as its worker sees it
+    [
+        ("t_ns", "<i8"),
+        ("open", "<u1"),
+        ("e_stop", "<u1"),
+        ("errors", "<i8"),
+        ("retries", "<i8"),
+        ("rate_hz", "<f8"),
+        ("age_ms", "<f8"),
+        ("detail", "S200"),
+    ]
+)
 
 
 def block_row(samples: int, channels: int) -> np.dtype[Any]:
@@ -44,5 +67,12 @@ def block_row(samples: int, channels: int) -> np.dtype[Any]:
             ("t_ns", "<i8", (samples,)),
             ("volts", "<f8", (samples, channels)),
             ("overload", "<u1", (channels,)),
+            ("arrived_ns", "<i8"),
         ]
     )
+
+
+def trouble_row(fault: int, detail: str, value: float = math.nan, limit: float = math.nan) -> NDArray[np.void]:
+    """Why the loop has to go Safe: number of the fault, words, what was found and what is allowed."""
+    words = detail.encode()[: TROUBLE["detail"].itemsize]
+    return np.array([(time.monotonic_ns(), fault, value, limit, words)], TROUBLE)

@@ -11,12 +11,23 @@ from pathlib import Path
 from typing import Any
 
 from hil.config import Config
-from hil.links.rows import DRIVE_COMMAND, DRIVE_SAMPLE, START, TROUBLE, TRUTH, VALVE_COMMAND, VALVE_SAMPLE, block_row
+from hil.links.rows import (
+    DRIVE_COMMAND,
+    DRIVE_SAMPLE,
+    HEALTH,
+    START,
+    TROUBLE,
+    TRUTH,
+    VALVE_COMMAND,
+    VALVE_SAMPLE,
+    block_row,
+)
 from hil.rows import BURST_SLACK_S, EVENT, TICK, TIMING
 from hil.shm import Heartbeat, Mailbox, Ring
 
 FOLDER = "shm"  # of the run folder
 RECORDER = "recorder"
+LINKS = ("daq", "drives", "valves")  # each a worker of its own where the devices are real
 # What the rings hold: the recorder may be away for so long.
 RING_S = 4.0
 LEAST_TICKS = 4096
@@ -74,7 +85,9 @@ class Shared:
         self.start = box("start", START)
         self.drive_command, self.drives = box("drive_command", DRIVE_COMMAND), box("drives", DRIVE_SAMPLE)
         self.valve_command, self.valves = box("valve_command", VALVE_COMMAND), box("valves", VALVE_SAMPLE)
-        self.truth, self.trouble = box("truth", TRUTH), box("trouble", TROUBLE)
+        self.truth = box("truth", TRUTH)
+        self.troubles = {name: box(f"trouble_{name}", TROUBLE) for name in (RECORDER, *LINKS)}
+        self.healths = {name: box(f"health_{name}", HEALTH) for name in LINKS}
         self.heartbeat = Heartbeat(folder / "heartbeat", create=create)
         # released by the kernel, whatever becomes of this process
         self._lock = os.open(folder / "config.json", os.O_RDONLY | os.O_CLOEXEC)

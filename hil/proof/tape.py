@@ -32,7 +32,13 @@ class Tape:
         whole = whole_blocks(record)
         starts, ends = block_places(record)
         self._blocks = [
-            DaqBlock(int(head["sequence"]), record.daq_t_ns[a:b], record.raw[a:b], tuple(map(bool, head["overload"])))
+            DaqBlock(
+                int(head["sequence"]),
+                record.daq_t_ns[a:b],
+                record.raw[a:b],
+                tuple(map(bool, head["overload"])),
+                int(head["arrived_ns"]),
+            )
             for head, a, b in zip(record.blocks[whole], starts[whole], ends[whole], strict=True)
         ]
         self._next_block = 0
@@ -57,7 +63,8 @@ class Tape:
         """What the drives had said by this tick."""
         (tick,) = self._row
         speeds = tuple(tick["wheel_speed_radps"].tolist())
-        return DriveSample(int(tick["tick"]), int(tick["t_ns"]), speeds, int(tick["drives_acknowledged_ns"]))
+        acknowledged_ns, stopped_ns = int(tick["drives_acknowledged_ns"]), int(tick["drives_stopped_ns"])
+        return DriveSample(int(tick["tick"]), int(tick["t_ns"]), speeds, acknowledged_ns, stopped_ns)
 
     def valves(self) -> ValveSample:
         """What the valves had said by this tick."""

@@ -141,7 +141,7 @@ class Recorder:
         """
         self._burst.append(block.t_ns, block.volts)
         if len(block.t_ns):
-            self._block[0] = (block.sequence, block.t_ns[0], len(block.t_ns), block.overload)
+            self._block[0] = (block.sequence, block.t_ns[0], len(block.t_ns), block.overload, block.arrived_ns)
             self._blocks.add(self._block)
         if self._burst.due(self._flush_ns):
             self._write_burst()

@@ -179,6 +179,7 @@ def _merged(old: TrialRecord, shared: Shared) -> TrialRecord:
     heads = np.zeros(len(blocks), BLOCK)
     heads["sequence"], heads["overload"] = blocks["sequence"], blocks["overload"]
     heads["t_ns"], heads["samples"] = blocks["t_ns"][:, 0], blocks["t_ns"].shape[1]
+    heads["arrived_ns"] = blocks["arrived_ns"]
     events = np.concatenate([old.events, _rows(shared.events), _rows(shared.watchdog_events)])
     # as bytes: a value that is not a number is not equal to itself
     events = np.frombuffer(b"".join(dict.fromkeys(event.tobytes() for event in events)), EVENT)

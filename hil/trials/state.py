@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import IntEnum
+from typing import Protocol
 
 from hil.arming import Check
 from hil.config import Config
@@ -26,6 +27,24 @@ class State(IntEnum):
     SETTLE = 4
     DONE = 5
     ABORTED = 6
+
+
+class Trial(Protocol):
+    """Decides what the rig does, tick by tick."""
+
+    state: State
+    checks: Sequence[Check]
+
+    @property
+    def over(self) -> bool:
+        """Nothing more will happen."""
+
+    @property
+    def refused(self) -> bool:
+        """Arming was tried and refused."""
+
+    def control(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Request:
+        """What the rig should do in this tick."""
 
 
 class ImpactTrial:

@@ -17,7 +17,7 @@ from hil.config import Config
 from hil.cycle import Cycle
 from hil.rows import PHASES
 from hil.trials.quality import reasons_against
-from hil.trials.state import State
+from hil.trials.state import ImpactTrial, State
 
 FILE_NAME = "summary.json"
 
@@ -48,6 +48,7 @@ class PlantTruth(Protocol):
 def summarise(
     config: Config,
     cycle: Cycle,
+    trial: ImpactTrial,
     clock: Clock,
     truth: PlantTruth,
     timing: NDArray[np.void],
@@ -59,13 +60,14 @@ def summarise(
     Args:
         config: of the run.
         cycle: that ran.
+        trial: that it made.
         clock: that made it beat.
         truth: of the simulated rig.
         timing: what the ticks took, rows of `TIMING`.
         far_end: how a simulated rig in its own process kept up.
         wall_s: how long the loop ran [s].
     """
-    trial, estimator = cycle.trial, cycle.estimator
+    estimator = cycle.estimator
     impact_ns, cut_ns = cycle.scribe.impact_ns, trial.impact_tick_ns
     top, left, right, peak, _ = estimator.peaks_N
     hit = truth.hit_ns is not None
@@ -83,7 +85,7 @@ def summarise(
         "load_point_m": [_finite(value) for value in estimator.load_points_m[1]] if impact else None,
         "impact_time_s": impact_ns * 1e-9 if impact_ns is not None else None,
         "contact_duration_s": estimator.contact_duration_s,
-        "cut_latency_ms": _span_ms(impact_ns, cut_ns),
+        "cut_latency_ms": _span_ms(impact_ns, cycle.scribe.stopped_ns),
         "cut_effective_ms": _span_ms(impact_ns, truth.cut_ns),
         "accepted": trial.state is State.DONE and not reasons,
         "reasons": reasons,

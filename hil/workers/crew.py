@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import select
 import signal
@@ -18,7 +17,7 @@ import numpy as np
 
 from drivers.base import DeviceError
 from hil.links.rows import TROUBLE
-from hil.links.shared import Shared
+from hil.links.shared import LINKS, RECORDER, Shared
 from hil.realtime.rights import Granted
 from hil.safety import Alarm, Fault
 from hil.shm import NEVER_NS
@@ -30,7 +29,10 @@ END_S = {"recorder": 30.0}
 END_OTHERS_S = 5.0
 DYING_S = 0.5
 # How long a process may be silent before the loop goes Safe [ns].
-SILENT_NS = {"watchdog": 50_000_000, "recorder": 2_000_000_000, "far_end": 20_000_000}
+WITH_DEVICES = ("far_end", *LINKS)
+SILENT_NS = {"watchdog": 50_000_000, "recorder": 2_000_000_000, **dict.fromkeys(WITH_DEVICES, 20_000_000)}
+# The watchdog first: it takes a loop that is busy with other things for a hung one. The recorder last: it has them all.
+_ENDING = ("watchdog", *WITH_DEVICES, RECORDER)
 
 
 class Crew:
@@ -49,12 +51,16 @@ class Crew:
         self._words: dict[str, dict[str, Any]] = {}
         self._watched: dict[str, int] = {}
         self._trouble = np.zeros(1, TROUBLE)
+        self._troubles = list(shared.troubles.values())
         self.record_closed = False
 
     def start(self, name: str, *arguments: str) -> None:
         """Start a worker; `wait_ready` tells when it is."""
+        module = "link" if name in LINKS else name
         # -P: a folder `hil` or `models` where the user stands is not ours
-        command = [sys.executable, "-P", "-m", f"hil.workers.{name}", str(self._shared.run), str(os.getpid())]
+        command = [sys.executable, "-P", "-m", f"hil.workers.{module}", str(self._shared.run), str(os.getpid())]
+        if name in LINKS:
+            command.append(name)
         self._processes[name] = subprocess.Popen(
             [*command, *arguments], bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
         )
@@ -100,9 +106,10 @@ class Crew:
                 found, allowed = age_ns * 1e-6, allowed_ns * 1e-6
                 detail = f"{name}: its process has been silent for {found:.1f} ms, allowed: {allowed:g} ms"
                 return Alarm(Fault.PROCESS_LOST, found, allowed, detail)
-        if self._shared.trouble.read(self._trouble) > 0:
-            detail = f"recorder: {self._trouble['detail'][0].decode(errors='replace')}"
-            return Alarm(Fault.DISK_FULL, math.nan, math.nan, detail)
+        for box in self._troubles:
+            if box.read(self._trouble) > 0:
+                _, fault, value, limit, detail = self._trouble[0].tolist()
+                return Alarm(Fault(fault), value, limit, detail.decode(errors="replace"))
         return None
 
     def feed(self) -> None:
@@ -160,6 +167,5 @@ class Crew:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # the watchdog first: it takes a loop that is busy with other things for a hung one
-        for name in sorted(self._processes, key=("watchdog", "far_end", "recorder").index):
+        for name in sorted(self._processes, key=_ENDING.index):
             self.end(name)

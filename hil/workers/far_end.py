@@ -12,8 +12,9 @@ import numpy as np
 from hil.links.rows import START, TRUTH
 from hil.links.shared import Shared
 from hil.realtime import Histogram, RealtimeClock, RightsWanted, rights
+from hil.shm import Mailbox
 from hil.workers.life import Life
-from hil.workers.pump import Pump
+from hil.workers.pump import BlockFeed, DriveFeed, Pump, ValveFeed
 from models.plant import Plant
 
 # Below the loop, whose commands it carries out.
@@ -33,10 +34,12 @@ def main(run: Path, parent: int) -> None:
 
     warm_up(config)
     far_end = build_far_end(config)
-    pump = Pump(shared, far_end.daq, far_end.drives, far_end.valves)
+    pump = Pump(
+        shared, BlockFeed(shared, far_end.daq), DriveFeed(shared, far_end.drives), ValveFeed(shared, far_end.valves)
+    )
     for link in (far_end.daq, far_end.drives, far_end.valves):
         link.open()
-    witness = _Witness(shared, far_end.plant)
+    witness = Witness(shared.truth, far_end.plant)
     asked = RightsWanted(
         fifo_priority=max(wanted.fifo_priority - BELOW_LOOP, 1) if wanted.fifo_priority else 0,
         lock_memory=wanted.lock_memory,
@@ -73,24 +76,31 @@ def _start_ns(shared: Shared, life: Life) -> int:
     return start_ns
 
 
-class _Witness:
-    """Tells what only the simulated rig knows."""
+class Witness:
+    """Tells what only the simulated rig knows.
 
-    def __init__(self, shared: Shared, plant: Plant) -> None:
-        self._mailbox, self._plant = shared.truth, plant
+    Args:
+        mailbox: to whom, `TRUTH`.
+        plant: of the rig.
+        start_ns: its t = 0 on the clock that it tells times by [ns].
+    """
+
+    def __init__(self, mailbox: Mailbox, plant: Plant, start_ns: int = 0) -> None:
+        self._mailbox, self._plant, self._start_ns = mailbox, plant, start_ns
         self._row = np.zeros(1, TRUTH)
         self._row["hit_ns"] = self._row["cut_ns"] = -1
         self._row["hit_energy"] = math.nan
         self._costs = Histogram()
 
     def tell(self, clock: RealtimeClock, cost_ns: int) -> None:
+        """In each of its ticks: what it knows by now, and what the tick cost."""
         plant, row = self._plant, self._row
         self._costs.add(cost_ns)
         row["contact_force_peak"] = plant.contact_force_peak
         if row["hit_ns"][0] < 0 and plant.hit_ns is not None:
-            row["hit_ns"], row["hit_speed"] = plant.hit_ns, plant.hit_speed
+            row["hit_ns"], row["hit_speed"] = plant.hit_ns + self._start_ns, plant.hit_speed
         if row["cut_ns"][0] < 0 and plant.cut_ns is not None:
-            row["cut_ns"] = plant.cut_ns
+            row["cut_ns"] = plant.cut_ns + self._start_ns
         row["ticks"], row["late"], row["skipped"] = clock.ticks, clock.late, clock.skipped
         self._mailbox.write(row)
 

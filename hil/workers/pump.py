@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,6 +19,117 @@ from hil.values import STILL
 DEAD_MAN_NS = 20_000_000
 
 
+class Feed(Protocol):
+    """One device kind: its samples to shared memory, its commands from there."""
+
+    def give(self, t_ns: int, start_ns: int) -> None:
+        """Hand on what the device has said by t_ns; start_ns is t_ns = 0 on the device's clock [ns]."""
+
+    def take(self) -> None:
+        """Hand the newest command to the device, if it is new."""
+
+    def stop(self, t_ns: int) -> None:
+        """Command what is safe."""
+
+    def stopped(self, t_ns: int) -> bool:
+        """Whether the device has confirmed the stop of that time, or a newer one."""
+
+
+class BlockFeed:
+    """Blocks of sensor samples."""
+
+    def __init__(self, shared: Shared, daq: Source[DaqBlock]) -> None:
+        self._ring, self._daq = shared.blocks, daq
+        self._block: Any = np.zeros(1, shared.blocks.dtype)
+        self._sequence = 0
+
+    def give(self, t_ns: int, start_ns: int) -> None:
+        """Hand on all blocks; those of before the start of the run are left out."""
+        row = self._block
+        while (block := self._daq.read(t_ns)) is not None:
+            if block.t_ns[0] < start_ns:
+                self._sequence = block.sequence
+                continue
+            row["sequence"], row["overload"] = block.sequence - self._sequence, block.overload
+            row["t_ns"], row["volts"] = block.t_ns - start_ns if start_ns else block.t_ns, block.volts
+            row["arrived_ns"] = _since(block.arrived_ns, start_ns)
+            self._ring.append(row)  # a full ring shows as a gap in the sequence
+
+    def take(self) -> None:
+        """Nothing is commanded."""
+
+    def stop(self, t_ns: int) -> None:
+        """Nothing to stop."""
+
+    def stopped(self, t_ns: int) -> bool:  # noqa: ARG002
+        """Nothing moves."""
+        return True
+
+
+class DriveFeed:
+    """Wheel drives."""
+
+    def __init__(self, shared: Shared, drives: DriveLink) -> None:
+        self._commands, self._samples, self._drives = shared.drive_command, shared.drives, drives
+        self._command, self._sample = Row(DRIVE_COMMAND), Row(DRIVE_SAMPLE)
+        self._version, self._acknowledged_ns = 0, -1
+
+    def give(self, t_ns: int, start_ns: int) -> None:
+        """Hand on the newest speeds."""
+        if (drive := self._drives.read(t_ns)) is not None:
+            self._acknowledged_ns = drive.acknowledged_ns
+            at_ns, stopped_ns = drive.t_ns - start_ns, _since(drive.stopped_ns, start_ns)
+            self._sample.set(drive.sequence, at_ns, *drive.speed_radps, drive.acknowledged_ns, stopped_ns)
+            self._samples.write(self._sample.array)
+
+    def take(self) -> None:
+        """Hand on speeds, or a cut."""
+        if (version := self._commands.read(self._command.array)) > self._version:
+            self._version = version
+            sent_ns, cut, *speeds = self._command.numbers()
+            self._drives.write(DriveCommand(sent_ns, bool(cut), tuple(speeds)))
+
+    def stop(self, t_ns: int) -> None:
+        """Cut."""
+        self._drives.write(DriveCommand(t_ns, True, STILL))
+
+    def stopped(self, t_ns: int) -> bool:
+        """Whether the cut is confirmed."""
+        return self._acknowledged_ns >= t_ns
+
+
+class ValveFeed:
+    """Bogie valves."""
+
+    def __init__(self, shared: Shared, valves: ValveLink) -> None:
+        self._commands, self._samples, self._valves = shared.valve_command, shared.valves, valves
+        self._command, self._sample = Row(VALVE_COMMAND), Row(VALVE_SAMPLE)
+        self._version, self._acknowledged_ns = 0, -1
+
+    def give(self, t_ns: int, start_ns: int) -> None:
+        """Hand on the newest pressures."""
+        if (valve := self._valves.read(t_ns)) is not None:
+            self._acknowledged_ns = valve.acknowledged_ns
+            left, right = valve.pressure_Pa
+            self._sample.set(valve.sequence, valve.t_ns - start_ns, *left, *right, valve.acknowledged_ns)
+            self._samples.write(self._sample.array)
+
+    def take(self) -> None:
+        """Hand on which valves to power."""
+        if (version := self._commands.read(self._command.array)) > self._version:
+            self._version = version
+            sent_ns, a, b, c, d = self._command.numbers()
+            self._valves.write(ValveCommand(sent_ns, ((bool(a), bool(b)), (bool(c), bool(d)))))
+
+    def stop(self, t_ns: int) -> None:
+        """All off."""
+        self._valves.write(ValveCommand(t_ns, VALVES_OFF))
+
+    def stopped(self, t_ns: int) -> bool:
+        """Whether that is confirmed."""
+        return self._acknowledged_ns >= t_ns
+
+
 class Pump:
     """One round: `give` what the devices say, `take` what the loop commands.
 
@@ -27,21 +138,18 @@ class Pump:
 
     Args:
         shared: memory of the run.
-        daq: the piezo channels.
-        drives: the wheel drives.
-        valves: the bogie valves.
+        feeds: of the devices that this worker has.
 
     Attributes:
-        released: the dead-man has stopped the devices.
+        released: the dead-man, or whoever called `stop`, has stopped the devices.
+        start_ns: t_ns = 0 of the run on the clock that the devices' samples are stamped with [ns].
     """
 
-    def __init__(self, shared: Shared, daq: Source[DaqBlock], drives: DriveLink, valves: ValveLink) -> None:
-        self._shared, self._daq, self._drives, self._valves = shared, daq, drives, valves
-        self._drive_command, self._valve_command = Row(DRIVE_COMMAND), Row(VALVE_COMMAND)
-        self._drive_sample, self._valve_sample = Row(DRIVE_SAMPLE), Row(VALVE_SAMPLE)
-        self._block: Any = np.zeros(1, shared.blocks.dtype)
-        self._versions = [0, 0]
+    def __init__(self, shared: Shared, *feeds: Feed) -> None:
+        self._heartbeat, self._feeds = shared.heartbeat, feeds
+        self._stop_ns = 0
         self.released = False
+        self.start_ns = 0
 
     def take(self, t_ns: int, now_ns: int) -> None:
         """Hand new commands to the devices; stop them if the loop is silent.
@@ -50,38 +158,31 @@ class Pump:
             t_ns: time of the run [ns].
             now_ns: CLOCK_MONOTONIC [ns].
         """
-        age_ns = self._shared.heartbeat.age("loop", now_ns)
+        age_ns = self._heartbeat.age("loop", now_ns)
         if self.released or DEAD_MAN_NS < age_ns < NEVER_NS:
             if not self.released:
                 self.stop(t_ns)
             return
-        version = self._shared.drive_command.read(self._drive_command.array)
-        if version > self._versions[0]:
-            self._versions[0] = version
-            sent_ns, cut, *speeds = self._drive_command.numbers()
-            self._drives.write(DriveCommand(sent_ns, bool(cut), tuple(speeds)))
-        version = self._shared.valve_command.read(self._valve_command.array)
-        if version > self._versions[1]:
-            self._versions[1] = version
-            sent_ns, a, b, c, d = self._valve_command.numbers()
-            self._valves.write(ValveCommand(sent_ns, ((bool(a), bool(b)), (bool(c), bool(d)))))
+        for feed in self._feeds:
+            feed.take()
 
     def stop(self, t_ns: int) -> None:
         """Drives cut, valves off, and nothing taken any more."""
-        self.released = True
-        self._drives.write(DriveCommand(t_ns, True, STILL))
-        self._valves.write(ValveCommand(t_ns, VALVES_OFF))
+        self.released, self._stop_ns = True, t_ns
+        for feed in self._feeds:
+            feed.stop(t_ns)
+
+    @property
+    def stopped(self) -> bool:
+        """The devices have confirmed the stop."""
+        return self.released and all(feed.stopped(self._stop_ns) for feed in self._feeds)
 
     def give(self, t_ns: int) -> None:
         """Hand on everything that the devices have said by t_ns [ns]."""
-        while (block := self._daq.read(t_ns)) is not None:
-            self._block["sequence"], self._block["overload"] = block.sequence, block.overload
-            self._block["t_ns"], self._block["volts"] = block.t_ns, block.volts
-            self._shared.blocks.append(self._block)  # a full ring shows as a gap in the sequence
-        if (drive := self._drives.read(t_ns)) is not None:
-            self._drive_sample.set(drive.sequence, drive.t_ns, *drive.speed_radps, drive.acknowledged_ns)
-            self._shared.drives.write(self._drive_sample.array)
-        if (valve := self._valves.read(t_ns)) is not None:
-            left, right = valve.pressure_Pa
-            self._valve_sample.set(valve.sequence, valve.t_ns, *left, *right, valve.acknowledged_ns)
-            self._shared.valves.write(self._valve_sample.array)
+        for feed in self._feeds:
+            feed.give(t_ns, self.start_ns)
+
+
+def _since(at_ns: int, start_ns: int) -> int:
+    """A time of the run; one that is not known stays -1."""
+    return at_ns - start_ns if at_ns >= 0 else -1

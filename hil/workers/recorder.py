@@ -16,7 +16,7 @@ import numpy as np
 from drivers.base import DeviceError
 from drivers.types import DaqBlock
 from hil.journal import Keeper
-from hil.links.rows import START, TROUBLE
+from hil.links.rows import START, trouble_row
 from hil.links.shared import RECORDER, Shared
 from hil.record import open_recorder
 from hil.rows import event_row
@@ -60,7 +60,8 @@ class Drain:
             count += 1
         for block in _each(self._blocks):
             row = block[0]
-            keeper.block(DaqBlock(int(row["sequence"]), row["t_ns"], row["volts"], tuple(row["overload"].tolist())))
+            sequence, overload, arrived_ns = (row[name].tolist() for name in ("sequence", "overload", "arrived_ns"))
+            keeper.block(DaqBlock(sequence, row["t_ns"], row["volts"], tuple(overload), arrived_ns))
             count += 1
         if (timings := self._timings.read(_MANY, keep=True)).size:
             keeper.timing(timings)
@@ -129,9 +130,7 @@ def _record(shared: Shared, drain: Drain, keeper: Keeper, life: Life) -> None:
 
 def _complain(shared: Shared, error: OSError) -> None:
     """Tell the loop that the disk fails; it goes Safe."""
-    trouble = np.zeros(1, TROUBLE)
-    trouble["t_ns"], trouble["detail"] = time.monotonic_ns(), f"{error}".encode()[: TROUBLE["detail"].itemsize]
-    shared.trouble.write(trouble)
+    shared.troubles[RECORDER].write(trouble_row(Fault.DISK_FULL, f"recorder: {error}"))
 
 
 def _summary() -> dict[str, Any] | None:

@@ -1,6 +1,7 @@
 """Ends what hangs, and everything once the loop is gone: `python -m hil.workers.watchdog RUN PARENT NAME=PID...`.
 
-It has no other work, so nothing can hold it up; it may run above the loop.
+It has no other work, so nothing can hold it up; it may run above the loop. Stopping what a killed worker has left takes
+it some ms, in which that stop is all that matters.
 """
 
 from __future__ import annotations
@@ -10,14 +11,17 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
+from drivers.base import DeviceError, StopFrames
+from drivers.serial_link import send_stop
 from hil.links.rows import START
-from hil.links.shared import Shared
+from hil.links.shared import LINKS, Shared
+from hil.links.stops import read_stops
 from hil.realtime import RightsWanted, rights
 from hil.rows import event_row
 from hil.safety import Fault
@@ -31,7 +35,10 @@ LOOP_SILENT_NS = 50_000_000
 LOOP_HUNG_NS = 1_000_000_000
 # A worker with a device has been silent for so long: it is killed, so that its port is free.
 WORKER_SILENT_NS = 20_000_000
-WITH_DEVICES = ("far_end", "daq", "drives", "valves")
+WITH_DEVICES = ("far_end", *LINKS)
+# A killed process lets go of its port within ms.
+FREE_WITHIN_S = 0.1
+_LOOK_AGAIN_S = 0.001
 # What the recorder gets to finish its file once the loop is gone.
 FINISH_S = 20.0
 
@@ -43,10 +50,13 @@ class Watchdog:
         shared: memory of the run.
         loop: process id of the loop.
         workers: process ids by name.
+        stops: what to send to the ports of a worker that had to be killed, by its name.
     """
 
-    def __init__(self, shared: Shared, loop: int, workers: Mapping[str, int]) -> None:
-        self._shared, self._loop, self._workers = shared, loop, dict(workers)
+    def __init__(
+        self, shared: Shared, loop: int, workers: Mapping[str, int], stops: Mapping[str, Sequence[StopFrames]]
+    ) -> None:
+        self._shared, self._loop, self._workers, self._stops = shared, loop, dict(workers), stops
         self._noted: set[str] = set()
         self._start = np.zeros(1, START)
 
@@ -65,13 +75,38 @@ class Watchdog:
             if name in self._workers and WORKER_SILENT_NS < worker_ns < NEVER_NS:
                 self._note(now_ns, f"{name}_silent", worker_ns, WORKER_SILENT_NS, f"{name}: silent, killed")
                 _kill(self._workers.pop(name))
+                for stop in self._stops.get(name, ()):
+                    self._stop(stop)
+
+    def _stop(self, stop: StopFrames) -> None:
+        """Send a stop as soon as the port is free."""
+        began_ns = now_ns = time.monotonic_ns()
+        while True:
+            try:
+                send_stop(stop)
+            except DeviceError as error:
+                if now_ns - began_ns > FREE_WITHIN_S * 1e9:
+                    detail = f"{stop.device}: could not be stopped; its own time-out has to: {error}"
+                    self._note(now_ns, f"unstopped {stop.port}", now_ns - began_ns, round(FREE_WITHIN_S * 1e9), detail)
+                    return
+                time.sleep(_LOOK_AGAIN_S)
+            else:
+                row = event_row(
+                    0, "stopped by the watchdog", 0, self._t_ns(now_ns), detail=f"{stop.device}: {stop.port}"
+                )
+                self._shared.watchdog_events.append(row)
+                return
+            now_ns = time.monotonic_ns()
+
+    def _t_ns(self, now_ns: int) -> int:
+        """Time of the run, 0 before it."""
+        begun = self._shared.start.read(self._start) > 0
+        return max(now_ns - int(self._start["start_ns"][0]), 0) if begun else 0
 
     def _note(self, now_ns: int, name: str, found_ns: int, allowed_ns: int, detail: str) -> None:
         if name not in self._noted:
             self._noted.add(name)
-            # a fault's time says which sensor samples are kept
-            begun = self._shared.start.read(self._start) > 0
-            t_ns = max(now_ns - int(self._start["start_ns"][0]), 0) if begun else 0
+            t_ns = self._t_ns(now_ns)  # says which sensor samples are kept
             tick = t_ns * self._shared.config.loop.rate_hz // 1_000_000_000
             row = event_row(Fault.PROCESS_LOST, name, tick, t_ns, found_ns * 1e-6, allowed_ns * 1e-6, detail=detail)
             self._shared.watchdog_events.append(row)
@@ -81,7 +116,7 @@ def main(run: Path, parent: int, workers: Mapping[str, int]) -> None:
     """Watch until told to end; once the loop process is gone, end the others first."""
     life = Life(parent)
     shared = Shared(run)
-    watchdog = Watchdog(shared, parent, workers)
+    watchdog = Watchdog(shared, parent, workers, read_stops(shared))
     wanted = shared.config.realtime
     priority = wanted.fifo_priority + 1 if wanted.fifo_priority else 0
     asked = RightsWanted(fifo_priority=min(priority, 98), lock_memory=wanted.lock_memory, freeze_gc=True)

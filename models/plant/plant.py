@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from models.actuators.pneumatic import make_cylinders
@@ -23,7 +25,7 @@ class Plant:
         random: source of the sensor noise.
 
     Attributes:
-        cut_ns: when the drives first were cut after a wheel had touched the obstacle [ns], or None.
+        cut_ns: when all drives first were cut after a wheel had touched the obstacle [ns], or None.
     """
 
     def __init__(self, parameters: RigParameters, random: np.random.Generator) -> None:
@@ -66,9 +68,13 @@ class Plant:
 
     def set_drives(self, speed_radps: tuple[float, ...], cut: bool) -> None:
         """Set the wheels' speeds (6,) [rad/s], or cut all drives."""
+        self.set_each_drive(speed_radps, (cut,) * len(speed_radps))
+
+    def set_each_drive(self, speed_radps: Sequence[float], cut: Sequence[bool]) -> None:
+        """Set the wheels' speeds (6,) [rad/s], or cut the drives of some of them (6,)."""
         self._motion.drives.set_speed[:] = speed_radps
-        self._motion.drives.cut[:] = 1.0 if cut else 0.0
-        if cut and self.cut_ns is None and self.hit_ns is not None:
+        self._motion.drives.cut[:] = cut
+        if self.cut_ns is None and self.hit_ns is not None and all(cut):
             self.cut_ns = self.t_ns
 
     def set_valves(self, powered: tuple[tuple[bool, bool], tuple[bool, bool]]) -> None:

@@ -129,10 +129,13 @@ def test_fault_numbers_are_those_of_the_fault_table():
     assert {fault.name: fault.value for fault in Fault} == {
         "SENSOR_DROPOUT": 1,
         "SAMPLE_NOT_FINITE": 3,
+        "SAMPLES_LOST": 6,
         "MODEL_NOT_FINITE": 8,
         "COMMAND_OUT_OF_LIMIT": 9,
         "LOOP_LATE": 11,
         "PROCESS_LOST": 12,
+        "LINK_LOST": 13,
+        "FRAMES_DAMAGED": 14,
         "STOP_BY_OPERATOR": 18,
         "DISK_FULL": 22,
         "RECORD_RING_FULL": 24,

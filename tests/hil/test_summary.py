@@ -49,7 +49,9 @@ class Run:
 
     def summary(self, truth=None, wall_s: float = 0.5, far_end=None):
         rig = self.rig
-        return summarise(self.config, rig.cycle, rig.loop.clock, truth or rig.truth, self.timing, far_end, wall_s)
+        return summarise(
+            self.config, rig.cycle, rig.cycle.trial, rig.loop.clock, truth or rig.truth, self.timing, far_end, wall_s
+        )
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import json
 import math
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -146,5 +147,5 @@ def test_a_file_of_any_bytes_is_refused_as_a_config_error(
 @settings(deadline=None, max_examples=300)
 @given(override=st.text(max_size=30) | st.text("abtril.=0:[]{}*&!-_daq.channels", max_size=30))
 def test_an_override_of_any_text_never_ends_in_another_exception(short: Path, override: str) -> None:
-    with pytest.raises(ConfigError):
+    with suppress(ConfigError):  # now and then it is one that is allowed
         load_config(short, [override])

@@ -17,7 +17,7 @@ from hil.links.journal import RingJournal
 from hil.links.shared import Shared
 from hil.trials.state import State
 from hil.values import Tick
-from hil.workers.pump import Pump
+from hil.workers.pump import BlockFeed, DriveFeed, Pump, ValveFeed
 
 SHORT = (
     "clock=realtime",
@@ -106,7 +106,9 @@ def trial(tmp_path):
     far_end = build_far_end(config)
     for link in (far_end.daq, far_end.drives, far_end.valves):
         link.open()
-    pump = Pump(shared, far_end.daq, far_end.drives, far_end.valves)
+    pump = Pump(
+        shared, BlockFeed(shared, far_end.daq), DriveFeed(shared, far_end.drives), ValveFeed(shared, far_end.valves)
+    )
     devices = Devices(SharedDaq(shared), SharedDrives(shared), SharedValves(shared))
     cycle = build_cycle(config, devices, RingJournal(shared), tmp_path)
     made: dict[int, int] = {}

@@ -6,7 +6,7 @@ import pytest
 from drivers.types import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from hil.links.devices import SharedDaq, SharedDrives, SharedValves
 from hil.values import STILL
-from hil.workers.pump import DEAD_MAN_NS, Pump
+from hil.workers.pump import DEAD_MAN_NS, BlockFeed, DriveFeed, Pump, ValveFeed
 
 BEAT_NS = 5_000_000_000
 SPEEDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
@@ -28,7 +28,9 @@ class Rig:
 
     def __init__(self, shared):
         self.daq, self.drives, self.valves = Device(), Device(), Device()
-        self.pump = Pump(shared, self.daq, self.drives, self.valves)
+        self.pump = Pump(
+            shared, BlockFeed(shared, self.daq), DriveFeed(shared, self.drives), ValveFeed(shared, self.valves)
+        )
         self.beat = lambda t_ns: shared.heartbeat.beat("loop", t_ns)
         self.loop_daq, self.loop_drives, self.loop_valves = (
             SharedDaq(shared),

@@ -23,7 +23,7 @@ def killed(monkeypatch):
 
 @pytest.fixture
 def dog(shared, killed):
-    return Watchdog(shared, LOOP, {"recorder": 333, "far_end": FAR_END})
+    return Watchdog(shared, LOOP, {"recorder": 333, "far_end": FAR_END}, {})
 
 
 def events(shared):

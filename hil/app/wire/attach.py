@@ -1,0 +1,78 @@
+"""A simulated rig at the wire for one run: one that runs already, or our own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+from drivers.base import DeviceError
+from hil.app.wire.control import Control, wait_for
+from hil.config import Config
+
+READY_S = 120.0
+END_S = 15.0
+NAMES = ("roboclaw", "roboteq", "modbus", "daq", "control")
+_HOW = "`hil sim CONFIG --endpoints FILE` writes them"
+
+Say = Callable[[str], None]
+Endpoints = Mapping[str, str]
+
+
+def attach(config: Config, endpoints: Path | None, stack: ExitStack) -> tuple[Endpoints, Control]:
+    """Where the devices of a simulated rig are, its rover at the start of the config's trial.
+
+    Args:
+        config: of the rig.
+        endpoints: file of a rig that runs (`hil sim --endpoints`); None: one of our own is started.
+        stack: ends what was started here.
+
+    Raises:
+        DeviceError: there is none, or it could not begin.
+    """
+    found = _read(endpoints) if endpoints else _start(config, stack)
+    control = stack.enter_context(Control(found["control"]))
+    control.ask("place", angle_deg=config.trial.angle_deg, seed=config.seed)
+    return found, control
+
+
+def _start(config: Config, stack: ExitStack) -> Endpoints:
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hil-trial-")))
+    source, endpoints = folder / "config.json", folder / "endpoints.json"
+    source.write_text(config.model_dump_json(), encoding="utf-8")
+    command = [sys.executable, "-P", "-m", "hil.app.wire.rig", str(source), str(endpoints), str(os.getpid())]
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, process_group=0)
+    stack.callback(_end, process)
+    wait_for(lambda: endpoints.exists() or process.poll() is not None, READY_S)
+    if not endpoints.exists():
+        said = process.stdout.readline() if process.poll() is not None and process.stdout else b""
+        reason = json.loads(said).get("error") if said else "what it said is above"
+        raise DeviceError(f"simulated rig: it could not begin: {reason}")
+    return _read(endpoints)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(END_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stdout:
+        process.stdout.close()
+
+
+def _read(path: Path) -> Endpoints:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        missing = [key for key in NAMES if not isinstance(found.get(key), str)]
+    except (OSError, ValueError, AttributeError) as error:
+        raise DeviceError(f"{path}: no endpoints of a simulated rig ({error}); {_HOW}") from error
+    if missing:
+        raise DeviceError(f"{path}: endpoints without {', '.join(missing)}; {_HOW}")
+    return dict(found)

@@ -1,0 +1,152 @@
+"""What the processes of a simulated rig at the wire share: the plant's state, its samples, and what it is told."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.config import Config
+from hil.links.rows import TRUTH
+from hil.shm import Mailbox
+
+# Samples of each channel that the rig remembers: some 4 s at 30 kHz.
+REMEMBERED = 2**17
+CLOCK = np.dtype([("start_ns", "<i8"), ("rate_hz", "<i8")])  # of the first sample, on CLOCK_MONOTONIC
+WHEELS = np.dtype([("speed_radps", "<f8", (6,)), ("angle_rad", "<f8", (6,))])
+WHEEL_ORDERS = np.dtype([("t_ns", "<i8"), ("cut", "<u1", (6,)), ("speed_radps", "<f8", (6,))])
+PRESSURES = np.dtype([("pressure_Pa", "<f8", (4,))])
+VALVE_ORDERS = np.dtype([("powered", "<u1", (4,))])
+TAKEN = np.dtype([("samples", "<i8")])
+PLACE = np.dtype([("angle_deg", "<f8"), ("seed", "<i8")])
+PLACED = np.dtype([("version", "<i8")])
+
+
+class WireMemory:
+    """The memory of a simulated rig; each box has one writer.
+
+    Args:
+        folder: of the rig, where `config.json` lies.
+        create: make the files, or open them.
+    """
+
+    def __init__(self, folder: Path, config: Config | None = None) -> None:
+        create = config is not None
+        if config is None:
+            config = Config.model_validate_json((folder / "config.json").read_text(encoding="utf-8"))
+        else:
+            (folder / "config.json").write_text(config.model_dump_json(), encoding="utf-8")
+        self.folder, self.config = folder, config
+
+        def box(name: str, dtype: Any) -> Mailbox:
+            return Mailbox(folder / name, dtype, create=create)
+
+        self.clock, self.taken = box("clock", CLOCK), box("taken", TAKEN)
+        self.wheels, self.wheel_orders = box("wheels", WHEELS), box("wheel_orders", WHEEL_ORDERS)
+        self.pressures, self.valve_orders = box("pressures", PRESSURES), box("valve_orders", VALVE_ORDERS)
+        self.truth = box("truth", TRUTH)
+        self.place, self.placed = box("place", PLACE), box("placed", PLACED)
+        self.volts: NDArray[np.float64] = _mapped(folder / "volts", len(config.daq.channels), create)
+
+    def keep(self, first: int, volts: NDArray[np.float64]) -> None:
+        """Remember samples first, first + 1, ... (n, channels) [V]."""
+        self.volts[np.arange(first, first + len(volts)) % REMEMBERED] = volts
+
+
+def _mapped(path: Path, channels: int, create: bool) -> NDArray[np.float64]:
+    size = REMEMBERED * channels * 8
+    handle = os.open(path, os.O_RDWR | (os.O_CREAT | os.O_EXCL if create else 0), 0o600)
+    try:
+        if create:
+            os.ftruncate(handle, size)
+        return np.frombuffer(mmap.mmap(handle, size), np.float64).reshape(REMEMBERED, channels)
+    finally:
+        os.close(handle)
+
+
+class WheelsInMemory:
+    """`drivers.sim.wire.behind.Wheels` in another process than the plant."""
+
+    def __init__(self, memory: WireMemory) -> None:
+        self._now, self._orders = memory.wheels, memory.wheel_orders
+        self._row, self._order = np.zeros(1, WHEELS), np.zeros(1, WHEEL_ORDERS)
+        self._order["cut"] = 1
+
+    def speed_radps(self, wheel: int) -> float:
+        """Speed of an axle [rad/s]."""
+        self._now.read(self._row)
+        return float(self._row["speed_radps"][0, wheel])
+
+    def angle_rad(self, wheel: int) -> float:
+        """How far it has turned [rad]."""
+        self._now.read(self._row)
+        return float(self._row["angle_rad"][0, wheel])
+
+    def hold(self, wheel: int, speed_radps: float) -> None:
+        """Hold a speed."""
+        self._order["cut"][0, wheel], self._order["speed_radps"][0, wheel] = 0, speed_radps
+        self._give()
+
+    def cut(self, wheel: int) -> None:
+        """Output zero."""
+        self._order["cut"][0, wheel], self._order["speed_radps"][0, wheel] = 1, 0.0
+        self._give()
+
+    def _give(self) -> None:
+        self._order["t_ns"] = time.monotonic_ns()
+        self._orders.write(self._order)
+
+
+class CylindersInMemory:
+    """`drivers.sim.wire.behind.Cylinders` in another process than the plant."""
+
+    def __init__(self, memory: WireMemory) -> None:
+        self._now, self._orders = memory.pressures, memory.valve_orders
+        self._row, self._order = np.zeros(1, PRESSURES), np.zeros(1, VALVE_ORDERS)
+
+    def power(self, valve: int, on: bool) -> None:
+        """Power a valve, or let it go."""
+        self._order["powered"][0, valve] = on
+        self._orders.write(self._order)
+
+    def pressure_Pa(self, valve: int) -> float:
+        """Gauge pressure at a valve."""
+        self._now.read(self._row)
+        return float(self._row["pressure_Pa"][0, valve])
+
+
+class AnalogInMemory:
+    """`drivers.sim.wire.behind.Analog` in another process than the plant; the plant has to have begun.
+
+    Raises:
+        RuntimeError: it has not.
+    """
+
+    def __init__(self, memory: WireMemory) -> None:
+        clock = np.zeros(1, CLOCK)
+        if memory.clock.read(clock) <= 0:
+            raise RuntimeError("the simulated rig's sample clock does not run yet")
+        self._start_ns, self.rate_hz = int(clock["start_ns"][0]), int(clock["rate_hz"][0])
+        self._taken, self._volts = memory.taken, memory.volts
+        self._row = np.zeros(1, TAKEN)
+        self.channels = memory.volts.shape[1]
+
+    def taken(self) -> int:
+        """How many samples of each channel there are by now."""
+        self._taken.read(self._row)
+        return int(self._row["samples"][0])
+
+    def copy(self, first: int, volts: NDArray[np.float64]) -> None:
+        """Copy samples from the first one on into volts (n, channels) [V]."""
+        np.take(self._volts, np.arange(first, first + len(volts)) % REMEMBERED, axis=0, out=volts)
+        if self.taken() - first > REMEMBERED:
+            raise OverflowError(f"sample {first} is gone: {self.taken()} taken, the last {REMEMBERED} kept")
+
+    def at_ns(self, sample: int) -> int:
+        """When a sample is taken [ns of CLOCK_MONOTONIC]."""
+        return self._start_ns + sample * 1_000_000_000 // self.rate_hz

@@ -1,0 +1,52 @@
+"""Orders to a process of the simulated rig: one JSON line in, one JSON line out."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hil.workers.life import Life
+
+Answer = Mapping[str, Any]
+Handler = Callable[[dict[str, Any]], Answer]
+_MUCH = 65536
+
+
+class Orders:
+    """Takes orders from the process that started this one.
+
+    Args:
+        life: answers through it.
+        handlers: by what an order's `do` says; one that raises ValueError, KeyError or TypeError answers with `error`.
+    """
+
+    def __init__(self, life: Life, handlers: Mapping[str, Handler]) -> None:
+        self._life, self._handlers = life, handlers
+        self._input = sys.stdin.fileno()
+        self._rest = b""
+
+    def look(self, wait_s: float = 0.0) -> None:
+        """Carry out what has come, after waiting for it so long at most [s]."""
+        if not select.select([self._input], [], [], wait_s)[0]:
+            return
+        data = os.read(self._input, _MUCH)
+        if not data:  # whoever gives orders is gone; the end of this process comes as a signal
+            self._life.ending = True
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._life.tell(**carry_out(line, self._handlers))
+
+
+def carry_out(line: bytes, handlers: Mapping[str, Handler]) -> Answer:
+    """The answer to one line; whatever is wrong with it is said in `error`."""
+    try:
+        order = json.loads(line)
+        if not isinstance(order, dict) or order.get("do") not in handlers:
+            raise ValueError(f"an order is an object whose `do` is one of {', '.join(sorted(handlers))}")
+        return {"ok": True, **handlers[order.pop("do")](order)}
+    except (ValueError, KeyError, TypeError) as error:
+        return {"ok": False, "error": f"{type(error).__name__}: {error}"}

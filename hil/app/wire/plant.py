@@ -1,0 +1,130 @@
+"""The plant of a simulated rig at the wire, in real time: `python -m hil.app.wire.plant FOLDER PARENT`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from hil.app.build import build_plant, warm_up
+from hil.app.wire.memory import (
+    CLOCK,
+    PLACE,
+    PLACED,
+    PRESSURES,
+    TAKEN,
+    VALVE_ORDERS,
+    WHEEL_ORDERS,
+    WHEELS,
+    WireMemory,
+)
+from hil.realtime import RealtimeClock, RightsWanted, rights
+from hil.workers.far_end import BELOW_LOOP, Witness
+from hil.workers.life import Life
+from models.plant import Plant
+
+RATE_HZ = 1000
+
+
+class PlantAtTheWire:
+    """A plant that hears orders, moves on and tells, and can be put back to the start.
+
+    Args:
+        memory: of the rig.
+        start_ns: its t = 0 [ns of CLOCK_MONOTONIC].
+    """
+
+    def __init__(self, memory: WireMemory, start_ns: int) -> None:
+        self._memory, self._config = memory, memory.config
+        self._start_ns = self._offset_ns = start_ns
+        self._first = 0  # sample of the rig that is the plant's sample 0
+        self._seen = dict.fromkeys(("wheels", "valves", "place"), 0)
+        self._wheel_orders, self._valve_orders = np.zeros(1, WHEEL_ORDERS), np.zeros(1, VALVE_ORDERS)
+        self._wheels, self._pressures = np.zeros(1, WHEELS), np.zeros(1, PRESSURES)
+        self._taken, self._place, self._placed = np.zeros(1, TAKEN), np.zeros(1, PLACE), np.zeros(1, PLACED)
+        clock = np.array([(start_ns, self._config.daq.rate_hz)], CLOCK)
+        memory.clock.write(clock)
+        self._given = 0  # samples of the rig handed out
+        self.plant = build_plant(self._config)
+        self.witness = Witness(memory.truth, self.plant, start_ns)
+
+    def round(self, now_ns: int) -> None:
+        """Move on to a time [ns of CLOCK_MONOTONIC]."""
+        memory, plant = self._memory, self.plant
+        if (version := memory.place.read(self._place)) > self._seen["place"]:
+            self._seen["place"] = version
+            self._put_back(version)
+            return
+        before_ns = plant.t_ns
+        plant.advance(now_ns - self._offset_ns)
+        if (version := memory.wheel_orders.read(self._wheel_orders)) > self._seen["wheels"]:
+            self._seen["wheels"] = version
+            order = self._wheel_orders[0]
+            plant.set_each_drive(order["speed_radps"].tolist(), order["cut"].tolist())
+        if (version := memory.valve_orders.read(self._valve_orders)) > self._seen["valves"]:
+            self._seen["valves"] = version
+            a, b, c, d = map(bool, self._valve_orders["powered"][0])
+            plant.set_valves(((a, b), (c, d)))
+        self._wheels["speed_radps"] = plant.wheel_speed
+        self._wheels["angle_rad"] += plant.wheel_speed * (plant.t_ns - before_ns) * 1e-9
+        self._pressures["pressure_Pa"] = plant.pressure.reshape(-1)
+        memory.wheels.write(self._wheels)
+        memory.pressures.write(self._pressures)
+        self._hand_out(plant)
+
+    def _hand_out(self, plant: Plant) -> None:
+        """The samples taken since the last round, to where the data acquisition finds them."""
+        count = plant.samples - (self._given - self._first)
+        if count > 0:
+            volts = np.empty((count, self._memory.volts.shape[1]))
+            plant.copy_samples(self._given - self._first, volts)
+            self._memory.keep(self._given, volts)
+            self._given += count
+            self._taken["samples"] = self._given
+            self._memory.taken.write(self._taken)
+
+    def _put_back(self, version: int) -> None:
+        """A rover at the start again, perhaps of another seed and before another angle; sampling goes on meanwhile."""
+        angle, seed = self._place[0].tolist()
+        trial = self._config.trial.model_copy(update={"angle_deg": angle})
+        self._config = self._config.model_copy(update={"trial": trial, "seed": int(seed)})
+        self.plant = build_plant(self._config)
+        rate = self._config.daq.rate_hz
+        now_ns = time.monotonic_ns()
+        # from the next whole sample on; the gap was sampled by nobody, and reads zero
+        self._first = (now_ns - self._start_ns) * rate // 1_000_000_000 + 1
+        self._offset_ns = self._start_ns + self._first * 1_000_000_000 // rate
+        gap = self._first - self._given
+        self._memory.keep(self._given, np.zeros((gap, self._memory.volts.shape[1])))
+        self._given = self._first
+        self.witness = Witness(self._memory.truth, self.plant, self._offset_ns)
+        self._placed["version"] = version
+        self._memory.placed.write(self._placed)
+
+
+def main(folder: Path, parent: int) -> None:
+    """Move the plant until told to end."""
+    life = Life(parent)
+    memory = WireMemory(folder)
+    config, wanted = memory.config, memory.config.realtime
+    warm_up(config)
+    asked = RightsWanted(
+        fifo_priority=max(wanted.fifo_priority - BELOW_LOOP, 1) if wanted.fifo_priority else 0,
+        lock_memory=wanted.lock_memory,
+        freeze_gc=True,
+    )
+    with rights(asked) as granted:
+        clock = RealtimeClock(RATE_HZ)
+        clock.start_ns = time.monotonic_ns()
+        rig = PlantAtTheWire(memory, clock.start_ns)
+        life.ready(granted)
+        while not life.ending:
+            tick = clock.next()
+            rig.round(tick.began_ns)
+            rig.witness.tell(clock, time.monotonic_ns() - tick.began_ns)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,228 @@
+"""Starts the processes of a simulated rig, serves its control socket, and leaves nothing behind.
+
+`python -m hil.app.wire.rig CONFIG ENDPOINTS PARENT` serves one for as long as the process PARENT lives.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import select
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from drivers.base import DeviceError
+from hil.app.wire.control import ControlServer, wait_for
+from hil.app.wire.memory import PLACE, PLACED, WireMemory
+from hil.config import Config
+from hil.links.rows import TRUTH
+from hil.workers.life import Life
+
+# Starting, a child compiles kernels if it has to; the parent has done so before.
+READY_S = 60.0
+ANSWER_S = 10.0
+END_S = 5.0
+PLACED_S = 20.0
+
+Say = Callable[[str], None]
+
+
+class Told(Protocol):
+    """Who is told to end, and when."""
+
+    ending: bool
+
+
+class Child:
+    """A process of the simulated rig.
+
+    Args:
+        module: of `hil.app.wire`.
+        folder: of the rig.
+
+    Raises:
+        DeviceError: it could not begin.
+    """
+
+    def __init__(self, module: str, folder: Path) -> None:
+        self.name = module
+        command = [sys.executable, "-P", "-m", f"hil.app.wire.{module}", str(folder), str(os.getpid())]
+        self._process = subprocess.Popen(
+            command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
+        )
+        try:
+            self.words = self._hear(READY_S)
+            if not self.words.get("ready"):
+                raise DeviceError(f"simulated rig: {module}: {self.words.get('error', 'could not begin')}")
+        except BaseException:
+            self.close()
+            raise
+
+    def ask(self, order: Mapping[str, Any]) -> dict[str, Any]:
+        """Give an order and wait for the answer. Raises ValueError: it was refused."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(order).encode() + b"\n")
+        answer = self._hear(ANSWER_S)
+        if not answer.pop("ok", False):
+            raise ValueError(answer.get("error", f"{self.name} does not answer"))
+        return answer
+
+    @property
+    def ended(self) -> bool:
+        """It is gone, by whatever."""
+        return self._process.poll() is not None
+
+    def close(self) -> None:
+        """End it."""
+        with suppress(ProcessLookupError):
+            self._process.terminate()
+        try:
+            self._process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe:
+                with suppress(OSError):
+                    pipe.close()
+
+    def _hear(self, seconds: float) -> dict[str, Any]:
+        pipe = self._process.stdout
+        assert pipe is not None
+        if not select.select([pipe], [], [], seconds)[0]:
+            return {}
+        line = pipe.readline()
+        return json.loads(line) if line else {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class SimulatedRig:
+    """All of it: plant, serial devices, device server and control socket.
+
+    Args:
+        config: of the rig.
+        folder: where its sockets and ports lie; exists and is empty.
+        stack: closes it.
+
+    Attributes:
+        endpoints: where everything is, as `hil sim --endpoints` writes it.
+    """
+
+    def __init__(self, config: Config, folder: Path, stack: ExitStack) -> None:
+        self._memory = WireMemory(folder, config)
+        self._plant = stack.enter_context(Child("plant", folder))
+        self._serial = stack.enter_context(Child("serial", folder))
+        self._daq = stack.enter_context(Child("daq", folder))
+        self._control = ControlServer(
+            folder / "control",
+            {
+                "truth": self._truth,
+                "place": self._place,
+                "misbehave": lambda order: self._of(order).ask({"do": "misbehave", **order}),
+                "e_stop": lambda order: self._of(order).ask({"do": "e_stop", **order}),
+                "stops": lambda order: self._serial.ask({"do": "stops", **order}),
+                "step": lambda order: self._daq.ask({"do": "step", **order}),
+                "clear_steps": lambda order: self._daq.ask({"do": "clear_steps", **order}),
+            },
+        )
+        stack.callback(self._control.close)
+        self.endpoints: dict[str, str] = {
+            **self._serial.words["endpoints"],
+            **self._daq.words["endpoints"],
+            "control": str(folder / "control"),
+        }
+
+    def serve(self, told: Told) -> None:
+        """Until told to end. Raises DeviceError: one of its processes has ended by itself."""
+        children = (self._plant, self._serial, self._daq)
+        self._control.serve(lambda: not (told.ending or any(child.ended for child in children)))
+        if not told.ending:
+            lost = ", ".join(child.name for child in children if child.ended)
+            raise DeviceError(f"simulated rig: its process {lost} has ended; what it said is above")
+
+    def _of(self, order: dict[str, Any]) -> Child:
+        """The process that has the device of an order."""
+        return self._daq if order.get("device") == "daq" else self._serial
+
+    def _truth(self, order: dict[str, Any]) -> dict[str, Any]:
+        """What only the plant knows; times of CLOCK_MONOTONIC."""
+        if order:
+            raise ValueError(f"truth takes nothing, found {', '.join(order)}")
+        row = np.zeros(1, TRUTH)
+        self._memory.truth.read(row)
+        return {name: _plain(row[name][0].tolist()) for name in TRUTH.names or ()}
+
+    def _place(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Put the rover back to its start, before an obstacle of that angle, as the rig of that seed."""
+        config = self._memory.config
+        trial = {"angle_deg": config.trial.angle_deg, "seed": config.seed} | order
+        checked = Config.model_validate(
+            config.model_dump(mode="json")
+            | {"seed": trial.pop("seed"), "trial": config.trial.model_dump(mode="json") | trial}
+        )
+        version = self._memory.place.write(np.array([(checked.trial.angle_deg, checked.seed)], PLACE))
+        placed = np.zeros(1, PLACED)
+
+        def done() -> bool:
+            return self._memory.placed.read(placed) > 0 and int(placed["version"][0]) >= version
+
+        if not wait_for(done, PLACED_S):
+            raise ValueError(f"the rover was not back at its start within {PLACED_S:g} s")
+        return {}
+
+
+def _plain(value: Any) -> Any:
+    """JSON knows no NaN."""
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def serve_rig(config: Config, endpoints: Path | None, told: Told, say: Say) -> None:
+    """Serve a simulated rig until told to end.
+
+    Args:
+        config: of the rig.
+        endpoints: file to write them to once all listen; it is removed at the end.
+        told: to end.
+        say: told where everything is, a line at a time.
+
+    Raises:
+        DeviceError: a process of the rig could not begin, or ended.
+    """
+    with tempfile.TemporaryDirectory(prefix="hil-sim-") as name, ExitStack() as stack:
+        say("compiling kernels (cached after the first run) and settling the rover on its soil")
+        rig = SimulatedRig(config, Path(name), stack)
+        for key, place in rig.endpoints.items():
+            say(f"{key}: {place}")
+        if endpoints:
+            part = endpoints.with_name(f".{endpoints.name}.part")
+            part.write_text(json.dumps(rig.endpoints, indent=2) + "\n", encoding="utf-8")
+            part.replace(endpoints)
+            stack.callback(lambda: endpoints.unlink(missing_ok=True))
+        rig.serve(told)
+
+
+def main(config: Path, endpoints: Path, parent: int) -> None:
+    """Serve for as long as the parent lives and wants."""
+    life = Life(parent)
+    try:
+        effective = Config.model_validate_json(config.read_text(encoding="utf-8"))
+        serve_rig(effective, endpoints, life, say=lambda _: None)
+    except DeviceError as error:
+        life.tell(error=str(error))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]))

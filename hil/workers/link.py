@@ -1,0 +1,166 @@
+"""One hardware link in its own process: `python -m hil.workers.link RUN PARENT daq|drives|valves`."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from drivers.base import DamagedError, DeviceError, Health, LinkLostError, SamplesLostError, Stepped
+from hil.links.rows import HEALTH, START, trouble_row
+from hil.links.shared import LINKS, Shared
+from hil.realtime import RightsWanted, rights
+from hil.safety import Fault
+from hil.workers.life import Life
+from hil.workers.pump import Pump
+
+# DAQ above drives above valves, all below the loop.
+BELOW_LOOP = {"daq": 5, "drives": 6, "valves": 7}
+HEALTH_EVERY_NS = 50_000_000
+# Between two tries to take hold of a lost device again [s]: it grows from the first to the last.
+FIRST_PAUSE_S = 0.1
+LONGEST_PAUSE_S = 2.0
+# Steps that a device gets to confirm its stop when the worker ends.
+STEPS_TO_STOP = 50
+_IDLE_S = 0.002
+
+
+class Told(Protocol):
+    """Who is told to end, and when."""
+
+    ending: bool
+
+
+class LinkWorker:
+    """Steps one device, hands on what it says and what it is told, and goes on stopping it whatever happens.
+
+    After a failure the loop is told why it has to go Safe, once. The device is opened again with growing pauses, to be
+    stopped; it takes no command any more in this run.
+
+    Args:
+        name: of the link.
+        shared: memory of the run.
+        device: opened already.
+        pump: between the two.
+        life: tells when to end.
+    """
+
+    def __init__(self, name: str, shared: Shared, device: Stepped, pump: Pump, life: Told) -> None:
+        self._name, self._shared, self._device, self._pump, self._life = name, shared, device, pump, life
+        self._start = np.zeros(1, START)
+        self._health = np.zeros(1, HEALTH)
+        self._told = self._due_ns = 0
+        self._lost = False
+        self._pause_s, self._again_ns = FIRST_PAUSE_S, 0
+
+    def run(self) -> None:
+        """Until told to end; then the device is stopped."""
+        while not self._life.ending:
+            self.round(time.monotonic_ns())
+        self._pump.stop(time.monotonic_ns())
+        for _ in range(STEPS_TO_STOP):
+            if self._pump.stopped or self._lost:
+                break
+            self.round(time.monotonic_ns())
+
+    def round(self, now_ns: int) -> None:
+        """Take, step, give."""
+        pump = self._pump
+        self._shared.heartbeat.beat(self._name, now_ns)
+        if not pump.start_ns and self._shared.start.read(self._start) > 0:
+            pump.start_ns = int(self._start["start_ns"][0])
+        pump.take(now_ns, now_ns)
+        if self._lost:
+            self._take_hold(now_ns)
+        elif pump.stopped:  # a device that goes on being asked would take its host for alive
+            time.sleep(_IDLE_S)
+        else:
+            try:
+                self._device.step()
+            except DeviceError as error:
+                self._lose(error, now_ns)
+        if pump.start_ns:
+            pump.give(now_ns)
+        if now_ns >= self._due_ns:
+            self._due_ns = now_ns + HEALTH_EVERY_NS
+            self._report(self._device.health(), now_ns)
+
+    def _lose(self, error: DeviceError, now_ns: int) -> None:
+        self._tell(fault_of(error), str(error))
+        self._pump.stop(now_ns)
+        self._lost, self._again_ns = True, now_ns
+
+    def _take_hold(self, now_ns: int) -> None:
+        """Try to open the device again when its pause is over."""
+        if now_ns < self._again_ns:
+            time.sleep(_IDLE_S)
+            return
+        try:
+            self._device.close()
+            self._device.open()
+        except DeviceError:
+            self._again_ns = time.monotonic_ns() + round(self._pause_s * 1e9)
+            self._pause_s = min(2.0 * self._pause_s, LONGEST_PAUSE_S)
+        else:
+            self._lost, self._pause_s = False, FIRST_PAUSE_S
+            self._pump.stop(now_ns)
+
+    def _report(self, health: Health, now_ns: int) -> None:
+        words = health.detail.encode()[: HEALTH["detail"].itemsize]
+        counts = health.open, health.e_stop, health.errors, health.retries
+        self._health[0] = (now_ns, *counts, health.rate_hz, health.age_ms, words)
+        self._shared.healths[self._name].write(self._health)
+        if health.e_stop:
+            self._tell(Fault.STOP_BY_OPERATOR, f"{health.device}: the emergency stop is pressed")
+
+    def _tell(self, fault: Fault, detail: str) -> None:
+        """The first trouble stays in the box: what follows from it says less."""
+        if not self._told:
+            self._told = self._shared.troubles[self._name].write(trouble_row(fault, detail, math.nan, math.nan))
+
+
+def fault_of(error: DeviceError) -> Fault:
+    """The row of the fault table that an error of a device belongs to."""
+    kinds = {LinkLostError: Fault.LINK_LOST, DamagedError: Fault.FRAMES_DAMAGED, SamplesLostError: Fault.SAMPLES_LOST}
+    return kinds.get(type(error), Fault.LINK_LOST)
+
+
+def main(run: Path, parent: int, name: str) -> None:
+    """Serve one link of a run until told to end."""
+    life = Life(parent)
+    shared = Shared(run)
+    config, wanted = shared.config, shared.config.realtime
+
+    from hil.app.links import open_link
+
+    def alive() -> None:
+        shared.heartbeat.beat(name, time.monotonic_ns())
+
+    try:
+        device, feed = open_link(name, config, shared, alive)
+    except DeviceError as error:
+        life.tell(error=str(error))
+        return
+    priority = max(wanted.fifo_priority - BELOW_LOOP[name], 1) if wanted.fifo_priority else 0
+    asked = RightsWanted(
+        fifo_priority=priority,
+        lock_memory=wanted.lock_memory,
+        timer_slack_ns=round(wanted.timer_slack_us * 1e3),
+        freeze_gc=True,
+    )
+    try:
+        with rights(asked) as granted:
+            life.ready(granted, detail=device.health().detail)
+            LinkWorker(name, shared, device, Pump(shared, feed), life).run()
+    finally:
+        device.close()
+
+
+if __name__ == "__main__":
+    if sys.argv[3] not in LINKS:
+        raise SystemExit(f"a link is one of {', '.join(LINKS)}, not {sys.argv[3]}")
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
