@@ -50,6 +50,7 @@ class LinkWorker:
     """
 
     def __init__(self, name: str, shared: Shared, device: Stepped, pump: Pump, life: Told) -> None:
+        pump.start_ns = None
         self._name, self._shared, self._device, self._pump, self._life = name, shared, device, pump, life
         self._start = np.zeros(1, START)
         self._health = np.zeros(1, HEALTH)
@@ -61,7 +62,7 @@ class LinkWorker:
         """Until told to end; then the device is stopped."""
         while not self._life.ending:
             self.round(time.monotonic_ns())
-        self._pump.stop(time.monotonic_ns())
+        self._pump.stop(self._t_ns(time.monotonic_ns()))
         for _ in range(STEPS_TO_STOP):
             if self._pump.stopped or self._lost:
                 break
@@ -71,9 +72,9 @@ class LinkWorker:
         """Take, step, give."""
         pump = self._pump
         self._shared.heartbeat.beat(self._name, now_ns)
-        if not pump.start_ns and self._shared.start.read(self._start) > 0:
+        if pump.start_ns is None and self._shared.start.read(self._start) > 0:
             pump.start_ns = int(self._start["start_ns"][0])
-        pump.take(now_ns, now_ns)
+        pump.take(self._t_ns(now_ns), now_ns)
         if self._lost:
             self._take_hold(now_ns)
         elif pump.stopped:  # a device that goes on being asked would take its host for alive
@@ -83,15 +84,14 @@ class LinkWorker:
                 self._device.step()
             except DeviceError as error:
                 self._lose(error, now_ns)
-        if pump.start_ns:
-            pump.give(now_ns)
+        pump.give(now_ns)
         if now_ns >= self._due_ns:
             self._due_ns = now_ns + HEALTH_EVERY_NS
             self._report(self._device.health(), now_ns)
 
     def _lose(self, error: DeviceError, now_ns: int) -> None:
         self._tell(fault_of(error), str(error))
-        self._pump.stop(now_ns)
+        self._pump.stop(self._t_ns(now_ns))
         self._lost, self._again_ns = True, now_ns
 
     def _take_hold(self, now_ns: int) -> None:
@@ -107,7 +107,11 @@ class LinkWorker:
             self._pause_s = min(2.0 * self._pause_s, LONGEST_PAUSE_S)
         else:
             self._lost, self._pause_s = False, FIRST_PAUSE_S
-            self._pump.stop(now_ns)
+            self._pump.stop(self._t_ns(now_ns))
+
+    def _t_ns(self, now_ns: int) -> int:
+        """Time of the run [ns], 0 before it."""
+        return now_ns - self._pump.start_ns if self._pump.start_ns is not None else 0
 
     def _report(self, health: Health, now_ns: int) -> None:
         words = health.detail.encode()[: HEALTH["detail"].itemsize]

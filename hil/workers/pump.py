@@ -22,8 +22,14 @@ DEAD_MAN_NS = 20_000_000
 class Feed(Protocol):
     """One device kind: its samples to shared memory, its commands from there."""
 
-    def give(self, t_ns: int, start_ns: int) -> None:
-        """Hand on what the device has said by t_ns; start_ns is t_ns = 0 on the device's clock [ns]."""
+    def give(self, t_ns: int, start_ns: int | None) -> None:
+        """Hand on what the device has said by t_ns.
+
+        Args:
+            t_ns: time of the run [ns].
+            start_ns: its t = 0 on the clock that samples are stamped with [ns]; None: it has not begun, and what the
+                device says is thrown away.
+        """
 
     def take(self) -> None:
         """Hand the newest command to the device, if it is new."""
@@ -43,11 +49,11 @@ class BlockFeed:
         self._block: Any = np.zeros(1, shared.blocks.dtype)
         self._sequence = 0
 
-    def give(self, t_ns: int, start_ns: int) -> None:
-        """Hand on all blocks; those of before the start of the run are left out."""
+    def give(self, t_ns: int, start_ns: int | None) -> None:
+        """Hand on all blocks; those of before the start of the run are left out, and not counted."""
         row = self._block
         while (block := self._daq.read(t_ns)) is not None:
-            if block.t_ns[0] < start_ns:
+            if start_ns is None or block.t_ns[0] < start_ns:
                 self._sequence = block.sequence
                 continue
             row["sequence"], row["overload"] = block.sequence - self._sequence, block.overload
@@ -74,10 +80,12 @@ class DriveFeed:
         self._command, self._sample = Row(DRIVE_COMMAND), Row(DRIVE_SAMPLE)
         self._version, self._acknowledged_ns = 0, -1
 
-    def give(self, t_ns: int, start_ns: int) -> None:
+    def give(self, t_ns: int, start_ns: int | None) -> None:
         """Hand on the newest speeds."""
-        if (drive := self._drives.read(t_ns)) is not None:
-            self._acknowledged_ns = drive.acknowledged_ns
+        if (drive := self._drives.read(t_ns)) is None:
+            return
+        self._acknowledged_ns = drive.acknowledged_ns
+        if start_ns is not None:
             at_ns, stopped_ns = drive.t_ns - start_ns, _since(drive.stopped_ns, start_ns)
             self._sample.set(drive.sequence, at_ns, *drive.speed_radps, drive.acknowledged_ns, stopped_ns)
             self._samples.write(self._sample.array)
@@ -106,10 +114,12 @@ class ValveFeed:
         self._command, self._sample = Row(VALVE_COMMAND), Row(VALVE_SAMPLE)
         self._version, self._acknowledged_ns = 0, -1
 
-    def give(self, t_ns: int, start_ns: int) -> None:
+    def give(self, t_ns: int, start_ns: int | None) -> None:
         """Hand on the newest pressures."""
-        if (valve := self._valves.read(t_ns)) is not None:
-            self._acknowledged_ns = valve.acknowledged_ns
+        if (valve := self._valves.read(t_ns)) is None:
+            return
+        self._acknowledged_ns = valve.acknowledged_ns
+        if start_ns is not None:
             left, right = valve.pressure_Pa
             self._sample.set(valve.sequence, valve.t_ns - start_ns, *left, *right, valve.acknowledged_ns)
             self._samples.write(self._sample.array)
@@ -142,14 +152,14 @@ class Pump:
 
     Attributes:
         released: the dead-man, or whoever called `stop`, has stopped the devices.
-        start_ns: t_ns = 0 of the run on the clock that the devices' samples are stamped with [ns].
+        start_ns: t_ns = 0 of the run on the clock that the devices' samples are stamped with [ns]; None before it.
     """
 
     def __init__(self, shared: Shared, *feeds: Feed) -> None:
         self._heartbeat, self._feeds = shared.heartbeat, feeds
         self._stop_ns = 0
         self.released = False
-        self.start_ns = 0
+        self.start_ns: int | None = 0
 
     def take(self, t_ns: int, now_ns: int) -> None:
         """Hand new commands to the devices; stop them if the loop is silent.

@@ -124,6 +124,8 @@ def main(folder: Path, parent: int) -> None:
             tick = clock.next()
             rig.round(tick.began_ns)
             rig.witness.tell(clock, time.monotonic_ns() - tick.began_ns)
+            if clock.ticks % RATE_HZ == 0:
+                rig.witness.conclude()
 
 
 if __name__ == "__main__":

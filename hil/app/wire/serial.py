@@ -1,0 +1,87 @@
+"""All serial devices of a simulated rig, in one process: `python -m hil.app.wire.serial FOLDER PARENT`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from drivers.sim.wire.line import Line, Misbehaviour, serve_lines
+from hil.app.wire.memory import CylindersInMemory, WheelsInMemory, WireMemory
+from hil.app.wire.orders import Answer, Orders
+from hil.app.wire.peers import serial_peers
+from hil.realtime import RightsWanted, rights
+from hil.workers.life import Life
+
+# What stands for hardware must not wait for what it stands beside.
+BELOW_LOOP = 2
+
+
+class Lines:
+    """The lines of a rig, by the names of its endpoints.
+
+    Args:
+        memory: of the rig.
+    """
+
+    def __init__(self, memory: WireMemory) -> None:
+        peers = serial_peers(memory.config, WheelsInMemory(memory), CylindersInMemory(memory))
+        self._devices = {name: peer.device for name, peer in peers.items()}
+        self.lines = {
+            name: Line(memory.folder / name, peer.device, peer.baud, peer.turnaround_ns) for name, peer in peers.items()
+        }
+
+    def misbehave(self, order: dict[str, Any]) -> Answer:
+        """Spoil what goes over a line."""
+        line = self._of(order, self.lines)
+        line.misbehave(msgspec.convert(order, Misbehaviour))
+        return {}
+
+    def e_stop(self, order: dict[str, Any]) -> Answer:
+        """Press the emergency stop that a controller reads, or let it go."""
+        device = self._of(order, self._devices)
+        if not hasattr(device, "e_stop"):
+            raise ValueError("this device has no emergency stop")
+        device.e_stop = bool(order["pressed"])
+        return {}
+
+    def stops(self, order: dict[str, Any]) -> Answer:
+        """When each controller of a device was stopped: (number of the controller, ns of CLOCK_MONOTONIC)."""
+        device = self._of(order, self._devices)
+        if not hasattr(device, "stops"):
+            raise ValueError("this device stops nothing")
+        return {"stops": list(device.stops)}
+
+    def _of(self, order: dict[str, Any], things: Mapping[str, Any]) -> Any:
+        name = order.pop("device", None)
+        if name not in things:
+            raise ValueError(f"device is one of {', '.join(things)}, found {name!r}")
+        return things[name]
+
+
+def main(folder: Path, parent: int) -> None:
+    """Serve all lines until told to end."""
+    life = Life(parent)
+    memory = WireMemory(folder)
+    wanted = memory.config.realtime
+    served = Lines(memory)
+    orders = Orders(life, {"misbehave": served.misbehave, "e_stop": served.e_stop, "stops": served.stops})
+    priority = max(wanted.fifo_priority - BELOW_LOOP, 1) if wanted.fifo_priority else 0
+
+    def goes_on() -> bool:
+        orders.look()
+        return not life.ending
+
+    with rights(RightsWanted(fifo_priority=priority, lock_memory=wanted.lock_memory, freeze_gc=True)) as granted:
+        life.ready(granted, endpoints={name: str(line.path) for name, line in served.lines.items()})
+        serve_lines(served.lines.values(), time.monotonic_ns, goes_on)
+    for line in served.lines.values():
+        line.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,44 @@
+"""`hil sim`: the simulated rig at the wire."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from hil.cli.exits import usage_errors
+from hil.cli.options import ConfigSource, Overrides, Seed, config_from
+
+
+class _Told:
+    """Ctrl-C, a hang-up and a polite kill end it."""
+
+    def __init__(self) -> None:
+        self.ending = False
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._end)
+
+    def _end(self, _number: int, _frame: object) -> None:
+        self.ending = True
+
+
+def sim(
+    config: ConfigSource,
+    endpoints: Annotated[
+        Path | None,
+        typer.Option("--endpoints", metavar="FILE", help="Write here where each device is, once all listen."),
+    ] = None,
+    overrides: Overrides = None,
+    seed: Seed = None,
+) -> None:
+    """Serve a simulated rig at the wire, in real time, until stopped: serial ports, a DAQ server, a control socket."""
+    with usage_errors():
+        effective = config_from(config, overrides, seed, None)
+
+    from hil.app.wire.rig import serve_rig
+
+    with usage_errors():
+        serve_rig(effective, endpoints, _Told(), say=lambda text: Console(stderr=True).print(text, markup=False))
