@@ -1,22 +1,107 @@
-"""From the config to real drivers: which one, and with which settings."""
+"""From the config to real drivers: which one, where, and how it is stopped without one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 
-from drivers.base import StopFrames
+from drivers.base import DeviceError, StopFrames, Stepped
+from drivers.drives_roboclaw import RoboClawDrives
+from drivers.drives_roboteq import RoboteqDrives
+from drivers.valves_modbus import ModbusValves
+from drivers.valves_ni import NiValves
+from hil.app import settings
 from hil.config import Config
+from hil.config.devices import Devices, RoboclawDrives
+from hil.config.devices import ModbusValves as ModbusValvesConfig
+from hil.links.shared import Shared
+from hil.workers.pump import BlockFeed, DriveFeed, Feed, ValveFeed
+
+Alive = Callable[[], None]
+Drives = RoboClawDrives | RoboteqDrives
+Valves = ModbusValves | NiValves
+
+
+def make_daq(config: Config, alive: Alive = lambda: None) -> "NiDaq":
+    """The data acquisition, not opened yet."""
+    from drivers.daq_ni import NiDaq
+
+    daq = _devices(config).daq
+    assert daq is not None
+    return NiDaq(settings.ni_daq(config, daq), time.monotonic_ns, alive)
+
+
+def make_drives(config: Config, alive: Alive = lambda: None) -> Drives:
+    """The wheel drives, not opened yet."""
+    drives = _devices(config).drives
+    assert drives is not None
+    if isinstance(drives, RoboclawDrives):
+        return RoboClawDrives(settings.roboclaw(config, drives), time.monotonic_ns, alive)
+    return RoboteqDrives(settings.roboteq(drives), time.monotonic_ns, alive)
+
+
+def make_valves(config: Config, alive: Alive = lambda: None) -> Valves:
+    """The bogie valves, not opened yet."""
+    valves = _devices(config).valves
+    assert valves is not None
+    if isinstance(valves, ModbusValvesConfig):
+        return ModbusValves(settings.modbus(config, valves), time.monotonic_ns, alive)
+    return NiValves(settings.ni_valves(config, valves), time.monotonic_ns, alive)
+
+
+def open_link(name: str, config: Config, shared: Shared, alive: Alive) -> tuple[Stepped, Feed]:
+    """A device by the name of its link, opened, and what feeds its samples to shared memory. Raises DeviceError."""
+    device: Stepped
+    feed: Feed
+    if name == "daq":
+        device = daq = make_daq(config, alive)
+        feed = BlockFeed(shared, daq)
+    elif name == "drives":
+        device = drives = make_drives(config, alive)
+        feed = DriveFeed(shared, drives)
+    else:
+        device = valves = make_valves(config, alive)
+        feed = ValveFeed(shared, valves)
+    device.open()
+    return device, feed
 
 
 def stop_frames(config: Config) -> Mapping[str, Sequence[StopFrames]]:
-    """What stops each link without its driver."""
-    return {}
+    """What stops each link without its driver, by the link's name; nothing where there is no real one."""
+    if config.rig == "simulated":
+        return {}
+    return {"drives": make_drives(config).stop_frames(), "valves": make_valves(config).stop_frames()}
 
 
 def at_endpoints(config: Config, endpoints: Mapping[str, str]) -> Config:
-    """The same config with the ports of a simulated rig."""
-    return config
+    """The same config with the ports of a simulated rig.
+
+    Raises:
+        DeviceError: it has not as many ports as the config needs.
+    """
+    raw = config.model_dump(mode="json")
+    drives, valves = raw["devices"]["drives"], raw["devices"]["valves"]
+    try:
+        if drives["driver"] == "roboclaw":
+            drives["ports"] = [endpoints[numbered("roboclaw", i)] for i in range(len(drives["ports"]))]
+        else:
+            for i, controller in enumerate(drives["controllers"]):
+                controller["port"] = endpoints[numbered("roboteq", i)]
+    except KeyError as error:
+        raise DeviceError(f"simulated rig: it has no {error}, which the config's drives need; start one from it") from error
+    if valves["driver"] == "modbus":
+        valves["port"] = endpoints["modbus"]
+    else:
+        valves["server"] = endpoints["daq"]
+    raw["devices"]["daq"]["server"] = endpoints["daq"]
+    return Config.model_validate(raw)
 
 
-def open_link(name, config, shared, alive):
-    raise NotImplementedError
+def numbered(name: str, number: int) -> str:
+    """Name of an endpoint of which there are several: roboclaw, roboclaw_2, ..."""
+    return f"{name}_{number + 1}" if number else name
+
+
+def _devices(config: Config) -> Devices:
+    assert config.devices is not None  # the config's own check has seen to it
+    return config.devices

@@ -1,0 +1,132 @@
+"""From the devices' part of a config to the settings of their drivers, in the drivers' units."""
+
+from __future__ import annotations
+
+import math
+
+from drivers import roboclaw_settings, roboteq_settings
+from drivers.modbus_settings import ModbusValvesSettings, Regulator
+from drivers.ni_channels import NiChannel, NiDaqSettings
+from drivers.roboclaw_settings import RoboClawSettings
+from drivers.roboteq_settings import RoboteqSettings
+from drivers.valves_ni import NiValveSettings
+from hil.config import Config
+from hil.config.devices import ModbusValves, NiDaq, NiValves, RoboclawDrives, RoboteqDrives
+from hil.rows import WHEELS
+
+_Pa_PER_kPa = 1e3
+
+
+def roboclaw(config: Config, drives: RoboclawDrives) -> RoboClawSettings:
+    """Wheel drives on RoboClaw controllers."""
+    return RoboClawSettings(
+        buses=tuple(roboclaw_settings.Bus(port, drives.baud) for port in drives.ports),
+        controllers=tuple(
+            roboclaw_settings.Controller(one.bus, one.address, WHEELS.index(one.m1), WHEELS.index(one.m2))
+            for one in drives.controllers
+        ),
+        counts_per_rev=drives.counts_per_rev,
+        sign=_signs(drives.reversed),
+        acceleration_qpps2=round(drives.acceleration_radps2 * drives.counts_per_rev / math.tau),
+        rate_hz=drives.rate_hz,
+        timeout_ms=drives.timeout_ms,
+        on_cut=config.drives.on_cut,
+    )
+
+
+def roboteq(drives: RoboteqDrives) -> RoboteqSettings:
+    """Wheel drives on Roboteq controllers."""
+    return RoboteqSettings(
+        controllers=tuple(
+            roboteq_settings.Controller(one.port, WHEELS.index(one.channel_1), WHEELS.index(one.channel_2))
+            for one in drives.controllers
+        ),
+        max_rpm=round(drives.max_rpm),
+        gear_ratio=drives.gear_ratio,
+        sign=_signs(drives.reversed),
+        baud=drives.baud,
+        rate_hz=drives.rate_hz,
+        watchdog_ms=drives.watchdog_ms,
+    )
+
+
+def modbus(config: Config, valves: ModbusValves) -> ModbusValvesSettings:
+    """Valves on the coils of a relay board or valve terminal."""
+    coils, registers, regulator = valves.coils, valves.pressure_registers, valves.regulator
+    return ModbusValvesSettings(
+        port=valves.port,
+        coils=(coils.left_extend, coils.left_retract, coils.right_extend, coils.right_retract),
+        baud=valves.baud,
+        address=valves.address,
+        flash_on=valves.flash_on,
+        flash_s=valves.flash_s,
+        pressure_registers=(
+            (registers.left_extend, registers.left_retract, registers.right_extend, registers.right_retract)
+            if registers
+            else None
+        ),
+        Pa_per_count=registers.kPa_per_count * _Pa_PER_kPa if registers else 1.0,
+        regulator=(
+            Regulator(
+                regulator.holding_register,
+                config.cylinders.supply_kPa * _Pa_PER_kPa,
+                regulator.kPa_per_count * _Pa_PER_kPa,
+            )
+            if regulator
+            else None
+        ),
+        rate_hz=valves.rate_hz,
+    )
+
+
+def ni_valves(config: Config, valves: NiValves) -> NiValveSettings:
+    """Valves on digital lines."""
+    lines, inputs, regulator = valves.lines, valves.pressure_channels, valves.regulator
+    return NiValveSettings(
+        lines=(lines.left_extend, lines.left_retract, lines.right_extend, lines.right_retract),
+        server=valves.server,
+        # a chassis has one watchdog for all its modules, called by the chassis' name
+        watchdog_device=lines.left_extend.lstrip("/").partition("Mod")[0].partition("/")[0] if valves.watchdog_ms else "",
+        watchdog_s=(valves.watchdog_ms or 0) * 1e-3,
+        regulator=regulator.channel if regulator else "",
+        regulator_VpkPa=1.0 / regulator.kPa_per_V if regulator else 1.0,
+        supply_kPa=config.cylinders.supply_kPa,
+        pressures=(
+            (inputs.left_extend, inputs.left_retract, inputs.right_extend, inputs.right_retract) if inputs else ()
+        ),
+        pressure_VpkPa=1.0 / inputs.kPa_per_V if inputs else 1.0,
+        rate_hz=valves.rate_hz,
+    )
+
+
+def ni_daq(config: Config, daq: NiDaq) -> NiDaqSettings:
+    """Force sensors."""
+    by_sensor = {item.sensor: item for item in daq.inputs}
+    channels = []
+    for channel, sensitivity in zip(config.daq.channels, config.sensitivities_mVpN, strict=True):
+        place, sheet = by_sensor[channel.name], daq.sheet(channel.name)
+        # a bridge's sheet is for each volt of excitation
+        scale = daq.excitation_V if place.kind == "bridge" else 1.0
+        channels.append(
+            NiChannel(
+                channel.name,
+                place.channel,
+                place.kind,
+                sensitivity / scale,
+                config.daq.range_V,
+                sheet.serial if sheet else "",
+            )
+        )
+    return NiDaqSettings(
+        channels=tuple(channels),
+        rate_hz=config.daq.rate_hz,
+        block_samples=config.daq.block_samples,
+        server=daq.server,
+        excitation_A=daq.excitation_mA * 1e-3,
+        bridge_V=daq.excitation_V,
+        e_stop=daq.e_stop or "",
+    )
+
+
+def _signs(reversed_: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple(-1 if wheel in reversed_ else 1 for wheel in WHEELS)

@@ -1,0 +1,79 @@
+"""The NI device server of a simulated rig, in a process of its own: `python -m hil.app.wire.daq FOLDER PARENT`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from drivers.sim.wire.ni_chassis import Chassis
+from drivers.sim.wire.ni_server import NiMisbehaviour, NiServer
+from hil.app.wire.memory import AnalogInMemory, CylindersInMemory, WireMemory
+from hil.app.wire.orders import Answer, Orders
+from hil.workers.life import Life
+
+LOOK_S = 0.05
+
+
+class Served:
+    """The chassis and its server.
+
+    Args:
+        memory: of the rig; its plant has begun.
+    """
+
+    def __init__(self, memory: WireMemory) -> None:
+        config = memory.config
+        analog, cylinders = AnalogInMemory(memory), CylindersInMemory(memory)
+        self._names = [channel.name for channel in config.daq.channels]
+        self._chassis = Chassis(analog, cylinders, range_V=config.daq.range_V)
+        self.server = NiServer(self._chassis)
+
+    def step(self, order: dict[str, Any]) -> Answer:
+        """Add volts to a sensor from its next sample on: which, and when it is taken [ns of CLOCK_MONOTONIC]."""
+        if order["channel"] not in self._names:
+            raise ValueError(f"channel is one of {', '.join(self._names)}, found {order['channel']!r}")
+        sample, at_ns = self._chassis.step(self._names.index(order["channel"]), float(order["volts"]))
+        return {"sample": sample, "at_ns": at_ns}
+
+    def clear_steps(self, order: dict[str, Any]) -> Answer:  # noqa: ARG002
+        """Add nothing from now on."""
+        self._chassis.clear_steps()
+        return {}
+
+    def misbehave(self, order: dict[str, Any]) -> Answer:
+        """Answer late, with errors, or not at all."""
+        order.pop("device", None)
+        self.server.misbehave(msgspec.convert(order, NiMisbehaviour))
+        return {}
+
+    def e_stop(self, order: dict[str, Any]) -> Answer:
+        """Press the emergency stop, or let it go."""
+        self._chassis.e_stop = bool(order["pressed"])
+        return {}
+
+
+def main(folder: Path, parent: int) -> None:
+    """Serve until told to end."""
+    life = Life(parent)
+    served = Served(WireMemory(folder))
+    orders = Orders(
+        life,
+        {
+            "step": served.step,
+            "clear_steps": served.clear_steps,
+            "misbehave": served.misbehave,
+            "e_stop": served.e_stop,
+        },
+    )
+    port = served.server.serve()
+    life.ready(endpoints={"daq": f"127.0.0.1:{port}"})
+    while not life.ending:
+        orders.look(LOOK_S)
+    served.server.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,116 @@
+"""Impacts again and again in one run: what `hil bench rig` measures the way of a cut with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+import numpy as np
+
+from hil.arming import Check
+from hil.trials.state import ARMED_NS, Arm, State
+from hil.values import STILL, Estimate, Prediction, Request, Samples, Six
+
+# After a cut: the sensor is back to rest, and the channels are zeroed again.
+PAUSE_NS = 150_000_000
+
+
+class CutTimes(msgspec.Struct, frozen=True):
+    """The way of one cut, in times of the run [ns].
+
+    Attributes:
+        sample_ns: of the first sample over the threshold.
+        block_ns: of the last sample in its block.
+        arrived_ns: when the driver had that block.
+        tick_ns: deadline of the tick that took it in.
+        stopped_ns: when the last byte of the last controller's stop had left for the wire.
+    """
+
+    sample_ns: int
+    block_ns: int
+    arrived_ns: int
+    tick_ns: int
+    stopped_ns: int
+
+
+class RepeatedImpacts:
+    """Armed, run, cut at the impact, pause, zero the channels, and again.
+
+    Args:
+        count: impacts wanted.
+        speed_radps: (6,) of the wheels meanwhile [rad/s].
+        timeout_s: without so many by then it is aborted.
+        arm: makes the arming checks, once.
+
+    Attributes:
+        reset: forgets the impact; set before the first tick.
+        found: the cuts so far.
+    """
+
+    def __init__(self, count: int, speed_radps: Six, timeout_s: float, arm: Arm) -> None:
+        self._count, self._speeds, self._timeout_ns, self._arm = count, speed_radps, timeout_s * 1e9, arm
+        self._since_ns = 0
+        self._began: CutTimes | None = None
+        self.reset: Callable[[], None] = lambda: None
+        self.found: list[CutTimes] = []
+        self.state = State.IDLE
+        self.checks: Sequence[Check] = ()
+
+    @property
+    def over(self) -> bool:
+        """Nothing more will happen."""
+        return self.state in (State.DONE, State.ABORTED)
+
+    @property
+    def refused(self) -> bool:
+        """Arming was tried and refused."""
+        return any(not check.ok for check in self.checks)
+
+    def control(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Request:  # noqa: ARG002
+        """What the rig should do in this tick."""
+        t_ns = samples.t_ns
+        if not self.over and (safe or t_ns > self._timeout_ns):
+            self._enter(State.ABORTED, t_ns)
+        elif self.state is State.IDLE and estimate.zeroed:
+            if not self.checks:
+                self.checks = self._arm(samples, estimate)
+            self._enter(State.ABORTED if self.refused else State.ARMED, t_ns)
+        elif self.state is State.ARMED and t_ns - self._since_ns >= ARMED_NS:
+            self._enter(State.RUN_UP, t_ns)
+        elif self.state is State.RUN_UP and estimate.impact_ns is not None:
+            self._began = _way(samples, estimate.impact_ns)
+            self._enter(State.IMPACT, t_ns)
+        elif self.state is State.IMPACT:
+            self._see_stopped(samples)
+        if self.state is not State.RUN_UP:
+            return Request(self.state, True, STILL)
+        return Request(self.state, False, self._speeds)
+
+    def _see_stopped(self, samples: Samples) -> None:
+        """Take down when the drives had been stopped; after the pause, begin again."""
+        stopped_ns = samples.drives.stopped_ns
+        if self._began is not None and stopped_ns >= self._began.sample_ns:
+            self.found.append(msgspec.structs.replace(self._began, stopped_ns=stopped_ns))
+            self._began = None
+        if len(self.found) >= self._count:
+            self._enter(State.DONE, samples.t_ns)
+        elif samples.t_ns - self._since_ns >= PAUSE_NS:
+            self.reset()
+            self._enter(State.IDLE, samples.t_ns)
+
+    def _enter(self, state: State, t_ns: int) -> None:
+        self.state, self._since_ns = state, t_ns
+
+
+def _way(samples: Samples, impact_ns: int) -> CutTimes:
+    """The block that the impact's sample came in: it may be one of before, for detection takes several samples."""
+    block = next((block for block in samples.blocks if block.t_ns[-1] >= impact_ns), samples.blocks[-1])
+    return CutTimes(impact_ns, int(block.t_ns[-1]), block.arrived_ns, samples.t_ns, -1)
+
+
+def parts_ms(cuts: Sequence[CutTimes]) -> dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]]:
+    """Where each millisecond of each cut went."""
+    rows = np.array([(c.sample_ns, c.block_ns, c.arrived_ns, c.tick_ns, c.stopped_ns) for c in cuts], float) * 1e-6
+    names = ("block", "delivery", "tick", "wire")
+    parts = {name: rows[:, i + 1] - rows[:, i] for i, name in enumerate(names)}
+    return {"cut_latency": rows[:, 4] - rows[:, 0], **{f"cut_{name}": part for name, part in parts.items()}}
