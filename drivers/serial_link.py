@@ -21,6 +21,7 @@ SLICE_S = 0.004
 DAMAGED_ALLOWED = 2
 LOOKED_AT = 10
 BITS_PER_BYTE = 10  # 8N1
+_MUCH = 256  # bytes; more than any answer
 _GONE = (OSError, serial.SerialException, termios.error)
 
 
@@ -61,6 +62,7 @@ class SerialLink:
         self._serial: serial.Serial | None = None
         self._damaged: deque[bool] = deque(maxlen=LOOKED_AT)
         self._answered_ns = 0
+        self._posted = b""
         self.sent_ns = -1
         self.errors = self.retries = self.strays = 0
 
@@ -69,6 +71,7 @@ class SerialLink:
         self.close()
         self._serial = _open(self.device, self.port, self.baud)
         self._damaged.clear()
+        self._posted = b""
         self._answered_ns = self._now_ns()
 
     def close(self) -> None:
@@ -87,8 +90,23 @@ class SerialLink:
         """Time that so many bytes take on the line [ns]."""
         return count * BITS_PER_BYTE * 1_000_000_000 // self.baud
 
+    def post(self, request: bytes) -> None:
+        """Write a request now; the next `ask` with the same bytes does not write it again, but awaits its answer.
+
+        Raises:
+            LinkLostError: the port is gone.
+        """
+        try:
+            self._write(request)
+        except _GONE as error:
+            raise self._gone(error) from error
+        self._posted = request
+
     def ask(self, request: bytes, missing: Callable[[bytes], int], decode: Callable[[bytes], T]) -> T:
         """Make a request and decode its answer; once more if none comes or it is damaged.
+
+        Answers carry no number. So after a damaged one, and after one that came to the second try, what may still come
+        is waited out and thrown away: it would be taken for the answer to the next request.
 
         Args:
             request: all bytes of it.
@@ -99,6 +117,7 @@ class SerialLink:
             LinkLostError: no answer twice, or the port is gone.
             DamagedError: damaged twice, or 3 in the last 10.
         """
+        late = False
         for attempt in range(2):
             self.retries += attempt
             trouble: type[DeviceError]
@@ -107,19 +126,23 @@ class SerialLink:
             except BadFrameError as error:
                 trouble, found = DamagedError, str(error)
                 self._note(damaged=True, found=found)
+                self._settle()
             except TimeoutError as error:
-                trouble, found = LinkLostError, str(error)
+                trouble, found, late = LinkLostError, str(error), True
                 self.errors += 1
             else:
                 self._note(damaged=False)
                 self._answered_ns = self._now_ns()
+                if late:
+                    self._settle()
                 return value
         raise trouble(f"{self.device} on {self.port}: {found}, twice; check cable, power, address and baud rate")
 
     def _note(self, *, damaged: bool, found: str = "") -> None:
+        """Keep count; only one more damaged answer raises, for a good one is good whatever was before it."""
         self._damaged.append(damaged)
         self.errors += damaged
-        if sum(self._damaged) > DAMAGED_ALLOWED:
+        if damaged and sum(self._damaged) > DAMAGED_ALLOWED:
             raise DamagedError(
                 f"{self.device} on {self.port}: {sum(self._damaged)} of the last {len(self._damaged)} answers damaged, "
                 f"allowed: {DAMAGED_ALLOWED} of {LOOKED_AT}; newest: {found}; check cable, ground and baud rate"
@@ -127,29 +150,49 @@ class SerialLink:
 
     def _exchange(self, request: bytes, missing: Callable[[bytes], int]) -> bytes:
         """Raises TimeoutError and LinkLostError."""
-        if self._serial is None:
-            raise LinkLostError(f"{self.device} on {self.port}: not open")
+        posted, self._posted = self._posted, b""
         try:
-            if waiting := self._serial.in_waiting:
-                self.strays += len(self._serial.read(waiting))
-            self._serial.write(request)
-            self.sent_ns = self._now_ns() + self.line_ns(len(request))
+            port = self._serial if posted == request and self._serial else self._write(request)
             until_ns = time.monotonic_ns() + self._timeout_ns
             answer = b""
             while (more := missing(answer)) > 0:
-                answer += self._serial.read(more)
+                come = port.read(more)
+                answer += come
                 self._alive()
-                if time.monotonic_ns() > until_ns and missing(answer) > 0:
+                if not come and time.monotonic_ns() > until_ns:
                     waited = f"no answer within {self._timeout_ns * 1e-6:g} ms"
                     raise TimeoutError(f"{waited}, {len(answer)} bytes of one" if answer else waited)
             return answer
         except TimeoutError:
             raise
         except _GONE as error:
-            self.close()
-            raise LinkLostError(
-                f"{self.device}: {self.port} is gone ({error}); is it unplugged or switched off?"
-            ) from error
+            raise self._gone(error) from error
+
+    def _settle(self) -> None:
+        """Throw away what comes until nothing has come for SLICE_S. Raises LinkLostError."""
+        until_ns = time.monotonic_ns() + self._timeout_ns
+        try:
+            while self._serial is not None and time.monotonic_ns() < until_ns:
+                if not (come := self._serial.read(_MUCH)):
+                    return
+                self.strays += len(come)
+                self._alive()
+        except _GONE as error:
+            raise self._gone(error) from error
+
+    def _write(self, request: bytes) -> serial.Serial:
+        """Throw away what nobody asked for, and write. Raises LinkLostError and _GONE."""
+        if self._serial is None:
+            raise LinkLostError(f"{self.device} on {self.port}: not open")
+        if waiting := self._serial.in_waiting:
+            self.strays += len(self._serial.read(waiting))
+        self._serial.write(request)
+        self.sent_ns = self._now_ns() + self.line_ns(len(request))
+        return self._serial
+
+    def _gone(self, error: Exception) -> LinkLostError:
+        self.close()
+        return LinkLostError(f"{self.device}: {self.port} is gone ({error}); is it unplugged or switched off?")
 
 
 def send_stop(stop: StopFrames) -> None:

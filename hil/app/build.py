@@ -82,6 +82,7 @@ def warm_up(config: Config) -> None:
     two_blocks_ns = round(2e6 * config.daq.block_ms)
     devices.open()
     far_end.advance(two_blocks_ns)
+    far_end.plant.effective_kinetic_energy_now()
     samples = devices.sample(two_blocks_ns)
     estimate = Estimator(config).estimate(samples)
     RoverTwin(nominal_rig(config)).predict(samples, estimate)

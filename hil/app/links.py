@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from drivers.base import DeviceError, StopFrames, Stepped
+from drivers.base import DeviceError, Stepped, StopFrames
+from drivers.daq_ni import NiDaq
 from drivers.drives_roboclaw import RoboClawDrives
 from drivers.drives_roboteq import RoboteqDrives
 from drivers.valves_modbus import ModbusValves
@@ -22,10 +23,8 @@ Drives = RoboClawDrives | RoboteqDrives
 Valves = ModbusValves | NiValves
 
 
-def make_daq(config: Config, alive: Alive = lambda: None) -> "NiDaq":
+def make_daq(config: Config, alive: Alive = lambda: None) -> NiDaq:
     """The data acquisition, not opened yet."""
-    from drivers.daq_ni import NiDaq
-
     daq = _devices(config).daq
     assert daq is not None
     return NiDaq(settings.ni_daq(config, daq), time.monotonic_ns, alive)
@@ -88,7 +87,8 @@ def at_endpoints(config: Config, endpoints: Mapping[str, str]) -> Config:
             for i, controller in enumerate(drives["controllers"]):
                 controller["port"] = endpoints[numbered("roboteq", i)]
     except KeyError as error:
-        raise DeviceError(f"simulated rig: it has no {error}, which the config's drives need; start one from it") from error
+        found = f"it has no {error}, which the config's drives need"
+        raise DeviceError(f"simulated rig: {found}; start one from this config") from error
     if valves["driver"] == "modbus":
         valves["port"] = endpoints["modbus"]
     else:

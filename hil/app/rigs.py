@@ -188,7 +188,8 @@ class RealtimeRig:
         return self._truth.far_end()
 
     def begin(self) -> None:
-        """Set t_ns = 0 for all of them."""
+        """Set t_ns = 0 for all of them. Raises DeviceError: one of them is gone."""
+        self._crew.begin()
         start = np.zeros(1, START)
         start["start_ns"] = self._clock.start_ns = time.monotonic_ns() + LEAD_NS
         start["wall_start_s"] = time.time() + LEAD_NS * 1e-9

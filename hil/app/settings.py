@@ -85,8 +85,7 @@ def ni_valves(config: Config, valves: NiValves) -> NiValveSettings:
     return NiValveSettings(
         lines=(lines.left_extend, lines.left_retract, lines.right_extend, lines.right_retract),
         server=valves.server,
-        # a chassis has one watchdog for all its modules, called by the chassis' name
-        watchdog_device=lines.left_extend.lstrip("/").partition("Mod")[0].partition("/")[0] if valves.watchdog_ms else "",
+        watchdog_device=_chassis(lines.left_extend) if valves.watchdog_ms else "",
         watchdog_s=(valves.watchdog_ms or 0) * 1e-3,
         regulator=regulator.channel if regulator else "",
         regulator_VpkPa=1.0 / regulator.kPa_per_V if regulator else 1.0,
@@ -126,6 +125,11 @@ def ni_daq(config: Config, daq: NiDaq) -> NiDaqSettings:
         bridge_V=daq.excitation_V,
         e_stop=daq.e_stop or "",
     )
+
+
+def _chassis(line: str) -> str:
+    """The device that has the watchdog: of a chassis' modules it is the chassis."""
+    return line.lstrip("/").partition("/")[0].partition("Mod")[0]
 
 
 def _signs(reversed_: tuple[str, ...]) -> tuple[int, ...]:

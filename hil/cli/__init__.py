@@ -18,6 +18,7 @@ from hil.cli.energy import energy
 from hil.cli.exits import FAULT, USAGE, complain
 from hil.cli.proof import replay, verify
 from hil.cli.recover import recover
+from hil.cli.sim import sim
 from hil.cli.start import problems_at_start
 from hil.cli.trial import report, trial
 
@@ -29,7 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (trial, energy, check, report, recover, verify, replay, configs):
+for _command in (trial, energy, check, sim, report, recover, verify, replay, configs):
     app.command()(_command)
 app.add_typer(bench, name="bench")
 

@@ -12,6 +12,11 @@ from rich.console import Console
 from hil.cli.exits import usage_errors
 from hil.cli.options import AsJson, Clock, ConfigSource, Out, Overrides, Seed, config_from
 
+Endpoints = Annotated[
+    Path | None,
+    typer.Option("--endpoints", metavar="FILE", help="Use the simulated rig that wrote this (hil sim --endpoints)."),
+]
+
 
 def trial(
     config: ConfigSource,
@@ -19,6 +24,7 @@ def trial(
     overrides: Overrides = None,
     seed: Seed = None,
     clock: Clock = None,
+    endpoints: Endpoints = None,
     as_json: AsJson = False,
 ) -> None:
     """One impact trial: drive into the obstacle, cut at the impact, record, judge."""
@@ -32,7 +38,7 @@ def trial(
     from hil.trials.report import trial_table
 
     with usage_errors():
-        outcome = run_trial(effective, folder, say=lambda text: Console(stderr=True).print(text, markup=False))
+        outcome = run_trial(effective, folder, _say, endpoints)
     if as_json:
         print(json.dumps(outcome.summary, allow_nan=False))
     else:
@@ -40,6 +46,10 @@ def trial(
         console.print(trial_table(outcome.summary))
         print(f"run folder: {folder}")
     raise typer.Exit(outcome.exit_code)
+
+
+def _say(text: str) -> None:
+    Console(stderr=True).print(text, markup=False)
 
 
 def report(

@@ -31,6 +31,7 @@ class RightsWanted:
         timer_slack_ns: how late the kernel may wake an ordinary thread; 0 leaves it. SCHED_FIFO has none.
         awake: keep idle processors from sleeping deeply (/dev/cpu_dma_latency), as cyclictest does.
         freeze_gc: no garbage collection.
+        threads: what starts threads of its own, as gRPC does, has them scheduled so too.
     """
 
     fifo_priority: int = 0
@@ -39,6 +40,7 @@ class RightsWanted:
     timer_slack_ns: int = 0
     awake: bool = False
     freeze_gc: bool = False
+    threads: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.fifo_priority <= 98:
@@ -82,7 +84,7 @@ def _requests(wanted: RightsWanted) -> tuple[_Request, ...]:
         _Request(
             "scheduler",
             f"SCHED_FIFO {priority}" if priority else "",
-            lambda: _set_fifo(priority),
+            lambda: _set_fifo(priority, 0 if wanted.threads else os.SCHED_RESET_ON_FORK),
             _limits_line(f"rtprio {priority}", "CAP_SYS_NICE"),
         ),
     )
@@ -167,10 +169,9 @@ def _keep_awake() -> Undo:
     return lambda: os.close(device)
 
 
-def _set_fifo(priority: int) -> Undo:
+def _set_fifo(priority: int, ordinary_on_fork: int) -> Undo:
     before, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
-    # children and later threads start as ordinary ones
-    os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(priority))
+    os.sched_setscheduler(0, os.SCHED_FIFO | ordinary_on_fork, os.sched_param(priority))
 
     def undo() -> None:
         try:

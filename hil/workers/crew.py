@@ -112,6 +112,12 @@ class Crew:
                 return Alarm(Fault(fault), value, limit, detail.decode(errors="replace"))
         return None
 
+    def begin(self) -> None:
+        """Called before the first beat of the loop. Raises DeviceError: a worker that was ready has ended since."""
+        for name, process in self._processes.items():
+            if (code := process.poll()) is not None:
+                raise DeviceError(f"{name}: its process ended with status {code}; what it said is above")
+
     def feed(self) -> None:
         """Called at the end of each good tick: the dead-man of each link hears it."""
         self._shared.heartbeat.beat("loop", time.monotonic_ns())

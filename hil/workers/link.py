@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import sys
 import time
@@ -24,6 +25,8 @@ HEALTH_EVERY_NS = 50_000_000
 # Between two tries to take hold of a lost device again [s]: it grows from the first to the last.
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 2.0
+# Opening may be silent for so long.
+LEAVE_NS = 5_000_000_000
 # Steps that a device gets to confirm its stop when the worker ends.
 STEPS_TO_STOP = 50
 _IDLE_S = 0.002
@@ -71,9 +74,10 @@ class LinkWorker:
     def round(self, now_ns: int) -> None:
         """Take, step, give."""
         pump = self._pump
-        self._shared.heartbeat.beat(self._name, now_ns)
         if pump.start_ns is None and self._shared.start.read(self._start) > 0:
             pump.start_ns = int(self._start["start_ns"][0])
+        if pump.start_ns is not None:  # before the run nobody drives, and while all start each may take its time
+            self._shared.heartbeat.beat(self._name, now_ns)
         pump.take(self._t_ns(now_ns), now_ns)
         if self._lost:
             self._take_hold(now_ns)
@@ -99,6 +103,7 @@ class LinkWorker:
         if now_ns < self._again_ns:
             time.sleep(_IDLE_S)
             return
+        self._shared.heartbeat.beat(self._name, now_ns + LEAVE_NS)
         try:
             self._device.close()
             self._device.open()
@@ -142,26 +147,28 @@ def main(run: Path, parent: int, name: str) -> None:
     from hil.app.links import open_link
 
     def alive() -> None:
-        shared.heartbeat.beat(name, time.monotonic_ns())
+        if shared.heartbeat.last_ns(name):  # it is watched
+            shared.heartbeat.beat(name, time.monotonic_ns())
 
-    try:
-        device, feed = open_link(name, config, shared, alive)
-    except DeviceError as error:
-        life.tell(error=str(error))
-        return
-    priority = max(wanted.fifo_priority - BELOW_LOOP[name], 1) if wanted.fifo_priority else 0
     asked = RightsWanted(
-        fifo_priority=priority,
+        fifo_priority=max(wanted.fifo_priority - BELOW_LOOP[name], 1) if wanted.fifo_priority else 0,
         lock_memory=wanted.lock_memory,
         timer_slack_ns=round(wanted.timer_slack_us * 1e3),
         freeze_gc=True,
+        threads=True,
     )
-    try:
-        with rights(asked) as granted:
+    with rights(asked) as granted:  # before the device is opened: its library may start threads then
+        try:
+            device, feed = open_link(name, config, shared, alive)
+        except DeviceError as error:
+            life.tell(error=str(error))
+            return
+        gc.freeze()
+        try:
             life.ready(granted, detail=device.health().detail)
             LinkWorker(name, shared, device, Pump(shared, feed), life).run()
-    finally:
-        device.close()
+        finally:
+            device.close()
 
 
 if __name__ == "__main__":

@@ -125,7 +125,13 @@ class Plant:
 
     def effective_kinetic_energy_when_hit(self) -> float:
         """T_c of this rig at first touch [J], MacMahon 2016 (3.27)."""
-        q, v = self._log.hit_q, self._log.hit_v
+        return self._effective_kinetic_energy(self._log.hit_q, self._log.hit_v)
+
+    def effective_kinetic_energy_now(self) -> float:
+        """T_c of this rig, should it touch now [J], MacMahon 2016 (3.27)."""
+        return self._effective_kinetic_energy(self._motion.q, self._motion.v)
+
+    def _effective_kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
         jacobian = self.rover.impact_jacobian(q, self.parameters.obstacle.angle)
         return effective_kinetic_energy(self.rover.mass_matrix(q), jacobian, v)
 

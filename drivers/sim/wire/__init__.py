@@ -1,4 +1,5 @@
 """Devices simulated at the wire: what a real driver's bytes meet when there is no hardware.
 
 line        a pty with the line time of its baud rate, and the ways in which a line misbehaves
+roboclaw    RoboClaw controllers on one bus
 """

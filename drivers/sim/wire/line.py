@@ -10,6 +10,7 @@ import tty
 from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from threading import RLock
 from typing import Literal, Protocol, get_args
 
 import msgspec
@@ -28,7 +29,7 @@ class WireDevice(Protocol):
         """Bytes that were on the line between two times; what is sent back, b"" for nothing."""
 
     def wake(self, now_ns: int) -> None:
-        """Time has come to now_ns: the device's own time-outs run. Called every few ms, and before `receive`."""
+        """It is now_ns: time-outs of its own run. Called every few ms and before `receive`, in order of time."""
 
 
 class Misbehaviour(msgspec.Struct, frozen=True):
@@ -66,6 +67,7 @@ class Line:
         self._in_free_ns = self._out_free_ns = 0
         self._misbehaving: list[Misbehaviour] = []
         self._dead = False
+        self._lock = RLock()  # misbehaving is told by whom it may be, beside the thread that serves
         self._master = self._slave = -1
         self._plug_in()
 
@@ -75,25 +77,31 @@ class Line:
 
     def misbehave(self, how: Misbehaviour) -> None:
         """Do so from now on, or once or more often."""
-        if how.kind in ("die", "plug_in"):
-            self._dead = how.kind == "die"
-        if how.kind == "hang_up":
-            self.close()
-        elif how.kind == "plug_in" and self._master < 0:
-            self._plug_in()
-        elif how.kind not in ("die", "plug_in"):
-            self._misbehaving.append(how)
+        with self._lock:
+            if how.kind in ("die", "plug_in"):
+                self._dead = how.kind == "die"
+            if how.kind == "hang_up":
+                self.close()
+            elif how.kind == "plug_in" and self._master < 0:
+                self._plug_in()
+            elif how.kind not in ("die", "plug_in"):
+                self._misbehaving.append(how)
 
     def serve(self, now_ns: int) -> int:
         """Move everything on to now_ns; when something more is due [ns], 2**62 for never."""
+        with self._lock:
+            return self._serve(now_ns)
+
+    def _serve(self, now_ns: int) -> int:
         self._take_in(now_ns)
-        self.device.wake(now_ns)
         while self._inbound and self._inbound[0][1] <= now_ns:
             began_ns, ended_ns, data = self._inbound.popleft()
             if self._dead:
                 continue
+            self.device.wake(ended_ns)
             if answer := self.device.receive(data, began_ns, ended_ns):
                 self._send(answer, ended_ns + self._turnaround_ns)
+        self.device.wake(now_ns)
         while self._outbound and self._outbound[0][0] <= now_ns:
             _, data = self._outbound.popleft()
             if self._master >= 0 and not self._dead:
@@ -104,13 +112,14 @@ class Line:
 
     def close(self) -> None:
         """Hang up."""
-        for handle in (self._master, self._slave):
-            if handle >= 0:
-                os.close(handle)
-        self._master = self._slave = -1
-        self._inbound.clear()
-        self._outbound.clear()
-        self.path.unlink(missing_ok=True)
+        with self._lock:
+            for handle in (self._master, self._slave):
+                if handle >= 0:
+                    os.close(handle)
+            self._master = self._slave = -1
+            self._inbound.clear()
+            self._outbound.clear()
+            self.path.unlink(missing_ok=True)
 
     def _plug_in(self) -> None:
         self._master, self._slave = os.openpty()
@@ -171,4 +180,6 @@ def serve_lines(lines: Iterable[Line], clock_ns: Callable[[], int], goes_on: Cal
         now_ns = clock_ns()
         due_ns = min((line.serve(now_ns) for line in every), default=2**62)
         wait_s = min(max(due_ns - clock_ns(), 0) * 1e-9, WAKE_S)
-        select.select([line for line in every if line.fileno() >= 0], [], [], wait_s)
+        handles = [handle for line in every if (handle := line.fileno()) >= 0]
+        with contextlib.suppress(OSError):  # hung up since
+            select.select(handles, [], [], wait_s)

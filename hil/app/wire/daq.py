@@ -12,9 +12,12 @@ from drivers.sim.wire.ni_chassis import Chassis
 from drivers.sim.wire.ni_server import NiMisbehaviour, NiServer
 from hil.app.wire.memory import AnalogInMemory, CylindersInMemory, WireMemory
 from hil.app.wire.orders import Answer, Orders
+from hil.realtime import RightsWanted, rights
 from hil.workers.life import Life
 
 LOOK_S = 0.05
+# Of those who stand for hardware the least urgent: it has a buffer.
+BELOW_LOOP = 4
 
 
 class Served:
@@ -58,7 +61,8 @@ class Served:
 def main(folder: Path, parent: int) -> None:
     """Serve until told to end."""
     life = Life(parent)
-    served = Served(WireMemory(folder))
+    memory = WireMemory(folder)
+    config, served = memory.config, Served(memory)
     orders = Orders(
         life,
         {
@@ -68,11 +72,14 @@ def main(folder: Path, parent: int) -> None:
             "e_stop": served.e_stop,
         },
     )
-    port = served.server.serve()
-    life.ready(endpoints={"daq": f"127.0.0.1:{port}"})
-    while not life.ending:
-        orders.look(LOOK_S)
-    served.server.stop()
+    wanted = config.realtime
+    priority = max(wanted.fifo_priority - BELOW_LOOP, 1) if wanted.fifo_priority else 0
+    with rights(RightsWanted(fifo_priority=priority, lock_memory=wanted.lock_memory, threads=True)) as granted:
+        port = served.server.serve()
+        life.ready(granted, endpoints={"daq": f"127.0.0.1:{port}"})
+        while not life.ending:
+            orders.look(LOOK_S)
+        served.server.stop()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from drivers.sim.wire.behind import Cylinders, Wheels
 from drivers.sim.wire.line import WireDevice
 from drivers.sim.wire.relay_board import RelayBoard, Terminal
 from drivers.sim.wire.roboclaw import RoboClawBus
-from drivers.sim.wire.roboteq import SimRoboteq
+from drivers.sim.wire.roboteq import RoboteqDevice
 from hil.app import settings
 from hil.app.links import numbered
 from hil.config import Config
@@ -58,7 +58,7 @@ def _roboteqs(config: Config, wheels: Wheels) -> dict[str, Peer]:
     given = settings.roboteq(drives) if isinstance(drives, RoboteqDrives) else TEQ
     return {
         numbered("roboteq", i): Peer(
-            SimRoboteq(
+            RoboteqDevice(
                 wheels,
                 one.wheels,
                 max_rpm=given.max_rpm,

@@ -1,0 +1,214 @@
+"""RoboClaw controllers over simulated lines, with wheels that do at once what they are told."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drivers.base import DeviceError
+from drivers.drives_roboclaw import Bus, Controller, RoboClawDrives, RoboClawSettings
+from drivers.sim.wire.line import Line, Misbehaviour, serve_lines
+from drivers.sim.wire.roboclaw import RoboClawBus
+from drivers.types import DriveCommand, DriveSample
+
+COUNTS = 8192.0
+PATIENCE_S = 10.0
+
+
+class InstantWheels:
+    """Wheels without inertia: `told` is the newest command of each, None for a cut."""
+
+    def __init__(self) -> None:
+        self.speed = [0.0] * 6
+        self.angle = [0.0] * 6
+        self.told: list[float | None] = [None] * 6
+
+    def speed_radps(self, wheel: int) -> float:
+        return self.speed[wheel]
+
+    def angle_rad(self, wheel: int) -> float:
+        return self.angle[wheel]
+
+    def hold(self, wheel: int, speed_radps: float) -> None:
+        self.speed[wheel] = speed_radps
+        self.told[wheel] = speed_radps
+
+    def cut(self, wheel: int) -> None:
+        self.speed[wheel] = 0.0
+        self.told[wheel] = None
+
+
+class Recorder:
+    """A WireDevice that keeps what the device behind it hears: (ended_ns, bytes)."""
+
+    def __init__(self, device: Any) -> None:
+        self.device = device
+        self.heard: list[tuple[int, bytes]] = []
+
+    def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
+        self.heard.append((ended_ns, data))
+        return self.device.receive(data, began_ns, ended_ns)
+
+    def wake(self, now_ns: int) -> None:
+        self.device.wake(now_ns)
+
+
+class Rig:
+    """Controllers on one simulated line or several, served by a thread."""
+
+    def __init__(self, folder: Path, layout: list[list[Controller]], **bus_options: Any) -> None:
+        self.wheels = InstantWheels()
+        self.controllers = tuple(controller for bus in layout for controller in bus)
+        self.buses = [RoboClawBus(self.wheels, bus, COUNTS, **bus_options) for bus in layout]
+        self.recorders = [Recorder(bus) for bus in self.buses]
+        self.lines = [Line(folder / f"bus{place}", one, 115200) for place, one in enumerate(self.recorders)]
+        self._going = True
+        self._thread = threading.Thread(
+            target=serve_lines, args=(self.lines, time.monotonic_ns, lambda: self._going), daemon=True
+        )
+        self._thread.start()
+
+    def settings(self, **changes: Any) -> RoboClawSettings:
+        """Long time-outs: a machine that stalls for 0.1 s is not what these tests are about."""
+        plain = {
+            "buses": tuple(Bus(str(line.path)) for line in self.lines),
+            "controllers": self.controllers,
+            "counts_per_rev": COUNTS,
+            "timeout_ms": 20000,
+            "answer_timeout_ms": 150.0,
+        }
+        return RoboClawSettings(**{**plain, **changes})
+
+    def drives(self, **changes: Any) -> RoboClawDrives:
+        return RoboClawDrives(self.settings(**changes))
+
+    def misbehave(self, kind: Any, bus: int = 0, **how: Any) -> None:
+        self.lines[bus].misbehave(Misbehaviour(kind, **how))
+
+    def commands(self, bus: int = 0) -> list[int]:
+        """Second byte of everything heard: the command, where requests come one by one."""
+        return [data[1] for _, data in self.recorders[bus].heard]
+
+    def stop(self) -> None:
+        self._going = False
+        self._thread.join()
+        for line in self.lines:
+            line.close()
+
+
+def one_bus() -> list[list[Controller]]:
+    return [[Controller(0, 0x80, 0, 1), Controller(0, 0x81, 2, 3), Controller(0, 0x82, 4, 5)]]
+
+
+def three_buses() -> list[list[Controller]]:
+    return [[Controller(place, 0x80, 2 * place, 2 * place + 1)] for place in range(3)]
+
+
+MakeRig = Callable[..., Rig]
+
+
+@pytest.fixture
+def make_rig(tmp_path: Path) -> Iterator[MakeRig]:
+    rigs = []
+
+    def make(layout: list[list[Controller]] | None = None, **bus_options: Any) -> Rig:
+        rigs.append(Rig(tmp_path, layout or one_bus(), **bus_options))
+        return rigs[-1]
+
+    yield make
+    for rig in rigs:
+        rig.stop()
+
+
+@pytest.fixture
+def rig(make_rig: MakeRig) -> Rig:
+    return make_rig()
+
+
+@pytest.fixture
+def three(make_rig: MakeRig) -> Rig:
+    return make_rig(three_buses())
+
+
+@pytest.fixture
+def wheels() -> InstantWheels:
+    return InstantWheels()
+
+
+@pytest.fixture
+def until() -> Callable[..., DriveSample]:
+    """Steps until a sample satisfies a condition."""
+
+    def wait(drives: RoboClawDrives, condition: Callable[[DriveSample], bool]) -> DriveSample:
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            drives.step()
+            sample = drives.read(0)
+            if sample is not None and condition(sample):
+                return sample
+        raise AssertionError("no such sample")
+
+    return wait
+
+
+@pytest.fixture
+def running(until: Callable[..., DriveSample]) -> Callable[..., int]:
+    """Opens drives and has them run at a speed, confirmed by all; t_ns of the command."""
+
+    def run(drives: RoboClawDrives, speed_radps: float = 1.0) -> int:
+        drives.open()
+        drives.write(DriveCommand(1, True, (0.0,) * 6))
+        until(drives, lambda sample: sample.acknowledged_ns >= 1)
+        drives.write(DriveCommand(2, False, (speed_radps,) * 6))
+        until(drives, lambda sample: sample.acknowledged_ns >= 2)
+        return 2
+
+    return run
+
+
+@pytest.fixture
+def wait_for() -> Callable[[Callable[[], Any]], None]:
+    """Waits until a condition holds."""
+
+    def wait(condition: Callable[[], Any]) -> None:
+        end = time.monotonic() + PATIENCE_S
+        while not condition():
+            assert time.monotonic() < end
+            time.sleep(0.0005)
+
+    return wait
+
+
+@pytest.fixture
+def step_for() -> Callable[[RoboClawDrives, float], None]:
+    """Steps for some seconds."""
+
+    def step(drives: RoboClawDrives, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            drives.step()
+
+    return step
+
+
+@pytest.fixture
+def step_until_error(wait_for: Callable[[Callable[[], Any]], None]) -> Callable[[RoboClawDrives], DeviceError]:
+    """Steps until that fails; the error."""
+
+    def step(drives: RoboClawDrives) -> DeviceError:
+        found: list[DeviceError] = []
+
+        def fails() -> bool:
+            try:
+                drives.step()
+            except DeviceError as error:
+                found.append(error)
+            return bool(found)
+
+        wait_for(fails)
+        return found[0]
+
+    return step

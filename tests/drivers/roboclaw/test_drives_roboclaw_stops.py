@@ -1,0 +1,178 @@
+"""A cut at the wire: before everything else, to every controller, whoever does not answer."""
+
+import time
+from contextlib import suppress
+
+import pytest
+
+from drivers import roboclaw
+from drivers.base import DeviceError, LinkLostError
+from drivers.roboclaw import Command
+from drivers.serial_link import send_stop
+from drivers.types import DriveCommand
+
+STILL = (0.0,) * 6
+
+
+def cut(t_ns):
+    return DriveCommand(t_ns, True, STILL)
+
+
+def run(t_ns, speed=1.0):
+    return DriveCommand(t_ns, False, (speed,) * 6)
+
+
+def test_a_cut_comes_next_before_anything_else(rig, running, until, wait_for):
+    drives = rig.drives()
+    running(drives)
+    for _ in range(20):
+        drives.step()
+        heard = rig.recorders[0].heard
+        before = len(heard)
+        drives.write(cut(10))
+        drives.step()
+        wait_for(lambda at=before, heard=heard: len(heard) > at)
+        stops = b"".join(roboclaw.request(address, Command.DUTY, 0, 0) for address in (0x80, 0x81, 0x82))
+        assert heard[before][1] == stops
+        assert rig.wheels.told == [None] * 6
+        drives.write(run(11))
+        until(drives, lambda sample: sample.acknowledged_ns == 11)
+
+
+def test_one_by_one_too_all_controllers_stop_before_anything_else(rig, running, wait_for):
+    drives = rig.drives(stop_together=False)
+    running(drives)
+    before = len(rig.commands())
+    drives.write(cut(10))
+    drives.write(run(11))  # even a command written at once after it does not come before
+    wait_for(lambda: drives.step() or 37 in rig.commands()[before:])
+    assert rig.commands()[before : before + 3] == [34, 34, 34]
+    assert [data[0] for _, data in rig.recorders[0].heard[before : before + 3]] == [0x80, 0x81, 0x82]
+
+
+def test_a_cut_is_confirmed_by_all_and_says_when_its_last_byte_had_left(rig, running, until):
+    drives = rig.drives()
+    running(drives)
+    written_ns = time.monotonic_ns()
+    drives.write(cut(written_ns))
+    sample = until(drives, lambda sample: sample.acknowledged_ns >= written_ns)
+    assert [address for address, _ in rig.buses[0].stops] == [0x80, 0x81, 0x82]
+    assert written_ns < sample.stopped_ns
+    # The line begins when its thread looks, not before we wrote; so what we say is never later than what is true.
+    assert sample.stopped_ns <= rig.buses[0].stops[-1][1]
+    assert rig.buses[0].stops[-1][1] < time.monotonic_ns()
+    again_ns = time.monotonic_ns()
+    drives.write(cut(again_ns))
+    again = until(drives, lambda sample: sample.acknowledged_ns >= again_ns)
+    assert again.stopped_ns == sample.stopped_ns
+    drives.write(run(again_ns + 1))
+    assert until(drives, lambda sample: sample.acknowledged_ns == again_ns + 1).stopped_ns == -1
+
+
+def test_on_three_buses_every_stop_is_on_its_way_before_an_answer_has_come(three, running, wait_for):
+    drives = three.drives()
+    running(drives)
+    three.misbehave("die", bus=0)
+    drives.write(cut(10))
+    with pytest.raises(LinkLostError, match="stop of 0x80"):
+        drives.step()
+    wait_for(lambda: all(bus.stops for bus in three.buses[1:]))  # without another step
+
+
+def test_on_one_bus_a_dead_controller_does_not_keep_the_others_running(rig, running, wait_for):
+    drives = rig.drives()
+    running(drives)
+    del rig.buses[0].controllers[0x80]
+    drives.write(cut(10))
+    with pytest.raises(DeviceError, match="stop of 0x80, 0x81, 0x82"):
+        drives.step()
+    wait_for(lambda: {address for address, _ in rig.buses[0].stops} == {0x81, 0x82})
+
+
+def test_one_by_one_a_dead_controller_goes_to_the_end(rig, running):
+    drives = rig.drives(stop_together=False)
+    running(drives)
+    del rig.buses[0].controllers[0x80]
+    drives.write(cut(10))
+    with pytest.raises(LinkLostError, match="stop of 0x80:"):
+        drives.step()
+    drives.step()
+    drives.step()
+    assert [address for address, _ in rig.buses[0].stops] == [0x81, 0x82]
+    with pytest.raises(LinkLostError, match="stop of 0x80:"):
+        drives.step()
+
+
+def test_a_cut_that_one_controller_has_not_confirmed_is_not_confirmed(rig, running, until):
+    drives = rig.drives(stop_together=False)
+    running(drives)
+    gone = rig.buses[0].controllers.pop(0x81)
+    drives.write(cut(10))
+    for _ in range(4):
+        with suppress(LinkLostError):
+            drives.step()
+    assert drives.read(0) is None
+    rig.buses[0].controllers[0x81] = gone
+    assert until(drives, lambda sample: sample.stopped_ns > 0).acknowledged_ns == 10
+
+
+def test_the_level_is_repeated_so_that_a_cut_keeps_the_timeout_fed(rig, running, until, wait_for):
+    drives = rig.drives()
+    running(drives)
+    drives.write(cut(10))
+    until(drives, lambda sample: sample.acknowledged_ns == 10)
+    before = len(rig.commands())
+    wait_for(lambda: drives.step() or rig.commands()[before:].count(34) >= 3)
+    assert 37 not in rig.commands()[before:]
+
+
+def test_answers_that_get_into_each_others_way_are_found_before_arming(rig):
+    answered = rig.recorders[0].receive
+
+    def collide(data, began_ns, ended_ns):
+        answer = answered(data, began_ns, ended_ns)
+        return b"\x00" if answer == b"\xff\xff\xff" else answer
+
+    rig.recorders[0].receive = collide
+    with pytest.raises(DeviceError, match="set stop_together: false"):
+        rig.drives().open()
+    rig.drives(stop_together=False).open()
+
+
+def test_stop_frames_stop_every_bus_without_their_driver(three, running, wait_for):
+    drives = three.drives()
+    running(drives)
+    drives.close()
+    for stop in drives.stop_frames():
+        send_stop(stop)
+    wait_for(lambda: all(bus.stops for bus in three.buses))
+
+
+def test_stop_frames_get_through_after_half_a_packet(rig, running, wait_for):
+    drives = rig.drives()
+    running(drives)
+    drives._links[0].post(roboclaw.request(0x80, Command.RUN, 9, 9)[:7])  # killed in the middle of it
+    drives.close()
+    (stop,) = drives.stop_frames()
+    send_stop(stop)
+    wait_for(lambda: {address for address, _ in rig.buses[0].stops} == {0x80, 0x81, 0x82})
+
+
+def test_a_cut_followed_at_once_by_a_command_does_not_confirm_that(rig, running):
+    drives = rig.drives()
+    running(drives)
+    drives.write(cut(10))
+    drives.write(run(11))
+    drives.step()
+    assert drives.read(0).acknowledged_ns < 11
+
+
+def test_a_command_that_one_controller_has_not_confirmed_is_not_confirmed(rig, running, until, step_until_error):
+    drives = rig.drives()
+    running(drives)
+    gone = rig.buses[0].controllers.pop(0x82)
+    drives.write(run(20))
+    step_until_error(drives)
+    assert 37 in rig.commands()[-6:]
+    rig.buses[0].controllers[0x82] = gone
+    assert until(drives, lambda sample: sample.stopped_ns > 0).acknowledged_ns == 2

@@ -1,0 +1,109 @@
+"""What RoboClaw settings are refused, and how much of the line they need."""
+
+import msgspec
+import pytest
+
+from drivers import roboclaw
+from drivers.drives_roboclaw import Bus, Controller, RoboClawDrives, RoboClawSettings, budget
+from drivers.roboclaw import Command
+from drivers.sim.wire.roboclaw import RoboClawBus
+
+ONE_BUS = RoboClawSettings(
+    (Bus("/dev/ttyX"),),
+    (Controller(0, 0x80, 0, 1), Controller(0, 0x81, 2, 3), Controller(0, 0x82, 4, 5)),
+    8192.0,
+)
+
+
+def changed(**changes):
+    return msgspec.structs.replace(ONE_BUS, **changes)
+
+
+def controllers(*places):
+    return tuple(Controller(*place) for place in places)
+
+
+REFUSED = [
+    (
+        {"controllers": controllers((0, 0x80, 0, 1), (0, 0x80, 2, 3), (0, 0x82, 4, 5))},
+        "address 0x80 twice on bus 0",
+    ),
+    (
+        {"controllers": controllers((0, 0x80, 0, 1), (0, 0x81, 1, 3), (0, 0x82, 4, 5))},
+        r"wheels \[0, 1, 1, 3, 4, 5\], needed: each of 0 to 5 once",
+    ),
+    (
+        {"controllers": controllers((0, 0x88, 0, 1), (0, 0x81, 2, 3), (0, 0x82, 4, 5))},
+        "address 0x88, allowed: 0x80 to 0x87",
+    ),
+    (
+        {"controllers": controllers((1, 0x80, 0, 1), (0, 0x81, 2, 3), (0, 0x82, 4, 5))},
+        "bus 1 of 0x80, allowed: 0 to 0",
+    ),
+    ({"buses": (Bus("/dev/ttyX"), Bus("/dev/ttyX"))}, "port /dev/ttyX twice"),
+    ({"buses": (Bus("/dev/ttyX"), Bus("/dev/ttyY"))}, "no controller on /dev/ttyY"),
+    ({"buses": (Bus("/dev/ttyX", 300),)}, "baud 300 of /dev/ttyX"),
+    ({"counts_per_rev": 0.0}, "counts_per_rev: 0.0"),
+    ({"counts_per_rev": float("nan")}, "counts_per_rev: nan"),
+    ({"sign": (1, 1, 0, 1, 1, 1)}, "sign: "),
+    ({"acceleration_qpps2": -1}, "acceleration_qpps2: -1"),
+    ({"timeout_ms": 150}, "timeout_ms: 150, allowed: 100 to 25500 in steps of 100"),
+    ({"timeout_ms": 0}, "timeout_ms: 0"),
+    ({"rate_hz": 19.0}, "rate_hz: 19.0, allowed with timeout_ms 100: 20 to 1000"),
+    ({"rate_hz": float("nan")}, "rate_hz: nan"),
+    ({"answer_timeout_ms": 10.0}, "answer_timeout_ms: 10.0"),
+    ({"answer_timeout_ms": 50.0}, "answer_timeout_ms: 50.0, allowed: above 10 and below 50"),
+]
+
+
+@pytest.mark.parametrize(("changes", "words"), REFUSED)
+def test_settings_that_cannot_work_are_refused_by_name(changes, words):
+    with pytest.raises(ValueError, match=words):
+        RoboClawDrives(changed(**changes))
+
+
+def test_everything_wrong_is_said_at_once():
+    with pytest.raises(ValueError, match=r"sign: .*timeout_ms: "):
+        RoboClawDrives(changed(sign=(2, 1, 1, 1, 1, 1), timeout_ms=1))
+
+
+def test_settings_that_can_work_are_taken():
+    RoboClawDrives(ONE_BUS)
+
+
+def seconds_on_the_line(command, *values):
+    """Of a transaction, counted on a bus: the bytes of both ways at 115200 baud, and a turnaround."""
+
+    class Still:
+        def speed_radps(self, wheel):
+            return 0.0
+
+        angle_rad = speed_radps
+
+        def hold(self, wheel, speed_radps):
+            pass
+
+        def cut(self, wheel):
+            pass
+
+    request = roboclaw.request(0x80, command, *values)
+    answer = RoboClawBus(Still(), [Controller(0, 0x80, 0, 1)], 8192.0).receive(request, 10**9, 10**9)
+    assert answer
+    return (len(request) + len(answer)) * 10 / 115200 + 200e-6
+
+
+SLOW_S = sum(seconds_on_the_line(command) for command in (Command.STATUS, Command.MAIN_BATTERY, Command.CURRENTS))
+
+
+def test_the_budget_is_what_the_transactions_of_a_second_take():
+    each = seconds_on_the_line(Command.RUN, 1, 2) + 2 * seconds_on_the_line(Command.SPEED_M1)
+    assert budget(ONE_BUS) == pytest.approx(3 * (50 * each + SLOW_S))
+
+
+def test_the_budget_knows_the_ramp_and_the_speeds_in_one_go():
+    each = seconds_on_the_line(Command.RUN_ACCELERATING, 1, 2, 3) + seconds_on_the_line(Command.RAW_SPEEDS)
+    assert budget(changed(acceleration_qpps2=5, raw_speed=True)) == pytest.approx(3 * (50 * each + SLOW_S))
+
+
+def test_a_slow_line_is_over_its_budget():
+    assert budget(changed(buses=(Bus("/dev/ttyX", 38400),))) > 0.8
