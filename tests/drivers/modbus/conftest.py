@@ -1,0 +1,143 @@
+"""A relay board over a simulated line, with cylinders that fill at once."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drivers import modbus
+from drivers.sim.wire.line import Line, Misbehaviour, serve_lines
+from drivers.sim.wire.relay_board import RelayBoard, Terminal
+from drivers.types import VALVES_OFF, ValveCommand, ValveSample
+from drivers.valves_modbus import ModbusValves, ModbusValvesSettings
+
+FULL_PA = 6.0e5
+BOTH_OUT = ((True, False), (True, False))
+BAUD = 19200  # a test waits half as long as with 9600
+PATIENCE_S = 10.0
+
+
+class InstantCylinders:
+    """Chambers at full pressure or none."""
+
+    def __init__(self) -> None:
+        self.powered = [False] * 4
+
+    def power(self, valve: int, on: bool) -> None:
+        self.powered[valve] = on
+
+    def pressure_Pa(self, valve: int) -> float:
+        return FULL_PA if self.powered[valve] else -1000.0
+
+
+class Recorder:
+    """A WireDevice that keeps what the device behind it hears: (began_ns, ended_ns, bytes), and how much it answers."""
+
+    def __init__(self, device: RelayBoard) -> None:
+        self.device = device
+        self.heard: list[tuple[int, int, bytes]] = []
+        self.answered: list[int] = []
+
+    def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
+        answer = self.device.receive(data, began_ns, ended_ns)
+        self.heard.append((began_ns, ended_ns, data))
+        self.answered.append(len(answer))
+        return answer
+
+    def wake(self, now_ns: int) -> None:
+        self.device.wake(now_ns)
+
+
+class Rig:
+    """A board with pressure registers 10 to 13 and a regulator at 5, on a line that a thread serves."""
+
+    def __init__(self, folder: Path, **board: Any) -> None:
+        self.cylinders = InstantCylinders()
+        self.terminal = Terminal((10, 11, 12, 13), 100.0, 5)
+        self.board = RelayBoard(self.cylinders, baud=BAUD, **{"terminal": self.terminal, **board})
+        self.recorder = Recorder(self.board)
+        self.line = Line(folder / "valves", self.recorder, BAUD, modbus.silence_ns(BAUD))
+        self._going = True
+        self._thread = threading.Thread(
+            target=serve_lines, args=([self.line], time.monotonic_ns, lambda: self._going), daemon=True
+        )
+        self._thread.start()
+
+    def settings(self, **changes: Any) -> ModbusValvesSettings:
+        """Long times: a machine that stalls for a while is not what these tests are about."""
+        plain = {"port": str(self.line.path), "coils": (0, 1, 2, 3), "baud": BAUD, "flash_s": 5.0, "rate_hz": 20.0}
+        more = {"pressure_registers": (10, 11, 12, 13), "answer_timeout_ms": 300.0}
+        return ModbusValvesSettings(**{**plain, **more, **changes})
+
+    def valves(self, **changes: Any) -> ModbusValves:
+        return ModbusValves(self.settings(**changes))
+
+    def misbehave(self, kind: Any, **how: Any) -> None:
+        self.line.misbehave(Misbehaviour(kind, **how))
+
+    def functions(self) -> list[int]:
+        return [data[1] for _, _, data in self.recorder.heard]
+
+    def stop(self) -> None:
+        self._going = False
+        self._thread.join()
+        self.line.close()
+
+
+MakeRig = Callable[..., Rig]
+
+
+@pytest.fixture
+def make_rig(tmp_path: Path) -> Iterator[MakeRig]:
+    rigs = []
+
+    def make(**board: Any) -> Rig:
+        rigs.append(Rig(tmp_path, **board))
+        return rigs[-1]
+
+    yield make
+    for rig in rigs:
+        rig.stop()
+
+
+@pytest.fixture
+def rig(make_rig: MakeRig) -> Rig:
+    return make_rig()
+
+
+@pytest.fixture
+def cylinders() -> InstantCylinders:
+    return InstantCylinders()
+
+
+@pytest.fixture
+def until() -> Callable[..., ValveSample]:
+    """Steps until a sample satisfies a condition."""
+
+    def wait(valves: ModbusValves, condition: Callable[[ValveSample], bool]) -> ValveSample:
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            valves.step()
+            sample = valves.read(0)
+            if sample is not None and condition(sample):
+                return sample
+        raise AssertionError("no such sample")
+
+    return wait
+
+
+@pytest.fixture
+def powered(until: Callable[..., ValveSample]) -> Callable[[ModbusValves], None]:
+    """Opens valves and has both cylinders extend, confirmed, with t_ns 2."""
+
+    def power(valves: ModbusValves) -> None:
+        valves.open()
+        valves.write(ValveCommand(1, VALVES_OFF))
+        until(valves, lambda sample: sample.acknowledged_ns == 1)
+        valves.write(ValveCommand(2, BOTH_OUT))
+        until(valves, lambda sample: sample.acknowledged_ns == 2)
+
+    return power

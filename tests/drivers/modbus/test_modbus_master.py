@@ -1,0 +1,91 @@
+"""Our valve driver against a Modbus server that nobody here wrote: pymodbus's, over two ptys with a wire between."""
+
+import asyncio
+import os
+import select
+import threading
+import tty
+from contextlib import suppress
+
+import pytest
+from pymodbus.server import ModbusSerialServer
+from pymodbus.simulator import DataType, SimData, SimDevice
+
+from drivers.base import DeviceError
+from drivers.modbus_settings import Regulator
+from drivers.types import VALVES_OFF, ValveCommand
+from drivers.valves_modbus import ModbusValves, ModbusValvesSettings
+
+
+@pytest.fixture
+def wire():
+    """Two ttys of which each hears what is written to the other."""
+    ends = [os.openpty() for _ in range(2)]
+    for _, slave in ends:
+        tty.setraw(slave)
+    masters, going = [master for master, _ in ends], threading.Event()
+
+    def carry():
+        while not going.is_set():
+            for ready in select.select(masters, [], [], 0.02)[0]:
+                with suppress(OSError):
+                    os.write(masters[1 - masters.index(ready)], os.read(ready, 4096))
+
+    thread = threading.Thread(target=carry, daemon=True)
+    thread.start()
+    yield tuple(os.ttyname(slave) for _, slave in ends)
+    going.set()
+    thread.join()
+    for end in ends:
+        for handle in end:
+            os.close(handle)
+
+
+@pytest.fixture
+def server(wire):
+    """Eight coils (two of them on), input registers 10 to 13, a holding register at 5; path of the other end."""
+    coils = [SimData(0, values=[True, False, False, True] + [False] * 4, datatype=DataType.BITS)]
+    inputs = [SimData(10, values=[6000, 1, 65526, 32767], datatype=DataType.REGISTERS)]
+    holding = [SimData(5, values=[0], datatype=DataType.REGISTERS)]
+    discrete = [SimData(0, values=[False], datatype=DataType.BITS)]
+    device = SimDevice(1, simdata=(coils, discrete, holding, inputs))
+    loop, started, holder = asyncio.new_event_loop(), threading.Event(), []
+
+    async def serve():
+        holder.append(ModbusSerialServer(device, port=wire[1], baudrate=115200))
+        await holder[0].serve_forever(background=True)
+        started.set()
+
+    def run():
+        loop.run_until_complete(serve())
+        loop.run_forever()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    assert started.wait(20.0)
+    yield wire[0]
+    asyncio.run_coroutine_threadsafe(holder[0].shutdown(), loop).result(20.0)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
+
+
+def settings(port, **changes):
+    plain = {"coils": (0, 1, 2, 3), "flash_on": False, "baud": 115200, "answer_timeout_ms": 500.0, "rate_hz": 50.0}
+    return ModbusValvesSettings(port, **{**plain, "pressure_registers": (10, 11, 12, 13), **changes})
+
+
+def test_our_master_switches_reads_and_sets_a_server_of_another_maker(server, until):
+    valves = ModbusValves(settings(server, regulator=Regulator(5, 5.5e5)))
+    valves.open()
+    assert valves.read(0).pressure_Pa == ((6e5, 100.0), (-1000.0, 3276700.0))
+    for t_ns, command in enumerate((VALVES_OFF, ((True, False), (False, True)), ((False, True), (False, True))), 1):
+        valves.write(ValveCommand(t_ns, command))
+        until(valves, lambda sample, t_ns=t_ns: sample.acknowledged_ns == t_ns)
+    assert (valves.health().errors, valves.health().retries) == (0, 0)
+    valves.close()
+
+
+def test_a_register_that_the_server_has_not_is_named(server):
+    with pytest.raises(DeviceError, match="function 4 refused with exception 2"):
+        ModbusValves(settings(server, pressure_registers=(50, 51, 52, 53))).open()

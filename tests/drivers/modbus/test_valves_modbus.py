@@ -1,0 +1,277 @@
+"""Valves on a relay board: off before all else, let go by themselves, and never powered again without being told."""
+
+import math
+import time
+
+import pytest
+
+from drivers import modbus
+from drivers.base import DamagedError, DeviceError, LinkLostError
+from drivers.modbus_settings import Regulator
+from drivers.serial_link import send_stop
+from drivers.types import VALVES_OFF, ValveCommand
+from drivers.valves_modbus import ModbusValves
+
+BOTH_OUT = ((True, False), (True, False))
+BOTH_IN = ((False, True), (False, True))
+ALL_OFF = [False] * 4
+
+
+def steps(valves, count=12):
+    for _ in range(count):
+        valves.step()
+
+
+def settle(valves, powered, rig):
+    """Steps until the cylinders are so."""
+    end = time.monotonic() + 10.0
+    while rig.cylinders.powered != powered and time.monotonic() < end:
+        valves.step()
+    assert rig.cylinders.powered == powered
+
+
+def test_opening_switches_off_what_a_dead_host_has_left_on(rig):
+    rig.board._switch(1, True, 0)
+    rig.board._switch(6, True, 0)
+    rig.valves().open()
+    assert rig.board.on == [False] * 6 + [True, False]  # coil 6 is not ours
+
+
+@pytest.mark.parametrize("changes", [{"flash_on": True}, {"flash_on": False}])
+def test_commands_are_obeyed_and_confirmed_and_pressures_are_read(rig, until, powered, changes):
+    valves = rig.valves(**changes)
+    powered(valves)
+    assert rig.cylinders.powered == [True, False, True, False]
+    sample = until(valves, lambda sample: sample.pressure_Pa[0][0] > 0)
+    assert sample.pressure_Pa == ((6e5, -1e3), (6e5, -1e3))
+    valves.write(ValveCommand(3, BOTH_IN))
+    until(valves, lambda sample: sample.acknowledged_ns == 3)
+    assert rig.cylinders.powered == [False, True, False, True]
+    assert valves.health().open
+    assert valves.health().errors == 0
+
+
+def test_without_pressure_registers_pressures_are_nan_and_samples_come_all_the_same(rig, until, powered):
+    valves = rig.valves(pressure_registers=None)
+    powered(valves)
+    sample = until(valves, lambda sample: True)
+    assert all(math.isnan(pressure) for side in sample.pressure_Pa for pressure in side)
+
+
+def test_off_goes_before_everything_else_and_in_one_frame(rig, powered):
+    valves = rig.valves()
+    powered(valves)
+    rig.recorder.heard.clear()
+    time.sleep(0.06)  # a reading is due
+    valves.write(ValveCommand(3, VALVES_OFF))
+    valves.step()
+    assert rig.functions() == [15]
+    assert rig.cylinders.powered == ALL_OFF
+
+
+def test_in_a_change_of_direction_off_goes_before_on(rig, until, powered):
+    valves = rig.valves()
+    powered(valves)
+    before = len(rig.board.switched)
+    valves.write(ValveCommand(3, BOTH_IN))
+    until(valves, lambda sample: sample.acknowledged_ns == 3)
+    assert [(coil, on) for _, coil, on in rig.board.switched[before:]] == [
+        (0, False),
+        (2, False),
+        (1, True),
+        (3, True),
+    ]
+
+
+def test_between_an_answer_and_the_next_request_the_line_is_silent_for_long_enough(rig, powered):
+    valves = rig.valves(rate_hz=100.0)
+    powered(valves)
+    steps(valves, 30)
+    turnaround_ns = silence_ns = modbus.silence_ns(19200)
+    heard = rig.recorder.heard
+    assert len(heard) > 20
+    for (_, ended_ns, _), (began_ns, _, _), count in zip(heard, heard[1:], rig.recorder.answered, strict=False):
+        assert began_ns - (ended_ns + turnaround_ns + count * 10 * 1_000_000_000 // 19200) >= silence_ns
+
+
+def test_coils_that_are_nobody_s_neighbours_are_never_touched(make_rig, powered):
+    rig = make_rig(coils=(0, 2, 4, 5))
+    for coil in (1, 3, 6, 7):
+        rig.board._switch(coil, True, 0)
+    valves = rig.valves(coils=(0, 2, 4, 5), flash_on=False)
+    powered(valves)
+    valves.write(ValveCommand(3, VALVES_OFF))
+    settle(valves, ALL_OFF, rig)
+    assert [rig.board.on[coil] for coil in (1, 3, 6, 7)] == [True] * 4
+
+
+def test_a_flashed_coil_is_powered_again_before_its_time_is_over(rig, powered):
+    valves = rig.valves(flash_s=1.0)
+    powered(valves)
+    end = time.monotonic() + 2.0
+    while time.monotonic() < end:
+        valves.step()
+    assert len(rig.board.switched) == 2  # on, and never off
+
+
+def test_when_its_host_dies_a_flashed_coil_lets_go_and_a_plain_one_does_not(rig, powered):
+    powered(rig.valves())
+    rig.board.wake(time.monotonic_ns() + 10**10)
+    assert rig.cylinders.powered == ALL_OFF
+
+
+def test_when_its_host_dies_a_plain_coil_stays_on(rig, powered):
+    powered(rig.valves(flash_on=False))
+    rig.board.wake(time.monotonic_ns() + 10**10)
+    assert rig.cylinders.powered == [True, False, True, False]
+
+
+def test_after_a_silence_in_which_the_board_let_go_nothing_is_powered_until_off_was_commanded(rig, powered):
+    valves = rig.valves(flash_s=0.6)
+    powered(valves)
+    time.sleep(0.7)
+    switched = len(rig.board.switched)
+    steps(valves)
+    valves.write(ValveCommand(4, BOTH_OUT))
+    steps(valves)
+    assert len(rig.board.switched) == switched
+    assert rig.cylinders.powered == ALL_OFF
+    valves.write(ValveCommand(5, VALVES_OFF))
+    valves.write(ValveCommand(6, BOTH_OUT))
+    settle(valves, [True, False, True, False], rig)
+
+
+def test_nothing_is_powered_after_opening_until_off_was_commanded(rig):
+    valves = rig.valves()
+    valves.open()
+    valves.write(ValveCommand(1, BOTH_OUT))
+    steps(valves)
+    assert rig.cylinders.powered == ALL_OFF
+    sample = valves.read(0)
+    assert sample is None or sample.acknowledged_ns == -1
+
+
+def test_a_stuck_valve_shows_in_its_pressure(rig, until, powered):
+    rig.board.stuck.add(0)
+    valves = rig.valves()
+    powered(valves)
+    sample = until(valves, lambda sample: sample.pressure_Pa[1][0] > 0)
+    assert sample.pressure_Pa[0][0] == -1e3
+
+
+@pytest.mark.parametrize("kind", ["drop", "flip", "split"])
+def test_one_spoiled_answer_is_asked_for_again_and_nothing_else_happens(rig, until, powered, kind):
+    valves = rig.valves()
+    powered(valves)
+    rig.misbehave(kind, ms=5.0)
+    valves.write(ValveCommand(3, BOTH_IN))
+    until(valves, lambda sample: sample.acknowledged_ns == 3)
+    assert rig.cylinders.powered == [False, True, False, True]
+    assert valves.health().retries == (kind != "split")
+
+
+def test_a_spoiled_request_is_not_obeyed_and_is_made_again(rig, until, powered):
+    valves = rig.valves()
+    powered(valves)
+    rig.misbehave("flip", requests=True)
+    valves.write(ValveCommand(3, VALVES_OFF))
+    until(valves, lambda sample: sample.acknowledged_ns == 3)
+    assert rig.cylinders.powered == ALL_OFF
+    assert valves.health().retries == 1
+
+
+def test_answers_spoiled_twice_are_damage(rig, powered):
+    valves = rig.valves()
+    powered(valves)
+    rig.misbehave("flip", count=2)
+    with pytest.raises(DamagedError, match="check cable"):
+        steps(valves, 100)
+
+
+def test_a_board_that_dies_is_a_lost_link_and_valves_stay_off_when_it_is_back(rig, powered):
+    valves = rig.valves()
+    powered(valves)
+    rig.misbehave("die")
+    with pytest.raises(LinkLostError, match=r"no answer.*twice"):
+        steps(valves, 100)
+    rig.misbehave("plug_in")
+    valves.write(ValveCommand(4, BOTH_OUT))
+    settle(valves, ALL_OFF, rig)
+
+
+def test_a_port_that_is_gone_is_a_lost_link_and_after_opening_again_nothing_is_powered_by_itself(rig, powered):
+    valves = rig.valves(flash_on=False)
+    powered(valves)
+    rig.misbehave("hang_up")
+    with pytest.raises(LinkLostError, match="is gone"):
+        steps(valves, 100)
+    with pytest.raises(LinkLostError, match="no such port"):
+        valves.open()
+    rig.misbehave("plug_in")
+    valves.open()
+    valves.write(ValveCommand(4, BOTH_OUT))
+    steps(valves)
+    assert rig.cylinders.powered == ALL_OFF
+
+
+def test_a_coil_that_somebody_else_switches_is_an_error_and_is_switched_off(rig, powered):
+    valves = rig.valves()
+    powered(valves)
+    rig.board._switch(1, True, 0)
+    with pytest.raises(DeviceError, match=r"coil 1 \(left retract\) reads on and was switched off"):
+        steps(valves, 200)
+    settle(valves, ALL_OFF, rig)
+
+
+def test_a_silent_board_is_refused_and_named(rig):
+    valves = rig.valves(address=7)
+    with pytest.raises(LinkLostError, match=r"Modbus valves on .*valves: no answer.*address"):
+        valves.open()
+    assert not valves.health().open
+
+
+@pytest.mark.parametrize(
+    ("board", "changes"),
+    [({}, {"coils": (5, 6, 7, 8)}), ({"terminal": None}, {}), ({}, {"regulator": Regulator(6, 5e5)})],
+)
+def test_a_device_without_our_coils_or_registers_is_refused_and_named(make_rig, board, changes):
+    with pytest.raises(DeviceError, match=r"address 1: function \d+ refused with exception 2: it has no such coil"):
+        make_rig(**board).valves(**changes).open()
+
+
+def test_a_board_without_flash_says_so_and_nothing_is_powered(make_rig):
+    rig = make_rig(flash=False)
+    valves = rig.valves()
+    valves.open()
+    valves.write(ValveCommand(1, VALVES_OFF))
+    valves.write(ValveCommand(2, BOTH_OUT))
+    with pytest.raises(DeviceError, match="whether the board knows flash-on"):
+        steps(valves)
+    assert rig.cylinders.powered == ALL_OFF
+
+
+def test_the_regulator_is_set_when_the_link_is_opened(rig):
+    rig.valves(regulator=Regulator(5, 5.5e5)).open()
+    assert rig.board.regulator == 550
+
+
+@pytest.mark.parametrize("coils", [(0, 1, 2, 3), (7, 0, 3, 5)])
+def test_stop_frames_switch_all_valves_off_and_nothing_else(make_rig, coils):
+    rig = make_rig(coils=coils)
+    for coil in range(8):
+        rig.board._switch(coil, True, 0)
+    (stop,) = rig.valves(coils=coils).stop_frames()
+    send_stop(stop)
+    end = time.monotonic() + 5.0
+    while any(rig.cylinders.powered) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert rig.board.on == [coil not in coils for coil in range(8)]
+
+
+def test_alive_is_called_while_waiting(rig):
+    calls = []
+    valves = ModbusValves(rig.settings(), alive=lambda: calls.append(time.monotonic()))
+    rig.misbehave("die")
+    with pytest.raises(LinkLostError):
+        valves.open()
+    assert len(calls) >= 50  # two times 300 ms, in slices of 4 and more

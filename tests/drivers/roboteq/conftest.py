@@ -1,0 +1,154 @@
+"""Three Roboteq controllers over simulated lines, with wheels that do at once what they are told."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drivers.drives_roboteq import Controller, RoboteqDrives, RoboteqSettings
+from drivers.sim.wire.line import Line, Misbehaviour, serve_lines
+from drivers.sim.wire.roboteq import RoboteqDevice
+from drivers.types import DriveCommand, DriveSample
+
+MAX_RPM, GEAR_RATIO = 3000, 100.0
+WHEELS = ((0, 2), (5, 4), (1, 3))  # on purpose not in order
+SIGN = (1, -1, 1, 1, -1, 1)
+PATIENCE_S = 10.0
+
+
+class InstantWheels:
+    """Wheels without inertia: `told` is all that each was told, None for a cut."""
+
+    def __init__(self) -> None:
+        self.speed = [0.0] * 6
+        self.told: list[list[float | None]] = [[] for _ in range(6)]
+
+    def speed_radps(self, wheel: int) -> float:
+        return self.speed[wheel]
+
+    def angle_rad(self, wheel: int) -> float:
+        return 0.0
+
+    def hold(self, wheel: int, speed_radps: float) -> None:
+        self.speed[wheel] = speed_radps
+        self.told[wheel].append(speed_radps)
+
+    def cut(self, wheel: int) -> None:
+        self.speed[wheel] = 0.0
+        self.told[wheel].append(None)
+
+    def ever_ran(self) -> bool:
+        """Since `told` was cleared."""
+        return any(told for wheel in self.told for told in wheel)
+
+    def forget(self) -> None:
+        for told in self.told:
+            told.clear()
+
+
+class Recorder:
+    """A WireDevice that keeps what the device behind it hears: (ended_ns, bytes)."""
+
+    def __init__(self, device: RoboteqDevice) -> None:
+        self.device = device
+        self.heard: list[tuple[int, bytes]] = []
+
+    def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
+        self.heard.append((ended_ns, data))
+        return self.device.receive(data, began_ns, ended_ns)
+
+    def wake(self, now_ns: int) -> None:
+        self.device.wake(now_ns)
+
+
+class Rig:
+    """Three controllers, each on a line of its own, served by a thread."""
+
+    def __init__(self, folder: Path) -> None:
+        self.wheels = InstantWheels()
+        self.devices = [device_on(self.wheels, *wheels) for wheels in WHEELS]
+        self.recorders = [Recorder(device) for device in self.devices]
+        self.lines = [Line(folder / f"drive{place}", one, 115200) for place, one in enumerate(self.recorders)]
+        self._going = True
+        self._thread = threading.Thread(
+            target=serve_lines, args=(self.lines, time.monotonic_ns, lambda: self._going), daemon=True
+        )
+        self._thread.start()
+
+    def settings(self, **changes: Any) -> RoboteqSettings:
+        """A long watchdog: a machine that stalls for 0.1 s is not what these tests are about."""
+        controllers = tuple(
+            Controller(str(line.path), *wheels) for line, wheels in zip(self.lines, WHEELS, strict=True)
+        )
+        plain = {"controllers": controllers, "max_rpm": MAX_RPM, "gear_ratio": GEAR_RATIO, "sign": SIGN}
+        return RoboteqSettings(**{**plain, "watchdog_ms": 3000, "answer_timeout_ms": 250.0, **changes})
+
+    def drives(self, **changes: Any) -> RoboteqDrives:
+        return RoboteqDrives(self.settings(**changes))
+
+    def misbehave(self, kind: Any, place: int = 0, **how: Any) -> None:
+        self.lines[place].misbehave(Misbehaviour(kind, **how))
+
+    def heard(self, place: int = 0) -> bytes:
+        return b"".join(data for _, data in self.recorders[place].heard)
+
+    def stop(self) -> None:
+        self._going = False
+        self._thread.join()
+        for line in self.lines:
+            line.close()
+
+
+def device_on(wheels: InstantWheels, first: int, second: int) -> RoboteqDevice:
+    sign = (SIGN[first], SIGN[second])
+    return RoboteqDevice(wheels, (first, second), max_rpm=MAX_RPM, gear_ratio=GEAR_RATIO, sign=sign)
+
+
+@pytest.fixture
+def wheels() -> InstantWheels:
+    return InstantWheels()
+
+
+@pytest.fixture
+def device(wheels: InstantWheels) -> RoboteqDevice:
+    return RoboteqDevice(wheels, (0, 1), max_rpm=MAX_RPM, gear_ratio=GEAR_RATIO)
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    rig = Rig(tmp_path)
+    yield rig
+    rig.stop()
+
+
+@pytest.fixture
+def until() -> Callable[..., DriveSample]:
+    """Steps until a sample satisfies a condition."""
+
+    def wait(drives: RoboteqDrives, condition: Callable[[DriveSample], bool]) -> DriveSample:
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            drives.step()
+            sample = drives.read(0)
+            if sample is not None and condition(sample):
+                return sample
+        raise AssertionError("no such sample")
+
+    return wait
+
+
+@pytest.fixture
+def running(until: Callable[..., DriveSample]) -> Callable[..., None]:
+    """Opens drives and has them run at a speed, confirmed by all; t_ns of the command is 2."""
+
+    def run(drives: RoboteqDrives, speed_radps: float = 1.0) -> None:
+        drives.open()
+        drives.write(DriveCommand(1, True, (0.0,) * 6))
+        until(drives, lambda sample: sample.acknowledged_ns == 1)
+        drives.write(DriveCommand(2, False, (speed_radps,) * 6))
+        until(drives, lambda sample: sample.acknowledged_ns == 2)
+
+    return run

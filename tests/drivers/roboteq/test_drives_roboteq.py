@@ -1,0 +1,237 @@
+"""Six drives on three Roboteq controllers: stopped before anything else, cut before all others, never resumed."""
+
+import math
+import time
+
+import pytest
+
+from drivers.base import DeviceError
+from drivers.drives_roboteq import Controller, RoboteqDrives, RoboteqSettings, budget
+from drivers.serial_link import send_stop
+from drivers.types import DriveCommand
+
+STILL = (0.0,) * 6
+SLOWLY = (0.1, 0.2, 0.3, -0.4, 0.5, -0.6)
+STEP_RADPS = 3000 / 1000 * 2 * math.pi / 60 / 100.0  # what one thousandth commands
+
+
+def steps(drives, count=30):
+    for _ in range(count):
+        drives.step()
+
+
+def step_until(drives, condition):
+    end = time.monotonic() + 10.0
+    while not condition() and time.monotonic() < end:
+        drives.step()
+    assert condition()
+
+
+def all_cut(rig):
+    return all(told and told[-1] is None for told in rig.wheels.told)
+
+
+def test_speeds_are_those_commanded_wheel_by_wheel_with_their_signs(rig, until, running):
+    drives = rig.drives()
+    running(drives)
+    drives.write(DriveCommand(3, False, SLOWLY))
+    sample = until(drives, lambda sample: sample.acknowledged_ns == 3)
+    assert rig.wheels.speed == pytest.approx(SLOWLY, abs=STEP_RADPS)
+    assert sample.speed_radps == pytest.approx(rig.wheels.speed, abs=STEP_RADPS / 2)
+    assert sample.stopped_ns == -1
+    assert b"!G 2 -" in rig.heard(1)  # wheel 4 is mounted the other way round
+
+
+def test_at_opening_the_stop_goes_out_before_anything_else_whatever_a_dead_host_has_left(rig):
+    for device in rig.devices:
+        device.receive(b"!G 1 500_!G 2 500\r!G 1 10", 0, 0)  # and half a command
+    rig.wheels.forget()
+    drives = rig.drives()
+    drives.open()
+    assert all(rig.heard(place).startswith(b"\r!EX_!G 1 0_!G 2 0_") for place in range(3))
+    assert all_cut(rig)
+    assert [device.watchdog_ms for device in rig.devices] == [3000] * 3
+
+
+def test_opening_after_a_time_out_of_the_watchdogs_resumes_nothing(rig):
+    for device in rig.devices:
+        device.receive(b"^RWD 10_!G 1 500_!G 2 500\r", 0, 0)  # the lines wake them long after
+    time.sleep(0.05)
+    assert all(device.timed_out for device in rig.devices)
+    rig.wheels.forget()
+    drives = rig.drives()
+    drives.open()
+    drives.write(DriveCommand(1, True, STILL))
+    steps(drives)
+    assert not rig.wheels.ever_ran()
+
+
+def test_after_a_silence_in_which_the_watchdogs_stopped_the_wheels_nothing_resumes(rig, running):
+    drives = rig.drives(watchdog_ms=200, answer_timeout_ms=50.0)
+    running(drives)
+    time.sleep(0.4)
+    assert all(device.timed_out for device in rig.devices)
+    rig.wheels.forget()
+    for t_ns in range(3, 60):
+        drives.write(DriveCommand(t_ns, False, SLOWLY))
+        drives.step()
+    assert not rig.wheels.ever_ran()
+    assert all_cut(rig)
+    drives.write(DriveCommand(60, True, STILL))
+    drives.write(DriveCommand(61, False, SLOWLY))
+    step_until(drives, lambda: rig.wheels.speed == pytest.approx(SLOWLY, abs=STEP_RADPS))
+
+
+def test_nothing_runs_after_opening_until_a_cut_was_commanded(rig):
+    drives = rig.drives()
+    drives.open()
+    drives.write(DriveCommand(1, False, SLOWLY))
+    steps(drives)
+    assert not rig.wheels.ever_ran()
+
+
+def test_a_cut_goes_to_all_controllers_in_the_next_step(rig, running):
+    drives = rig.drives()
+    running(drives)
+    time.sleep(0.05)  # set-points and readings are due
+    for recorder in rig.recorders:
+        recorder.heard.clear()
+    drives.write(DriveCommand(3, True, STILL))
+    drives.step()
+    assert [rig.heard(place) for place in range(3)] == [b"!EX\r"] * 3
+    assert all_cut(rig)
+
+
+def test_a_cut_is_output_zero_and_then_both_set_points_zero(rig, until, running):
+    drives = rig.drives()
+    running(drives)
+    rig.wheels.forget()
+    drives.write(DriveCommand(3, True, STILL))
+    until(drives, lambda sample: sample.acknowledged_ns == 3)
+    assert rig.wheels.told == [[None]] * 6  # never a speed held at zero
+    assert all(b"!EX\r!G 1 0_!G 2 0_?FF\r" in rig.heard(place) for place in range(3))
+
+
+def test_stopped_ns_is_when_the_last_stop_was_on_the_wire(rig, until, running):
+    drives = rig.drives()
+    running(drives)
+    commanded_ns = time.monotonic_ns()
+    drives.write(DriveCommand(3, True, STILL))
+    sample = until(drives, lambda sample: sample.stopped_ns > 0)
+    done_ns = time.monotonic_ns()
+    assert commanded_ns < sample.stopped_ns < done_ns
+    line_ns = 4 * 10 * 1_000_000_000 // 115200
+    assert max(device.stops[-1] for device in rig.devices) >= sample.stopped_ns - line_ns
+    drives.write(DriveCommand(4, True, STILL))
+    assert until(drives, lambda sample: sample.acknowledged_ns == 4).stopped_ns == sample.stopped_ns
+    drives.write(DriveCommand(5, False, SLOWLY))
+    assert until(drives, lambda sample: sample.acknowledged_ns == 5).stopped_ns == -1
+
+
+def test_a_stop_that_had_to_be_sent_twice_counts_from_the_second(rig, until, running):
+    drives = rig.drives()
+    running(drives)
+    rig.misbehave("drop", 1, requests=True)
+    drives.write(DriveCommand(3, True, STILL))
+    sample = until(drives, lambda sample: sample.stopped_ns > 0)
+    stops_ns = [device.stops[-1] for device in rig.devices]
+    assert stops_ns[1] - stops_ns[0] > 100_000_000  # the answer was waited for in vain
+    assert sample.stopped_ns > (stops_ns[0] + stops_ns[1]) // 2
+
+
+def test_a_controller_that_somebody_else_releases_is_stopped_again(rig, until, running):
+    drives = rig.drives()
+    running(drives)
+    drives.write(DriveCommand(3, True, STILL))
+    until(drives, lambda sample: sample.acknowledged_ns == 3)
+    rig.wheels.forget()
+    rig.devices[1].receive(b"!MG\r", 0, 0)
+    step_until(drives, lambda: rig.wheels.told[5][-1:] == [None])
+
+
+def test_a_cut_is_told_again_and_again_so_that_the_watchdogs_hear_of_us(rig, until, running):
+    drives = rig.drives(rate_hz=100.0)
+    running(drives)
+    for t_ns in range(3, 8):
+        drives.write(DriveCommand(t_ns, True, STILL))
+        until(drives, lambda sample, t_ns=t_ns: sample.acknowledged_ns == t_ns)
+    assert rig.heard(0).count(b"!G 1 0_!G 2 0_?FF\r") >= 5
+
+
+def test_wheels_stop_when_their_host_dies(rig, running):
+    running(rig.drives(watchdog_ms=200, answer_timeout_ms=50.0))
+    end = time.monotonic() + 10.0
+    while any(rig.wheels.speed) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert rig.wheels.speed == [0.0] * 6
+
+
+def test_our_own_cut_is_no_emergency_stop(rig, until, running):
+    drives = rig.drives()
+    running(drives)
+    drives.write(DriveCommand(3, True, STILL))
+    until(drives, lambda sample: sample.acknowledged_ns == 3)
+    steps(drives, 100)
+    assert not drives.health().e_stop
+
+
+def test_health_tells_battery_currents_and_faults(rig, running):
+    drives = rig.drives(rate_hz=200.0)
+    running(drives)
+    rig.devices[0].faults |= 4
+    step_until(drives, lambda: "undervoltage" in drives.health().detail and "24.0 V" in drives.health().detail)
+    assert "A and" in drives.health().detail
+    assert drives.health().rate_hz > 0.0
+
+
+def test_stop_frames_stop_running_wheels(rig, running):
+    drives = rig.drives()
+    running(drives)
+    drives.close()
+    frames = drives.stop_frames()
+    assert [stop.port for stop in frames] == [str(line.path) for line in rig.lines]
+    for stop in frames:
+        send_stop(stop)
+    end = time.monotonic() + 10.0
+    while not all_cut(rig) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert all_cut(rig)
+
+
+@pytest.mark.parametrize("speed", [3.2, -3.2, math.nan, math.inf])
+def test_a_speed_that_cannot_be_commanded_is_refused(rig, speed):
+    drives = rig.drives()
+    drives.write(DriveCommand(1, True, STILL))
+    with pytest.raises(DeviceError, match=r"wheel 3: .* rad/s, allowed: up to 3.142"):
+        drives.write(DriveCommand(2, False, (0.0, 0.0, 0.0, speed, 0.0, 0.0)))
+
+
+PLAIN = RoboteqSettings((Controller("a", 0, 1), Controller("b", 2, 3), Controller("c", 4, 5)), 3000, 100.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"controllers": PLAIN.controllers[:2]}, r"wheels \[0, 1, 2, 3\], needed: each of 0 to 5 once"),
+        ({"controllers": (*PLAIN.controllers[:2], Controller("b", 4, 5))}, "port b twice"),
+        ({"sign": (1, 1, 1, 1, 1, 0)}, "sign:"),
+        ({"max_rpm": 0}, "max_rpm: 0"),
+        ({"gear_ratio": math.nan}, "gear_ratio: nan"),
+        ({"baud": 300}, "baud: 300"),
+        ({"watchdog_ms": 0}, "watchdog_ms: 0, allowed: 10 to 65000, never 0"),
+        ({"rate_hz": 15.0}, "rate_hz: 15.0, allowed with watchdog_ms 100: 20 to 1000"),
+        ({"answer_timeout_ms": 30.0}, "answer_timeout_ms: 30.0, allowed with watchdog_ms 100: 5 to 25"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(changes, message):
+    fields = {name: getattr(PLAIN, name) for name in PLAIN.__struct_fields__}
+    with pytest.raises(ValueError, match=message):
+        RoboteqDrives(RoboteqSettings(**{**fields, **changes}))
+
+
+def test_the_budget_is_the_line_time_of_a_period_on_one_port():
+    run = len(b"!G 1 -1000_!G 2 -1000\r") + len(b"+\r+\r")
+    speeds = len(b"?S\r") + len(b"S=-65535:-65535\r")
+    slow = len(b"?V\r") + len(b"V=-65535:-65535:-65535\r")
+    expected = 50.0 * ((run + speeds + slow) * 10 / 115200 + 3 * 500e-6)
+    assert budget(PLAIN) == pytest.approx(expected, rel=1e-6)

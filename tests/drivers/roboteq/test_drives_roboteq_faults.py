@@ -1,0 +1,156 @@
+"""What goes wrong with a line or a controller ends in stopped wheels, and nothing runs again by itself."""
+
+import time
+
+import pytest
+
+from drivers.base import DamagedError, DeviceError, LinkLostError
+from drivers.types import DriveCommand
+
+STILL = (0.0,) * 6
+SLOWLY = (0.1, 0.2, 0.3, -0.4, 0.5, -0.6)
+STEP_RADPS = 3.2e-3  # what one thousandth commands
+
+
+def steps(drives, count=30):
+    for _ in range(count):
+        drives.step()
+
+
+def step_until(drives, condition):
+    end = time.monotonic() + 10.0
+    while not condition() and time.monotonic() < end:
+        drives.step()
+    assert condition()
+
+
+def all_cut(rig):
+    return all(told and told[-1] is None for told in rig.wheels.told)
+
+
+@pytest.mark.parametrize("kind", ["drop", "flip", "split", "duplicate", "delay"])
+@pytest.mark.parametrize("cut", [True, False])
+def test_one_spoiled_answer_changes_nothing_but_the_count(rig, until, running, kind, cut):
+    drives = rig.drives()
+    running(drives)
+    rig.misbehave(kind, 1, ms=5.0)
+    drives.write(DriveCommand(3, cut, SLOWLY))
+    until(drives, lambda sample: sample.acknowledged_ns == 3)
+    if cut:
+        assert all_cut(rig)
+    else:
+        assert rig.wheels.speed == pytest.approx(SLOWLY, abs=STEP_RADPS)
+    assert drives.health().retries <= 1
+
+
+def test_answers_that_stay_spoiled_are_damage(rig, running):
+    drives = rig.drives()
+    running(drives)
+    rig.misbehave("flip", 1, count=20)
+    with pytest.raises(DamagedError, match=r"drive1.*check cable"):
+        steps(drives, 1000)
+
+
+@pytest.mark.parametrize("dead", range(3))
+def test_a_controller_that_dies_keeps_the_stop_from_no_other_and_its_wheels_stay_stopped_when_it_is_back(
+    rig, running, dead
+):
+    drives = rig.drives(answer_timeout_ms=20.0)
+    running(drives)
+    rig.misbehave("die", dead)
+    with pytest.raises(LinkLostError, match=f"drive{dead}: no answer"):
+        steps(drives, 1000)
+    with pytest.raises(LinkLostError):
+        drives.step()
+    alive = [place for place in range(3) if place != dead]
+    assert all(rig.devices[place].stops for place in alive)
+    rig.misbehave("plug_in", dead)
+    drives.write(DriveCommand(3, False, SLOWLY))
+    steps(drives)
+    assert all_cut(rig)
+
+
+@pytest.mark.parametrize("gone", range(3))
+def test_a_port_that_is_gone_keeps_the_stop_from_no_other(rig, running, gone):
+    drives = rig.drives()
+    running(drives)
+    rig.misbehave("hang_up", gone)
+    drives.write(DriveCommand(3, True, STILL))
+    with pytest.raises(LinkLostError, match=f"drive{gone} is gone"):
+        drives.step()
+    assert all(rig.devices[place].stops for place in range(3) if place != gone)
+
+
+def test_a_port_that_is_gone_is_a_lost_link_and_after_opening_again_nothing_runs_by_itself(rig, running):
+    drives = rig.drives()
+    running(drives)
+    rig.misbehave("hang_up", 2)
+    with pytest.raises(LinkLostError, match=r"drive2 is gone"):
+        steps(drives, 1000)
+    assert not drives.health().open
+    with pytest.raises(LinkLostError, match="no such port"):
+        drives.open()
+    rig.misbehave("plug_in", 2)
+    rig.wheels.forget()
+    drives.open()
+    drives.write(DriveCommand(3, False, SLOWLY))
+    steps(drives)
+    assert not rig.wheels.ever_ran()
+
+
+def test_an_emergency_stop_is_reported_and_its_release_lets_nothing_run(rig, running):
+    drives = rig.drives()
+    running(drives)
+    rig.devices[1].pressed = True
+    step_until(drives, lambda: drives.health().e_stop)
+    step_until(drives, lambda: all_cut(rig))
+    rig.devices[1].pressed = False
+    rig.wheels.forget()
+    for t_ns in range(3, 100):
+        drives.write(DriveCommand(t_ns, False, SLOWLY))
+        drives.step()
+    assert not rig.wheels.ever_ran()
+    drives.write(DriveCommand(100, True, STILL))
+    steps(drives)
+    assert drives.health().e_stop  # until it is seen to be released
+    drives.write(DriveCommand(101, False, SLOWLY))
+    step_until(drives, lambda: any(rig.wheels.speed))
+    step_until(drives, lambda: not drives.health().e_stop)
+
+
+def test_a_pressed_emergency_stop_lets_no_controller_run(rig):
+    rig.devices[1].pressed = True
+    drives = rig.drives()
+    drives.open()
+    drives.write(DriveCommand(1, True, STILL))
+    steps(drives)
+    drives.write(DriveCommand(2, False, SLOWLY))
+    steps(drives, 200)
+    assert drives.health().e_stop
+    assert not rig.wheels.ever_ran()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"^MXRPM 2 2500\r", r"drive1: MXRPM of channel 2: found 2500, needed 3000"),
+        (b"^MMOD 1 0\r", r"drive1: MMOD of channel 1: found 0, needed 1"),
+    ],
+)
+def test_a_controller_that_is_configured_otherwise_is_refused_and_named(rig, text, message):
+    rig.devices[1].receive(text, 0, 0)
+    with pytest.raises(DeviceError, match=message):
+        rig.drives().open()
+
+
+def test_a_silent_controller_is_refused_and_named_and_the_others_are_stopped(rig):
+    rig.misbehave("die", 0)
+    with pytest.raises(LinkLostError, match=r"drive0: no answer"):
+        rig.drives(answer_timeout_ms=20.0).open()
+    assert all(b"!EX" in rig.heard(place) for place in (1, 2))
+
+
+def test_a_wheel_that_turns_after_its_stop_is_refused(rig, monkeypatch):
+    monkeypatch.setattr(rig.wheels, "speed_radps", lambda wheel: 0.3 if wheel == 4 else 0.0)
+    with pytest.raises(DeviceError, match=r"wheel 4 turns at 0.299 rad/s"):
+        rig.drives().open()
