@@ -23,6 +23,7 @@ from hil.cycle import Cycle
 from hil.devices import Devices
 from hil.journal import Keeper
 from hil.links.devices import SharedDaq, SharedDrives, SharedValves
+from hil.links.health import healths
 from hil.links.journal import RingJournal
 from hil.links.rows import START
 from hil.links.shared import FOLDER, LINKS, RECORDER, Shared
@@ -58,6 +59,9 @@ class Rig(Protocol):
 
     def far_end_loop(self) -> dict[str, Any] | None:
         """How a simulated rig in its own process kept up; None where it has none."""
+
+    def links(self) -> dict[str, Any] | None:
+        """Health of each link to real devices, by its name; None where there is none."""
 
     def begin(self) -> None:
         """Time begins now."""
@@ -106,6 +110,10 @@ class LockstepRig:
 
     def far_end_loop(self) -> dict[str, Any] | None:
         """None: the clock moves it."""
+        return None
+
+    def links(self) -> dict[str, Any] | None:
+        """None: the rig is simulated in this process."""
         return None
 
     def begin(self) -> None:
@@ -186,6 +194,10 @@ class RealtimeRig:
     def far_end_loop(self) -> dict[str, Any] | None:
         """How the process of the simulated rig kept up."""
         return self._truth.far_end()
+
+    def links(self) -> dict[str, Any] | None:
+        """Health of each link as its worker last told it."""
+        return healths(self._shared) if self._workers == LINKS else None
 
     def begin(self) -> None:
         """Set t_ns = 0 for all of them. Raises DeviceError: one of them is gone."""

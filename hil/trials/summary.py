@@ -53,6 +53,7 @@ def summarise(
     truth: PlantTruth,
     timing: NDArray[np.void],
     far_end: Mapping[str, Any] | None,
+    links: Mapping[str, Any] | None,
     wall_s: float,
 ) -> dict[str, Any]:
     """The summary of a finished run: keys as docs/reference.md lists them, numbers finite or None.
@@ -65,6 +66,7 @@ def summarise(
         truth: of the simulated rig.
         timing: what the ticks took, rows of `TIMING`.
         far_end: how a simulated rig in its own process kept up.
+        links: health of each link to real devices.
         wall_s: how long the loop ran [s].
     """
     estimator = cycle.estimator
@@ -103,6 +105,7 @@ def summarise(
             "phases_us": {phase: _quantiles(timing[f"{phase}_ns"]) for phase in PHASES},
             "far_end": {key: far_end[key] for key in ("ticks", "late", "skipped")} if far_end else None,
         },
+        "links": links,
         "real_time_factor": (ticks + clock.skipped) / config.loop.rate_hz / wall_s if wall_s > 0.0 else None,
         "config_sha256": config.sha256(),
         "version": hil.__version__,

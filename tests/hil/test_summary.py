@@ -50,7 +50,15 @@ class Run:
     def summary(self, truth=None, wall_s: float = 0.5, far_end=None):
         rig = self.rig
         return summarise(
-            self.config, rig.cycle, rig.cycle.trial, rig.loop.clock, truth or rig.truth, self.timing, far_end, wall_s
+            self.config,
+            rig.cycle,
+            rig.cycle.trial,
+            rig.loop.clock,
+            truth or rig.truth,
+            self.timing,
+            far_end,
+            None,
+            wall_s,
         )
 
 

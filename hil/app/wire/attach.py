@@ -35,13 +35,14 @@ def attach(config: Config, endpoints: Path | None, stack: ExitStack) -> tuple[En
     Raises:
         DeviceError: there is none, or it could not begin.
     """
-    found = _read(endpoints) if endpoints else _start(config, stack)
+    found = read_endpoints(endpoints or own_rig(config, stack))
     control = stack.enter_context(Control(found["control"]))
     control.ask("place", angle_deg=config.trial.angle_deg, seed=config.seed)
     return found, control
 
 
-def _start(config: Config, stack: ExitStack) -> Endpoints:
+def own_rig(config: Config, stack: ExitStack) -> Path:
+    """Start a simulated rig that `stack` ends; the file with its endpoints. Raises DeviceError: it could not begin."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hil-trial-")))
     source, endpoints = folder / "config.json", folder / "endpoints.json"
     source.write_text(config.model_dump_json(), encoding="utf-8")
@@ -53,7 +54,7 @@ def _start(config: Config, stack: ExitStack) -> Endpoints:
         said = process.stdout.readline() if process.poll() is not None and process.stdout else b""
         reason = json.loads(said).get("error") if said else "what it said is above"
         raise DeviceError(f"simulated rig: it could not begin: {reason}")
-    return _read(endpoints)
+    return endpoints
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -67,7 +68,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.stdout.close()
 
 
-def _read(path: Path) -> Endpoints:
+def read_endpoints(path: Path) -> Endpoints:
+    """Where everything is, as `hil sim --endpoints` wrote it. Raises DeviceError."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         missing = [key for key in NAMES if not isinstance(found.get(key), str)]
