@@ -77,8 +77,8 @@ def spread(config: Config) -> Spread:
 def _piezo(config: Config) -> Piezo:
     daq = config.daq
     return Piezo(
-        place=np.array([(channel.across_m, channel.up_m) for channel in daq.channels]),
-        sensitivity=np.array([channel.sensitivity_mVpN * 1e-3 for channel in daq.channels]),
+        place=np.array(daq.places_m),
+        sensitivity=np.array([sensitivity * 1e-3 for sensitivity in config.sensitivities_mVpN]),
         bias=np.array([channel.bias_V for channel in daq.channels]),
         noise=np.array([channel.noise_V for channel in daq.channels]),
         range=daq.range_V,

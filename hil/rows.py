@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")
-CHANNELS = ("top", "lower_left", "lower_right")
+WheelName = Literal["front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right"]
+WHEELS: tuple[WheelName, ...] = get_args(WheelName)
+SensorName = Literal["top", "lower_left", "lower_right", "front_left", "front_right"]
+SENSORS: dict[str, tuple[SensorName, ...]] = {  # by layout, in the order of the channels
+    "triangle": ("top", "lower_left", "lower_right"),
+    "bumper": ("front_left", "front_right"),
+}
+CHANNELS = max(map(len, SENSORS.values()))  # that a row has room for
 IMPACT = "impact"  # name of the event that tells of one
 BURST_SLACK_S = 0.25  # it may come at least this long after its sample, and no sample of its burst is lost
 
@@ -35,9 +41,9 @@ TICK = np.dtype(
         ("set_speed_radps", "<f8", (6,)),  # commanded, by wheel
         ("wheel_speed_radps", "<f8", (6,)),  # measured
         ("pressure_Pa", "<f8", (2, 2)),  # measured
-        ("force_N", "<f8", (3,)),  # corrected, newest sample, by channel
+        ("force_N", "<f8", (CHANNELS,)),  # corrected, newest sample, by channel; NaN where there is none
         ("force_sum_N", "<f8"),
-        ("load_point_m", "<f8", (2,)),  # across, up from the triangle's centroid; NaN while unloaded
+        ("load_point_m", "<f8", (2,)),  # across, up from the triangle's centroid; NaN while unloaded, and of a bumper
         ("normal_force_N", "<f8", (6,)),  # from here on predicted by the rover twin
         ("sinkage_m", "<f8", (6,)),
         ("slip", "<f8", (6,)),
@@ -76,7 +82,7 @@ BLOCK = np.dtype(  # one block of sensor samples as it came from the DAQ
         ("sequence", "<i8"),  # counts blocks, without gaps while the link is whole
         ("t_ns", "<i8"),  # of its first sample
         ("samples", "<i8"),  # of each channel
-        ("overload", "<u1", (len(CHANNELS),)),  # whether the device flagged the channel
+        ("overload", "<u1", (CHANNELS,)),  # whether the device flagged the channel; 0 where there is none
         ("arrived_ns", "<i8"),  # when the driver had it, -1 where nobody looked
     ]
 )

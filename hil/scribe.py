@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from hil.journal import Journal
-from hil.rows import IMPACT, TICK, TIMING, Row, event_row
+from hil.rows import CHANNELS, IMPACT, TICK, TIMING, Row, event_row
 from hil.safety import Event
 from hil.values import Command, Estimate, Laps, Prediction, Samples, Tick
+
+_ABSENT = (math.nan,) * CHANNELS
 
 
 class Scribe:
@@ -83,6 +87,7 @@ def tick_numbers(
         *left_Pa,
         *right_Pa,
         *estimate.force_N,
+        *_ABSENT[len(estimate.force_N) :],
         sum(estimate.force_N),
         *estimate.load_point_m,
         *prediction.normal_force_N,

@@ -62,13 +62,13 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         zeroed: the channels' bias is known.
-        bias_V: (3,) of each channel.
-        noise_V: (3,) standard deviation of each channel.
+        bias_V: (channels,) of each channel.
+        noise_V: (channels,) standard deviation of each channel.
         finite: every sample was a finite number.
         saturated: a channel has been at the end of its range since zeroing.
         impact_ns: time of the first sample over the threshold, or None.
-        force_N: (3,) newest, droop corrected.
-        load_point_m: (across, up) from the triangle's centroid; NaN while unloaded.
+        force_N: (channels,) newest, droop corrected.
+        load_point_m: (across, up) from the triangle's centroid; NaN while unloaded, and of a bumper.
         wheel_speed_radps: (6,) measured.
     """
 

@@ -64,7 +64,7 @@ class SimDaq(_Device):
         last = self._taken + self._block_samples - 1
         if last >= self._plant.samples or last * 1_000_000_000 // rate + self._delay_ns > t_ns:
             return None
-        volts = np.empty((self._block_samples, 3))
+        volts = np.empty((self._block_samples, self._plant.channels))
         try:
             self._plant.copy_samples(self._taken, volts)
         except OverflowError as error:

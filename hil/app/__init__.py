@@ -89,7 +89,7 @@ def run_trial(config: Config, folder: Path, say: Say, endpoints: Path | None = N
 
 
 def check_rig(config: Config) -> list[Check]:
-    """Zero the sensors and make the arming checks; nothing moves."""
+    """Zero the sensors and make the arming checks; nothing moves. Raises DeviceError."""
     far_end = build_far_end(config)
     devices = simulated_devices(far_end)
     clock, estimator, safety = LockstepClock(far_end, config.loop.rate_hz), Estimator(config), Safety(config)

@@ -12,6 +12,7 @@ import hil
 from drivers.sim import FarEnd
 from hil.arming import Check, arming_checks, disk_check
 from hil.config import Config
+from hil.config.text import write_yaml
 from hil.cycle import Cycle
 from hil.devices import Devices
 from hil.estimate.estimator import Estimator
@@ -90,14 +91,17 @@ def warm_up(config: Config) -> None:
 
 
 def record_meta(config: Config) -> dict[str, str | float | int]:
-    """What `/meta` of the record holds."""
+    """What `/meta` of the record holds; `calibration`, where there is one, as in the file it came from."""
+    device = config.devices.daq if config.devices else None
+    sheets = device.calibration.model_dump(mode="json", exclude_none=True) if device and device.calibration else None
     return {
         "config": config.to_yaml(),
         "config_sha256": config.sha256(),
         "version": hil.__version__,
         "clock": config.clock,
         "seed": config.seed,
-        "sensitivity_VpN": ",".join(repr(channel.sensitivity_mVpN * 1e-3) for channel in config.daq.channels),
+        "sensitivity_VpN": ",".join(repr(sensitivity * 1e-3) for sensitivity in config.sensitivities_mVpN),
+        **({"calibration": write_yaml(sheets)} if sheets else {}),
         "wall_time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
 

@@ -17,7 +17,7 @@ def configs(
 ) -> None:
     """List the shipped configs, or copy one to edit."""
     from hil.config import shipped_configs
-    from hil.config.load import shipped_name
+    from hil.config.load import shipped_files, shipped_name
 
     shipped = shipped_configs()
     if copy is None:
@@ -28,14 +28,20 @@ def configs(
     if name not in shipped:
         complain(f"no shipped config {copy!r}; there are: {', '.join(shipped)}")
         raise typer.Exit(USAGE)
-    target = Path(f"{name}.yaml")
-    try:
-        with target.open("x", encoding="utf-8") as file:
-            file.write(shipped[name])
-    except FileExistsError:
-        complain(f"{target} is already there and stays as it is: rename it, or copy in another folder")
-        raise typer.Exit(USAGE) from None
-    except OSError as error:
-        complain(f"{target} cannot be written: {error.strerror}")
-        raise typer.Exit(USAGE) from None
-    print(f"copied to {target}: edit it, then for example `hil trial {target}`")
+    files = {Path(path): text for path, text in shipped_files(name).items()}
+    for target in files:
+        if target.exists():
+            complain(f"{target} is already there and stays as it is: rename it, or copy in another folder")
+            raise typer.Exit(USAGE)
+    for target, text in files.items():
+        try:
+            target.parent.mkdir(exist_ok=True)
+            with target.open("x", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            complain(f"{target} cannot be written: {error.strerror}")
+            raise typer.Exit(USAGE) from None
+    config, *others = files
+    print(f"copied to {config}: edit it, then for example `hil trial {config}`")
+    for target in others:
+        print(f"it reads {target}, copied too")

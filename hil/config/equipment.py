@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import math
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from hil.config.base import Section
-
-ChannelName = Literal["top", "lower_left", "lower_right"]
-_ORDER: tuple[ChannelName, ...] = ("top", "lower_left", "lower_right")
+from hil.rows import SENSORS, SensorName
 
 
 class Drives(Section):
@@ -43,17 +42,30 @@ class Cylinders(Section):
 
 
 class Channel(Section):
-    """One piezo sensor of the instrumented obstacle."""
+    """One force sensor."""
 
-    name: ChannelName = Field(description="which corner of the sensing triangle")
-    sensitivity_mVpN: float = Field(11.24, ge=0.1, le=1000, description="from the sensor's calibration sheet")
-    across_m: float = Field(ge=-2, le=2, description="place on the plate, to port, from where a smooth wheel hits")
-    up_m: float = Field(ge=-2, le=2, description="place on the plate, up it, from where a smooth wheel hits")
+    name: SensorName = Field(description="which corner of the sensing triangle, or which wheel's bumper")
+    sensitivity_mVpN: float = Field(
+        11.24, ge=1e-3, le=1000, description="where devices.daq.calibration does not give it"
+    )
+    across_m: float | None = Field(
+        None, ge=-2, le=2, description="place on the triangle's plate, to port, from where a smooth wheel hits"
+    )
+    up_m: float | None = Field(
+        None, ge=-2, le=2, description="place on the triangle's plate, up it, from where a smooth wheel hits"
+    )
     noise_V: float = Field(0.0005, ge=0, le=1, description="standard deviation of each sample")
     bias_V: float = Field(0.0, ge=-5, le=5, description="offset of the channel")
 
+    @field_validator("across_m", "up_m")
+    @classmethod
+    def _placed(cls, value: float | None, info: ValidationInfo) -> float | None:
+        if value is None and info.data.get("name") in SENSORS["triangle"]:
+            raise ValueError("a number -2 to 2; needed for each sensor of a triangle")
+        return value
 
-def _triangle() -> tuple[Channel, Channel, Channel]:
+
+def _triangle() -> tuple[Channel, ...]:
     return (
         Channel(name="top", across_m=0.0, up_m=0.0508),
         Channel(name="lower_left", across_m=0.0508, up_m=-0.0508),
@@ -62,27 +74,54 @@ def _triangle() -> tuple[Channel, Channel, Channel]:
 
 
 class Daq(Section):
-    """The data acquisition of the sensing triangle."""
+    """The data acquisition of the force sensors."""
 
+    layout: Literal["triangle", "bumper"] = Field(
+        "triangle", description="three sensors behind the starboard obstacle's plate, or one on each front wheel's side"
+    )
     rate_hz: int = Field(30000, ge=10000, le=100000, description="samples a second and channel")
     block_ms: float = Field(2.0, ge=1, le=10, description="samples arrive in blocks of this length")
-    range_V: float = Field(5.0, ge=0.1, le=50, description="full scale, either sign")
+    range_V: float = Field(5.0, ge=1e-3, le=50, description="full scale, either sign")
     bits: int = Field(16, ge=8, le=32, description="of the converter")
     droop_s: float = Field(0.5, ge=0.01, le=1000, description="time constant of the AC coupling")
     ring_hz: float = Field(20.0, ge=1, le=1000, description="ring of the shield")
     ring_damping: float = Field(0.05, ge=0, le=2, description="of that ring, ratio of critical")
     ring_share: float = Field(0.1, ge=0, le=1, description="part of the load that rides on the ringing shield")
-    channels: Annotated[tuple[Channel, Channel, Channel], Field(strict=False)] = Field(
-        default_factory=_triangle, description="the three sensors; kept in the order top, lower_left, lower_right"
+    channels: Annotated[tuple[Channel, ...], Field(strict=False)] = Field(
+        default_factory=_triangle,
+        min_length=2,
+        max_length=3,
+        description="one of each name of the layout: top, lower_left, lower_right, or front_left, front_right",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_a_bumper(cls, raw: Any) -> Any:
+        """A bumper's sensors where the config does not list them."""
+        if isinstance(raw, dict) and raw.get("layout") == "bumper" and "channels" not in raw:
+            return {**raw, "channels": [{"name": name} for name in SENSORS["bumper"]]}
+        return raw
 
     @field_validator("channels")
     @classmethod
-    def _each_once(cls, channels: tuple[Channel, Channel, Channel]) -> tuple[Channel, Channel, Channel]:
-        a, b, c = sorted(channels, key=lambda channel: _ORDER.index(channel.name))
-        if (a.name, b.name, c.name) != _ORDER:
-            raise ValueError(f"each of the names {', '.join(_ORDER)} once")
-        return a, b, c
+    def _each_once(cls, channels: tuple[Channel, ...], info: ValidationInfo) -> tuple[Channel, ...]:
+        names = SENSORS.get(info.data.get("layout", ""))
+        if names is None:  # the layout is wrong itself
+            return channels
+        if sorted(channel.name for channel in channels) != sorted(names):
+            raise ValueError(f"each of the names {', '.join(names)} once, for daq.layout is {info.data['layout']}")
+        return tuple(sorted(channels, key=lambda channel: names.index(channel.name)))
+
+    @property
+    def places_m(self) -> tuple[tuple[float, float], ...]:
+        """Where the triangle's sensors sit on the plate (across, up) [m]; NaN for those of a bumper."""
+        return tuple(
+            (
+                math.nan if channel.across_m is None else channel.across_m,
+                math.nan if channel.up_m is None else channel.up_m,
+            )
+            for channel in self.channels
+        )
 
     @property
     def block_samples(self) -> int:
@@ -93,7 +132,12 @@ class Daq(Section):
 class Detector(Section):
     """The impact detector: it cuts the drives."""
 
-    threshold_N: float = Field(10.0, ge=0.1, le=1000, description="sum of the three sensors that counts as a hit")
+    threshold_N: float = Field(
+        10.0,
+        ge=0.1,
+        le=1000,
+        description="sum of the triangle's sensors, or any one of a bumper's, that counts as a hit",
+    )
     consecutive: int = Field(3, ge=1, le=1000, description="samples in a row over the threshold")
 
 

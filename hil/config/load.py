@@ -5,15 +5,17 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from hil.config.calibration import calibration_path, put_calibration
 from hil.config.model import Config
 from hil.config.problems import ConfigError, Problem
 from hil.config.text import read_yaml
-from hil.config.wording import problems_of, shown
+from hil.config.wording import problems_of, shown, wrong_by_themselves
 
 
 def load_config(source: str | Path, overrides: Sequence[str] = (), seed: int | None = None) -> Config:
@@ -28,11 +30,19 @@ def load_config(source: str | Path, overrides: Sequence[str] = (), seed: int | N
     Raises:
         ConfigError: with all problems at once.
     """
-    return parse_config(_text(source), str(source), overrides, seed)
+    text, folder = _found(source)
+    return _checked(text, str(source), overrides, seed, folder)
 
 
-def parse_config(text: str, source: str, overrides: Sequence[str] = (), seed: int | None = None) -> Config:
-    """Override and check a config that is there as text; `source` is what an error calls it. Raises ConfigError."""
+def parse_config(text: str, source: str) -> Config:
+    """Check the effective config of a run; `source` is what an error calls it. Raises ConfigError."""
+    return _checked(text, source)
+
+
+def _checked(
+    text: str, source: str, overrides: Sequence[str] = (), seed: int | None = None, folder: Traversable | None = None
+) -> Config:
+    """Override and check a config; `folder` is where its files are, None: it is to hold all itself."""
     raw, problems = read_yaml(text, "(file)")
     if raw is None and not problems:
         raw = {}
@@ -43,6 +53,10 @@ def parse_config(text: str, source: str, overrides: Sequence[str] = (), seed: in
         problems += _override(raw, override)
     if seed is not None:
         raw["seed"] = seed
+        if raw.get("rig") == "real":
+            problems.append(Problem("--seed", str(seed), "none: with rig: real nothing is left to chance"))
+    if folder is not None:
+        problems += put_calibration(raw, folder)
     try:
         config = Config.model_validate(raw)
     except ValidationError as error:
@@ -60,21 +74,31 @@ def shipped_configs() -> dict[str, str]:
     return {name.removesuffix(".yaml"): file.read_text(encoding="utf-8") for name, file in files}
 
 
+def shipped_files(name: str) -> dict[str, str]:
+    """A shipped config and the calibration file it names, if any: text by path, seen from the config's folder."""
+    text = shipped_configs()[name]
+    files = {f"{name}.yaml": text}
+    if path := calibration_path(read_yaml(text, name)[0]):
+        files[path] = (resources.files("rig_configs") / path).read_text(encoding="utf-8")
+    return files
+
+
 def shipped_name(source: str | Path) -> str:
     """The bare name in `rig_configs/NAME.yaml`."""
     return str(source).removeprefix("./").removeprefix("rig_configs/").removesuffix(".yaml")
 
 
-def _text(source: str | Path) -> str:
+def _found(source: str | Path) -> tuple[str, Traversable]:
+    """Text and folder of a config."""
     shipped = shipped_configs()
     try:
         if Path(source).is_file():
-            return Path(source).read_text(encoding="utf-8")
+            return Path(source).read_text(encoding="utf-8"), Path(source).parent
     except (OSError, ValueError) as error:
         reason = "not text in UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
         raise ConfigError(str(source), [Problem("(file)", reason, "a readable YAML file")]) from None
     if shipped_name(source) in shipped:
-        return shipped[shipped_name(source)]
+        return shipped[shipped_name(source)], resources.files("rig_configs")
     allowed = f"a YAML file, or a shipped config: {', '.join(shipped)}"
     raise ConfigError(str(source), [Problem("(file)", "no such file", allowed)])
 
@@ -100,7 +124,7 @@ def _override(raw: dict[str, Any], override: str) -> list[Problem]:
         elif isinstance(node, dict):
             place = key
             if not last and key not in node:
-                node[key] = _default(keys[: depth + 1])
+                node[key] = _default(raw, keys[: depth + 1])
         else:
             return [Problem(f"--set {path}", f"{where} is {shown(node)}", "a section before each dot")]
         if last:
@@ -110,9 +134,11 @@ def _override(raw: dict[str, Any], override: str) -> list[Problem]:
     return []
 
 
-def _default(keys: list[str]) -> Any:
+def _default(raw: dict[str, Any], keys: list[str]) -> Any:
     """What an absent list holds by default; an absent section starts empty and takes its defaults later."""
-    node: Any = Config(name="default", rig="simulated").model_dump(mode="json")
+    daq = raw.get("daq")
+    layout = {"layout": "bumper"} if isinstance(daq, dict) and daq.get("layout") == "bumper" else {}
+    node: Any = Config.model_validate({"name": "default", "rig": "simulated", "daq": layout}).model_dump(mode="json")
     for key in keys:
         node = node.get(key) if isinstance(node, dict) else None
     return copy.deepcopy(node) if isinstance(node, list) else {}
@@ -129,11 +155,24 @@ def _misfits_of_the_rest(raw: dict[str, Any], problems: Sequence[Problem]) -> li
     for key in wrong:
         _remove(mended, key.split("."))
     mended |= {key: value for key, value in (("name", "default"), ("rig", "simulated")) if key not in mended}
-    try:
-        Config.model_validate(mended)
-    except ValidationError as error:
-        return [more for more in problems_of(error) if not any(_touches(more, key) for key in wrong)]
-    return []
+    while True:
+        try:
+            Config.model_validate(mended)
+            return []
+        except ValidationError as error:
+            more, lacking = problems_of(error), wrong_by_themselves(error)
+        # what has no default: any number will do, and a device that lacks anything else is left out
+        mendable = [key for key in lacking if key.startswith("devices.")]
+        if not mendable:
+            return [problem for problem in more if not any(_touches(problem, key) for key in wrong)]
+        for key in mendable:
+            _, device, *rest = key.split(".")
+            section = mended["devices"][device]
+            if len(rest) == 1 and lacking[key] is not None and rest[0] not in section:
+                section[rest[0]] = lacking[key]
+            else:
+                _remove(mended, ["devices", device])
+                break
 
 
 def _remove(node: Any, keys: list[str]) -> None:

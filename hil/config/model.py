@@ -9,6 +9,9 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from hil.config.base import Section
+from hil.config.calibration import sensitivity_mVpN
+from hil.config.device_fits import device_misfits
+from hil.config.devices import Devices
 from hil.config.equipment import (
     Cylinders,
     Daq,
@@ -30,6 +33,7 @@ from hil.config.experiment import (
     WheelModel,
 )
 from hil.config.problems import MisfitError, Problem
+from hil.config.sensor_fits import sensor_misfits
 from hil.config.text import write_yaml
 
 # Part of the wheel-speed limit that a trial's speed may take; the rest is for slip.
@@ -45,8 +49,8 @@ class Config(Section):
         description="of the config; run folders are named by it",
         json_schema_extra={"note": "letters, digits, - and _"},
     )
-    rig: Literal["simulated"] = Field(
-        description="what is at the far end", json_schema_extra={"note": "only the simulated rig is built yet"}
+    rig: Literal["simulated", "simulated_wire", "real"] = Field(
+        description="what is at the far end: a model, simulated devices at the wire, or the devices themselves"
     )
     clock: Literal["lockstep", "realtime"] = Field("lockstep", description="virtual time, or against the wall clock")
     seed: int = Field(1, ge=0, le=2**63 - 1, description="of all chance: the plant's spread and the sensors' noise")
@@ -66,13 +70,27 @@ class Config(Section):
     plant: Plant = Field(default_factory=Plant)
     record: Record = Field(default_factory=Record)
     telemetry: Telemetry = Field(default_factory=Telemetry)
+    devices: Devices | None = Field(None, description="what hangs on which port; needed unless the rig is simulated")
 
     @model_validator(mode="after")
     def _fits(self) -> Config:
-        problems = [*_trial_misfits(self), *_daq_misfits(self)]
+        problems = [*_trial_misfits(self), *sensor_misfits(self), *device_misfits(self)]
         if problems:
             raise MisfitError(problems)
         return self
+
+    @property
+    def sensitivities_mVpN(self) -> tuple[float, ...]:
+        """Of each sensor, in the order of `daq.channels`: from its calibration sheet if there is one [mV/N]."""
+        device = self.devices.daq if self.devices else None
+        found = []
+        for channel in self.daq.channels:
+            sheet = device.sheet(channel.name) if device else None
+            calibrated = (
+                sensitivity_mVpN(sheet, device.kind(channel.name), device.excitation_V) if sheet and device else None
+            )
+            found.append(channel.sensitivity_mVpN if calibrated is None else calibrated)
+        return tuple(found)
 
     def sha256(self) -> str:
         """Fingerprint of the effective config: of its JSON with sorted keys and no spaces."""
@@ -151,53 +169,4 @@ def _trial_misfits(config: Config) -> list[Problem]:
                 ("soil.exponent",),
             )
         )
-    return problems
-
-
-def _daq_misfits(config: Config) -> list[Problem]:
-    """Values of the data acquisition that are each allowed but not together."""
-    daq, limits, problems = config.daq, config.limits, []
-    samples = daq.rate_hz * daq.block_ms / 1000.0
-    if abs(samples - round(samples)) > 1e-6:
-        problems.append(
-            Problem(
-                "daq.block_ms",
-                f"{daq.block_ms:g}, {samples:g} samples at {daq.rate_hz} Hz",
-                "a whole number of samples of daq.rate_hz",
-                ("daq.rate_hz",),
-            )
-        )
-    if daq.block_ms * 2.0 > limits.daq_age_ms:
-        problems.append(
-            Problem(
-                "daq.block_ms",
-                f"{daq.block_ms:g}",
-                f"at most {limits.daq_age_ms / 2.0:g}, half of limits.daq_age_ms, or good samples count as a drop-out",
-                ("limits.daq_age_ms",),
-            )
-        )
-    top, left, right = daq.channels
-    ax, ay = left.across_m - top.across_m, left.up_m - top.up_m
-    bx, by = right.across_m - top.across_m, right.up_m - top.up_m
-    area = 0.5 * abs(ax * by - ay * bx)
-    if area <= 1e-6:
-        problems.append(
-            Problem(
-                "daq.channels",
-                f"three sensors that span {area * 1e6:.3g} mm^2",
-                "a triangle of more than 1 mm^2: across_m and up_m of the three must not lie on a line",
-                (),
-            )
-        )
-    for channel in daq.channels:
-        full_N = daq.range_V / (channel.sensitivity_mVpN / 1000.0)
-        if config.detector.threshold_N >= full_N:
-            problems.append(
-                Problem(
-                    "detector.threshold_N",
-                    f"{config.detector.threshold_N:g}",
-                    f"below {full_N:.4g}, where the channel {channel.name} is at daq.range_V",
-                    ("daq.range_V", "daq.channels"),
-                )
-            )
     return problems

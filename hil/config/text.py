@@ -40,7 +40,8 @@ class _Reader(yaml.SafeLoader):
 
     def integer(self, node: yaml.ScalarNode) -> int | str:
         """A whole number; one of hundreds of digits stays text, which no key takes (Python refuses to convert it)."""
-        return int(node.value) if len(node.value) < 300 else str(node.value)
+        text = str(node.value)
+        return int(text, 16 if text.startswith("0x") else 10) if len(text) < 300 else text
 
     def real(self, node: yaml.ScalarNode) -> float:
         """A number; the loader refuses infinity and NaN later, naming the key."""
@@ -48,7 +49,7 @@ class _Reader(yaml.SafeLoader):
         return float(text.replace(".inf", "inf").replace(".nan", "nan"))
 
 
-_INTEGER = r"[-+]?[0-9]+"
+_INTEGER = r"[-+]?[0-9]+|0x[0-9a-fA-F]+"
 _REAL = r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
 for _tag, _pattern, _first in (
     ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),

@@ -31,6 +31,16 @@ def problems_of(error: ValidationError) -> list[Problem]:
     return problems
 
 
+def wrong_by_themselves(error: ValidationError) -> dict[str, float | None]:
+    """The keys that are wrong whatever the others are, each with the least number that it takes if it takes one."""
+    found: dict[str, float | None] = {}
+    for detail in error.errors(include_url=False):
+        if not isinstance(detail.get("ctx", {}).get("error"), MisfitError):
+            keys, schema = _place(detail["loc"])
+            found[".".join(keys)] = schema.get("minimum")
+    return found
+
+
 def shown(value: Any) -> str:
     """A value as a message shows it: short, in one line."""
     if value is None:
@@ -43,11 +53,15 @@ def shown(value: Any) -> str:
 
 
 def _problem(detail: ErrorDetails, cause: Any) -> Problem:
-    location = detail["loc"]
-    key = ".".join(map(str, location)) or "(file)"
+    location, schema = _place(detail["loc"])
+    if detail["type"] in ("union_tag_invalid", "union_tag_not_found"):
+        found = detail["input"].get(_tag(schema)) if isinstance(detail["input"], dict) else detail["input"]
+        return Problem(
+            ".".join((*location, _tag(schema))), shown(found), " or ".join(schema["discriminator"]["mapping"])
+        )
+    key = ".".join(location) or "(file)"
     if detail["type"] == "extra_forbidden":
-        return Problem(key, f"an unknown key = {shown(detail['input'])}", _known_keys(location))
-    schema = _schema(location)
+        return Problem(key, f"an unknown key = {shown(detail['input'])}", _known_keys(detail["loc"]))
     if detail["type"] == "missing":
         return Problem(key, "nothing", f"{_allowed(schema)}; this key is needed")
     return Problem(key, shown(detail["input"]), str(cause) if cause is not None else _allowed(schema))
@@ -55,13 +69,22 @@ def _problem(detail: ErrorDetails, cause: Any) -> Problem:
 
 def _known_keys(location: Sequence[int | str]) -> str:
     """The keys of the section an unknown one stands in, the likeliest alone."""
-    known = list(_schema(location[:-1]).get("properties", {}))
+    known = list(_place(location[:-1])[1].get("properties", {}))
     near = difflib.get_close_matches(str(location[-1]), known, n=1)
     return f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}"
 
 
+def _tag(schema: dict[str, Any]) -> str:
+    """The key that says which of several sections one is."""
+    return str(schema["discriminator"]["propertyName"])
+
+
 def _allowed(schema: dict[str, Any]) -> str:
     """What a key takes."""
+    return _allowed_but_null(schema) + (" or null" if schema.get("nullable") else "")
+
+
+def _allowed_but_null(schema: dict[str, Any]) -> str:
     if "note" in schema and "const" not in schema:
         allowed = str(schema["note"])
     elif "const" in schema:
@@ -72,7 +95,8 @@ def _allowed(schema: dict[str, Any]) -> str:
     elif "properties" in schema:
         allowed = f"a section with the keys {', '.join(schema['properties'])}"
     elif schema.get("type") == "array":
-        allowed = f"a list of {schema.get('minItems', 'some')}"
+        allowed = " to ".join(dict.fromkeys(str(schema.get(key, 0)) for key in ("minItems", "maxItems")))
+        allowed = f"a list of {allowed}"
     else:
         allowed = " ".join(filter(None, (_KINDS.get(str(schema.get("type")), "something else"), _range(schema))))
     return allowed
@@ -84,7 +108,8 @@ def _range(schema: dict[str, Any]) -> str:
         return f"of {schema.get('minLength', 0)} to {schema['maxLength']} characters"
     if "exclusiveMinimum" in schema:
         return f"above {schema['exclusiveMinimum']:.10g}, at most {high:.10g}"
-    return f"{low:.10g} to {high:.10g}" if low is not None and high is not None else ""
+    step = f", a multiple of {schema['multipleOf']}" if "multipleOf" in schema else ""
+    return f"{low:.10g} to {high:.10g}{step}" if low is not None and high is not None else ""
 
 
 @functools.cache
@@ -94,15 +119,33 @@ def _whole() -> dict[str, Any]:
     return Config.model_json_schema()
 
 
-def _schema(location: Sequence[int | str]) -> dict[str, Any]:
-    """The JSON schema at a place in the config; empty where there is none."""
+def _place(location: Sequence[int | str]) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """A place in the config as a person writes it, and its JSON schema, empty where there is none.
+
+    pydantic names the kind of a section of several kinds in its location; the person does not.
+    """
+    keys: list[str] = []
     node = _whole()
     for step in location:
+        kinds = node.get("discriminator", {}).get("mapping", {})
+        if step in kinds:
+            node = _resolved({"$ref": kinds[step]})
+            continue
+        keys.append(str(step))
         if isinstance(step, int):
             items = node.get("prefixItems", [])
-            node = items[step] if step < len(items) else {}
+            node = items[step] if step < len(items) else node.get("items", {})
         else:
             node = node.get("properties", {}).get(step, {})
-        if "$ref" in node:
-            node = _whole()["$defs"][node["$ref"].rsplit("/", 1)[1]]
+        node = _resolved(node)
+    return tuple(keys), node
+
+
+def _resolved(node: dict[str, Any]) -> dict[str, Any]:
+    """The schema itself instead of where it is; of one that may be null, the other, marked so."""
+    if "$ref" in node:
+        node = _whole()["$defs"][node["$ref"].rsplit("/", 1)[1]]
+    others = [kind for kind in node.get("anyOf", []) if kind != {"type": "null"}]
+    if len(others) == 1 and len(node["anyOf"]) == 2:
+        return {**_resolved(others[0]), "nullable": True, **({"note": node["note"]} if "note" in node else {})}
     return node

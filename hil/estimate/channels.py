@@ -15,14 +15,15 @@ NEVER = -1
 
 
 class ChannelParameters(NamedTuple):
-    """Constants of the three channels.
+    """Constants of the channels.
 
     Attributes:
-        place: (3, 2) sensors on the plate [m].
-        newton_per_volt: (3,).
+        place: (channels, 2) sensors on the plate [m]; NaN for those of a bumper.
+        newton_per_volt: (channels,).
         full_scale: [V] at which a channel counts as saturated.
         droop: share of the reading that the AC coupling takes out in one sample.
-        threshold: impact threshold on the sum of the channels [N].
+        threshold: impact threshold on the sum of the channels, or on the largest if `each` [N].
+        each: every channel is a bumper of its own; else they share one plate.
         consecutive: samples in a row over it.
         zero_samples: samples that the bias is averaged over.
     """
@@ -32,6 +33,7 @@ class ChannelParameters(NamedTuple):
     full_scale: float
     droop: float
     threshold: float
+    each: bool
     consecutive: int
     zero_samples: int
 
@@ -40,11 +42,12 @@ class ChannelState(NamedTuple):
     """What is remembered between blocks.
 
     Attributes:
-        bias: (3,) [V], running mean until zeroed.
-        square: (3,) running sum of squared differences [V^2] (Welford).
-        drooped: (3,) what the coupling has taken out so far [N].
-        force: (3,) newest corrected force [N].
-        peak: (5,) largest corrected force of each channel, of their sum, and of the sum after the release [N].
+        bias: (channels,) [V], running mean until zeroed.
+        square: (channels,) running sum of squared differences [V^2] (Welford).
+        drooped: (channels,) what the coupling has taken out so far [N].
+        force: (channels,) newest corrected force [N].
+        peak: (channels + 2,) largest corrected force of each channel, of their sum, and of the sum after the release
+            [N].
         point: (2, 2) load point [m] at the impact and at the peak of the sum.
         whole: counters and times [ns], see the slots above.
     """
@@ -58,11 +61,12 @@ class ChannelState(NamedTuple):
     whole: IntArray
 
 
-def make_channel_state() -> ChannelState:
+def make_channel_state(channels: int) -> ChannelState:
     """Allocate the state before the first sample."""
     whole = np.zeros(10, np.int64)
     whole[[IMPACT_NS, PEAK_NS, RELEASE_NS]] = NEVER
-    return ChannelState(np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(5), np.full((2, 2), np.nan), whole)
+    bias, square, drooped, force = np.zeros((4, channels))
+    return ChannelState(bias, square, drooped, force, np.zeros(channels + 2), np.full((2, 2), np.nan), whole)
 
 
 class Channels(NamedTuple):
@@ -75,36 +79,43 @@ class Channels(NamedTuple):
 
 @kernel
 def digest(channels: Bound[Channels], t_ns: IntArray, volts: FloatArray) -> None:
-    """Take in a block (n, 3) [V] with its times (n,) [ns].
+    """Take in a block (n, channels) [V] with its times (n,) [ns].
 
     The first `zero_samples` samples set the bias. From then on each channel's droop is put back, x = y + (1/tau) times
     the integral of y (the inverse of a first-order AC coupling), the sum is held against the threshold, and peaks and
     the end of contact are noted. A sample that is not finite is left out and counted. The load point is that of the
-    newest sample, NaN below the threshold.
+    newest sample, NaN below the threshold, and of bumpers.
     """
     p, s, point = content(channels)
     for i in range(t_ns.size):
-        if not (np.isfinite(volts[i, 0]) and np.isfinite(volts[i, 1]) and np.isfinite(volts[i, 2])):
+        finite = True
+        for c in range(s.force.size):
+            finite = finite and np.isfinite(volts[i, c])
+        if not finite:
             s.whole[BAD] += 1
             continue
         s.whole[COUNT] += 1
         if s.whole[COUNT] <= p.zero_samples:
-            for c in range(3):
+            for c in range(s.force.size):
                 difference = volts[i, c] - s.bias[c]
                 s.bias[c] += difference / s.whole[COUNT]
                 s.square[c] += difference * (volts[i, c] - s.bias[c])
             continue
-        total = 0.0
-        for c in range(3):
+        total, largest = 0.0, 0.0
+        for c in range(s.force.size):
             if abs(volts[i, c]) >= p.full_scale:
                 s.whole[SATURATED] = 1
             reading = (volts[i, c] - s.bias[c]) * p.newton_per_volt[c]
             s.drooped[c] += reading * p.droop
             s.force[c] = reading + s.drooped[c]
             total += s.force[c]
-        _detect(p, s, t_ns[i], total)
-        _note_peak(p, s, t_ns[i], total)
-    total = s.force[0] + s.force[1] + s.force[2]
+            largest = max(largest, s.force[c])
+        level = largest if p.each else total
+        _detect(p, s, t_ns[i], level, total)
+        _note_peak(p, s, t_ns[i], level, total)
+    total = 0.0
+    for c in range(s.force.size):
+        total += s.force[c]
     if total >= p.threshold:
         _load_point(p, s, total, point)
     else:
@@ -112,8 +123,8 @@ def digest(channels: Bound[Channels], t_ns: IntArray, volts: FloatArray) -> None
 
 
 @kernel
-def _detect(p: ChannelParameters, s: ChannelState, t_ns: int, total: float) -> None:
-    if total < p.threshold:
+def _detect(p: ChannelParameters, s: ChannelState, t_ns: int, level: float, total: float) -> None:
+    if level < p.threshold:
         s.whole[RUN] = 0
         return
     if s.whole[RUN] == 0:
@@ -125,20 +136,21 @@ def _detect(p: ChannelParameters, s: ChannelState, t_ns: int, total: float) -> N
 
 
 @kernel
-def _note_peak(p: ChannelParameters, s: ChannelState, t_ns: int, total: float) -> None:
+def _note_peak(p: ChannelParameters, s: ChannelState, t_ns: int, level: float, total: float) -> None:
+    the_sum = s.force.size
     if s.whole[IMPACT_NS] == NEVER:
         return
     if s.whole[RELEASE_NS] != NEVER:
-        s.peak[4] = max(s.peak[4], total)
-    for c in range(3):
+        s.peak[the_sum + 1] = max(s.peak[the_sum + 1], total)
+    for c in range(s.force.size):
         s.peak[c] = max(s.peak[c], s.force[c])
-    if total > s.peak[3]:
-        s.peak[3] = total
+    if total > s.peak[the_sum]:
+        s.peak[the_sum] = total
         s.whole[PEAK_NS] = t_ns
         _load_point(p, s, total, s.point[1])
-    # contact is over, from the first of them on, when the sum stays under the threshold for 5 times as many samples as
-    # it took to detect
-    if total < p.threshold:
+    # contact is over, from the first of them on, when the level stays under the threshold for 5 times as many samples
+    # as it took to detect
+    if level < p.threshold:
         if s.whole[BELOW] == 0:
             s.whole[BELOW_NS] = t_ns
         s.whole[BELOW] += 1
@@ -150,10 +162,10 @@ def _note_peak(p: ChannelParameters, s: ChannelState, t_ns: int, total: float) -
 
 @kernel
 def _load_point(p: ChannelParameters, s: ChannelState, total: float, out: FloatArray) -> None:
-    """Force-weighted place of the sensors, from the triangle's centroid."""
+    """Force-weighted place of the sensors, from their centroid; NaN of bumpers, which have no place."""
     for axis in range(2):
         weighted, centroid = 0.0, 0.0
-        for c in range(3):
+        for c in range(s.force.size):
             weighted += s.force[c] * p.place[c, axis]
-            centroid += p.place[c, axis] / 3.0
+            centroid += p.place[c, axis] / s.force.size
         out[axis] = weighted / total - centroid

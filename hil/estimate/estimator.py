@@ -32,11 +32,12 @@ def channel_parameters(config: Config) -> ChannelParameters:
     """The channels as the config describes them."""
     daq = config.daq
     return ChannelParameters(
-        place=np.array([(channel.across_m, channel.up_m) for channel in daq.channels]),
-        newton_per_volt=np.array([1000.0 / channel.sensitivity_mVpN for channel in daq.channels]),
+        place=np.array(daq.places_m),
+        newton_per_volt=np.array([1000.0 / sensitivity for sensitivity in config.sensitivities_mVpN]),
         full_scale=SATURATION * daq.range_V,
         droop=1.0 / (daq.rate_hz * daq.droop_s),
         threshold=config.detector.threshold_N,
+        each=daq.layout == "bumper",
         consecutive=config.detector.consecutive,
         zero_samples=round(ZERO_TIME_S * daq.rate_hz),
     )
@@ -47,7 +48,7 @@ class Estimator:
 
     def __init__(self, config: Config) -> None:
         self._parameters = channel_parameters(config)
-        self._state = make_channel_state()
+        self._state = make_channel_state(len(config.daq.channels))
         self._channels = Channels(self._parameters, self._state, np.full(2, np.nan))
         self._bound = Bound(self._channels)
 
@@ -74,10 +75,9 @@ class Estimator:
         )
 
     @property
-    def peaks_N(self) -> tuple[float, float, float, float, float]:
+    def peaks_N(self) -> tuple[float, ...]:
         """Largest corrected force of each channel, of their sum, and of the sum after the release [N]."""
-        top, left, right, total, again = self._state.peak.tolist()
-        return top, left, right, total, again
+        return tuple(self._state.peak.tolist())
 
     @property
     def contact_duration_s(self) -> float | None:
@@ -87,6 +87,9 @@ class Estimator:
 
     @property
     def load_points_m(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Load point at the impact and at the peak of the sum [m], (across, up) from the triangle's centroid."""
+        """Load point at the impact and at the peak of the sum [m], (across, up) from the triangle's centroid.
+
+        NaN before, and of a bumper.
+        """
         first, peak = self._state.point.tolist()
         return (first[0], first[1]), (peak[0], peak[1])

@@ -31,15 +31,16 @@ class Tape:
         self.ticks, self._row = ticks, ticks[:1]
         whole = whole_blocks(record)
         starts, ends = block_places(record)
+        heads, flagged = record.blocks[whole], record.blocks["overload"][whole, : record.raw.shape[1]]
         self._blocks = [
             DaqBlock(
                 int(head["sequence"]),
                 record.daq_t_ns[a:b],
                 record.raw[a:b],
-                tuple(map(bool, head["overload"])),
+                tuple(map(bool, flags)),
                 int(head["arrived_ns"]),
             )
-            for head, a, b in zip(record.blocks[whole], starts[whole], ends[whole], strict=True)
+            for head, flags, a, b in zip(heads, flagged, starts[whole], ends[whole], strict=True)
         ]
         self._next_block = 0
         self.devices = Devices(_Daq(self), _Drives(self), _Valves(self))

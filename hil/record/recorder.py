@@ -18,7 +18,7 @@ from hil.record.burst import Burst
 from hil.record.layout import FORMAT, Meta, Rows, append, count_times, create_datasets, new_histogram
 from hil.record.reading import file_of
 from hil.record.reserve import Reserve
-from hil.rows import BLOCK, EVENT, TICK, TIMING, claims_samples
+from hil.rows import BLOCK, CHANNELS, EVENT, TICK, TIMING, claims_samples
 
 _ROWS = 1024  # of a buffer: 256 ms at 4 kHz; a full one is written early
 
@@ -94,6 +94,7 @@ class Recorder:
         self._burst = Burst(channels, before_ns, round(after_s * 1e9))
         self._open = True
         self._block = np.zeros(1, BLOCK)
+        self._absent = (False,) * (CHANNELS - channels)
         self._histogram = new_histogram()
         self._file = h5py.File(file_of(path), "x", **FORMAT)
         try:
@@ -141,7 +142,8 @@ class Recorder:
         """
         self._burst.append(block.t_ns, block.volts)
         if len(block.t_ns):
-            self._block[0] = (block.sequence, block.t_ns[0], len(block.t_ns), block.overload, block.arrived_ns)
+            overload = block.overload + self._absent
+            self._block[0] = (block.sequence, block.t_ns[0], len(block.t_ns), overload, block.arrived_ns)
             self._blocks.add(self._block)
         if self._burst.due(self._flush_ns):
             self._write_burst()

@@ -177,7 +177,7 @@ def _merged(old: TrialRecord, shared: Shared) -> TrialRecord:
     ring = _rows(shared.blocks)
     blocks = _later(ring, "sequence", old.blocks)
     heads = np.zeros(len(blocks), BLOCK)
-    heads["sequence"], heads["overload"] = blocks["sequence"], blocks["overload"]
+    heads["sequence"], heads["overload"][:, : old.raw.shape[1]] = blocks["sequence"], blocks["overload"]
     heads["t_ns"], heads["samples"] = blocks["t_ns"][:, 0], blocks["t_ns"].shape[1]
     heads["arrived_ns"] = blocks["arrived_ns"]
     events = np.concatenate([old.events, _rows(shared.events), _rows(shared.watchdog_events)])

@@ -30,13 +30,8 @@ def reasons_against(
         return reasons
     if trial.hit_standing:
         reasons.append("the obstacle was hit before the run-up")
-    first, _ = estimator.load_points_m
-    place = np.array([(channel.across_m, channel.up_m) for channel in config.daq.channels])
-    on_plate = place.mean(axis=0) + first
-    if shares_of(place, *on_plate).min() < LEAST_SHARE:
-        reasons.append(
-            f"first hit outside the sensing triangle, {1e3 * first[0]:+.0f} mm across, {1e3 * first[1]:+.0f} mm up"
-        )
+    if config.daq.layout == "triangle":
+        reasons += _outside(config, estimator)
     if saturated:
         reasons.append("a sensor reached the end of its range")
     *_, peak, again = estimator.peaks_N
@@ -45,3 +40,12 @@ def reasons_against(
             f"second hit of {again:.0f} N after the release: the shield snapped back, or the rover came again"
         )
     return reasons
+
+
+def _outside(config: Config, estimator: Estimator) -> list[str]:
+    first, _ = estimator.load_points_m
+    place = np.array(config.daq.places_m)
+    on_plate = place.mean(axis=0) + first
+    if shares_of(place, *on_plate).min() >= LEAST_SHARE:
+        return []
+    return [f"first hit outside the sensing triangle, {1e3 * first[0]:+.0f} mm across, {1e3 * first[1]:+.0f} mm up"]

@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from hil.record import TrialRecord
-from hil.rows import CHANNELS, WHEELS
+from hil.rows import SENSORS, WHEELS
 
 FloatArray = NDArray[np.floating[Any]]
 Summary = Mapping[str, Any]
@@ -159,7 +159,8 @@ def _sensors(axes: Axes, record: TrialRecord, moments: _Moments, span: Span, sca
     """Draws the raw readings, their sum and the corrected sum (on a scaled time axis each tick); returns the unit."""
     values, quantity = _newtons(record)
     t_daq, t_tick = moments.t_daq * scale, moments.t_tick * scale
-    for i, name in enumerate(CHANNELS[: values.shape[1]]):
+    names = next((names for names in SENSORS.values() if len(names) == values.shape[1]), ())
+    for i, name in enumerate(names):
         _plot(axes, t_daq, values[:, i], span, color=_SENSORS[i], label=name.replace("_", " "))
     _plot(axes, t_daq, values @ np.ones(values.shape[1]), span, color="black", lw=1.6, label="sum")
     if quantity == _FORCE:

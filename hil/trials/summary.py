@@ -71,7 +71,8 @@ def summarise(
     """
     estimator = cycle.estimator
     impact_ns, cut_ns = cycle.scribe.impact_ns, trial.impact_tick_ns
-    top, left, right, peak, _ = estimator.peaks_N
+    *channel_peaks, peak, _ = estimator.peaks_N
+    triangle = config.daq.layout == "triangle"
     hit = truth.hit_ns is not None
     reasons = reasons_against(config, trial, cycle.safety, estimator, cycle.scribe.saturated)
     ticks = cycle.scribe.ticks
@@ -81,10 +82,10 @@ def summarise(
         "impact_speed_mps": _finite(truth.hit_speed) if hit else None,
         "contact_force_peak_N": _finite(truth.contact_force_peak) if hit else None,
         "peak_force_N": _finite(peak) if impact else None,
-        "sum_of_peaks_N": _finite(top + left + right) if impact else None,
+        "sum_of_peaks_N": _finite(sum(channel_peaks)) if impact else None,
         "effective_kinetic_energy_J": _finite(cycle.twin.energy_at_impact_J),
         "effective_kinetic_energy_plant_J": _finite(truth.effective_kinetic_energy_when_hit()) if hit else None,
-        "load_point_m": [_finite(value) for value in estimator.load_points_m[1]] if impact else None,
+        "load_point_m": [_finite(value) for value in estimator.load_points_m[1]] if impact and triangle else None,
         "impact_time_s": impact_ns * 1e-9 if impact_ns is not None else None,
         "contact_duration_s": estimator.contact_duration_s,
         "cut_latency_ms": _span_ms(impact_ns, cycle.scribe.stopped_ns),

@@ -9,11 +9,11 @@ import numpy as np
 from models.actuators.pneumatic import Cylinder, CylinderState, bogie_torque
 from models.bound import Bound, content
 from models.compiled import FloatArray, IntArray, kernel
-from models.sensors.piezo import CHANNELS, Piezo, PiezoState, sample
+from models.sensors.piezo import TRIANGLE, Piezo, PiezoState, sample, sample_pair
 from models.step import Motion, Vehicle, step
 
 RING = 1 << 14  # samples kept, half a second at 30 kHz
-STARBOARD = 1  # row of the front right wheel in the obstacle's readings
+PORT, STARBOARD = 0, 1  # rows of the front wheels in the obstacle's readings
 
 # slots of Log.counts and Log.truth
 SAMPLES, HIT, HIT_NS = 0, 1, 2
@@ -28,7 +28,7 @@ class Sensing(NamedTuple):
         state: their filters.
         origin: (2,) where the triangle's origin lies on the plate [m]: across (world y), up from the plane's foot.
         rate_hz: samples a second.
-        noise: (RING, 3) standard normal numbers, renewed as they are used.
+        noise: (RING, channels) standard normal numbers, renewed as they are used.
     """
 
     piezo: Piezo
@@ -42,7 +42,7 @@ class Log(NamedTuple):
     """What the plant leaves behind.
 
     Attributes:
-        volts: (RING, 3) newest samples; sample n lies in row n % RING and was taken at n / rate_hz.
+        volts: (RING, channels) newest samples; sample n lies in row n % RING and was taken at n / rate_hz.
         counts: samples taken, whether the obstacle was hit, and when [ns].
         truth: peak of the contact force over both wheels [N], forward speed when hit [m/s].
         hit_q: (nq,) configuration when the obstacle was hit.
@@ -73,7 +73,7 @@ def advance(parts: Bound[Parts], from_ns: int, to_ns: int, steps: int) -> None:
     """Move the rig from `from_ns` to `to_ns` in equal sub-steps and take every sample that falls between."""
     vehicle, motion, cylinder, cylinders, bogie_speeds, sensing, log = content(parts)
     dt = (to_ns - from_ns) * 1e-9 / steps
-    last = motion.obstacle.force[STARBOARD]
+    last_left, last_right = motion.obstacle.force[PORT], motion.obstacle.force[STARBOARD]
     for i in range(steps):
         begin = from_ns + (to_ns - from_ns) * i // steps
         end = from_ns + (to_ns - from_ns) * (i + 1) // steps
@@ -81,26 +81,22 @@ def advance(parts: Bound[Parts], from_ns: int, to_ns: int, steps: int) -> None:
             motion.torque[bogie_speeds[side]] = bogie_torque(cylinder, cylinders, side, dt)
         step(vehicle, motion, dt)
         _note_contact(motion, log, end)
-        now = motion.obstacle.force[STARBOARD]
+        left, right = motion.obstacle.force[PORT], motion.obstacle.force[STARBOARD]
         across = motion.obstacle.point[STARBOARD, 0] - sensing.origin[0]
         up = motion.obstacle.point[STARBOARD, 1] - sensing.origin[1]
         taken_at = log.counts[SAMPLES] * 1_000_000_000 // sensing.rate_hz
         while taken_at <= end:
             row = log.counts[SAMPLES] % RING
-            force = last + (now - last) * (taken_at - begin) / (end - begin)
-            sample(
-                sensing.piezo,
-                sensing.state,
-                force,
-                across,
-                up,
-                1.0 / sensing.rate_hz,
-                sensing.noise[row],
-                log.volts[row],
-            )
+            noise, volts, since = sensing.noise[row], log.volts[row], 1.0 / sensing.rate_hz
+            force = last_right + (right - last_right) * (taken_at - begin) / (end - begin)
+            if volts.size == TRIANGLE:
+                sample(sensing.piezo, sensing.state, force, across, up, since, noise, volts)
+            else:
+                other = last_left + (left - last_left) * (taken_at - begin) / (end - begin)
+                sample_pair(sensing.piezo, sensing.state, other, force, since, noise, volts)
             log.counts[SAMPLES] += 1
             taken_at = log.counts[SAMPLES] * 1_000_000_000 // sensing.rate_hz
-        last = now
+        last_left, last_right = left, right
 
 
 @kernel
@@ -118,6 +114,6 @@ def _note_contact(motion: Motion, log: Log, t_ns: int) -> None:
             log.hit_v[a] = motion.v[a]
 
 
-def make_log(nq: int, nv: int) -> Log:
+def make_log(nq: int, nv: int, channels: int) -> Log:
     """Allocate a plant's log."""
-    return Log(np.zeros((RING, CHANNELS)), np.zeros(3, np.int64), np.zeros(2), np.zeros(nq), np.zeros(nv))
+    return Log(np.zeros((RING, channels)), np.zeros(3, np.int64), np.zeros(2), np.zeros(nq), np.zeros(nv))

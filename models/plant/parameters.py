@@ -53,7 +53,7 @@ class RigParameters:
         start_across: lateral place of the rover [m], to port.
         drive: of every wheel.
         cylinder: of both side bogies.
-        piezo: channels of the starboard obstacle.
+        piezo: channels of the starboard obstacle, or of the front wheels' bumpers.
         sample_rate_hz: of the piezo channels.
         alignment: (across, up) error of the sensing triangle [m].
         substep_ns: longest contact sub-step.

@@ -12,7 +12,7 @@ from models.compiled import FloatArray
 from models.impact import effective_kinetic_energy
 from models.plant.advance import HIT, HIT_NS, HIT_SPEED, PEAK, RING, SAMPLES, Parts, Sensing, advance, make_log
 from models.plant.parameters import RigParameters
-from models.sensors.piezo import CHANNELS, make_piezo_state
+from models.sensors.piezo import make_piezo_state
 
 BOGIES = ("left_bogie", "right_bogie")
 
@@ -25,6 +25,7 @@ class Plant:
         random: source of the sensor noise.
 
     Attributes:
+        channels: of the sensors.
         cut_ns: when all drives first were cut after a wheel had touched the obstacle [ns], or None.
     """
 
@@ -33,18 +34,19 @@ class Plant:
         self.t_ns = 0
         self.cut_ns: int | None = None
         self._random = random
+        self.channels = len(parameters.piezo.sensitivity)
         self.rover, vehicle, self._motion = parameters.build()
         self._cylinders = make_cylinders()
         bogie_speeds = np.array([6 + self.rover.joint_names.index(name) for name in BOGIES], dtype=np.int64)
         self._wheel_speeds = 5 + self.rover.chain.wheel_body
         self._sensing = Sensing(
             parameters.piezo,
-            make_piezo_state(),
+            make_piezo_state(self.channels),
             self._triangle_origin(),
             parameters.sample_rate_hz,
-            random.standard_normal((RING, CHANNELS)),
+            random.standard_normal((RING, self.channels)),
         )
-        self._log = make_log(self._motion.q.size, self._motion.v.size)
+        self._log = make_log(self._motion.q.size, self._motion.v.size, self.channels)
         self._parts = Bound(
             Parts(vehicle, self._motion, parameters.cylinder, self._cylinders, bogie_speeds, self._sensing, self._log)
         )
@@ -98,7 +100,7 @@ class Plant:
         return int(self._log.counts[SAMPLES])
 
     def copy_samples(self, first: int, volts: FloatArray) -> None:
-        """Copy samples first, first + 1, ... [V] into volts (n, 3).
+        """Copy samples first, first + 1, ... [V] into volts (n, channels).
 
         Raises:
             OverflowError: they have been overwritten.
@@ -147,4 +149,4 @@ class Plant:
     def _renew_noise(self, used: int) -> None:
         first = self.samples - used
         rows = np.arange(first, self.samples) % RING
-        self._sensing.noise[rows] = self._random.standard_normal((used, CHANNELS))
+        self._sensing.noise[rows] = self._random.standard_normal((used, self.channels))

@@ -1,4 +1,4 @@
-"""Three ICP piezo sensors in a triangle behind the obstacle's shield, as the data acquisition sees them."""
+"""ICP piezo sensors as the data acquisition sees them: three behind an obstacle's shield, or one a front wheel."""
 
 from __future__ import annotations
 
@@ -8,21 +8,25 @@ import numpy as np
 
 from models.compiled import FloatArray, kernel
 
-CHANNELS = 3
+TRIANGLE = 3  # channels; a bumper pair has 2
 
 
 class Piezo(NamedTuple):
-    """The sensing triangle and its channels (MacMahon 2016, 6.2.2, 6.2.5; PCB 208C02 class).
+    """The sensors and their channels (MacMahon 2016, 6.2.2, 6.2.5; PCB 208C02 class).
+
+    Three channels are a triangle behind one shield; two are a bumper pair, each sensor behind the shield of its own
+    front wheel, left and right.
 
     Attributes:
-        place: (3, 2) sensor positions on the plate [m]: across (to port), up; origin where a smooth wheel hits.
-        sensitivity: (3,) [V/N].
-        bias: (3,) [V] offset of each channel.
-        noise: (3,) standard deviation of each sample [V].
+        place: (channels, 2) positions on the triangle's plate [m]: across (to port), up; origin where a smooth wheel
+            hits. Not looked at for a pair.
+        sensitivity: (channels,) [V/N].
+        bias: (channels,) [V] offset of each channel.
+        noise: (channels,) standard deviation of each sample [V].
         range: [V] full scale, either sign.
         step: [V] one count of the converter.
         droop_time: time constant of the AC coupling [s].
-        ring_frequency: of the shield [Hz].
+        ring_frequency: of each shield [Hz].
         ring_damping: ratio of critical.
         ring_share: part of the load that rides on the ringing shield.
     """
@@ -40,15 +44,22 @@ class Piezo(NamedTuple):
 
 
 class PiezoState(NamedTuple):
-    """Filter states: shield deflection and rate as a force (2,) [N, N/s], and each channel's drooped part (3,) [V]."""
+    """Filter states.
+
+    Attributes:
+        shield: (shields, 2) deflection and rate of each, as a force [N, N/s].
+        drooped: (channels,) what the coupling has taken out of each so far [V].
+    """
 
     shield: FloatArray
     drooped: FloatArray
 
 
-def make_piezo_state() -> PiezoState:
-    """Allocate the filters at rest."""
-    return PiezoState(np.zeros(2), np.zeros(CHANNELS))
+def make_piezo_state(channels: int = TRIANGLE) -> PiezoState:
+    """Allocate the filters at rest, of a triangle or of a pair. Raises ValueError."""
+    if channels not in (2, TRIANGLE):
+        raise ValueError(f"channels: found {channels}, allowed: {TRIANGLE} (a triangle) or 2 (a bumper pair)")
+    return PiezoState(np.zeros((1 if channels == TRIANGLE else 2, 2)), np.zeros(channels))
 
 
 def shares_of(place: FloatArray, across: float, up: float) -> FloatArray:
@@ -56,7 +67,7 @@ def shares_of(place: FloatArray, across: float, up: float) -> FloatArray:
 
     Outside the triangle a share is negative: the plate would lift off that sensor.
     """
-    out = np.zeros(CHANNELS)
+    out = np.zeros(TRIANGLE)
     _shares(place, across, up, out)
     return out
 
@@ -83,7 +94,7 @@ def sample(
     noise: FloatArray,
     out: FloatArray,
 ) -> None:
-    """One sample of all channels.
+    """One sample of all channels of a triangle.
 
     A plate cannot pull: outside the triangle the lifted sensor reads nothing and the others take its part. The shield
     rings as a second-order system on top of the load, and the AC coupling takes out what is older than `droop_time`,
@@ -99,16 +110,47 @@ def sample(
         noise: (3,) standard normal numbers.
         out: (3,) reading [V], overwritten.
     """
-    omega = 2.0 * np.pi * piezo.ring_frequency
-    pull_back = omega * omega * (force - state.shield[0]) - 2.0 * piezo.ring_damping * omega * state.shield[1]
-    state.shield[1] += dt * pull_back
-    state.shield[0] += dt * state.shield[1]
-    load = force + piezo.ring_share * (state.shield[0] - force)
+    load = _rung(piezo, state.shield[0], force, dt)
     _shares(piezo.place, across, up, out)
     whole = max(out[0], 0.0) + max(out[1], 0.0) + max(out[2], 0.0)
-    for i in range(CHANNELS):
+    for i in range(TRIANGLE):
         volts = piezo.sensitivity[i] * load * max(out[i], 0.0) / whole
-        state.drooped[i] += (volts - state.drooped[i]) * dt / piezo.droop_time
-        volts += piezo.bias[i] + piezo.noise[i] * noise[i] - state.drooped[i]
-        volts = min(max(volts, -piezo.range), piezo.range)
-        out[i] = piezo.step * np.floor(volts / piezo.step + 0.5)
+        out[i] = _reading(piezo, state, i, volts, dt, noise[i])
+
+
+@kernel
+def sample_pair(
+    piezo: Piezo, state: PiezoState, left: float, right: float, dt: float, noise: FloatArray, out: FloatArray
+) -> None:
+    """One sample of both channels of a bumper pair, each of which bears what its own wheel does.
+
+    Args:
+        piezo: the channels.
+        state: advanced by dt.
+        left: normal force on the front left wheel [N].
+        right: on the front right wheel [N].
+        dt: time since the last sample [s].
+        noise: (2,) standard normal numbers.
+        out: (2,) reading [V], overwritten.
+    """
+    out[0] = _reading(piezo, state, 0, piezo.sensitivity[0] * _rung(piezo, state.shield[0], left, dt), dt, noise[0])
+    out[1] = _reading(piezo, state, 1, piezo.sensitivity[1] * _rung(piezo, state.shield[1], right, dt), dt, noise[1])
+
+
+@kernel
+def _rung(piezo: Piezo, shield: FloatArray, force: float, dt: float) -> float:
+    """What a ringing shield hands on of a force [N]."""
+    omega = 2.0 * np.pi * piezo.ring_frequency
+    pull_back = omega * omega * (force - shield[0]) - 2.0 * piezo.ring_damping * omega * shield[1]
+    shield[1] += dt * pull_back
+    shield[0] += dt * shield[1]
+    return force + piezo.ring_share * (shield[0] - force)
+
+
+@kernel
+def _reading(piezo: Piezo, state: PiezoState, channel: int, volts: float, dt: float, noise: float) -> float:
+    """What the converter makes of a sensor's output [V]."""
+    state.drooped[channel] += (volts - state.drooped[channel]) * dt / piezo.droop_time
+    volts += piezo.bias[channel] + piezo.noise[channel] * noise - state.drooped[channel]
+    volts = min(max(volts, -piezo.range), piezo.range)
+    return piezo.step * np.floor(volts / piezo.step + 0.5)

@@ -9,6 +9,7 @@ import pytest
 import hil
 import hil.energy
 from hil.cli import run
+from hil.config import load_config
 
 ROOT = Path(hil.__path__[0]).parent
 HEAVY = ("numba", "scipy", "matplotlib", "h5py", "pydantic")
@@ -133,7 +134,8 @@ def test_a_package_that_shadows_ours_is_refused_with_both_paths_named(name: str,
 
 def test_configs_lists_what_is_shipped(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["configs"]) == 0
-    assert capsys.readouterr().out.startswith("sim_impact: ")
+    names = [line.partition(": ")[0] for line in capsys.readouterr().out.splitlines()]
+    assert names == ["bumper", "mars_dome", "sim_impact", "sim_wire"]
 
 
 def test_configs_copies_one_to_edit_and_never_over_another(capsys: pytest.CaptureFixture[str]) -> None:
@@ -143,3 +145,14 @@ def test_configs_copies_one_to_edit_and_never_over_another(capsys: pytest.Captur
     assert "already there" in capsys.readouterr().err
     assert Path("sim_impact.yaml").read_text().endswith("# mine\n")
     assert run(["configs", "--copy", "no_such"]) == 2
+
+
+def test_a_config_is_copied_with_its_calibration_file_and_neither_over_another(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["configs", "--copy", "mars_dome"]) == 0
+    assert load_config("mars_dome.yaml") == load_config("mars_dome")
+    Path("mars_dome.yaml").unlink()
+    assert run(["configs", "--copy", "mars_dome"]) == 2
+    assert "calibration/mars_dome.yaml is already there" in capsys.readouterr().err
+    assert not Path("mars_dome.yaml").exists()

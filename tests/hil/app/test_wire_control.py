@@ -56,9 +56,8 @@ def test_a_client_that_never_ends_its_line_is_dropped(path):
     client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     client.connect(str(path))
     client.settimeout(20)
-    with pytest.raises(OSError):  # noqa: PT011  reset or broken pipe, as it falls
-        while True:
-            client.sendall(b"x" * 100_000)
+    with pytest.raises((BrokenPipeError, ConnectionResetError)):
+        client.sendall(b"x" * 100_000_000)
     client.close()
 
 
@@ -67,5 +66,5 @@ def test_only_its_owner_may_use_it(path):
 
 
 def test_nobody_there_is_said_so(tmp_path):
-    with pytest.raises(DeviceError, match="nobody listens at .*is `hil sim` running"):
+    with pytest.raises(DeviceError, match=r"nobody listens at .*is `hil sim` running"):
         Control(tmp_path / "control")

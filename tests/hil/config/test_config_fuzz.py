@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.config import Config, ConfigError, load_config
-from hil.config.wording import _schema
+from hil.config.text import read_yaml
+from hil.config.wording import _place
 
 
 def _leaves(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -22,8 +23,76 @@ def _leaves(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path]
 
 
-LEAVES = _leaves(Config(name="fuzz", rig="simulated").model_dump(mode="json"))
-SECTIONS = sorted({path[:depth] for path in LEAVES for depth in range(1, len(path))}, key=str)
+AXLES = ("front", "middle", "rear")
+CONTROLLERS = [f"{{bus: 0, address: {0x80 + i}, m1: {axle}_left, m2: {axle}_right}}" for i, axle in enumerate(AXLES)]
+PORTS = [f"{{port: '', channel_1: {axle}_left, channel_2: {axle}_right}}" for axle in AXLES]
+FOUR = "left_extend: {0}0, left_retract: {0}1, right_extend: {0}2, right_retract: {0}3"
+INPUTS = "[{sensor: top, channel: a/ai0}, {sensor: lower_left, channel: a/ai1}, {sensor: lower_right, channel: a/ai2}]"
+SHEET = "{serial: LW1, sensitivity_mVpN: 11, range_N: 400, date: 2026-01-31}"
+SHORT = "name: short\nrig: simulated\n"
+# Every key of every device is in one of these.
+DEVICES = {
+    "first": f"""
+  drives:
+    driver: roboclaw
+    ports: ['']
+    counts_per_rev: 1000
+    controllers: [{", ".join(CONTROLLERS)}]
+    reversed: [front_right]
+  valves:
+    driver: modbus
+    port: ''
+    flash_on: true
+    baud: 115200
+    pressure_registers: {{{FOUR.format("")}, kPa_per_count: 1}}
+    regulator: {{holding_register: 5, kPa_per_count: 1}}
+    moves_within_s: 0.5
+  daq:
+    driver: ni
+    inputs: {INPUTS}
+    e_stop: a/port0/line0
+    calibration: {{top: {SHEET}, lower_left: {SHEET}, lower_right: {SHEET}}}
+""",
+    "second": f"""
+  drives:
+    driver: roboteq
+    max_rpm: 1000
+    gear_ratio: 10
+    controllers: [{", ".join(PORTS)}]
+  valves:
+    driver: ni
+    lines: {{{FOUR.format("a/line")}}}
+    pressure_channels: {{{FOUR.format("a/ai1")}, kPa_per_V: 100}}
+    regulator: {{channel: a/ao0, kPa_per_V: 100}}
+    watchdog_ms: 100
+  daq: {{driver: ni, inputs: {INPUTS}}}
+""",
+}
+
+
+def _with_devices(name: str) -> str:
+    wire = SHORT.replace("simulated", "simulated_wire")
+    return SHORT if name == "short" else f"{wire}clock: realtime\ndevices:{DEVICES[name]}"
+
+
+def _paths(name: str) -> list[tuple[Any, ...]]:
+    leaves = _leaves(read_yaml(_effective(name).to_yaml(), name)[0])
+    return [path for path in leaves if (path[0] == "devices") == (name != "short")]
+
+
+def _effective(name: str) -> Config:
+    return Config.model_validate(read_yaml(_with_devices(name), name)[0])
+
+
+LEAVES = [(name, path) for name in ("short", *DEVICES) for path in _paths(name)]
+SECTIONS = sorted({(name, path[:depth]) for name, path in LEAVES for depth in range(1, len(path))}, key=str)
+
+
+def _schema(name: str, path: tuple[Any, ...]) -> dict[str, Any]:
+    """Of a key; between a device and its keys stands its driver."""
+    if path[0] == "devices" and len(path) > 2 and path[1] in ("drives", "valves"):
+        path = (*path[:2], getattr(_effective(name).devices, path[1]).driver, *path[2:])
+    return _place(path)[1]
 
 
 def _yaml(value: Any) -> str:
@@ -41,12 +110,16 @@ def _dotted(path: tuple[Any, ...]) -> str:
     return ".".join(map(str, path))
 
 
-def _wrong(path: tuple[Any, ...]) -> st.SearchStrategy[Any]:
+def _word(value: Any) -> str:
+    return _dotted(value) if isinstance(value, tuple) else str(value)
+
+
+def _wrong(name: str, path: tuple[Any, ...]) -> st.SearchStrategy[Any]:
     """Values that the key at this path must not take."""
-    schema = _schema(path)
+    schema = _schema(name, path)
     text = st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), max_size=20)
     wrong: list[st.SearchStrategy[Any]] = [
-        st.none(),
+        st.just({"nonsense": 1}) if schema.get("nullable") else st.none(),
         st.booleans(),
         st.lists(st.integers(), max_size=2),
         st.dictionaries(text, st.integers(), max_size=2),
@@ -81,37 +154,61 @@ def _wrong(path: tuple[Any, ...]) -> st.SearchStrategy[Any]:
 
 
 @pytest.fixture(scope="module")
-def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The shortest config: quick to read a thousand times."""
-    file = tmp_path_factory.mktemp("short") / "short.yaml"
-    file.write_text("name: short\nrig: simulated\n", encoding="utf-8")
-    return file
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The shortest configs: quick to read a thousand times."""
+    folder = tmp_path_factory.mktemp("short")
+    found = {name: folder / f"{name}.yaml" for name in ("short", *DEVICES)}
+    for name, file in found.items():
+        file.write_text(_with_devices(name), encoding="utf-8")
+    return found
 
 
-@pytest.mark.parametrize("path", LEAVES, ids=_dotted)
+@pytest.fixture(scope="module")
+def short(files: dict[str, Path]) -> Path:
+    """The shortest of all."""
+    return files["short"]
+
+
+@pytest.mark.parametrize("path", _paths("short"), ids=_dotted)
 @settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_a_wrong_value_is_refused_and_its_key_named(short: Path, path: tuple[Any, ...], data: st.DataObject) -> None:
-    value = data.draw(_wrong(path))
+    _refuse(short, path, data.draw(_wrong("short", path)))
+
+
+@pytest.mark.parametrize(("name", "path"), [leaf for leaf in LEAVES if leaf[0] != "short"], ids=_word)
+@settings(deadline=None, max_examples=10)  # these configs are long
+@given(data=st.data())
+def test_a_wrong_value_of_a_device_is_refused_and_its_key_named(
+    files: dict[str, Path], name: str, path: tuple[Any, ...], data: st.DataObject
+) -> None:
+    _refuse(files[name], path, data.draw(_wrong(name, path)))
+
+
+def _refuse(file: Path, path: tuple[Any, ...], value: Any) -> None:
     with pytest.raises(ConfigError) as caught:
-        load_config(short, [f"{_dotted(path)}={_yaml(value)}"])
+        load_config(file, [f"{_dotted(path)}={_yaml(value)}"])
     keys = [problem.key for problem in caught.value.problems]
     assert all(key == _dotted(path) or key.startswith(_dotted(path) + ".") for key in keys), keys
 
 
-@pytest.mark.parametrize("path", SECTIONS, ids=_dotted)
+@pytest.mark.parametrize(("name", "path"), SECTIONS, ids=_word)
 @pytest.mark.parametrize("value", [None, 3, "text", True, [1, 2], math.nan, {"nonsense": 1}])
-def test_a_wrong_section_is_refused_and_its_key_named(short: Path, path: tuple[Any, ...], value: Any) -> None:
+def test_a_wrong_section_is_refused_and_its_key_named(
+    files: dict[str, Path], name: str, path: tuple[Any, ...], value: Any
+) -> None:
+    if value is None and _schema(name, path).get("nullable"):
+        return
     with pytest.raises(ConfigError) as caught:
-        load_config(short, [f"{_dotted(path)}={_yaml(value)}"])
+        load_config(files[name], [f"{_dotted(path)}={_yaml(value)}"])
     assert all(problem.key.startswith(_dotted(path)) for problem in caught.value.problems)
 
 
-@pytest.mark.parametrize("path", [(), *SECTIONS], ids=_dotted)
-def test_an_unknown_key_is_refused_in_every_section(short: Path, path: tuple[Any, ...]) -> None:
+@pytest.mark.parametrize(("name", "path"), [("short", ()), *SECTIONS], ids=_word)
+def test_an_unknown_key_is_refused_in_every_section(files: dict[str, Path], name: str, path: tuple[Any, ...]) -> None:
     key = _dotted((*path, "no_such_key"))
     with pytest.raises(ConfigError, match="no_such_key") as caught:
-        load_config(short, [f"{key}=1"])
+        load_config(files[name], [f"{key}=1"])
     assert any(
         "unknown key" in problem.found or "place in that list" in problem.allowed for problem in caught.value.problems
     )

@@ -177,7 +177,7 @@ def test_a_sample_that_is_not_finite_is_left_out_and_counted(channel, bad):
     bad_rows = np.array(at) + np.arange(len(at))
     spoilt[bad_rows, channel] = bad
     stamps = times_ns(len(spoilt))
-    with_bad, without = make_channel_state(), make_channel_state()
+    with_bad, without = make_channel_state(3), make_channel_state(3)
     point = np.zeros(2)
     digest(Bound(Channels(parameters, with_bad, point)), stamps, spoilt)
     digest(Bound(Channels(parameters, without, point)), np.delete(stamps, bad_rows), clean)

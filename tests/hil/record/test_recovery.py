@@ -97,6 +97,17 @@ def test_file_and_rings_together_are_whole(killed):
     assert (killed.folder / KILLED).is_file()
 
 
+@pytest.mark.parametrize("damage", [b"", b"HDF5 no more"])
+def test_a_run_with_two_channels_is_recovered_as_one_with_three(tmp_path, damage):
+    killed = Killed(tmp_path, "daq={layout: bumper}")
+    killed.live(120)
+    killed.drain.run()
+    killed.die(damage)
+    _, record = killed.recovered()
+    assert record.raw.tolist() == [[i, i] for i in range(3_600)]
+    assert record.blocks["overload"].shape == (60, 3)
+
+
 @pytest.mark.parametrize("damage", [b"HDF5 no more", b"\x89HDF\r\n\x1a\n" + bytes(2000)])
 def test_a_file_that_cannot_be_read_costs_only_what_the_rings_no_longer_hold(killed, damage):
     capacity = killed.shared.ticks.capacity

@@ -217,3 +217,22 @@ def test_commands_take_hold(make):
     plant.advance(2 * S // 5)
     assert np.abs(plant.wheel_speed).max() < 0.2  # gear friction stops a wheel that nothing drives
     assert plant.pressure.max() < 0.05 * plant.parameters.cylinder.supply
+
+
+def test_each_bumper_reads_the_force_of_its_own_wheel(nominal):
+    pair = nominal.piezo._replace(
+        place=np.full((2, 2), np.nan), sensitivity=np.array([0.010, 0.012]), bias=np.zeros(2), noise=np.zeros(2),
+        droop_time=1e6, ring_share=0.0,
+    )  # fmt: skip
+    plant = Plant(replace(nominal, piezo=pair), np.random.default_rng(3))
+    plant.set_drives((0.5, 0.2) * 3, cut=False)  # turns to starboard: the port wheel hits first and harder
+    seen, forces, volts = [], [], np.zeros((1, 2))
+    for tick in range(1, 1200):
+        plant.advance(tick * S // 1000)
+        plant.copy_samples(plant.samples - 1, volts)  # taken in the very moment of the tick: 30 samples fall in each
+        seen.append(volts[0] / pair.sensitivity)
+        forces.append(plant._motion.obstacle.force.copy())
+    forces = np.array(forces)
+    assert forces[:, 0].max() > 20.0
+    assert np.abs(forces[:, 0] - forces[:, 1]).max() > 10.0
+    np.testing.assert_allclose(seen, forces, atol=0.05)

@@ -1,0 +1,194 @@
+"""What hangs on which port: what a rig of each kind needs, and what is refused before anything is opened."""
+
+from pathlib import Path
+
+import pytest
+
+from hil.config import ConfigError, load_config, shipped_configs
+from hil.config.devices import ModbusValves, NiValves, RoboclawDrives, RoboteqDrives
+from hil.rows import SENSORS, WHEELS
+
+CONTROLLERS = "devices.drives.controllers"
+AXLES = ("front", "middle", "rear")
+OWN_PORTS = [
+    f"{{port: /dev/tty{axle}, channel_1: {axle}_left, channel_2: {axle}_right}}" for axle in ("front", "middle", "rear")
+]
+ROBOTEQ = f"devices.drives={{driver: roboteq, max_rpm: 3000, gear_ratio: 60, controllers: [{', '.join(OWN_PORTS)}]}}"
+LINES = (
+    "left_extend: m/port0/line0, left_retract: m/port0/line1, right_extend: m/port0/line2, right_retract: m/port0/line3"
+)
+NI_VALVES = f"devices.valves={{driver: ni, lines: {{{LINES}}}, watchdog_ms: 100}}"
+THREE_BUSES = [
+    "devices.drives.ports=[/dev/a, /dev/b, /dev/c]",
+    "devices.drives.controllers.1.bus=1",
+    "devices.drives.controllers.2.bus=2",
+]
+
+
+def refused(*overrides: str, config: str = "mars_dome", seed: int | None = None) -> dict[str, list[tuple[str, str]]]:
+    """(found, allowed) by key of what is refused."""
+    with pytest.raises(ConfigError) as caught:
+        load_config(config, overrides, seed)
+    problems: dict[str, list[tuple[str, str]]] = {}
+    for problem in caught.value.problems:
+        problems.setdefault(problem.key, []).append((problem.found, problem.allowed))
+    return problems
+
+
+@pytest.mark.parametrize("name", list(shipped_configs()))
+def test_every_shipped_config_is_one_and_is_named_by_its_file(name: str) -> None:
+    assert load_config(name).name == name
+
+
+def test_calibration_files_are_shipped_but_are_no_configs() -> None:
+    assert list(shipped_configs()) == ["bumper", "mars_dome", "sim_impact", "sim_wire"]
+
+
+@pytest.mark.parametrize("name", ["mars_dome", "bumper", "sim_wire"])
+def test_a_rig_with_devices_can_be_run_as_a_model_in_virtual_time(name: str) -> None:
+    config = load_config(name, ["rig=simulated", "clock=lockstep"], seed=4)
+    assert (config.rig, config.clock, config.seed) == ("simulated", "lockstep", 4)
+
+
+def test_an_address_may_be_written_in_hexadecimal() -> None:
+    drives = load_config("mars_dome", ["devices.drives.controllers.0.address=0x87"]).devices.drives
+    assert isinstance(drives, RoboclawDrives)
+    assert [controller.address for controller in drives.controllers] == [135, 129, 130]
+    text = load_config("sim_impact", ["drives.holds_on_slope='0x80'"])
+    assert text.drives.holds_on_slope == "0x80"
+
+
+def test_the_other_drivers_are_chosen_by_name() -> None:
+    devices = load_config("mars_dome", [ROBOTEQ, NI_VALVES]).devices
+    assert isinstance(devices.drives, RoboteqDrives)
+    assert isinstance(devices.valves, NiValves)
+    assert isinstance(load_config("mars_dome").devices.valves, ModbusValves)
+
+
+def test_three_buses_bear_a_rate_that_one_does_not() -> None:
+    assert set(refused("devices.drives.rate_hz=150")) == {"devices.drives.baud"}
+    assert load_config("mars_dome", [*THREE_BUSES, "devices.drives.rate_hz=150"]).devices is not None
+
+
+@pytest.mark.parametrize(
+    ("overrides", "key", "found", "allowed"),
+    [
+        (["devices.drives.controllers.2.m2=front_left"], CONTROLLERS, "front_left on 2", "one channel"),
+        (["devices.drives.controllers.2.m2=front_left"], CONTROLLERS, "rear_right on no", "one channel"),
+        (["devices.drives.controllers=[]"], CONTROLLERS, "middle_left on no", "one channel"),
+        (["devices.drives.controllers.1.address=0x80"], CONTROLLERS, "0x80 2 times on bus 0", "once"),
+        (["devices.drives.controllers.1.bus=1"], CONTROLLERS, "bus 1 of 1", "devices.drives.ports"),
+        (["devices.drives.ports=[/dev/a, /dev/b]"], "devices.drives.ports", "no controller", "with controllers"),
+        (["devices.drives.reversed=[rear_left, rear_left]"], "devices.drives.reversed", "rear_left twice", "once"),
+        (["devices.drives.baud=38400"], "devices.drives.baud", "38400, busy for 138%", "80%"),
+        (["devices.drives.rate_hz=10"], "devices.drives.rate_hz", "10", "at least 20: two set-points"),
+        (["devices.drives.ports=['']"], "devices.drives.ports", "''", "hil devices"),
+        ([ROBOTEQ, "devices.drives.baud=2400"], "devices.drives.baud", "busy", "80%"),
+        ([ROBOTEQ, "devices.drives.watchdog_ms=20"], "devices.drives.rate_hz", "50", "at least 100"),
+        ([ROBOTEQ, "devices.drives.max_rpm=500"], "devices.drives.max_rpm", "500", "at least 573"),
+        ([ROBOTEQ, "devices.drives.controllers.1.port=/dev/ttyfront"], CONTROLLERS, "2 links", "own"),
+        ([ROBOTEQ, "devices.drives.controllers.1.port=''"], CONTROLLERS, "''", "hil devices"),
+        ([ROBOTEQ, "devices.drives.controllers.1.channel_1=rear_left"], CONTROLLERS, "rear_left", "one"),
+        (["devices.valves.port=/dev/ttyUSB0"], "devices.valves.port", "/dev/ttyUSB0 for 2 links", "of its own"),
+        (["devices.valves.port=''"], "devices.valves.port", "''", "hil devices"),
+        (["devices.valves.coils.left_extend=3"], "devices.valves.coils", "coil 3 for 2", "of its own"),
+        (["devices.valves.flash_on=false"], "devices.valves.flash_on", "no dead-man", "no_dead_man: accepted"),
+        (["devices.valves.rate_hz=40"], "devices.valves.baud", "9600, busy", "80%"),
+        (["devices.valves.flash_s=0.25"], "devices.valves.flash_s", "0.25", "tenths"),
+        (["devices.valves.moves_within_s=0.1"], "devices.valves.moves_within_s", "0.1", "pressure_registers"),
+        ([NI_VALVES, "devices.valves.watchdog_ms=null"], "devices.valves.watchdog_ms", "no dead-man", "accepted"),
+        ([NI_VALVES, "devices.valves.lines.left_extend=m/port0/line3"], "devices.valves.lines", "2 times", "once"),
+        ([NI_VALVES, "devices.daq.e_stop=M/port0/line3"], "devices.valves.lines", "m/port0/line3 2 times", "once"),
+        (["devices.daq.inputs.0.channel=/cDAQ1Mod1/ai1"], "devices.daq.inputs", "cdaq1mod1/ai1 2 times", "once"),
+        (["devices.daq.inputs.0.sensor=lower_left"], "devices.daq.inputs", "2 inputs for lower_left", "one for each"),
+        (["devices.daq.inputs.0.sensor=lower_left"], "devices.daq.inputs", "no input for top", "one for each"),
+        (["devices.daq.inputs.0.sensor=front_left"], "devices.daq.inputs", "an input for front_left", "lower_right"),
+        (["clock=lockstep"], "clock", "lockstep", "realtime"),
+        (["devices=null"], "devices", "nothing", "needed with rig: real"),
+        (["devices.valves=null"], "devices.valves", "nothing", "needed with rig: real"),
+        (["devices.drives.driver=vesc"], "devices.drives.driver", "'vesc'", "roboclaw or roboteq"),
+    ],
+)  # fmt: skip
+def test_a_misfit_is_named_with_what_was_found(overrides: list[str], key: str, found: str, allowed: str) -> None:
+    said = refused(*overrides)[key]
+    assert any(found in what and allowed in instead for what, instead in said), said
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ["devices.valves.flash_on=false", "devices.valves.no_dead_man=accepted"],
+        [NI_VALVES, "devices.valves.watchdog_ms=null", "devices.valves.no_dead_man=accepted"],
+        [NI_VALVES, "devices.valves.server=far:31763", "devices.daq.e_stop=m/port0/line3"],  # another machine's
+    ],
+)
+def test_what_is_meant_so_is_not_refused(overrides: list[str]) -> None:
+    assert load_config("mars_dome", overrides).devices is not None
+
+
+def test_a_key_that_may_be_null_says_so() -> None:
+    assert refused("devices.valves.moves_within_s=99")["devices.valves.moves_within_s"] == [
+        ("99", "a number 0.01 to 10 or null")
+    ]
+    assert refused("devices.daq.calibration=3")["devices.daq.calibration"][0][1].startswith("path of a calibration")
+    assert refused("devices.drives.rate_hz=null")["devices.drives.rate_hz"] == [("nothing (null)", "a number 1 to 500")]
+
+
+def test_a_seed_is_refused_with_a_real_rig_only() -> None:
+    assert set(refused(seed=3)) == {"--seed"}
+    assert load_config("sim_wire", seed=3).seed == 3
+
+
+@pytest.mark.parametrize("clock", ["lockstep", "realtime"])
+def test_ports_may_be_left_empty_only_where_devices_are_simulated(clock: str) -> None:
+    assert load_config("sim_wire").devices is not None
+    assert set(refused("rig=real", config="sim_wire")) == {"devices.drives.ports", "devices.valves.port"}
+    assert load_config("sim_wire", ["rig=simulated", f"clock={clock}"]).devices is not None
+
+
+def test_misfits_of_all_devices_and_wrong_keys_are_reported_at_once() -> None:
+    problems = refused(
+        "trial.angle_deg=100",
+        "clock=lockstep",
+        "devices.drives.counts_per_rev=0",
+        "devices.drives.controllers.2.m2=front_left",
+        "devices.valves.rate_hz=abc",
+        "devices.valves.flash_on=false",
+        "devices.valves.port=/dev/ttyUSB0",
+        "devices.daq.inputs.1.channel=cDAQ1Mod1/ai0",
+        "devices.daq.server=nowhere",
+        "devices.daq.calibration=none.yaml",
+        seed=1,
+    )
+    assert set(problems) == {
+        "--seed",
+        "trial.angle_deg",
+        "clock",
+        "devices.drives.counts_per_rev",
+        "devices.drives.controllers",
+        "devices.valves.rate_hz",
+        "devices.valves.flash_on",
+        "devices.valves.port",
+        "devices.daq.inputs",
+        "devices.daq.server",
+        "devices.daq.calibration",
+    }
+
+
+def test_a_device_that_cannot_be_read_does_not_hide_the_misfits_of_the_others() -> None:
+    problems = refused("devices.drives.driver=vesc", "devices.valves.coils.left_extend=3")
+    assert set(problems) == {"devices.drives.driver", "devices.valves.coils"}
+
+
+def test_the_keys_of_one_driver_are_unknown_to_the_other(tmp_path: Path) -> None:
+    problems = refused(ROBOTEQ, "devices.drives.timeout_ms=100")
+    assert list(problems) == ["devices.drives.timeout_ms"]
+    assert "unknown key" in problems["devices.drives.timeout_ms"][0][0]
+
+
+def test_the_drives_cover_the_wheels_and_sensors_of_the_record() -> None:
+    drives = load_config("sim_wire").devices.drives
+    assert [wheel for controller in drives.controllers for wheel in (controller.m1, controller.m2)] == list(WHEELS)
+    for name, layout in (("sim_wire", "triangle"), ("bumper", "bumper")):
+        config = load_config(name)
+        assert tuple(channel.name for channel in config.daq.channels) == SENSORS[layout]
