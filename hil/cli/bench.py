@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hil.cli.exits import USAGE, complain
+from hil.cli.exits import USAGE, complain, usage_errors
 
 bench = typer.Typer(help="Measure what this machine can do.", no_args_is_help=True)
 
@@ -69,6 +69,27 @@ def models(
     for package, name in PEERS.items():
         if result["peers"][name] is None:
             console.print(f"{name} is not installed (pip install {package}): nothing to compare with")
+
+
+@bench.command()
+def rig(
+    events: Annotated[int, typer.Option("--events", min=1, max=1000, help="Stepped impacts for each variant.")] = 200,
+    json_file: JsonFile = None,
+) -> None:
+    """How long a cut takes through real drivers and simulated devices at the wire, and what a trial there takes."""
+    _writable(json_file)
+    from hil.bench.rig import bench_rig
+
+    with usage_errors():
+        result = bench_rig(events, say=lambda text: Console(stderr=True).print(text, markup=False))
+    _write(json_file, result)
+    table = Table(title="rig at the wire", padding=0)
+    for column in ("name", "unit", "p50", "p99", "max", "skipped"):
+        table.add_column(column, justify="left" if column in ("name", "unit") else "right", no_wrap=True)
+    for row in result["rows"]:
+        figures = ["" if row.get(key) is None else f"{row[key]:.3g}" for key in ("p50", "p99", "max")]
+        table.add_row(*(Text(text) for text in (row["name"], row["unit"], *figures, str(row.get("skipped", "")))))
+    Console().print(table)
 
 
 def _table(rows: list[dict[str, Any]], title: str) -> Table:

@@ -74,6 +74,12 @@ class Estimator:
             wheel_speed_radps=samples.drives.speed_radps,
         )
 
+    def reset(self) -> None:
+        """Forget everything: zero the channels again, and look for another impact."""
+        for old, fresh in zip(self._state, make_channel_state(len(self._state.bias)), strict=True):
+            old[...] = fresh
+        self._channels.point[:] = math.nan
+
     @property
     def peaks_N(self) -> tuple[float, ...]:
         """Largest corrected force of each channel, of their sum, and of the sum after the release [N]."""

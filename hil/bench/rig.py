@@ -1,0 +1,189 @@
+"""`hil bench rig`: real drivers against simulated devices at the wire: the way of a cut, and what a trial takes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hil.app.rigs import RealtimeRig
+from hil.app.runs import Signals, run_loop
+from hil.app.wire.attach import own_rig, read_endpoints
+from hil.app.wire.control import Control
+from hil.bench.impacts import CutTimes, RepeatedImpacts, parts_ms
+from hil.bench.machine import machine
+from hil.bench.shares import processor_shares
+from hil.config import Config, load_config
+from hil.config.bus_load import ALLOWED, modbus_load, roboclaw_load
+from hil.config.devices import ModbusValves, RoboclawDrives
+from hil.trials.state import Arm
+
+CONFIG = "sim_wire"
+QUIET = ("telemetry.endpoint=''", "record.sensors=burst")
+# Slow enough that the rover does not meet its obstacle before the last of the stepped impacts.
+CUTS = (*QUIET, "trial.start_distance_m=5", "trial.speed_mps=0.005", "trial.timeout_s=2000")
+THREE = [
+    f"{{bus: {i}, address: {0x80 + i}, m1: {end}_left, m2: {end}_right}}"
+    for i, end in enumerate(("front", "middle", "rear"))
+]
+VARIANTS: dict[str, tuple[str, ...]] = {
+    "": (),
+    "_three_buses": ("devices.drives.ports=['', '', '']", f"devices.drives.controllers=[{', '.join(THREE)}]"),
+    "_460800": ("devices.drives.baud=460800",),
+}
+STEP_V = 1.0
+SECONDS_A_CUT = 1.5
+# When the processors are looked at: after the start, before the impact of a trial of this distance.
+SHARES_S = 3.0
+LONG_TRIAL = ("trial.start_distance_m=0.5",)
+
+Row = dict[str, Any]
+Say = Callable[[str], None]
+
+
+def bench_rig(events: int, say: Say) -> dict[str, Any]:
+    """Measure everything.
+
+    Args:
+        events: stepped impacts for each variant.
+        say: told what is going on, a line at a time.
+
+    Returns:
+        What `--json` writes: machine, peers, rows.
+    """
+    about = machine()
+    say("one trial at the wire: ticks, links and processors")
+    rows = _trial_rows()
+    rows += _load_rows(load_config(CONFIG))
+    for suffix, settings in VARIANTS.items():
+        say(f"{events} stepped impacts, {suffix.strip('_').replace('_', ' ') or 'one bus at 115200 baud'}")
+        rows += _cut_rows(suffix, *_cuts(load_config(CONFIG, [*CUTS, *settings]), events))
+    return {"machine": about, "peers": {}, "rows": rows}
+
+
+def _trial_rows() -> list[Row]:
+    """A trial as a user makes it, in processes of its own; looked at from outside."""
+    settings = [f"--set={item}" for item in (*QUIET, *LONG_TRIAL)]
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "hil.cli",
+            "trial",
+            CONFIG,
+            "--out",
+            f"{folder}/run",
+            "--json",
+            *settings,
+        ]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as trial:
+            assert trial.stderr is not None
+            for line in trial.stderr:
+                if line.startswith("running"):
+                    break
+            shares = processor_shares(trial.pid, SHARES_S)
+            said, _ = trial.communicate()
+    summary = json.loads(said)
+    loop, links = summary["loop"], summary["links"] or {}
+    counts = {key: loop[key] for key in ("ticks", "late", "skipped")} | {"reasons": summary["reasons"]}
+    rows = [
+        _row("trial_work", "us", loop["work_us"]) | counts,
+        _row("trial_wake", "us", loop["wake_us"]),
+        _row("trial_plant", "us", loop["plant_us"])
+        | {key: loop["far_end"][key] for key in ("ticks", "late", "skipped")},
+    ]
+    rows += [_one(f"rate_{name}", "Hz", link["rate_hz"]) | {"errors": link["errors"]} for name, link in links.items()]
+    rows += [_one(f"processor_{name}", "share", share) for name, share in sorted(shares.items())]
+    return [*rows, _one("processor_all", "share", sum(shares.values()))]
+
+
+def _load_rows(config: Config) -> list[Row]:
+    """How busy each line is, as it is worked out before arming."""
+    drives, valves = (config.devices.drives, config.devices.valves) if config.devices else (None, None)
+    assert isinstance(drives, RoboclawDrives)
+    assert isinstance(valves, ModbusValves)
+    loads = {"drives": max(roboclaw_load(drives)), "valves": modbus_load(valves)}
+    return [_one(f"load_{name}", "share", load) | {"allowed": ALLOWED} for name, load in loads.items()]
+
+
+def _cuts(config: Config, events: int) -> tuple[list[CutTimes], list[float]]:
+    """Cuts of a run of stepped impacts, and how long each took as the simulated controllers saw it [ms]."""
+    trials: list[RepeatedImpacts] = []
+    radius_m = config.rover.wheel_radius_m
+
+    def make_trial(config: Config, arm: Arm) -> RepeatedImpacts:
+        speeds = (config.trial.speed_mps / radius_m,) * 6
+        trials.append(RepeatedImpacts(events, speeds, 10.0 + SECONDS_A_CUT * events, arm))
+        return trials[0]
+
+    with Signals() as signals, ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        endpoints = own_rig(config, stack)
+        rig = RealtimeRig(config, folder, lambda _: None, stack, make_trial, endpoints)
+        [trial] = trials
+        trial.reset = rig.cycle.estimator.reset
+        found = read_endpoints(endpoints)
+        command = [sys.executable, "-P", "-m", "hil.bench.stepper", found["control"], config.daq.channels[0].name]
+        stepper = subprocess.Popen([*command, str(STEP_V), "1"])
+        stack.callback(_end, stepper)
+        run_loop(rig, config, signals, lambda _: None)
+        start_ns = rig.loop.clock.start_ns or 0  # type: ignore[attr-defined]
+        with Control(found["control"]) as control:
+            names = [name for name in found if name.startswith("roboclaw")]
+            stops = {name: control.ask("stops", device=name)["stops"] for name in names}
+    if len(trial.found) < events:
+        raise RuntimeError(
+            f"{len(trial.found)} cuts of {events}: {[event.detail for event in rig.cycle.safety.events]}"
+        )
+    return trial.found, _seen_by_devices(trial.found, stops, start_ns)
+
+
+def _seen_by_devices(
+    cuts: Sequence[CutTimes], stops: Mapping[str, Sequence[Sequence[int]]], start_ns: int
+) -> list[float]:
+    """From the sample over the threshold to the stop of the last controller, in its own time [ms]."""
+    by_controller: dict[tuple[str, int], list[int]] = {}
+    for name, found in stops.items():
+        for address, at_ns in found:
+            by_controller.setdefault((name, address), []).append(at_ns - start_ns)
+    times = {key: np.array(sorted(values)) for key, values in by_controller.items()}
+    spans = []
+    for cut in cuts:
+        firsts = [
+            values[np.searchsorted(values, cut.sample_ns)] for values in times.values() if values[-1] >= cut.sample_ns
+        ]
+        spans.append((max(firsts) - cut.sample_ns) * 1e-6)
+    return spans
+
+
+def _cut_rows(suffix: str, cuts: Sequence[CutTimes], seen_ms: Sequence[float]) -> list[Row]:
+    parts = {name + suffix: times for name, times in parts_ms(cuts).items()}
+    parts[f"cut_latency_device{suffix}"] = np.array(seen_ms)
+    return [_row(name, "ms", _quantiles(times)) | {"events": len(times)} for name, times in parts.items()]
+
+
+def _quantiles(times: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float]:
+    p50, p99, p99_9, top = np.quantile(times, (0.5, 0.99, 0.999, 1.0)).tolist()
+    return {"p50": p50, "p99": p99, "p99_9": p99_9, "max": top}
+
+
+def _row(name: str, unit: str, figures: Mapping[str, float]) -> Row:
+    return {"name": name, "unit": unit, **figures, "ratio_to": None, "ratio": None}
+
+
+def _one(name: str, unit: str, value: float | None) -> Row:
+    """A row of a single figure."""
+    return _row(name, unit, {"p50": value, "p99": value})  # type: ignore[dict-item]
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
