@@ -19,14 +19,21 @@ from rich.table import Table
 from scipy.optimize import minimize_scalar
 
 from models.impact import effective_kinetic_energy
-from models.rover import rcp
+from models.rover import Parameters, Rover, rover_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hil.config import Config
-    from models.rover.rcp import RcpParameters
 
+# Masses to change, what they are called, and by how much.
+_CHANGED = (
+    ("body_mass", "body", (2 / 3, 1.0, 4 / 3)),
+    ("wheel_mass", "wheels", (0.75, 1.0, 1.5)),
+    ("rocker_mass", "rockers", (0.5, 1.0, 2.0)),
+    ("bogie_mass", "bogies", (0.5, 1.0, 2.0)),
+    ("leg_mass", "legs", (0.5, 1.0, 2.0)),
+)
 _GRID_DEG = tuple(float(angle) for angle in range(10, 91, 2))
 
 
@@ -66,7 +73,7 @@ def energy_curve(config: Config, angles_deg: Sequence[float]) -> EnergyCurve:
         `angles_deg`, `energy_J` (one each) and `peak_angle_deg`: of the maximum within the range of the angles, found
         between them too; an end of the range if T_c is largest there.
     """
-    energy = _energy_over_angle(config.rover.parameters(), config.trial.speed_mps)
+    energy = _energy_over_angle(rover_of(config.rover.parameters()), config.trial.speed_mps)
     return {
         "angles_deg": [float(angle) for angle in angles_deg],
         "energy_J": [energy(angle) for angle in angles_deg],
@@ -77,23 +84,20 @@ def energy_curve(config: Config, angles_deg: Sequence[float]) -> EnergyCurve:
 def peak_over_masses(config: Config) -> list[MassSet]:
     """The peak over 10 to 90 degrees for a handful of mass sets, each differing from the config in one mass."""
     nominal = config.rover.parameters()
-    sets = {"as configured": nominal}
-    for name, label, masses in (
-        ("body_mass", "body", (40.0, 60.0, 80.0)),
-        ("wheel_mass", "wheels", (3.0, 4.0, 6.0)),
-        ("bogie_mass", "bogies", (2.0, 4.0, 8.0)),
-        ("leg_mass", "legs", (1.0, 2.0, 4.0)),
-    ):
-        for mass in masses:
+    sets: dict[str, Parameters] = {"as configured": nominal}
+    for name, label, shares in _CHANGED:
+        for mass in (share * getattr(nominal, name) for share in shares if hasattr(nominal, name)):
             each = "" if name == "body_mass" else " each"
             sets[f"{label} {mass:g} kg{each}"] = replace(nominal, **{name: mass})
-    sets["no added weights"] = replace(nominal, added_mass=0.0)
-    sets["added weights 22.7 kg"] = replace(nominal, added_mass=22.7)
+    if hasattr(nominal, "added_mass"):
+        for label, mass in (("no added weights", 0.0), ("added weights 22.7 kg", 22.7)):
+            sets[label] = replace(nominal, **{"added_mass": mass})
     rows = []
     for masses_named, parameters in sets.items():
-        energy = _energy_over_angle(parameters, config.trial.speed_mps)
-        peak = _peak(energy, _GRID_DEG)
-        rows.append(MassSet(masses_named, _total(parameters), peak, energy(peak)))
+        rover = rover_of(parameters)
+        energy = _energy_over_angle(rover, config.trial.speed_mps)
+        peak, total = _peak(energy, _GRID_DEG), sum(body.mass for body in rover.tree.bodies)
+        rows.append(MassSet(masses_named, total, peak, energy(peak)))
     return rows
 
 
@@ -147,9 +151,8 @@ def masses_table(rows: Sequence[MassSet]) -> Table:
     return table
 
 
-def _energy_over_angle(parameters: RcpParameters, speed_mps: float) -> Callable[[float], float]:
+def _energy_over_angle(rover: Rover, speed_mps: float) -> Callable[[float], float]:
     """T_c [J] as a function of the angle [deg]; the wheels' spin takes no part (MacMahon 2016 (3.24))."""
-    rover = rcp(**vars(parameters))
     q, v = rover.neutral(), np.zeros(rover.nv)
     v[0] = speed_mps
     mass_matrix = rover.mass_matrix(q)
@@ -173,9 +176,3 @@ def _peak(energy: Callable[[float], float], angles_deg: Sequence[float]) -> floa
         options={"xatol": 1e-4},
     )
     return float(found.x) if -found.fun >= values[best] else float(angles_deg[best])
-
-
-def _total(p: RcpParameters) -> float:
-    """Mass of the whole rover [kg]."""
-    legs = 6.0 * (p.wheel_mass + p.leg_mass + p.steer_mass + p.arm_mass)
-    return p.body_mass + p.added_mass + 3.0 * p.bogie_mass + legs

@@ -7,41 +7,26 @@ import math
 import numpy as np
 
 from hil.config import Config
+from hil.rows import WHEELS
 from models.actuators.drive import Drive
 from models.actuators.pneumatic import Cylinder
+from models.contact.firm import make_firm
+from models.contact.laws import make_law
 from models.contact.obstacle import Obstacle
-from models.plant import RigParameters, Spread
+from models.plant import GroundParameters, RigParameters, Spread
 from models.sensors.piezo import Piezo
 from models.wheel import Soil
 
 
 def nominal_rig(config: Config) -> RigParameters:
     """The rig as the config describes it, in the models' units."""
-    soil, obstacle, drives, cylinders = config.soil, config.obstacle, config.drives, config.cylinders
+    drives, cylinders = config.drives, config.cylinders
     return RigParameters(
         rover=config.rover.parameters(),
-        soil=Soil(
-            soil.stiffness,
-            soil.exponent,
-            cohesion=soil.cohesion_Pa,
-            friction_angle=math.radians(soil.friction_angle_deg),
-            rebound=soil.rebound,
-            slip_modulus=soil.slip_modulus,
-        ),
-        wheel_variant=config.wheel.variant,
-        soil_damping=soil.damping_spm,
-        slip_speed=soil.slip_speed_mps,
-        shear_displacement=soil.shear_displacement_m,
-        shear_damping=soil.shear_damping_s,
-        obstacle=Obstacle(
-            angle=math.radians(config.trial.angle_deg),
-            foot=math.nan,  # set by the start distance
-            stiffness=obstacle.leg_stiffness_Npm,
-            exponent=obstacle.exponent,
-            restitution=obstacle.restitution,
-            friction=obstacle.friction,
-            friction_speed=obstacle.friction_speed_mps,
-        ),
+        grouser_height=config.wheel_radius_m - config.rover.wheel_radius_m,
+        ground=_ground(config),
+        launch_speed=config.trial.speed_mps if config.ground.glides else 0.0,
+        obstacle=_obstacle(config),
         start_distance=config.trial.start_distance_m,
         start_across=0.0,
         drive=Drive(
@@ -65,6 +50,58 @@ def nominal_rig(config: Config) -> RigParameters:
         sample_rate_hz=config.daq.rate_hz,
         alignment=(0.0, 0.0),
         substep_ns=round(config.plant.substep_us * 1e3),
+    )
+
+
+def _ground(config: Config) -> GroundParameters:
+    ground, soil = config.ground, config.soil
+    damping = ground.damping_Nspm if ground.law == "kelvin_voigt" else ground.damping_spm * ground.stiffness
+    law = make_law(ground.law, ground.stiffness, exponent=ground.exponent, damping=damping)
+    return GroundParameters(
+        kind=ground.kind,
+        soil=Soil(
+            soil.stiffness,
+            soil.exponent,
+            cohesion=soil.cohesion_Pa,
+            friction_angle=math.radians(soil.friction_angle_deg),
+            rebound=soil.rebound,
+            slip_modulus=soil.slip_modulus,
+            # for the variant xu, whose normal stress a rover's wheels take at slip 0, where these two do not matter
+            shear_modulus=soil.shear_displacement_m,
+            peak_offset=soil.peak_offset,
+            peak_slope=0.0,
+        ),
+        wheel_variant=config.wheel.variant,
+        soil_damping=soil.damping_spm,
+        slip_speed=soil.slip_speed_mps,
+        shear_displacement=soil.shear_displacement_m,
+        shear_damping=soil.shear_damping_s,
+        ruts=soil.rut == "remembered",
+        firm=make_firm(law, ground.friction, ground.friction_speed_mps),
+        rolling=ground.rolling,
+    )
+
+
+def _obstacle(config: Config) -> Obstacle:
+    obstacle, wheel = config.obstacle, config.wheel
+    each = obstacle.legs == "each"
+    law = make_law(
+        obstacle.law,
+        obstacle.plate_stiffness if each else obstacle.leg_stiffness_Npm,
+        exponent=obstacle.exponent,
+        restitution=obstacle.restitution,
+        damping=obstacle.damping_Nspm if obstacle.law == "kelvin_voigt" else None,
+    )
+    return Obstacle(
+        angle=math.radians(config.trial.angle_deg),
+        foot=math.nan,  # set by the start distance
+        friction=obstacle.friction,
+        friction_speed=obstacle.friction_speed_mps,
+        leg_compliance=np.full(len(WHEELS), 1.0 / obstacle.leg_stiffness_Npm if each else 0.0),
+        leg_damping=obstacle.leg_damping_Nspm,
+        grousers=wheel.grousers,
+        grouser_offset=math.radians(wheel.grouser_offset_deg),
+        **law._asdict(),
     )
 
 

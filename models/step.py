@@ -1,4 +1,4 @@
-"""One time step of a rover that drives on soil against an obstacle: what the plant and the rover twin both run."""
+"""One time step of a rover that drives on its ground against an obstacle: what plant and rover twin both run."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import numpy as np
 from models.actuators.drive import Drive, DriveState, drive_axle, make_drives
 from models.bound import Bound, content
 from models.compiled import FloatArray, kernel
+from models.contact.active_set import Held
+from models.contact.constraints import hold_ground
+from models.contact.firm import Firm, push_firm
 from models.contact.ground import Ground, GroundContact, make_ground_contact, push_ground
 from models.contact.obstacle import Obstacle, ObstacleContact, make_contact, push_obstacle
 from models.rover import Rover
@@ -21,13 +24,27 @@ SETTLING_STEP = 1e-4
 
 
 class Vehicle(NamedTuple):
-    """What does not change: rover, soil, drives, obstacle, gravity (3,) [m/s^2] in world axes."""
+    """What does not change.
+
+    Which ground there is, is known when a step is compiled: each kind is code of its own, and costs the others nothing.
+
+    Attributes:
+        chain: the rover.
+        ground: soil, or None.
+        drive: of every wheel.
+        obstacle: plate and contact law.
+        gravity: (3,) [m/s^2] in world axes.
+        firm: level ground that yields by a contact law, or None.
+        held: level ground that does not yield at all, as unilateral constraints, or None. It comes last in a step.
+    """
 
     chain: Chain
-    ground: Ground
+    ground: Ground | None
     drive: Drive
     obstacle: Obstacle
     gravity: FloatArray
+    firm: Firm | None = None
+    held: Held | None = None
 
 
 class Motion(NamedTuple):
@@ -63,7 +80,11 @@ def make_motion(rover: Rover, hitting_wheels: int = 2) -> Motion:
 
 @kernel
 def step(vehicle: Vehicle, motion: Motion, dt: float) -> None:
-    """Advance by dt [s]: semi-implicit Euler, traction and drive damping implicit, the quaternion kept normal."""
+    """Advance by dt [s]: semi-implicit Euler, traction and drive damping implicit, the quaternion kept normal.
+
+    On rigid ground without slip a set of wheels that push need not exist (models.contact.active_set.find_active); for
+    such a step their normals alone are held.
+    """
     chain, work, v = vehicle.chain, motion.work, motion.v
     place_bodies(chain, motion.q, work)
     fill_bias(chain, v, vehicle.gravity, work)
@@ -72,14 +93,35 @@ def step(vehicle: Vehicle, motion: Motion, dt: float) -> None:
         work.rhs[a] = motion.torque[a] - work.rhs[a]
     for wheel in range(chain.wheel_body.size):
         drive_axle(vehicle.drive, motion.drives, wheel, 5 + chain.wheel_body[wheel], v, dt, work)
-    push_ground(chain, vehicle.ground, motion.q, dt, motion.ground, work)
+    _push_soil(vehicle.ground, chain, motion, dt)
+    _push_firm(vehicle.firm, chain, motion, dt)
     for wheel in range(motion.obstacle.force.size):
         push_obstacle(chain, vehicle.obstacle, motion.q, wheel, dt, motion.obstacle, work)
     factorise(chain, work.mass_matrix)
     solve(chain, work.mass_matrix, work.rhs)
     for a in range(v.size):
         v[a] += dt * work.rhs[a]
+    _hold(vehicle.held, chain, motion, dt)
     move(motion.q, v, dt, work)
+
+
+@kernel
+def _push_soil(ground: Ground | None, chain: Chain, motion: Motion, dt: float) -> None:
+    if ground is not None:
+        push_ground(chain, ground, motion.q, dt, motion.ground, motion.work)
+
+
+@kernel
+def _push_firm(firm: Firm | None, chain: Chain, motion: Motion, dt: float) -> None:
+    if firm is not None:
+        for wheel in range(chain.wheel_body.size):
+            push_firm(chain, firm, motion.q, wheel, dt, motion.ground, motion.work)
+
+
+@kernel
+def _hold(held: Held | None, chain: Chain, motion: Motion, dt: float) -> None:
+    if held is not None:
+        hold_ground(chain, motion.q, motion.v, dt, held, motion.ground, motion.work)
 
 
 @kernel

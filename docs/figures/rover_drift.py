@@ -72,8 +72,7 @@ def fly(rover: Rover, dt: float) -> tuple[FloatArray, FloatArray]:
     motion, (q, v) = make_motion(rover), tumbling(rover)
     motion.q[:], motion.v[:] = rover.tree_configuration(q), rover.tree_speeds(v)
     run(on_soil(rover, 0.0), motion, round(DURATION_S / dt), dt)
-    own = rover.chain.independent
-    return motion.q[np.concatenate([np.arange(7), own[6:] + 1])], motion.v[own]
+    return rover.own_configuration(motion.q), rover.own_speeds(motion.v)
 
 
 def print_drifts() -> None:

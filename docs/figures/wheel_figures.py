@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -127,6 +128,52 @@ def rebound_figures() -> None:
     save(figure, "wheel_rebound.png")
 
 
+def as_printed(
+    variant: str, rebound: float, from_the_exit: bool, soil: Soil, slip: float = 0.25
+) -> tuple[float, float]:
+    """Traction and drawbar pull [N] under load, by readings of the print that bring out Figures 4.10 and 4.11.
+
+    Either the soil is sheared from the exit on, where (4.2) lets its integral begin; or only the normal force carries
+    the load and the tangential force is not projected, for (4.15) and (4.16), whose sines and cosines are swapped.
+    """
+    radius, width = BED.radius, BED.width
+    soil = replace(soil, rebound=rebound)
+
+    def found(sinkage: float) -> tuple[float, float, float]:
+        normal = reference.pressure(radius, soil, sinkage, variant)
+        leave = reference.contact_angle(radius, rebound * sinkage)
+
+        def backwards(angle: float) -> float:
+            run = radius * (angle + leave - (1.0 - slip) * (math.sin(angle) + math.sin(leave)))
+            return normal(angle) * math.tan(soil.friction_angle) * -math.expm1(-run / soil.shear_modulus)
+
+        shear = backwards if from_the_exit else reference.shear(radius, soil, sinkage, slip, normal)
+        pull, up, torque = reference.resultants(radius, width, soil, sinkage, normal, shear)
+        bearing, resistance = reference.normal_resultants(radius, width, soil, sinkage, variant)
+        return (
+            (pull + resistance, up, pull) if from_the_exit else (torque / radius, bearing, torque / radius - resistance)
+        )
+
+    z = brentq(lambda z: found(z)[1] - LOAD, 1e-5, 0.9 * radius, xtol=1e-9)
+    traction, _, pull = found(z)
+    return traction, pull
+
+
+def print_readings() -> None:
+    """Traction and drawbar pull over the rebound: mended, and by the two readings of `as_printed`."""
+    rebounds = (0.003, 0.025, 0.1, 0.2, 0.35, 0.75, 1.0)
+    print("\n| traction, pull [N] | " + " | ".join(f"{r:g}" for r in rebounds) + " |\n|" + "---|" * 8)
+    loose = replace(bed(1.0), stiffness=2e5, exponent=0.55, shear_modulus=0.002)
+    for name, reading in {
+        "mended": lambda tire, rebound: by_stresses(tire, rebound, 0.25)[1:],
+        "sheared from the exit on": lambda tire, rebound: as_printed(tire, rebound, True, bed(1.0)),
+        "not projected, loose sand": lambda tire, rebound: as_printed(tire, rebound, False, loose),
+    }.items():
+        for tire, label in TIRES.items():
+            cells = ["{:.1f}, {:.1f}".format(*reading(tire, rebound)) for rebound in rebounds]
+            print(f"| {name}, {label} | " + " | ".join(cells) + " |")
+
+
 def closed_form_figure() -> None:
     """Figure 4.12: drawbar pull of the closed forms, of Xu's, and by quadrature of the stresses."""
     figure, (panel,) = canvas(1, "Figure 4.12: single wheel, 70 N, rebound 2.5 %, K 0.185")
@@ -231,6 +278,7 @@ def main() -> None:
     closed_form_figure()
     print_hypervolume_errors()
     print_rebound_errors()
+    print_readings()
     print_xu_errors()
     print_times()
 

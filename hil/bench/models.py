@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from hil.bench.machine import machine
+from hil.bench.start import start_times_s
 from hil.config import load_config
 from hil.rig import nominal_rig
 from models.bound import Bound
-from models.rover import Rover, rcp
+from models.rover import Rover, rover_of
 from models.step import Motion, Scene, Vehicle, run_bound
 from models.wheel import RigidWheel, many
 
@@ -35,11 +36,12 @@ PEERS = {"mujoco": "MuJoCo", "pin": "Pinocchio"}
 COMPARED = {"substep": "mujoco_step_plane", "tick_10": "mujoco_step_plane", "wheel_exact": "wheel_split_quadrature"}
 
 
-def bench_models(rounds: int, say: Say) -> dict[str, Any]:
+def bench_models(rounds: int, starts: int, say: Say) -> dict[str, Any]:
     """Measure everything.
 
     Args:
         rounds: how often each contender runs; the quantiles are over these.
+        starts: how many processes start from the cache, after one with nothing compiled; 0: none at all.
         say: told what is going on, a line at a time.
 
     Returns:
@@ -56,6 +58,9 @@ def bench_models(rounds: int, say: Say) -> dict[str, Any]:
         contenders |= _pinocchio()
     say(f"{rounds} rounds of {len(contenders)} contenders in turn")
     rows = _measured(contenders, sizes, rounds)
+    if starts:
+        say(f"a process that compiles every kernel of a tick, and {starts} that find them in the cache")
+        rows += _starts(starts)
     medians = {row["name"]: row["p50"] for row in rows}
     for row in rows:
         if (peer := COMPARED.get(row["name"])) in medians:
@@ -69,12 +74,17 @@ def _measured(contenders: Mapping[str, Contender], sizes: Mapping[str, int], rou
     for _ in range(rounds):
         for name, contender in contenders.items():
             times[name].append(_seconds(contender, repeats[name]) / repeats[name] / sizes.get(name, 1))
-    return [_row(name, np.array(seconds) * 1e6) for name, seconds in times.items()]
+    return [_row(name, "us", np.array(seconds) * 1e6) for name, seconds in times.items()]
 
 
-def _row(name: str, times_us: np.ndarray) -> Row:
-    p50, p99 = np.quantile(times_us, (0.5, 0.99)).tolist()
-    row: Row = {"name": name, "unit": "us", "p50": p50, "p99": p99, "min": float(times_us.min())}
+def _starts(count: int) -> list[Row]:
+    first, cached = start_times_s(count)
+    return [_row("start_first", "s", np.array([first])), _row("start_cached", "s", np.array(cached))]
+
+
+def _row(name: str, unit: str, times: np.ndarray) -> Row:
+    p50, p99 = np.quantile(times, (0.5, 0.99)).tolist()
+    row: Row = {"name": name, "unit": unit, "p50": p50, "p99": p99, "min": float(times.min())}
     return row | {"ratio_to": None, "ratio": None}
 
 
@@ -120,7 +130,7 @@ def _driving(_: Rover, vehicle: Vehicle, motion: Motion) -> Bound[Scene]:
 def _wheel() -> dict[str, Contender]:
     """One wheel with traction: closed form, and the same stresses by compiled quadrature."""
     config = load_config(CONFIG)
-    wheel = RigidWheel(config.rover.wheel_radius_m, config.rover.wheel_width_m, nominal_rig(config).soil)
+    wheel = RigidWheel(config.wheel_radius_m, config.rover.wheel_width_m, nominal_rig(config).ground.soil)
     packed = np.array(wheel.parameters)
     sinkage, slip = np.linspace(0.002, 0.03, WHEELS), np.linspace(0.05, 0.9, WHEELS)
     out = np.zeros((3, WHEELS))
@@ -191,7 +201,7 @@ def _pinocchio() -> dict[str, Contender]:
 
 
 def _peer_rover() -> Rover:
-    return rcp(**vars(load_config(CONFIG).rover.parameters()))
+    return rover_of(load_config(CONFIG).rover.parameters())
 
 
 def _version(package: str) -> str | None:

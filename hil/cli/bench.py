@@ -49,22 +49,26 @@ def loop(
 @bench.command()
 def models(
     rounds: Annotated[int, typer.Option("--rounds", min=1, max=100_000, help="How often each contender runs.")] = 300,
+    starts: Annotated[
+        int,
+        typer.Option("--starts", min=0, max=1000, help="How many processes start from the cache, after one without."),
+    ] = 5,
     json_file: JsonFile = None,
 ) -> None:
-    """How long a step of the rover and a wheel on soil take, beside MuJoCo and Pinocchio on the same rover."""
+    """How long a step of the rover, a wheel on soil and a start take, beside MuJoCo and Pinocchio on the same rover."""
     _writable(json_file)
     from hil.bench.models import PEERS, bench_models
 
-    result = bench_models(rounds, say=lambda text: Console(stderr=True).print(text, markup=False))
+    result = bench_models(rounds, starts, say=lambda text: Console(stderr=True).print(text, markup=False))
     _write(json_file, result)
     console = Console()
-    table = Table(title=f"models: times in us over {rounds} rounds; ratio of medians", padding=0)
-    for column in ("name", "min", "p50", "p99", "ratio", "to"):
-        table.add_column(column, justify="left" if column in ("name", "to") else "right", no_wrap=True)
+    table = Table(title=f"models: times over {rounds} rounds; ratio of medians", padding=0)
+    for column in ("name", "min", "p50", "p99", "unit", "ratio", "to"):
+        table.add_column(column, justify="left" if column in ("name", "unit", "to") else "right", no_wrap=True)
     for row in result["rows"]:
         ratio = "" if row["ratio"] is None else f"{row['ratio']:.3f}"
         times = [f"{row[key]:.3g}" for key in ("min", "p50", "p99")]
-        table.add_row(*(Text(text) for text in (row["name"], *times, ratio, row["ratio_to"] or "")))
+        table.add_row(*(Text(text) for text in (row["name"], *times, row["unit"], ratio, row["ratio_to"] or "")))
     console.print(table)
     for package, name in PEERS.items():
         if result["peers"][name] is None:

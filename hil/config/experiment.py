@@ -1,18 +1,15 @@
-"""The experiment's part of a rig config: how the trial is driven, and the rover, soil and obstacle it is about.
+"""The experiment's part of a rig config: how the trial is driven, and ground, soil, wheels and obstacle.
 
 These numbers are the nominal model: the rover twin computes with them, the simulated rig with its own, perturbed ones.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from hil.config.base import Section
-
-if TYPE_CHECKING:
-    from models.rover.rcp import RcpParameters
 
 
 class Loop(Section):
@@ -49,36 +46,6 @@ class Trial(Section):
     timeout_s: float = Field(30.0, ge=1, le=2000, description="without an impact by then the trial is aborted")
 
 
-class RoverAssumptions(Section):
-    """The rover: what no source publishes about it. Positions come from MacMahon 2016, Table 4-1."""
-
-    type: Literal["rcp"] = Field("rcp", description="which rover", json_schema_extra={"note": "only the RCP yet"})
-    wheel_mass_kg: float = Field(4.0, ge=0.1, le=100, description="of each of the six wheels")
-    leg_mass_kg: float = Field(2.0, ge=0.1, le=100, description="of each leg")
-    steer_mass_kg: float = Field(1.0, ge=0.1, le=100, description="of each steering unit")
-    arm_mass_kg: float = Field(1.0, ge=0.1, le=100, description="of each arm, rigid on its bogie")
-    bogie_mass_kg: float = Field(4.0, ge=0.1, le=100, description="of each of the three bogies")
-    body_mass_kg: float = Field(60.0, ge=1, le=1000, description="of the main body")
-    added_mass_kg: float = Field(0.0, ge=0, le=500, description="of added weights, half at either end of the body")
-    wheel_width_m: float = Field(0.15, ge=0.01, le=1, description="of each wheel")
-    body_length_m: float = Field(0.7, ge=0.05, le=5, description="of the main body, a box for its inertia")
-    body_width_m: float = Field(0.5, ge=0.05, le=5, description="of the main body")
-    body_height_m: float = Field(0.3, ge=0.05, le=5, description="of the main body")
-    bogie_length_m: float = Field(0.55, ge=0.05, le=5, description="of each bogie, a box for its inertia")
-
-    @property
-    def wheel_radius_m(self) -> float:
-        """Radius of every wheel: the wheel height of MacMahon 2016, Table 4-1."""
-        return 0.175
-
-    def parameters(self) -> RcpParameters:
-        """The same numbers as `models.rover.rcp` takes them [kg, m]."""
-        from models.rover.rcp import RcpParameters  # compiles kernels: not needed to read a config
-
-        values = self.model_dump(exclude={"type"})
-        return RcpParameters(**{name.rsplit("_", 1)[0]: value for name, value in values.items()})
-
-
 class SoilAssumptions(Section):
     """The soil in the bed, as `models.wheel.Soil` takes it, and what the plant adds to it."""
 
@@ -94,22 +61,66 @@ class SoilAssumptions(Section):
         0.001, ge=1e-5, le=0.1, description="by which the soil is sheared at its shear limit; holds a standing wheel"
     )
     shear_damping_s: float = Field(0.005, ge=0, le=1, description="retardation time of the shearing soil")
+    rut: Literal["fresh", "remembered"] = Field(
+        "fresh", description="what a wheel meets where others have passed: fresh soil, or soil they have compacted"
+    )
+    peak_offset: float = Field(0.4, ge=0, le=1, description="c_1 of the angle of largest stress, wheel.variant xu")
+
+
+class GroundModel(Section):
+    """What the rover stands on; `soil` is the bed of the section soil, the others are for impact runs."""
+
+    kind: Literal["soil", "firm", "rigid", "none"] = Field(
+        "soil", description="soil, firm (visco-elastic), rigid (unilateral constraints), or none and no weight"
+    )
+    law: Literal["kelvin_voigt", "visco_elastic"] = Field("kelvin_voigt", description="of firm ground: linear or not")
+    stiffness: float = Field(1e6, ge=1e3, le=1e10, description="of firm ground, a wheel [N/m^exponent]")
+    exponent: float = Field(1.0, ge=1, le=3, description="of firm ground's depth; 1 with kelvin_voigt")
+    damping_Nspm: float = Field(5e3, ge=0, le=1e8, description="of firm ground, a wheel, kelvin_voigt")
+    damping_spm: float = Field(2.0, ge=0, le=1000, description="visco_elastic: the force grows by this times the rate")
+    friction: float = Field(0.6, ge=0, le=2, description="Coulomb coefficient of firm ground; 0: the rover glides")
+    friction_speed_mps: float = Field(
+        0.005, ge=1e-4, le=1, description="slower than this, that friction grows in proportion"
+    )
+    rolling: bool = Field(True, description="rigid ground keeps its wheels from slipping; if not, the rover glides")
+
+    @property
+    def glides(self) -> bool:
+        """No wheel could drive the rover: it comes at speed from the start on."""
+        smooth = self.friction == 0.0 if self.kind == "firm" else not self.rolling
+        return self.kind == "none" or (self.kind != "soil" and smooth)
 
 
 class WheelModel(Section):
-    """How the wheel-soil forces are computed."""
+    """How the wheel-soil forces are computed, and what stands on the rim."""
 
-    variant: Literal["exact", "published"] = Field(
-        "exact", description="column integrals, or the thesis's closed forms"
+    variant: Literal["exact", "tire_1", "tire_2", "tire_3", "published", "xu"] = Field(
+        "exact", description="wheel-soil model: column integrals (exact is tire_3), thesis's closed forms, or Xu's"
+    )
+    grousers: int = Field(0, ge=0, le=90, description="on each wheel, an even number from 4 on; 0: a smooth rim")
+    grouser_height_m: float = Field(0.01, ge=0.001, le=0.1, description="of the grousers above the rim")
+    grouser_offset_deg: float = Field(
+        0.0, ge=-90, le=90, description="of a grouser above the line of contact with the obstacle, at the start"
     )
 
 
 class ObstacleContact(Section):
-    """Contact of a front wheel with the obstacle's plate, legs and plate lumped (Hunt-Crossley)."""
+    """Contact of a front wheel with the obstacle's plate, and the leg behind it."""
 
-    leg_stiffness_Npm: float = Field(5.5e4, ge=1e3, le=1e8, description="of each front wheel's contact and leg")
-    exponent: float = Field(1.0, ge=1, le=3, description="of the depth in the contact law")
-    restitution: float = Field(0.9, gt=0, le=1, description="speed after over speed before the impact")
+    law: Literal["hunt_crossley", "lankarani_nikravesh", "lee_wang", "gonthier", "hertz", "kelvin_voigt"] = Field(
+        "hunt_crossley", description="contact law"
+    )
+    legs: Literal["lumped", "each"] = Field(
+        "lumped", description="legs and plate as one contact, or each leg with a spring of its own before the plate"
+    )
+    leg_stiffness_Npm: float = Field(
+        5.5e4, ge=1e3, le=1e8, description="of each leg; lumped: of contact and leg [N/m^exponent]"
+    )
+    leg_damping_Nspm: float = Field(70.0, ge=0, le=1e6, description="of each leg's own spring, with legs each")
+    plate_stiffness: float = Field(1e9, ge=1e3, le=1e12, description="of the plate [N/m^exponent], with legs each")
+    exponent: float = Field(1.0, ge=1, le=3, description="of the depth in the contact law; 1 with kelvin_voigt")
+    restitution: float = Field(0.9, gt=0, le=1, description="as the law takes it; hertz, kelvin_voigt: not at all")
+    damping_Nspm: float = Field(70.0, ge=0, le=1e6, description="of the contact, kelvin_voigt")
     friction: float = Field(0.1, ge=0, le=2, description="Coulomb coefficient of wheel on plate")
     friction_speed_mps: float = Field(
         0.005, ge=1e-4, le=1, description="slower than this, friction grows in proportion"

@@ -31,7 +31,13 @@ def load_config(source: str | Path, overrides: Sequence[str] = (), seed: int | N
         ConfigError: with all problems at once.
     """
     text, folder = _found(source)
-    return _checked(text, str(source), overrides, seed, folder)
+    config = _checked(text, str(source), overrides, seed, folder)
+    try:
+        config.rover.parameters()
+    except ValueError as error:
+        section = "rover" if config.rover.type == "rcp" else f"rover.{config.rover.type}"
+        raise ConfigError(str(source), [Problem(section, "a rover that cannot be", str(error))]) from None
+    return config
 
 
 def parse_config(text: str, source: str) -> Config:

@@ -47,7 +47,7 @@ class RoverTwin:
         self._motion.drives.cut[:] = 0.0
         self.energy_at_impact_J = math.nan
         self._twin = _Twin(
-            vehicle._replace(drive=FOLLOW, obstacle=self._obstacle._replace(stiffness=0.0)),
+            vehicle._replace(drive=FOLLOW, obstacle=self._obstacle._replace(stiffness=0.0, damping=0.0)),
             self._motion,
             np.zeros((2, self._motion.v.size)),
             np.zeros(3),

@@ -57,7 +57,7 @@ class ImpactTrial:
 
     def __init__(self, config: Config, arm: Arm) -> None:
         self._trial = config.trial
-        self._wheels = WheelSpeed(config.rover.wheel_radius_m, 1.0 / config.loop.rate_hz)
+        self._wheels = WheelSpeed(config.wheel_radius_m, 1.0 / config.loop.rate_hz)
         self._arm = arm
         self._since_ns = 0
         self.state = State.IDLE

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from models.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
+from models.wheel.checks import Range, problem, refuse
 
 
 class Drive(NamedTuple):
@@ -32,6 +34,18 @@ class Drive(NamedTuple):
     coast_damping: float
     brake_damping: float
     brakes_on_cut: float
+
+
+def check_drive(drive: Drive) -> None:
+    """Raises ValueError with everything that is out of range."""
+    allowed = {
+        "friction_speed": Range(0.0, math.inf, "rad/s", open_low=True),
+        "brakes_on_cut": Range(0.0, 1.0, ""),
+    }
+    refuse(
+        "drive",
+        [problem(name, value, allowed.get(name, Range(0.0, math.inf, ""))) for name, value in drive._asdict().items()],
+    )
 
 
 class DriveState(NamedTuple):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from models.compiled import FloatArray, kernel
+from models.wheel.checks import Range, problem, refuse
 
 
 class Cylinder(NamedTuple):
@@ -25,6 +27,17 @@ class Cylinder(NamedTuple):
     fill_time: float
     vent_time: float
     lever: float
+
+
+def check_cylinder(cylinder: Cylinder) -> None:
+    """Raises ValueError with everything that is out of range: above 0 all, `supply` 0 or more."""
+    refuse(
+        "cylinder",
+        [
+            problem(name, value, Range(0.0, math.inf, "", open_low=name != "supply"))
+            for name, value in cylinder._asdict().items()
+        ],
+    )
 
 
 class CylinderState(NamedTuple):

@@ -8,13 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from models.compiled import FloatArray, kernel
+from models.contact.ruts import Ruts, deepest_before, leave
 from models.rover.dynamics import Work
 from models.rover.factor import add_damping_both_ways, add_scaled
-from models.rover.points import cross, dot, spread_wrench, vector
+from models.rover.points import body_position, cross, dot, spread_wrench, vector
 from models.rover.reduction import Chain
+from models.wheel import rut
 from models.wheel.kernels import SLIP_MODULUS, resultant
+from models.wheel.traction import against_travel, shear_soil, slip_and_slide
 
-# Two wheels slower than this over the ground [m/s] stand: their slip is that of sliding.
+# Where slip of the force goes over into sliding speed [m/s]: no larger, or a standing wheel would forget its shear.
 SLOWEST = 1e-12
 
 
@@ -29,6 +32,7 @@ class Ground(NamedTuple):
             stay defined at rest.
         shear_displacement: [m] by which the soil is sheared when traction is at its limit; what holds a standing wheel.
         shear_damping: [s] retardation time of the shearing soil.
+        ruts: what wheels leave for those that follow, variant "exact" only; None: every wheel meets fresh soil.
     """
 
     wheel: FloatArray
@@ -36,6 +40,7 @@ class Ground(NamedTuple):
     slip_speed: float
     shear_displacement: float
     shear_damping: float
+    ruts: Ruts | None = None
 
 
 class GroundContact(NamedTuple):
@@ -74,10 +79,8 @@ def push_ground(chain: Chain, ground: Ground, q: FloatArray, dt: float, contact:
     Petersen 2012 (4.30)-(4.32), with the slip of (4.3) taken over both driving and braking: (R w - v) over the larger
     of the two speeds. Sideways sliding shares the same shear limit, along the resultant slip.
 
-    Traction builds up over the soil's shear displacement j, as in Janosi and Hanamoto: j' = u - |u| j / j_ss, with the
-    sliding speed u and the j_ss at which the force is that of (4.30). A rolling wheel forgets within a few mm of way
-    and feels (4.30); a standing one, whose u is 0, keeps its j, and with it the force that holds it on a slope.
-    Speed and displacement enter the step implicitly: their slopes times dt join the mass matrix.
+    Traction builds up over the soil's shear displacement (models.wheel.traction.shear_soil). Speed and displacement
+    enter the step implicitly: their slopes times dt join the mass matrix.
 
     In stages over all wheels: one wheel alone is a long chain of roots and quotients that wait for each other, and a
     processor works on several wheels at once where each stage is short (two thirds of the time).
@@ -86,7 +89,7 @@ def push_ground(chain: Chain, ground: Ground, q: FloatArray, dt: float, contact:
     for wheel in range(wheels):
         _look(chain, q, wheel, contact, work)
     for wheel in range(wheels):
-        _press(ground, wheel, contact)
+        _press(chain, ground, q, wheel, contact, work)
     # quotients of what does not change: a quotient takes as long as ten products
     inverses = (1.0 / ground.slip_speed, 1.0 / ground.wheel[SLIP_MODULUS], 1.0 / ground.shear_displacement)
     for wheel in range(wheels):
@@ -116,18 +119,31 @@ def _look(chain: Chain, q: FloatArray, wheel: int, contact: GroundContact, work:
 
 
 @kernel
-def _press(ground: Ground, wheel: int, contact: GroundContact) -> None:
+def _press(chain: Chain, ground: Ground, q: FloatArray, wheel: int, contact: GroundContact, work: Work) -> None:
     """Normal force, and the shear limit that goes with it."""
     out = contact.hand[wheel]
-    normal, cosine, sine, out[LIMIT] = resultant(ground.wheel, contact.sinkage[wheel])
+    normal, cosine, sine, out[LIMIT] = _resultant(chain, ground.wheel, ground.ruts, q, wheel, contact, work)
     normal *= max(0.0, 1.0 - ground.damping * out[SINKING])
-    # compaction resists whichever way the wheel travels, and not at all at rest; the vertical part stays as it is
-    vertical, forward = normal * cosine, out[FORWARD]
-    against = normal * sine * forward / math.sqrt(forward * forward + ground.slip_speed * ground.slip_speed)
-    normal = math.sqrt(vertical * vertical + against * against)
-    inverse = 1.0 / normal if normal > 0.0 else 0.0
-    out[NORMAL] = normal
-    out[COSINE], out[SINE] = (vertical * inverse, against * inverse) if normal > 0.0 else (1.0, 0.0)
+    out[NORMAL], out[COSINE], out[SINE] = against_travel(normal, cosine, sine, out[FORWARD], ground.slip_speed)
+
+
+@kernel
+def _resultant(
+    chain: Chain,
+    parameters: FloatArray,
+    ruts: Ruts | None,
+    q: FloatArray,
+    wheel: int,
+    contact: GroundContact,
+    work: Work,
+) -> tuple[float, float, float, float]:
+    """models.wheel.kernels.resultant on fresh soil, models.wheel.rut.resultant on what wheels ahead have left."""
+    if ruts is None:  # known when this is compiled: fresh soil costs nothing
+        return resultant(parameters, contact.sinkage[wheel])
+    x, y, _ = body_position(q, work, chain.wheel_body[wheel])
+    before = deepest_before(ruts, wheel, x, y)
+    leave(ruts, wheel, x, y, max(before, contact.sinkage[wheel]))
+    return rut.resultant(parameters, contact.sinkage[wheel], before)
 
 
 @kernel
@@ -150,28 +166,14 @@ def _shear(
     # what slides sideways is the contact and not the axle: a wheel that leans over about its contact does not slide
     spin = vector(work.twist[chain.wheel_body[wheel]], 3)
     leaning = dot(vector(hand, LEFT), cross(spin, _normal(hand, work)))
-    forward, rolling = hand[FORWARD], hand[ROLLING]
-    along, across = rolling - forward, chain.wheel_radius[wheel] * leaning - hand[SIDEWAYS]
-    reference = max(abs(rolling), abs(forward))
-    per_reference = 1.0 / max(reference, SLOWEST)
-    contact.slip[wheel] = along * min(per_reference, per_slip_speed)
-    sliding = math.sqrt(along * along + across * across)
-    slip = sliding * per_reference
-    # |u| / j_ss [1/s]: how fast the soil forgets its shear; at no slip the tanh of (4.30) is as good as its slope
-    modulus = ground.wheel[SLIP_MODULUS]
-    forgetting = sliding / math.tanh(slip * per_modulus) if slip > 1e-9 else reference * modulus
-    forgetting *= per_displacement
-    left_over, damped = 1.0 + dt * forgetting, 1.0 + ground.shear_damping * forgetting
-    both = 1.0 / (left_over * damped)
-    fade = both * damped
-    sheared[0] = (sheared[0] + dt * along) * fade
-    sheared[1] = (sheared[1] + dt * across) * fade
-    # retarded by its damping, the force still lies between that of the displacement and that of steady sliding
-    stiffness = hand[LIMIT] * per_displacement * both * left_over
-    damping = stiffness * (fade * dt + ground.shear_damping)
-    hand[TRACTION] = stiffness * fade * sheared[0] + damping * along
-    hand[SIDE] = stiffness * fade * sheared[1] + damping * across
-    hand[DAMPING] = damping * dt
+    sideways = hand[SIDEWAYS] - chain.wheel_radius[wheel] * leaning
+    slip, slide, reference = slip_and_slide(hand[FORWARD], sideways, hand[ROLLING], SLOWEST)
+    contact.slip[wheel] = slip * min(1.0, reference * per_slip_speed)
+    hand[TRACTION], hand[SIDE], slope = shear_soil(
+        sheared, slip, slide, reference, hand[LIMIT], ground.wheel[SLIP_MODULUS], (per_modulus, per_displacement),
+        ground.shear_damping, dt,
+    )  # fmt: skip
+    hand[DAMPING] = slope * dt
 
 
 @kernel

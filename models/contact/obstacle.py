@@ -39,8 +39,7 @@ class Obstacle(NamedTuple):
         damping: of the law, where it has one of its own (models.contact.laws.Law).
         leg_compliance: (hitting wheels or more,) of each leg by itself, along the plate's normal [m/N]; 0 is rigid.
         leg_damping: of a leg that gives [N s/m].
-        grousers: on each wheel, an even number; 0 for a smooth rim, which else does not touch.
-        grouser_height: of the tips above the rim [m].
+        grousers: on each wheel, an even number, their tips at the wheel's radius; 0 for a smooth rim.
         grouser_offset: alpha [rad] of a grouser above the contact line when the wheel's angle is zero.
     """
 
@@ -56,7 +55,6 @@ class Obstacle(NamedTuple):
     leg_compliance: FloatArray = RIGID
     leg_damping: float = 0.0
     grousers: int = 0
-    grouser_height: float = 0.0
     grouser_offset: float = 0.0
 
 
@@ -76,7 +74,6 @@ def check_obstacle(obstacle: Obstacle) -> None:
             *(problem(f"leg_compliance[{i}]", c, Range(0.0, math.inf, "m/N")) for i, c in enumerate(legs.flat)),
             problem("leg_damping", obstacle.leg_damping, Range(0.0, math.inf, "N s/m")),
             None if count == 0 or (count >= 4 and count % 2 == 0) else f"grousers is {count!r}, allowed: 0, 4, 6, 8...",
-            problem("grouser_height", obstacle.grouser_height, Range(0.0, math.inf, "m")),
             problem("grouser_offset", obstacle.grouser_offset, Range(-math.inf, math.inf, "rad")),
         ],
     )
@@ -260,8 +257,8 @@ def _place_points(
         i, lean, arm = 0, 0.0, (radius * sine, 0.0, -radius * cosine)
         if obstacle.grousers > 0:
             i, lean, arm = grouser_tip(
-                chain, q, work, chain.wheel_body[wheel], obstacle.angle, radius + obstacle.grouser_height,
-                obstacle.grousers, obstacle.grouser_offset, which,
+                chain, q, work, chain.wheel_body[wheel], obstacle.angle, radius, obstacle.grousers,
+                obstacle.grouser_offset, which,
             )  # fmt: skip
         depth = sine * arm[0] - cosine * arm[2] - clearance
         touch = contact.touch[wheel, i]

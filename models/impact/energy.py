@@ -61,14 +61,15 @@ def _constrained(M: FloatArray, J: FloatArray, v: FloatArray) -> tuple[FloatArra
     """C of M = C C^T, and an orthonormal basis (rank, nv) of the rows of J C^-T: of constrained motion, as C^T v."""
     if M.ndim != 2 or M.shape[0] != M.shape[1] or J.ndim != 2 or J.shape[1] != M.shape[0] or v.shape != M.shape[:1]:
         raise ValueError(f"shapes {M.shape}, {J.shape}, {v.shape} do not fit: needed (nv, nv), (contacts, nv), (nv,)")
-    if not (np.isfinite(M).all() and np.isfinite(J).all() and np.isfinite(v).all()):
-        raise ValueError("mass_matrix, jacobian and velocity must be finite")
+    for name, value in (("mass_matrix", M), ("jacobian", J), ("velocity", v)):
+        if not np.isfinite(value).all():
+            raise ValueError(f"{name} holds values that are not finite: {value}, allowed: finite numbers")
     if np.abs(M - M.T).max() > 1e-9 * np.abs(M).max():
-        raise ValueError("mass_matrix is not symmetric")
+        raise ValueError(f"mass_matrix is not symmetric: {M}, allowed: one that is")
     try:
         C: FloatArray = np.linalg.cholesky(M).astype(np.float64, copy=False)
     except np.linalg.LinAlgError as error:
-        raise ValueError("mass_matrix is not positive definite") from error
+        raise ValueError(f"mass_matrix is not positive definite: {M}, allowed: one that is") from error
     rows = solve_triangular(C, J.T, lower=True).T
     # rows of different units are compared by their directions
     size = np.linalg.norm(rows, axis=1)

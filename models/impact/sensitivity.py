@@ -11,6 +11,7 @@ import numpy.typing as npt
 from models.compiled import FloatArray, IntArray, kernel
 from models.impact.energy import projectors
 from models.rover import Rover
+from models.rover.block import base_of, put_base
 from models.rover.dynamics import Work, fill_bias, make_work, momentum, place_bodies
 from models.rover.factor import fold
 from models.rover.points import to_base
@@ -117,7 +118,7 @@ def _gradient(
                 work.load[i, a] = 0.0
                 work.load[i, 3 + a] = chain.spin_inertia[i] * p[5 + i] * work.screw[i, 3 + a]
         else:
-            momentum(work.inertia[i], work.twist[i], work.load[i])
+            put_base(work.load[i], momentum(work.inertia[i], base_of(work.twist[i])))
     for i in range(n - 1, 0, -1):
         t, h, up = work.twist[i], work.load[i], work.load[chain.parent[i]]
         linear, angular = _cross(work.screw[i], (t[0], t[1], t[2]), (t[3], t[4], t[5]))

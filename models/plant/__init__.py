@@ -1,6 +1,7 @@
 """The whole rig as one steppable model: what the simulated far end runs."""
 
+from models.plant.ground import GroundParameters
 from models.plant.parameters import RigParameters, Spread
 from models.plant.plant import Plant
 
-__all__ = ["Plant", "RigParameters", "Spread"]
+__all__ = ["GroundParameters", "Plant", "RigParameters", "Spread"]

@@ -14,6 +14,7 @@ from models.step import Motion, Vehicle, step
 
 RING = 1 << 14  # samples kept, half a second at 30 kHz
 PORT, STARBOARD = 0, 1  # rows of the front wheels in the obstacle's readings
+NO_BOGIE = -1  # in place of a speed
 
 # slots of Log.counts and Log.truth
 SAMPLES, HIT, HIT_NS = 0, 1, 2
@@ -45,8 +46,8 @@ class Log(NamedTuple):
         volts: (RING, channels) newest samples; sample n lies in row n % RING and was taken at n / rate_hz.
         counts: samples taken, whether the obstacle was hit, and when [ns].
         truth: peak of the contact force over both wheels [N], forward speed when hit [m/s].
-        hit_q: (nq,) configuration when the obstacle was hit.
-        hit_v: (nv,) velocity then.
+        hit_q: configuration when the obstacle was hit, as models.step.Motion has it.
+        hit_v: velocity then.
     """
 
     volts: FloatArray
@@ -57,7 +58,10 @@ class Log(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """All that the plant is made of: rover and soil, side cylinders with the speeds of their bogies, sensors, log."""
+    """All that the plant is made of: rover and soil, side cylinders with the speeds of their bogies, sensors, log.
+
+    Where there is NO_BOGIE on a side, there is no cylinder.
+    """
 
     vehicle: Vehicle
     motion: Motion
@@ -78,7 +82,8 @@ def advance(parts: Bound[Parts], from_ns: int, to_ns: int, steps: int) -> None:
         begin = from_ns + (to_ns - from_ns) * i // steps
         end = from_ns + (to_ns - from_ns) * (i + 1) // steps
         for side in range(2):
-            motion.torque[bogie_speeds[side]] = bogie_torque(cylinder, cylinders, side, dt)
+            if bogie_speeds[side] != NO_BOGIE:
+                motion.torque[bogie_speeds[side]] = bogie_torque(cylinder, cylinders, side, dt)
         step(vehicle, motion, dt)
         _note_contact(motion, log, end)
         left, right = motion.obstacle.force[PORT], motion.obstacle.force[STARBOARD]
@@ -114,6 +119,7 @@ def _note_contact(motion: Motion, log: Log, t_ns: int) -> None:
             log.hit_v[a] = motion.v[a]
 
 
-def make_log(nq: int, nv: int, channels: int) -> Log:
-    """Allocate a plant's log."""
-    return Log(np.zeros((RING, channels)), np.zeros(3, np.int64), np.zeros(2), np.zeros(nq), np.zeros(nv))
+def make_log(motion: Motion, channels: int) -> Log:
+    """Allocate the log of a plant that moves so."""
+    hit = np.zeros_like(motion.q), np.zeros_like(motion.v)
+    return Log(np.zeros((RING, channels)), np.zeros(3, np.int64), np.zeros(2), *hit)

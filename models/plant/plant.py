@@ -10,7 +10,19 @@ from models.actuators.pneumatic import make_cylinders
 from models.bound import Bound
 from models.compiled import FloatArray
 from models.impact import effective_kinetic_energy
-from models.plant.advance import HIT, HIT_NS, HIT_SPEED, PEAK, RING, SAMPLES, Parts, Sensing, advance, make_log
+from models.plant.advance import (
+    HIT,
+    HIT_NS,
+    HIT_SPEED,
+    NO_BOGIE,
+    PEAK,
+    RING,
+    SAMPLES,
+    Parts,
+    Sensing,
+    advance,
+    make_log,
+)
 from models.plant.parameters import RigParameters
 from models.sensors.piezo import make_piezo_state
 
@@ -37,7 +49,8 @@ class Plant:
         self.channels = len(parameters.piezo.sensitivity)
         self.rover, vehicle, self._motion = parameters.build()
         self._cylinders = make_cylinders()
-        bogie_speeds = np.array([6 + self.rover.joint_names.index(name) for name in BOGIES], dtype=np.int64)
+        turning = self.rover.tree_joint_names
+        bogies = [6 + turning.index(name) if name in turning else NO_BOGIE for name in BOGIES]
         self._wheel_speeds = 5 + self.rover.chain.wheel_body
         self._sensing = Sensing(
             parameters.piezo,
@@ -46,7 +59,8 @@ class Plant:
             parameters.sample_rate_hz,
             random.standard_normal((RING, self.channels)),
         )
-        self._log = make_log(self._motion.q.size, self._motion.v.size, self.channels)
+        self._log = make_log(self._motion, self.channels)
+        bogie_speeds = np.array(bogies, dtype=np.int64)
         self._parts = Bound(
             Parts(vehicle, self._motion, parameters.cylinder, self._cylinders, bogie_speeds, self._sensing, self._log)
         )
@@ -134,13 +148,15 @@ class Plant:
         return self._effective_kinetic_energy(self._motion.q, self._motion.v)
 
     def _effective_kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
+        q, v = self.rover.own_configuration(q), self.rover.own_speeds(v)
         jacobian = self.rover.impact_jacobian(q, self.parameters.obstacle.angle)
         return effective_kinetic_energy(self.rover.mass_matrix(q), jacobian, v)
 
     def _triangle_origin(self) -> FloatArray:
         """Where a smooth wheel that stands as this rover's does will hit: there the lab puts the triangle (6.2.4)."""
         beta = self.parameters.obstacle.angle
-        centre = self.rover.wheel_positions(self._motion.q)[self.rover.wheel_names.index("front_right")]
+        places = self.rover.wheel_positions(self.rover.own_configuration(self._motion.q))
+        centre = places[self.rover.wheel_names.index("front_right")]
         radius = self.rover.tree.wheels[0].radius
         up = (centre[2] - radius * np.cos(beta)) / np.sin(beta)
         nominal_across = centre[1] - self.parameters.start_across

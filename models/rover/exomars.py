@@ -12,21 +12,19 @@ from dataclasses import dataclass
 from models.rover.assembly import (
     VERTICAL,
     WHEELS,
-    Drawing,
-    Parameters,
     bogie_of,
     box,
     crowded,
     on_side,
-    row_places,
     wheels_meet,
 )
+from models.rover.outline import OutlinedParameters, draw_body_on_bogies, outline
 from models.rover.rover import Rover
-from models.rover.tree import Body, Tree
+from models.rover.tree import Tree
 
 
 @dataclass(frozen=True)
-class ExomarsParameters(Parameters):
+class ExomarsParameters(OutlinedParameters):
     """Sizes and masses [m, kg]; about 179 kg in all.
 
     Wheelbase and track are the published flight design (quoted by MacMahon 2016, 4.3), body and wheel mass those of
@@ -77,18 +75,7 @@ def exomars(*, locks: Mapping[str, float | None] | None = None, **parameters: fl
 
 def exomars_tree(p: ExomarsParameters) -> Tree:
     """All 16 bodies and 15 joints, none locked."""
-    size = (p.body_length, p.body_width, p.body_height)
-    body = Body("main_body", p.body_mass, (0.0, 0.0, p.bogie_height + 0.5 * p.body_height), box(p.body_mass, size))
-    drawing = Drawing("exomars", body)
-    across = 0.5 * (p.track - p.wheel_width)
-    inboard = across - p.wheel_width
-    rows = row_places(p.wheelbase)
-    drawing.three_bogies(
-        p.bogie_mass,
-        0.5 * p.wheelbase,
-        (0.5 * rows["front"], inboard, p.bogie_height),
-        (rows["rear"], 0.0, p.bogie_height),
-    )
+    drawing, (rows, across, inboard) = draw_body_on_bogies(p), outline(p)
     inertia = box(p.steer_mass, (0.10, 0.10, 0.30))
     for wheel in WHEELS:
         row, side = wheel.split("_")

@@ -13,21 +13,19 @@ from models.rover.assembly import (
     LATERAL,
     VERTICAL,
     WHEELS,
-    Drawing,
-    Parameters,
     bogie_of,
     box,
     crowded,
     on_side,
-    row_places,
     wheels_meet,
 )
+from models.rover.outline import OutlinedParameters, draw_body_on_bogies, outline
 from models.rover.rover import Rover
-from models.rover.tree import Body, Tree
+from models.rover.tree import Tree
 
 
 @dataclass(frozen=True)
-class ExomarsLikeParameters(Parameters):
+class ExomarsLikeParameters(OutlinedParameters):
     """Sizes and masses [m, kg]; about 144 kg in all.
 
     From MacMahon 2016, 4.3: the track, and the wheelbase scaled up by as much as the track is over the published
@@ -83,18 +81,7 @@ def exomars_like(*, locks: Mapping[str, float | None] | None = None, **parameter
 
 def exomars_like_tree(p: ExomarsLikeParameters) -> Tree:
     """All 22 bodies and 21 joints, walking and steering locked at zero."""
-    size = (p.body_length, p.body_width, p.body_height)
-    body = Body("main_body", p.body_mass, (0.0, 0.0, p.bogie_height + 0.5 * p.body_height), box(p.body_mass, size))
-    drawing = Drawing("exomars_like", body)
-    across = 0.5 * (p.track - p.wheel_width)
-    inboard = across - p.wheel_width
-    rows = row_places(p.wheelbase)
-    drawing.three_bogies(
-        p.bogie_mass,
-        0.5 * p.wheelbase,
-        (0.5 * rows["front"], inboard, p.bogie_height),
-        (rows["rear"], 0.0, p.bogie_height),
-    )
+    drawing, (rows, across, inboard) = draw_body_on_bogies(p), outline(p)
     drop = p.walking_height - p.wheel_radius
     for wheel in WHEELS:
         row, side = wheel.split("_")

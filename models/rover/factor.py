@@ -13,37 +13,30 @@ from __future__ import annotations
 import numpy as np
 
 from models.compiled import FloatArray, IntArray, kernel
+from models.rover.block import (
+    BASE,
+    add_square,
+    add_to_base,
+    back,
+    base_of,
+    block_of,
+    factor_of,
+    forth,
+    plus,
+    put_base,
+    put_block,
+)
 from models.rover.reduction import Chain
-
-# Speeds of the base: every path ends with them, so they are walked in rows and not from parent to parent.
-BASE = 6
-
-
-@kernel
-def of_base(row: FloatArray) -> tuple[float, float, float, float, float, float]:
-    """The base's part of a row (speeds,), as numbers: what is written elsewhere cannot change them."""
-    return row[0], row[1], row[2], row[3], row[4], row[5]
-
-
-@kernel
-def add_to_base(row: FloatArray, scale: float, part: tuple[float, float, float, float, float, float]) -> None:
-    """Add scale * part to the base's part of a row (speeds,)."""
-    row[0] += scale * part[0]
-    row[1] += scale * part[1]
-    row[2] += scale * part[2]
-    row[3] += scale * part[3]
-    row[4] += scale * part[4]
-    row[5] += scale * part[5]
 
 
 @kernel
 def factorise(chain: Chain, M: FloatArray) -> None:
     """Replace the lower triangle of M (speeds, speeds) by the factor L of N^T M N, and its diagonal by 1/D."""
     fold_inertia(chain, M)
-    parent = chain.elimination_parent
+    parent, block = chain.elimination_parent, block_of(M)
     for k in range(parent.size - 1, BASE - 1, -1):
         inverse = 1.0 / M[k, k]
-        base = of_base(M[k])
+        base = base_of(M[k])
         i = parent[k]
         while i >= BASE:
             share = M[k, i] * inverse
@@ -54,20 +47,11 @@ def factorise(chain: Chain, M: FloatArray) -> None:
             add_to_base(M[i], -share, base)
             M[k, i] = share  # no earlier speed looks at it
             i = parent[i]
-        for i in range(BASE):  # above the diagonal, too: whole rows are quicker, and nobody looks there
-            share = base[i] * inverse
-            add_to_base(M[i], -share, base)
-            M[k, i] = share
+        block = add_square(block, -inverse, base)
+        for i in range(BASE):
+            M[k, i] = base[i] * inverse
         M[k, k] = inverse
-    for k in range(BASE - 1, -1, -1):
-        inverse = 1.0 / M[k, k]
-        for i in range(k):
-            share = M[k, i] * inverse
-            for j in range(i + 1):
-                M[i, j] -= share * M[k, j]
-        for i in range(k):
-            M[k, i] *= inverse
-        M[k, k] = inverse
+    put_block(M, factor_of(block))
 
 
 @kernel
@@ -107,16 +91,15 @@ def follow(chain: Chain, x: FloatArray) -> None:
 def _back(chain: Chain, L: FloatArray, x: FloatArray) -> None:
     """Replace x (speeds,) by the solution of L^T y = N^T x."""
     fold(chain, x)
-    parent = chain.elimination_parent
+    parent, base = chain.elimination_parent, base_of(x)
     for i in range(parent.size - 1, BASE - 1, -1):
+        known = x[i]
+        base = plus(base, -known, base_of(L[i]))
         j = parent[i]
         while j >= BASE:
-            x[j] -= L[i, j] * x[i]
+            x[j] -= L[i, j] * known
             j = parent[j]
-        add_to_base(x, -x[i], of_base(L[i]))
-    for i in range(BASE - 1, -1, -1):
-        for j in range(i):
-            x[j] -= L[i, j] * x[i]
+    put_base(x, back(block_of(L), base))
 
 
 @kernel
@@ -132,13 +115,9 @@ def solve(chain: Chain, L: FloatArray, x: FloatArray) -> None:
     """Replace x (speeds,) by N (N^T M N)^-1 N^T x, which is M^-1 x without couplings."""
     _back(chain, L, x)
     parent = chain.elimination_parent
-    for i in range(BASE):
-        x[i] *= L[i, i]
-        for j in range(i):
-            x[i] -= L[i, j] * x[j]
-    base = of_base(x)
+    base = forth(block_of(L), base_of(x))
     for i in range(BASE, parent.size):
-        part = of_base(L[i])
+        part = base_of(L[i])
         total = x[i] * L[i, i]
         total -= part[0] * base[0] + part[1] * base[1] + part[2] * base[2]
         total -= part[3] * base[3] + part[4] * base[4] + part[5] * base[5]
@@ -147,13 +126,14 @@ def solve(chain: Chain, L: FloatArray, x: FloatArray) -> None:
             total -= L[i, j] * x[j]
             j = parent[j]
         x[i] = total
+    put_base(x, base)
     follow(chain, x)
 
 
 @kernel
 def add_damping(speed_parent: IntArray, M: FloatArray, row: FloatArray, start: int, coefficient: float) -> None:
     """Add coefficient * row^T row to the lower triangle of M, for a row that lives on the path of speed `start`."""
-    base = of_base(row)
+    base = base_of(row)
     i = start
     while i >= BASE:
         scaled = coefficient * row[i]
@@ -163,8 +143,7 @@ def add_damping(speed_parent: IntArray, M: FloatArray, row: FloatArray, start: i
             j = speed_parent[j]
         add_to_base(M[i], scaled, base)
         i = speed_parent[i]
-    for i in range(BASE):
-        add_to_base(M[i], coefficient * base[i], base)
+    put_block(M, add_square(block_of(M), coefficient, base))
 
 
 @kernel
@@ -172,7 +151,7 @@ def add_damping_both_ways(
     speed_parent: IntArray, M: FloatArray, row: FloatArray, other: FloatArray, start: int, coefficient: float
 ) -> None:
     """`add_damping` for two rows of one path and one coefficient: each entry of M is fetched and stored once."""
-    base, other_base = of_base(row), of_base(other)
+    base, other_base = base_of(row), base_of(other)
     i = start
     while i >= BASE:
         scaled, other_scaled = coefficient * row[i], coefficient * other[i]
@@ -180,27 +159,10 @@ def add_damping_both_ways(
         while j >= BASE:
             M[i, j] += scaled * row[j] + other_scaled * other[j]
             j = speed_parent[j]
-        add_two_to_base(M[i], scaled, base, other_scaled, other_base)
+        add_to_base(M[i], scaled, base)
+        add_to_base(M[i], other_scaled, other_base)
         i = speed_parent[i]
-    for i in range(BASE):
-        add_two_to_base(M[i], coefficient * base[i], base, coefficient * other_base[i], other_base)
-
-
-@kernel
-def add_two_to_base(
-    row: FloatArray,
-    scale: float,
-    part: tuple[float, float, float, float, float, float],
-    other_scale: float,
-    other: tuple[float, float, float, float, float, float],
-) -> None:
-    """Add scale * part + other_scale * other to the base's part of a row (speeds,)."""
-    row[0] += scale * part[0] + other_scale * other[0]
-    row[1] += scale * part[1] + other_scale * other[1]
-    row[2] += scale * part[2] + other_scale * other[2]
-    row[3] += scale * part[3] + other_scale * other[3]
-    row[4] += scale * part[4] + other_scale * other[4]
-    row[5] += scale * part[5] + other_scale * other[5]
+    put_block(M, add_square(add_square(block_of(M), coefficient, base), coefficient, other_base))
 
 
 @kernel

@@ -37,6 +37,11 @@ class Chain(NamedTuple):
         origin: (bodies, 3) joint origin [m] in the parent's frame.
         rotation: (bodies, 3, 3) parent axes from body axes at joint angle zero.
         axis: (bodies, 3) joint axis in the body's own frame.
+        carried_axis: (bodies, 3) joint axis in the parent's frame.
+        sideways: (bodies, 3, 3) rotation times the cross product with the axis, [a]x.
+        inwards: (bodies, 3, 3) rotation times [a]x [a]x: with the joint at an angle, parent axes from body axes are
+            rotation + sin(angle) sideways + (1 - cos(angle)) inwards.
+        base_inertia: (10,) of body 0 about its own origin, as `Work.inertia`.
         mass: (bodies,) [kg]; of a carrier, with the round bodies that it carries, which have none of their own here.
         com: (bodies, 3) centre of mass [m] in the body frame.
         inertia: (bodies, 3, 3) about the centre of mass [kg m^2] in body axes.
@@ -58,6 +63,10 @@ class Chain(NamedTuple):
     origin: FloatArray
     rotation: FloatArray
     axis: FloatArray
+    carried_axis: FloatArray
+    sideways: FloatArray
+    inwards: FloatArray
+    base_inertia: FloatArray
     mass: FloatArray
     com: FloatArray
     inertia: FloatArray
@@ -127,6 +136,8 @@ def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
     offset = np.zeros(speed_parent.size)
     for coupling in tree.couplings:
         offset[number[coupling.joint]] = coupling.offset
+    rotation, axis = np.array([body.rotation for body in merged]), np.array([body.axis for body in merged])
+    crossed = np.cross(axis[:, None, :], np.eye(3)).swapaxes(1, 2)
     chain = Chain(
         parent=parent,
         speed_parent=speed_parent,
@@ -138,8 +149,12 @@ def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
         offset=offset,
         wheel_body=np.array([index_of[wheel.body] for wheel in tree.wheels], dtype=np.int64),
         origin=np.array([body.origin for body in merged]),
-        rotation=np.array([body.rotation for body in merged]),
-        axis=np.array([body.axis for body in merged]),
+        rotation=rotation,
+        axis=axis,
+        carried_axis=np.einsum("iab,ib->ia", rotation, axis),
+        sideways=rotation @ crossed,
+        inwards=rotation @ crossed @ crossed,
+        base_inertia=_about_origin(*properties[0]),
         mass=np.array([mass for mass, _, _ in properties]),
         com=np.array([com for _, com, _ in properties]),
         inertia=np.array([inertia for _, _, inertia in properties]),
@@ -169,6 +184,12 @@ def _join_round(merged: list[_Merged]) -> FloatArray:
         merged[body.parent].members.append((mass, body.origin + turn @ com, turn @ inertia @ turn.T))
         body.members = []
     return spin_inertia
+
+
+def _about_origin(mass: float, com: FloatArray, inertia: FloatArray) -> FloatArray:
+    """Mass, first moment and moments xx xy xz yy yz zz (10,) about the body's origin."""
+    about = inertia + mass * (com @ com * np.eye(3) - np.outer(com, com))
+    return np.array([mass, *(mass * com), *about[np.triu_indices(3)]])
 
 
 def _elimination_parent(speed_parent: IntArray, terms: list[tuple[int, int, float]]) -> IntArray:

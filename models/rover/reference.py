@@ -42,10 +42,13 @@ def trapezoidal(
         Configuration (nq,) and velocity (nv,).
 
     Raises:
-        ValueError: a wrong shape, a value that is not finite, or a step for which the iteration does not converge.
+        ValueError: a wrong shape, a value that is not finite, a number of steps that is none, or a step for which the
+            iteration does not converge.
     """
     if not (np.isfinite(dt) and dt > 0.0):
         raise ValueError(f"dt is {dt} s, allowed: above 0")
+    if not (isinstance(steps, int) and steps >= 0):
+        raise ValueError(f"steps is {steps}, allowed: a whole number, 0 or more")
     q, v = np.array(q, dtype=np.float64), np.array(v, dtype=np.float64)
     force = np.zeros(rover.nv) if tau is None else tau
     for _ in range(steps):

@@ -14,20 +14,18 @@ from models.rover.assembly import (
     LATERAL,
     VERTICAL,
     WHEELS,
-    Drawing,
-    Parameters,
     box,
     crowded,
     on_side,
-    row_places,
     wheels_meet,
 )
+from models.rover.outline import OutlinedParameters, draw_body, outline
 from models.rover.rover import Rover
-from models.rover.tree import Body, Coupling, Tree
+from models.rover.tree import Coupling, Tree
 
 
 @dataclass(frozen=True)
-class RockerBogieParameters(Parameters):
+class RockerBogieParameters(OutlinedParameters):
     """Sizes and masses [m, kg]; about 187 kg in all.
 
     Body and wheel mass are those of Xu 2021, section 4, whose wheel inertia of 2 kg m^2 fits no wheel of that mass:
@@ -83,12 +81,7 @@ def rocker_bogie(*, locks: Mapping[str, float | None] | None = None, **parameter
 
 def rocker_bogie_tree(p: RockerBogieParameters) -> Tree:
     """All 17 bodies and 16 joints, steering locked at zero, the right rocker coupled to the left one."""
-    size = (p.body_length, p.body_width, p.body_height)
-    body = Body("main_body", p.body_mass, (0.0, 0.0, p.rocker_height + 0.25 * p.body_height), box(p.body_mass, size))
-    drawing = Drawing("rocker_bogie", body)
-    across = 0.5 * (p.track - p.wheel_width)
-    inboard = across - p.wheel_width
-    rows = row_places(p.wheelbase)
+    drawing, (rows, across, inboard) = draw_body(p, p.rocker_height + 0.25 * p.body_height), outline(p)
     for side in ("left", "right"):
         rocker, bogie = f"{side}_rocker", f"{side}_bogie"
         pivot = on_side((0.1 * p.wheelbase, inboard, p.rocker_height), side)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +59,30 @@ class Rover:
     def with_locks(self, locks: Mapping[str, float | None]) -> Rover:
         """The same rover with joints locked at other angles [rad], or free for None: see `Tree.with_locks`."""
         return Rover(self.tree.with_locks(locks))
+
+    def with_grousers(self, height: float) -> Rover:
+        """The same rover on wheels larger by their grousers' height [m]: the effective radius, Petersen 2012 (5.4).
+
+        Neither mass nor inertia changes; the wheels of `neutral()` then reach `height` below z = 0.
+
+        Raises:
+            ValueError: a height that is not finite, or below 0.
+        """
+        if not (math.isfinite(height) and height >= 0.0):
+            raise ValueError(f"height is {height} m, allowed: 0 or more")
+        wheels = tuple(replace(wheel, radius=wheel.radius + height) for wheel in self.tree.wheels)
+        return Rover(replace(self.tree, wheels=wheels))
+
+    def own_configuration(self, tree_q: npt.ArrayLike) -> FloatArray:
+        """Configuration (nq,) out of that of all joints that turn, as `tree_configuration` gives it."""
+        joints = self.chain.independent[6:] + 1
+        q = _finite("tree_q", tree_q, (1 + self.chain.speed_parent.size,))
+        return np.concatenate([q[:7], q[joints]])
+
+    def own_speeds(self, tree_v: npt.ArrayLike) -> FloatArray:
+        """Velocity (nv,) out of that of all joints that turn, as `tree_speeds` gives it."""
+        out: FloatArray = _finite("tree_v", tree_v, (self.chain.speed_parent.size,))[self.chain.independent]
+        return out
 
     def tree_configuration(self, q: npt.ArrayLike) -> FloatArray:
         """Configuration of all joints that turn, coupled ones included: as q, joints as in `tree_joint_names`."""
@@ -224,5 +249,5 @@ def _finite(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> FloatAr
     if array.shape != shape:
         raise ValueError(f"{name} has shape {array.shape}, needed: {shape}")
     if not np.all(np.isfinite(array)):
-        raise ValueError(f"{name} holds values that are not finite: {array}")
+        raise ValueError(f"{name} holds values that are not finite: {array}, allowed: finite numbers")
     return array

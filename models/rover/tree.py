@@ -29,16 +29,20 @@ class Body:
     inertia: Vector
 
     def __post_init__(self) -> None:
-        numbers = (self.mass, *self.com, *self.inertia)
-        if not np.all(np.isfinite(numbers)):
-            raise ValueError(f"body {self.name}: mass, com and inertia must be finite, found {numbers}")
+        for key, value, unit in (
+            ("mass", self.mass, "kg"),
+            ("com", self.com, "m"),
+            ("inertia", self.inertia, "kg m^2"),
+        ):
+            if not np.all(np.isfinite(value)):
+                raise ValueError(f"body {self.name}: {key} is {value} {unit}, allowed: finite")
         if self.mass <= 0.0:
             raise ValueError(f"body {self.name}: mass is {self.mass} kg, allowed: above 0")
         largest = max(self.inertia)
         if min(self.inertia) <= 0.0 or 2.0 * largest > sum(self.inertia) * (1.0 + 1e-12):
             raise ValueError(
-                f"body {self.name}: principal inertias {self.inertia} kg m^2 break the triangle inequality "
-                "(each must be positive and at most the sum of the other two)"
+                f"body {self.name}: inertia is {self.inertia} kg m^2, which breaks the triangle inequality, "
+                "allowed: each above 0 and at most the sum of the other two"
             )
 
 

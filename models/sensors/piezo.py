@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from models.compiled import FloatArray, kernel
+from models.wheel.checks import Range, finite_array, problem, refuse
 
 TRIANGLE = 3  # channels; a bumper pair has 2
 
@@ -43,6 +45,36 @@ class Piezo(NamedTuple):
     ring_share: float
 
 
+def check_piezo(piezo: Piezo) -> None:
+    """Raises ValueError with what is out of range, or where the three sensors of a triangle are in a line."""
+    channels = _channels(len(piezo.sensitivity))
+    any_number, not_negative = Range(-math.inf, math.inf, ""), Range(0.0, math.inf, "")
+    positive = Range(0.0, math.inf, "", open_low=True)
+    shapes = {"place": (channels, 2), **dict.fromkeys(("sensitivity", "bias", "noise"), (channels,))}
+    ranges = {"sensitivity": positive, "bias": any_number, "noise": not_negative}
+    if channels == TRIANGLE:
+        ranges["place"] = any_number
+    for name, allowed in ranges.items():
+        found = finite_array("piezo", name, getattr(piezo, name), allowed).shape
+        refuse("piezo", [None if found == shapes[name] else f"{name} has shape {found}, allowed: {shapes[name]}"])
+    refuse(
+        "piezo",
+        [
+            *(problem(name, getattr(piezo, name), positive) for name in ("range", "step", "droop_time")),
+            problem("ring_frequency", piezo.ring_frequency, positive),
+            problem("ring_damping", piezo.ring_damping, not_negative),
+            problem("ring_share", piezo.ring_share, Range(0.0, 1.0, "")),
+            _in_line(piezo.place) if channels == TRIANGLE else None,
+        ],
+    )
+
+
+def _in_line(place: FloatArray) -> str | None:
+    a, b = place[1] - place[0], place[2] - place[0]
+    flat = a[0] * b[1] == a[1] * b[0]
+    return f"place is {place.tolist()}, allowed: three sensors that are not in a line" if flat else None
+
+
 class PiezoState(NamedTuple):
     """Filter states.
 
@@ -57,16 +89,27 @@ class PiezoState(NamedTuple):
 
 def make_piezo_state(channels: int = TRIANGLE) -> PiezoState:
     """Allocate the filters at rest, of a triangle or of a pair. Raises ValueError."""
-    if channels not in (2, TRIANGLE):
-        raise ValueError(f"channels: found {channels}, allowed: {TRIANGLE} (a triangle) or 2 (a bumper pair)")
+    _channels(channels)
     return PiezoState(np.zeros((1 if channels == TRIANGLE else 2, 2)), np.zeros(channels))
+
+
+def _channels(count: int) -> int:
+    if count not in (2, TRIANGLE):
+        raise ValueError(f"channels: found {count}, allowed: {TRIANGLE} (a triangle) or 2 (a bumper pair)")
+    return count
 
 
 def shares_of(place: FloatArray, across: float, up: float) -> FloatArray:
     """Part of the load that each sensor bears (3,) for a point on the plate, by the triangle's barycentric coordinates.
 
     Outside the triangle a share is negative: the plate would lift off that sensor.
+
+    Raises:
+        ValueError: a place that is not finite, or sensors in a line.
     """
+    anywhere = Range(-math.inf, math.inf, "m")
+    place = finite_array("piezo", "place", place, anywhere)
+    refuse("piezo", [problem("across", across, anywhere), problem("up", up, anywhere), _in_line(place)])
     out = np.zeros(TRIANGLE)
     _shares(place, across, up, out)
     return out

@@ -19,9 +19,13 @@ from functools import lru_cache
 import numpy as np
 
 from models.wheel import hypervolume
+from models.wheel.checks import Range, problem, refuse
+from models.wheel.soil import ALLOWED, EXPONENT
 
 # Every number of the thesis that depends on the sampling of its regression uses this one (A_1 is 0.744 at 10 points).
 POINTS = 1000
+
+_LENGTH = Range(0.0, math.inf, "m", open_low=True)
 
 
 @lru_cache(maxsize=8)
@@ -48,13 +52,19 @@ def regression(radius: float, width: float, points: int = POINTS) -> tuple[float
 
     Returns:
         A_1 [-] and V_int [a number that belongs to metres only: c_v = (V/V_int)^(A_1 (eta-1)) has the unit m^(eta-1)].
+
+    Raises:
+        ValueError: A length that is not above 0, or fewer than two points.
     """
+    few = None if isinstance(points, int) and points >= 2 else f"points is {points!r}, allowed: a whole number from 2"
+    refuse("regression", [problem("radius", radius, _LENGTH), problem("width", width, _LENGTH), few])
     a_1, unit_volume = _unit_regression(points)
     return a_1, unit_volume * width * radius ** (2.0 - 1.0 / a_1)
 
 
 def plastic_factor(rebound: float) -> float:
     """Returns V_int,plastic / V_int [-] for a rebound gamma [-] in (0, 1], Petersen 2012 (4.28), (A.2)."""
+    refuse("plastic_factor", [problem("rebound", rebound, ALLOWED["rebound"])])
     return -0.345 * rebound + 0.897 * math.sqrt(rebound) + 0.458
 
 
@@ -65,6 +75,10 @@ def centroid_shift(exponent: float, a_1: float) -> float:
         exponent: eta [-].
         a_1: A_1 of `regression` [-].
     """
+    refuse(
+        "centroid_shift",
+        [problem("exponent", exponent, EXPONENT), problem("a_1", a_1, Range(0.0, math.inf, "", open_low=True))],
+    )
     return float((1.0 + (exponent - 1.0) ** 2) ** (-a_1 * (exponent - 1.0)))
 
 
@@ -77,7 +91,19 @@ def bekker_hypervolume(radius: float, width: float, exponent: float, sinkage: fl
     Args:
         radius: R [m].
         width: b [m].
-        exponent: eta [-].
-        sinkage: z [m], >= 0.
+        exponent: eta [-], 0.3 to 1.75.
+        sinkage: z [m], 0 to R.
+
+    Raises:
+        ValueError: A value out of range.
     """
+    refuse(
+        "bekker_hypervolume",
+        [
+            problem("radius", radius, _LENGTH),
+            problem("width", width, _LENGTH),
+            problem("exponent", exponent, EXPONENT),
+            problem("sinkage", sinkage, Range(0.0, radius, "m")),
+        ],
+    )
     return 2.0 * math.sqrt(2.0 * radius) * width / 3.0 * sinkage ** (exponent + 0.5) * (3.0 - exponent)

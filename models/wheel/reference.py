@@ -11,9 +11,17 @@ from collections.abc import Callable
 
 from scipy.integrate import quad
 
+from models.wheel.checks import Range, problem, refuse
 from models.wheel.soil import Soil
 
 Stress = Callable[[float], float]  # angle [rad] -> stress [Pa]
+
+
+def _check(radius: float, width: float, sinkage: float, *others: str | None) -> None:
+    length = Range(0.0, math.inf, "m", open_low=True)
+    found = [problem("radius", radius, length), problem("width", width, length)]
+    deep = problem("sinkage", sinkage, Range(0.0, radius, "m", open_low=True))
+    refuse("quadrature", [*found, deep, *others])
 
 
 def contact_angle(radius: float, sinkage: float) -> float:
@@ -40,7 +48,12 @@ def integrate(function: Callable[[float], float], limit: float, floor: float = 0
 
 
 def hypervolume(radius: float, width: float, exponent: float, sinkage: float) -> float:
-    """Returns the symmetric hypervolume [m^(eta+2)], Petersen 2012 (3.4), for 0 < sinkage <= radius, all in metres."""
+    """Returns the symmetric hypervolume [m^(eta+2)], Petersen 2012 (3.4), for 0 < sinkage <= radius, all in metres.
+
+    Raises:
+        ValueError: A value out of range; the exponent is above -1.
+    """
+    _check(radius, width, sinkage, problem("exponent", exponent, Range(-1.0, math.inf, "", open_low=True)))
     limit = contact_angle(radius, sinkage)
     half = integrate(lambda angle: math.pow(depth(angle, radius, sinkage), exponent) * radius * math.cos(angle), limit)
     return 2.0 * width * half
@@ -138,7 +151,11 @@ def normal_resultants(
 
     Returns:
         Vertical resultant [N] upwards and horizontal resultant [N] against forward motion; the latter is not clamped.
+
+    Raises:
+        ValueError: A value out of range.
     """
+    _check(radius, width, sinkage)
     normal = pressure(radius, soil, sinkage, variant)
     forward, upward, _ = resultants(radius, width, soil, sinkage, normal, lambda _: 0.0)
     return upward, -forward
@@ -159,6 +176,10 @@ def wheel_forces(
 
     Returns:
         F_x [N] forward (the drawbar pull), F_z [N] upwards, torque [N m], positive where it resists forward spin.
+
+    Raises:
+        ValueError: A value out of range, or a soil without shear modulus.
     """
+    _check(radius, width, sinkage, problem("slip", slip, Range(-1.0, math.inf, "", open_low=True)))
     normal = pressure(radius, soil, sinkage, variant)
     return resultants(radius, width, soil, sinkage, normal, shear(radius, soil, sinkage, slip, normal))

@@ -141,7 +141,8 @@ class Ishigami(Reece):
             ValueError: An angle is not within -pi/2 to pi/2, or as for `stiffness`.
         """
         allowed = Range(-math.pi / 2, math.pi / 2, "rad")
-        refuse("Ishigami", [problem("angle", angle, allowed), problem("static_angle", static_angle, allowed)])
+        wrong = [problem("angle", angle, allowed), problem("static_angle", static_angle, allowed)]
+        refuse("Ishigami", [*wrong, problem("radius", radius, _LENGTH)])
         return self.pressure(radius * (math.cos(angle) - math.cos(static_angle)), radius, width)
 
 

@@ -4,6 +4,9 @@ Slip is (R omega - v_x) over the larger of the two speeds: Petersen 2012 (4.3) w
 braking, and beyond -1 where wheel and ground run against each other. Sliding sideways shares the shear limit (4.30)
 with slip: the force acts against the resultant of both, so the limit holds whatever the direction. Xu's lateral force,
 (32), belongs to his variant alone.
+
+From speeds alone (`moving_forces`) a standing wheel holds nothing. With the soil's shear displacement as a state
+(`shear_soil`, what a rover's wheels run on) it does, and steady motion ends at the same force.
 """
 
 import math
@@ -32,7 +35,14 @@ def slip_and_slide(forward: float, sideways: float, rolling: float, slip_speed: 
     """
     excess, total = rolling - forward, rolling + forward
     reference = 0.5 * (math.sqrt(total * total + 4.0 * slip_speed * slip_speed) + abs(excess))
-    return excess / reference, -sideways / reference, reference
+    inverse = 1.0 / reference
+    return excess * inverse, -sideways * inverse, reference
+
+
+@kernel
+def slip_over_grip(relative: float) -> float:
+    """x/tanh(x) of x = total slip/K: slip over the share of the shear limit that it takes, (4.30), in units of K."""
+    return relative / math.tanh(relative) if relative > 1e-9 else 1.0
 
 
 @kernel
@@ -48,9 +58,81 @@ def shared_shear(limit: float, modulus: float, slip: float, slide: float) -> tup
     Returns:
         Tangential force along the heading and lateral force, positive to the left [N].
     """
-    total = math.sqrt(slip * slip + slide * slide)
-    secant = limit * math.tanh(total / modulus) / total if total > 1e-150 else limit / modulus
+    secant = limit / (modulus * slip_over_grip(math.sqrt(slip * slip + slide * slide) / modulus))
     return secant * slip, secant * slide
+
+
+@kernel
+def shear_soil(
+    sheared: FloatArray,
+    slip: float,
+    slide: float,
+    reference: float,
+    limit: float,
+    modulus: float,
+    inverses: tuple[float, float],
+    damping: float,
+    dt: float,
+) -> tuple[float, float, float]:
+    """Advance the shear displacement of the soil under a wheel by dt, and return the forces that come from it.
+
+    As in Janosi and Hanamoto: j' = u - |u| j / j_ss, with the sliding speed u and the j_ss at which the force (the
+    limit times j over the displacement) is that of (4.30). A rolling wheel forgets within a few mm of way and feels
+    (4.30); a standing one, whose u is 0, keeps its j, and with it the force that holds it on a slope.
+
+    Args:
+        sheared: j (2,) [m], along the heading and to its left; advanced, implicitly.
+        slip: Along the heading [-], as `slip_and_slide` gives it with a slip_speed next to nothing: a standing wheel
+            would forget its shear at K times that speed over the displacement.
+        slide: Across it, positive where the wheel drifts to the right [-].
+        reference: The speed that both are measured against [m/s].
+        limit: F_shear_max [N].
+        modulus: K [-].
+        inverses: 1/K [-], and one over the displacement at which the limit is reached [1/m]; quotients take long.
+        damping: Retardation time of the soil [s].
+        dt: Step [s].
+
+    Returns:
+        Force along the heading and to the left [N], and the slope of both over sliding speed [N s/m]: the force is that
+        of the end of the step. Retarded, it still lies between that of the displacement and that of steady sliding.
+    """
+    per_modulus, per_displacement = inverses
+    along, across = slip * reference, slide * reference
+    forgetting = reference * modulus * slip_over_grip(math.sqrt(slip * slip + slide * slide) * per_modulus)
+    forgetting *= per_displacement
+    left_over, damped = 1.0 + dt * forgetting, 1.0 + damping * forgetting
+    both = 1.0 / (left_over * damped)
+    fade = both * damped
+    sheared[0] = (sheared[0] + dt * along) * fade
+    sheared[1] = (sheared[1] + dt * across) * fade
+    stiffness = limit * per_displacement * both * left_over
+    slope = stiffness * (fade * dt + damping)
+    held = stiffness * fade
+    return held * sheared[0] + slope * along, held * sheared[1] + slope * across, slope
+
+
+@kernel
+def against_travel(
+    normal: float, cosine: float, sine: float, forward: float, slip_speed: float
+) -> tuple[float, float, float]:
+    """The normal resultant of `kernels.resultant` on a wheel that moves: size [N], cos(phi), sin(phi).
+
+    Compaction resists whichever way the wheel travels, and not at all at rest; the vertical part stays as it is.
+
+    Args:
+        normal: F_n [N].
+        cosine: cos(phi) [-].
+        sine: sin(phi) [-].
+        forward: v_x of the axle along the heading [m/s].
+        slip_speed: Below which compaction resistance fades [m/s].
+    """
+    vertical = normal * cosine
+    against = normal * sine * forward / math.sqrt(forward * forward + slip_speed * slip_speed)
+    normal = math.sqrt(vertical * vertical + against * against)
+    if normal == 0.0:  # no contact, or a sinkage below 1e-200 R, where both underflow
+        return 0.0, 1.0, 0.0
+    inverse = 1.0 / normal
+    return normal, vertical * inverse, against * inverse
 
 
 @kernel
@@ -92,8 +174,7 @@ def moving_forces(
 ) -> tuple[float, float, float, float]:
     """Forces of a wheel from its speeds; any variant but `xu`, whose stresses are those of a driving wheel.
 
-    Compaction resists whichever way the wheel travels, and not at all at rest; the vertical part of the pressure stays
-    as it is. The wheel never gives energy: torque omega - F_x v_x - F_y v_y >= 0 at all speeds. Where the force along
+    The wheel never gives energy: torque omega - F_x v_x - F_y v_y >= 0 at all speeds. Where the force along
     the contact's tangent, which leans by phi, opposes the travel, it may for that be no larger than
     F_n cot(phi/2), a bound that is far away but for a soil of nearly pure cohesion.
 
@@ -111,20 +192,15 @@ def moving_forces(
     if z <= 0.0:
         return 0.0, 0.0, 0.0, 0.0
     normal, cosine, sine, limit = kernels.resultant(p, z)
-    vertical = normal * cosine
-    against = normal * sine * forward / math.sqrt(forward * forward + slip_speed * slip_speed)
-    normal = math.sqrt(vertical * vertical + against * against)
-    if normal == 0.0:  # both underflow at a sinkage below 1e-200 R
-        return 0.0, 0.0, 0.0, 0.0
-    cosine, sine = vertical / normal, against / normal
+    normal, cosine, sine = against_travel(normal, cosine, sine, forward, slip_speed)
     slip, slide, _ = slip_and_slide(forward, sideways, rolling, slip_speed)
     tangential, lateral = shared_shear(limit, p[SLIP_MODULUS], slip, slide)
     if tangential * sine < 0.0:
         most = normal * (1.0 + cosine) / abs(sine)
         tangential = min(max(tangential, -most), most)
     return (
-        tangential * cosine - against,
+        tangential * cosine - normal * sine,
         lateral,
-        vertical + tangential * sine,
+        normal * cosine + tangential * sine,
         p[RADIUS] * tangential,
     )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 
 import pytest
 
-from hil.bench import models
+from hil.bench import models, start
 from hil.cli import run
 
 OURS = {"substep", "tick_10", "call_overhead", "wheel_exact", "wheel_split_quadrature"}
@@ -21,7 +23,7 @@ def quick(monkeypatch):
 
 def test_the_json_has_the_contracts_shape_and_names(tmp_path, capsys):
     file = tmp_path / "models.json"
-    assert run(["bench", "models", "--rounds", "3", "--json", str(file)]) == 0
+    assert run(["bench", "models", "--rounds", "3", "--starts", "0", "--json", str(file)]) == 0
     result = json.loads(file.read_text())
     assert set(result) == {"machine", "peers", "rows"}
     rows = {row["name"]: row for row in result["rows"]}
@@ -37,9 +39,40 @@ def test_the_json_has_the_contracts_shape_and_names(tmp_path, capsys):
     assert "mujoco_step_plane" in capsys.readouterr().out
 
 
+def test_the_first_start_finds_an_empty_cache_and_the_others_what_it_left(monkeypatch, tmp_path):
+    found = tmp_path / "found"
+    program = f"""
+import os, pathlib
+cache = pathlib.Path(os.environ["ROVER_HIL_CACHE"])
+with open({str(found)!r}, "a") as file:
+    print(len(list(cache.iterdir())), cache, file=file)
+(cache / "kernel").touch()
+"""
+    monkeypatch.setattr(start, "PROGRAM", program)
+    first, cached = models._starts(3)
+    counts, folders = zip(*(line.split() for line in found.read_text().splitlines()), strict=True)
+    assert counts == ("0", "1", "1", "1")
+    assert len(set(folders)) == 1
+    assert not os.path.exists(folders[0])
+    assert (first["name"], cached["name"]) == ("start_first", "start_cached")
+    assert first["unit"] == cached["unit"] == "s"
+    assert 0.0 < cached["min"] <= cached["p50"] <= cached["p99"]
+
+
+def test_the_program_that_is_timed_runs():
+    assert "warm_up" in start.PROGRAM
+    subprocess.run([sys.executable, "-c", start.PROGRAM], check=True)
+
+
+def test_a_start_that_fails_is_no_time(monkeypatch):
+    monkeypatch.setattr(start, "PROGRAM", "raise SystemExit(3)")
+    with pytest.raises(subprocess.CalledProcessError):
+        start.start_times_s(1)
+
+
 def test_without_the_peers_it_measures_our_own_and_says_what_is_missing(monkeypatch, capsys):
     monkeypatch.setattr(models, "_version", lambda _: None)
-    assert run(["bench", "models", "--rounds", "1"]) == 0
+    assert run(["bench", "models", "--rounds", "1", "--starts", "0"]) == 0
     said = capsys.readouterr().out
     assert "pip install mujoco" in said
     assert "pip install pin" in said

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from drivers.sim.wire.ni_chassis import Chassis
-from drivers.sim.wire.ni_server import NiMisbehaviour, NiServer
+from drivers.sim.wire.ni_parts import NiMisbehaviour
+from drivers.sim.wire.ni_server import NiServer
 from hil.app.wire.memory import AnalogInMemory, CylindersInMemory, WireMemory
 from hil.app.wire.orders import Answer, Orders
 from hil.realtime import RightsWanted, rights

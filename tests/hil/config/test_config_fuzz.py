@@ -170,7 +170,7 @@ def short(files: dict[str, Path]) -> Path:
 
 
 @pytest.mark.parametrize("path", _paths("short"), ids=_dotted)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(data=st.data())
 def test_a_wrong_value_is_refused_and_its_key_named(short: Path, path: tuple[Any, ...], data: st.DataObject) -> None:
     _refuse(short, path, data.draw(_wrong("short", path)))

@@ -66,12 +66,42 @@ def test_a_misspelt_key_is_answered_with_the_likely_one() -> None:
         (["daq.channels.0.name=lower_left"], "daq.channels", "once"),
         (["detector.threshold_N=500"], "detector.threshold_N", "daq.range_V"),
         (["soil.exponent=1.75", "soil.rebound=0.9"], "soil.rebound", "soil.exponent"),
+        (["soil.rut=remembered", "wheel.variant=tire_2"], "soil.rut", "wheel.variant"),
+        (["soil.rut=remembered", "ground.kind=firm"], "soil.rut", "ground.kind"),
+        (["wheel.variant=xu", "ground.kind=rigid"], "wheel.variant", "ground.kind"),
+        (["wheel.grousers=21"], "wheel.grousers", "even"),
+        (["wheel.grousers=2"], "wheel.grousers", "from 4 on"),
+        (["ground.exponent=1.5"], "ground.exponent", "ground.law"),
+        (["obstacle.law=kelvin_voigt", "obstacle.exponent=1.5"], "obstacle.exponent", "obstacle.law"),
+        (["ground.kind=none", "trial.start_distance_m=0.03"], "trial.start_distance_m", "ground.kind none"),
+        (
+            ["ground.kind=firm", "ground.friction=0", "trial.start_distance_m=0.03"],
+            "trial.start_distance_m",
+            "ground.kind firm",
+        ),
+        (["rover.type=exomars", "trial.speed_mps=0.13"], "trial.speed_mps", "0.1425 m"),
+        (["rover.type=exomars", "trial.ramp_s=0.1"], "trial.ramp_s", "limits.wheel_acceleration_radps2"),
+        (["rover.wheel_width_m=0.95"], "rover", "wheel_width is 0.95 m, allowed: below"),
+        (["rover.type=exomars_like", "rover.exomars_like.track_m=0.2"], "rover.exomars_like", "wheels of both sides"),
     ],
 )
 def test_values_that_do_not_fit_together_are_refused(overrides: list[str], key: str, words: str) -> None:
     problems = refused(*overrides)
     assert set(problems) == {key}
     assert words in problems[key][1]
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ["soil.exponent=1.75", "soil.rebound=0.9", "wheel.variant=tire_1"],  # its compaction resistance stays above 0
+        ["ground.kind=rigid", "trial.start_distance_m=0.03", "trial.ramp_s=0.2"],  # driven, not gliding
+        ["soil.rut=remembered", "wheel.variant=tire_3"],
+        ["rover.exomars.track_m=0.2"],  # of another type
+    ],
+)
+def test_values_that_do_fit_together_are_taken(overrides: list[str]) -> None:
+    load_config("sim_impact", overrides)
 
 
 def test_a_fit_is_not_judged_by_a_key_that_is_wrong_itself() -> None:

@@ -25,10 +25,9 @@ MS = 1_000_000
 class Drive:
     """A twin, told wheel speeds every millisecond."""
 
-    def __init__(self, distance_m: float = 0.3, period_ns: int = MS) -> None:
-        config = load_config(
-            "sim_impact", [f"trial.start_distance_m={distance_m}", "trial.ramp_s=0.1", "trial.timeout_s=200"]
-        )
+    def __init__(self, distance_m: float = 0.3, period_ns: int = MS, law: str = "hunt_crossley") -> None:
+        here = [f"trial.start_distance_m={distance_m}", f"obstacle.law={law}"]
+        config = load_config("sim_impact", [*here, "trial.ramp_s=0.1", "trial.timeout_s=200"])
         self.twin = RoverTwin(nominal_rig(config))
         self.t_ns, self.period_ns = 0, period_ns
 
@@ -147,8 +146,9 @@ def test_who_stands_still_will_never_arrive():
     assert Drive().go(0.01, omega=0.0)[-1].time_to_impact_s > 1e3
 
 
-def test_before_an_impact_is_measured_the_obstacle_does_not_push():
-    near, far = Drive(distance_m=0.011), Drive(distance_m=1.0)
+@pytest.mark.parametrize("law", ["hunt_crossley", "kelvin_voigt"])  # the second has a damper of its own
+def test_before_an_impact_is_measured_the_obstacle_does_not_push(law):
+    near, far = Drive(distance_m=0.011, law=law), Drive(distance_m=1.0, law=law)
     for here, there in zip(near.go(0.6), far.go(0.6), strict=True):
         assert here.normal_force_N == there.normal_force_N
         assert here.speed_mps == there.speed_mps

@@ -14,8 +14,8 @@ from models.rover import rcp
 from models.rover.dynamics import fill_bias, fill_mass_matrix, make_work, place_bodies
 from models.step import make_motion, run
 
-ROVER = rcp()
 RADIUS, FRONT_X, HEIGHT = 0.175, 0.5349, 0.01
+ROVER = rcp().with_grousers(HEIGHT)
 PITCH = 2.0 * math.pi / 22
 LEFT, RIGHT = 0, 1
 ANGLES_DEG = [30.0, 60.0, 90.0]
@@ -27,7 +27,7 @@ def plate(angle: float, tip_depth: float, offset: float = 0.0, **given) -> Obsta
     reach = RADIUS + HEIGHT - tip_depth
     foot = FRONT_X + (reach - RADIUS * math.cos(angle)) / math.sin(angle)
     law = {"stiffness": 5.5e4, "exponent": 1.5, "restitution": 0.9, "friction": 0.0, "friction_speed": 0.005}
-    return Obstacle(angle, foot, **{**law, "grousers": 22, "grouser_height": HEIGHT, "grouser_offset": offset, **given})
+    return Obstacle(angle, foot, **{**law, "grousers": 22, "grouser_offset": offset, **given})
 
 
 def push(obstacle: Obstacle, q=None, v=None, contact=None, wheel=LEFT, dt=1e-4):
@@ -259,7 +259,7 @@ def test_a_number_of_grousers_that_is_odd_or_too_small_is_refused(count):
     [
         ("angle", 0.0), ("angle", 1.6), ("stiffness", -1.0), ("exponent", 0.5), ("restitution", 0.0),
         ("friction", -0.1), ("friction_speed", 0.0), ("law", 9), ("damping", math.nan), ("leg_damping", -1.0),
-        ("grouser_height", math.inf), ("grouser_offset", math.nan), ("leg_compliance", np.array([0.0, -1e-5])),
+        ("grouser_offset", math.nan), ("leg_compliance", np.array([0.0, -1e-5])),
     ],
 )  # fmt: skip
 def test_an_obstacle_out_of_range_is_refused_by_the_name_of_the_field(field, value):

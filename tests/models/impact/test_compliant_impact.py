@@ -107,7 +107,7 @@ def test_it_grows_with_the_square_of_the_speed_and_its_force_in_proportion(on_le
         ({"stiffness": [0.0]}, r"stiffness has shape \(1,\), needed: \(2,\)"),
         ({"contact_stiffness": 0.0}, r"contact_stiffness is 0\.0, allowed: a finite number in \(0, inf"),
         ({"velocity": [-0.1, 0.0]}, r"approach speeds are .*, allowed: one above 0 m/s"),
-        ({"velocity": [math.nan, 0.0]}, r"must be finite"),
+        ({"velocity": [math.nan, 0.0]}, r"velocity holds values that are not finite"),
         ({"mass_matrix": np.diag([1.0, -1.0])}, r"not positive definite"),
         ({"contact_stiffness": 1e10}, r"contact_stiffness is 10000000000\.0 N/m: the contact is .* times as fast"),
     ],

@@ -212,7 +212,7 @@ def test_shapes_that_do_not_fit_are_refused(M, J, v):
 def test_a_number_that_is_not_finite_is_refused(which):
     arguments = [np.eye(2), np.ones((1, 2)), np.ones(2)]
     arguments[which].flat[0] = np.nan
-    with pytest.raises(ValueError, match="must be finite"):
+    with pytest.raises(ValueError, match="holds values that are not finite"):
         effective_kinetic_energy(*arguments)
 
 

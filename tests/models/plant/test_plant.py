@@ -48,7 +48,7 @@ def make(nominal):
 def numbers(parameters):
     """All that a perturbation may touch."""
     masses = [getattr(parameters.rover, item.name) for item in fields(parameters.rover) if item.name.endswith("_mass")]
-    soil = [parameters.soil.stiffness, parameters.soil.slip_modulus]
+    soil = [parameters.ground.soil.stiffness, parameters.ground.soil.slip_modulus]
     place = [parameters.start_distance, parameters.start_across, *parameters.alignment]
     return np.array([*masses, *soil, parameters.obstacle.stiffness, *parameters.piezo.sensitivity, *place])
 

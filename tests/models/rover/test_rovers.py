@@ -9,7 +9,7 @@ import pinocchio
 import pytest
 
 from models.impact import effective_kinetic_energy
-from models.rover import exomars, exomars_like, parametric, rcp, rocker_bogie
+from models.rover import ROVERS, Parameters, exomars, exomars_like, parametric, rcp, rocker_bogie, rover_of
 
 FREE = {"walking": None, "steering": None}
 
@@ -152,3 +152,41 @@ def test_the_default_parametric_rover_is_roughly_the_rcp():
         q = rover.neutral()
         energies.append(effective_kinetic_energy(rover.mass_matrix(q), rover.impact_jacobian(q, 1.0), v))
     assert energies[0] == pytest.approx(energies[1], rel=0.15)
+
+
+@pytest.mark.parametrize("name", sorted(ROVERS))
+def test_a_rover_is_made_from_its_parameters_by_its_name(name):
+    made = ROVERS[name](wheel_mass=5.0)
+    kind = next(kind for kind in Parameters.__subclasses__() + _grandchildren() if kind.rover == name)
+    rover = rover_of(kind(wheel_mass=5.0))
+    assert rover.urdf() == made.urdf()
+    assert rover_of(kind(), locks={"steering": 0.0}).nv == 15
+
+
+def _grandchildren():
+    return [kind for child in Parameters.__subclasses__() for kind in child.__subclasses__()]
+
+
+@pytest.mark.parametrize("build", [rcp, exomars, rocker_bogie])
+def test_own_configuration_and_speeds_undo_those_of_the_tree(build):
+    rover, random = build(), np.random.default_rng(3)
+    q, v = rover.neutral(), random.normal(size=rover.nv)
+    q[:3], q[7:] = random.normal(size=3), random.normal(size=rover.nq - 7)
+    np.testing.assert_array_equal(rover.own_configuration(rover.tree_configuration(q)), q)
+    np.testing.assert_array_equal(rover.own_speeds(rover.tree_speeds(v)), v)
+    with pytest.raises(ValueError, match=r"tree_q has shape"):
+        rover.own_configuration(np.zeros(5))
+
+
+def test_grousers_enlarge_the_wheels_and_change_no_mass():
+    smooth = rcp()
+    rover, q = smooth.with_grousers(0.01), smooth.neutral()
+    assert rover.chain.wheel_radius == pytest.approx(0.185)
+    np.testing.assert_array_equal(rover.mass_matrix(q), smooth.mass_matrix(q))
+    np.testing.assert_array_equal(rover.wheel_positions(q), smooth.wheel_positions(q))
+
+
+@pytest.mark.parametrize("height", [-0.01, math.nan, math.inf])
+def test_grousers_of_no_height_there_is_are_refused(height):
+    with pytest.raises(ValueError, match=r"height is .* m, allowed: 0 or more"):
+        rcp().with_grousers(height)

@@ -23,7 +23,7 @@ def test_a_body_without_mass_is_refused(mass):
 
 @pytest.mark.parametrize("inertia", [(1.0, 1.0, 2.1), (3.0, 1.0, 1.0), (1.0, 0.0, 1.0), (1.0, 1.0, -1.0)])
 def test_inertias_that_no_body_has_are_refused(inertia):
-    with pytest.raises(ValueError, match=r"body b: principal inertias .* triangle inequality"):
+    with pytest.raises(ValueError, match=r"body b: inertia is .* triangle inequality"):
         Body("b", 1.0, ORIGIN, inertia)
 
 
@@ -34,7 +34,7 @@ def test_a_flat_plate_just_keeps_the_triangle_inequality():
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_a_body_with_a_number_that_is_none_is_refused(bad):
     for arguments in ((bad, ORIGIN, (1.0, 1.0, 1.0)), (1.0, (0.0, bad, 0.0), (1.0, 1.0, 1.0))):
-        with pytest.raises(ValueError, match=r"body b: .* must be finite, found"):
+        with pytest.raises(ValueError, match=r"body b: (mass|com) is .*, allowed: finite"):
             Body("b", *arguments)
 
 

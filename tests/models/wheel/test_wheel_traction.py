@@ -179,3 +179,30 @@ def test_grousers_make_a_wheel_of_the_radius_to_their_tips() -> None:
     assert with_grousers.forces(0.02, 0.3) == larger.forces(0.02, 0.3)
     assert with_grousers.forces(0.17, 0.3) == larger.forces(0.17, 0.3)
     assert np.array_equal(with_grousers.parameters, larger.parameters, equal_nan=True)
+
+
+STEADY = [(0.066, 0.0, 0.07), (0.07, 0.02, 0.05), (-0.03, -0.01, -0.08), (0.0, 0.0, 0.4), (0.05, 0.0, -0.05)]
+
+
+@pytest.mark.parametrize(("forward", "sideways", "rolling"), STEADY)
+@pytest.mark.parametrize("damping", [0.0, 0.005])
+def test_sheared_soil_ends_at_the_force_of_steady_slip(
+    forward: float, sideways: float, rolling: float, damping: float
+) -> None:
+    limit, modulus, displacement, dt = 115.0, 0.185, 1e-3, 1e-4
+    slip, slide, reference = traction.slip_and_slide(forward, sideways, rolling, 1e-12)
+    sheared, forces = np.zeros(2), []
+    for _ in range(20_000):
+        inverses = (1.0 / modulus, 1.0 / displacement)
+        forces.append(traction.shear_soil(sheared, slip, slide, reference, limit, modulus, inverses, damping, dt)[:2])
+    assert forces[-1] == pytest.approx(traction.shared_shear(limit, modulus, slip, slide), rel=1e-9, abs=1e-12)
+    assert math.hypot(*forces[0]) < 0.9 * math.hypot(*forces[-1])  # it takes some way to get there
+
+
+def test_soil_under_a_standing_wheel_keeps_what_holds_it() -> None:
+    sheared = np.array([4e-4, -1e-4])
+    slip, slide, reference = traction.slip_and_slide(0.0, 0.0, 0.0, 1e-12)
+    for _ in range(10_000):
+        forces = traction.shear_soil(sheared, slip, slide, reference, 115.0, 0.185, (1 / 0.185, 1e3), 0.005, 1e-4)
+    assert sheared == pytest.approx([4e-4, -1e-4], rel=1e-9)
+    assert forces[:2] == pytest.approx((0.4 * 115.0, -0.1 * 115.0), rel=1e-9)

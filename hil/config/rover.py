@@ -1,0 +1,151 @@
+"""The rover's part of a rig config: which one, and what no source publishes about it.
+
+Keys right under `rover` describe the bodies of the RCP, and of `parametric`, which lays the same bodies out from a few
+lengths. Every other rover has a section of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from hil.config.base import Section
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from models.rover import Parameters
+
+# Of every wheel of the RCP: the wheel height of MacMahon 2016, Table 4-1.
+_RCP_WHEEL_RADIUS_M = 0.175
+
+
+class ParametricRover(Section):
+    """Inputs of MacMahon 2016, Figure 4-2: with these defaults the RCP of Table 4-1 on wheels 0.15 m wide."""
+
+    wheelbase_m: float = Field(1.073, ge=0.1, le=10, description="front to rear wheel centres at walking angle zero")
+    track_m: float = Field(1.0604, ge=0.1, le=10, description="between the outer faces of the wheels of either side")
+    walking_angle_deg: float = Field(0.0, ge=-80, le=80, description="of the legs: front ones forward, others back")
+    leg_length_m: float = Field(0.2961, ge=0.01, le=5, description="from wheel centre to the hinge the leg walks about")
+    bogie_height_m: float = Field(0.4711, ge=0.05, le=5, description="of the bogie joints over ground at that angle")
+    wheel_radius_m: float = Field(0.175, ge=0.02, le=2, description="of every wheel")
+    arm_width_m: float = Field(0.0578, ge=0.001, le=2, description="of an arm, its inner face flush with the wheel's")
+
+
+class ExomarsLikeRover(Section):
+    """The ExoMars-like rover of MacMahon 2016, 4.3: track and wheelbase quoted, all else assumed."""
+
+    wheel_mass_kg: float = Field(4.0, ge=0.1, le=100, description="of each of the six wheels")
+    leg_mass_kg: float = Field(5.0, ge=0.1, le=100, description="of each leg with its actuator")
+    arm_mass_kg: float = Field(3.0, ge=0.1, le=100, description="of each lower bracket with its actuator")
+    bogie_mass_kg: float = Field(4.0, ge=0.1, le=100, description="of each of the three bogies")
+    body_mass_kg: float = Field(60.0, ge=1, le=1000, description="of the main body")
+    wheelbase_m: float = Field(1.395, ge=0.1, le=10, description="front to rear wheel centres")
+    track_m: float = Field(1.45, ge=0.1, le=10, description="between the outer faces of the wheels of either side")
+    bogie_height_m: float = Field(0.4, ge=0.05, le=5, description="of the bogie pivots over ground")
+    walking_height_m: float = Field(0.36, ge=0.05, le=5, description="of the walking joints at the bogies' ends")
+    wheel_radius_m: float = Field(0.1425, ge=0.02, le=2, description="of every wheel")
+    wheel_width_m: float = Field(0.12, ge=0.01, le=1, description="of every wheel")
+    body_length_m: float = Field(0.9, ge=0.05, le=5, description="of the main body, a box for its inertia")
+    body_width_m: float = Field(0.7, ge=0.05, le=5, description="of the main body")
+    body_height_m: float = Field(0.35, ge=0.05, le=5, description="of the main body")
+
+
+class ExomarsRover(Section):
+    """The ExoMars rover of Acary 2013, section 4, steering locked: flight wheelbase and track, masses of Xu 2021."""
+
+    wheel_mass_kg: float = Field(3.674, ge=0.1, le=100, description="of each of the six wheels")
+    steer_mass_kg: float = Field(3.0, ge=0.1, le=100, description="of each steering unit")
+    bogie_mass_kg: float = Field(4.0, ge=0.1, le=100, description="of each of the three bogies")
+    body_mass_kg: float = Field(127.0, ge=1, le=1000, description="of the main body")
+    wheelbase_m: float = Field(1.26, ge=0.1, le=10, description="front to rear wheel centres")
+    track_m: float = Field(1.31, ge=0.1, le=10, description="between the outer faces of the wheels of either side")
+    bogie_height_m: float = Field(0.4, ge=0.05, le=5, description="of the bogie pivots over ground")
+    wheel_radius_m: float = Field(0.1425, ge=0.02, le=2, description="of every wheel")
+    wheel_width_m: float = Field(0.12, ge=0.01, le=1, description="of every wheel")
+    body_length_m: float = Field(0.9, ge=0.05, le=5, description="of the main body, a box for its inertia")
+    body_width_m: float = Field(0.7, ge=0.05, le=5, description="of the main body")
+    body_height_m: float = Field(0.4, ge=0.05, le=5, description="of the main body")
+
+
+class RockerBogieRover(Section):
+    """A rocker-bogie with a differential, after Xu 2021: body and wheel masses quoted, all else assumed."""
+
+    wheel_mass_kg: float = Field(3.674, ge=0.1, le=100, description="of each of the six wheels")
+    steer_mass_kg: float = Field(2.0, ge=0.1, le=100, description="of each steering unit")
+    rocker_mass_kg: float = Field(8.0, ge=0.1, le=100, description="of each of the two rockers")
+    bogie_mass_kg: float = Field(5.0, ge=0.1, le=100, description="of each of the two bogies")
+    body_mass_kg: float = Field(127.0, ge=1, le=1000, description="of the main body")
+    wheelbase_m: float = Field(1.4, ge=0.1, le=10, description="front to rear wheel centres")
+    track_m: float = Field(1.3, ge=0.1, le=10, description="between the outer faces of the wheels of either side")
+    rocker_height_m: float = Field(0.5, ge=0.05, le=5, description="of the rockers' pivots over ground")
+    bogie_height_m: float = Field(0.35, ge=0.05, le=5, description="of the bogies' pivots on the rockers")
+    wheel_radius_m: float = Field(0.15, ge=0.02, le=2, description="of every wheel")
+    wheel_width_m: float = Field(0.15, ge=0.01, le=1, description="of every wheel")
+    body_length_m: float = Field(0.9, ge=0.05, le=5, description="of the main body, a box for its inertia")
+    body_width_m: float = Field(0.7, ge=0.05, le=5, description="of the main body")
+    body_height_m: float = Field(0.4, ge=0.05, le=5, description="of the main body")
+
+
+class RoverAssumptions(Section):
+    """The rover: what no source publishes about it. The RCP's positions come from MacMahon 2016, Table 4-1."""
+
+    type: Literal["rcp", "parametric", "exomars_like", "exomars", "rocker_bogie"] = Field(
+        "rcp", description="which rover"
+    )
+    wheel_mass_kg: float = Field(4.0, ge=0.1, le=100, description="of each of the six wheels")
+    leg_mass_kg: float = Field(2.0, ge=0.1, le=100, description="of each leg")
+    steer_mass_kg: float = Field(1.0, ge=0.1, le=100, description="of each steering unit")
+    arm_mass_kg: float = Field(1.0, ge=0.1, le=100, description="of each arm, rigid on its bogie")
+    bogie_mass_kg: float = Field(4.0, ge=0.1, le=100, description="of each of the three bogies")
+    body_mass_kg: float = Field(60.0, ge=1, le=1000, description="of the main body")
+    added_mass_kg: float = Field(0.0, ge=0, le=500, description="of added weights, half at either end of the body")
+    wheel_width_m: float = Field(0.15, ge=0.01, le=1, description="of each wheel")
+    body_length_m: float = Field(0.7, ge=0.05, le=5, description="of the main body, a box for its inertia")
+    body_width_m: float = Field(0.5, ge=0.05, le=5, description="of the main body")
+    body_height_m: float = Field(0.3, ge=0.05, le=5, description="of the main body")
+    bogie_length_m: float = Field(0.55, ge=0.05, le=5, description="of each bogie, a box for its inertia")
+    parametric: ParametricRover = Field(default_factory=ParametricRover, description="lengths of type parametric")
+    exomars_like: ExomarsLikeRover = Field(default_factory=ExomarsLikeRover, description="type exomars_like")
+    exomars: ExomarsRover = Field(default_factory=ExomarsRover, description="type exomars")
+    rocker_bogie: RockerBogieRover = Field(default_factory=RockerBogieRover, description="type rocker_bogie")
+
+    @property
+    def own(self) -> ParametricRover | ExomarsLikeRover | ExomarsRover | RockerBogieRover | None:
+        """The section of this type; None: the RCP has none."""
+        sections: dict[str, ParametricRover | ExomarsLikeRover | ExomarsRover | RockerBogieRover] = {
+            "parametric": self.parametric,
+            "exomars_like": self.exomars_like,
+            "exomars": self.exomars,
+            "rocker_bogie": self.rocker_bogie,
+        }
+        return sections.get(self.type)
+
+    @property
+    def wheel_radius_m(self) -> float:
+        """Radius of every wheel's rim."""
+        return self.own.wheel_radius_m if self.own else _RCP_WHEEL_RADIUS_M
+
+    def parameters(self) -> Parameters:
+        """The same numbers as the rover of `models.rover` takes them [kg, m, rad].
+
+        Raises:
+            ValueError: sizes that do not go together.
+        """
+        from models import rover  # brings numba with it: not needed to read a config
+
+        kinds: dict[str, Callable[..., Parameters]] = {
+            "rcp": rover.RcpParameters,
+            "parametric": rover.ParametricParameters,
+            "exomars_like": rover.ExomarsLikeParameters,
+            "exomars": rover.ExomarsParameters,
+            "rocker_bogie": rover.RockerBogieParameters,
+        }
+        values = self.own.model_dump() if self.own else {}
+        if self.type in ("rcp", "parametric"):
+            values |= {name: value for name, value in self.model_dump().items() if isinstance(value, float)}
+        in_si: dict[str, Callable[[float], float]] = {"deg": math.radians, "m": float, "kg": float}
+        split = ((*name.rsplit("_", 1), value) for name, value in values.items())
+        return kinds[self.type](**{name: in_si[unit](value) for name, unit, value in split})

@@ -1,0 +1,69 @@
+"""What a rig stands on: soil, firm ground, rigid ground, or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from models.contact.active_set import Held, make_held
+from models.contact.firm import Firm
+from models.contact.ground import Ground
+from models.contact.ruts import make_ruts
+from models.rover import Rover
+from models.wheel import RigidWheel, Soil
+
+Kind = Literal["soil", "firm", "rigid", "none"]
+
+
+@dataclass(frozen=True)
+class GroundParameters:
+    """Level ground of a rig; what does not belong to its kind is not looked at.
+
+    Attributes:
+        kind: soil; firm, which yields by a contact law; rigid, unilateral constraints; none, and then no weight either:
+            the impact runs without ground of MacMahon 2016, chapter 5.
+        soil: of the bed.
+        wheel_variant: of the wheel-soil model.
+        soil_damping: [s/m], see models.contact.ground.
+        slip_speed, shear_displacement, shear_damping: [m/s], [m], [s], see models.contact.ground.
+        ruts: whether soil remembers the wheels that have passed; variant "exact" only.
+        firm: see models.contact.firm.
+        rolling: whether rigid ground keeps its wheels from slipping; if not, it is as smooth as ice.
+    """
+
+    kind: Kind
+    soil: Soil
+    wheel_variant: str
+    soil_damping: float
+    slip_speed: float
+    shear_displacement: float
+    shear_damping: float
+    ruts: bool
+    firm: Firm
+    rolling: bool
+
+    def under(self, rover: Rover) -> tuple[Ground | None, Firm | None, Held | None]:
+        """The ground of `models.step.Vehicle` under a rover: soil, firm, held.
+
+        Raises:
+            ValueError: a wheel-soil model that does not exist, or has no memory where `ruts` asks for one.
+        """
+        if self.kind == "soil":
+            return self._soil(rover), None, None
+        if self.kind == "firm":
+            return None, self.firm, None
+        return None, None, make_held(rover, rolling=self.rolling) if self.kind == "rigid" else None
+
+    def _soil(self, rover: Rover) -> Ground:
+        wheel = rover.tree.wheels[0]
+        packed = RigidWheel(wheel.radius, wheel.width, self.soil, self.wheel_variant)
+        if self.ruts and packed.variant != "exact":
+            raise ValueError(f"wheel_variant is {self.wheel_variant!r}, allowed with ruts: 'exact'")
+        return Ground(
+            packed.parameters,
+            self.soil_damping,
+            self.slip_speed,
+            self.shear_displacement,
+            self.shear_damping,
+            make_ruts(rover) if self.ruts else None,
+        )

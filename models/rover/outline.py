@@ -1,0 +1,58 @@
+"""What the rovers drawn from wheelbase and track have in common: lines of wheels, a box for a body, three bogies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from models.rover.assembly import Drawing, Parameters, box, row_places
+from models.rover.tree import Body
+
+
+@dataclass(frozen=True)
+class OutlinedParameters(Parameters):
+    """Numbers that each of them has [kg, m]; `track` is between the outer faces of the wheels of either side."""
+
+    bogie_mass: float
+    body_mass: float
+    wheelbase: float
+    track: float
+    bogie_height: float
+    wheel_width: float
+    body_length: float
+    body_width: float
+    body_height: float
+
+
+class Outline(NamedTuple):
+    """Where a rover's parts stand [m].
+
+    Attributes:
+        rows: forward places of the wheels by row.
+        across: of the port wheels' centres.
+        inboard: of what runs beside the port wheels, a wheel's width further in.
+    """
+
+    rows: dict[str, float]
+    across: float
+    inboard: float
+
+
+def outline(p: OutlinedParameters) -> Outline:
+    """The lines of a rover's wheels."""
+    across = 0.5 * (p.track - p.wheel_width)
+    return Outline(row_places(p.wheelbase), across, across - p.wheel_width)
+
+
+def draw_body(p: OutlinedParameters, height: float) -> Drawing:
+    """A drawing with the main body alone: a uniform box, its centre `height` [m] over the base frame."""
+    size = (p.body_length, p.body_width, p.body_height)
+    return Drawing(p.rover, Body("main_body", p.body_mass, (0.0, 0.0, height), box(p.body_mass, size)))
+
+
+def draw_body_on_bogies(p: OutlinedParameters) -> Drawing:
+    """A drawing with the main body, its floor at the bogies' pivots, and the three bogies."""
+    drawing, (rows, _, inboard) = draw_body(p, p.bogie_height + 0.5 * p.body_height), outline(p)
+    side, rear = (0.5 * rows["front"], inboard, p.bogie_height), (rows["rear"], 0.0, p.bogie_height)
+    drawing.three_bogies(p.bogie_mass, 0.5 * p.wheelbase, side, rear)
+    return drawing
