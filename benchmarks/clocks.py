@@ -1,6 +1,7 @@
 """The same trial against the wall clock and in lockstep, lockstep given the cut delay that was measured.
 
-`python benchmarks/clocks.py [--seeds 5]` runs three trials a seed, 10 s each in real time, and prints both results.
+`python benchmarks/clocks.py [--seeds 5] [--wire]` runs three trials a seed, 10 s each in real time, and prints both
+results. With --wire real drivers talk to simulated devices (sim_wire).
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from typing import Any
 from hil.app import run_trial
 from hil.config import load_config
 
+LOCKSTEP = ("rig=simulated", "clock=lockstep")
 FORCE, ENERGY, CUT = "contact_force_peak_N", "effective_kinetic_energy_plant_J", "cut_effective_ms"
 
 
-def trial(seed: int, *overrides: str) -> dict[str, Any]:
-    config = load_config("sim_impact", ["telemetry.endpoint=''", *overrides], seed)
+def trial(source: str, seed: int, *overrides: str) -> dict[str, Any]:
+    config = load_config(source, ["telemetry.endpoint=''", *overrides], seed)
     with tempfile.TemporaryDirectory() as folder:
         outcome = run_trial(config, Path(folder), say=lambda _: None)
     if outcome.exit_code:
@@ -29,12 +31,15 @@ def trial(seed: int, *overrides: str) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--wire", action="store_true", help="real drivers, simulated devices")
+    given = parser.parse_args()
+    source = "sim_wire" if given.wire else "sim_impact"
     real, lock = [], []
     print("seed | cut delay real, lockstep [ms] | peak real, lockstep [N] | T_c real, lockstep [J]")
-    for seed in range(1, parser.parse_args().seeds + 1):
-        one = trial(seed, "clock=realtime")
-        delay_ms = max(one[CUT] - trial(seed)[CUT], 0.0)
-        two = trial(seed, f"links.drives_delay_ms={delay_ms}")
+    for seed in range(1, given.seeds + 1):
+        one = trial(source, seed, "clock=realtime")
+        delay_ms = max(one[CUT] - trial(source, seed, *LOCKSTEP)[CUT], 0.0)
+        two = trial(source, seed, *LOCKSTEP, f"links.drives_delay_ms={delay_ms}")
         real.append(one)
         lock.append(two)
         print(

@@ -153,6 +153,7 @@ class RealtimeRig:
         say("compiling kernels (cached after the first run)")
         warm_up(config)
         self._control: Control | None = None
+        self._links: dict[str, Any] | None = None
         meta = record_meta(config)
         if config.rig == "simulated_wire":
             say("starting the simulated rig at the wire, which settles on its soil")
@@ -197,7 +198,7 @@ class RealtimeRig:
 
     def links(self) -> dict[str, Any] | None:
         """Health of each link as its worker last told it."""
-        return healths(self._shared) if self._workers == LINKS else None
+        return self._links
 
     def begin(self) -> None:
         """Set t_ns = 0 for all of them. Raises DeviceError: one of them is gone."""
@@ -208,7 +209,8 @@ class RealtimeRig:
         self._shared.start.write(start)
 
     def unwatch(self) -> None:
-        """End the watchdog."""
+        """End the watchdog; the links' health is that of now."""
+        self._links = healths(self._shared) if self._workers == LINKS else None
         self._crew.end("watchdog")
 
     def close_record(self) -> None:

@@ -99,16 +99,29 @@ def _of_samples(record: TrialRecord, config: Config) -> list[Check]:
     ]
 
 
+# What a confirmation may wait for, before the delays of a link of its own.
+_DELAYS = "a period of a real device, "
+
+
 def _of_commands(record: TrialRecord, config: Config) -> list[Check]:
     rows = ticks.in_order(record.tick)
     quick_ns = DEAD_MAN_NS - -1_000_000_000 // config.loop.rate_hz
-    drives_ns = quick_ns + round(config.links.drives_delay_ms * 1e6)
+    drives_ns = quick_ns + round(config.links.drives_delay_ms * 1e6) + _period_ns(config, "drives")
+    valves_ns = quick_ns + _period_ns(config, "valves")
     return [
         commands.confirmed_in_order("drives", rows),
-        commands.confirmed_in_time("drives", rows, ("cut", "set_speed_radps"), drives_ns, "links.drives_delay_ms, "),
+        commands.confirmed_in_time(
+            "drives", rows, ("cut", "set_speed_radps"), drives_ns, f"{_DELAYS}links.drives_delay_ms, "
+        ),
         commands.confirmed_in_order("valves", rows),
-        commands.confirmed_in_time("valves", rows, ("valves",), quick_ns),
+        commands.confirmed_in_time("valves", rows, ("valves",), valves_ns, _DELAYS),
         commands.cut_in_safe(rows),
         commands.safe_after_fault(rows, record.events),
         commands.cut_at_impact(rows, record.events),
     ]
+
+
+def _period_ns(config: Config, link: str) -> int:
+    """Period at which a real device is told its set-points [ns]; 0 where the rig is simulated in this program."""
+    device = getattr(config.devices, link) if config.rig != "simulated" and config.devices else None
+    return round(1e9 / device.rate_hz) if device else 0
