@@ -16,6 +16,7 @@ from hil.app.wire.control import Control
 STEP_S = 0.08
 REST_S = 0.55
 SPREAD_S = 0.1
+AFTER = 300  # samples, 10 ms of them at 30 kHz
 
 
 def main(path: str, channel: str, volts: float, seed: int) -> None:
@@ -25,7 +26,8 @@ def main(path: str, channel: str, volts: float, seed: int) -> None:
         with Control(path) as control:
             while True:
                 time.sleep(REST_S + SPREAD_S * chance.random())
-                control.ask("step", channel=channel, volts=volts)
+                # anywhere in a block: the simulated rig hands its samples out in lumps of a millisecond
+                control.ask("step", channel=channel, volts=volts, after=chance.randrange(AFTER))
                 time.sleep(STEP_S)
                 control.ask("clear_steps")
     except DeviceError:  # the rig has been stopped

@@ -80,10 +80,10 @@ class Chassis:
         self._lock = threading.RLock()
         self.goes_on = True
 
-    def step(self, channel: int, volts: float) -> tuple[int, int]:
-        """Add volts to a channel from the next sample on; that sample, and when it is taken [ns]."""
+    def step(self, channel: int, volts: float, after: int = 0) -> tuple[int, int]:
+        """Add volts to a channel from the next sample on, or some after it; that sample, and when it is taken [ns]."""
         with self._lock:
-            sample = self.analog.taken()
+            sample = self.analog.taken() + after
             self._steps[channel] = (sample, volts)
         return sample, self.analog.at_ns(sample)
 

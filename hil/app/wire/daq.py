@@ -39,7 +39,8 @@ class Served:
         """Add volts to a sensor from its next sample on: which, and when it is taken [ns of CLOCK_MONOTONIC]."""
         if order["channel"] not in self._names:
             raise ValueError(f"channel is one of {', '.join(self._names)}, found {order['channel']!r}")
-        sample, at_ns = self._chassis.step(self._names.index(order["channel"]), float(order["volts"]))
+        place, volts, after = self._names.index(order["channel"]), float(order["volts"]), int(order.get("after", 0))
+        sample, at_ns = self._chassis.step(place, volts, after)
         return {"sample": sample, "at_ns": at_ns}
 
     def clear_steps(self, order: dict[str, Any]) -> Answer:  # noqa: ARG002

@@ -1,0 +1,183 @@
+"""A simulated device server for the tests of a module each, and the drivers that are opened against it."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+import numpy as np
+import pytest
+
+from drivers import daq_ni
+from drivers.daq_ni import NiDaq
+from drivers.ni_channels import NiChannel, NiDaqSettings
+from drivers.sim.wire.ni_chassis import Chassis
+from drivers.sim.wire.ni_server import NiServer
+from drivers.types import VALVES_OFF, ValveCommand
+from drivers.valves_ni import NiValves, NiValveSettings
+
+RATE = 25_600
+BLOCK = 64
+NAMES = ("top", "lower_left", "lower_right")
+LINES = tuple(f"cDAQ1Mod2/port0/line{i}" for i in range(4))
+
+
+class Ramps:
+    """Channels whose volts number the sample, at the pace of the machine's clock, from a rig that keeps 1 s."""
+
+    rate_hz, channels, period = RATE, 3, 4096
+
+    def __init__(self):
+        self._began_ns = time.monotonic_ns()
+        self.skipped, self._stands = 0, None
+
+    def taken(self):
+        if self._stands is not None:
+            return self._stands
+        return (time.monotonic_ns() - self._began_ns) * RATE // 1_000_000_000 + self.skipped
+
+    def stand(self):
+        self._stands = self.taken()
+
+    def copy(self, first, volts):
+        if first < self.taken() - RATE:
+            raise OverflowError(f"sample {first}")
+        volts[:] = self.volts(np.arange(first, first + len(volts)))
+
+    def at_ns(self, sample):
+        return self._began_ns + (sample - self.skipped) * 1_000_000_000 // RATE
+
+    def volts(self, samples):
+        return ((samples % self.period) * 5e-4 - 1)[:, None] * (1, -2, 0.5)
+
+    def numbers(self, blocks):
+        """Of the samples, modulo the period."""
+        return np.rint((np.concatenate([block.volts[:, 0] for block in blocks]) + 1) / 5e-4).astype(int)
+
+    def follow(self, blocks):
+        """Whether no sample is missing, and none twice."""
+        return bool(np.all(np.diff(self.numbers(blocks)) % self.period == 1))
+
+
+class Daq(NiDaq):
+    """The driver, and its worker's loop."""
+
+    def blocks(self, count):
+        found = []
+        while len(found) < count:
+            if (block := self.read(0)) is None:
+                self.step()
+            else:
+                found.append(block)
+        return found
+
+    def until(self, condition, most=500):
+        """The first of the next blocks after which a condition holds; those that wait in the buffer come first."""
+        return next(block for _ in range(most) for block in self.blocks(1) if condition(block))
+
+
+class Rams:
+    """Valves that note what is done to them, under pressures of 100, 200, 300 and 400 kPa."""
+
+    def __init__(self):
+        self.on, self.log = [False] * 4, []
+
+    def power(self, valve, on):
+        self.on[valve] = on
+        self.log.append((valve, on))
+
+    def pressure_Pa(self, valve):
+        return (valve + 1) * 1e5
+
+
+class Clock:
+    """Time of the chassis and of the driver, which moves when told."""
+
+    def __init__(self):
+        self.now_ns = 1_000_000_000
+
+    def __call__(self):
+        return self.now_ns
+
+
+class Valves(NiValves):
+    """The driver, and its worker's loop."""
+
+    def obey(self, *commands):
+        for t_ns, *powered in commands:
+            self.write(ValveCommand(t_ns, (tuple(powered[:2]), tuple(powered[2:])) if powered else VALVES_OFF))
+            self.step()
+
+
+@pytest.fixture
+def analog():
+    return Ramps()
+
+
+@pytest.fixture
+def rams():
+    return Rams()
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def chassis(analog, rams, request):
+    """In the time of `clock` where a test asks for one, else in the machine's."""
+    clock = {"clock_ns": request.getfixturevalue("clock")} if "clock" in request.fixturenames else {}
+    return Chassis(analog, rams, **clock)
+
+
+@pytest.fixture
+def server(chassis, request, monkeypatch):
+    if "clock" in request.fixturenames:
+        monkeypatch.setattr(NiServer, "_wake", lambda server: None)  # time is virtual, and the tests wake the chassis
+    server = NiServer(chassis)
+    server.port = server.serve()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def make_daq(server, monkeypatch):
+    """Makes a DAQ driver; keywords change its settings, `channel` those of its second channel."""
+    made = []
+    monkeypatch.setattr(daq_ni, "SETTLE_S", 0.02)
+
+    def make(channel=None, alive=lambda: None, **changes):
+        channels = [NiChannel(name, f"cDAQ1Mod1/ai{i}", sensitivity=11.24) for i, name in enumerate(NAMES)]
+        channels[1] = msgspec.structs.replace(channels[1], **(channel or {}))
+        settings = NiDaqSettings(tuple(channels), RATE, BLOCK, f"127.0.0.1:{server.port}", timeout_s=0.3)
+        made.append(Daq(msgspec.structs.replace(settings, **changes), alive=alive))
+        return made[-1]
+
+    yield make
+    for daq in made:
+        daq.close()
+
+
+@pytest.fixture
+def daq(make_daq):
+    daq = make_daq()
+    daq.open()
+    return daq
+
+
+@pytest.fixture
+def make_valves(server, clock):
+    """Makes a valve driver and opens it; keywords change its settings."""
+    made = []
+
+    def make(opened=True, **changes):
+        settings = NiValveSettings(LINES, f"127.0.0.1:{server.port}", timeout_s=0.5, watchdog_device="cDAQ1")
+        made.append(Valves(msgspec.structs.replace(settings, **changes), clock))
+        if opened:
+            made[-1].open()
+        return made[-1]
+
+    yield make
+    for valves in made:
+        valves.close()

@@ -1,0 +1,157 @@
+"""The valve driver through the real nidaqmx package, against the simulated server: watchdog, and what goes wrong."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from nidaqmx.constants import LineGrouping
+from nidaqmx.errors import DaqError
+from nidaqmx.stream_writers import DigitalMultiChannelWriter
+
+from drivers.base import DeviceError, LinkLostError
+from drivers.ni_session import NiSession
+from drivers.sim.wire.ni_parts import NiMisbehaviour
+from drivers.valves_ni import LINES_TASK
+
+MS = 1_000_000
+LINES = tuple(f"cDAQ1Mod2/port0/line{i}" for i in range(4))
+
+
+def test_the_watchdog_takes_everything_off_when_nobody_steps(make_valves, rams, chassis, clock):
+    valves = make_valves(regulator="cDAQ1Mod3/ao0")
+    valves.obey((1,), (2, True, True, True, True))
+    clock.now_ns += 99 * MS
+    chassis.wake(clock.now_ns)
+    assert rams.on == [True] * 4
+    clock.now_ns += 2 * MS
+    chassis.wake(clock.now_ns)
+    assert rams.on == [False] * 4
+    assert chassis.outputs["cDAQ1Mod3/ao0"] == 0.0
+
+
+def test_lines_without_a_watchdog_stay_when_nobody_steps(make_valves, rams, chassis, clock):
+    valves = make_valves(watchdog_device="")
+    valves.obey((1,), (2, True, False, False, False))
+    clock.now_ns += 10_000 * MS
+    chassis.wake(clock.now_ns)
+    assert rams.on == [True, False, False, False]
+    assert valves.health().detail == "no watchdog"
+
+
+def test_while_stepped_the_watchdog_is_fed(make_valves, rams, chassis, clock):
+    valves = make_valves()
+    valves.obey((1,), (2, True, False, False, False))
+    for _ in range(100):
+        clock.now_ns += 20 * MS
+        valves.step()
+        valves.step()
+        chassis.wake(clock.now_ns)
+    assert rams.on == [True, False, False, False]
+
+
+def test_an_expired_watchdog_is_a_lost_link_and_only_opening_and_an_off_bring_the_valves_back(make_valves, rams, clock):
+    valves = make_valves()
+    valves.obey((1,), (2, True, False, False, False))
+    clock.now_ns += 150 * MS
+    with pytest.raises(LinkLostError, match=r"NI -200678.*safe states"):
+        valves.obey((3,))
+    assert rams.on == [False] * 4
+    with pytest.raises(LinkLostError, match="not open"):
+        valves.step()
+    valves.open()
+    valves.obey((4, False, True, False, False))
+    assert rams.on == [False] * 4
+    valves.obey((5,), (6, False, True, False, False))
+    assert rams.on == [False, True, False, False]
+
+
+def test_a_feed_that_comes_too_late_is_told(make_valves, clock):
+    valves = make_valves()
+    clock.now_ns += 150 * MS
+    with pytest.raises(LinkLostError, match=r"NI -200644.*safe states"):
+        valves.step()
+
+
+def test_a_dead_server_is_a_lost_link_and_the_watchdog_ends_what_was_on(make_valves, rams, chassis, clock, server):
+    valves = make_valves()
+    valves.obey((1,), (2, True, False, True, False))
+    server.misbehave(NiMisbehaviour("die"))
+    with pytest.raises(LinkLostError, match="UNAVAILABLE"):
+        valves.obey((3,))
+    assert rams.on == [True, False, True, False]
+    clock.now_ns += 101 * MS
+    chassis.wake(clock.now_ns)
+    assert rams.on == [False] * 4
+    server.misbehave(NiMisbehaviour("plug_in"))
+    valves.open()
+    valves.obey((4,), (5, True, False, False, False))
+    assert rams.on == [True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"lines": (*LINES[:3], LINES[0])}, "all different"),
+        ({"lines": (*LINES[:3], "cDAQ1Mod2/port0/line9")}, "NI -200170.*line9"),
+        ({"lines": (*LINES[:3], "Dev7/port0/line0")}, "NI -200220.*Dev7"),
+        ({"lines": (*LINES[:3], "cDAQ1Mod4/port0/line3")}, "NI -200170.*cDAQ1Mod4"),
+        ({"watchdog_device": "cDAQ1Mod2"}, "NI -200662.*no dead-man"),
+        ({"watchdog_s": 500.0}, "NI -200668.*cannot make this watchdog time"),
+        ({"watchdog_s": 0.0}, "watchdog_s 0"),
+        ({"pressures": ("cDAQ1Mod5/ai0",)}, "1 pressure channels; allowed: none, or one for each"),
+        ({"pressures": ("cDAQ1Mod5/ai0",) * 4}, "pressures .* all different"),
+        ({"pressure_VpkPa": 0.0}, "pressure_VpkPa 0"),
+        ({"supply_kPa": 2000.0}, "set-point is 20 V; allowed: 0 to 10"),
+        ({"supply_kPa": math.nan}, "set-point is nan V"),
+        ({"rate_hz": 0.0}, "rate_hz 0"),
+        ({"regulator": "cDAQ1Mod3/ao4"}, "NI -200170.*ao4"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_opening_and_named(make_valves, changes, words):
+    valves = make_valves(opened=False, **changes)
+    with pytest.raises(DeviceError, match=words):
+        valves.open()
+    assert not valves.health().open
+
+
+def test_lines_that_another_program_has_are_refused(make_valves, server):
+    session = NiSession("other", f"127.0.0.1:{server.port}", lambda: None)
+    session.open()
+    task = session.task("theirs")
+    task.do_channels.add_do_chan(LINES[1])
+    task.start()
+    with pytest.raises(DeviceError, match=r"NI -50103.*another program"):
+        make_valves(watchdog_device="")
+    task.close()
+    session.close()
+
+
+def test_the_watchdog_has_to_be_there_before_the_lines(server):
+    """As NI-DAQmx demands (-201477): an order of opening that the driver keeps, and the server would refuse."""
+    session = NiSession("other", f"127.0.0.1:{server.port}", lambda: None)
+    session.open()
+    task = session.task("theirs")
+    task.do_channels.add_do_chan(LINES[1])
+    task.start()
+    dog = session.watchdog("cDAQ1", "dog", 1.0)
+    with pytest.raises(DaqError, match="-201477"):
+        dog.start()
+    dog.close()
+    task.close()
+    session.close()
+
+
+def test_lines_that_a_killed_program_left_on_are_taken_and_off(make_valves, rams, server):
+    session = NiSession("killed", f"127.0.0.1:{server.port}", lambda: None)
+    session.open()
+    task = session.task(LINES_TASK)
+    task.do_channels.add_do_chan(", ".join(LINES), line_grouping=LineGrouping.CHAN_PER_LINE)
+    writer = DigitalMultiChannelWriter(task.out_stream, auto_start=True)
+    writer.verify_array_shape = False
+    writer.write_one_sample_one_line(np.ones(4, dtype=bool))
+    assert rams.on == [True] * 4
+    session.close()
+    make_valves(watchdog_device="")
+    assert rams.on == [False] * 4
