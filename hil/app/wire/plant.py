@@ -50,13 +50,13 @@ class PlantAtTheWire:
         self.plant = build_plant(self._config)
         self.witness = Witness(memory.truth, self.plant, start_ns)
 
-    def round(self, now_ns: int) -> None:
-        """Move on to a time [ns of CLOCK_MONOTONIC]."""
+    def round(self, now_ns: int) -> bool:
+        """Move on to a time [ns of CLOCK_MONOTONIC]; True if the rover was put back instead, which takes its time."""
         memory, plant = self._memory, self.plant
         if (version := memory.place.read(self._place)) > self._seen["place"]:
             self._seen["place"] = version
             self._put_back(version)
-            return
+            return True
         before_ns = plant.t_ns
         plant.advance(now_ns - self._offset_ns)
         if (version := memory.wheel_orders.read(self._wheel_orders)) > self._seen["wheels"]:
@@ -73,6 +73,7 @@ class PlantAtTheWire:
         memory.wheels.write(self._wheels)
         memory.pressures.write(self._pressures)
         self._hand_out(plant)
+        return False
 
     def _hand_out(self, plant: Plant) -> None:
         """The samples taken since the last round, to where the data acquisition finds them."""
@@ -122,7 +123,9 @@ def main(folder: Path, parent: int) -> None:
         life.ready(granted)
         while not life.ending:
             tick = clock.next()
-            rig.round(tick.began_ns)
+            if rig.round(tick.began_ns):
+                clock = RealtimeClock(RATE_HZ)  # what was late meanwhile harmed nobody
+                continue
             rig.witness.tell(clock, time.monotonic_ns() - tick.began_ns)
             if clock.ticks % RATE_HZ == 0:
                 rig.witness.conclude()
