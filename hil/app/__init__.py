@@ -45,6 +45,8 @@ def open_rig(
     endpoints: Path | None = None,
 ) -> Rig:
     """A rig that is ready to run; `stack` closes it. Raises DeviceError."""
+    if endpoints and config.rig != "simulated_wire":
+        raise DeviceError(f"--endpoints {endpoints}: found rig: {config.rig}; allowed: with rig: simulated_wire")
     if config.clock == "lockstep":
         return LockstepRig(config, folder, say, stack, make_trial)
     return RealtimeRig(config, folder, say, stack, make_trial, endpoints)

@@ -32,6 +32,7 @@ from hil.links.truth import SharedTruth
 from hil.loop import Loop
 from hil.realtime import Granted, RealtimeClock
 from hil.record import open_recorder
+from hil.record.reading import FILE_NAME
 from hil.record.recovery import NothingToRecoverError, recover
 from hil.telemetry import open_publisher
 from hil.trials.state import ImpactTrial
@@ -232,5 +233,7 @@ class RealtimeRig:
 
     def _tidy(self) -> None:
         """After the last process is gone: what they shared is kept only if the file lacks something of it."""
+        if not self._shared.ticks.written:  # no tick was made, as when a device is missing: a record of nothing
+            (self._shared.run / FILE_NAME).unlink(missing_ok=True)
         if self._crew.record_closed or not self._shared.ticks.written:
             shutil.rmtree(self._shared.run / FOLDER, ignore_errors=True)

@@ -17,9 +17,9 @@ def processor_shares(root: int, seconds: float) -> dict[str, float]:
         root: process id.
         seconds: how long to look [s].
     """
-    before = _seconds_used(root)
+    before = seconds_used(root)
     time.sleep(seconds)
-    after = _seconds_used(root)
+    after = seconds_used(root)
     shares: dict[str, float] = {}
     for process, used in after.items():
         if process in before and (name := _name(process)):
@@ -27,7 +27,7 @@ def processor_shares(root: int, seconds: float) -> dict[str, float]:
     return shares
 
 
-def _seconds_used(root: int) -> dict[int, float]:
+def seconds_used(root: int) -> dict[int, float]:
     """Processor time of a process and its descendants so far [s]."""
     parents, used = {}, {}
     for folder in _PROC.iterdir():
