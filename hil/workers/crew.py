@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
-import select
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +14,7 @@ from hil.links.shared import LINKS, RECORDER, Shared
 from hil.realtime.rights import Granted
 from hil.safety import Alarm, Fault
 from hil.shm import NEVER_NS
+from hil.workers.process import Process
 
 # A worker that has not said by then that it is ready never will [s]; the far end loads its kernels in 2 s.
 READY_S = 60.0
@@ -47,7 +41,7 @@ class Crew:
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._processes: dict[str, Process] = {}
         self._words: dict[str, dict[str, Any]] = {}
         self._watched: dict[str, int] = {}
         self._trouble = np.zeros(1, TROUBLE)
@@ -57,13 +51,8 @@ class Crew:
     def start(self, name: str, *arguments: str) -> None:
         """Start a worker; `wait_ready` tells when it is."""
         module = "link" if name in LINKS else name
-        # -P: a folder `hil` or `models` where the user stands is not ours
-        command = [sys.executable, "-P", "-m", f"hil.workers.{module}", str(self._shared.run), str(os.getpid())]
-        if name in LINKS:
-            command.append(name)
-        self._processes[name] = subprocess.Popen(
-            [*command, *arguments], bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
-        )
+        which = (name,) if name in LINKS else ()
+        self._processes[name] = Process(f"hil.workers.{module}", str(self._shared.run), *which, *arguments)
 
     def start_watchdog(self) -> None:
         """Start the watchdog over all workers started so far."""
@@ -75,13 +64,11 @@ class Crew:
         Raises:
             DeviceError: it cannot, or ended, or does not say.
         """
-        words = self._hear(name, READY_S)
+        words = self._processes[name].hear(READY_S)
         if "error" in words:
             raise DeviceError(words["error"])
         if not words.get("ready"):
-            code = None
-            with suppress(subprocess.TimeoutExpired):  # its pipe closes a moment before it has ended
-                code = self._processes[name].wait(DYING_S)
+            code = self._processes[name].status(DYING_S)  # its pipe closes a moment before it has ended
             state = f"ended with status {code}" if code is not None else f"was not ready within {READY_S:g} s"
             raise DeviceError(f"{name}: its process {state}; what it said is above")
         self._watched[name] = SILENT_NS[name]
@@ -115,7 +102,7 @@ class Crew:
     def begin(self) -> None:
         """Called before the first beat of the loop. Raises DeviceError: a worker that was ready has ended since."""
         for name, process in self._processes.items():
-            if (code := process.poll()) is not None:
+            if (code := process.status()) is not None:
                 raise DeviceError(f"{name}: its process ended with status {code}; what it said is above")
 
     def feed(self) -> None:
@@ -125,49 +112,24 @@ class Crew:
     def end(self, name: str) -> bool:
         """Tell a worker to end, and wait until it has. False if it was gone before, ended badly or had to be killed."""
         self._watched.pop(name, None)
-        process = self._processes.pop(name)
-        good = process.poll() is None
-        with suppress(ProcessLookupError):
-            process.send_signal(signal.SIGTERM)
-        for pipe in (process.stdin, process.stdout):
-            if pipe:
-                with suppress(OSError):
-                    pipe.close()
-        try:
-            good = process.wait(END_S.get(name, END_OTHERS_S)) == 0 and good
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            good = False
-        if name == "recorder" and good:
+        good = self._processes.pop(name).end(END_S.get(name, END_OTHERS_S))
+        if name == RECORDER and good:
             self.record_closed = True
         return good
 
     def close_record(self) -> bool:
         """Have the recorder finish its file; it stays, to publish the summary. False, and it is gone, if it did not."""
-        self._watched.pop("recorder", None)
-        recorder = self._processes["recorder"]
-        recorder.send_signal(signal.SIGTERM)
-        self.record_closed = bool(self._hear("recorder", END_S["recorder"]).get("closed"))
+        self._watched.pop(RECORDER, None)
+        recorder = self._processes[RECORDER]
+        recorder.ask_to_end()
+        self.record_closed = bool(recorder.hear(END_S[RECORDER]).get("closed"))
         if not self.record_closed:
             recorder.kill()
-            recorder.wait()
         return self.record_closed
 
     def publish(self, summary: Mapping[str, Any]) -> None:
         """Have the recorder publish the summary, if it is still there."""
-        pipe = self._processes["recorder"].stdin
-        with suppress(OSError):
-            pipe.write(json.dumps(summary).encode() + b"\n")  # type: ignore[union-attr]
-
-    def _hear(self, name: str, seconds: float) -> dict[str, Any]:
-        """The next line that a worker says; nothing if it ends or says none in time."""
-        pipe = self._processes[name].stdout
-        assert pipe is not None
-        if not select.select([pipe], [], [], seconds)[0]:
-            return {}
-        line = pipe.readline()
-        return json.loads(line) if line else {}
+        self._processes[RECORDER].say(summary)
 
     def __enter__(self) -> Self:
         return self

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -14,6 +11,7 @@ from pathlib import Path
 from drivers.base import DeviceError
 from hil.app.wire.control import Control, wait_for
 from hil.config import Config
+from hil.workers.process import Process
 
 READY_S = 120.0
 END_S = 15.0
@@ -46,26 +44,13 @@ def own_rig(config: Config, stack: ExitStack) -> Path:
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hil-trial-")))
     source, endpoints = folder / "config.json", folder / "endpoints.json"
     source.write_text(config.model_dump_json(), encoding="utf-8")
-    command = [sys.executable, "-P", "-m", "hil.app.wire.rig", str(source), str(endpoints), str(os.getpid())]
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, process_group=0)
-    stack.callback(_end, process)
-    wait_for(lambda: endpoints.exists() or process.poll() is not None, READY_S)
+    process = Process("hil.app.wire.rig", str(source), str(endpoints))
+    stack.callback(process.end, END_S)
+    wait_for(lambda: endpoints.exists() or process.status() is not None, READY_S)
     if not endpoints.exists():
-        said = process.stdout.readline() if process.poll() is not None and process.stdout else b""
-        reason = json.loads(said).get("error") if said else "what it said is above"
+        reason = process.hear(0.0).get("error", "what it said is above")
         raise DeviceError(f"simulated rig: it could not begin: {reason}")
     return endpoints
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(END_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    if process.stdout:
-        process.stdout.close()
 
 
 def read_endpoints(path: Path) -> Endpoints:

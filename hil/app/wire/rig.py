@@ -1,19 +1,16 @@
 """Starts the processes of a simulated rig, serves its control socket, and leaves nothing behind.
 
-`python -m hil.app.wire.rig CONFIG ENDPOINTS PARENT` serves one for as long as the process PARENT lives.
+`python -m hil.app.wire.rig CONFIG PARENT ENDPOINTS` serves one for as long as the process PARENT lives.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import os
-import select
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -25,6 +22,7 @@ from hil.app.wire.memory import PLACE, PLACED, WireMemory
 from hil.config import Config
 from hil.links.rows import TRUTH
 from hil.workers.life import Life
+from hil.workers.process import Process
 
 # Starting, a child compiles kernels if it has to; the parent has done so before.
 READY_S = 60.0
@@ -54,23 +52,16 @@ class Child:
 
     def __init__(self, module: str, folder: Path) -> None:
         self.name = module
-        command = [sys.executable, "-P", "-m", f"hil.app.wire.{module}", str(folder), str(os.getpid())]
-        self._process = subprocess.Popen(
-            command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
-        )
-        try:
-            self.words = self._hear(READY_S)
-            if not self.words.get("ready"):
-                raise DeviceError(f"simulated rig: {module}: {self.words.get('error', 'could not begin')}")
-        except BaseException:
+        self._process = Process(f"hil.app.wire.{module}", str(folder))
+        self.words = self._process.hear(READY_S)
+        if not self.words.get("ready"):
             self.close()
-            raise
+            raise DeviceError(f"simulated rig: {module}: {self.words.get('error', 'could not begin')}")
 
     def ask(self, order: Mapping[str, Any]) -> dict[str, Any]:
         """Give an order and wait for the answer. Raises ValueError: it was refused."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(order).encode() + b"\n")
-        answer = self._hear(ANSWER_S)
+        self._process.say(order)
+        answer = self._process.hear(ANSWER_S)
         if not answer.pop("ok", False):
             raise ValueError(answer.get("error", f"{self.name} does not answer"))
         return answer
@@ -78,29 +69,11 @@ class Child:
     @property
     def ended(self) -> bool:
         """It is gone, by whatever."""
-        return self._process.poll() is not None
+        return self._process.status() is not None
 
     def close(self) -> None:
         """End it."""
-        with suppress(ProcessLookupError):
-            self._process.terminate()
-        try:
-            self._process.wait(END_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe:
-                with suppress(OSError):
-                    pipe.close()
-
-    def _hear(self, seconds: float) -> dict[str, Any]:
-        pipe = self._process.stdout
-        assert pipe is not None
-        if not select.select([pipe], [], [], seconds)[0]:
-            return {}
-        line = pipe.readline()
-        return json.loads(line) if line else {}
+        self._process.end(END_S)
 
     def __enter__(self) -> Self:
         return self
@@ -214,7 +187,7 @@ def serve_rig(config: Config, endpoints: Path | None, told: Told, say: Say) -> N
         rig.serve(told)
 
 
-def main(config: Path, endpoints: Path, parent: int) -> None:
+def main(config: Path, parent: int, endpoints: Path) -> None:
     """Serve for as long as the parent lives and wants."""
     life = Life(parent)
     try:
@@ -225,4 +198,4 @@ def main(config: Path, endpoints: Path, parent: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))

@@ -12,6 +12,7 @@ import pytest
 from drivers.base import DeviceError
 from hil.safety import Fault
 from hil.workers import crew as crew_module
+from hil.workers import process
 from hil.workers.crew import SILENT_NS, Crew
 from hil.workers.recorder import _complain
 
@@ -30,7 +31,7 @@ def crew(shared, monkeypatch):
         name = command[command.index("-m") + 1].rpartition(".")[2]
         return start([sys.executable, "-c", played[name]], **how)
 
-    monkeypatch.setattr(crew_module.subprocess, "Popen", popen)
+    monkeypatch.setattr(process.subprocess, "Popen", popen)
     crew = Crew(shared)
     crew.played = played
     return crew
