@@ -114,22 +114,6 @@ def cylinders() -> InstantCylinders:
 
 
 @pytest.fixture
-def until() -> Callable[..., ValveSample]:
-    """Steps until a sample satisfies a condition."""
-
-    def wait(valves: ModbusValves, condition: Callable[[ValveSample], bool]) -> ValveSample:
-        end = time.monotonic() + PATIENCE_S
-        while time.monotonic() < end:
-            valves.step()
-            sample = valves.read(0)
-            if sample is not None and condition(sample):
-                return sample
-        raise AssertionError("no such sample")
-
-    return wait
-
-
-@pytest.fixture
 def powered(until: Callable[..., ValveSample]) -> Callable[[ModbusValves], None]:
     """Opens valves and has both cylinders extend, confirmed, with t_ns 2."""
 

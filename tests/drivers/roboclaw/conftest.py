@@ -12,7 +12,6 @@ from drivers.base import DeviceError
 from drivers.drives_roboclaw import Bus, Controller, RoboClawDrives, RoboClawSettings
 from drivers.sim.wire.line import Line, Misbehaviour, serve_lines
 from drivers.sim.wire.roboclaw import RoboClawBus
-from drivers.types import DriveCommand, DriveSample
 
 COUNTS = 8192.0
 PATIENCE_S = 10.0
@@ -136,37 +135,6 @@ def three(make_rig: MakeRig) -> Rig:
 @pytest.fixture
 def wheels() -> InstantWheels:
     return InstantWheels()
-
-
-@pytest.fixture
-def until() -> Callable[..., DriveSample]:
-    """Steps until a sample satisfies a condition."""
-
-    def wait(drives: RoboClawDrives, condition: Callable[[DriveSample], bool]) -> DriveSample:
-        end = time.monotonic() + PATIENCE_S
-        while time.monotonic() < end:
-            drives.step()
-            sample = drives.read(0)
-            if sample is not None and condition(sample):
-                return sample
-        raise AssertionError("no such sample")
-
-    return wait
-
-
-@pytest.fixture
-def running(until: Callable[..., DriveSample]) -> Callable[..., int]:
-    """Opens drives and has them run at a speed, confirmed by all; t_ns of the command."""
-
-    def run(drives: RoboClawDrives, speed_radps: float = 1.0) -> int:
-        drives.open()
-        drives.write(DriveCommand(1, True, (0.0,) * 6))
-        until(drives, lambda sample: sample.acknowledged_ns >= 1)
-        drives.write(DriveCommand(2, False, (speed_radps,) * 6))
-        until(drives, lambda sample: sample.acknowledged_ns >= 2)
-        return 2
-
-    return run
 
 
 @pytest.fixture

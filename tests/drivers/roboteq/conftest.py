@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ import pytest
 from drivers.drives_roboteq import Controller, RoboteqDrives, RoboteqSettings
 from drivers.sim.wire.line import Line, Misbehaviour, serve_lines
 from drivers.sim.wire.roboteq import RoboteqDevice
-from drivers.types import DriveCommand, DriveSample
 
 MAX_RPM, GEAR_RATIO = 3000, 100.0
 WHEELS = ((0, 2), (5, 4), (1, 3))  # on purpose not in order
@@ -122,33 +121,3 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
     rig = Rig(tmp_path)
     yield rig
     rig.stop()
-
-
-@pytest.fixture
-def until() -> Callable[..., DriveSample]:
-    """Steps until a sample satisfies a condition."""
-
-    def wait(drives: RoboteqDrives, condition: Callable[[DriveSample], bool]) -> DriveSample:
-        end = time.monotonic() + PATIENCE_S
-        while time.monotonic() < end:
-            drives.step()
-            sample = drives.read(0)
-            if sample is not None and condition(sample):
-                return sample
-        raise AssertionError("no such sample")
-
-    return wait
-
-
-@pytest.fixture
-def running(until: Callable[..., DriveSample]) -> Callable[..., None]:
-    """Opens drives and has them run at a speed, confirmed by all; t_ns of the command is 2."""
-
-    def run(drives: RoboteqDrives, speed_radps: float = 1.0) -> None:
-        drives.open()
-        drives.write(DriveCommand(1, True, (0.0,) * 6))
-        until(drives, lambda sample: sample.acknowledged_ns == 1)
-        drives.write(DriveCommand(2, False, (speed_radps,) * 6))
-        until(drives, lambda sample: sample.acknowledged_ns == 2)
-
-    return run
