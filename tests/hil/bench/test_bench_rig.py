@@ -1,0 +1,94 @@
+"""The way of a cut: the trial that hits again and again, and its times."""
+
+import numpy as np
+import pytest
+
+from drivers.types import DaqBlock, DriveSample, ValveSample
+from hil.bench.impacts import PAUSE_NS, CutTimes, RepeatedImpacts, parts_ms
+from hil.bench.rig import _seen_by_devices
+from hil.trials.state import ARMED_NS, State
+from hil.values import STILL, Estimate, Samples
+
+MS = 1_000_000
+SPEEDS = (0.03,) * 6
+VALVES = ValveSample(1, 0, ((0.0, 0.0), (0.0, 0.0)), 0)
+
+
+def samples(t_ns, stopped_ns=-1, block_end_ns=None):
+    blocks = ()
+    if block_end_ns is not None:
+        blocks = (DaqBlock(1, np.array([block_end_ns - 1, block_end_ns]), np.zeros((2, 3)), (), block_end_ns + 7),)
+    return Samples(t_ns, blocks, 0, 1, DriveSample(1, t_ns, STILL, t_ns, stopped_ns), VALVES)
+
+
+def estimate(zeroed=True, impact_ns=None):
+    return Estimate(zeroed, (), (), True, False, impact_ns, (), (0.0, 0.0), STILL)
+
+
+@pytest.fixture
+def trial():
+    return RepeatedImpacts(2, SPEEDS, 100.0, lambda *_: ())
+
+
+def to_run_up(trial, t_ns):
+    for at_ns in (t_ns, t_ns + ARMED_NS):
+        trial.control(samples(at_ns), estimate(), None, False)
+    assert trial.state is State.RUN_UP
+    return t_ns + ARMED_NS
+
+
+def hit(trial, t_ns):
+    """An impact, its cut confirmed after 3 ms; when the pause is over."""
+    sample_ns = t_ns - 2 * MS
+    request = trial.control(samples(t_ns, block_end_ns=t_ns - MS), estimate(impact_ns=sample_ns), None, False)
+    assert request.cut
+    trial.control(samples(t_ns + 4 * MS, stopped_ns=t_ns + 3 * MS), estimate(), None, False)
+    return t_ns + PAUSE_NS
+
+
+def test_it_runs_until_it_is_hit_and_then_cuts(trial):
+    t_ns = to_run_up(trial, 0)
+    request = trial.control(samples(t_ns + MS), estimate(), None, False)
+    assert (request.cut, request.speed_radps) == (False, SPEEDS)
+    hit(trial, t_ns + 2 * MS)
+    [cut] = trial.found
+    times = [cut.sample_ns, cut.block_ns, cut.arrived_ns, cut.tick_ns, cut.stopped_ns]
+    assert times == sorted(times)
+
+
+def test_after_a_pause_it_forgets_the_impact_and_begins_again(trial):
+    forgotten = []
+    trial.reset = lambda: forgotten.append(trial.state)
+    over_ns = hit(trial, to_run_up(trial, 0) + MS)
+    trial.control(samples(over_ns), estimate(), None, False)
+    assert (forgotten, trial.state) == ([State.IMPACT], State.IDLE)
+
+
+def test_it_is_over_after_as_many_as_were_wanted(trial):
+    t_ns = 0
+    for _ in range(2):
+        t_ns = hit(trial, to_run_up(trial, t_ns) + MS)
+        if not trial.over:
+            trial.control(samples(t_ns), estimate(), None, False)
+            t_ns += MS
+    assert (trial.state, len(trial.found)) == (State.DONE, 2)
+
+
+@pytest.mark.parametrize(("t_ns", "safe"), [(MS, True), (101_000 * MS, False)])
+def test_a_fault_or_no_more_time_ends_it(trial, t_ns, safe):
+    request = trial.control(samples(t_ns), estimate(), None, safe)
+    assert (trial.state, request.cut) == (State.ABORTED, True)
+
+
+def test_the_parts_of_a_cut_add_up_to_it():
+    cuts = [CutTimes(10 * MS, 11 * MS, 12 * MS, 14 * MS, 17 * MS), CutTimes(0, 2 * MS, 3 * MS, 3 * MS, 5 * MS)]
+    parts = parts_ms(cuts)
+    whole = parts.pop("cut_latency")
+    assert whole == pytest.approx([7.0, 5.0])
+    assert sum(parts.values()) == pytest.approx(whole)
+
+
+def test_the_device_counts_to_the_last_of_its_controllers_and_not_to_stops_before():
+    cut = CutTimes(100 * MS, 0, 0, 0, 0)
+    stops = {"roboclaw": [(0x80, 90 * MS), (0x80, 103 * MS), (0x81, 104 * MS), (0x80, 300 * MS)]}
+    assert _seen_by_devices([cut], stops, start_ns=0) == pytest.approx([4.0])
