@@ -51,6 +51,29 @@ class Health(msgspec.Struct, frozen=True, gc=False):
     e_stop: bool = False
 
 
+class ControllerState(msgspec.Struct, frozen=True):
+    """What a motor controller has told of itself.
+
+    Attributes:
+        where: its place, for people.
+        version: what it is.
+        supply_V: of the motors [V]; NaN before it was asked.
+        currents_A: of its motors [A]; NaN before it was asked.
+        trouble: what it reports, beside an emergency stop, in words or as its status; "" for nothing.
+    """
+
+    where: str
+    version: str
+    supply_V: float
+    currents_A: tuple[float, ...]
+    trouble: str
+
+    @property
+    def known(self) -> bool:
+        """It was asked for everything."""
+        return all(map(math.isfinite, (self.supply_V, *self.currents_A)))
+
+
 class Link(Protocol):
     """Life cycle shared by sources and sinks."""
 

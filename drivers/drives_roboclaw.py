@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from drivers.base import DeviceError, Health, LinkLostError, StopFrames
+from drivers.base import ControllerState, DeviceError, Health, LinkLostError, StopFrames
 from drivers.roboclaw import Command
 from drivers.roboclaw_settings import (
     SLOW,
@@ -127,6 +127,10 @@ class RoboClawDrives:
             max(one.age_ms for one in each),
             any(unit.e_stop for unit in self._units),
         )
+
+    def states(self) -> tuple[ControllerState, ...]:
+        """What each controller says of itself."""
+        return tuple(unit.state() for unit in self._units)
 
     def stop_frames(self) -> tuple[StopFrames, ...]:
         """What stops each bus; each bus by itself."""

@@ -15,10 +15,10 @@ from collections import deque
 from collections.abc import Callable
 
 from drivers import roboteq
-from drivers.base import DeviceError, Health, StopFrames
+from drivers.base import ControllerState, DeviceError, Health, StopFrames
 from drivers.roboteq import Exchange, Fault
-from drivers.roboteq_controller import LET_GO, NAME, STOP, ZERO, RoboteqController, Stage
-from drivers.roboteq_settings import SLOW, SPEEDS, Controller, RoboteqSettings, budget, check
+from drivers.roboteq_controller import LET_GO, NAME, ZERO, RoboteqController, Stage
+from drivers.roboteq_settings import SLOW, SPEEDS, STOP, Controller, RoboteqSettings, budget, check
 from drivers.types import DriveCommand, DriveSample
 
 __all__ = ["Controller", "RoboteqDrives", "RoboteqSettings", "budget", "check"]
@@ -109,6 +109,10 @@ class RoboteqDrives:
             max(one.age_ms for one in each),
             self._e_stop,
         )
+
+    def states(self) -> tuple[ControllerState, ...]:
+        """What each controller says of itself."""
+        return tuple(one.state() for one in self._controllers)
 
     def stop_frames(self) -> tuple[StopFrames, ...]:
         """Emergency stop and both set-points zero, on each port; what was begun there is ended first."""

@@ -165,6 +165,25 @@ def budget(settings: RoboClawSettings) -> float:
     return sum(_controller_s(settings, one) for one in settings.controllers)
 
 
+def in_flight_s(settings: RoboClawSettings) -> float:
+    """The longest transaction that a cut may have to wait for, turnaround included [s]."""
+    run = Command.RUN_ACCELERATING if settings.acceleration_qpps2 else Command.RUN
+    longest = max(_size(command) for command in (run, *speed_commands(settings), *SLOW))
+    return max(longest * BITS_PER_BYTE / bus.baud + bus.turnaround_us * 1e-6 for bus in settings.buses)
+
+
+def cut_s(settings: RoboClawSettings) -> float:
+    """From the first byte of a cut to the last byte of the last controller's stop [s]; all buses at the same time."""
+    frame = 2 + SETTINGS[Command.DUTY].size + 2
+    times_s = []
+    for place, bus in enumerate(settings.buses):
+        count, line_s = len(settings.on(place)), BITS_PER_BYTE / bus.baud
+        # one by one, each waits for the answer to the one before, and the buses for each other
+        answers_s = 0.0 if settings.stop_together else (count - 1) * (line_s + bus.turnaround_us * 1e-6)
+        times_s.append(count * frame * line_s + answers_s)
+    return max(times_s) if settings.stop_together else sum(times_s)
+
+
 def _controller_s(settings: RoboClawSettings, controller: Controller) -> float:
     """Time that the transactions with a controller take in a second [s]."""
     bus = settings.buses[controller.bus]

@@ -6,7 +6,7 @@ import math
 from typing import TypeVar
 
 from drivers import roboclaw
-from drivers.base import DeviceError
+from drivers.base import ControllerState, DeviceError
 from drivers.roboclaw import Command, Transaction
 from drivers.roboclaw_settings import Controller, RoboClawSettings
 from drivers.serial_link import SerialLink
@@ -56,6 +56,12 @@ class Unit:
             f"{self.where}: {self._version}, {self._battery_V:.1f} V, {one:.2f} and {two:.2f} A, "
             f"status {self._status:#06x}"
         )
+
+    def state(self) -> ControllerState:
+        """The same, item by item."""
+        status = self._status & ~self._form.e_stop
+        trouble = f"status {status:#06x}" if status else ""
+        return ControllerState(self.where, self._version, self._battery_V, self._currents_A, trouble)
 
     def meet(self) -> None:
         """Find out what it is, set its serial time-out and cut it. Raises DeviceError."""

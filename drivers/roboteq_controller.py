@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from enum import Enum
 
 from drivers import roboteq
-from drivers.base import DeviceError
+from drivers.base import ControllerState, DeviceError
 from drivers.roboteq import Exchange, Fault
-from drivers.roboteq_settings import SLOW, SPEEDS, Controller, RoboteqSettings
+from drivers.roboteq_settings import SLOW, SPEEDS, STOP, Controller, RoboteqSettings
 from drivers.serial_link import SerialLink
 
 NAME = "Roboteq drives"
-STOP = Exchange((roboteq.EMERGENCY_STOP,))
 ZERO = Exchange((*(roboteq.go(channel, 0) for channel in roboteq.CHANNELS), roboteq.FAULTS), (1,))
 LET_GO = Exchange((roboteq.RELEASE,))
 # A controller counts as timed out from this share of its watchdog's time on.
@@ -112,12 +112,28 @@ class RoboteqController:
             said.append(f"{volts[1] * 0.1:.1f} V")
         if amps := self.slow.get(roboteq.AMPS):
             said.append(" and ".join(f"{amp * 0.1:.1f} A" for amp in amps))
+        said += self._troubles()
+        return f"{self.controller.port}: {', '.join(said) or 'nothing read yet'}"
+
+    def state(self) -> ControllerState:
+        """The same, item by item."""
+        volts, amps = self.slow.get(roboteq.VOLTS), self.slow.get(roboteq.AMPS, (math.nan,) * len(roboteq.CHANNELS))
+        return ControllerState(
+            f"{NAME} on {self.controller.port}",
+            f"closed-loop speed, MXRPM {self._settings.max_rpm}, watchdog {self._settings.watchdog_ms} ms",
+            volts[1] * 0.1 if volts else math.nan,
+            tuple(amp * 0.1 for amp in amps),
+            ", ".join(self._troubles()),
+        )
+
+    def _troubles(self) -> list[str]:
+        """What it reports beside an emergency stop, which may be our own."""
         faults = self.faults & ~Fault.EMERGENCY_STOP
-        said += [str(fault.name).lower().replace("_", " ") for fault in Fault if fault & faults]
+        words = [str(fault.name).lower().replace("_", " ") for fault in Fault if fault & faults]
         for channel, flags in zip(roboteq.CHANNELS, self.slow.get(roboteq.MOTOR_FLAGS, ()), strict=False):
             names = [str(flag.name).lower().replace("_", " ") for flag in roboteq.MotorFlag if flag & flags]
-            said += [f"channel {channel} {name}" for name in names]
-        return f"{self.controller.port}: {', '.join(said) or 'nothing read yet'}"
+            words += [f"channel {channel} {name}" for name in names]
+        return words
 
     def _read(self, what: str, query: str, needed: int) -> None:
         exchange = Exchange((query,), (1,))

@@ -23,6 +23,8 @@ SLOW = (
     Exchange((roboteq.VOLTS,), (3,)),
 )
 SPEEDS = Exchange((roboteq.SPEEDS,), (2,))
+STOP = Exchange((roboteq.EMERGENCY_STOP,))
+_FASTEST = Exchange(tuple(roboteq.go(channel, -roboteq.FULL_SCALE) for channel in roboteq.CHANNELS))
 
 
 class Controller(msgspec.Struct, frozen=True):
@@ -124,8 +126,16 @@ def budget(settings: RoboteqSettings) -> float:
 
     Set-points and speeds are exchanged on all ports at the same time. Above 1 the rate cannot be held.
     """
-    full = -roboteq.FULL_SCALE
-    run = Exchange((roboteq.go(1, full), roboteq.go(2, full)))
-    each_s = settings.exchange_s(run) + settings.exchange_s(SPEEDS)
+    each_s = settings.exchange_s(_FASTEST) + settings.exchange_s(SPEEDS)
     slow_s = max(settings.exchange_s(exchange) for exchange in SLOW)
     return settings.rate_hz * (each_s + slow_s)
+
+
+def in_flight_s(settings: RoboteqSettings) -> float:
+    """The longest transaction that a cut may have to wait for, turnaround included [s]."""
+    return max(settings.exchange_s(exchange) for exchange in (_FASTEST, SPEEDS, *SLOW))
+
+
+def cut_s(settings: RoboteqSettings) -> float:
+    """From the first byte of a cut to the last byte of its stop [s]; on all ports at the same time."""
+    return len(STOP.frame) * BITS_PER_BYTE / settings.baud

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from hil.config import Config
-from hil.values import Estimate, Samples
+from hil.values import Estimate, Samples, Six
 
 # A wheel slower than this stands [rad/s].
 STANDING_RADPS = 0.01
@@ -36,20 +36,36 @@ def arming_checks(config: Config, samples: Samples, estimate: Estimate, faults: 
         estimate: of this tick, sensors zeroed.
         faults: names of the faults latched.
     """
-    limits = config.limits
-    checks = [
+    age_ms = samples.daq_age_ns * 1e-6
+    return [
         Check("fault latch", not faults, ", ".join(faults) or "none", "none"),
-        _at_most("DAQ sample age", samples.daq_age_ns * 1e-6, limits.daq_age_ms, "ms", "limits.daq_age_ms"),
+        age_check(config, age_ms),
+        *sensor_checks(config, estimate),
+        standing_check(estimate.wheel_speed_radps),
     ]
+
+
+def age_check(config: Config, age_ms: float) -> Check:
+    """Whether the newest sample is young enough."""
+    return _at_most("DAQ sample age", age_ms, config.limits.daq_age_ms, "ms", "limits.daq_age_ms")
+
+
+def sensor_checks(config: Config, estimate: Estimate) -> list[Check]:
+    """Whether each sensor rests where it should, and is quiet."""
+    limits, checks = config.limits, []
     for channel, bias, noise in zip(config.daq.channels, estimate.bias_V, estimate.noise_V, strict=True):
         name = f"sensor {channel.name}"
         checks += [
             _at_most(f"{name} bias", abs(bias), limits.bias_V, "V", "limits.bias_V; an open or shorted sensor is off"),
             _at_most(f"{name} noise", noise, limits.noise_V, "V", "limits.noise_V"),
         ]
-    quickest = float(np.abs(estimate.wheel_speed_radps).max())  # NaN if one is, unlike max()
-    checks.append(_at_most("wheel speed before the start", quickest, STANDING_RADPS, "rad/s", "standing still"))
     return checks
+
+
+def standing_check(speed_radps: Six) -> Check:
+    """Whether all wheels stand."""
+    quickest = float(np.abs(speed_radps).max())  # NaN if one is, unlike max()
+    return _at_most("wheel speed before the start", quickest, STANDING_RADPS, "rad/s", "standing still")
 
 
 def disk_check(folder: Path) -> Check:

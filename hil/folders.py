@@ -13,13 +13,13 @@ class FolderError(ValueError):
     """A folder that cannot take, or does not hold, a run."""
 
 
-def run_folder(out: Path | None, config_name: str, angle: str) -> Path:
+def run_folder(out: Path | None, config_name: str, what: str) -> Path:
     """Create the folder of a new run.
 
     Args:
-        out: the folder itself; None: `runs/<UTC>_<config>_<angle>/` under the current folder.
+        out: the folder itself; None: `runs/<UTC>_<config>_<what>/` under the current folder.
         config_name: name of the config.
-        angle: the obstacle's angle or angles, as it shall stand in the name.
+        what: the obstacle's angle or angles, or the command, as it shall stand in the name.
 
     Raises:
         FolderError: there is something in it, or it cannot be made.
@@ -27,7 +27,7 @@ def run_folder(out: Path | None, config_name: str, angle: str) -> Path:
     if out is not None:
         return _create(out)
     now = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    name = f"{now}_{config_name}_{angle}"
+    name = f"{now}_{config_name}_{what}"
     folder = Path("runs") / name
     again = 2
     while folder.exists() or folder.is_symlink():  # two runs within a second

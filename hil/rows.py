@@ -21,6 +21,7 @@ SENSORS: dict[str, tuple[SensorName, ...]] = {  # by layout, in the order of the
 }
 CHANNELS = max(map(len, SENSORS.values()))  # that a row has room for
 IMPACT = "impact"  # name of the event that tells of one
+MOTION = "motion"  # name of the event that a record of a jog begins with
 BURST_SLACK_S = 0.25  # it may come at least this long after its sample, and no sample of its burst is lost
 
 TICK = np.dtype(

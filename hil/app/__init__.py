@@ -9,23 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from drivers.base import DeviceError
-from hil.app.build import MakeTrial, build_far_end, rights_wanted, simulated_devices
+from hil.app.build import MakeTrial
 from hil.app.rigs import LockstepRig, RealtimeRig, Rig
 from hil.app.runs import Signals, run_loop
-from hil.arming import Check, arming_checks, disk_check
-from hil.clock import LockstepClock
 from hil.config import Config
-from hil.estimate.estimator import Estimator
-from hil.realtime import rights
 from hil.record import read_trial
-from hil.safety import Safety
-from hil.telemetry import open_publisher
 from hil.trials.state import Arm, ImpactTrial, State
 from hil.trials.summary import summarise, write_summary
 
 Say = Callable[[str], None]
-# `hil check` waits this long for the sensors to be zeroed [s]; it takes a fifth of a second.
-ZERO_WITHIN_S = 2
 
 
 @dataclass(frozen=True)
@@ -88,38 +80,3 @@ def run_trial(config: Config, folder: Path, say: Say, endpoints: Path | None = N
     if trial.state is State.DONE and not rig.cycle.safety.safe:
         return Outcome(0, summary)
     return Outcome(3 if trial.refused else 1, summary)
-
-
-def check_rig(config: Config) -> list[Check]:
-    """Zero the sensors and make the arming checks; nothing moves. Raises DeviceError."""
-    far_end = build_far_end(config)
-    devices = simulated_devices(far_end)
-    clock, estimator, safety = LockstepClock(far_end, config.loop.rate_hz), Estimator(config), Safety(config)
-    devices.open()
-    try:
-        for _ in range(ZERO_WITHIN_S * config.loop.rate_hz):
-            samples = devices.sample(clock.next().t_ns)
-            estimate = estimator.estimate(samples)
-            if estimate.zeroed:
-                break
-        else:
-            raise DeviceError(f"DAQ: too few samples to zero the sensors within {ZERO_WITHIN_S} s; is it connected?")
-        checks = [Check(link.device, link.open, link.detail, "open") for link in devices.health()]
-        checks += [*arming_checks(config, samples, estimate, safety.faults), disk_check(Path.cwd())]
-    finally:
-        devices.close()
-    checks.append(Check("Safe on a slope", True, config.drives.holds_on_slope, "stated in drives.holds_on_slope"))
-    checks.append(_telemetry_check(config))
-    with rights(rights_wanted(config)) as granted:
-        checks += [
-            Check(f"right: {item.name}", True, item.detail, f"{item.wanted} (runs without it, and counts what is lost)")
-            for item in granted
-        ]
-    return checks
-
-
-def _telemetry_check(config: Config) -> Check:
-    warnings: list[str] = []
-    open_publisher(config, warnings.append).close()
-    found = "; ".join(warnings) or config.telemetry.endpoint or "off"
-    return Check("telemetry port", True, found, "free (a warning in simulation)")

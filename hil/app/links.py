@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from drivers.base import DeviceError, Stepped, StopFrames
 from drivers.daq_ni import NiDaq
@@ -31,21 +32,23 @@ def make_daq(config: Config, alive: Alive = lambda: None) -> NiDaq:
 
 
 def make_drives(config: Config, alive: Alive = lambda: None) -> Drives:
-    """The wheel drives, not opened yet."""
+    """The wheel drives, not opened yet. Raises DeviceError: they cannot work as set."""
     drives = _devices(config).drives
     assert drives is not None
-    if isinstance(drives, RoboclawDrives):
-        return RoboClawDrives(settings.roboclaw(config, drives), time.monotonic_ns, alive)
-    return RoboteqDrives(settings.roboteq(drives), time.monotonic_ns, alive)
+    with _refusal_told("devices.drives"):
+        if isinstance(drives, RoboclawDrives):
+            return RoboClawDrives(settings.roboclaw(config, drives), time.monotonic_ns, alive)
+        return RoboteqDrives(settings.roboteq(drives), time.monotonic_ns, alive)
 
 
 def make_valves(config: Config, alive: Alive = lambda: None) -> Valves:
-    """The bogie valves, not opened yet."""
+    """The bogie valves, not opened yet. Raises DeviceError: they cannot work as set."""
     valves = _devices(config).valves
     assert valves is not None
-    if isinstance(valves, ModbusValvesConfig):
-        return ModbusValves(settings.modbus(config, valves), time.monotonic_ns, alive)
-    return NiValves(settings.ni_valves(config, valves), time.monotonic_ns, alive)
+    with _refusal_told("devices.valves"):
+        if isinstance(valves, ModbusValvesConfig):
+            return ModbusValves(settings.modbus(config, valves), time.monotonic_ns, alive)
+        return NiValves(settings.ni_valves(config, valves), time.monotonic_ns, alive)
 
 
 def open_link(name: str, config: Config, shared: Shared, alive: Alive) -> tuple[Stepped, Feed]:
@@ -100,6 +103,15 @@ def at_endpoints(config: Config, endpoints: Mapping[str, str]) -> Config:
 def numbered(name: str, number: int) -> str:
     """Name of an endpoint of which there are several: roboclaw, roboclaw_2, ..."""
     return f"{name}_{number + 1}" if number else name
+
+
+@contextmanager
+def _refusal_told(key: str) -> Iterator[None]:
+    """A driver refuses settings that cannot work with ValueError. Raises DeviceError that names the config's key."""
+    try:
+        yield
+    except ValueError as error:
+        raise DeviceError(f"{key}: {error}") from error
 
 
 def _devices(config: Config) -> Devices:

@@ -89,7 +89,7 @@ def ni_valves(config: Config, valves: NiValves) -> NiValveSettings:
         watchdog_s=(valves.watchdog_ms or 0) * 1e-3,
         regulator=regulator.channel if regulator else "",
         regulator_VpkPa=1.0 / regulator.kPa_per_V if regulator else 1.0,
-        supply_kPa=config.cylinders.supply_kPa,
+        supply_kPa=config.cylinders.supply_kPa if regulator else 0.0,
         pressures=(
             (inputs.left_extend, inputs.left_retract, inputs.right_extend, inputs.right_retract) if inputs else ()
         ),

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 import numpy as np
 
-from hil.arming import Check
-from hil.trials.state import ARMED_NS, Arm, State
+from hil.trials.state import ARMED_NS, Arm, State, Trial
 from hil.values import STILL, Estimate, Prediction, Request, Samples, Six
 
 # After a cut: the sensor is back to rest, and the channels are zeroed again.
@@ -33,7 +32,7 @@ class CutTimes(msgspec.Struct, frozen=True):
     stopped_ns: int
 
 
-class RepeatedImpacts:
+class RepeatedImpacts(Trial):
     """Armed, run, cut at the impact, pause, zero the channels, and again.
 
     Args:
@@ -48,33 +47,17 @@ class RepeatedImpacts:
     """
 
     def __init__(self, count: int, speed_radps: Six, timeout_s: float, arm: Arm) -> None:
-        self._count, self._speeds, self._timeout_ns, self._arm = count, speed_radps, timeout_s * 1e9, arm
-        self._since_ns = 0
+        super().__init__(lambda samples, estimate: self.checks or arm(samples, estimate))
+        self._count, self._speeds, self._timeout_ns = count, speed_radps, timeout_s * 1e9
         self._began: CutTimes | None = None
         self.reset: Callable[[], None] = lambda: None
         self.found: list[CutTimes] = []
-        self.state = State.IDLE
-        self.checks: Sequence[Check] = ()
-
-    @property
-    def over(self) -> bool:
-        """Nothing more will happen."""
-        return self.state in (State.DONE, State.ABORTED)
-
-    @property
-    def refused(self) -> bool:
-        """Arming was tried and refused."""
-        return any(not check.ok for check in self.checks)
 
     def control(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Request:  # noqa: ARG002
         """What the rig should do in this tick."""
         t_ns = samples.t_ns
-        if not self.over and (safe or t_ns > self._timeout_ns):
-            self._enter(State.ABORTED, t_ns)
-        elif self.state is State.IDLE and estimate.zeroed:
-            if not self.checks:
-                self.checks = self._arm(samples, estimate)
-            self._enter(State.ABORTED if self.refused else State.ARMED, t_ns)
+        if self._armed_or_out(samples, estimate, safe or t_ns > self._timeout_ns):
+            pass
         elif self.state is State.ARMED and t_ns - self._since_ns >= ARMED_NS:
             self._enter(State.RUN_UP, t_ns)
         elif self.state is State.RUN_UP and estimate.impact_ns is not None:
@@ -97,9 +80,6 @@ class RepeatedImpacts:
         elif samples.t_ns - self._since_ns >= PAUSE_NS:
             self.reset()
             self._enter(State.IDLE, samples.t_ns)
-
-    def _enter(self, state: State, t_ns: int) -> None:
-        self.state, self._since_ns = state, t_ns
 
 
 def _way(samples: Samples, impact_ns: int) -> CutTimes:

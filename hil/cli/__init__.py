@@ -14,8 +14,10 @@ from hil import __version__
 from hil.cli.bench import bench
 from hil.cli.check import check
 from hil.cli.configs import configs
+from hil.cli.devices import devices
 from hil.cli.energy import energy
 from hil.cli.exits import FAULT, USAGE, complain
+from hil.cli.jog import jog, valve
 from hil.cli.proof import replay, verify
 from hil.cli.recover import recover
 from hil.cli.sim import sim
@@ -30,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (trial, energy, check, sim, report, recover, verify, replay, configs):
+for _command in (trial, energy, check, devices, jog, valve, sim, report, recover, verify, replay, configs):
     app.command()(_command)
 app.add_typer(bench, name="bench")
 

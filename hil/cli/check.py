@@ -11,26 +11,35 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hil.cli.exits import REFUSED, usage_errors
-from hil.cli.options import AsJson, Clock, ConfigSource, Overrides, Seed, config_from
+from hil.cli.exits import REFUSED, USAGE, complain, usage_errors
+from hil.cli.options import AsJson, Clock, ConfigSource, Endpoints, Overrides, Seed, config_from, say
 
 if TYPE_CHECKING:
     from hil.arming import Check
 
 
 def check(
-    config: ConfigSource, overrides: Overrides = None, seed: Seed = None, clock: Clock = None, as_json: AsJson = False
+    config: ConfigSource,
+    overrides: Overrides = None,
+    seed: Seed = None,
+    clock: Clock = None,
+    endpoints: Endpoints = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Check the rig as arming does, without arming it."""
+    """Ask every device, check the rig as arming does, and work out bus loads and cut latency; nothing moves."""
     with usage_errors():
         effective = config_from(config, overrides, seed, clock)
 
-    from hil.app import check_rig
+    from hil.app.check import check_rig
 
     with usage_errors():
-        items = check_rig(effective)
-    show_checks(items, f"{effective.name}: check before arming", as_json)
-    if not all(item.ok for item in items):
+        checks, missing = check_rig(effective, say, endpoints)
+    show_checks(checks, f"{effective.name}: check before arming", as_json)
+    for text in missing:
+        complain(text)
+    if missing:
+        raise typer.Exit(USAGE)
+    if not all(item.ok for item in checks):
         raise typer.Exit(REFUSED)
 
 

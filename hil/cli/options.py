@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
 
 if TYPE_CHECKING:
     from hil.config import Config
@@ -24,6 +25,10 @@ Clock = Annotated[
     str | None,
     typer.Option("--clock", metavar="lockstep|realtime", help="Replace the config's clock.", show_default=False),
 ]
+Endpoints = Annotated[
+    Path | None,
+    typer.Option("--endpoints", metavar="FILE", help="Use the simulated rig that wrote this (hil sim --endpoints)."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print only the result, as JSON.")]
 
 
@@ -37,3 +42,8 @@ def config_from(source: str, overrides: list[str] | None, seed: int | None, cloc
 
     clocks = [] if clock is None else [f"clock={json.dumps(clock)}"]
     return load_config(source, [*(overrides or ()), *clocks], seed)
+
+
+def say(text: str) -> None:
+    """Tell what is going on, on stderr."""
+    Console(stderr=True).print(text, markup=False)

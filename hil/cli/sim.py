@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from hil.cli.exits import usage_errors
-from hil.cli.options import ConfigSource, Overrides, Seed, config_from
+from hil.cli.options import ConfigSource, Overrides, Seed, config_from, say
 
 
 class _Told:
@@ -41,4 +40,4 @@ def sim(
     from hil.app.wire.rig import serve_rig
 
     with usage_errors():
-        serve_rig(effective, endpoints, _Told(), say=lambda text: Console(stderr=True).print(text, markup=False))
+        serve_rig(effective, endpoints, _Told(), say)

@@ -10,12 +10,7 @@ import typer
 from rich.console import Console
 
 from hil.cli.exits import usage_errors
-from hil.cli.options import AsJson, Clock, ConfigSource, Out, Overrides, Seed, config_from
-
-Endpoints = Annotated[
-    Path | None,
-    typer.Option("--endpoints", metavar="FILE", help="Use the simulated rig that wrote this (hil sim --endpoints)."),
-]
+from hil.cli.options import AsJson, Clock, ConfigSource, Endpoints, Out, Overrides, Seed, config_from, say
 
 
 def trial(
@@ -38,7 +33,7 @@ def trial(
     from hil.trials.report import trial_table
 
     with usage_errors():
-        outcome = run_trial(effective, folder, _say, endpoints)
+        outcome = run_trial(effective, folder, say, endpoints)
     if as_json:
         print(json.dumps(outcome.summary, allow_nan=False))
     else:
@@ -48,20 +43,18 @@ def trial(
     raise typer.Exit(outcome.exit_code)
 
 
-def _say(text: str) -> None:
-    Console(stderr=True).print(text, markup=False)
-
-
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished trial.")],
     as_json: AsJson = False,
 ) -> None:
     """Draw trial.png again from the record, and print the table."""
-    from hil.folders import finished_run, summary_of
+    from hil.folders import FolderError, finished_run, summary_of
 
     with usage_errors():
         folder = finished_run(run)
         summary = summary_of(folder) or {}
+        if "motion" in summary:
+            raise FolderError(f"{run} is of `hil jog` or `hil valve`: {summary['motion']}; give the folder of a trial")
 
     from hil.record import read_trial
     from hil.trials.report import draw_trial, trial_table

@@ -15,6 +15,7 @@ from hil.proof.samples import whole_blocks
 from hil.proof.ticks import ranges
 from hil.record import TrialRecord
 from hil.record.recovery import holes
+from hil.rows import MOTION
 from hil.safety import Fault
 
 NEVER = 2**62
@@ -30,6 +31,8 @@ def replayable_config(record: TrialRecord) -> Config:
     """The config to replay a record with. Raises CannotReplayError: none of this version, or not all samples kept."""
     if strange := strange_rows(record):
         raise CannotReplayError(f"it has {strange}, this is {hil.__version__}")
+    if (record.events["name"] == MOTION.encode()).any():
+        raise CannotReplayError("it is of `hil jog` or `hil valve`, and only trials can be replayed")
     try:
         config = parse_config(str(record.meta.get("config", "")), "/meta/config")
     except ConfigError as error:

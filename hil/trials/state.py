@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from enum import IntEnum
-from typing import Protocol
 
 from hil.arming import Check
 from hil.config import Config
@@ -29,42 +29,22 @@ class State(IntEnum):
     ABORTED = 6
 
 
-class Trial(Protocol):
-    """Decides what the rig does, tick by tick."""
-
-    state: State
-    checks: Sequence[Check]
-
-    @property
-    def over(self) -> bool:
-        """Nothing more will happen."""
-
-    @property
-    def refused(self) -> bool:
-        """Arming was tried and refused."""
-
-    def control(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Request:
-        """What the rig should do in this tick."""
-
-
-class ImpactTrial:
-    """Idle until the sensors are zeroed, armed if every check passes, run up, cut at the impact, settle, done.
+class Trial(ABC):
+    """Decides what the rig does, tick by tick: what trials of all kinds have in common.
 
     Args:
-        config: of the rig and the trial.
         arm: makes the arming checks.
+
+    Attributes:
+        state: where it stands.
+        checks: of arming, once that was tried.
     """
 
-    def __init__(self, config: Config, arm: Arm) -> None:
-        self._trial = config.trial
-        self._wheels = WheelSpeed(config.wheel_radius_m, 1.0 / config.loop.rate_hz)
+    def __init__(self, arm: Arm) -> None:
         self._arm = arm
         self._since_ns = 0
         self.state = State.IDLE
         self.checks: Sequence[Check] = ()
-        self.impact_tick_ns: int | None = None
-        self.timed_out = False
-        self.hit_standing = False
 
     @property
     def over(self) -> bool:
@@ -76,14 +56,46 @@ class ImpactTrial:
         """Arming was tried and refused."""
         return any(not check.ok for check in self.checks)
 
+    @abstractmethod
+    def control(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Request:
+        """What the rig should do in this tick."""
+
+    def _armed_or_out(self, samples: Samples, estimate: Estimate, safe: bool) -> bool:
+        """Whether this tick was decided by a fault, or by the channels having been zeroed: then arming is tried."""
+        if safe and not self.over:
+            self._enter(State.ABORTED, samples.t_ns)
+        elif self.state is State.IDLE and estimate.zeroed:
+            self.checks = self._arm(samples, estimate)
+            self._enter(State.ABORTED if self.refused else State.ARMED, samples.t_ns)
+        else:
+            return False
+        return True
+
+    def _enter(self, state: State, t_ns: int) -> None:
+        self.state, self._since_ns = state, t_ns
+
+
+class ImpactTrial(Trial):
+    """Idle until the sensors are zeroed, armed if every check passes, run up, cut at the impact, settle, done.
+
+    Args:
+        config: of the rig and the trial.
+        arm: makes the arming checks.
+    """
+
+    def __init__(self, config: Config, arm: Arm) -> None:
+        super().__init__(arm)
+        self._trial = config.trial
+        self._wheels = WheelSpeed(config.wheel_radius_m, 1.0 / config.loop.rate_hz)
+        self.impact_tick_ns: int | None = None
+        self.timed_out = False
+        self.hit_standing = False
+
     def control(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Request:
         """What the rig should do in this tick. In the tick of an impact, that is a cut."""
         t_ns = samples.t_ns
-        if safe and not self.over:
-            self._enter(State.ABORTED, t_ns)
-        elif self.state is State.IDLE and estimate.zeroed:
-            self.checks = self._arm(samples, estimate)
-            self._enter(State.ABORTED if self.refused else State.ARMED, t_ns)
+        if self._armed_or_out(samples, estimate, safe):
+            pass
         elif self.state in (State.ARMED, State.RUN_UP) and estimate.impact_ns is not None:
             self.impact_tick_ns = t_ns
             self.hit_standing = self.state is State.ARMED
@@ -101,6 +113,3 @@ class ImpactTrial:
             return Request(self.state, True, STILL)
         ramp = min((t_ns - self._since_ns) * 1e-9 / self._trial.ramp_s, 1.0)
         return Request(self.state, False, self._wheels.speeds(ramp * self._trial.speed_mps, prediction))
-
-    def _enter(self, state: State, t_ns: int) -> None:
-        self.state, self._since_ns = state, t_ns

@@ -1,0 +1,50 @@
+"""Serial ports that there are, without opening any."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from serial.tools import list_ports
+
+BY_ID = Path("/dev/serial/by-id")
+
+
+class SerialPort(msgspec.Struct, frozen=True):
+    """A serial port as the kernel knows it.
+
+    Attributes:
+        port: path.
+        by_id: a path that stays when other ports come and go; "" where there is none.
+        usb: vendor and product, like 0403:6001; "" of a port that is not on USB.
+        maker: of the adapter, as it says.
+        product: what the adapter calls itself.
+        serial: number of the adapter.
+    """
+
+    port: str
+    by_id: str
+    usb: str
+    maker: str
+    product: str
+    serial: str
+
+
+def serial_ports(by_id: Path = BY_ID) -> tuple[SerialPort, ...]:
+    """All ports that there are, by path.
+
+    Args:
+        by_id: folder of links that are named by adapter.
+    """
+    links = {str(link.resolve()): str(link) for link in sorted(by_id.iterdir())} if by_id.is_dir() else {}
+    return tuple(
+        SerialPort(
+            one.device,
+            links.get(str(Path(one.device).resolve()), ""),
+            f"{one.vid:04x}:{one.pid:04x}" if one.vid is not None and one.pid is not None else "",
+            one.manufacturer or "",
+            one.product or "",
+            one.serial_number or "",
+        )
+        for one in sorted(list_ports.comports(), key=lambda one: one.device)
+    )

@@ -1,0 +1,62 @@
+"""`hil check`: would the rig arm? Every device is asked, and nothing moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+from drivers.base import DeviceError
+from hil.app.check.access import Access, DirectAccess, VirtualAccess
+from hil.app.check.budgets import bus_loads, cut_latency
+from hil.app.check.devices import check_daq, check_drives, check_valves
+from hil.app.check.surroundings import check_surroundings
+from hil.app.links import at_endpoints
+from hil.app.wire.attach import attach
+from hil.arming import Check
+from hil.config import Config
+
+Say = Callable[[str], None]
+_LOOKS = {"data acquisition": check_daq, "wheel drives": check_drives, "bogie valves": check_valves}
+
+
+class Checked(NamedTuple):
+    """What was looked at, and which devices could not be: what each said."""
+
+    checks: list[Check]
+    missing: list[str]
+
+
+def check_rig(config: Config, say: Say = lambda _: None, endpoints: Path | None = None) -> Checked:
+    """Ask every device what it says of itself, and make the arming checks.
+
+    Args:
+        config: of the rig.
+        say: told what is going on.
+        endpoints: of a simulated rig at the wire that runs already (`hil sim --endpoints`).
+
+    Raises:
+        DeviceError: there is no such simulated rig. A device that is missing is in what is returned.
+    """
+    checks = [Check("fault latch", True, "none", "none")]  # it is new with every run
+    missing = []
+    with ExitStack() as stack:
+        access: Access
+        if config.rig == "simulated":
+            access = VirtualAccess(config)
+        else:
+            if config.rig == "simulated_wire":
+                say("starting the simulated rig at the wire" if endpoints is None else f"using the rig of {endpoints}")
+                config = at_endpoints(config, attach(config, endpoints, stack)[0])
+            access = DirectAccess(config)
+        for name, look in _LOOKS.items():
+            say(f"asking the {name}")
+            try:
+                checks += look(config, access)
+            except DeviceError as error:
+                missing.append(str(error))
+                checks.append(Check(name, False, str(error), "a device that answers as the config says"))
+        if config.rig != "simulated":
+            checks += [*bus_loads(config), *cut_latency(config, access.filter_delay_ms)]
+    return Checked([*checks, *check_surroundings(config)], missing)

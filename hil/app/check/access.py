@@ -1,0 +1,116 @@
+"""The two ways in which `hil check` reaches a rig's devices: in virtual time, or the devices themselves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Protocol
+
+from drivers.base import ControllerState, Source, Stepped
+from drivers.types import DaqBlock
+from hil.app.build import build_far_end
+from hil.app.links import Drives, make_daq, make_drives, make_valves
+from hil.clock import LockstepClock
+from hil.config import Config
+from hil.devices import DriveLink, ValveLink
+
+
+class Access(Protocol):
+    """Devices, one after the other; none is open yet."""
+
+    def daq(self) -> Source[DaqBlock]:
+        """The data acquisition. Raises DeviceError."""
+
+    def drives(self) -> DriveLink:
+        """The wheel drives. Raises DeviceError."""
+
+    def valves(self) -> ValveLink:
+        """The bogie valves. Raises DeviceError."""
+
+    def go_on(self) -> int:
+        """Let the device asked for last do its work for a moment: what time it is then [ns]. Raises DeviceError."""
+
+    def states(self) -> Sequence[ControllerState]:
+        """What each motor controller has said of itself so far."""
+
+    @property
+    def filter_delay_ms(self) -> float:
+        """Of the converters, as they have said [ms]."""
+
+
+class VirtualAccess:
+    """A simulated rig in this process.
+
+    Args:
+        config: of the rig.
+    """
+
+    filter_delay_ms = 0.0
+
+    def __init__(self, config: Config) -> None:
+        self._far_end = build_far_end(config)
+        self._clock = LockstepClock(self._far_end, config.loop.rate_hz)
+
+    def daq(self) -> Source[DaqBlock]:
+        """See Access."""
+        return self._far_end.daq
+
+    def drives(self) -> DriveLink:
+        """See Access."""
+        return self._far_end.drives
+
+    def valves(self) -> ValveLink:
+        """See Access."""
+        return self._far_end.valves
+
+    def go_on(self) -> int:
+        """One tick."""
+        return self._clock.next().t_ns
+
+    def states(self) -> Sequence[ControllerState]:
+        """There are no controllers."""
+        return ()
+
+
+class DirectAccess:
+    """The devices themselves, each stepped by this process.
+
+    Args:
+        config: of the rig, with all ports.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._stepped: Stepped | None = None
+        self._daq = make_daq(config)
+        self._drives: Drives | None = None
+
+    @property
+    def filter_delay_ms(self) -> float:
+        """See Access."""
+        return self._daq.filter_delay_ns * 1e-6
+
+    def daq(self) -> Source[DaqBlock]:
+        """See Access."""
+        self._stepped = self._daq
+        return self._daq
+
+    def drives(self) -> DriveLink:
+        """See Access."""
+        self._stepped = self._drives = drives = make_drives(self._config)
+        return drives
+
+    def valves(self) -> ValveLink:
+        """See Access."""
+        self._stepped = valves = make_valves(self._config)
+        return valves
+
+    def go_on(self) -> int:
+        """One transaction."""
+        if self._stepped:
+            self._stepped.step()
+        return time.monotonic_ns()
+
+    def states(self) -> Sequence[ControllerState]:
+        """See Access."""
+        return self._drives.states() if self._drives else ()

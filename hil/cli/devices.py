@@ -1,0 +1,86 @@
+"""`hil devices`: what is connected, and which keys of a config mean it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from hil.cli.exits import usage_errors
+from hil.cli.options import AsJson, Endpoints, Overrides, config_from
+
+if TYPE_CHECKING:
+    from hil.app.found import Found
+
+
+def devices(
+    config: Annotated[
+        str | None, typer.Argument(metavar="[CONFIG]", help="Whose ports and channels are looked for.")
+    ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option("--server", metavar="HOST:PORT", help="NI gRPC device server to ask.", show_default=False),
+    ] = None,
+    endpoints: Endpoints = None,
+    overrides: Overrides = None,
+    as_json: AsJson = False,
+) -> None:
+    """List serial ports and NI devices, and with CONFIG which of its keys find theirs. Opens no serial port."""
+    from hil.app.found import find_devices
+    from hil.app.links import at_endpoints
+    from hil.app.wire.attach import read_endpoints
+
+    with usage_errors():
+        effective = config_from(config, overrides, None, None) if config else None
+        if effective and endpoints and effective.rig == "simulated_wire":
+            effective = at_endpoints(effective, read_endpoints(endpoints))
+    found = find_devices(effective, server)
+    if as_json:
+        print(json.dumps(_plain(found)))
+    else:
+        _show(found, Console())
+
+
+def _plain(found: Found) -> dict[str, Any]:
+    def fields(struct: Any) -> dict[str, Any]:
+        return {name: getattr(struct, name) for name in struct.__struct_fields__}
+
+    return {
+        "serial": [fields(port) for port in found.serial],
+        "ni": [one._asdict() | {"devices": [fields(device) for device in one.devices]} for one in found.ni],
+        "keys": [key._asdict() for key in found.keys],
+    }
+
+
+def _show(found: Found, console: Console) -> None:
+    if found.serial:
+        table = Table("port", "USB", "maker", "product", "serial number", "by id, for the config", title="Serial ports")
+        for port in found.serial:
+            table.add_row(*map(Text, (port.port, port.usb, port.maker, port.product, port.serial, port.by_id)))
+        console.print(table)
+    else:
+        console.print("no serial ports", highlight=False)
+    for one in found.ni:
+        if one.problem:
+            console.print(Text(one.problem))
+            continue
+        table = Table("device", "product", "serial number", "channels", title=f"NI, {one.server or 'this computer'}")
+        for device in one.devices:
+            channels = "\n".join(map(_span, filter(None, (device.ai, device.ao, device.di, device.do))))
+            table.add_row(*map(Text, (device.name, device.product, device.serial, channels)))
+        console.print(table)
+    if found.keys:
+        table = Table("key", "names", "there", title="Keys of the config")
+        for key in found.keys:
+            there = {True: Text("yes", "green"), False: Text("NO", "bold red"), None: Text("not known")}[key.found]
+            table.add_row(Text(key.key), Text(key.wanted or "nothing yet"), there)
+        console.print(table)
+
+
+def _span(names: tuple[str, ...]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} to {Path(names[-1]).name}, {len(names)}"

@@ -1,0 +1,44 @@
+"""What motor controllers tell of themselves, item by item, from simulated ones in virtual time."""
+
+import math
+
+import pytest
+
+from drivers import roboteq_settings
+from drivers.base import ControllerState
+from drivers.drives_roboclaw import RoboClawDrives
+from drivers.drives_roboteq import RoboteqDrives
+from drivers.roboclaw_settings import Bus, Controller, RoboClawSettings
+from drivers.roboteq import VOLTS, Fault, MotorFlag
+from drivers.roboteq_controller import RoboteqController
+
+CLAW = RoboClawSettings((Bus("/dev/claw"),), tuple(Controller(0, 0x80 + i, 2 * i, 2 * i + 1) for i in range(3)), 8192.0)
+TEQ = roboteq_settings.RoboteqSettings(
+    tuple(roboteq_settings.Controller(f"/dev/teq{i}", 2 * i, 2 * i + 1) for i in range(3)), 3000, 100.0
+)
+
+
+def test_nothing_is_known_of_a_controller_that_was_not_asked():
+    for drives in (RoboClawDrives(CLAW), RoboteqDrives(TEQ)):
+        states = drives.states()
+        assert len(states) == 3
+        assert not any(state.known for state in states)
+        assert len({state.where for state in states}) == 3
+
+
+def test_it_is_known_once_voltage_and_all_currents_are():
+    assert ControllerState("here", "", 12.0, (0.0, 0.0), "").known
+    assert not ControllerState("here", "", 12.0, (0.0, math.nan), "").known
+    assert not ControllerState("here", "", math.nan, (0.0, 0.0), "").known
+
+
+def test_a_roboteq_tells_its_faults_in_words_but_not_our_own_emergency_stop():
+    one = RoboteqController(TEQ, TEQ.controllers[0], lambda: 0, lambda: None)
+    one.faults = Fault.EMERGENCY_STOP
+    one.slow[VOLTS] = (120, 241, 4980)
+    assert one.state().supply_V == pytest.approx(24.1)
+    assert one.state().trouble == ""
+    one.faults |= Fault.OVERHEAT
+    one.slow["?FM"] = (0, MotorFlag.STALLED)
+    assert one.state().trouble == "overheat, channel 2 stalled"
+    assert "overheat, channel 2 stalled" in one.detail()

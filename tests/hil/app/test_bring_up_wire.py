@@ -1,0 +1,132 @@
+"""The bring-up commands against a simulated rig at the wire: one of them for all tests here."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hil
+from hil.app.wire.attach import NAMES, read_endpoints
+from hil.app.wire.control import Control, wait_for
+from hil.cli import run
+from hil.record import read_trial
+
+ROOT = Path(hil.__path__[0]).parent
+CONFIG = (
+    "telemetry.endpoint=''",
+    "devices.daq.e_stop=cDAQ1Mod4/port0/line0",
+    "devices.valves.baud=38400",
+    "devices.valves.pressure_registers={left_extend: 0, left_retract: 1, right_extend: 2, right_retract: 3, "
+    "kPa_per_count: 0.1}",
+)
+SET = tuple(part for override in CONFIG for part in ("--set", override))
+# What a busy machine may spoil: how often and how late somebody gets to run.
+OF_TIME = {"DAQ sample age", "sample rate", "rate of the drives"}
+FAULTS_OF_TIME = ("fault 1:", "fault 11:", "fault 12:", "fault 13:", "fault 6:")
+
+
+@pytest.fixture(scope="module")
+def endpoints(tmp_path_factory):
+    file = tmp_path_factory.mktemp("rig") / "endpoints.json"
+    command = [sys.executable, "-P", "-m", "hil.cli", "sim", "sim_wire", "--endpoints", str(file), *SET]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
+    try:
+        assert wait_for(lambda: file.exists() or process.poll() is not None, 60), "no simulated rig within 60 s"
+        assert process.poll() is None, process.stderr.read().decode()
+        yield file
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def checked(endpoints, capsys, *more):
+    status = run(["check", "sim_wire", "--endpoints", str(endpoints), *SET, *more, "--json"])
+    return status, {item["item"]: item for item in json.loads(capsys.readouterr().out)}
+
+
+def failed(items):
+    return {name for name, item in items.items() if not item["ok"]} - OF_TIME
+
+
+def moved(endpoints, capsys, *arguments):
+    """The summary; None where the machine was too busy for it."""
+    status = run([*arguments, "--endpoints", str(endpoints), *SET, "--yes", "--json", "--out", "run"])
+    summary = json.loads(capsys.readouterr().out)
+    assert status == (1 if summary["reasons"] else 0)
+    assert all(reason.startswith(FAULTS_OF_TIME) for reason in summary["reasons"])
+    return None if summary["reasons"] else summary
+
+
+def test_check_asks_every_device_and_moves_none(endpoints, capsys):
+    with Control(read_endpoints(endpoints)["control"]) as control:
+        before = control.ask("truth")
+        status, items = checked(endpoints, capsys)
+        after = control.ask("truth")
+    assert failed(items) == set()
+    assert status in (0, 3)
+    claws = [item for name, item in items.items() if name.startswith("address 0x8")]
+    assert len(claws) == 3
+    assert all("USB Roboclaw 2x15a v4.2.8, 12.0 V, 0.00 A and 0.00 A, no trouble" in item["found"] for item in claws)
+    assert "cDAQ1Mod1" in items["NI-DAQ"]["found"]
+    assert "released" in items["emergency stop"]["found"]
+    assert "0 and 0 kPa" in items["pressures"]["found"]
+    assert after["hit_ns"] == before["hit_ns"]
+    assert not list(Path().iterdir())
+
+
+def test_check_finds_a_wrong_address_and_a_pressed_emergency_stop_and_asks_the_others_all_the_same(endpoints, capsys):
+    with Control(read_endpoints(endpoints)["control"]) as control:
+        try:
+            control.ask("e_stop", device="daq", pressed=True)
+            status, items = checked(endpoints, capsys, "--set", "devices.drives.controllers.1.address=0x85")
+        finally:
+            control.ask("e_stop", device="daq", pressed=False)
+    assert status == 2
+    assert failed(items) == {"wheel drives", "emergency stop"}
+    assert "0x85" in items["wheel drives"]["found"]
+    assert items["valves"]["ok"]
+
+
+def test_devices_finds_the_keys_of_the_config(endpoints, capsys):
+    assert run(["devices", "sim_wire", "--endpoints", str(endpoints), "--json", *SET]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [key["found"] for key in found["keys"]] == [True] * 6
+    assert "simulated IEPE input" in [device["product"] for device in found["ni"][0]["devices"]]
+
+
+def test_jog_turns_the_wheel_asked_for_and_no_other(endpoints, capsys):
+    arguments = ("jog", "sim_wire", "--wheel", "middle_right", "--speed", "-0.03", "--for", "0.6")
+    if (summary := moved(endpoints, capsys, *arguments)) is None:
+        pytest.skip("the machine is too busy for a run in real time")
+    reached = summary["speed_reached_mps"]
+    assert reached.pop("middle_right") == pytest.approx(-0.03, abs=0.006)
+    assert list(reached.values()) == pytest.approx([0.0] * 5, abs=0.006)
+    tick = read_trial(Path("run")).tick
+    assert tick["drives_acknowledged_ns"][-1] > 0
+
+
+def test_valve_fills_the_chamber_asked_for_and_lets_it_go(endpoints, capsys):
+    summary = moved(endpoints, capsys, "valve", "sim_wire", "right", "retract", "--for", "0.8")
+    if summary is None:
+        pytest.skip("the machine is too busy for a run in real time")
+    reached = summary["pressure_reached_kPa"]
+    assert reached.pop("right_retract") == pytest.approx(207.0, abs=10.0)
+    assert list(reached.values()) == pytest.approx([0.0] * 3, abs=5.0)
+    assert read_trial(Path("run")).tick["pressure_Pa"][-1].max() < 50e3
+
+
+def test_endpoints_that_are_none_say_how_to_get_some(tmp_path, capsys):
+    (tmp_path / "empty.json").write_text(json.dumps(dict.fromkeys(NAMES[1:], "x")))
+    for file in ("empty.json", "missing.json"):
+        assert run(["check", "sim_wire", "--endpoints", file]) == 2
+        assert "hil sim CONFIG --endpoints FILE" in capsys.readouterr().err

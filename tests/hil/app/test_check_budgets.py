@@ -1,0 +1,104 @@
+"""Bus loads and the latency of a cut, worked out from the config, against the bytes that the drivers really send."""
+
+import pytest
+
+from drivers.drives_roboclaw import RoboClawDrives
+from drivers.drives_roboteq import RoboteqDrives
+from drivers.roboclaw_settings import cut_s, in_flight_s
+from drivers.roboteq_settings import cut_s as roboteq_cut_s
+from hil.app import settings
+from hil.app.check.budgets import bus_loads, cut_latency
+from hil.config import load_config
+
+THREE_BUSES = (
+    "devices.drives.ports=['','','']",
+    "devices.drives.controllers.1.bus=1",
+    "devices.drives.controllers.2.bus=2",
+)
+ROBOTEQ = (
+    "devices.drives={driver: roboteq, max_rpm: 3000, gear_ratio: 100, controllers: ["
+    "{port: /dev/teq0, channel_1: front_left, channel_2: front_right},"
+    "{port: /dev/teq1, channel_1: middle_left, channel_2: middle_right},"
+    "{port: /dev/teq2, channel_1: rear_left, channel_2: rear_right}]}"
+)
+
+
+def sim_wire(*overrides):
+    return load_config("sim_wire", overrides)
+
+
+def parts_ms(config, filter_delay_ms=0.0):
+    return {
+        check.item.removeprefix("cut: "): float(check.found.removesuffix(" ms"))
+        for check in cut_latency(config, filter_delay_ms)
+    }
+
+
+def test_the_stop_of_a_bus_takes_the_line_time_of_its_stop_frame():
+    config = sim_wire()
+    given = settings.roboclaw(config, config.devices.drives)
+    (stop,) = RoboClawDrives(given).stop_frames()
+    assert cut_s(given) == pytest.approx(len(stop.frames[0]) * 10 / stop.baud)
+
+
+def test_buses_stop_at_the_same_time_and_a_faster_line_stops_sooner():
+    one, three, quick = (
+        parts_ms(sim_wire(*overrides)) for overrides in ((), THREE_BUSES, ("devices.drives.baud=460800",))
+    )
+    assert three["stop frames"] == pytest.approx(one["stop frames"] / 3, abs=0.01)
+    assert quick["stop frames"] == pytest.approx(one["stop frames"] / 4, abs=0.01)
+    assert quick["transaction in flight"] < one["transaction in flight"]
+
+
+def test_controllers_stopped_one_by_one_wait_for_each_other_s_answers():
+    config = sim_wire()
+    given = settings.roboclaw(config, config.devices.drives)
+    alone = type(given)(**{name: getattr(given, name) for name in given.__struct_fields__} | {"stop_together": False})
+    assert cut_s(alone) > cut_s(given) + 2 * given.buses[0].turnaround_us * 1e-6
+
+
+def test_a_roboteq_is_stopped_by_its_four_bytes():
+    config = sim_wire(ROBOTEQ)
+    given = settings.roboteq(config.devices.drives)
+    stop, *_ = RoboteqDrives(given).stop_frames()
+    assert b"!EX" in stop.frames[0]
+    assert roboteq_cut_s(given) == pytest.approx(4 * 10 / 115200)
+
+
+def test_every_millisecond_of_a_cut_is_accounted_for():
+    config = sim_wire("daq.block_ms=4", "daq.rate_hz=50000", "loop.rate_hz=500", "detector.consecutive=101")
+    found = parts_ms(config, filter_delay_ms=0.75)
+    total = found.pop("in all, at worst")
+    assert total == pytest.approx(sum(found.values()), abs=0.05)
+    assert found["block"] == 4.0
+    assert found["tick"] == 2.0
+    assert found["samples in a row"] == 2.0
+    assert found["converter's filter"] == 0.75
+
+
+def test_no_transaction_in_flight_is_longer_than_the_driver_takes_for_the_longest_it_makes():
+    config = sim_wire()
+    given = settings.roboclaw(config, config.devices.drives)
+    ramped = 2 + 12 + 2 + 1  # command 40 and its answer
+    assert in_flight_s(given) == pytest.approx(ramped * 10 / 115200 + 200e-6)
+
+
+def test_a_cut_that_a_dead_man_would_beat_is_not_in_order():
+    slow = ("devices.drives.baud=9600", "devices.drives.rate_hz=2", "devices.drives.timeout_ms=1000")
+    assert cut_latency(sim_wire())[-1].ok
+    total = cut_latency(sim_wire(*slow))[-1]
+    assert not total.ok
+    assert total.allowed.startswith("at most 20 ms")
+
+
+def test_each_line_and_each_worker_has_its_load():
+    items = [check.item for check in bus_loads(sim_wire(*THREE_BUSES))]
+    assert len([item for item in items if item.startswith("bus load")]) == 4
+    assert [item for item in items if item.startswith("worker")] == ["worker of the drives", "worker of the valves"]
+    assert all(check.ok for check in bus_loads(sim_wire()))
+
+
+def test_nothing_is_worked_out_where_there_are_no_lines():
+    config = load_config("sim_impact")
+    assert bus_loads(config) == []
+    assert cut_latency(config) == []

@@ -1,0 +1,232 @@
+"""What `hil check` makes of what devices say, with devices that say what the test wants."""
+
+import math
+
+import msgspec
+import numpy as np
+import pytest
+
+import hil.app.check
+from drivers.base import ControllerState, DeviceError, Health, LinkLostError
+from drivers.types import DaqBlock, DriveSample, ValveSample
+from hil.app.check import check_rig
+from hil.app.check.devices import check_daq, check_drives, check_valves, sample_rate_hz
+from hil.config import load_config
+from hil.values import STILL
+
+CONFIG = load_config("sim_wire", ["devices.daq.e_stop=cDAQ1Mod4/port0/line0", "telemetry.endpoint=''"])
+MS = 1_000_000
+BLOCK = 60
+WELL = ControllerState("address 0x80 on /dev/ttyUSB0", "USB Roboclaw v4", 12.4, (0.1, 0.0), "")
+
+
+class Daq:
+    """Blocks of noise at its own rate."""
+
+    def __init__(self):
+        self.rate_hz, self.bias_V, self.noise_V, self.pressed, self.silent = 30000.0, (0.0,) * 3, 0.0005, False, False
+        self.taken, self.opened, self.closed = 0, 0, 0
+        self.chance = np.random.default_rng(1)
+
+    def open(self):
+        self.opened += 1
+
+    def close(self):
+        self.closed += 1
+
+    def health(self):
+        return Health("NI-DAQ", True, 0, "a chassis", e_stop=self.pressed)
+
+    def read(self, t_ns):
+        arrives_ns = round((self.taken + 1) * BLOCK * 1e9 / self.rate_hz)
+        if self.silent or arrives_ns > t_ns:
+            return None
+        self.taken += 1
+        volts = self.chance.normal(self.bias_V, self.noise_V, (BLOCK, 3))
+        times = arrives_ns - np.arange(BLOCK, dtype=np.int64)[::-1] * 33_333
+        return DaqBlock(self.taken, times, volts, (False,) * 3, arrives_ns + int(self.chance.integers(0, MS)))
+
+
+class Drives:
+    """Confirms in its next sample, if at all."""
+
+    def __init__(self):
+        self.confirms, self.speeds, self.command, self.state = True, STILL, None, WELL
+        self.health_now = Health("wheel drives", True, 0, "", rate_hz=50.0)
+
+    def open(self):
+        pass
+
+    def close(self):
+        pass
+
+    def health(self):
+        return self.health_now
+
+    def write(self, command):
+        self.command = command
+
+    def read(self, t_ns):
+        assert self.command is None or getattr(self.command, "cut", True)  # nothing is ever made to move
+        said = self.command.t_ns if self.command and self.confirms else -1
+        return DriveSample(1, t_ns, self.speeds, said)
+
+
+class Valves(Drives):
+    """The same for valves."""
+
+    pressure = ((math.nan, math.nan), (math.nan, math.nan))
+
+    def health(self):
+        return Health("valves", True, 0, "a board")
+
+    def read(self, t_ns):
+        assert self.command is None or self.command.powered == ((False, False), (False, False))
+        said = self.command.t_ns if self.command and self.confirms else -1
+        return ValveSample(1, t_ns, self.pressure, said)
+
+
+class Devices:
+    """An Access to them, in a time of its own."""
+
+    filter_delay_ms = 0.5
+
+    def __init__(self, config=CONFIG):
+        self._daq, self._drives, self._valves = Daq(), Drives(), Valves()
+        self.t_ns = 0
+
+    def daq(self):
+        return self._daq
+
+    def drives(self):
+        return self._drives
+
+    def valves(self):
+        return self._valves
+
+    def go_on(self):
+        self.t_ns += 2 * MS
+        return self.t_ns
+
+    def states(self):
+        return (self._drives.state,)
+
+
+@pytest.fixture
+def devices():
+    return Devices()
+
+
+def failed(checks):
+    return [check.item for check in checks if not check.ok]
+
+
+def one(checks, item):
+    (check,) = [check for check in checks if check.item == item]
+    return check
+
+
+def test_devices_in_order_pass_and_are_closed_again(devices):
+    checks = [*check_daq(CONFIG, devices), *check_drives(CONFIG, devices), *check_valves(CONFIG, devices)]
+    assert failed(checks) == []
+    assert devices._daq.opened == devices._daq.closed == 1
+    assert "serial number unknown, 11.24 mV/N by its sheet" in one(checks, "sensor top sheet").found
+    assert one(checks, "dead-man of the valves").found == "flash-on: the board lets go after 0.5 s"
+
+
+def test_an_open_or_noisy_sensor_is_named(devices):
+    devices._daq.bias_V = (0.0, 4.9, 0.0)
+    assert failed(check_daq(CONFIG, devices)) == ["sensor lower_left bias"]
+    noisy = Devices()
+    noisy._daq.noise_V = 0.02
+    assert failed(check_daq(CONFIG, noisy)) == [f"sensor {name} noise" for name in ("top", "lower_left", "lower_right")]
+
+
+@pytest.mark.parametrize(("rate_hz", "ok"), [(30000.0, True), (29700.0, True), (25600.0, False), (51200.0, False)])
+def test_a_rate_that_is_not_the_config_s_is_found_however_blocks_come(devices, rate_hz, ok):
+    devices._daq.rate_hz = rate_hz
+    check = one(check_daq(CONFIG, devices), "sample rate")
+    assert check.ok is ok
+    assert float(check.found.split()[0]) == pytest.approx(rate_hz, rel=0.005)
+
+
+def test_the_rate_is_not_known_where_nobody_looked_when_blocks_came():
+    block = DaqBlock(1, np.arange(3), np.zeros((3, 3)), (False,) * 3)
+    assert sample_rate_hz([block] * 9) is None
+    assert sample_rate_hz([]) is None
+
+
+def test_a_pressed_emergency_stop_is_read_back(devices):
+    devices._daq.pressed = True
+    assert failed(check_daq(CONFIG, devices)) == ["emergency stop"]
+    unread = load_config("sim_wire")
+    assert one(check_daq(unread, Devices()), "emergency stop").found == "not read back"
+
+
+def test_sensors_that_say_nothing_are_a_missing_device(devices):
+    devices._daq.silent = True
+    with pytest.raises(DeviceError, match="too few to zero the sensors"):
+        check_daq(CONFIG, devices)
+    assert devices._daq.closed == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "item"),
+    [
+        ({"confirms": False}, "drives cut"),
+        ({"speeds": (0.0, 0.0, 0.5, 0.0, 0.0, 0.0)}, "wheel speed before the start"),
+        ({"speeds": (0.0, 0.0, math.nan, 0.0, 0.0, 0.0)}, "wheel speed before the start"),
+        ({"state": msgspec.structs.replace(WELL, trouble="status 0x0100")}, WELL.where),
+        ({"state": msgspec.structs.replace(WELL, supply_V=math.nan)}, WELL.where),
+        ({"health_now": Health("wheel drives", True, 0, "", rate_hz=19.0)}, "rate of the drives"),
+        ({"health_now": Health("wheel drives", True, 0, "")}, "rate of the drives"),
+        (
+            {"health_now": Health("wheel drives", True, 0, "", rate_hz=50.0, e_stop=True)},
+            "emergency stop of the drives",
+        ),
+    ],
+)
+def test_drives_that_are_not_in_order_are_named(devices, change, item):
+    for name, value in change.items():
+        setattr(devices._drives, name, value)
+    assert failed(check_drives(CONFIG, devices)) == [item]
+
+
+def test_valves_that_do_not_confirm_are_named_and_pressures_are_told(devices):
+    devices._valves.confirms = False
+    devices._valves.pressure = ((1000.0, 2000.0), (3000.0, 207_000.0))
+    checks = check_valves(CONFIG, devices)
+    assert failed(checks) == ["valves"]
+    assert one(checks, "pressures").found == "left extend and retract 1 and 2 kPa, right 3 and 207 kPa"
+
+
+def test_valves_without_a_dead_man_say_so(devices):
+    config = load_config("sim_wire", ["devices.valves.flash_on=false", "devices.valves.no_dead_man=accepted"])
+    assert (
+        "valves stay powered when this program dies"
+        in one(check_valves(config, devices), "dead-man of the valves").found
+    )
+
+
+def test_a_device_that_is_missing_hides_no_other(monkeypatch):
+    access = Devices()
+
+    def gone():
+        raise LinkLostError("wheel drives: /dev/ttyUSB0: there is no such port")
+
+    access.drives = gone
+    monkeypatch.setattr(hil.app.check, "attach", lambda *_: ({"roboclaw": "/a", "modbus": "/b", "daq": "c:1"}, None))
+    monkeypatch.setattr(hil.app.check, "DirectAccess", lambda config: access)
+    checks, missing = check_rig(CONFIG)
+    assert missing == ["wheel drives: /dev/ttyUSB0: there is no such port"]
+    assert failed(checks) == ["wheel drives"]
+    items = [check.item for check in checks]
+    assert {"NI-DAQ", "valves", "bus load of /a", "cut: in all, at worst", "disk space", "Safe on a slope"} <= {*items}
+    assert one(checks, "cut: converter's filter").found == "0.50 ms"
+
+
+def test_a_rig_in_this_process_is_checked_the_same_way():
+    checks, missing = check_rig(load_config("sim_impact", ["telemetry.endpoint=''"]))
+    assert missing == []
+    assert failed(checks) == []
+    assert {"simulated DAQ", "drives cut", "valves", "sensor top noise"} <= {check.item for check in checks}
