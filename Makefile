@@ -27,7 +27,7 @@ define CHECK_PYTHON
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install trial test soak lint format lock clean
+.PHONY: help install trial test soak bench lint format lock clean
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -44,6 +44,12 @@ test: $(STAMP) ## run the tests, in random order
 
 soak: $(STAMP) ## SOAK=200 short trials, a process of each killed at random (SEED=1: of the first); 4 s each
 	$(BIN)/python tests/soak/kill_run.py --kills $(SOAK) --seed $(SEED)
+
+bench: $(STAMP) ## what README's numbers come from: models, loop and rig, 10 min on a machine with nothing else to do
+	@mkdir -p build
+	$(BIN)/hil bench models --json build/bench-models.json
+	$(BIN)/hil bench loop --json build/bench-loop.json
+	$(BIN)/hil bench rig --json build/bench-rig.json
 
 lint: $(STAMP) ## style, types, import direction, tree rules
 	$(BIN)/ruff check .
