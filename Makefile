@@ -27,7 +27,7 @@ define CHECK_PYTHON
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install trial test soak bench lint format lock clean
+.PHONY: help install trial test soak fuzz bench lint format lock clean
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -42,8 +42,12 @@ trial: $(STAMP) ## one simulated impact trial (CONFIG=..., default rig_configs/s
 test: $(STAMP) ## run the tests, in random order
 	$(BIN)/pytest $(ARGS)
 
-soak: $(STAMP) ## SOAK=200 short trials, a process of each killed at random (SEED=1: of the first); 4 s each
+soak: $(STAMP) ## SOAK=200 short trials, a process of each killed at random (SEED=1: of the first), 4 s each; faults at the wire
 	$(BIN)/python tests/soak/kill_run.py --kills $(SOAK) --seed $(SEED)
+	$(BIN)/pytest --timeout 0 -m soak tests/wire
+
+fuzz: $(STAMP) ## thousands of random and mutated bytes into every parser, both directions
+	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 -m hypothesis tests/drivers
 
 bench: $(STAMP) ## what README's numbers come from: models, loop and rig, 10 min on a machine with nothing else to do
 	@mkdir -p build

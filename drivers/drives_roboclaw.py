@@ -13,6 +13,7 @@ from drivers.roboclaw import Command
 from drivers.roboclaw_settings import (
     SLOW,
     SLOW_HZ,
+    STATUS_HZ,
     Bus,
     Controller,
     RoboClawSettings,
@@ -69,6 +70,7 @@ class RoboClawDrives:
         self._units = [Unit(settings, one, self._links[one.bus]) for one in settings.controllers]
         self._stops = Stops(self._units, self._links, together=settings.stop_together)
         self._period_ns = round(1e9 / settings.rate_hz)
+        self._status_period_ns = round(1e9 / (STATUS_HZ * len(self._units)))
         self._slow_period_ns = round(1e9 / (SLOW_HZ * len(SLOW) * len(self._units)))
         self._sequence = 0
         self._reset()
@@ -85,8 +87,9 @@ class RoboClawDrives:
         self._announce = False
         self._to_set: deque[Unit] = deque()
         self._to_read: deque[tuple[Unit, Command]] = deque()
+        self._status = itertools.cycle(self._units)
         self._slow = itertools.cycle(itertools.product(self._units, SLOW))
-        self._due_ns = self._slow_due_ns = 0
+        self._due_ns = self._status_due_ns = self._slow_due_ns = 0
         self._round_ns = self._sampled_ns = -1
         self._rounds: deque[int] = deque(maxlen=RATE_OVER)
         self._fresh: DriveSample | None = None
@@ -162,7 +165,7 @@ class RoboClawDrives:
         return sample
 
     def step(self) -> None:
-        """One transaction: a cut before all others, then set-points, speeds, slow state; or a short rest.
+        """One transaction: a cut before all others, then set-points, status, speeds, slow state; or a short rest.
 
         Raises:
             DeviceError: a controller or its link failed; from then on the drives are cut as far as they can be.
@@ -182,6 +185,9 @@ class RoboClawDrives:
             self._stop_next()
         elif self._to_set:
             self._set(self._to_set.popleft())
+        elif now_ns >= self._status_due_ns:
+            self._status_due_ns = now_ns + self._status_period_ns
+            next(self._status).ask_slowly(Command.STATUS)
         elif self._to_read:
             self._read(*self._to_read.popleft())
         elif now_ns >= self._slow_due_ns:

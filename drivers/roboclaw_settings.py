@@ -11,9 +11,10 @@ import msgspec
 from drivers.roboclaw import ADDRESSES, READINGS, SETTINGS, TIMEOUT_STEP_MS, TIMEOUT_STEPS, VERSION_BYTES, WIDE, Command
 from drivers.serial_link import BITS_PER_BYTE
 
-# Each controller is asked for its status, battery and currents so often [1/s].
+# Each controller is asked so often for its status, which holds its emergency stop, and for battery and currents [1/s].
+STATUS_HZ = 20.0
 SLOW_HZ = 1.0
-SLOW = (Command.STATUS, Command.MAIN_BATTERY, Command.CURRENTS)
+SLOW = (Command.MAIN_BATTERY, Command.CURRENTS)
 # So many set-points have to fit into a serial time-out: one may be lost without the motors stopping.
 FEEDS_PER_TIMEOUT = 2
 
@@ -189,7 +190,8 @@ def _controller_s(settings: RoboClawSettings, controller: Controller) -> float:
     bus = settings.buses[controller.bus]
     run = Command.RUN_ACCELERATING if settings.acceleration_qpps2 else Command.RUN
     rates = [(command, settings.rate_hz) for command in (run, *speed_commands(settings))] + [
-        (command, SLOW_HZ) for command in SLOW
+        (Command.STATUS, STATUS_HZ),
+        *((command, SLOW_HZ) for command in SLOW),
     ]
     line_s = BITS_PER_BYTE / bus.baud
     return sum(rate * (_size(command) * line_s + bus.turnaround_us * 1e-6) for command, rate in rates)

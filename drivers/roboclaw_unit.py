@@ -105,7 +105,7 @@ class Unit:
         return {wheel: self._settings.sign[wheel] * count * turn for wheel, count in counts.items()}
 
     def ask_slowly(self, command: Command) -> None:
-        """Ask for one of SLOW."""
+        """Ask for its status, or for one of SLOW."""
         address = self.controller.address
         if command is Command.STATUS:
             (self._status,) = self.ask(roboclaw.status(address, self._form))

@@ -9,8 +9,11 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from drivers.types import ValveSample
 from hil.config import Config
+from hil.config.devices import VALVES
 from hil.values import Estimate, Samples, Six
+from hil.valve_watch import HALFWAY, measures_pressures
 
 # A wheel slower than this stands [rad/s].
 STANDING_RADPS = 0.01
@@ -40,8 +43,13 @@ def arming_checks(config: Config, samples: Samples, estimate: Estimate, faults: 
     return [
         Check("fault latch", not faults, ", ".join(faults) or "none", "none"),
         age_check(config, age_ms),
+        _fresh("drives", samples.t_ns - samples.drives.t_ns, config.limits.drives_age_ms),
+        _fresh("valves", samples.t_ns - samples.valves.t_ns, config.limits.valves_age_ms),
+        _confirmed("drives", samples.drives.acknowledged_ns, "cut"),
+        _confirmed("valves", samples.valves.acknowledged_ns, "all off"),
         *sensor_checks(config, estimate),
         standing_check(estimate.wheel_speed_radps),
+        *pressure_checks(config, samples.valves),
     ]
 
 
@@ -62,6 +70,19 @@ def sensor_checks(config: Config, estimate: Estimate) -> list[Check]:
     return checks
 
 
+def pressure_checks(config: Config, valves: ValveSample) -> list[Check]:
+    """Whether the chambers are empty, where that is measured: all valves are off."""
+    if not measures_pressures(config):
+        return []
+    left, right = valves.pressure_Pa
+    allowed = HALFWAY * config.cylinders.supply_kPa
+    words = "half of cylinders.supply_kPa, for all valves are off"
+    return [
+        _at_most(f"pressure {name}", abs(pressure_Pa) * 1e-3, allowed, "kPa", words)
+        for name, pressure_Pa in zip(VALVES, (*left, *right), strict=True)
+    ]
+
+
 def standing_check(speed_radps: Six) -> Check:
     """Whether all wheels stand."""
     quickest = float(np.abs(speed_radps).max())  # NaN if one is, unlike max()
@@ -72,6 +93,16 @@ def disk_check(folder: Path) -> Check:
     """Whether there is room for the record in the folder it goes to."""
     free = shutil.disk_usage(folder).free
     return Check("disk space", free >= DISK_NEEDED, f"{free / 1e6:.0f} MB free", f"at least {DISK_NEEDED / 1e6:.0f} MB")
+
+
+def _fresh(device: str, age_ns: int, allowed_ms: float) -> Check:
+    return _at_most(f"{device} sample age", age_ns * 1e-6, allowed_ms, "ms", f"limits.{device}_age_ms")
+
+
+def _confirmed(device: str, acknowledged_ns: int, what: str) -> Check:
+    """Before arming nothing but what is safe has been commanded: whatever is confirmed is that."""
+    ok = acknowledged_ns >= 0
+    return Check(f"{device} confirmed {what}", ok, "confirmed" if ok else "not confirmed", "confirmed")
 
 
 def _at_most(item: str, value: float, limit: float, unit: str, setting: str) -> Check:

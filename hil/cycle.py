@@ -36,6 +36,7 @@ class Cycle:
         request = laps.of(self.trial.control(samples, estimate, prediction, self.safety.safe))
         command = laps.of(self.gate.check(tick, request))
         self.devices.command(tick.t_ns, command)
+        self.safety.heed(tick.t_ns, command)
         laps.end()
         self.scribe.record(tick, samples, estimate, prediction, command)
         laps.end()

@@ -65,14 +65,18 @@ class Devices:
         return [link.health() for link in self._links]
 
     def sample(self, t_ns: int) -> Samples:
-        """Everything that has arrived by t_ns. Raises DeviceError."""
+        """Everything that has arrived by t_ns, but for blocks that are not newer than the last. Raises DeviceError."""
         blocks: list[DaqBlock] = []
+        gap = 0
         while len(blocks) < MOST_BLOCKS and (block := self._daq.read(t_ns)) is not None:
+            if (step := block.sequence - self._sequence) <= 0:
+                continue
             blocks.append(block)
+            gap = max(gap, step - 1)
             self._newest_ns, self._sequence = int(block.t_ns[-1]), block.sequence
         self._drive = self._drives.read(t_ns) or self._drive
         self._valve = self._valves.read(t_ns) or self._valve
-        return Samples(t_ns, tuple(blocks), t_ns - self._newest_ns, self._sequence, self._drive, self._valve)
+        return Samples(t_ns, tuple(blocks), t_ns - self._newest_ns, self._sequence, self._drive, self._valve, gap)
 
     def command(self, t_ns: int, command: Command) -> None:
         """Hand a command to every sink. Raises DeviceError."""

@@ -36,8 +36,10 @@ TICK = np.dtype(
         ("valves", "<u1", (2, 2)),  # commanded: (left, right) by (extend, retract)
         ("daq_age_ns", "<i8"),  # age of the newest sample
         ("daq_sequence", "<i8"),  # of the newest block of sensor samples taken in, 0 before the first
+        ("drives_t_ns", "<i8"),  # when the newest speeds were measured
         ("drives_acknowledged_ns", "<i8"),  # t_ns of the newest command that the drives have confirmed, -1 before
         ("drives_stopped_ns", "<i8"),  # when the newest cut after they ran had left for all drives, -1 while they run
+        ("valves_t_ns", "<i8"),  # when the newest pressures were, or the valves last answered
         ("valves_acknowledged_ns", "<i8"),  # t_ns of the newest command that the valves have confirmed, -1 before
         ("set_speed_radps", "<f8", (6,)),  # commanded, by wheel
         ("wheel_speed_radps", "<f8", (6,)),  # measured

@@ -47,7 +47,10 @@ class Laps:
 
 
 class Samples(msgspec.Struct, frozen=True, gc=False):
-    """What the devices said, newest last; `drives` and `valves` are held between their samples."""
+    """What the devices said, newest last; `drives` and `valves` are held between their samples.
+
+    `gap` is the most blocks of sensor samples that were missing between two of this tick's, or before its first.
+    """
 
     t_ns: int
     blocks: tuple[DaqBlock, ...]
@@ -55,6 +58,7 @@ class Samples(msgspec.Struct, frozen=True, gc=False):
     daq_sequence: int  # of the newest block so far, 0 before the first
     drives: DriveSample
     valves: ValveSample
+    gap: int = 0
 
 
 class Estimate(msgspec.Struct, frozen=True, gc=False):
@@ -70,6 +74,7 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
         force_N: (channels,) newest, droop corrected.
         load_point_m: (across, up) from the triangle's centroid; NaN while unloaded, and of a bumper.
         wheel_speed_radps: (6,) measured.
+        still: (channels,) newest samples in a row that are equal bit for bit, those at full scale not counted.
     """
 
     zeroed: bool
@@ -81,6 +86,7 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
     force_N: tuple[float, ...]
     load_point_m: tuple[float, float]
     wheel_speed_radps: Six
+    still: tuple[int, ...] = ()
 
 
 class Prediction(msgspec.Struct, frozen=True, gc=False):

@@ -16,7 +16,7 @@ ALLOWED = 0.8
 _SPEEDS = 2 + 8 + 2 + 1  # command 37
 _SPEEDS_RAMPED = 2 + 12 + 2 + 1  # command 40
 _ENCODER_SPEED = 2 + 7  # commands 18 and 19: counts, direction, CRC
-_CLAW_SLOW = (2 + 6) + (2 + 4) + (2 + 6)  # status, battery, currents: once a second
+_CLAW_SLOW = 20 * (2 + 6) + (2 + 4) + (2 + 6)  # status: 20 times a second; battery, currents: once
 
 # Roboteq, the longest of each, echo off: `!G 1 -1000` and `+`; `?S 1` and `S=-32768`.
 _GO = 11 + 2

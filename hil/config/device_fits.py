@@ -18,11 +18,27 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=Hashable)
 # A controller's time-out must let one set-point be lost.
 PERIODS_IN_TIMEOUT = 2.0
+# A sample may be lost, and the next may come late.
+PERIODS_IN_AGE = 3.0
 
 
 def device_misfits(config: Config) -> list[Problem]:
     """All of them, each naming the key to change."""
-    return [*_rig(config), *_drives(config), *_ports(config), *_valves(config), *_ni_channels(config)]
+    return [
+        *_rig(config), *_drives(config), *_ports(config), *_valves(config), *_ni_channels(config), *_ages(config),
+    ]  # fmt: skip
+
+
+def _ages(config: Config) -> Iterator[Problem]:
+    """No sample that comes as it should is stale."""
+    for name in ("drives", "valves"):
+        if (device := getattr(config.devices, name, None)) is None:
+            continue
+        least_ms, allowed_ms = PERIODS_IN_AGE * 1e3 / device.rate_hz, getattr(config.limits, f"{name}_age_ms")
+        if allowed_ms < least_ms:
+            rate = f"devices.{name}.rate_hz"
+            allowed = f"at least {least_ms:.4g}, {PERIODS_IN_AGE:g} periods of {rate}, or good samples count as stale"
+            yield Problem(f"limits.{name}_age_ms", f"{allowed_ms:g}", allowed, (rate,))
 
 
 def _rig(config: Config) -> Iterator[Problem]:

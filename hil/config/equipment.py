@@ -147,6 +147,11 @@ class Limits(Section):
     wheel_speed_radps: float = Field(1.0, ge=0.01, le=10, description="largest commanded wheel speed")
     wheel_acceleration_radps2: float = Field(5.0, ge=0.01, le=100, description="largest change of that speed")
     daq_age_ms: float = Field(10.0, ge=2, le=1000, description="an older newest sample is a sensor drop-out")
+    drives_age_ms: float = Field(200.0, ge=10, le=5000, description="older newest wheel speeds are stale")
+    valves_age_ms: float = Field(1000.0, ge=10, le=10000, description="an older newest answer of the valves is stale")
+    frozen_samples: int = Field(
+        3000, ge=0, le=1000000, description="a sensor with so many equal samples in a row is frozen, 0: not watched"
+    )
     bias_V: float = Field(0.05, ge=0, le=5, description="largest offset of a channel at arming")
     noise_V: float = Field(0.01, ge=0, le=5, description="largest noise of a channel at arming")
 

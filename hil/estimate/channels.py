@@ -50,6 +50,8 @@ class ChannelState(NamedTuple):
             [N].
         point: (2, 2) load point [m] at the impact and at the peak of the sum.
         whole: counters and times [ns], see the slots above.
+        last: (channels,) newest sample [V].
+        still: (channels,) how many samples in a row up to the newest are equal to it bit for bit.
     """
 
     bias: FloatArray
@@ -59,6 +61,8 @@ class ChannelState(NamedTuple):
     peak: FloatArray
     point: FloatArray
     whole: IntArray
+    last: FloatArray
+    still: IntArray
 
 
 def make_channel_state(channels: int) -> ChannelState:
@@ -66,7 +70,10 @@ def make_channel_state(channels: int) -> ChannelState:
     whole = np.zeros(10, np.int64)
     whole[[IMPACT_NS, PEAK_NS, RELEASE_NS]] = NEVER
     bias, square, drooped, force = np.zeros((4, channels))
-    return ChannelState(bias, square, drooped, force, np.zeros(channels + 2), np.full((2, 2), np.nan), whole)
+    last, still = np.full(channels, np.nan), np.zeros(channels, np.int64)
+    return ChannelState(
+        bias, square, drooped, force, np.zeros(channels + 2), np.full((2, 2), np.nan), whole, last, still
+    )
 
 
 class Channels(NamedTuple):
@@ -120,6 +127,31 @@ def digest(channels: Bound[Channels], t_ns: IntArray, volts: FloatArray) -> None
         _load_point(p, s, total, point)
     else:
         point[0] = point[1] = np.nan
+    _note_still(p, s, volts)
+
+
+@kernel
+def _note_still(p: ChannelParameters, s: ChannelState, volts: FloatArray) -> None:
+    """How long each channel has not changed; looked for from the newest sample back, which of a live one ends at once.
+
+    A sample at full scale does not count: it is saturated, not frozen.
+    """
+    count = volts.shape[0]
+    if count == 0:
+        return
+    for c in range(s.still.size):
+        newest = volts[count - 1, c]
+        if not abs(newest) < p.full_scale:
+            s.still[c], s.last[c] = 0, newest
+            continue
+        i = count - 1
+        while i > 0 and volts[i - 1, c] == newest:
+            i -= 1
+        if i == 0 and s.last[c] == newest:
+            s.still[c] += count
+        else:
+            s.still[c] = count - i
+        s.last[c] = newest
 
 
 @kernel

@@ -72,6 +72,7 @@ class Estimator:
             force_N=tuple(state.force.tolist()),
             load_point_m=(across, up),
             wheel_speed_radps=samples.drives.speed_radps,
+            still=tuple(state.still.tolist()),
         )
 
     def reset(self) -> None:

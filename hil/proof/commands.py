@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hil.arming import Check
 from hil.proof.events import faults_of, impacts_of
+from hil.safety import ONLY_MARKED
 
 Rows = NDArray[np.void]
 
@@ -75,6 +76,7 @@ def safe_after_fault(ticks: Rows, events: Rows) -> Check:
     """Safe is latched by a fault, in its tick or the next, and stays."""
     item, allowed = "Safe after a fault", "Safe from the first fault on, and not before"
     faults = faults_of(events)
+    faults = faults[~np.isin(faults["id"], list(ONLY_MARKED))]
     if not faults.size:
         first = ticks["tick"][ticks["safe"] == 1][:1]
         return Check(item, not first.size, f"no fault, Safe in tick {first[0]}" if first.size else "no fault", allowed)

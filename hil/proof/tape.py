@@ -65,13 +65,15 @@ class Tape:
         (tick,) = self._row
         speeds = tuple(tick["wheel_speed_radps"].tolist())
         acknowledged_ns, stopped_ns = int(tick["drives_acknowledged_ns"]), int(tick["drives_stopped_ns"])
-        return DriveSample(int(tick["tick"]), int(tick["t_ns"]), speeds, acknowledged_ns, stopped_ns)
+        return DriveSample(int(tick["tick"]), int(tick["drives_t_ns"]), speeds, acknowledged_ns, stopped_ns)
 
     def valves(self) -> ValveSample:
         """What the valves had said by this tick."""
         (tick,) = self._row
         left, right = map(tuple, tick["pressure_Pa"].tolist())
-        return ValveSample(int(tick["tick"]), int(tick["t_ns"]), (left, right), int(tick["valves_acknowledged_ns"]))
+        return ValveSample(
+            int(tick["tick"]), int(tick["valves_t_ns"]), (left, right), int(tick["valves_acknowledged_ns"])
+        )
 
 
 class _Link:

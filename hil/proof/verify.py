@@ -99,29 +99,27 @@ def _of_samples(record: TrialRecord, config: Config) -> list[Check]:
     ]
 
 
-# What a confirmation may wait for, before the delays of a link of its own.
-_DELAYS = "a period of a real device, "
-
-
 def _of_commands(record: TrialRecord, config: Config) -> list[Check]:
     rows = ticks.in_order(record.tick)
     quick_ns = DEAD_MAN_NS - -1_000_000_000 // config.loop.rate_hz
-    drives_ns = quick_ns + round(config.links.drives_delay_ms * 1e6) + _period_ns(config, "drives")
-    valves_ns = quick_ns + _period_ns(config, "valves")
+    devices = config.devices if config.rig != "simulated" else None
+    if devices is None or devices.drives is None or devices.valves is None:
+        drives_ns, why = round(config.links.drives_delay_ms * 1e6), "links.drives_delay_ms, "
+        valves_ns, also = 0, ""
+    else:
+        drives_ns, why = _periods_ns(devices.drives.rate_hz), "two periods of devices.drives.rate_hz, "
+        valves_ns, also = _periods_ns(devices.valves.rate_hz), "two periods of devices.valves.rate_hz, "
     return [
         commands.confirmed_in_order("drives", rows),
-        commands.confirmed_in_time(
-            "drives", rows, ("cut", "set_speed_radps"), drives_ns, f"{_DELAYS}links.drives_delay_ms, "
-        ),
+        commands.confirmed_in_time("drives", rows, ("cut", "set_speed_radps"), quick_ns + drives_ns, why),
         commands.confirmed_in_order("valves", rows),
-        commands.confirmed_in_time("valves", rows, ("valves",), valves_ns, _DELAYS),
+        commands.confirmed_in_time("valves", rows, ("valves",), quick_ns + valves_ns, also),
         commands.cut_in_safe(rows),
         commands.safe_after_fault(rows, record.events),
         commands.cut_at_impact(rows, record.events),
     ]
 
 
-def _period_ns(config: Config, link: str) -> int:
-    """Period at which a real device is told its set-points [ns]; 0 where the rig is simulated in this program."""
-    device = getattr(config.devices, link) if config.rig != "simulated" and config.devices else None
-    return round(1e9 / device.rate_hz) if device else 0
+def _periods_ns(rate_hz: float) -> int:
+    """What a device at the wire is told waits for its turn, and one answer may be lost."""
+    return round(2e9 / rate_hz)

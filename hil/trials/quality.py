@@ -32,7 +32,7 @@ def reasons_against(
         reasons.append("the obstacle was hit before the run-up")
     if config.daq.layout == "triangle":
         reasons += _outside(config, estimator)
-    if saturated:
+    if saturated or safety.marks:
         reasons.append("a sensor reached the end of its range")
     *_, peak, again = estimator.peaks_N
     if again > SECOND_HIT * peak:

@@ -93,6 +93,10 @@ class Crew:
                 found, allowed = age_ns * 1e-6, allowed_ns * 1e-6
                 detail = f"{name}: its process has been silent for {found:.1f} ms, allowed: {allowed:g} ms"
                 return Alarm(Fault.PROCESS_LOST, found, allowed, detail)
+        return self._told()
+
+    def _told(self) -> Alarm | None:
+        """What a worker has met that ends in Safe."""
         for box in self._troubles:
             if box.read(self._trouble) > 0:
                 _, fault, value, limit, detail = self._trouble[0].tolist()
@@ -100,7 +104,9 @@ class Crew:
         return None
 
     def begin(self) -> None:
-        """Called before the first beat of the loop. Raises DeviceError: a worker that was ready has ended since."""
+        """Called before the first beat of the loop. Raises DeviceError: a worker has ended or failed meanwhile."""
+        if trouble := self._told():
+            raise DeviceError(trouble.detail)
         for name, process in self._processes.items():
             if (code := process.status()) is not None:
                 raise DeviceError(f"{name}: its process ended with status {code}; what it said is above")

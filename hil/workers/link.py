@@ -6,6 +6,7 @@ import gc
 import math
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -21,7 +22,11 @@ from hil.workers.pump import Pump
 
 # DAQ above drives above valves, all below the loop.
 BELOW_LOOP = {"daq": 5, "drives": 6, "valves": 7}
-HEALTH_EVERY_NS = 50_000_000
+# With 50 ms between two looks of a driver at its controller, an emergency stop is told within 75 ms.
+HEALTH_EVERY_NS = 20_000_000
+# A device that has not confirmed its stop by then is left to its own time-out: asking it on would keep its neighbours'
+# from coming.
+GIVE_UP_NS = 1_000_000_000
 # Between two tries to take hold of a lost device again [s]: it grows from the first to the last.
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 2.0
@@ -42,7 +47,8 @@ class LinkWorker:
     """Steps one device, hands on what it says and what it is told, and goes on stopping it whatever happens.
 
     After a failure the loop is told why it has to go Safe, once. The device is opened again with growing pauses, to be
-    stopped; it takes no command any more in this run.
+    stopped; it takes no command any more in this run. Nor is it asked any more once it has confirmed its stop, or for
+    GIVE_UP_NS has not.
 
     Args:
         name: of the link.
@@ -81,7 +87,8 @@ class LinkWorker:
         pump.take(self._t_ns(now_ns), now_ns)
         if self._lost:
             self._take_hold(now_ns)
-        elif pump.stopped:  # a device that goes on being asked would take its host for alive
+        elif pump.stopped or pump.stopping_ns(self._t_ns(now_ns)) > GIVE_UP_NS:
+            # a device that goes on being asked would take its host for alive
             time.sleep(_IDLE_S)
         else:
             try:
@@ -96,6 +103,8 @@ class LinkWorker:
     def _lose(self, error: DeviceError, now_ns: int) -> None:
         self._tell(fault_of(error), str(error))
         self._pump.stop(self._t_ns(now_ns))
+        with suppress(DeviceError):  # one controller is lost, but those beside it may still hear a stop
+            self._device.step()
         self._lost, self._again_ns = True, now_ns
 
     def _take_hold(self, now_ns: int) -> None:
@@ -103,7 +112,8 @@ class LinkWorker:
         if now_ns < self._again_ns:
             time.sleep(_IDLE_S)
             return
-        self._shared.heartbeat.beat(self._name, now_ns + LEAVE_NS)
+        if self._pump.start_ns is not None:
+            self._shared.heartbeat.beat(self._name, now_ns + LEAVE_NS)
         try:
             self._device.close()
             self._device.open()

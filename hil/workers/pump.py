@@ -187,6 +187,10 @@ class Pump:
         """The devices have confirmed the stop."""
         return self.released and all(feed.stopped(self._stop_ns) for feed in self._feeds)
 
+    def stopping_ns(self, t_ns: int) -> int:
+        """How long ago the devices were told to stop [ns]; 0 if they were not."""
+        return t_ns - self._stop_ns if self.released else 0
+
     def give(self, t_ns: int) -> None:
         """Hand on everything that the devices have said by t_ns [ns]."""
         for feed in self._feeds:

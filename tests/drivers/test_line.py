@@ -216,3 +216,20 @@ def test_it_can_be_hung_up_and_plugged_in_by_another_thread_while_it_is_served(t
     thread.join()
     line.close()
     assert failed == []
+
+
+def test_of_so_many_answers_one_is_spoiled_the_last(bench):
+    bench.line.misbehave(Misbehaviour("drop", count=2, every=3))
+    found = []
+    for _ in range(8):
+        bench.send(b"abcd")
+        found.append(bench.at(THERE_AND_BACK_NS))
+        bench.now_ns += 2 * THERE_AND_BACK_NS
+    assert found == [b"abcd", b"abcd", b"", b"abcd", b"abcd", b"", b"abcd", b"abcd"]
+
+
+def test_plugged_in_it_behaves_again(bench):
+    bench.line.misbehave(Misbehaviour("drop", count=100))
+    bench.line.misbehave(Misbehaviour("plug_in"))
+    bench.send(b"abcd")
+    assert bench.at(THERE_AND_BACK_NS) == b"abcd"

@@ -16,7 +16,8 @@ from hil.values import STILL, Estimate, Samples
 CONFIG = load_config("sim_impact", ["limits.bias_V=0.05", "limits.noise_V=0.01", "limits.daq_age_ms=10"])
 CHANNELS = ("top", "lower_left", "lower_right")
 EVERY_ITEM = [
-    "fault latch", "DAQ sample age",
+    "fault latch", "DAQ sample age", "drives sample age", "valves sample age",
+    "drives confirmed cut", "valves confirmed all off",
     *(f"sensor {name} {what}" for name in CHANNELS for what in ("bias", "noise")),
     "wheel speed before the start", "disk space",
 ]  # fmt: skip
@@ -31,11 +32,16 @@ def have(monkeypatch, free: int) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
 
 
-def checks(folder, *, bias=(0.0,) * 3, noise=(0.0005,) * 3, wheels=STILL, age_ms=2.0, faults=()) -> list[Check]:
-    valves = ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)), -1)
-    samples = Samples(0, (), round(age_ms * 1e6), 1, DriveSample(0, 0, wheels, -1), valves)
+def checks(
+    folder, *, bias=(0.0,) * 3, noise=(0.0005,) * 3, wheels=STILL, age_ms=2.0, faults=(), drives_ms=20.0,
+    valves_ms=100.0, confirmed=(0, 0), pressures=(0.0,) * 4, config=CONFIG,
+) -> list[Check]:  # fmt: skip
+    now_ns, (a, b, c, d) = 10**10, pressures
+    drives = DriveSample(0, now_ns - round(drives_ms * 1e6), wheels, confirmed[0])
+    valves = ValveSample(0, now_ns - round(valves_ms * 1e6), ((a, b), (c, d)), confirmed[1])
+    samples = Samples(now_ns, (), round(age_ms * 1e6), 1, drives, valves)
     estimate = Estimate(True, bias, noise, True, False, None, (0.0,) * 3, (math.nan, math.nan), wheels)
-    return [*arming_checks(CONFIG, samples, estimate, faults), disk_check(folder)]
+    return [*arming_checks(config, samples, estimate, faults), disk_check(folder)]
 
 
 def refused(found: list[Check]) -> Check:
@@ -96,6 +102,37 @@ def test_old_samples_are_refused(tmp_path):
     assert check == Check("DAQ sample age", False, "10.5 ms", "at most 10 ms (limits.daq_age_ms)")
 
 
+@pytest.mark.parametrize(("device", "at_most_ms"), [("drives", 200.0), ("valves", 1000.0)])
+def test_drives_or_valves_that_nobody_has_heard_of_lately_are_refused(tmp_path, device, at_most_ms):
+    """A wheel that stood a while ago may turn now."""
+    assert all(check.ok for check in checks(tmp_path, **{f"{device}_ms": at_most_ms}))
+    check = refused(checks(tmp_path, **{f"{device}_ms": at_most_ms + 1.0}))
+    assert check.item == f"{device} sample age"
+    assert check.found == f"{at_most_ms + 1.0:g} ms"
+    assert check.allowed == f"at most {at_most_ms:g} ms (limits.{device}_age_ms)"
+
+
+@pytest.mark.parametrize(
+    ("confirmed", "item"), [((-1, 0), "drives confirmed cut"), ((0, -1), "valves confirmed all off")]
+)
+def test_what_has_not_confirmed_its_stop_is_refused(tmp_path, confirmed, item):
+    assert refused(checks(tmp_path, confirmed=confirmed)) == Check(item, False, "not confirmed", "confirmed")
+
+
+REGISTERS = "{left_extend: 0, left_retract: 1, right_extend: 2, right_retract: 3, kPa_per_count: 0.1}"
+MEASURED = load_config("sim_wire", [f"devices.valves.pressure_registers={REGISTERS}", "devices.valves.baud=19200"])
+
+
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("pressure_Pa", [110e3, -110e3, math.nan])
+def test_a_chamber_under_pressure_or_of_unknown_pressure_is_refused_where_it_is_measured(tmp_path, place, pressure_Pa):
+    assert all(check.ok for check in checks(tmp_path, config=MEASURED, pressures=(100e3,) * 4))
+    check = refused(checks(tmp_path, config=MEASURED, pressures=one(pressure_Pa, place, of=4)))
+    assert check.item == f"pressure {('left_extend', 'left_retract', 'right_extend', 'right_retract')[place]}"
+    assert check.allowed.startswith("at most 103.5 kPa (half of cylinders.supply_kPa")
+    assert all(check.ok for check in checks(tmp_path, config=load_config("sim_wire"), pressures=(math.nan,) * 4))
+
+
 def test_a_disk_with_too_little_room_is_refused(tmp_path, monkeypatch):
     have(monkeypatch, DISK_NEEDED - 1)
     check = refused(checks(tmp_path))
@@ -118,5 +155,6 @@ def test_a_latched_fault_is_refused_and_named(tmp_path):
 
 def test_everything_that_is_wrong_is_said_at_once(tmp_path, monkeypatch):
     have(monkeypatch, 0)
-    found = checks(tmp_path, bias=(1.0,) * 3, noise=(1.0,) * 3, wheels=(1.0,) * 6, age_ms=99.0, faults=["exception"])
+    found = checks(tmp_path, bias=(1.0,) * 3, noise=(1.0,) * 3, wheels=(1.0,) * 6, age_ms=99.0, faults=["exception"],
+                   drives_ms=999.0, valves_ms=9999.0, confirmed=(-1, -1))  # fmt: skip
     assert [check.item for check in found if not check.ok] == EVERY_ITEM

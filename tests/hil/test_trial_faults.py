@@ -214,10 +214,11 @@ def test_a_drive_link_that_fails_does_not_keep_the_valves_on(run):
     def tamper(run):
         run.breaks("devices.command", State.RUN_UP, DeviceError("first"))
 
-        def silent(_):
+        def silent(command):
             if run.raised_ns:
                 raise DeviceError("drives gone")
             run.plant.set_drives((0.0,) * 6, True)
+            run.rig.far_end.drives.acknowledged_ns = command.t_ns
 
         run.rig.far_end.drives.write = silent
 

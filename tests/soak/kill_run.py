@@ -74,7 +74,8 @@ def processes_of(run):
             continue
         if str(run) in words:
             module = next((word for word in words if word.startswith("hil.")), "")
-            found["loop" if module == "hil.cli" else module.rpartition(".")[2]] = int(entry.name)
+            name = "loop" if module == "hil.cli" else module.rpartition(".")[2]
+            found[words[-2] if name == "link" else name] = int(entry.name)
     return found
 
 

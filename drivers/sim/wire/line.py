@@ -37,14 +37,16 @@ class Misbehaviour(msgspec.Struct, frozen=True):
 
     Attributes:
         kind: delay, drop, flip, split, duplicate: the next `count` answers (or requests); die: the device neither hears
-            nor answers from now on, hang_up: the port is gone; plug_in ends both.
+            nor answers from now on, hang_up: the port is gone; plug_in ends all of it.
         count: how many.
+        every: of so many one, the last.
         ms: how much later a delayed answer, or the second half of a split one, comes [ms].
         requests: of what goes to the device, not of what comes from it.
     """
 
     kind: Kind
     count: int = 1
+    every: int = 1
     ms: float = 100.0
     requests: bool = False
 
@@ -66,6 +68,7 @@ class Line:
         self._outbound: deque[tuple[int, bytes]] = deque()  # due, bytes
         self._in_free_ns = self._out_free_ns = 0
         self._misbehaving: list[Misbehaviour] = []
+        self._passed = 0  # whole, of those to be spoiled now and then
         self._dead = False
         self._lock = RLock()  # misbehaving is told by whom it may be, beside the thread that serves
         self._master = self._slave = -1
@@ -80,6 +83,7 @@ class Line:
         with self._lock:
             if how.kind in ("die", "plug_in"):
                 self._dead = how.kind == "die"
+                self._misbehaving.clear()
             if how.kind == "hang_up":
                 self.close()
             elif how.kind == "plug_in" and self._master < 0:
@@ -152,6 +156,10 @@ class Line:
         how = next((item for item in self._misbehaving if item.requests == requests), None)
         if how is None:
             return [(at_ns, data)]
+        if self._passed + 1 < how.every:
+            self._passed += 1
+            return [(at_ns, data)]
+        self._passed = 0
         place = self._misbehaving.index(how)
         if how.count > 1:
             self._misbehaving[place] = msgspec.structs.replace(how, count=how.count - 1)

@@ -205,6 +205,8 @@ class RoboClawBus:
     Attributes:
         controllers: by address.
         stops: (address, when the last byte of the duty 0 was on the line that stopped a running one [ns]); the newest.
+        starts: the same of what made a standing one run.
+        timeouts: (address, when a running one was stopped by its serial time-out [ns]).
     """
 
     def __init__(
@@ -229,12 +231,22 @@ class RoboClawBus:
             for one in controllers
         }
         self.stops: deque[tuple[int, int]] = deque(maxlen=STOPS_KEPT)
+        self.starts: deque[tuple[int, int]] = deque(maxlen=STOPS_KEPT)
+        self.timeouts: deque[tuple[int, int]] = deque(maxlen=STOPS_KEPT)
         self._listener = Listener()
+
+    def press(self, pressed: bool) -> None:
+        """Press the emergency stop that all of them read, or let it go."""
+        for controller in self.controllers.values():
+            controller.e_stop = pressed
 
     def wake(self, now_ns: int) -> None:
         """Time has come to now_ns [ns]."""
-        for controller in self.controllers.values():
+        for address, controller in self.controllers.items():
+            ran = controller.running
             controller.wake(now_ns)
+            if ran and not controller.running:
+                self.timeouts.append((address, now_ns))
 
     def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
         """What the controllers answer to bytes that were on the line between two times [ns]."""
@@ -243,8 +255,8 @@ class RoboClawBus:
             if (controller := self.controllers.get(request.address)) is not None:
                 ran = controller.running
                 answers += controller.answer(request)
-                if ran and not controller.running:
-                    self.stops.append((request.address, request.ended_ns))
+                if ran != controller.running:
+                    (self.stops if ran else self.starts).append((request.address, request.ended_ns))
         return answers
 
 

@@ -65,6 +65,10 @@ class RoboteqDevice:
         """See the class."""
         return self._settings["RWD"][0]
 
+    def press(self, pressed: bool) -> None:
+        """Press its emergency stop, or let it go."""
+        self.pressed = pressed
+
     def wake(self, now_ns: int) -> None:
         """Stop the motors if no command has come for too long, or somebody has pressed the emergency stop."""
         if self.pressed:

@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 
 from drivers.sim.wire.line import Line, Misbehaviour, serve_lines
+from drivers.sim.wire.roboclaw import RoboClawBus
+from drivers.sim.wire.roboteq import RoboteqDevice
 from hil.app.wire.memory import CylindersInMemory, WheelsInMemory, WireMemory
 from hil.app.wire.orders import Answer, Orders
 from hil.app.wire.peers import serial_peers
@@ -19,6 +21,9 @@ from hil.workers.life import Life
 
 # What stands for hardware must not wait for what it stands beside.
 BELOW_LOOP = 2
+
+# What a device keeps of what it saw.
+_SEEN = ("stops", "starts", "timeouts", "switched")
 
 
 class Lines:
@@ -44,17 +49,19 @@ class Lines:
     def e_stop(self, order: dict[str, Any]) -> Answer:
         """Press the emergency stop that a controller reads, or let it go."""
         device = self._of(order, self._devices)
-        if not hasattr(device, "e_stop"):
+        if not isinstance(device, RoboClawBus | RoboteqDevice):
             raise ValueError("this device has no emergency stop")
-        device.e_stop = bool(order["pressed"])
+        device.press(bool(order["pressed"]))
         return {}
 
     def stops(self, order: dict[str, Any]) -> Answer:
-        """When each controller of a device was stopped: (number of the controller, ns of CLOCK_MONOTONIC)."""
+        """What a device saw itself, each with its time [ns of CLOCK_MONOTONIC].
+
+        Of wheel drives: stops that were told, starts, and stops by a controller's own time-out; of a relay board: what
+        it has switched.
+        """
         device = self._of(order, self._devices)
-        if not hasattr(device, "stops"):
-            raise ValueError("this device stops nothing")
-        return {"stops": list(device.stops)}
+        return {name: list(getattr(device, name)) for name in _SEEN if hasattr(device, name)}
 
     def _of(self, order: dict[str, Any], things: Mapping[str, Any]) -> Any:
         name = order.pop("device", None)

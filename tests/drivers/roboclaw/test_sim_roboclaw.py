@@ -191,3 +191,31 @@ def test_noise_never_hurts_it_and_it_hears_again_after_a_gap(parts):
         bench.send(data)
     bench.pass_ms(11)
     assert bench.do(0x80, Command.DUTY, 0, 0) == b"\xff"
+
+
+def test_it_keeps_when_each_was_started_stopped_and_stopped_by_its_timeout(bench):
+    bench.do(0x80, Command.SET_TIMEOUT, 1)
+    bench.do(0x80, Command.RUN, 1000, 1000)
+    started_ns = bench.now_ns
+    bench.do(0x80, Command.RUN, 500, 500)  # it runs already
+    bench.do(0x80, Command.DUTY, 0, 0)
+    stopped_ns = bench.now_ns
+    bench.do(0x80, Command.DUTY, 0, 0)
+    bench.do(0x80, Command.RUN, 1000, 1000)
+    again_ns = bench.now_ns
+    bench.pass_ms(200)
+    assert list(bench.bus.starts) == [(0x80, started_ns), (0x80, again_ns)]
+    assert list(bench.bus.stops) == [(0x80, stopped_ns)]
+    assert list(bench.bus.timeouts) == [(0x80, again_ns + 101 * MS)]
+
+
+def test_a_pressed_emergency_stop_stops_all_and_lets_none_start(bench):
+    for address in (0x80, 0x81):
+        bench.do(address, Command.RUN, 1000, 1000)
+    bench.bus.press(True)
+    assert bench.wheels.told[:4] == [None] * 4
+    bench.do(0x81, Command.RUN, 1000, 1000)
+    assert bench.wheels.told[:4] == [None] * 4
+    bench.bus.press(False)
+    bench.do(0x81, Command.RUN, 1000, 1000)
+    assert None not in bench.wheels.told[2:4]

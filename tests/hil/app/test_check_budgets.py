@@ -84,7 +84,12 @@ def test_no_transaction_in_flight_is_longer_than_the_driver_takes_for_the_longes
 
 
 def test_a_cut_that_a_dead_man_would_beat_is_not_in_order():
-    slow = ("devices.drives.baud=9600", "devices.drives.rate_hz=2", "devices.drives.timeout_ms=1000")
+    slow = (
+        "devices.drives.baud=9600",
+        "devices.drives.rate_hz=2",
+        "devices.drives.timeout_ms=1000",
+        "limits.drives_age_ms=1500",
+    )
     assert cut_latency(sim_wire())[-1].ok
     total = cut_latency(sim_wire(*slow))[-1]
     assert not total.ok

@@ -10,8 +10,9 @@ from hil.config.devices import ModbusValves, RoboclawDrives, RoboteqDrives
 
 CRC = b"cc"
 SPEED_READ = bytes([0x80, 18]), struct.pack(">iB", 1, 0) + CRC
-ONCE_A_SECOND = [  # status, battery, currents
-    (bytes([0x80, 90]), struct.pack(">I", 0) + CRC),
+STATUS = bytes([0x80, 90]), struct.pack(">I", 0) + CRC
+STATUS_HZ = 20  # it tells of the emergency stop
+ONCE_A_SECOND = [  # battery, currents
     (bytes([0x80, 24]), struct.pack(">H", 0) + CRC),
     (bytes([0x80, 49]), struct.pack(">hh", 0, 0) + CRC),
 ]
@@ -38,7 +39,7 @@ def test_a_roboclaw_bus_carries_set_points_and_speeds_each_period_and_slow_state
     acceleration: float, set_point: bytes
 ) -> None:
     each_period = size((set_point, b"\xff"), SPEED_READ, SPEED_READ)
-    bits = 10 * 3 * (50 * each_period + size(*ONCE_A_SECOND))
+    bits = 10 * 3 * (50 * each_period + STATUS_HZ * size(STATUS) + size(*ONCE_A_SECOND))
     assert roboclaw_load(roboclaw(acceleration_radps2=acceleration)) == [pytest.approx(bits / 115200)]
 
 

@@ -184,8 +184,32 @@ def test_a_sample_that_is_not_finite_is_left_out_and_counted(channel, bad):
     assert with_bad.whole[BAD] == len(at)
     assert with_bad.whole[COUNT] == len(clean)
     with_bad.whole[BAD] = 0
-    for ours, theirs in zip(with_bad, without, strict=True):
+    for ours, theirs in zip(with_bad[:-2], without[:-2], strict=True):  # it ends a run of samples that are equal
         np.testing.assert_array_equal(ours, theirs)
+
+
+def trailing(column) -> int:
+    """How many of the newest samples are equal, counted the plain way."""
+    _, newest = next(groupby(column[::-1]))
+    return len(list(newest))
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(*[st.sampled_from([0.0, 0.1, -0.1])] * 3), min_size=1, max_size=40), st.data())
+def test_still_is_how_many_newest_samples_are_equal_whatever_the_blocks(rows, data):
+    volts = np.array(rows)
+    cuts = sorted({end for end in data.draw(st.lists(st.integers(1, 40), max_size=5)) if end < len(volts)})
+    estimates = take_in(Estimator(CONFIG), volts, cuts)
+    for end, estimate in zip([*cuts, len(volts)], estimates, strict=True):
+        assert estimate.still == tuple(trailing(volts[:end, channel].tolist()) for channel in range(3))
+
+
+@pytest.mark.parametrize("volts", [5.0, -4.99, math.nan, math.inf])
+def test_a_channel_at_full_scale_or_without_a_number_is_not_still(volts):
+    stuck = np.full((50, 3), 0.1)
+    stuck[:, 1] = volts
+    (estimate,) = take_in(Estimator(CONFIG), stuck)
+    assert estimate.still == (50, 0, 50)
 
 
 def test_finite_is_false_in_the_tick_of_the_bad_sample_and_only_then():

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from drivers.base import DeviceError
+from hil.links.rows import trouble_row
 from hil.safety import Fault
 from hil.workers import crew as crew_module
 from hil.workers import process
@@ -163,3 +164,11 @@ def test_a_worker_whose_parent_was_gone_before_it_looked_ends():
     code = "from hil.workers.life import Life; life = Life(1 << 22); print(life.ending and life.orphaned)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == "True\n"
+
+
+def test_what_a_worker_has_met_before_the_run_keeps_it_from_beginning(crew, shared):
+    """With its own words: it is no fault of the run that there is not."""
+    crew.begin()
+    shared.troubles["valves"].write(trouble_row(13, "valves: no answer"))
+    with pytest.raises(DeviceError, match="valves: no answer"):
+        crew.begin()

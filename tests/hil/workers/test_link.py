@@ -201,7 +201,30 @@ def test_a_worker_that_is_told_to_end_stops_its_device_first(rig):
 
 def test_a_device_that_never_confirms_does_not_hold_up_the_end(rig):
     rig.told.ending = True
-    rig.device.failures = [LinkLostError("gone")]
+    rig.device.failures = [LinkLostError("gone"), LinkLostError("gone")]
     rig.device.cannot_open = 10**6
     rig.worker.run()
-    assert rig.device.log == ["step"]
+    assert rig.device.log == ["step", "step"]
+
+
+def test_what_can_still_hear_a_stop_gets_one_before_the_link_is_opened_again(rig):
+    """One controller of several is lost: the others must not run on until it is given up."""
+    rig.begin()
+    rig.drive()
+    rig.worker.round(NOW_NS)
+    rig.device.failures, rig.device.cannot_open = [LinkLostError("no answer")], 10**6
+    rig.worker.round(NOW_NS + 1)
+    assert rig.device.log == ["step", "drive", "step", "step", "cut"]
+
+
+def test_a_device_that_never_confirms_its_stop_is_given_up_after_a_second(rig, monkeypatch):
+    """Asked on for ever, it would keep the time-outs of its neighbours on the bus from coming."""
+    monkeypatch.setattr(rig.device, "read", lambda t_ns: None)
+    rig.begin()
+    rig.drive()
+    rig.worker.round(NOW_NS)
+    for i in range(1, 301):
+        rig.worker.round(NOW_NS + i * 10_000_000)
+    steps = rig.device.log.count("step")
+    assert steps == 3 + link.GIVE_UP_NS // 10_000_000 + 1  # one a round: before the dead-man 3, then for a second
+    assert rig.device.log[-1] == "cut"

@@ -1,0 +1,78 @@
+"""Do the valves do as they are told? Pressure against command: row 17 of the fault table."""
+
+from __future__ import annotations
+
+from drivers.types import VALVES_OFF, ValveSet
+from hil.config import Config
+from hil.config.devices import VALVES, ModbusValves
+from hil.values import Samples
+
+# A valve has moved once its chamber is on the other side of this share of the supply's pressure.
+HALFWAY = 0.5
+# Of the time that a valve may take (devices.valves.moves_within_s).
+PATIENCE = 2.0
+
+
+def measures_pressures(config: Config) -> bool:
+    """Whether the rig's chambers have pressure sensors."""
+    valves = config.devices.valves if config.devices else None
+    if valves is None:
+        return False
+    sensors = valves.pressure_registers if isinstance(valves, ModbusValves) else valves.pressure_channels
+    return sensors is not None
+
+
+class ValveWatch:
+    """Holds each chamber's pressure against its valve, once the valve has had its time.
+
+    Args:
+        config: of the rig; without `devices.valves.moves_within_s`, or with no pressure to supply, nothing is watched.
+
+    Attributes:
+        watched: there is something to hold against each other.
+    """
+
+    def __init__(self, config: Config) -> None:
+        valves = config.devices.valves if config.devices else None
+        within_s = valves.moves_within_s if valves else None
+        self._limit_Pa = HALFWAY * config.cylinders.supply_kPa * 1e3
+        self.watched = within_s is not None and self._limit_Pa > 0.0
+        self._patience_ns = round(PATIENCE * 1e9 * (within_s or 0.0))
+        self._told, self._since_ns = list(_flat(VALVES_OFF)), [0] * len(VALVES)
+        self._command = VALVES_OFF
+
+    def heed(self, t_ns: int, command: ValveSet) -> None:
+        """Remember what is commanded from a time on [ns]."""
+        if command == self._command:
+            return
+        self._command = command
+        for valve, on in enumerate(_flat(command)):
+            if on != self._told[valve]:
+                self._told[valve], self._since_ns[valve] = on, t_ns
+
+    def stuck(self, samples: Samples) -> tuple[float, float, str] | None:
+        """A valve whose chamber does not follow: pressure, limit [Pa], and words; None: all do.
+
+        A reading is held against the command that it is younger than by the valve's time.
+        """
+        for valve, pressure_Pa in enumerate(_flat(samples.valves.pressure_Pa)):
+            if samples.valves.t_ns - self._since_ns[valve] <= self._patience_ns:
+                continue
+            on = self._told[valve]
+            if not (pressure_Pa > self._limit_Pa if on else pressure_Pa < self._limit_Pa):  # NaN is neither
+                return pressure_Pa, self._limit_Pa, self._words(valve, pressure_Pa)
+        return None
+
+    def _words(self, valve: int, pressure_Pa: float) -> str:
+        told, side = ("on", "above") if self._told[valve] else ("off", "below")
+        found, late = f"{pressure_Pa * 1e-3:.0f} kPa", f"{self._patience_ns * 1e-9:g} s"
+        return (
+            f"valve {VALVES[valve]} is {told} for {late} and has {found}, allowed: {side} {self._limit_Pa * 1e-3:.0f}"
+        )
+
+
+def _flat(
+    pairs: tuple[tuple[bool, bool], tuple[bool, bool]] | tuple[tuple[float, float], tuple[float, float]],
+) -> tuple[float, ...]:
+    """By valve: left extend, left retract, right extend, right retract."""
+    return (*pairs[0], *pairs[1])

@@ -1,0 +1,21 @@
+"""How often controllers are asked for their status, which tells of their emergency stop."""
+
+from collections import Counter
+
+from drivers.roboclaw import Command
+
+
+def test_each_controller_is_asked_for_its_status_twenty_times_as_often_as_for_its_battery(rig, running):
+    """An emergency stop has to be noticed within 100 ms; a battery has time."""
+    drives = rig.drives()
+    running(drives)
+
+    def asked():
+        return Counter((data[0], data[1]) for _, data in list(rig.recorders[0].heard))
+
+    addresses = [controller.address for controller in rig.controllers]
+    while min(asked()[address, Command.STATUS] for address in addresses) < 16:
+        drives.step()
+    for address in addresses:
+        assert asked()[address, Command.STATUS] <= 20
+        assert asked()[address, Command.MAIN_BATTERY] <= 4
