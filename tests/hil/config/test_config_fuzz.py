@@ -170,14 +170,14 @@ def short(files: dict[str, Path]) -> Path:
 
 
 @pytest.mark.parametrize("path", _paths("short"), ids=_dotted)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(data=st.data())
 def test_a_wrong_value_is_refused_and_its_key_named(short: Path, path: tuple[Any, ...], data: st.DataObject) -> None:
     _refuse(short, path, data.draw(_wrong("short", path)))
 
 
 @pytest.mark.parametrize(("name", "path"), [leaf for leaf in LEAVES if leaf[0] != "short"], ids=_word)
-@settings(deadline=None, max_examples=10)  # these configs are long
+@settings(deadline=None, max_examples=5)  # these configs are long
 @given(data=st.data())
 def test_a_wrong_value_of_a_device_is_refused_and_its_key_named(
     files: dict[str, Path], name: str, path: tuple[Any, ...], data: st.DataObject
