@@ -63,6 +63,7 @@ def test_an_unplugged_bus_stops_by_itself_and_never_runs_again_when_it_comes_bac
     assert wire.seen("starts", run.acted_ns) == {}
 
 
+@pytest.mark.soak
 def test_a_valve_board_that_dies_stops_the_wheels(wire, trial):
     run = trial(lambda _: wire.misbehave("modbus", "die"))
     assert run.faults[0] is Fault.LINK_LOST
@@ -71,6 +72,7 @@ def test_a_valve_board_that_dies_stops_the_wheels(wire, trial):
     stopped_within(wire, run.acted_ns, 100 + 2 * 60 + 20)
 
 
+@pytest.mark.soak
 def test_an_overrun_of_the_daq_stops_the_wheels(wire, trial):
     run = trial(lambda _: wire.misbehave("daq", "error", code=-200279))
     assert run.faults[0] is Fault.SAMPLES_LOST
