@@ -52,19 +52,15 @@ def roboteq(drives: RoboteqDrives) -> RoboteqSettings:
 
 def modbus(config: Config, valves: ModbusValves) -> ModbusValvesSettings:
     """Valves on the coils of a relay board or valve terminal."""
-    coils, registers, regulator = valves.coils, valves.pressure_registers, valves.regulator
+    registers, regulator = valves.pressure_registers, valves.regulator
     return ModbusValvesSettings(
         port=valves.port,
-        coils=(coils.left_extend, coils.left_retract, coils.right_extend, coils.right_retract),
+        coils=valves.coils.in_order,
         baud=valves.baud,
         address=valves.address,
         flash_on=valves.flash_on,
         flash_s=valves.flash_s,
-        pressure_registers=(
-            (registers.left_extend, registers.left_retract, registers.right_extend, registers.right_retract)
-            if registers
-            else None
-        ),
+        pressure_registers=registers.in_order if registers else None,
         Pa_per_count=registers.kPa_per_count * _Pa_PER_kPa if registers else 1.0,
         regulator=(
             Regulator(
@@ -83,16 +79,14 @@ def ni_valves(config: Config, valves: NiValves) -> NiValveSettings:
     """Valves on digital lines."""
     lines, inputs, regulator = valves.lines, valves.pressure_channels, valves.regulator
     return NiValveSettings(
-        lines=(lines.left_extend, lines.left_retract, lines.right_extend, lines.right_retract),
+        lines=lines.in_order,
         server=valves.server,
         watchdog_device=_chassis(lines.left_extend) if valves.watchdog_ms else "",
         watchdog_s=(valves.watchdog_ms or 0) * 1e-3,
         regulator=regulator.channel if regulator else "",
         regulator_VpkPa=1.0 / regulator.kPa_per_V if regulator else 1.0,
         supply_kPa=config.cylinders.supply_kPa if regulator else 0.0,
-        pressures=(
-            (inputs.left_extend, inputs.left_retract, inputs.right_extend, inputs.right_retract) if inputs else ()
-        ),
+        pressures=inputs.in_order if inputs else (),
         pressure_VpkPa=1.0 / inputs.kPa_per_V if inputs else 1.0,
         rate_hz=valves.rate_hz,
     )

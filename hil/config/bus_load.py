@@ -50,8 +50,7 @@ def modbus_load(valves: ModbusValves) -> float:
     """Load of the port with all valves powered; each of them is told again twice in the time of a flash-on."""
     each = _WRITE_MANY
     if (registers := valves.pressure_registers) is not None:
-        numbers = (registers.left_extend, registers.left_retract, registers.right_extend, registers.right_retract)
-        span = max(numbers) - min(numbers) + 1
+        span = max(registers.in_order) - min(registers.in_order) + 1
         each += _READ_HEADS + span * _REGISTER if span <= _FARTHEST else 4 * (_READ_HEADS + _REGISTER)
     refreshed = 4 * _WRITE_ONE * 2.0 / valves.flash_s if valves.flash_on else 0.0
     return (each * valves.rate_hz + refreshed) * BITS_PER_BYTE / valves.baud

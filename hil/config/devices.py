@@ -6,7 +6,7 @@ simulated rig; here is only what a driver has to know to reach it.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
@@ -103,7 +103,17 @@ class RoboteqDrives(Section):
     reversed: Listed[WheelName] = Field((), max_length=6, description="wheels whose motor turns the other way round")
 
 
-class Coils(Section):
+class EachValve(Section):
+    """Something that there is one of for each valve."""
+
+    @property
+    def in_order(self) -> tuple[Any, Any, Any, Any]:
+        """In the order of VALVES."""
+        a, b, c, d = (getattr(self, valve) for valve in VALVES)
+        return a, b, c, d
+
+
+class Coils(EachValve):
     """Coil of each valve, counted from 0."""
 
     left_extend: int = Field(0, ge=0, le=65535, description="side cylinder left, to extend")
@@ -112,7 +122,7 @@ class Coils(Section):
     right_retract: int = Field(3, ge=0, le=65535, description="right, to retract")
 
 
-class PressureRegisters(Section):
+class PressureRegisters(EachValve):
     """Input register of the pressure in each chamber, counted from 0."""
 
     left_extend: int = Field(ge=0, le=65535, description="side cylinder left, to extend")
@@ -150,7 +160,7 @@ class ModbusValves(Section):
     no_dead_man: NoDeadMan = Field("", description="accepted: valves that stay powered when this program dies")
 
 
-class ValveLines(Section):
+class ValveLines(EachValve):
     """Digital output line of each valve."""
 
     left_extend: NiChannel = Field(description="side cylinder left, to extend")
@@ -159,7 +169,7 @@ class ValveLines(Section):
     right_retract: NiChannel = Field(description="right, to retract")
 
 
-class PressureInputs(Section):
+class PressureInputs(EachValve):
     """Analog input of the pressure in each chamber."""
 
     left_extend: NiChannel = Field(description="side cylinder left, to extend")
