@@ -46,7 +46,7 @@ soak: $(STAMP) ## SOAK=200 short trials, a process of each killed at random (SEE
 	$(BIN)/python tests/soak/kill_run.py --kills $(SOAK) --seed $(SEED)
 	$(BIN)/pytest --timeout 0 -m soak tests/wire
 
-fuzz: $(STAMP) ## thousands of random and mutated bytes into every parser, both directions
+fuzz: $(STAMP) ## 5000 random and mutated bytes for each promise of a parser, both directions; 2 min
 	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 -m hypothesis tests/drivers
 
 bench: $(STAMP) ## what README's numbers come from: models, loop and rig, 10 min on a machine with nothing else to do
