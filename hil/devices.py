@@ -68,7 +68,9 @@ class Devices:
         """Everything that has arrived by t_ns, but for blocks that are not newer than the last. Raises DeviceError."""
         blocks: list[DaqBlock] = []
         gap = 0
-        while len(blocks) < MOST_BLOCKS and (block := self._daq.read(t_ns)) is not None:
+        for _ in range(MOST_BLOCKS):
+            if (block := self._daq.read(t_ns)) is None:
+                break
             if (step := block.sequence - self._sequence) <= 0:
                 continue
             blocks.append(block)

@@ -7,7 +7,7 @@ import pytest
 
 from drivers.base import Health
 from drivers.types import DaqBlock
-from hil.devices import Devices
+from hil.devices import MOST_BLOCKS, Devices
 
 
 class Daq:
@@ -53,6 +53,19 @@ def test_blocks_in_order_pass_whole(take_in):
 def test_a_block_that_is_old_or_came_twice_is_dropped(take_in):
     assert take_in(1, 2, 3, 2, 3, 4) == ([1, 2, 3, 4], 0, 4, 6000)
     assert take_in(1, 4) == ([], 0, 4, 6000)
+
+
+def test_a_daq_that_always_has_an_old_block_does_not_hold_the_tick():
+    old = DaqBlock(0, np.array([0]), np.zeros((1, 3)), (False,) * 3)
+    reads = []
+
+    class Endless:
+        def read(self, t_ns):
+            reads.append(t_ns)
+            assert len(reads) <= MOST_BLOCKS
+            return old
+
+    assert Devices(Endless(), Silent(), Silent()).sample(10_000).blocks == ()
 
 
 def test_the_longest_gap_of_a_tick_is_told_also_one_before_its_first_block(take_in):
