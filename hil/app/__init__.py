@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from drivers.base import DeviceError
-from hil.app.build import MakeTrial
+from hil.app.build import MakeTrial, Making
 from hil.app.rigs import LockstepRig, RealtimeRig, Rig
 from hil.app.runs import Signals, run_loop
 from hil.config import Config
 from hil.record import read_trial
-from hil.trials.state import Arm, ImpactTrial, State
+from hil.trials.state import ImpactTrial, State
 from hil.trials.summary import summarise, write_summary
 
 Say = Callable[[str], None]
@@ -56,18 +56,13 @@ def run_trial(config: Config, folder: Path, say: Say, endpoints: Path | None = N
     Raises:
         DeviceError: a device could not be opened, or a worker could not begin.
     """
-    trials: list[ImpactTrial] = []
-
-    def make_trial(config: Config, arm: Arm) -> ImpactTrial:
-        trials.append(ImpactTrial(config, arm))
-        return trials[0]
-
+    making = Making(ImpactTrial)
     with Signals() as signals, ExitStack() as stack:
-        rig = open_rig(config, folder, say, stack, make_trial, endpoints)
+        rig = open_rig(config, folder, say, stack, making, endpoints)
         angle, speed = config.trial.angle_deg, config.trial.speed_mps
         say(f"running: {angle:g} deg at {speed:g} m/s, {config.loop.rate_hz} Hz, {config.clock}")
         wall_s = run_loop(rig, config, signals, say)
-        [trial], record = trials, read_trial(folder)
+        trial, record = making.trial, read_trial(folder)
         summary = summarise(
             config, rig.cycle, trial, rig.loop.clock, rig.truth, record.timing, rig.far_end_loop(), rig.links(), wall_s
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -46,6 +47,28 @@ def build_far_end(config: Config) -> FarEnd:
 
 
 MakeTrial = Callable[[Config, Arm], Trial]
+T = TypeVar("T", bound=Trial)
+
+
+class Making(Generic[T]):
+    """Makes the trial of a run, and keeps it.
+
+    Args:
+        make: makes one.
+
+    Attributes:
+        trial: what was made, once the rig stands.
+    """
+
+    trial: T
+
+    def __init__(self, make: Callable[[Config, Arm], T]) -> None:
+        self._make = make
+
+    def __call__(self, config: Config, arm: Arm) -> T:
+        """Make it."""
+        self.trial = self._make(config, arm)
+        return self.trial
 
 
 def build_cycle(

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 import hil
 from hil.app import Outcome, open_rig
+from hil.app.build import Making
 from hil.app.runs import Signals, run_loop
 from hil.config import Config
 from hil.config.devices import VALVES
 from hil.record import read_trial
 from hil.rows import MOTION, WHEELS
 from hil.trials.jog import Jog, Motion
-from hil.trials.state import Arm, State
+from hil.trials.state import State
 from hil.trials.summary import write_summary
 
 Say = Callable[[str], None]
@@ -37,18 +38,13 @@ def run_motion(config: Config, folder: Path, motion: Motion, say: Say, endpoints
     Raises:
         DeviceError: a device could not be opened, or a worker could not begin.
     """
-    jogs: list[Jog] = []
-
-    def make_trial(config: Config, arm: Arm) -> Jog:
-        jogs.append(Jog(motion, config, arm))
-        return jogs[0]
-
+    making = Making(lambda config, arm: Jog(motion, config, arm))
     with Signals() as signals, ExitStack() as stack:
-        rig = open_rig(config, folder, say, stack, make_trial, endpoints)
+        rig = open_rig(config, folder, say, stack, making, endpoints)
         say(f"running: {in_words(motion, config)}; Ctrl-C stops it")
         rig.cycle.scribe.tell(MOTION, in_words(motion, config))
         run_loop(rig, config, signals, say)
-        [jog] = jogs
+        jog = making.trial
         ticks, clock, safety = read_trial(folder).tick, rig.loop.clock, rig.cycle.safety
         reasons = [f"not armed: {c.item} is {c.found}, allowed: {c.allowed}" for c in jog.checks if not c.ok]
         reasons += [f"fault {event.fault.value}: {event.detail}" for event in safety.events]

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hil.app.build import Making
 from hil.app.rigs import RealtimeRig
 from hil.app.runs import Signals, run_loop
 from hil.app.wire.attach import own_rig, read_endpoints
@@ -23,7 +24,6 @@ from hil.bench.shares import processor_shares
 from hil.config import Config, load_config
 from hil.config.bus_load import ALLOWED, modbus_load, roboclaw_load
 from hil.config.devices import ModbusValves, RoboclawDrives
-from hil.trials.state import Arm
 
 CONFIG = "sim_wire"
 QUIET = ("telemetry.endpoint=''", "record.sensors=burst")
@@ -146,19 +146,14 @@ def _many_cuts(config: Config, events: int, say: Say) -> Cuts:
 
 def _cuts(config: Config, events: int) -> Cuts:
     """Cuts of one run."""
-    trials: list[RepeatedImpacts] = []
-    radius_m = config.rover.wheel_radius_m
-
-    def make_trial(config: Config, arm: Arm) -> RepeatedImpacts:
-        speeds = (config.trial.speed_mps / radius_m,) * 6
-        trials.append(RepeatedImpacts(events, speeds, 10.0 + SECONDS_A_CUT * events, arm))
-        return trials[0]
-
+    speeds = (config.trial.speed_mps / config.rover.wheel_radius_m,) * 6
+    timeout_s = 10.0 + SECONDS_A_CUT * events
+    making = Making(lambda _, arm: RepeatedImpacts(events, speeds, timeout_s, arm))
     with Signals() as signals, ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         endpoints = own_rig(config, stack)
-        rig = RealtimeRig(config, folder, lambda _: None, stack, make_trial, endpoints)
-        [trial] = trials
+        rig = RealtimeRig(config, folder, lambda _: None, stack, making, endpoints)
+        trial = making.trial
         trial.reset = rig.cycle.estimator.reset
         found = read_endpoints(endpoints)
         command = [sys.executable, "-P", "-m", "hil.bench.stepper", found["control"], config.daq.channels[0].name]

@@ -11,14 +11,13 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from threading import RLock
-from typing import Literal, Protocol, get_args
+from typing import Literal, Protocol
 
 import msgspec
 
 from drivers.serial_link import BITS_PER_BYTE
 
 Kind = Literal["delay", "drop", "flip", "split", "duplicate", "die", "hang_up", "plug_in"]
-KINDS: tuple[str, ...] = get_args(Kind)
 _MUCH = 4096
 
 
