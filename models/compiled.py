@@ -14,6 +14,7 @@ import os
 import stat
 import sys
 import tempfile
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -21,6 +22,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 import numpy.typing as npt
+from numba.core.event import Listener, register
 
 # What kernels take and fill.
 FloatArray = npt.NDArray[np.float64]
@@ -84,6 +86,35 @@ _config: Any = numba.config
 _config.CACHE_DIR = str(CACHE_FOLDER)
 
 
+class _Compilations(Listener):
+    """Passes on what numba says of each function that it begins to compile."""
+
+    tell: Callable[[str], None] | None = None
+
+    def on_start(self, event: Any) -> None:
+        if self.tell:
+            self.tell(event.data["dispatcher"].py_func.__name__)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+_COMPILATIONS = _Compilations()
+register("numba:compile", _COMPILATIONS)
+
+
+def on_compiling(tell: Callable[[str], None] | None) -> None:
+    """Have `tell` called with the name of each function before it is compiled, in place of who was called before."""
+    _COMPILATIONS.tell = tell
+
+
+def compile_inner(function: Callable[..., Any], *arguments: Any) -> None:
+    """Compile a kernel for such arguments as other kernels call it, without running it."""
+    dispatcher = cast(Any, function)
+    inner = dispatcher.typingctx.resolve_value_type(dispatcher).dispatcher
+    inner.compile(tuple(numba.typeof(value) for value in arguments))
+
+
 def kernel(function: F) -> F:
     """Compiles a function on scalars and arrays at its first call, cached on disk and without the GIL.
 
@@ -94,8 +125,22 @@ def kernel(function: F) -> F:
     Without numba's run time (`_nrt=False`) a kernel that would allocate does not compile, and arrays are passed without
     counting references, which took two thirds of a step; with `forceinline` the calls between kernels vanish
     (docs/decisions/0003-kernels-without-a-run-time.md).
+
+    A kernel that another one calls needs none of the code by which Python calls it. So there are two of each, compiled
+    and cached when first needed: one for Python, and one for kernels, which is what numba takes this one for inside
+    another (docs/decisions/0014-the-first-minute.md).
     """
-    # numba's type stubs do not list `_nrt`
+    # numba's type stubs do not list `_nrt` and the wrappers
+    njit: Any = numba.njit
     options: dict[str, Any] = {"cache": True, "nogil": True, "forceinline": True, "_nrt": False}
-    options["fastmath"] = {"contract"}
-    return cast(F, numba.njit(error_model="numpy", **options)(function))
+    options |= {"error_model": "numpy", "fastmath": {"contract"}, "no_cfunc_wrapper": True}
+    for_python = njit(**options)(function)
+    _config.CACHE_DIR = str(CACHE_FOLDER / "inner")  # their signatures are the same: numba could not tell the two apart
+    try:
+        for_kernels = njit(no_cpython_wrapper=True, **options)(function)
+    finally:
+        _config.CACHE_DIR = str(CACHE_FOLDER)
+    typing = for_python.typingctx
+    typing._globals.pop(weakref.ref(for_python))
+    typing.insert_global(for_python, for_kernels._numba_type_)
+    return cast(F, for_python)
