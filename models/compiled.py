@@ -14,7 +14,6 @@ import os
 import stat
 import sys
 import tempfile
-import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -108,11 +107,9 @@ def on_compiling(tell: Callable[[str], None] | None) -> None:
     _COMPILATIONS.tell = tell
 
 
-def compile_inner(function: Callable[..., Any], *arguments: Any) -> None:
-    """Compile a kernel for such arguments as other kernels call it, without running it."""
-    dispatcher = cast(Any, function)
-    inner = dispatcher.typingctx.resolve_value_type(dispatcher).dispatcher
-    inner.compile(tuple(numba.typeof(value) for value in arguments))
+def compile_for(function: Callable[..., Any], *arguments: Any) -> None:
+    """Compile a kernel for such arguments, without running it."""
+    cast(Any, function).compile(tuple(numba.typeof(value) for value in arguments))
 
 
 def kernel(function: F) -> F:
@@ -125,22 +122,9 @@ def kernel(function: F) -> F:
     Without numba's run time (`_nrt=False`) a kernel that would allocate does not compile, and arrays are passed without
     counting references, which took two thirds of a step; with `forceinline` the calls between kernels vanish
     (docs/decisions/0003-kernels-without-a-run-time.md).
-
-    A kernel that another one calls needs none of the code by which Python calls it. So there are two of each, compiled
-    and cached when first needed: one for Python, and one for kernels, which is what numba takes this one for inside
-    another (docs/decisions/0014-the-first-minute.md).
     """
-    # numba's type stubs do not list `_nrt` and the wrappers
+    # numba's type stubs do not list `_nrt` and `no_cfunc_wrapper`: nothing here takes kernels as arguments
     njit: Any = numba.njit
     options: dict[str, Any] = {"cache": True, "nogil": True, "forceinline": True, "_nrt": False}
     options |= {"error_model": "numpy", "fastmath": {"contract"}, "no_cfunc_wrapper": True}
-    for_python = njit(**options)(function)
-    _config.CACHE_DIR = str(CACHE_FOLDER / "inner")  # their signatures are the same: numba could not tell the two apart
-    try:
-        for_kernels = njit(no_cpython_wrapper=True, **options)(function)
-    finally:
-        _config.CACHE_DIR = str(CACHE_FOLDER)
-    typing = for_python.typingctx
-    typing._globals.pop(weakref.ref(for_python))
-    typing.insert_global(for_python, for_kernels._numba_type_)
-    return cast(F, for_python)
+    return cast(F, njit(**options)(function))

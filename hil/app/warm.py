@@ -18,7 +18,7 @@ from hil.config import Config
 from hil.estimate.estimator import Estimator
 from hil.estimate.twin import RoverTwin
 from hil.rig import nominal_rig
-from models.compiled import CACHE_FOLDER, compile_inner, on_compiling
+from models.compiled import CACHE_FOLDER, compile_for, on_compiling
 from models.impact import pair_energy
 from models.plant.parameters import GRAVITY
 from models.rover import Rover, rover_of
@@ -85,7 +85,7 @@ def _compile_step(config: Config) -> None:
     gravity = np.array(GRAVITY)
     vehicle = Vehicle(rover.chain, soil, parameters.drive, parameters.obstacle, gravity, firm, held)
     for function, arguments in step_parts(vehicle, make_motion(rover)):
-        compile_inner(function, *arguments)
+        compile_for(function, *arguments)
 
 
 def _compile_rover(config: Config) -> None:
@@ -96,8 +96,8 @@ def _compile_rover(config: Config) -> None:
     rover.mass_matrix(q)
     rover.impact_jacobian(q, angle)
     rows = np.zeros((2, motion.v.size))
-    compile_inner(pair_energy, rover.chain, motion.q, motion.v, angle, rows, motion.work)
-    compile_inner(fill_bias, rover.chain, motion.v, np.array(GRAVITY), motion.work)
+    compile_for(pair_energy, rover.chain, motion.q, motion.v, angle, rows, motion.work)
+    compile_for(fill_bias, rover.chain, motion.v, np.array(GRAVITY), motion.work)
     Estimator(config)
 
 
