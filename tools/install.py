@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 USER, DEV = (".installed", "requirements.lock"), (".installed-dev", "requirements-dev.lock")
 UV_LOCK = "requirements-uv.lock"
 # the oldest that this has been tried with
-UV_OLDEST = (0, 5, 0)
+UV_OLDEST = (0, 13, 8)
 IMPORTED = ("hil.cli", "hil.app.warm", "hil.app", "hil.trials.report", "matplotlib.backends.backend_agg")
 # pip's setting, uv's variable, and what separates several values
 SETTINGS = (
