@@ -1,4 +1,5 @@
-# One environment (.venv), one lock (requirements.lock). `make` alone prints the targets.
+# One environment (.venv); a user's packages (requirements.lock), and those of who works on this (requirements-dev.lock).
+# `make` alone prints the targets.
 
 # A Python >= 3.11 to make .venv with; `make install PYTHON=/path/to/python` overrides the search.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; do \
@@ -6,16 +7,16 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; 
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DEV_STAMP := $(VENV)/.installed-dev
 CONFIG ?= rig_configs/sim_impact.yaml
 ARGS ?=
 SOAK ?= 200
 SEED ?= 1
-PIP_FLAGS := --quiet --quiet --disable-pip-version-check --no-input
-# pip's own settings must not turn the install into something else.
-unexport PIP_USER PIP_TARGET PIP_PREFIX PIP_REQUIRE_VIRTUALENV
 
 LOCK_VENV := build/lock-venv
 UV_VERSION := 0.13.8
+COMPILE = $(LOCK_VENV)/bin/uv pip compile --no-config --no-python-downloads --quiet --universal --python-version 3.11 \
+	--generate-hashes --custom-compile-command "make lock"
 
 define CHECK_PYTHON
 "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -27,62 +28,66 @@ define CHECK_PYTHON
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install trial test soak fuzz bench lint format lock clean
+.PHONY: help install install-dev trial test soak fuzz bench lint format lock clean
 
 help: ## print this
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo "  ARGS=\"...\" is passed on to trial, test and lock, for example make test ARGS=\"-k wheel -x\""
 
 install: $(STAMP) ## make .venv from requirements.lock (once; again when the lock or pyproject.toml changes)
 	@:
 
+install-dev: $(DEV_STAMP) ## the same, and what test, lint and bench need (requirements-dev.lock)
+	@:
+
 trial: $(STAMP) ## one simulated impact trial (CONFIG=..., default rig_configs/sim_impact.yaml)
 	@$(BIN)/hil trial $(CONFIG) $(ARGS)
 
-test: $(STAMP) ## run the tests, in random order
+test: $(DEV_STAMP) ## run the tests, in random order
 	$(BIN)/pytest $(ARGS)
 
-soak: $(STAMP) ## SOAK=200 short trials, a process of each killed at random (SEED=1: of the first), 4 s each; faults at the wire
+soak: $(DEV_STAMP) ## SOAK=200 short trials, a process of each killed at random (SEED=1: of the first), 4 s each; faults at the wire
 	$(BIN)/python tests/soak/kill_run.py --kills $(SOAK) --seed $(SEED)
 	$(BIN)/pytest --timeout 0 -m soak tests/wire
 
-fuzz: $(STAMP) ## 5000 random and mutated bytes for each promise of a parser, both directions; 2 min
+fuzz: $(DEV_STAMP) ## 5000 random and mutated bytes for each promise of a parser, both directions; 2 min
 	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 -m hypothesis tests/drivers
 
-bench: $(STAMP) ## what README's numbers come from: models, loop and rig, 10 min on a machine with nothing else to do
+bench: $(DEV_STAMP) ## what README's numbers come from: models, loop and rig, 10 min on a machine with nothing else to do
 	@mkdir -p build
 	$(BIN)/hil bench models --json build/bench-models.json
 	$(BIN)/hil bench loop --json build/bench-loop.json
 	$(BIN)/hil bench rig --json build/bench-rig.json
 
-lint: $(STAMP) ## style, types, import direction, tree rules
+lint: $(DEV_STAMP) ## style, types, import direction, tree rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_tree.py
 
-format: $(STAMP) ## fix what ruff can fix by itself
+format: $(DEV_STAMP) ## fix what ruff can fix by itself
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-lock: ## write requirements.lock again, keeping its pins where they fit (ARGS=--upgrade: newest)
+lock: ## write the lock files again, keeping their pins where they fit (ARGS=--upgrade: newest)
 	@$(CHECK_PYTHON)
-	@test -x $(LOCK_VENV)/bin/uv || { $(PYTHON) -m venv --clear $(LOCK_VENV) \
-		&& $(LOCK_VENV)/bin/pip install $(PIP_FLAGS) uv==$(UV_VERSION); }
-	$(LOCK_VENV)/bin/uv pip compile pyproject.toml --extra dev --no-config --no-python-downloads --quiet \
-		--universal --python-version 3.11 --generate-hashes \
-		--custom-compile-command "make lock" --output-file requirements.lock $(ARGS)
+	@test -x $(LOCK_VENV)/bin/uv && $(LOCK_VENV)/bin/uv --version | grep -qF 'uv $(UV_VERSION)' \
+		|| { $(PYTHON) -m venv --clear $(LOCK_VENV) && $(LOCK_VENV)/bin/pip --quiet install uv==$(UV_VERSION); }
+	$(COMPILE) pyproject.toml --extra ni --group install --group test --group lint --output-file requirements-dev.lock $(ARGS)
+	$(COMPILE) pyproject.toml --extra ni --group install --constraint requirements-dev.lock --output-file requirements.lock $(ARGS)
+	echo 'uv==$(UV_VERSION)' | $(COMPILE) - --output-file requirements-uv.lock
 
 clean: ## remove .venv, builds and caches (never runs/)
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -not -path './.git/*' -not -path './runs/*' -prune -exec rm -rf {} +
 
-# The stamp goes first and comes back last: an install that was cut short has none, and the next make starts afresh.
+# The script takes the stamps away first and brings them back last: an install that was cut short has none, and the next
+# make starts afresh.
 $(STAMP): pyproject.toml requirements.lock
 	@$(CHECK_PYTHON)
-	@if [ -e $(STAMP) ]; then echo "Bringing $(VENV) up to date ..."; rm -f $(STAMP); \
-	else echo "Making $(VENV) with $(PYTHON) (once, about a minute) ..."; $(PYTHON) -m venv --clear $(VENV); fi
-	@$(BIN)/python -m pip install $(PIP_FLAGS) --require-hashes -r requirements.lock
-	@$(BIN)/python -m pip install $(PIP_FLAGS) --no-deps --no-build-isolation --editable .
-	@touch $(STAMP)
+	@"$(PYTHON)" tools/install.py $(VENV)
+
+$(DEV_STAMP): pyproject.toml requirements-dev.lock
+	@$(CHECK_PYTHON)
+	@"$(PYTHON)" tools/install.py $(VENV) --dev

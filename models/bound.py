@@ -12,6 +12,7 @@ import numpy as np
 from numba import typeof, types
 from numba.core import cgutils
 from numba.core.errors import TypingError
+from numba.core.registry import cpu_target
 from numba.extending import NativeValue, intrinsic, models, register_model, typeof_impl, unbox
 
 from models.compiled import FloatArray, kernel
@@ -102,19 +103,10 @@ def _store(_: Any, value: Any, buffer: Any) -> Any:
     return types.void(value, buffer), generate
 
 
-@intrinsic
-def _size(_: Any, value: Any) -> Any:
-    def generate(context: Any, _builder: Any, signature: Any, _: Any) -> Any:
-        size = context.get_abi_sizeof(context.get_value_type(signature.args[0]))
-        return context.get_constant(types.intp, size)
-
-    return types.intp(value), generate
-
-
-@kernel
 def size_of(value: Any) -> int:
     """Bytes of a value as kernels hold it."""
-    return _size(value)
+    context = cpu_target.target_context
+    return int(context.get_abi_sizeof(context.get_value_type(typeof(value))))
 
 
 @kernel

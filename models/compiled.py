@@ -21,6 +21,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 import numpy.typing as npt
+from numba.core.event import Listener, register
 
 # What kernels take and fill.
 FloatArray = npt.NDArray[np.float64]
@@ -84,6 +85,33 @@ _config: Any = numba.config
 _config.CACHE_DIR = str(CACHE_FOLDER)
 
 
+class _Compilations(Listener):
+    """Passes on what numba says of each function that it begins to compile."""
+
+    tell: Callable[[str], None] | None = None
+
+    def on_start(self, event: Any) -> None:
+        if self.tell:
+            self.tell(event.data["dispatcher"].py_func.__name__)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+_COMPILATIONS = _Compilations()
+register("numba:compile", _COMPILATIONS)
+
+
+def on_compiling(tell: Callable[[str], None] | None) -> None:
+    """Have `tell` called with the name of each function before it is compiled, in place of who was called before."""
+    _COMPILATIONS.tell = tell
+
+
+def compile_for(function: Callable[..., Any], *arguments: Any) -> None:
+    """Compile a kernel for such arguments, without running it."""
+    cast(Any, function).compile(tuple(numba.typeof(value) for value in arguments))
+
+
 def kernel(function: F) -> F:
     """Compiles a function on scalars and arrays at its first call, cached on disk and without the GIL.
 
@@ -95,7 +123,8 @@ def kernel(function: F) -> F:
     counting references, which took two thirds of a step; with `forceinline` the calls between kernels vanish
     (docs/decisions/0003-kernels-without-a-run-time.md).
     """
-    # numba's type stubs do not list `_nrt`
+    # numba's type stubs do not list `_nrt` and `no_cfunc_wrapper`: nothing here takes kernels as arguments
+    njit: Any = numba.njit
     options: dict[str, Any] = {"cache": True, "nogil": True, "forceinline": True, "_nrt": False}
-    options["fastmath"] = {"contract"}
-    return cast(F, numba.njit(error_model="numpy", **options)(function))
+    options |= {"error_model": "numpy", "fastmath": {"contract"}, "no_cfunc_wrapper": True}
+    return cast(F, njit(**options)(function))

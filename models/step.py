@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -150,6 +151,16 @@ def run(vehicle: Vehicle, motion: Motion, steps: int, dt: float) -> None:
     """Take `steps` steps of dt [s]."""
     for _ in range(steps):
         step(vehicle, motion, dt)
+
+
+def step_parts(vehicle: Vehicle, motion: Motion) -> list[tuple[Callable[..., None], tuple[Any, ...]]]:
+    """The kernels of a step that are more than the rover by itself, with their arguments."""
+    chain, work, dt = vehicle.chain, motion.work, SETTLING_STEP
+    return [
+        (_push_soil, (vehicle.ground, chain, motion, dt)),
+        (_push_firm, (vehicle.firm, chain, motion, dt)),
+        (push_obstacle, (chain, vehicle.obstacle, motion.q, 0, dt, motion.obstacle, work)),
+    ]
 
 
 class Scene(NamedTuple):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 MAX_LINES = 300
-LOCK = "requirements.lock"
+LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-uv.lock")
 # Not portable: local addresses, index settings, and absolute paths (POSIX or Windows).
 NOT_PORTABLE = re.compile(
     r"file:|://|^\s*(?:-i|-f|--(?:extra-)?index-url|--find-links|--trusted-host)\b"
@@ -40,12 +40,19 @@ def utils_folders(files: list[Path]) -> list[str]:
 
 
 def lock_problems(root: Path) -> list[str]:
-    """Lines of the lock file that hold on one machine only."""
-    lines = (root / LOCK).read_text(encoding="utf-8").splitlines()
-    return [
-        f"{LOCK}:{number}: an address or a machine's own path: {line.strip()!r}; write it again with make lock"
-        for number, line in enumerate(lines, start=1)
+    """Lines of the lock files that hold on one machine only, and pins of a user's that are not those of the tests."""
+    lines = {name: (root / name).read_text(encoding="utf-8").splitlines() for name in LOCKS}
+    problems = [
+        f"{name}:{number}: an address or a machine's own path: {line.strip()!r}; write it again with make lock"
+        for name in LOCKS
+        for number, line in enumerate(lines[name], start=1)
         if NOT_PORTABLE.search(line)
+    ]
+    user, dev, _ = LOCKS
+    return problems + [
+        f"{user}: {line.split()[0]} is not what {dev} pins, so no test runs with it; write both again with make lock"
+        for line in lines[user]
+        if "==" in line and line not in lines[dev]
     ]
 
 

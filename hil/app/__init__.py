@@ -60,8 +60,8 @@ def run_trial(config: Config, folder: Path, say: Say, endpoints: Path | None = N
     with Signals() as signals, ExitStack() as stack:
         rig = open_rig(config, folder, say, stack, making, endpoints)
         angle, speed = config.trial.angle_deg, config.trial.speed_mps
-        say(f"running: {angle:g} deg at {speed:g} m/s, {config.loop.rate_hz} Hz, {config.clock}")
-        wall_s = run_loop(rig, config, signals, say)
+        what = f"{angle:g} deg at {speed:g} m/s, {config.loop.rate_hz} Hz, {config.clock}"
+        wall_s = run_loop(rig, config, signals, say, what)
         trial, record = making.trial, read_trial(folder)
         summary = summarise(
             config, rig.cycle, trial, rig.loop.clock, rig.truth, record.timing, rig.far_end_loop(), rig.links(), wall_s

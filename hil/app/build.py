@@ -99,20 +99,6 @@ def simulated_devices(far_end: FarEnd) -> Devices:
     return Devices(far_end.daq, far_end.drives, far_end.valves)
 
 
-def warm_up(config: Config) -> None:
-    """Run every kernel once, so that no tick and no worker pays for compiling one."""
-    far_end = build_far_end(config)
-    devices = simulated_devices(far_end)
-    two_blocks_ns = round(2e6 * config.daq.block_ms)
-    devices.open()
-    far_end.advance(two_blocks_ns)
-    far_end.plant.effective_kinetic_energy_now()
-    samples = devices.sample(two_blocks_ns)
-    estimate = Estimator(config).estimate(samples)
-    RoverTwin(nominal_rig(config)).predict(samples, estimate)
-    devices.close()
-
-
 def record_meta(config: Config) -> dict[str, str | float | int]:
     """What `/meta` of the record holds; `calibration`, where there is one, as in the file it came from."""
     device = config.devices.daq if config.devices else None

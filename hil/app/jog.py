@@ -41,9 +41,8 @@ def run_motion(config: Config, folder: Path, motion: Motion, say: Say, endpoints
     making = Making(lambda config, arm: Jog(motion, config, arm))
     with Signals() as signals, ExitStack() as stack:
         rig = open_rig(config, folder, say, stack, making, endpoints)
-        say(f"running: {in_words(motion, config)}; Ctrl-C stops it")
         rig.cycle.scribe.tell(MOTION, in_words(motion, config))
-        run_loop(rig, config, signals, say)
+        run_loop(rig, config, signals, say, f"{in_words(motion, config)}; Ctrl-C stops it")
         jog = making.trial
         ticks, clock, safety = read_trial(folder).tick, rig.loop.clock, rig.cycle.safety
         reasons = [f"not armed: {c.item} is {c.found}, allowed: {c.allowed}" for c in jog.checks if not c.ok]

@@ -12,9 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from drivers.base import DeviceError
-from hil.app.build import MakeTrial, build_cycle, build_far_end, record_meta, simulated_devices, warm_up
+from hil.app.build import MakeTrial, build_cycle, build_far_end, record_meta, simulated_devices
 from hil.app.links import at_endpoints, stop_frames
 from hil.app.truths import NoTruth, WireTruth
+from hil.app.warm import warm_up
 from hil.app.wire.attach import attach
 from hil.app.wire.control import Control
 from hil.clock import LockstepClock
@@ -93,12 +94,12 @@ class LockstepRig:
     ) -> None:
         publisher = stack.enter_context(open_publisher(config, say))
         self.keeper = Keeper(stack.enter_context(open_recorder(folder, config, record_meta(config))), publisher)
-        say("compiling kernels (cached after the first run) and settling the rover on its soil")
+        warm_up(config, say)
+        say("settling the rover on its ground")
         self.far_end = build_far_end(config)
         self.devices = simulated_devices(self.far_end)
         self.cycle = build_cycle(config, self.devices, self.keeper, folder, make_trial)
         self.loop = Loop(LockstepClock(self.far_end, config.loop.rate_hz), self.cycle)
-        warm_up(config)
 
     @property
     def truth(self) -> PlantTruth:
@@ -151,8 +152,7 @@ class RealtimeRig:
         make_trial: MakeTrial = ImpactTrial,
         endpoints: Path | None = None,
     ) -> None:
-        say("compiling kernels (cached after the first run)")
-        warm_up(config)
+        warm_up(config, say)
         self._control: Control | None = None
         self._links: dict[str, Any] | None = None
         meta = record_meta(config)

@@ -17,7 +17,7 @@ from hil.realtime import Granted, rights
 Say = Callable[[str], None]
 
 
-def run_loop(rig: Rig, config: Config, signals: Signals, say: Say) -> float:
+def run_loop(rig: Rig, config: Config, signals: Signals, say: Say, what: str = "") -> float:
     """Run the loop until its trial is over; the devices are stopped and the record is closed then, whatever happens.
 
     Args:
@@ -25,6 +25,7 @@ def run_loop(rig: Rig, config: Config, signals: Signals, say: Say) -> float:
         config: of it.
         signals: that end it early, in Safe.
         say: told what is going on, a line at a time.
+        what: runs, in words; it is said once it does.
 
     Returns:
         How long the loop ran [s].
@@ -37,6 +38,8 @@ def run_loop(rig: Rig, config: Config, signals: Signals, say: Say) -> float:
         signals.loop = rig.loop
         with rights(rights_wanted(config)) as granted:
             _note_rights([*granted, *rig.granted()], rig, say)
+            if what:
+                say(f"running: {what}")
             rig.begin()
             began = time.perf_counter()
             rig.loop.run()

@@ -49,7 +49,7 @@ def bench_loop(seconds: float, say: Say, wanted: RightsWanted = WANTED) -> dict[
                 ours = [_wake_row(rate_hz, spin, load, seconds) for rate_hz in RATES_HZ for spin in (0.0, SPIN_SHARE)]
             after = _peer(version, seconds, wanted, granted) if load == "idle" else None
             say(f"the real tick at {COMPARED_HZ} Hz, {load}, the rig in its own process")
-            ticks = _tick_rows(seconds, load, wanted)
+            ticks = _tick_rows(seconds, load, wanted, say)
         rows += _compared(ours, "cyclictest" if load == "idle" else "cyclictest_loaded", before, after) + ticks
     return {"machine": about, "peers": {"cyclictest": version}, "rows": rows}
 
@@ -92,9 +92,10 @@ def _compared(ours: list[Row], name: str, before: Counts | None, after: Counts |
     return [*ours, peer]
 
 
-def _tick_rows(seconds: float, load: str, wanted: RightsWanted) -> list[Row]:
+def _tick_rows(seconds: float, load: str, wanted: RightsWanted, say: Say) -> list[Row]:
     """The whole path of a tick, from sensors to record, in a trial whose run-up lasts so long."""
     from hil.app import run_trial  # compiles kernels
+    from hil.app.warm import warm_up
     from hil.config import load_config
 
     metres = max(seconds * SPEED_MPS, 0.03)
@@ -102,6 +103,7 @@ def _tick_rows(seconds: float, load: str, wanted: RightsWanted) -> list[Row]:
     settings = [f"loop.rate_hz={COMPARED_HZ}", f"trial.start_distance_m={metres}", f"trial.speed_mps={SPEED_MPS}"]
     ends = [f"trial.timeout_s={seconds + 20.0}", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5"]
     config = load_config(CONFIG, ["clock=realtime", "telemetry.endpoint=''", *settings, *ends, *rights_asked])
+    warm_up(config, say)
     with tempfile.TemporaryDirectory() as name:
         loop = run_trial(config, Path(name), say=lambda _: None).summary["loop"]
     times = {"work": loop["work_us"], "wake": loop["wake_us"], **loop["phases_us"]}

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hil.app.warm import say_compiling
 from hil.bench.machine import machine
 from hil.bench.start import start_times_s
 from hil.config import load_config
@@ -49,6 +50,7 @@ def bench_models(rounds: int, starts: int, say: Say) -> dict[str, Any]:
     """
     about = machine()
     peers = {name: _version(package) for package, name in PEERS.items()}
+    say_compiling(say)
     say("settling a rover on soil, and the same one on a plane where MuJoCo is installed")
     contenders: dict[str, Contender] = {**_rover(), **_wheel()}
     sizes: dict[str, int] = dict.fromkeys(("wheel_exact", "wheel_split_quadrature"), WHEELS)

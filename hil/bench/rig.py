@@ -16,6 +16,7 @@ import numpy as np
 from hil.app.build import Making
 from hil.app.rigs import RealtimeRig
 from hil.app.runs import Signals, run_loop
+from hil.app.warm import warm_up
 from hil.app.wire.attach import own_rig, read_endpoints
 from hil.app.wire.control import Control
 from hil.bench.impacts import CutTimes, RepeatedImpacts, parts_ms
@@ -61,6 +62,7 @@ def bench_rig(events: int, say: Say) -> dict[str, Any]:
         What `--json` writes: machine, peers, rows.
     """
     about = machine()
+    warm_up(load_config(CONFIG), say)
     say("one trial at the wire: ticks, links and processors")
     rows = _trial_rows()
     rows += _load_rows(load_config(CONFIG))

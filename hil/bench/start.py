@@ -10,7 +10,7 @@ import time
 
 # in a process of its own: numba, once imported, and kernels, once loaded, would not be loaded again here
 PROGRAM = """
-from hil.app.build import warm_up
+from hil.app.warm import warm_up
 from hil.config import load_config
 warm_up(load_config("sim_impact"))
 """

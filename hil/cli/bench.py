@@ -72,7 +72,9 @@ def models(
     console.print(table)
     for package, name in PEERS.items():
         if result["peers"][name] is None:
-            console.print(f"{name} is not installed (pip install {package}): nothing to compare with")
+            console.print(
+                f"{name} is not installed (make install-dev, or pip install {package}): nothing to compare with"
+            )
 
 
 @bench.command()

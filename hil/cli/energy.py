@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from hil.cli.exits import usage_errors
-from hil.cli.options import AsJson, Clock, ConfigSource, Out, Overrides, Seed, config_from
+from hil.cli.options import AsJson, Clock, ConfigSource, Out, Overrides, Seed, config_from, say
 
 _MOST_ANGLES = 10_000
 
@@ -55,8 +55,10 @@ def energy(
         effective = config_from(config, overrides, seed, clock)
         folder = run_folder(out, effective.name, f"{angles_deg[0]:g}-{angles_deg[-1]:g}")
 
+    from hil.app.warm import say_compiling
     from hil.energy import energy_curve, energy_table, masses_table, peak_over_masses, save_energy
 
+    say_compiling(say)
     curve, masses = energy_curve(effective, angles_deg), peak_over_masses(effective)
     title = f"{effective.name}: effective kinetic energy at {effective.trial.speed_mps:g} m/s, no ground"
     save_energy(folder, curve, masses, title)

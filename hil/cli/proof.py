@@ -15,7 +15,7 @@ from rich.text import Text
 
 from hil.cli.check import show_checks
 from hil.cli.exits import FAULT, USAGE, complain, usage_errors
-from hil.cli.options import AsJson
+from hil.cli.options import AsJson, say
 
 if TYPE_CHECKING:
     from hil.proof.differences import Difference
@@ -37,9 +37,11 @@ def verify(run: Run, as_json: AsJson = False) -> None:
 
 def replay(run: Run, as_json: AsJson = False) -> None:
     """Feed the recorded inputs of a run to today's program and compare its outputs, bit for bit."""
+    from hil.app.warm import say_compiling
     from hil.proof.replay import replay as replay_run
     from hil.proof.replayable import CannotReplayError
 
+    say_compiling(say)
     with usage_errors():
         try:
             outcome = replay_run(run)

@@ -30,7 +30,8 @@ def main(run: Path, parent: int) -> None:
     shared = Shared(run)
     config, wanted = shared.config, shared.config.realtime
 
-    from hil.app.build import build_far_end, warm_up  # compiles kernels
+    from hil.app.build import build_far_end
+    from hil.app.warm import warm_up  # compiles kernels
 
     warm_up(config)
     far_end = build_far_end(config)

@@ -13,6 +13,7 @@ from hil.app.check.budgets import bus_loads, cut_latency
 from hil.app.check.devices import check_daq, check_drives, check_valves
 from hil.app.check.surroundings import check_surroundings
 from hil.app.links import at_endpoints
+from hil.app.warm import warm_up
 from hil.app.wire.attach import attach
 from hil.arming import Check
 from hil.config import Config
@@ -44,9 +45,12 @@ def check_rig(config: Config, say: Say = lambda _: None, endpoints: Path | None 
     with ExitStack() as stack:
         access: Access
         if config.rig == "simulated":
+            warm_up(config, say)
             access = VirtualAccess(config)
         else:
             if config.rig == "simulated_wire":
+                if endpoints is None:
+                    warm_up(config, say)
                 say("starting the simulated rig at the wire" if endpoints is None else f"using the rig of {endpoints}")
                 config = at_endpoints(config, attach(config, endpoints, stack)[0])
             access = DirectAccess(config)

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.app.build import build_plant, warm_up
+from hil.app.build import build_plant
+from hil.app.warm import warm_up
 from hil.app.wire.memory import (
     CLOCK,
     PLACE,

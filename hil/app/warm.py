@@ -1,0 +1,122 @@
+"""Compiles every kernel of a tick before one is needed, in two processes where the cache is empty, and says so.
+
+`python -m hil.app.warm` is the second process: it reads a config from its standard input and compiles its share.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from hil.app.build import build_far_end, simulated_devices
+from hil.config import Config
+from hil.estimate.estimator import Estimator
+from hil.estimate.twin import RoverTwin
+from hil.rig import nominal_rig
+from models.compiled import CACHE_FOLDER, compile_for, on_compiling
+from models.impact import pair_energy
+from models.plant.parameters import GRAVITY
+from models.rover import Rover, rover_of
+from models.rover.dynamics import fill_bias
+from models.step import Vehicle, make_motion, step_parts
+
+Say = Callable[[str], None]
+# From one line to the next, at least.
+SAY_EVERY_S = 2.0
+# Functions compiled for a trial on soil, those of numpy in kernels included.
+ABOUT = 120
+
+
+def say_compiling(say: Say) -> None:
+    """From now on, say which kernel is compiled; one that comes from the cache is not worth a line."""
+    on_compiling(_Progress(say))
+
+
+class _Progress:
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self._count, self._began, self._said = 0, 0.0, -SAY_EVERY_S
+
+    def __call__(self, name: str) -> None:
+        now = time.monotonic()
+        if not self._count:
+            self._began = now
+        self._count += 1
+        if now - self._said >= SAY_EVERY_S:
+            self._said = now
+            self._say(f"compiling kernels: number {self._count} after {now - self._began:.0f} s, {name}")
+
+
+def warm_up(config: Config, say: Say = lambda _: None) -> None:
+    """Run every kernel once, so that no tick and no worker pays for compiling one, and say what is compiled."""
+    say_compiling(say)
+    if next(CACHE_FOLDER.rglob("*.nbi"), None) is None:
+        say(f"compiling some {ABOUT} kernels in two processes, once for this version")
+        with _second_process(config):
+            _compile_step(config)
+            say("waiting for the kernels of the second process")
+    _run_all(config)
+
+
+@contextmanager
+def _second_process(config: Config) -> Iterator[None]:
+    """Compile the rest beside what is done here. If that fails, it is compiled here when it is needed."""
+    command = [sys.executable, "-m", "hil.app.warm"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdin
+        process.stdin.write(config.model_dump_json())
+        process.stdin.close()
+        try:
+            yield
+        except BaseException:
+            process.kill()
+            raise
+
+
+def _compile_step(config: Config) -> None:
+    """What a step of the vehicle has of its own: ground and obstacle, half of all there is to compile."""
+    parameters, rover = nominal_rig(config), _rover(config)
+    soil, firm, held = parameters.ground.under(rover)
+    gravity = np.array(GRAVITY)
+    vehicle = Vehicle(rover.chain, soil, parameters.drive, parameters.obstacle, gravity, firm, held)
+    for function, arguments in step_parts(vehicle, make_motion(rover)):
+        compile_for(function, *arguments)
+
+
+def _compile_rover(config: Config) -> None:
+    """What the rover has by itself: its kinematics, mass matrix and T_c."""
+    rover, angle = _rover(config), nominal_rig(config).obstacle.angle
+    q, motion = rover.neutral(), make_motion(rover)
+    rover.wheel_positions(q)
+    rover.mass_matrix(q)
+    rover.impact_jacobian(q, angle)
+    rows = np.zeros((2, motion.v.size))
+    compile_for(pair_energy, rover.chain, motion.q, motion.v, angle, rows, motion.work)
+    compile_for(fill_bias, rover.chain, motion.v, np.array(GRAVITY), motion.work)
+    Estimator(config)
+
+
+def _rover(config: Config) -> Rover:
+    return rover_of(nominal_rig(config).rover, locks={"steering": 0.0})
+
+
+def _run_all(config: Config) -> None:
+    far_end = build_far_end(config)
+    devices = simulated_devices(far_end)
+    two_blocks_ns = round(2e6 * config.daq.block_ms)
+    devices.open()
+    far_end.advance(two_blocks_ns)
+    far_end.plant.effective_kinetic_energy_now()
+    samples = devices.sample(two_blocks_ns)
+    estimate = Estimator(config).estimate(samples)
+    RoverTwin(nominal_rig(config)).predict(samples, estimate)
+    devices.close()
+
+
+if __name__ == "__main__":
+    _compile_rover(Config.model_validate_json(sys.stdin.read()))

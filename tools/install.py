@@ -1,0 +1,194 @@
+"""Makes or updates the virtual environment from the lock files: `python tools/install.py .venv [--dev]`, run by make.
+
+uv installs the lock in a tenth of pip's time. One that is on PATH is used if it is new enough; otherwise pip installs
+the pinned one into the environment. Where uv cannot be had or fails, pip installs the lock. uv does not read pip's
+settings (index, certificate, proxy), so they are handed to it. Standard library only: nothing else is there yet.
+
+Two stamps in the environment say what has been installed as a whole: `.installed` (requirements.lock, what a user
+needs) and `.installed-dev` (requirements-dev.lock, that and all that tests, lint and benchmarks need).
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+USER, DEV = (".installed", "requirements.lock"), (".installed-dev", "requirements-dev.lock")
+UV_LOCK = "requirements-uv.lock"
+# the oldest that this has been tried with
+UV_OLDEST = (0, 13, 8)
+IMPORTED = ("hil.cli", "hil.app.warm", "hil.app", "hil.trials.report", "matplotlib.backends.backend_agg")
+# pip's setting, uv's variable, and what separates several values
+SETTINGS = (
+    ("index-url", "UV_INDEX_URL", " "),
+    ("extra-index-url", "UV_EXTRA_INDEX_URL", " "),
+    ("find-links", "UV_FIND_LINKS", ","),
+    ("no-index", "UV_NO_INDEX", " "),
+    ("trusted-host", "UV_INSECURE_HOST", " "),
+    ("timeout", "UV_HTTP_TIMEOUT", " "),
+    ("cert", "SSL_CERT_FILE", " "),
+    ("proxy", "ALL_PROXY", " "),
+)
+PIP_FLAGS = ("--quiet", "--quiet", "--disable-pip-version-check", "--no-input")
+
+
+def say(text: str) -> None:
+    """Print a line at once, also into a pipe."""
+    print(text, flush=True)
+
+
+def pip_settings(listing: str) -> dict[str, str]:
+    """What `pip config list` prints, by setting: the environment before `install` before `global`, as pip has it."""
+    found: dict[str, str] = {}
+    for section in ("global", "install", ":env:"):
+        for line in listing.splitlines():
+            name, _, value = line.partition("=")
+            if name.startswith(f"{section}."):
+                found[name.removeprefix(f"{section}.")] = str(ast.literal_eval(value))
+    return found
+
+
+def uv_environment(settings: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment for uv: this one, and pip's settings where the user has not set uv's own."""
+    passed = dict(environment)
+    own_index = any(name.startswith(("UV_INDEX", "UV_DEFAULT_INDEX", "UV_EXTRA_INDEX")) for name in environment)
+    for setting, variable, separator in SETTINGS:
+        value = settings.get(setting, settings.get(f"default-{setting}", "")).split()
+        if value and variable not in environment and not (own_index and "index" in setting):
+            passed[variable] = separator.join(value)
+    # as pip: any of the indexes may have the pinned version; its hash is checked
+    passed.setdefault("UV_INDEX_STRATEGY", "unsafe-best-match")
+    return passed
+
+
+def version_of(uv: str | Path) -> tuple[int, ...]:
+    """Of a uv; () if it cannot be run."""
+    try:
+        printed = subprocess.run([uv, "--version"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return ()
+    found = re.match(r"uv (\d+)\.(\d+)\.(\d+)", printed)
+    return tuple(int(number) for number in found.groups()) if found else ()
+
+
+class Installer:
+    """Installs into one environment.
+
+    Args:
+        folder: of the environment.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._python = folder, folder / "bin" / "python"
+        self._environment = {name: value for name, value in os.environ.items() if name != "UV_REQUIRE_HASHES"}
+        self._pip: list[str] | None = None
+
+    def prepare(self) -> None:
+        """Make the environment, or keep one that was once completed; its stamps go first and come back last."""
+        stamps = [self._folder / name for name, _ in (USER, DEV)]
+        if any(stamp.exists() for stamp in stamps):
+            say(f"bringing {self._folder} up to date")
+        else:
+            say(f"making {self._folder} with {sys.executable} (Python {sys.version.split()[0]})")
+            subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", self._folder], check=True)
+        for stamp in stamps:
+            stamp.unlink(missing_ok=True)
+
+    def pip(self) -> list[str]:
+        """The command of a pip that works on the environment: this Python's own, or one put into it."""
+        if self._pip is None:
+            flag = ["-m", "pip", "--python", str(self._python)]  # pip 22.3 or newer
+            if not _runs([sys.executable, *flag, "--version"]):
+                flag = ["-m", "pip"]
+                if not _runs([self._python, *flag, "--version"]):
+                    say("putting pip into the environment")
+                    subprocess.run([self._python, "-m", "ensurepip"], check=True, stdout=subprocess.DEVNULL)
+            self._pip = [sys.executable if "--python" in flag else str(self._python), *flag]
+        return self._pip
+
+    def uv(self) -> str | None:
+        """A uv: of PATH, of the environment, or a new one put there. None: it cannot be had."""
+        for found in (shutil.which("uv"), str(self._folder / "bin" / "uv")):
+            if found and version_of(found) >= UV_OLDEST:
+                return found
+        say("installing uv, which installs the rest, with pip")
+        command = [*self.pip(), "install", *PIP_FLAGS, "--require-hashes", "--no-deps", "-r", str(ROOT / UV_LOCK)]
+        done = subprocess.run(command, check=False)
+        return str(self._folder / "bin" / "uv") if done.returncode == 0 else None
+
+    def install(self, lock: str) -> None:
+        """Install a lock file, then this project, editable. Raises CalledProcessError: neither uv nor pip could."""
+        packages = len(re.findall(r"^\S+==", (ROOT / lock).read_text(encoding="utf-8"), re.MULTILINE))
+        uv = self.uv()
+        if uv:
+            say(f"installing at most {packages} packages of {lock} with {uv}")
+            flags = ["install", "--python", str(self._python), "--strict"]
+            if self._run_uv([uv, "pip", *flags, "--require-hashes", "-r", str(ROOT / lock)]):
+                say("installing rover-hil itself, editable")
+                if self._run_uv([uv, "pip", *flags, "--no-deps", "--no-build-isolation", "-e", str(ROOT)]):
+                    return
+        say(f"uv {'failed' if uv else 'cannot be had'}: installing {lock} with pip instead, a minute or two")
+        command = [*self.pip(), "install", *PIP_FLAGS]
+        subprocess.run([*command, "--require-hashes", "-r", str(ROOT / lock)], check=True)
+        subprocess.run([*command, "--no-deps", "--no-build-isolation", "--editable", str(ROOT)], check=True)
+
+    def compile_bytecode(self) -> None:
+        """Import what a trial needs: Python then writes its bytecode, a tenth of what `uv --compile-bytecode` would."""
+        say("compiling the bytecode of what a trial imports")
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        subprocess.run([self._python, "-c", f"import {', '.join(IMPORTED)}"], check=True, env=environment)
+
+    def _run_uv(self, command: list[str]) -> bool:
+        """Run uv and show what it says, but for its list of packages."""
+        if "UV_INDEX_STRATEGY" not in self._environment:
+            listing = subprocess.run([*self.pip(), "config", "list"], capture_output=True, text=True, check=False)
+            self._environment = uv_environment(pip_settings(listing.stdout), self._environment)
+        with subprocess.Popen(command, env=self._environment, stderr=subprocess.PIPE, text=True) as process:
+            for line in process.stderr or ():
+                if not line.startswith((" + ", " - ", " ~ ")):
+                    say(f"  {line.rstrip()}")
+        return process.returncode == 0
+
+    def stamp(self, name: str) -> None:
+        """All of it is there."""
+        (self._folder / name).touch()
+
+
+def _runs(command: list[str | Path]) -> bool:
+    try:
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def main(arguments: list[str]) -> int:
+    """Install; 1 if that failed."""
+    began = time.monotonic()
+    folder, dev = Path(arguments[0]), "--dev" in arguments
+    for name in ("PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_REQUIRE_VIRTUALENV"):
+        os.environ.pop(name, None)  # pip's own settings must not turn the install into something else
+    installer = Installer(folder)
+    try:
+        installer.prepare()
+        installer.install((DEV if dev else USER)[1])
+        installer.compile_bytecode()
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"{folder} could not be made: {error}", file=sys.stderr)
+        return 1
+    installer.stamp(USER[0])
+    if dev:
+        installer.stamp(DEV[0])
+    say(f"{folder} is ready after {time.monotonic() - began:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
