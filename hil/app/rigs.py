@@ -14,6 +14,7 @@ import numpy as np
 from drivers.base import DeviceError
 from hil.app.build import MakeTrial, build_cycle, build_far_end, record_meta, simulated_devices, warm_up
 from hil.app.links import at_endpoints, stop_frames
+from hil.app.rig_lock import RigLock
 from hil.app.truths import NoTruth, WireTruth
 from hil.app.wire.attach import attach
 from hil.app.wire.control import Control
@@ -151,6 +152,7 @@ class RealtimeRig:
         make_trial: MakeTrial = ImpactTrial,
         endpoints: Path | None = None,
     ) -> None:
+        stack.enter_context(RigLock(config))
         say("compiling kernels (cached after the first run)")
         warm_up(config)
         self._control: Control | None = None

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from hil.cli.console import show
 from hil.cli.exits import usage_errors
 from hil.cli.options import AsJson, Clock, ConfigSource, Endpoints, Out, Overrides, Seed, config_from, say
 
@@ -37,8 +37,7 @@ def trial(
     if as_json:
         print(json.dumps(outcome.summary, allow_nan=False))
     else:
-        console = Console()
-        console.print(trial_table(outcome.summary))
+        show(trial_table(outcome.summary))
         print(f"run folder: {folder}")
     raise typer.Exit(outcome.exit_code)
 
@@ -63,5 +62,5 @@ def report(
     if as_json:
         print(json.dumps(summary, allow_nan=False))
     else:
-        Console().print(trial_table(summary))
+        show(trial_table(summary))
         print(f"figure: {folder / 'trial.png'}")
