@@ -1,4 +1,4 @@
-"""What each field of a record means: its unit and description, as attributes of `trial.h5` and docs/reference.md say."""
+"""What each field of a record means: its unit and description, as the attributes of `trial.h5` say it."""
 
 from __future__ import annotations
 

@@ -97,9 +97,7 @@ def _move(
 def _confirm(what: str, config: Config) -> None:
     """Have somebody say that the rig may move."""
     complain(f"{config.name} (rig: {config.rig}) will move: {what}")
-    complain(
-        "this program is not an emergency stop: have the hard-wired one, on motor power and valve supply, in reach"
-    )
+    complain("this program is not an emergency stop: have the hard-wired one on motor power and valve supply in reach")
     if not sys.stdin.isatty():
         complain("there is no terminal to confirm it on: stand at the rig, or say --yes")
         raise typer.Exit(USAGE)

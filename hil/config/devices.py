@@ -43,9 +43,7 @@ NiServer = Annotated[
     Field(
         pattern=NI_SERVER,
         max_length=200,
-        json_schema_extra={
-            "note": 'HOST:PORT of an NI gRPC device server, a port of at most 65535, or "" for the driver on this machine'
-        },
+        json_schema_extra={"note": 'HOST:PORT (at most 65535) of an NI gRPC device server, or "" for this machine'},
     ),
 ]
 NoDeadMan = Annotated[Literal["", "accepted"], Field(json_schema_extra={"note": 'accepted, or ""'})]

@@ -38,7 +38,8 @@ def check_rig(config: Config, say: Say = lambda _: None, endpoints: Path | None 
         endpoints: of a simulated rig at the wire that runs already (`hil sim --endpoints`).
 
     Raises:
-        DeviceError: there is no such simulated rig, or another process runs on it. A device that is missing is in what is returned.
+        DeviceError: there is no such simulated rig, or another process runs on it. A device that is missing is in what
+            is returned.
     """
     checks = [Check("fault latch", True, "none", "none")]  # it is new with every run
     missing = []

@@ -12,7 +12,6 @@ from hil.app.wire.control import Control, ControlServer, wait_for
 from hil.app.wire.orders import carry_out
 from hil.config import Config, load_config
 
-
 DEEP = b"[" * 50_000
 HOSTILE = [
     DEEP, DEEP + b"]" * 50_000, b'{"do": ' + b'{"a":' * 50_000, b'{"do": "echo", "number": ' + b"9" * 10_000 + b"}",
