@@ -14,7 +14,7 @@ from hil.cli.exits import USAGE, complain
 _NEEDS = {
     "simulated": "no hardware needed",
     "simulated_wire": "no hardware needed",
-    "real": "needs hardware; without it: --set rig=simulated",
+    "real": "needs hardware, or --set rig=simulated",
 }
 
 

@@ -125,7 +125,8 @@ def test_what_a_killed_run_cannot_have_left_is_not_recovered(finished, capsys, l
 
 CONFIGS = {
     "empty": b"", "binary": bytes(range(256)), "list": b"- a\n- b\n", "tabs": b"name: x\n\trig: y\n", "nul": b"\0\0",
-    "deep": b"[" * 50_000, "alias of itself": b"a: &a [*a]\nname: x\nrig: simulated\n", "two": b"name: x\n---\nname: y\n",
+    "deep": b"[" * 50_000, "alias of itself": b"a: &a [*a]\nname: x\nrig: simulated\n",
+    "two": b"name: x\n---\nname: y\n",
     "scalar": b"hello", "utf-16": "name: x".encode("utf-16"), "tag": b"!!python/object:os.system {}\n",
     "number for a section": b"trial: 5\nrig: simulated\nname: a\n",
     "calibration is a folder": b"name: a\nrig: simulated\ndevices: {daq: {driver: ni, calibration: .}}\n",

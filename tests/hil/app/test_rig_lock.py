@@ -16,6 +16,7 @@ from hil.cli import run
 from hil.config import load_config
 
 ROOT = Path(hil.__path__[0]).parent
+HERE = f"nowhere-{os.getpid()}:1"  # other workers of this suite have rigs of their own
 HOLDER = """
 import sys
 from hil.app.rig_lock import RigLock
@@ -26,7 +27,7 @@ with RigLock(load_config(sys.argv[1], sys.argv[2:])):
 """
 
 
-def overrides(tmp_path: Path, drives: str = "drives", valves: str = "valves", server: str = "nowhere:1") -> list[str]:
+def overrides(tmp_path: Path, drives: str = "drives", valves: str = "valves", server: str = HERE) -> list[str]:
     for name in (drives, valves):
         (tmp_path / name).touch()
     return [
@@ -62,9 +63,9 @@ def test_a_second_run_is_refused_with_the_owners_process_before_anything_is_open
 @pytest.mark.parametrize(
     "others",
     [
-        {"valves": "other-valves", "server": "elsewhere:1"},
-        {"drives": "other-drives", "server": "elsewhere:1"},
-        {"drives": "other-drives", "valves": "other-valves", "server": "NOWHERE:1"},
+        {"valves": "other-valves", "server": f"else{HERE}"},
+        {"drives": "other-drives", "server": f"else{HERE}"},
+        {"drives": "other-drives", "valves": "other-valves", "server": HERE.upper()},
     ],
 )
 def test_one_device_in_common_is_enough(holder, tmp_path, others):
@@ -75,11 +76,11 @@ def test_one_device_in_common_is_enough(holder, tmp_path, others):
 def test_a_port_by_another_name_is_the_same_port(holder, tmp_path):
     (tmp_path / "by-id").symlink_to(tmp_path / "drives")
     with pytest.raises(DeviceError, match=f"process {holder.pid} "):
-        RigLock(load_config("mars_dome", overrides(tmp_path, drives="by-id", server="elsewhere:1")))
+        RigLock(load_config("mars_dome", overrides(tmp_path, drives="by-id", server=f"else{HERE}")))
 
 
 def test_another_rig_is_free(holder, tmp_path):
-    others = overrides(tmp_path, drives="other-drives", valves="other-valves", server="elsewhere:1")
+    others = overrides(tmp_path, drives="other-drives", valves="other-valves", server=f"else{HERE}")
     for _ in range(2):  # and again once it was let go
         with RigLock(load_config("mars_dome", others)):
             pass
@@ -88,7 +89,7 @@ def test_another_rig_is_free(holder, tmp_path):
 def test_a_run_that_was_refused_holds_nothing(holder, tmp_path):
     with pytest.raises(DeviceError):
         RigLock(load_config("mars_dome", overrides(tmp_path, drives="other-drives")))
-    free = overrides(tmp_path, drives="other-drives", valves="other-valves", server="elsewhere:1")
+    free = overrides(tmp_path, drives="other-drives", valves="other-valves", server=f"else{HERE}")
     RigLock(load_config("mars_dome", free)).close()
 
 
