@@ -41,6 +41,7 @@ class Unit:
     def forget(self) -> None:
         """Nothing is known of it."""
         self._version, self._form, self._status = "not asked", roboclaw.NARROW, 0
+        self._status_known = False
         self._battery_V, self._currents_A = math.nan, (math.nan, math.nan)
         self.heard_ns = self.confirmed_ns = -1
 
@@ -50,12 +51,16 @@ class Unit:
         return bool(self._status & self._form.e_stop)
 
     def told(self) -> str:
-        """What it has told of itself, for people."""
+        """What it has told of itself so far, for people."""
         one, two = self._currents_A
-        return (
-            f"{self.where}: {self._version}, {self._battery_V:.1f} V, {one:.2f} and {two:.2f} A, "
-            f"status {self._status:#06x}"
-        )
+        told = [f"{self.where}: {self._version}"]
+        if not math.isnan(self._battery_V):
+            told.append(f"{self._battery_V:.1f} V")
+        if not math.isnan(one):
+            told.append(f"{one:.2f} and {two:.2f} A")
+        if self._status_known:
+            told.append(f"status {self._status:#06x}")
+        return ", ".join(told)
 
     def state(self) -> ControllerState:
         """The same, item by item."""
@@ -109,6 +114,7 @@ class Unit:
         address = self.controller.address
         if command is Command.STATUS:
             (self._status,) = self.ask(roboclaw.status(address, self._form))
+            self._status_known = True
         elif command is Command.MAIN_BATTERY:
             (tenths,) = self.ask(roboclaw.reading(address, command))
             self._battery_V = tenths / 10

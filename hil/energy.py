@@ -38,11 +38,11 @@ _GRID_DEG = tuple(float(angle) for angle in range(10, 91, 2))
 
 
 class EnergyCurve(TypedDict):
-    """T_c [J] over the angle [deg], and where it peaks within the range of the angles."""
+    """T_c [J] over the angle [deg], and where it peaks inside the range of the angles; None where it does not."""
 
     angles_deg: list[float]
     energy_J: list[float]
-    peak_angle_deg: float
+    peak_angle_deg: float | None
 
 
 @dataclass(frozen=True)
@@ -52,14 +52,14 @@ class MassSet:
     Attributes:
         masses: what differs from the config.
         total_kg: mass of the rover.
-        peak_angle_deg: angle of the peak.
+        peak_angle_deg: angle of the peak; None: none between 10 and 90 degrees.
         peak_energy_J: T_c there.
     """
 
     masses: str
     total_kg: float
-    peak_angle_deg: float
-    peak_energy_J: float
+    peak_angle_deg: float | None
+    peak_energy_J: float | None
 
 
 def energy_curve(config: Config, angles_deg: Sequence[float]) -> EnergyCurve:
@@ -70,8 +70,8 @@ def energy_curve(config: Config, angles_deg: Sequence[float]) -> EnergyCurve:
         angles_deg: rising angles, at least one.
 
     Returns:
-        `angles_deg`, `energy_J` (one each) and `peak_angle_deg`: of the maximum within the range of the angles, found
-        between them too; an end of the range if T_c is largest there.
+        `angles_deg`, `energy_J` (one each) and `peak_angle_deg`: of the maximum inside the range of the angles, found
+        between them too; None where T_c is largest at an end of the range, for it may still grow beyond that end.
     """
     energy = _energy_over_angle(rover_of(config.rover.parameters()), config.trial.speed_mps)
     return {
@@ -97,7 +97,7 @@ def peak_over_masses(config: Config) -> list[MassSet]:
         rover = rover_of(parameters)
         energy = _energy_over_angle(rover, config.trial.speed_mps)
         peak, total = _peak(energy, _GRID_DEG), sum(body.mass for body in rover.tree.bodies)
-        rows.append(MassSet(masses_named, total, peak, energy(peak)))
+        rows.append(MassSet(masses_named, total, peak, None if peak is None else energy(peak)))
     return rows
 
 
@@ -122,16 +122,25 @@ def draw_energy(curve: EnergyCurve, title: str, path: Path) -> None:
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     axes.plot(curve["angles_deg"], energy, marker="o", markersize=3.5)
-    axes.axvline(peak, color="0.5", linestyle="--", linewidth=1.0)
-    axes.annotate(f"{peak:.1f}°", (peak, min(energy)), textcoords="offset points", xytext=(4, 2), color="0.3")
+    if peak is not None:
+        axes.axvline(peak, color="0.5", linestyle="--", linewidth=1.0)
+        axes.annotate(f"{peak:.1f}°", (peak, min(energy)), textcoords="offset points", xytext=(4, 2), color="0.3")
     axes.set(xlabel="obstacle angle [deg]", ylabel="effective kinetic energy $T_c$ [J]", title=title)
     axes.grid(alpha=0.3)
     figure.savefig(path, dpi=150)
 
 
+def peak_in_words(curve: EnergyCurve) -> str:
+    """Where T_c peaks, for people."""
+    peak = curve["peak_angle_deg"]
+    if peak is None:
+        return "no peak inside this range: T_c is largest at one end of it, and may grow beyond"
+    return f"peak at {peak:.1f}°"
+
+
 def energy_table(curve: EnergyCurve) -> Table:
     """T_c over the angle, as a table."""
-    table = Table(caption=f"peak at {curve['peak_angle_deg']:.1f}°")
+    table = Table()
     table.add_column("angle [deg]", justify="right")
     table.add_column("T_c [J]", justify="right")
     for angle, joule in zip(curve["angles_deg"], curve["energy_J"], strict=True):
@@ -147,7 +156,9 @@ def masses_table(rows: Sequence[MassSet]) -> Table:
     for name in ("total [kg]", "peak [deg]", "T_c there [J]"):
         table.add_column(name, justify="right")
     for row in rows:
-        table.add_row(row.masses, f"{row.total_kg:.1f}", f"{row.peak_angle_deg:.1f}", f"{row.peak_energy_J:.4f}")
+        peak = "none" if row.peak_angle_deg is None else f"{row.peak_angle_deg:.1f}"
+        energy = "-" if row.peak_energy_J is None else f"{row.peak_energy_J:.4f}"
+        table.add_row(row.masses, f"{row.total_kg:.1f}", peak, energy)
     return table
 
 
@@ -163,12 +174,12 @@ def _energy_over_angle(rover: Rover, speed_mps: float) -> Callable[[float], floa
     return energy
 
 
-def _peak(energy: Callable[[float], float], angles_deg: Sequence[float]) -> float:
-    """Angle [deg] of the maximum: refined between the neighbours of the best angle, an end if it is best there."""
+def _peak(energy: Callable[[float], float], angles_deg: Sequence[float]) -> float | None:
+    """Angle [deg] of the maximum, refined between the neighbours of the best angle; None if that is an end."""
     values = [energy(angle) for angle in angles_deg]
     best = max(range(len(values)), key=values.__getitem__)
     if best in (0, len(values) - 1):
-        return float(angles_deg[best])
+        return None
     found = minimize_scalar(
         lambda angle: -energy(float(angle)),
         bounds=(angles_deg[best - 1], angles_deg[best + 1]),

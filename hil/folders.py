@@ -42,7 +42,7 @@ def finished_run(run: Path) -> Path:
     Raises:
         FolderError: one of them is not there.
     """
-    missing = [name for name in ("trial.h5", "summary.json") if not (run / name).is_file()]
+    missing = [name for name in ("trial.h5", "summary.json") if not _is_file(run / name)]
     if missing:
         raise FolderError(f"{run} holds no {' and no '.join(missing)}: give the folder of a finished trial")
     return run
@@ -54,7 +54,7 @@ def recorded_run(run: Path) -> Path:
     Raises:
         FolderError: it has none.
     """
-    if not (run / "trial.h5").is_file():
+    if not _is_file(run / "trial.h5"):
         raise FolderError(f"{run} holds no trial.h5: give the folder of a run (hil recover, if it was killed)")
     return run
 
@@ -66,15 +66,25 @@ def summary_of(run: Path) -> dict[str, Any] | None:
         FolderError: it cannot be read.
     """
     place = run / "summary.json"
-    if not place.is_file():
+    if not _is_file(place):
         return None
     try:
         summary = json.loads(place.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise FolderError(f"{place} cannot be read: {error}") from None
     if not isinstance(summary, dict):
         raise FolderError(f"{place} cannot be read: it holds no keys")
+    if not isinstance(summary.get("loop") or {}, dict):
+        raise FolderError(f"{place} is no summary of a run: loop is {str(summary['loop'])[:60]!r}")
     return summary
+
+
+def _is_file(path: Path) -> bool:
+    """Also of what is no path at all, or behind a folder that nobody may look into."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _create(folder: Path) -> Path:

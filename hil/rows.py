@@ -24,41 +24,42 @@ IMPACT = "impact"  # name of the event that tells of one
 MOTION = "motion"  # name of the event that a record of a jog begins with
 BURST_SLACK_S = 0.25  # it may come at least this long after its sample, and no sample of its burst is lost
 
+# What each field means is said in hil/fields.py, which the record carries.
 TICK = np.dtype(
     [
         ("tick", "<i8"),
-        ("t_ns", "<i8"),  # monotonic, 0 at the start of the run
-        ("state", "<u1"),  # hil.trials.state.State
-        ("safe", "<u1"),  # 1 while Safe is latched
-        ("cut", "<u1"),  # commanded
-        ("impact", "<u1"),  # 1 from the tick of detection on
-        ("clamped", "<u4"),  # commands clamped by the gate so far
-        ("valves", "<u1", (2, 2)),  # commanded: (left, right) by (extend, retract)
-        ("daq_age_ns", "<i8"),  # age of the newest sample
-        ("daq_sequence", "<i8"),  # of the newest block of sensor samples taken in, 0 before the first
-        ("drives_t_ns", "<i8"),  # when the newest speeds were measured
-        ("drives_acknowledged_ns", "<i8"),  # t_ns of the newest command that the drives have confirmed, -1 before
-        ("drives_stopped_ns", "<i8"),  # when the newest cut after they ran had left for all drives, -1 while they run
-        ("valves_t_ns", "<i8"),  # when the newest pressures were, or the valves last answered
-        ("valves_acknowledged_ns", "<i8"),  # t_ns of the newest command that the valves have confirmed, -1 before
-        ("set_speed_radps", "<f8", (6,)),  # commanded, by wheel
-        ("wheel_speed_radps", "<f8", (6,)),  # measured
-        ("pressure_Pa", "<f8", (2, 2)),  # measured
-        ("force_N", "<f8", (CHANNELS,)),  # corrected, newest sample, by channel; NaN where there is none
+        ("t_ns", "<i8"),
+        ("state", "<u1"),
+        ("safe", "<u1"),
+        ("cut", "<u1"),
+        ("impact", "<u1"),
+        ("clamped", "<u4"),
+        ("valves", "<u1", (2, 2)),
+        ("daq_age_ns", "<i8"),
+        ("daq_sequence", "<i8"),
+        ("drives_t_ns", "<i8"),
+        ("drives_acknowledged_ns", "<i8"),
+        ("drives_stopped_ns", "<i8"),
+        ("valves_t_ns", "<i8"),
+        ("valves_acknowledged_ns", "<i8"),
+        ("set_speed_radps", "<f8", (6,)),
+        ("wheel_speed_radps", "<f8", (6,)),
+        ("pressure_Pa", "<f8", (2, 2)),
+        ("force_N", "<f8", (CHANNELS,)),
         ("force_sum_N", "<f8"),
-        ("load_point_m", "<f8", (2,)),  # across, up from the triangle's centroid; NaN while unloaded, and of a bumper
-        ("normal_force_N", "<f8", (6,)),  # from here on predicted by the rover twin
+        ("load_point_m", "<f8", (2,)),
+        ("normal_force_N", "<f8", (6,)),
         ("sinkage_m", "<f8", (6,)),
         ("slip", "<f8", (6,)),
         ("speed_mps", "<f8"),
         ("effective_kinetic_energy_J", "<f8"),
-        ("time_to_impact_s", "<f8"),  # infinity while not approaching
+        ("time_to_impact_s", "<f8"),
     ]
 )
 
 EVENT = np.dtype(
     [
-        ("id", "<u2"),  # fault number (docs/reference.md), 0 for what is not a fault
+        ("id", "<u2"),
         ("name", "S32"),
         ("tick", "<i8"),
         ("t_ns", "<i8"),
@@ -74,19 +75,19 @@ PHASES = ("sample", "estimate", "model", "control", "gate", "command", "hand_off
 TIMING = np.dtype(
     [
         ("tick", "<i8"),
-        ("work_ns", "<i8"),  # from taking the samples to handing off the record
-        ("plant_ns", "<i8"),  # the simulated far end's own cost, where it runs in the loop's process
+        ("work_ns", "<i8"),
+        ("plant_ns", "<i8"),
         *((f"{phase}_ns", "<i8") for phase in PHASES),
     ]
 )
 
-BLOCK = np.dtype(  # one block of sensor samples as it came from the DAQ
+BLOCK = np.dtype(
     [
-        ("sequence", "<i8"),  # counts blocks, without gaps while the link is whole
-        ("t_ns", "<i8"),  # of its first sample
-        ("samples", "<i8"),  # of each channel
-        ("overload", "<u1", (CHANNELS,)),  # whether the device flagged the channel; 0 where there is none
-        ("arrived_ns", "<i8"),  # when the driver had it, -1 where nobody looked
+        ("sequence", "<i8"),
+        ("t_ns", "<i8"),
+        ("samples", "<i8"),
+        ("overload", "<u1", (CHANNELS,)),
+        ("arrived_ns", "<i8"),
     ]
 )
 
@@ -116,6 +117,12 @@ class Row:
     def numbers(self) -> tuple[Any, ...]:
         """All numbers, those of arrays one by one."""
         return self._struct.unpack_from(self._bytes)
+
+
+def sensor_names(channels: int) -> tuple[str, ...]:
+    """Names of the force sensors of a record with so many channels; numbers where no layout has as many."""
+    known = (names for names in SENSORS.values() if len(names) == channels)
+    return next(known, tuple(map(str, range(channels))))
 
 
 def event_row(

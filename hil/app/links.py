@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from pydantic import ValidationError
+
 from drivers.base import DeviceError, Stepped, StopFrames
 from drivers.daq_ni import NiDaq
 from drivers.drives_roboclaw import RoboClawDrives
@@ -16,6 +18,7 @@ from hil.app import settings
 from hil.config import Config
 from hil.config.devices import Devices, RoboclawDrives
 from hil.config.devices import ModbusValves as ModbusValvesConfig
+from hil.config.wording import problems_of
 from hil.links.shared import Shared
 from hil.workers.pump import BlockFeed, DriveFeed, Feed, ValveFeed
 
@@ -79,7 +82,7 @@ def at_endpoints(config: Config, endpoints: Mapping[str, str]) -> Config:
     """The same config with the ports of a simulated rig.
 
     Raises:
-        DeviceError: it has not as many ports as the config needs.
+        DeviceError: it has not as many ports as the config needs, or they are no ports.
     """
     raw = config.model_dump(mode="json")
     drives, valves = raw["devices"]["drives"], raw["devices"]["valves"]
@@ -97,7 +100,11 @@ def at_endpoints(config: Config, endpoints: Mapping[str, str]) -> Config:
     else:
         valves["server"] = endpoints["daq"]
     raw["devices"]["daq"]["server"] = endpoints["daq"]
-    return Config.model_validate(raw)
+    try:
+        return Config.model_validate(raw)
+    except ValidationError as error:
+        wrong = "; ".join(str(problem) for problem in problems_of(error))
+        raise DeviceError(f"simulated rig: endpoints that cannot be: {wrong}") from error
 
 
 def numbered(name: str, number: int) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from drivers.base import DeviceError
 from hil.app.build import MakeTrial, build_cycle, build_far_end, record_meta, simulated_devices
 from hil.app.links import at_endpoints, stop_frames
+from hil.app.rig_lock import RigLock
 from hil.app.truths import NoTruth, WireTruth
 from hil.app.warm import warm_up
 from hil.app.wire.attach import attach
@@ -152,6 +153,7 @@ class RealtimeRig:
         make_trial: MakeTrial = ImpactTrial,
         endpoints: Path | None = None,
     ) -> None:
+        stack.enter_context(RigLock(config))
         warm_up(config, say)
         self._control: Control | None = None
         self._links: dict[str, Any] | None = None

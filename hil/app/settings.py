@@ -81,7 +81,7 @@ def ni_valves(config: Config, valves: NiValves) -> NiValveSettings:
     return NiValveSettings(
         lines=lines.in_order,
         server=valves.server,
-        watchdog_device=_chassis(lines.left_extend) if valves.watchdog_ms else "",
+        watchdog_device=chassis_of(lines.left_extend) if valves.watchdog_ms else "",
         watchdog_s=(valves.watchdog_ms or 0) * 1e-3,
         regulator=regulator.channel if regulator else "",
         regulator_VpkPa=1.0 / regulator.kPa_per_V if regulator else 1.0,
@@ -121,7 +121,7 @@ def ni_daq(config: Config, daq: NiDaq) -> NiDaqSettings:
     )
 
 
-def _chassis(line: str) -> str:
+def chassis_of(line: str) -> str:
     """The device that has the watchdog: of a chassis' modules it is the chassis."""
     return line.lstrip("/").partition("/")[0].partition("Mod")[0]
 

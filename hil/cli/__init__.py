@@ -31,6 +31,11 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=(
+        "Exit status: 0 done (also when a trial is not accepted); 1 fault or abort after arming, or no impact in time; "
+        "2 config, usage or missing device; 3 arming refused; 130 interrupted by Ctrl-C, a hang-up or a polite kill "
+        "before the loop ran: nothing has moved."
+    ),
 )
 for _command in (trial, energy, check, devices, jog, valve, sim, report, recover, verify, replay, configs):
     app.command()(_command)
@@ -67,7 +72,8 @@ def run(arguments: Sequence[str]) -> int:
         arguments: without the program's name.
 
     Returns:
-        The exit status: 0 done, 1 fault, 2 config, usage or missing device, 3 arming refused.
+        The exit status: 0 done, 1 fault, 2 config, usage or missing device, 3 arming refused, 130 interrupted before
+        the loop ran.
     """
     problems = problems_at_start()
     if problems:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from hil.cli.console import show
 from hil.cli.exits import USAGE, complain, usage_errors
+from hil.cli.options import say
 
 bench = typer.Typer(help="Measure what this machine can do.", no_args_is_help=True)
 
@@ -36,14 +37,13 @@ def loop(
     _writable(json_file)
     from hil.bench.loop import bench_loop
 
-    result = bench_loop(seconds, say=lambda text: Console(stderr=True).print(text, markup=False))
+    result = bench_loop(seconds, say=say)
     _write(json_file, result)
-    console = Console()
     for item in result["machine"]["rights"]:
-        console.print(f"{item['name']} {item['wanted']}: {item['detail']}", markup=False, highlight=False)
-    console.print(_table(result["rows"], "loop: times in us; ratio: p99 over that of cyclictest"))
+        print(f"{item['name']} {item['wanted']}: {item['detail']}")
+    show(_table(result["rows"], "loop: times in us; ratio: p99 over that of cyclictest"))
     if result["peers"]["cyclictest"] is None:
-        console.print("cyclictest is not installed (Debian: apt install rt-tests): nothing to compare with")
+        print("cyclictest is not installed (Debian: apt install rt-tests): nothing to compare with")
 
 
 @bench.command()
@@ -59,22 +59,19 @@ def models(
     _writable(json_file)
     from hil.bench.models import PEERS, bench_models
 
-    result = bench_models(rounds, starts, say=lambda text: Console(stderr=True).print(text, markup=False))
+    result = bench_models(rounds, starts, say=say)
     _write(json_file, result)
-    console = Console()
     table = Table(title=f"models: times over {rounds} rounds; ratio of medians", padding=0)
     for column in ("name", "min", "p50", "p99", "unit", "ratio", "to"):
-        table.add_column(column, justify="left" if column in ("name", "unit", "to") else "right", no_wrap=True)
+        table.add_column(column, justify="left" if column in ("name", "unit", "to") else "right")
     for row in result["rows"]:
         ratio = "" if row["ratio"] is None else f"{row['ratio']:.3f}"
         times = [f"{row[key]:.3g}" for key in ("min", "p50", "p99")]
         table.add_row(*(Text(text) for text in (row["name"], *times, row["unit"], ratio, row["ratio_to"] or "")))
-    console.print(table)
+    show(table)
     for package, name in PEERS.items():
         if result["peers"][name] is None:
-            console.print(
-                f"{name} is not installed (make install-dev, or pip install {package}): nothing to compare with"
-            )
+            print(f"{name} is not installed (make install-dev, or pip install {package}): nothing to compare with")
 
 
 @bench.command()
@@ -87,20 +84,20 @@ def rig(
     from hil.bench.rig import bench_rig
 
     with usage_errors():
-        result = bench_rig(events, say=lambda text: Console(stderr=True).print(text, markup=False))
+        result = bench_rig(events, say=say)
     _write(json_file, result)
     table = Table(title="rig at the wire", padding=0)
     for column in ("name", "unit", "p50", "p99", "max", "skipped"):
-        table.add_column(column, justify="left" if column in ("name", "unit") else "right", no_wrap=True)
+        table.add_column(column, justify="left" if column in ("name", "unit") else "right")
     for row in result["rows"]:
         figures = ["" if row.get(key) is None else f"{row[key]:.3g}" for key in ("p50", "p99", "max")]
         table.add_row(*(Text(text) for text in (row["name"], row["unit"], *figures, str(row.get("skipped", "")))))
-    Console().print(table)
+    show(table)
 
 
 def _table(rows: list[dict[str, Any]], title: str) -> Table:
     table = Table(title=title, padding=0)
-    table.add_column("name", no_wrap=True)
+    table.add_column("name")
     for column in ("p50", "p99", "p99.9", "max", "late", "skipped", "ratio"):
         table.add_column(column, justify="right")
     for row in rows:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from hil.cli.console import show
 from hil.cli.exits import REFUSED, USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Clock, ConfigSource, Endpoints, Overrides, Seed, config_from, say
 
@@ -54,4 +54,4 @@ def show_checks(checks: Sequence[Check], title: str, as_json: bool) -> None:
     for check in checks:
         verdict = Text("yes", "green") if check.ok else Text("NO", "bold red")
         table.add_row(Text(check.item), verdict, Text(check.found), Text(check.allowed))
-    Console().print(table)
+    show(table)

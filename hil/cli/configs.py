@@ -9,6 +9,14 @@ import typer
 
 from hil.cli.exits import USAGE, complain
 
+# By what a config calls its rig.
+
+_NEEDS = {
+    "simulated": "no hardware needed",
+    "simulated_wire": "no hardware needed",
+    "real": "needs hardware, or --set rig=simulated",
+}
+
 
 def configs(
     copy: Annotated[
@@ -18,11 +26,14 @@ def configs(
     """List the shipped configs, or copy one to edit."""
     from hil.config import shipped_configs
     from hil.config.load import shipped_files, shipped_name
+    from hil.config.text import read_yaml
 
     shipped = shipped_configs()
     if copy is None:
         for name, text in shipped.items():
-            print(f"{name}: {text.partition(chr(10))[0].lstrip('# ')}")
+            first_line = text.partition("\n")[0].lstrip("# ")
+            rig = read_yaml(text, name)[0]["rig"]
+            print(f"{name} ({_NEEDS[rig]}): {first_line}")
         return
     name = shipped_name(copy)
     if name not in shipped:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hil.cli.exits import usage_errors
+from hil.cli.console import show
+from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Endpoints, Overrides, config_from
 
 if TYPE_CHECKING:
@@ -34,16 +35,20 @@ def devices(
     from hil.app.found import find_devices
     from hil.app.links import at_endpoints
     from hil.app.wire.attach import read_endpoints
+    from hil.config.devices import NI_SERVER
 
     with usage_errors():
         effective = config_from(config, overrides, None, None) if config else None
+        if server and not re.match(NI_SERVER, server):
+            complain(f"--server {server}: allowed: HOST:PORT, with a port of at most 65535")
+            raise typer.Exit(USAGE)
         if effective and endpoints and effective.rig == "simulated_wire":
             effective = at_endpoints(effective, read_endpoints(endpoints))
     found = find_devices(effective, server)
     if as_json:
         print(json.dumps(_plain(found)))
     else:
-        _show(found, Console())
+        _show(found)
 
 
 def _plain(found: Found) -> dict[str, Any]:
@@ -57,29 +62,29 @@ def _plain(found: Found) -> dict[str, Any]:
     }
 
 
-def _show(found: Found, console: Console) -> None:
+def _show(found: Found) -> None:
     if found.serial:
         table = Table("port", "USB", "maker", "product", "serial number", "by id, for the config", title="Serial ports")
         for port in found.serial:
             table.add_row(*map(Text, (port.port, port.usb, port.maker, port.product, port.serial, port.by_id)))
-        console.print(table)
+        show(table)
     else:
-        console.print("no serial ports", highlight=False)
+        print("no serial ports")
     for one in found.ni:
         if one.problem:
-            console.print(Text(one.problem))
+            print(one.problem)
             continue
         table = Table("device", "product", "serial number", "channels", title=f"NI, {one.server or 'this computer'}")
         for device in one.devices:
             channels = "\n".join(map(_span, filter(None, (device.ai, device.ao, device.di, device.do))))
             table.add_row(*map(Text, (device.name, device.product, device.serial, channels)))
-        console.print(table)
+        show(table)
     if found.keys:
         table = Table("key", "names", "there", title="Keys of the config")
         for key in found.keys:
             there = {True: Text("yes", "green"), False: Text("NO", "bold red"), None: Text("not known")}[key.found]
             table.add_row(Text(key.key), Text(key.wanted or "nothing yet"), there)
-        console.print(table)
+        show(table)
 
 
 def _span(names: tuple[str, ...]) -> str:

@@ -7,8 +7,8 @@ import math
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from hil.cli.console import show
 from hil.cli.exits import usage_errors
 from hil.cli.options import AsJson, Clock, ConfigSource, Out, Overrides, Seed, config_from, say
 
@@ -26,7 +26,7 @@ def angles_from(text: str) -> list[float]:
         steps = (last - first) / step
     except (ValueError, ZeroDivisionError):
         first = last = step = steps = math.nan
-    if not (0.0 <= first <= last <= 90.0 and step > 0.0 and steps < _MOST_ANGLES):
+    if not (0.0 <= first <= last <= 90.0 and 0.0 < step < math.inf and steps < _MOST_ANGLES):
         raise typer.BadParameter(
             f"found {text!r}; allowed: FIRST:LAST:STEP in degrees, 0 to 90, rising, at most {_MOST_ANGLES} angles, "
             "for example 10:90:5",
@@ -56,7 +56,7 @@ def energy(
         folder = run_folder(out, effective.name, f"{angles_deg[0]:g}-{angles_deg[-1]:g}")
 
     from hil.app.warm import say_compiling
-    from hil.energy import energy_curve, energy_table, masses_table, peak_over_masses, save_energy
+    from hil.energy import energy_curve, energy_table, masses_table, peak_in_words, peak_over_masses, save_energy
 
     say_compiling(say)
     curve, masses = energy_curve(effective, angles_deg), peak_over_masses(effective)
@@ -65,9 +65,9 @@ def energy(
     if as_json:
         print(json.dumps(curve, allow_nan=False))
     else:
-        console = Console()
         print(title)
-        console.print(energy_table(curve))
+        show(energy_table(curve))
+        print(peak_in_words(curve))
         print("where it peaks with other masses, one changed at a time")
-        console.print(masses_table(masses))
+        show(masses_table(masses))
         print(f"run folder: {folder}")

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from hil.cli.console import show
 from hil.cli.exits import REFUSED, USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Clock, ConfigSource, Endpoints, Out, Overrides, Seed, config_from, say
 
@@ -89,7 +89,7 @@ def _move(
         print(json.dumps(outcome.summary, allow_nan=False))
     else:
         print(f"moved: {outcome.summary['motion']}")
-        Console().print(_table(outcome.summary))
+        show(_table(outcome.summary))
         print(f"run folder: {folder}")
     raise typer.Exit(outcome.exit_code)
 
@@ -97,7 +97,7 @@ def _move(
 def _confirm(what: str, config: Config) -> None:
     """Have somebody say that the rig may move."""
     complain(f"{config.name} (rig: {config.rig}) will move: {what}")
-    complain("the hard-wired emergency stop on motor power and valve supply has to be within reach: this is none")
+    complain("this program is not an emergency stop: have the hard-wired one on motor power and valve supply in reach")
     if not sys.stdin.isatty():
         complain("there is no terminal to confirm it on: stand at the rig, or say --yes")
         raise typer.Exit(USAGE)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 if TYPE_CHECKING:
     from hil.config import Config
@@ -46,4 +46,4 @@ def config_from(source: str, overrides: list[str] | None, seed: int | None, cloc
 
 def say(text: str) -> None:
     """Tell what is going on, on stderr."""
-    Console(stderr=True).print(text, markup=False)
+    print(text, file=sys.stderr, flush=True)

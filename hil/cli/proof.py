@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from hil.cli.check import show_checks
+from hil.cli.console import show
 from hil.cli.exits import FAULT, USAGE, complain, usage_errors
 from hil.cli.options import AsJson, say
 
@@ -53,12 +53,12 @@ def replay(run: Run, as_json: AsJson = False) -> None:
         result = {"identical": not differences} | asdict(outcome) | {"differences": differences}
         print(json.dumps(result, allow_nan=False))
     else:
-        _show(outcome, Console())
+        _show(outcome)
     if outcome.differences:
         raise typer.Exit(FAULT)
 
 
-def _show(outcome: Replay, console: Console) -> None:
+def _show(outcome: Replay) -> None:
     for note in outcome.notes:
         print(f"note: {note}")
     if outcome.recorded_version != outcome.version:
@@ -70,7 +70,7 @@ def _show(outcome: Replay, console: Console) -> None:
     table = Table(*columns, title=f"different: {outcome.ticks} ticks replayed")
     for difference in outcome.differences:
         table.add_row(*map(Text, _words(difference)))
-    console.print(table)
+    show(table)
 
 
 def _plain(difference: Difference) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from hil.cli.exits import usage_errors
+from hil.cli.console import show
+from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Clock, ConfigSource, Endpoints, Out, Overrides, Seed, config_from, say
 
 
@@ -37,8 +37,7 @@ def trial(
     if as_json:
         print(json.dumps(outcome.summary, allow_nan=False))
     else:
-        console = Console()
-        console.print(trial_table(outcome.summary))
+        show(trial_table(outcome.summary))
         print(f"run folder: {folder}")
     raise typer.Exit(outcome.exit_code)
 
@@ -56,12 +55,20 @@ def report(
         if "motion" in summary:
             raise FolderError(f"{run} is of `hil jog` or `hil valve`: {summary['motion']}; give the folder of a trial")
 
-    from hil.record import read_trial
+    from hil.record import RecordError, read_trial
     from hil.trials.report import draw_trial, trial_table
 
-    draw_trial(read_trial(folder / "trial.h5"), summary, folder / "trial.png")
+    place = folder / "trial.h5"
+    try:
+        draw_trial(read_trial(place), summary, folder / "trial.png")
+    except (RecordError, OSError) as error:
+        complain(str(error))
+        raise typer.Exit(USAGE) from None
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        complain(f"{place} and summary.json are not of one trial of this version ({type(error).__name__}: {error})")
+        raise typer.Exit(USAGE) from None
     if as_json:
         print(json.dumps(summary, allow_nan=False))
     else:
-        Console().print(trial_table(summary))
+        show(trial_table(summary))
         print(f"figure: {folder / 'trial.png'}")

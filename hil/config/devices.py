@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
-from hil.config.base import Section
+from hil.config.base import PORT, Section
 from hil.config.calibration import CalibratedSensor, Calibration
 from hil.rows import SensorName, WheelName
 
@@ -37,12 +37,13 @@ NiChannel = Annotated[
         json_schema_extra={"note": "a channel as NI MAX shows it, like cDAQ1Mod1/ai0 or cDAQ1Mod4/port0/line0"},
     ),
 ]
+NI_SERVER = rf"^(|[A-Za-z0-9.-]+:{PORT})$"
 NiServer = Annotated[
     str,
     Field(
-        pattern=r"^(|[A-Za-z0-9.-]+:[0-9]{1,5})$",
+        pattern=NI_SERVER,
         max_length=200,
-        json_schema_extra={"note": 'HOST:PORT of an NI gRPC device server, or "" for the driver on this machine'},
+        json_schema_extra={"note": 'HOST:PORT (at most 65535) of an NI gRPC device server, or "" for this machine'},
     ),
 ]
 NoDeadMan = Annotated[Literal["", "accepted"], Field(json_schema_extra={"note": 'accepted, or ""'})]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from hil.config.base import Section
+from hil.config.base import PORT, Section
 from hil.rows import SENSORS, SensorName
 
 
@@ -196,9 +196,9 @@ class Telemetry(Section):
 
     endpoint: str = Field(
         "tcp://127.0.0.1:9872",
-        pattern=r"^(|tcp://[^\s:]+:[0-9]{1,5}|ipc://\S+)$",
+        pattern=rf"^(|tcp://[^\s:]+:{PORT}|ipc://\S+)$",
         max_length=200,
         description="where the ZeroMQ publisher listens",
-        json_schema_extra={"note": 'tcp://ADDRESS:PORT, ipc://PATH, or "" for off'},
+        json_schema_extra={"note": 'tcp://ADDRESS:PORT with a port of at most 65535, ipc://PATH, or "" for off'},
     )
     rate_hz: int = Field(100, ge=1, le=1000, description="ticks published a second")

@@ -46,6 +46,12 @@ class Trial(Section):
     timeout_s: float = Field(30.0, ge=1, le=2000, description="without an impact by then the trial is aborted")
 
 
+class Quality(Section):
+    """Which trials count, beside the rules that take no number."""
+
+    contact_s: float = Field(0.6, ge=0.01, le=20, description="longest contact that is still an impact")
+
+
 class SoilAssumptions(Section):
     """The soil in the bed, as `models.wheel.Soil` takes it, and what the plant adds to it."""
 

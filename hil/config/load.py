@@ -106,7 +106,19 @@ def _found(source: str | Path) -> tuple[str, Traversable]:
     if shipped_name(source) in shipped:
         return shipped[shipped_name(source)], resources.files("rig_configs")
     allowed = f"a YAML file, or a shipped config: {', '.join(shipped)}"
-    raise ConfigError(str(source), [Problem("(file)", "no such file", allowed)])
+    raise ConfigError(str(source), [Problem("(file)", _what_is_there(Path(source)), allowed)])
+
+
+def _what_is_there(path: Path) -> str:
+    """What stands where a file should."""
+    try:
+        if path.is_dir():
+            return "a folder"
+        return "no file, but a device, pipe or socket" if path.exists() else "no such file"
+    except OSError as error:
+        return error.strerror or str(error)
+    except ValueError:
+        return "no name of a file"
 
 
 def _override(raw: dict[str, Any], override: str) -> list[Problem]:
@@ -116,7 +128,8 @@ def _override(raw: dict[str, Any], override: str) -> list[Problem]:
     keys = path.split(".")
     if not equals or not all(keys):
         return [Problem(f"--set {override}", "no key and value", "a.b=VALUE, for example trial.angle_deg=70")]
-    value, problems = read_yaml(text, f"--set {path}")
+    # of `a.b=""` the shell leaves nothing behind the equals sign: that is an empty text, and null is written as null
+    value, problems = read_yaml(text, f"--set {path}") if text.strip() else ("", [])
     if problems:
         return problems
     node: Any = raw

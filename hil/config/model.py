@@ -27,6 +27,7 @@ from hil.config.experiment import (
     GroundModel,
     Loop,
     ObstacleContact,
+    Quality,
     Realtime,
     SoilAssumptions,
     Trial,
@@ -59,6 +60,7 @@ class Config(Section):
     loop: Loop = Field(default_factory=Loop)
     realtime: Realtime = Field(default_factory=Realtime)
     trial: Trial = Field(default_factory=Trial)
+    quality: Quality = Field(default_factory=Quality)
     rover: RoverAssumptions = Field(default_factory=RoverAssumptions)
     ground: GroundModel = Field(default_factory=GroundModel)
     soil: SoilAssumptions = Field(default_factory=SoilAssumptions)

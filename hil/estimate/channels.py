@@ -10,8 +10,11 @@ from models.bound import Bound, content
 from models.compiled import FloatArray, IntArray, kernel
 
 # slots of ChannelState.whole
-RUN, RUN_NS, IMPACT_NS, PEAK_NS, RELEASE_NS, BELOW, BELOW_NS, SATURATED, COUNT, BAD = range(10)
+RUN, RUN_NS, IMPACT_NS, PEAK_NS, RELEASE_NS, BELOW, BELOW_NS, SATURATED, COUNT, BAD, FALLEN, LATER_NS = range(12)
 NEVER = -1
+# The impact is over once the sum has fallen to this share of its largest value: the wheel is pushed back by then. On a
+# shallow obstacle the wheel stays on the ramp, and what the sensors bear from then on is weight (docs/contact.md).
+IMPACT_OVER = 0.8
 
 
 class ChannelParameters(NamedTuple):
@@ -46,8 +49,8 @@ class ChannelState(NamedTuple):
         square: (channels,) running sum of squared differences [V^2] (Welford).
         drooped: (channels,) what the coupling has taken out so far [N].
         force: (channels,) newest corrected force [N].
-        peak: (channels + 2,) largest corrected force of each channel, of their sum, and of the sum after the release
-            [N].
+        peak: (channels + 4,) largest corrected force of each channel, of their sum, of the sum after the release, of
+            the sum while the impact lasts, and of the sum from then on while the contact lasts [N].
         point: (2, 2) load point [m] at the impact and at the peak of the sum.
         whole: counters and times [ns], see the slots above.
         last: (channels,) newest sample [V].
@@ -67,12 +70,12 @@ class ChannelState(NamedTuple):
 
 def make_channel_state(channels: int) -> ChannelState:
     """Allocate the state before the first sample."""
-    whole = np.zeros(10, np.int64)
-    whole[[IMPACT_NS, PEAK_NS, RELEASE_NS]] = NEVER
+    whole = np.zeros(12, np.int64)
+    whole[[IMPACT_NS, PEAK_NS, RELEASE_NS, LATER_NS]] = NEVER
     bias, square, drooped, force = np.zeros((4, channels))
     last, still = np.full(channels, np.nan), np.zeros(channels, np.int64)
     return ChannelState(
-        bias, square, drooped, force, np.zeros(channels + 2), np.full((2, 2), np.nan), whole, last, still
+        bias, square, drooped, force, np.zeros(channels + 4), np.full((2, 2), np.nan), whole, last, still
     )
 
 
@@ -180,6 +183,7 @@ def _note_peak(p: ChannelParameters, s: ChannelState, t_ns: int, level: float, t
         s.peak[the_sum] = total
         s.whole[PEAK_NS] = t_ns
         _load_point(p, s, total, s.point[1])
+    _note_phases(p, s, t_ns, total)
     # contact is over, from the first of them on, when the level stays under the threshold for 5 times as many samples
     # as it took to detect
     if level < p.threshold:
@@ -190,6 +194,28 @@ def _note_peak(p: ChannelParameters, s: ChannelState, t_ns: int, level: float, t
         s.whole[BELOW] = 0
     if s.whole[RELEASE_NS] == NEVER and s.whole[BELOW] >= 5 * p.consecutive:
         s.whole[RELEASE_NS] = s.whole[BELOW_NS]
+
+
+@kernel
+def _note_phases(p: ChannelParameters, s: ChannelState, t_ns: int, total: float) -> None:
+    """Keep the peak of the impact itself apart from what the sum reaches later in the same contact.
+
+    The impact is over when the sum stays under its share of the largest for as many samples as the end of a contact
+    takes.
+    """
+    during, later = s.force.size + 2, s.force.size + 3
+    if s.whole[RELEASE_NS] != NEVER:
+        return
+    if s.whole[FALLEN] >= 5 * p.consecutive:
+        if total > s.peak[later]:
+            s.peak[later] = total
+            s.whole[LATER_NS] = t_ns
+        return
+    s.peak[during] = max(s.peak[during], total)
+    if total < IMPACT_OVER * s.peak[during]:
+        s.whole[FALLEN] += 1
+    else:
+        s.whole[FALLEN] = 0
 
 
 @kernel

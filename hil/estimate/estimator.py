@@ -11,6 +11,7 @@ from hil.estimate.channels import (
     BAD,
     COUNT,
     IMPACT_NS,
+    LATER_NS,
     NEVER,
     RELEASE_NS,
     SATURATED,
@@ -84,7 +85,21 @@ class Estimator:
     @property
     def peaks_N(self) -> tuple[float, ...]:
         """Largest corrected force of each channel, of their sum, and of the sum after the release [N]."""
-        return tuple(self._state.peak.tolist())
+        return tuple(self._state.peak[:-2].tolist())
+
+    @property
+    def impact_peak_N(self) -> float:
+        """Largest sum while the impact lasted: until it had fallen to `IMPACT_OVER` of it [N]."""
+        return float(self._state.peak[-2])
+
+    @property
+    def later_peak(self) -> tuple[float, float] | None:
+        """Largest sum after the impact in the same contact [N], and how long after the impact's first sample [s].
+
+        On a shallow obstacle that is the weight of the rover on it. None where the contact ended with the impact.
+        """
+        began, at = int(self._state.whole[IMPACT_NS]), int(self._state.whole[LATER_NS])
+        return None if NEVER in (began, at) else (float(self._state.peak[-1]), (at - began) * 1e-9)
 
     @property
     def contact_duration_s(self) -> float | None:

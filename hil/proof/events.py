@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hil.config import Config
 from hil.record import TrialRecord
 from hil.rows import BLOCK, EVENT, IMPACT, TICK, TIMING
 from hil.safety import Fault
@@ -21,6 +22,12 @@ def strange_rows(record: TrialRecord) -> str:
     rows["daq/blocks"] = (record.blocks, BLOCK)
     strange = [f"/{name}" for name, (found, known) in rows.items() if found.dtype != known]
     return f"rows of {', '.join(strange)} by version {record.meta.get('version')}" if strange else ""
+
+
+def wrong_channels(record: TrialRecord, config: Config) -> str:
+    """Sensor samples of more or fewer channels than the config has, in words; empty if they fit."""
+    found, known = record.raw.shape[1], len(config.daq.channels)
+    return f"/daq/raw has {found} channels, its config {known}" if found != known else ""
 
 
 def faults_of(events: NDArray[np.void]) -> NDArray[np.void]:

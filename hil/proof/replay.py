@@ -20,7 +20,7 @@ from hil.proof.differences import Difference, event_differences, tick_difference
 from hil.proof.events import faults_of, impacts_of
 from hil.proof.replayable import NEVER, CannotReplayError, known_until, replayable_config, replayable_ticks
 from hil.proof.tape import Tape
-from hil.record import TrialRecord, read_trial
+from hil.record import RecordError, TrialRecord, read_trial
 from hil.rows import EVENT, TICK
 from hil.safety import NOT_IN_VALUES, Fault
 
@@ -67,8 +67,8 @@ def replay(run: Path) -> Replay:
         return _replayed(read_trial(run), summary)
     except CannotReplayError as error:
         raise CannotReplayError(f"{run} cannot be replayed: {error}") from None
-    except (OSError, KeyError) as error:
-        raise CannotReplayError(f"{run} cannot be replayed: no record can be read from it: {error}") from None
+    except RecordError as error:
+        raise CannotReplayError(f"{run} cannot be replayed: {error}") from None
 
 
 def _replayed(record: TrialRecord, summary: Mapping[str, Any] | None) -> Replay:

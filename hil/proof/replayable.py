@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import hil
 from hil.config import Config, ConfigError, parse_config
-from hil.proof.events import faults_of, strange_rows
+from hil.proof.events import faults_of, strange_rows, wrong_channels
 from hil.proof.samples import whole_blocks
 from hil.proof.ticks import ranges
 from hil.record import TrialRecord
@@ -37,6 +37,8 @@ def replayable_config(record: TrialRecord) -> Config:
         config = parse_config(str(record.meta.get("config", "")), "/meta/config")
     except ConfigError as error:
         raise CannotReplayError(f"its config is not one of version {hil.__version__}: {error.problems[0]}") from None
+    if wrong := wrong_channels(record, config):
+        raise CannotReplayError(wrong)
     if config.record.sensors != "all":
         raise CannotReplayError(f"record.sensors is {config.record.sensors}, and a replay needs all sensor samples")
     return config

@@ -15,8 +15,8 @@ from hil.config.text import read_yaml
 from hil.folders import recorded_run, summary_of
 from hil.links.shared import FOLDER
 from hil.proof import commands, samples, ticks
-from hil.proof.events import strange_rows
-from hil.record import TrialRecord, read_trial
+from hil.proof.events import strange_rows, wrong_channels
+from hil.record import RecordError, TrialRecord, read_trial
 from hil.record.reading import file_of
 from hil.workers.pump import DEAD_MAN_NS
 
@@ -36,8 +36,8 @@ def verify(run: Path) -> list[Check]:
     summary = summary_of(recorded_run(run))
     try:
         record = read_trial(run)
-    except (OSError, KeyError, ValueError) as error:
-        return [Check("file", False, f"no record can be read from it: {error}", "a record of a run")]
+    except RecordError as error:
+        return [Check("file", False, str(error), "a record of a run")]
     found = [_file(run, record), _checksum(record, summary)]
     if strange := strange_rows(record):
         return [*found, Check("version", False, strange, "a record of this version")]
@@ -45,6 +45,8 @@ def verify(run: Path) -> list[Check]:
         config = parse_config(str(record.meta.get("config", "")), "/meta/config")
     except ConfigError as error:
         return [*found, Check("config", False, "; ".join(map(str, error.problems)), "a config of this version")]
+    if wrong := wrong_channels(record, config):
+        return [*found, Check("channels", False, wrong, "as many in both")]
     loop = summary.get("loop") if summary else None
     return [*found, *_of_ticks(record, config, loop), *_of_samples(record, config), *_of_commands(record, config)]
 

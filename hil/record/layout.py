@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,10 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from hil.fields import COMPOUND, PLAIN, element_names
 from hil.realtime.histogram import BIN_EDGES_NS, bin_counts
 from hil.record.reading import TrialRecord
-from hil.rows import BLOCK, EVENT, TICK, TIMING
+from hil.rows import BLOCK, EVENT, TICK, TIMING, sensor_names
 
 # How the file is made. A SIGKILL can cut a write short where a page of memory ends, and a piece of HDF5's own data that
 # is half old and half new makes the file unreadable: each has to lie within one page.
@@ -25,6 +26,26 @@ FORMAT = {
 Meta = Mapping[str, str | float | int]
 Rows = NDArray[np.void]
 _TIMES = (TIMING.names or ())[1:]
+
+
+def _describe(file: h5py.File, sensors: tuple[str, ...]) -> None:
+    """Units, descriptions and names of elements as attributes: fixed-size text, lists in the order of the fields."""
+
+    def text(names: Iterable[str]) -> Any:
+        return np.array([name.encode("ascii") for name in names], "S")
+
+    for path, (description, fields) in COMPOUND.items():
+        attributes = file[path].attrs
+        attributes["description"] = np.bytes_(description)
+        attributes["fields"] = text(fields)
+        attributes["units"] = text(field.unit for field in fields.values())
+        attributes["descriptions"] = text(field.description for field in fields.values())
+        attributes["elements"] = text(",".join(element_names(field, sensors)) for field in fields.values())
+    for path, field in PLAIN.items():
+        attributes = file[path].attrs
+        attributes["description"], attributes["unit"] = np.bytes_(field.description), np.bytes_(field.unit)
+        if names := element_names(field, sensors):
+            attributes["elements"] = text(names)
 
 
 def create_datasets(file: h5py.File, meta: Meta, channels: int, sample_rate_hz: float) -> None:
@@ -46,6 +67,7 @@ def create_datasets(file: h5py.File, meta: Meta, channels: int, sample_rate_hz: 
     raw = grows("daq/raw", "<f8", 2048, channels)
     raw.attrs["sample_rate_hz"] = float(sample_rate_hz)
     grows("daq/t_ns", "<i8", 4096)
+    _describe(file, sensor_names(channels))
     group = file.create_group("meta")
     for key, value in meta.items():
         data = value.encode() if isinstance(value, str) else value

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 FILE_NAME = "trial.h5"
+# A file that was never closed and takes longer to read is damaged: so long, and so long for each byte [s].
+READ_WITHIN_S = 10.0
+_READ_A_BYTE_S = 30e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,6 +32,10 @@ class TrialRecord:
     meta: dict[str, str | float | int]
 
 
+class RecordError(ValueError):
+    """A file that is no record of ours, or a damaged one: named, with what was found."""
+
+
 def read_trial(path: Path) -> TrialRecord:
     """Reads a record, also one whose writer was killed or is still writing.
 
@@ -35,18 +45,62 @@ def read_trial(path: Path) -> TrialRecord:
         path: The file, or the run folder it is in.
 
     Raises:
-        OSError: There is none, or it is no HDF5 file.
-        KeyError: It is not a record of ours.
+        RecordError: There is none, it is no HDF5 file, it is damaged, or it is not a record of ours.
     """
     place = file_of(path)
     try:
-        file = h5py.File(place, "r", libver="latest", swmr=True)
-    except OSError:  # a plain copy in an older format: it knows no SWMR and needs none
+        return _read(place)
+    except OSError as error:  # of damage h5py says it in many lines
+        reason = (error.strerror or str(error)).partition("\n")[0]
+        raise RecordError(f"{place} cannot be read: {reason}") from None
+    except (LookupError, TypeError, AttributeError, ValueError, MemoryError, RuntimeError) as error:
+        reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+        raise RecordError(f"{place} is no record of a run ({reason})") from None
+
+
+def _read(place: Path) -> TrialRecord:
+    try:
         file = h5py.File(place, "r")
+    except OSError:  # never closed: somebody is writing it, or was killed
+        if not os.access(place, os.R_OK) or not h5py.is_hdf5(place):
+            raise
+        if not _can_be_read(place):
+            raise OSError("it is damaged") from None
+        file = h5py.File(place, "r", libver="latest", swmr=True)
+    return _content(file)
+
+
+def _can_be_read(place: Path) -> bool:
+    """Let a child try: HDF5 takes a damaged piece for one that is being written, and tries again for ever."""
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            _content(h5py.File(place, "r", libver="latest", swmr=True))
+            status = 0
+        except OSError:
+            pass
+        except Exception:  # no record of ours, but it can be read
+            status = 0
+        finally:
+            os._exit(status)
+    until = time.monotonic() + READ_WITHIN_S + _READ_A_BYTE_S * place.stat().st_size
+    while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+        if time.monotonic() > until:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return False
+        time.sleep(0.01)
+    return ended[1] == 0
+
+
+def _content(file: h5py.File) -> TrialRecord:
     with file:
         tick, timing, events = file["tick"][()], file["timing"][()], file["events"][()]
         blocks, raw, daq_t_ns = file["daq/blocks"][()], file["daq/raw"][()], file["daq/t_ns"][()]
         meta = {key: _plain(dataset[()]) for key, dataset in file["meta"].items()}
+    if raw.ndim != 2 or daq_t_ns.ndim != 1:
+        raise ValueError(f"/daq/raw and /daq/t_ns have {raw.ndim} and {daq_t_ns.ndim} axes, a record 2 and 1")
     samples = min(_whole(daq_t_ns), len(raw))
     return TrialRecord(
         tick=tick[: _whole(tick["tick"])],

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from hil.links.rows import START
 from hil.links.shared import FOLDER, Shared
 from hil.record.burst import Burst
 from hil.record.layout import write_whole
-from hil.record.reading import FILE_NAME, TrialRecord, read_trial
+from hil.record.reading import FILE_NAME, RecordError, TrialRecord, read_trial
 from hil.rows import BLOCK, EVENT, TICK, TIMING, claims_samples
 from hil.shm import Ring, ShmError
 
@@ -27,8 +26,6 @@ _UNFINISHED = "trial.recovering.h5"
 _MANY = 2**31
 # A process that was just killed holds on to its files for some time, more where it has much memory.
 DYING_S = 2.0
-# A file that takes longer to read is damaged: 2000 s of samples are 2 GB.
-READ_WITHIN_S = 60.0
 
 
 class NothingToRecoverError(ValueError):
@@ -110,46 +107,30 @@ def holes(numbers: NDArray[np.int64]) -> tuple[tuple[int, int], ...]:
 
 
 def _open(run: Path) -> Shared:
-    if not (run / FOLDER).is_dir():
+    try:
+        there = (run / FOLDER).is_dir()
+    except (OSError, ValueError) as error:
+        raise NothingToRecoverError(f"{run}: cannot be looked into: {error}") from None
+    if not there:
         why = "it ended by itself" if (run / FILE_NAME).is_file() else "it holds no record"
         raise NothingToRecoverError(f"{run}: nothing to recover, {why} (no folder {FOLDER} in it)")
     try:
         return Shared(run)
     except BlockingIOError:
         raise NothingToRecoverError(f"{run}: is being recovered already") from None
-    except (FileNotFoundError, ShmError, ValueError) as error:
+    except (OSError, ShmError, ValueError) as error:
         raise NothingToRecoverError(f"{run}: killed before anything was recorded, or damaged: {error}") from None
 
 
 def _left_in_file(run: Path, shared: Shared) -> TrialRecord:
     """What the killed recorder has written, if anything."""
-    if _can_be_read(run):
+    with suppress(RecordError):
         return read_trial(run)
     # killed before the file was made, and all is in the rings; or damaged by something else
     channels = len(shared.config.daq.channels)
     tick, events, timing, blocks = (np.zeros(0, dtype) for dtype in (TICK, EVENT, TIMING, BLOCK))
     raw, t_ns = np.zeros((0, channels)), np.zeros(0, np.int64)
     return TrialRecord(tick, events, timing, blocks, raw, t_ns, shared.meta)
-
-
-def _can_be_read(run: Path) -> bool:
-    """Let a child try: HDF5 takes a damaged piece for one that is being written, and tries again for ever."""
-    child = os.fork()
-    if not child:
-        status = 1
-        try:
-            read_trial(run)
-            status = 0
-        finally:
-            os._exit(status)
-    until = time.monotonic() + READ_WITHIN_S
-    while not (ended := os.waitpid(child, os.WNOHANG))[0]:
-        if time.monotonic() > until:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return False
-        time.sleep(0.01)
-    return ended[1] == 0
 
 
 def _whole(path: Path) -> bool:

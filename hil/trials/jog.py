@@ -97,7 +97,7 @@ class Jog(Trial):
     """
 
     def __init__(self, motion: Motion, config: Config, arm: Arm) -> None:
-        super().__init__(arm)
+        super().__init__(arm, config.links.drives_delay_ms)
         self._motion = motion
         self._acceleration = OF_ACCELERATION * config.limits.wheel_acceleration_radps2
         self.touched = False

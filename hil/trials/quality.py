@@ -34,11 +34,30 @@ def reasons_against(
         reasons += _outside(config, estimator)
     if saturated or safety.marks:
         reasons.append("a sensor reached the end of its range")
+    reasons += _contact(config, estimator)
     *_, peak, again = estimator.peaks_N
     if again > SECOND_HIT * peak:
         reasons.append(
             f"second hit of {again:.0f} N after the release: the shield snapped back, or the rover came again"
         )
+    return reasons
+
+
+def _contact(config: Config, estimator: Estimator) -> list[str]:
+    """An impact throws the wheel off the plate; one that stays on it, or climbs it, is measured as something else."""
+    allowed_s, found_s = config.quality.contact_s, estimator.contact_duration_s
+    reasons = []
+    if found_s is None:
+        reasons.append(f"the contact did not end, allowed: {allowed_s:g} s (quality.contact_s): the wheel stayed on")
+    elif found_s > allowed_s:
+        reasons.append(f"contact of {found_s:.3g} s, allowed: {allowed_s:g} s (quality.contact_s): the wheel stayed on")
+    if config.daq.layout == "triangle" and (later := estimator.later_peak):
+        force_N, after_s = later
+        if force_N > estimator.impact_peak_N:
+            reasons.append(
+                f"largest force of {force_N:.0f} N {after_s:.2f} s after the impact, whose own peak is "
+                f"{estimator.impact_peak_N:.0f} N: it is the weight on the obstacle, not the impact"
+            )
     return reasons
 
 

@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from hil.record import TrialRecord
-from hil.rows import SENSORS, WHEELS
+from hil.rows import WHEELS, sensor_names
 
 FloatArray = NDArray[np.floating[Any]]
 Summary = Mapping[str, Any]
@@ -36,6 +36,7 @@ _QUANTITIES = (
     ("obstacle angle", "angle_deg", "°", 1, 1.0),
     ("impact speed", "impact_speed_mps", "mm/s", 1, 1e3),
     ("peak force, sum of sensors", "peak_force_N", "N", 1, 1.0),
+    ("of the impact itself", "impact_peak_force_N", "N", 1, 1.0),
     ("sum of the channels' peaks", "sum_of_peaks_N", "N", 1, 1.0),
     ("peak contact force, plant", "contact_force_peak_N", "N (both wheels)", 1, 1.0),
     ("T_c, twin", "effective_kinetic_energy_J", "J", 4, 1.0),
@@ -159,8 +160,7 @@ def _sensors(axes: Axes, record: TrialRecord, moments: _Moments, span: Span, sca
     """Draws the raw readings, their sum and the corrected sum (on a scaled time axis each tick); returns the unit."""
     values, quantity = _newtons(record)
     t_daq, t_tick = moments.t_daq * scale, moments.t_tick * scale
-    names = next((names for names in SENSORS.values() if len(names) == values.shape[1]), ())
-    for i, name in enumerate(names):
+    for i, name in enumerate(sensor_names(values.shape[1])):
         _plot(axes, t_daq, values[:, i], span, color=_SENSORS[i], label=name.replace("_", " "))
     _plot(axes, t_daq, values @ np.ones(values.shape[1]), span, color="black", lw=1.6, label="sum")
     if quantity == _FORCE:

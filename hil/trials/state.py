@@ -34,14 +34,17 @@ class Trial(ABC):
 
     Args:
         arm: makes the arming checks.
+        drives_delay_ms: that the link to the drives is set to have, `links.drives_delay_ms`.
 
     Attributes:
         state: where it stands.
         checks: of arming, once that was tried.
     """
 
-    def __init__(self, arm: Arm) -> None:
+    def __init__(self, arm: Arm, drives_delay_ms: float = 0.0) -> None:
         self._arm = arm
+        # a cut that is not confirmed by then is late, whatever the delay is set to: arming shows it
+        self._late_ns = round(2.0 * drives_delay_ms * 1e6)
         self._since_ns = 0
         self.state = State.IDLE
         self.checks: Sequence[Check] = ()
@@ -64,12 +67,16 @@ class Trial(ABC):
         """Whether this tick was decided by a fault, or by the channels having been zeroed: then arming is tried."""
         if safe and not self.over:
             self._enter(State.ABORTED, samples.t_ns)
-        elif self.state is State.IDLE and estimate.zeroed:
+        elif self.state is State.IDLE and estimate.zeroed and self._confirmed_or_late(samples):
             self.checks = self._arm(samples, estimate)
             self._enter(State.ABORTED if self.refused else State.ARMED, samples.t_ns)
         else:
             return False
         return True
+
+    def _confirmed_or_late(self, samples: Samples) -> bool:
+        """Whether the drives have confirmed their cut, or have had all the time they get to do so."""
+        return samples.drives.acknowledged_ns >= 0 or samples.t_ns >= self._late_ns
 
     def _enter(self, state: State, t_ns: int) -> None:
         self.state, self._since_ns = state, t_ns
@@ -84,7 +91,7 @@ class ImpactTrial(Trial):
     """
 
     def __init__(self, config: Config, arm: Arm) -> None:
-        super().__init__(arm)
+        super().__init__(arm, config.links.drives_delay_ms)
         self._trial = config.trial
         self._wheels = WheelSpeed(config.wheel_radius_m, 1.0 / config.loop.rate_hz)
         self.impact_tick_ns: int | None = None

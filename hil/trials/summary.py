@@ -82,6 +82,7 @@ def summarise(
         "impact_speed_mps": _finite(truth.hit_speed) if hit else None,
         "contact_force_peak_N": _finite(truth.contact_force_peak) if hit else None,
         "peak_force_N": _finite(peak) if impact else None,
+        "impact_peak_force_N": _finite(estimator.impact_peak_N) if impact else None,
         "sum_of_peaks_N": _finite(sum(channel_peaks)) if impact else None,
         "effective_kinetic_energy_J": _finite(cycle.twin.energy_at_impact_J),
         "effective_kinetic_energy_plant_J": _finite(truth.effective_kinetic_energy_when_hit()) if hit else None,

@@ -26,6 +26,13 @@ def test_nothing_is_known_of_a_controller_that_was_not_asked():
         assert len({state.where for state in states}) == 3
 
 
+@pytest.mark.parametrize("drives", [RoboClawDrives(CLAW), RoboteqDrives(TEQ)], ids=["roboclaw", "roboteq"])
+def test_what_was_not_asked_yet_is_not_told_as_a_number(drives):
+    detail = drives.health().detail
+    assert "nan" not in detail
+    assert "status" not in detail
+
+
 def test_it_is_known_once_voltage_and_all_currents_are():
     assert ControllerState("here", "", 12.0, (0.0, 0.0), "").known
     assert not ControllerState("here", "", 12.0, (0.0, math.nan), "").known

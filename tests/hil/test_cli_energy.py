@@ -8,11 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from matplotlib.axes import Axes
 
 import hil
 from hil.cli import run
+from hil.cli.energy import angles_from
 from hil.config import load_config
-from hil.energy import energy_curve, peak_over_masses
+from hil.energy import MassSet, draw_energy, energy_curve, masses_table, peak_in_words, peak_over_masses, save_energy
 
 ROOT = Path(hil.__path__[0]).parent
 
@@ -69,23 +71,68 @@ def test_without_out_the_folder_is_named_by_time_config_and_angles(
     ],
 )
 def test_the_last_angle_is_included(text: str, angles: list[float]) -> None:
-    from hil.cli.energy import angles_from
-
     assert angles_from(text) == angles
 
 
-@pytest.mark.parametrize("text", ["", "60", "10:90", "90:10:5", "10:90:0", "10:90:-5", "10:91:5", "10:nan:5", "a:b:c"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "60",
+        "10:90",
+        "90:10:5",
+        "10:90:0",
+        "10:90:-5",
+        "10:91:5",
+        "10:nan:5",
+        "a:b:c",
+        "10:90:inf",
+        "inf:inf:5",
+        "10:inf:5",
+        "nan:90:5",
+        "10:90:nan",
+    ],
+)
 def test_wrong_angles_are_refused(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["energy", "sim_impact", "--angles", text, "--out", str(tmp_path / "x")]) == 2
     assert "--angles" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
 
 
-def test_the_peak_is_the_end_where_the_energy_is_largest_there() -> None:
+@pytest.mark.parametrize("text", ["10:50:5", "10:90:1000", "70:90:5", "45:45:1"])
+def test_an_end_of_the_range_is_no_peak(text: str) -> None:
+    curve = energy_curve(load_config("sim_impact"), angles_from(text))
+    assert curve["peak_angle_deg"] is None
+    assert peak_in_words(curve).startswith("no peak inside this range")
+
+
+def test_a_range_without_a_peak_is_saved_and_shown_without_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["energy", "sim_impact", "--angles", "10:50:20", "--out", str(tmp_path / "a")]) == 0
+    printed = capsys.readouterr().out
+    assert "no peak inside this range" in printed
+    assert "peak at" not in printed
+    assert json.loads((tmp_path / "a/energy.json").read_text())["peak_angle_deg"] is None
+
+
+def test_the_figure_marks_no_peak_where_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    marked: list[float] = []
+    monkeypatch.setattr(Axes, "axvline", lambda _axes, x, **_: marked.append(x))
     config = load_config("sim_impact")
-    assert energy_curve(config, [10.0, 20.0, 30.0])["peak_angle_deg"] == 30.0
-    assert energy_curve(config, [70.0, 80.0])["peak_angle_deg"] == 70.0
-    assert energy_curve(config, [45.0])["peak_angle_deg"] == 45.0
+    for grid in ([10.0, 30.0, 50.0], [40.0, 60.0, 80.0]):
+        draw_energy(energy_curve(config, grid), "T_c", tmp_path / "energy.png")
+    assert len(marked) == 1
+    assert 50.0 < marked[0] < 66.0
+
+
+def test_masses_without_a_peak_are_shown_without_one(tmp_path: Path) -> None:
+    config = load_config("sim_impact")
+    rows = [MassSet("as configured", 142.7, None, None)]
+    save_energy(tmp_path, energy_curve(config, [10.0, 50.0]), rows, "T_c")
+    with (tmp_path / "energy_masses.csv").open(newline="") as file:
+        assert next(csv.DictReader(file))["peak_angle_deg"] == ""
+    assert list(masses_table(rows).columns[2].cells) == ["none"]
 
 
 def test_the_peak_does_not_depend_on_the_grid() -> None:

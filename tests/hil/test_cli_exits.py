@@ -1,15 +1,18 @@
 """Exit statuses and what is said on stderr: no traceback for anybody's mistake."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from rich.table import Table
 
 import hil
 import hil.energy
 from hil.cli import run
-from hil.config import load_config
+from hil.cli.console import show
+from hil.config import ConfigError, load_config
 
 ROOT = Path(hil.__path__[0]).parent
 HEAVY = ("numba", "scipy", "matplotlib", "h5py", "pydantic")
@@ -132,10 +135,70 @@ def test_a_package_that_shadows_ours_is_refused_with_both_paths_named(name: str,
     assert str(ROOT / name) in done.stderr
 
 
-def test_configs_lists_what_is_shipped(capsys: pytest.CaptureFixture[str]) -> None:
+def test_configs_lists_what_is_shipped_and_what_needs_hardware(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["configs"]) == 0
-    names = [line.partition(": ")[0] for line in capsys.readouterr().out.splitlines()]
-    assert names == ["bumper", "mars_dome", "sim_impact", "sim_wire"]
+    hardware, none = "(needs hardware, or --set rig=simulated)", "(no hardware needed)"
+    assert [line.partition(": ")[0] for line in capsys.readouterr().out.splitlines()] == [
+        f"bumper {hardware}", f"mars_dome {hardware}", f"sim_impact {none}", f"sim_wire {none}",
+    ]  # fmt: skip
+
+
+def test_help_lists_every_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert all(status in printed for status in ("0 done", "1 fault", "2 config", "3 arming refused", "130 interrupted"))
+
+
+def test_a_table_in_a_pipe_or_a_narrow_terminal_cuts_no_key(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key = "devices.valves.pressure_channels.left_retract"
+
+    def shown() -> str:
+        table = Table("key", "names", "there")
+        table.add_row(key, 5 * "/dev/serial/by-id/usb-somebody", "yes")
+        show(table)
+        return capsys.readouterr().out
+
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert any(key in line and "yes" in line for line in shown().splitlines())
+    monkeypatch.setenv("COLUMNS", "40")
+    narrow = shown()
+    assert max(map(len, narrow.splitlines())) <= 40
+    assert "…" not in narrow
+    letters = "".join(line.split("│")[1].strip() for line in narrow.splitlines() if line.count("│") > 2)
+    assert letters == key
+
+
+def test_what_grpc_would_print_itself_is_off() -> None:
+    assert os.environ["GRPC_VERBOSITY"] == "NONE"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "allowed"),
+    [
+        ("telemetry.endpoint", "tcp://127.0.0.1:65536", False),
+        ("telemetry.endpoint", "tcp://127.0.0.1:65535", True),
+        ("devices.daq.server", "host:70000", False),
+        ("devices.daq.server", "host:31763", True),
+    ],
+)
+def test_a_port_is_at_most_65535(key: str, value: str, allowed: bool) -> None:
+    if allowed:
+        load_config("sim_wire", [f"{key}={value}"])
+    else:
+        with pytest.raises(ConfigError, match="65535"):
+            load_config("sim_wire", [f"{key}={value}"])
+
+
+def test_a_device_server_with_no_such_port_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["devices", "--server", "localhost:65536"]) == 2
+    assert "at most 65535" in capsys.readouterr().err
+
+
+def test_an_empty_value_is_an_empty_text() -> None:
+    """The shell takes the quotes of `--set telemetry.endpoint=""` away."""
+    assert load_config("sim_impact", ["telemetry.endpoint="]).telemetry.endpoint == ""
 
 
 def test_configs_copies_one_to_edit_and_never_over_another(capsys: pytest.CaptureFixture[str]) -> None:

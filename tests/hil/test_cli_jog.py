@@ -30,7 +30,8 @@ def test_without_a_terminal_it_has_to_be_told_yes(monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     assert run(JOG) == 2
     said = capsys.readouterr().err
-    assert "hard-wired emergency stop on motor power and valve supply" in said
+    assert "this program is not an emergency stop" in said
+    assert "hard-wired one on motor power and valve supply" in said
     assert "--yes" in said
     assert not list(Path().iterdir())
 

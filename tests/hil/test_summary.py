@@ -20,14 +20,16 @@ from hil.trials.summary import FILE_NAME, summarise, write_summary
 SHORT = ["trial.start_distance_m=0.03", "trial.ramp_s=0.2", "trial.settle_s=0.5", "record.after_s=0.5"]
 # as the contract lists them; from real_time_factor on they are ours
 KEYS = {
-    "angle_deg", "impact_speed_mps", "contact_force_peak_N", "peak_force_N", "sum_of_peaks_N",
+    "angle_deg", "impact_speed_mps", "contact_force_peak_N", "peak_force_N", "impact_peak_force_N",
+    "sum_of_peaks_N",
     "effective_kinetic_energy_J", "effective_kinetic_energy_plant_J", "load_point_m", "impact_time_s",
     "contact_duration_s", "cut_latency_ms", "accepted", "reasons", "aborted", "clock", "seed", "loop", "config_sha256",
     "version", "real_time_factor", "cut_effective_ms", "links",
 }  # fmt: skip
 LOOP_KEYS = {"rate_hz", "ticks", "late", "skipped", "work_us", "wake_us", "plant_us", "phases_us", "far_end"}
 OF_A_HIT = {
-    "impact_speed_mps", "contact_force_peak_N", "peak_force_N", "sum_of_peaks_N", "effective_kinetic_energy_J",
+    "impact_speed_mps", "contact_force_peak_N", "peak_force_N", "impact_peak_force_N", "sum_of_peaks_N",
+    "effective_kinetic_energy_J",
     "effective_kinetic_energy_plant_J", "load_point_m", "impact_time_s", "contact_duration_s", "cut_latency_ms",
     "cut_effective_ms",
 }  # fmt: skip
@@ -110,6 +112,7 @@ def test_force_and_energy_of_sensors_and_plant_agree(hit):
     summary = hit.summary()
     assert summary["peak_force_N"] == pytest.approx(0.5 * summary["contact_force_peak_N"], rel=0.2)  # one wheel of two
     assert summary["sum_of_peaks_N"] >= summary["peak_force_N"]
+    assert summary["impact_peak_force_N"] == summary["peak_force_N"]
     twin, plant = summary["effective_kinetic_energy_J"], summary["effective_kinetic_energy_plant_J"]
     assert twin == pytest.approx(plant, rel=0.3)
 

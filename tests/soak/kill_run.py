@@ -194,7 +194,7 @@ def _check_record(kill, run, shared):
         with h5py.File(run / "trial.h5", "r") as file:
             tick, events, blocks = file["tick"][()], file["events"][()], file["daq/blocks"][()]
             t_ns, raw, timing = file["daq/t_ns"][()], file["daq/raw"][()], file["timing"][()]
-    except (OSError, KeyError, RuntimeError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
         kill.readable = False
         kill.wrong.append(f"unreadable: {error}")
         return

@@ -13,6 +13,7 @@ from hil.app.check.budgets import bus_loads, cut_latency
 from hil.app.check.devices import check_daq, check_drives, check_valves
 from hil.app.check.surroundings import check_surroundings
 from hil.app.links import at_endpoints
+from hil.app.rig_lock import RigLock
 from hil.app.warm import warm_up
 from hil.app.wire.attach import attach
 from hil.arming import Check
@@ -38,7 +39,8 @@ def check_rig(config: Config, say: Say = lambda _: None, endpoints: Path | None 
         endpoints: of a simulated rig at the wire that runs already (`hil sim --endpoints`).
 
     Raises:
-        DeviceError: there is no such simulated rig. A device that is missing is in what is returned.
+        DeviceError: there is no such simulated rig, or another process runs on it. A device that is missing is in what
+            is returned.
     """
     checks = [Check("fault latch", True, "none", "none")]  # it is new with every run
     missing = []
@@ -53,6 +55,7 @@ def check_rig(config: Config, say: Say = lambda _: None, endpoints: Path | None 
                     warm_up(config, say)
                 say("starting the simulated rig at the wire" if endpoints is None else f"using the rig of {endpoints}")
                 config = at_endpoints(config, attach(config, endpoints, stack)[0])
+            stack.enter_context(RigLock(config))
             access = DirectAccess(config)
         for name, look in _LOOKS.items():
             say(f"asking the {name}")

@@ -58,7 +58,7 @@ def read_endpoints(path: Path) -> Endpoints:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         missing = [key for key in NAMES if not isinstance(found.get(key), str)]
-    except (OSError, ValueError, AttributeError) as error:
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
         raise DeviceError(f"{path}: no endpoints of a simulated rig ({error}); {_HOW}") from error
     if missing:
         raise DeviceError(f"{path}: endpoints without {', '.join(missing)}; {_HOW}")

@@ -8,12 +8,14 @@ import os
 import selectors
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 from drivers.base import DeviceError
-from hil.app.wire.orders import Handler, carry_out
+from hil.app.rig_lock import peer_pid
+from hil.app.wire.orders import Answer, Handler, carry_out
 
 # A rover that is put back settles on its soil, which takes a second.
 ANSWER_S = 30.0
@@ -27,10 +29,12 @@ class ControlServer:
     Args:
         path: of the socket; only its owner may open it.
         handlers: by what a command's `do` says.
+        owned: those of them that make the rig their client's, until it hangs up; others are refused them meanwhile.
     """
 
-    def __init__(self, path: Path, handlers: Mapping[str, Handler]) -> None:
-        self._path, self._handlers = path, handlers
+    def __init__(self, path: Path, handlers: Mapping[str, Handler], owned: Collection[str] = ()) -> None:
+        self._path, self._handlers, self._owned = path, handlers, owned
+        self._owner: socket.socket | None = None
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.bind(str(path))
         path.chmod(0o600)
@@ -63,13 +67,27 @@ class ControlServer:
             data = client.recv(_MUCH)
             *lines, self._rests[client] = (self._rests[client] + data).split(b"\n")
             for line in lines:
-                client.sendall(json.dumps(carry_out(line, self._handlers)).encode() + b"\n")
+                client.sendall(json.dumps(carry_out(line, self._handlers_for(client))).encode() + b"\n")
         except OSError:
             data = b""
         if not data or len(self._rests[client]) > _LONGEST:
             self._drop(client)
 
+    def _handlers_for(self, client: socket.socket) -> dict[str, Handler]:
+        owned = {do: partial(self._own, client, self._handlers[do]) for do in self._owned}
+        return {**self._handlers, **owned}
+
+    def _own(self, client: socket.socket, handler: Handler, order: dict[str, Any]) -> Answer:
+        """Raises ValueError: the rig is another client's."""
+        if self._owner not in (None, client):
+            owner = peer_pid(self._owner)
+            raise ValueError(f"process {owner} is running on this rig: wait for its end, or stop it (Ctrl-C there)")
+        self._owner = client
+        return handler(order)
+
     def _drop(self, client: socket.socket) -> None:
+        if self._owner is client:
+            self._owner = None
         del self._rests[client]
         self._selector.unregister(client)
         client.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import select
 import sys
@@ -41,12 +42,28 @@ class Orders:
             self._life.tell(**carry_out(line, self._handlers))
 
 
+def _finite(text: str) -> float:
+    """Raises ValueError: NaN and Infinity are no JSON, and no order takes them, nor what is too large for a float."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:40]} is no finite number")
+    return value
+
+
+def _in_words(error: Exception) -> str:
+    """What an error says, in text that can be sent: an order may have brought in what is no Unicode."""
+    try:
+        return str(error).encode("utf-8", "backslashreplace").decode()
+    except UnicodeError:
+        return "text that is no Unicode"
+
+
 def carry_out(line: bytes, handlers: Mapping[str, Handler]) -> Answer:
     """The answer to one line; whatever is wrong with it is said in `error`."""
     try:
-        order = json.loads(line)
+        order = json.loads(line, parse_constant=_finite, parse_float=_finite)
         if not isinstance(order, dict) or order.get("do") not in handlers:
             raise ValueError(f"an order is an object whose `do` is one of {', '.join(sorted(handlers))}")
         return {"ok": True, **handlers[order.pop("do")](order)}
-    except (ValueError, KeyError, TypeError) as error:
-        return {"ok": False, "error": f"{type(error).__name__}: {error}"}
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        return {"ok": False, "error": f"{type(error).__name__}: {_in_words(error)}"}

@@ -111,6 +111,7 @@ class SimulatedRig:
                 "step": lambda order: self._daq.ask({"do": "step", **order}),
                 "clear_steps": lambda order: self._daq.ask({"do": "clear_steps", **order}),
             },
+            owned=("place",),  # or a second run would move the rover under the first
         )
         stack.callback(self._control.close)
         self.endpoints: dict[str, str] = {

@@ -106,6 +106,50 @@ def test_a_second_hit_of_half_the_peak_is_a_reason(part, counts):
     assert [reason[:10] for reason in reasons] == ([] if counts else ["second hit"])
 
 
+def settled(*steps: tuple[float, float]):
+    """A force [N] for a time [s] each, and the release."""
+    return np.concatenate([np.zeros(20), *(np.full(round(s * RATE), force) for force, s in steps), np.zeros(100)])
+
+
+@pytest.mark.parametrize(("contact_s", "counts"), [(0.58, True), (0.62, False), (0.9, False)])
+def test_a_contact_longer_than_the_config_allows_is_a_reason(contact_s, counts):
+    reasons = Judged().reasons(estimator_after(settled((100.0, contact_s))))
+    allowed = "allowed: 0.6 s (quality.contact_s): the wheel stayed on"
+    assert reasons == ([] if counts else [f"contact of {contact_s:g} s, {allowed}"])
+
+
+def test_a_contact_that_does_not_end_is_a_reason():
+    forces = settled((100.0, 0.05), (30.0, 0.2))[:-100]
+    assert [reason[:24] for reason in Judged().reasons(estimator_after(forces))] == ["the contact did not end,"]
+
+
+def test_weight_that_grows_over_the_peak_of_the_impact_is_told_apart_from_it():
+    estimator = estimator_after(settled((40.0, 0.05), (20.0, 0.05), (60.0, 0.3)))
+    assert estimator.peaks_N[3] == pytest.approx(60.0, rel=1e-2)  # largest over time, as ever
+    assert estimator.impact_peak_N == pytest.approx(40.0, rel=1e-2)
+    (reason,) = Judged().reasons(estimator)
+    assert reason.startswith("largest force of 60 N 0.10 s after the impact, whose own peak is 40 N")
+
+
+def test_weight_under_the_peak_of_the_impact_changes_nothing():
+    estimator = estimator_after(settled((60.0, 0.05), (20.0, 0.05), (40.0, 0.3)))
+    assert Judged().reasons(estimator) == []
+    assert estimator.impact_peak_N == estimator.peaks_N[3]
+
+
+def test_a_force_that_only_pauses_on_its_way_up_is_one_impact():
+    """The push of drives that are cut late belongs to the impact."""
+    estimator = estimator_after(settled((40.0, 0.05), (35.0, 0.05), (60.0, 0.1)))
+    assert Judged().reasons(estimator) == []
+    assert estimator.impact_peak_N == estimator.peaks_N[3]
+
+
+def test_one_sample_that_drops_out_does_not_end_the_impact():
+    forces = settled((40.0, 0.05), (60.0, 0.05))
+    forces[300:303] = 11.0
+    assert estimator_after(forces).impact_peak_N == pytest.approx(60.0, rel=1e-2)
+
+
 def test_every_reason_there_is_is_given():
     judged = Judged()
     judged.trial.checks += (Check("x", False, "a", "b"),)

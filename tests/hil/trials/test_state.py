@@ -38,9 +38,10 @@ def prediction(*slip: float) -> Prediction:
 class Course:
     """A trial, a tick every millisecond."""
 
-    def __init__(self, *checks: Check) -> None:
-        self.armed = 0
-        self.trial = ImpactTrial(CONFIG, lambda *_: self.arm(checks))
+    def __init__(self, *checks: Check, delay_ms: float = 0.0) -> None:
+        self.armed, self.acknowledged_ns = 0, -1
+        links = CONFIG.links.model_copy(update={"drives_delay_ms": delay_ms})
+        self.trial = ImpactTrial(CONFIG.model_copy(update={"links": links}), lambda *_: self.arm(checks))
         self.t_ns = 0
 
     def arm(self, checks):
@@ -50,7 +51,7 @@ class Course:
     def tick(self, impact_ns: int | None = None, safe: bool = False, zeroed: bool = True, slip: float = 0.0) -> Request:
         self.t_ns += MS
         valves = ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)), -1)
-        samples = Samples(self.t_ns, (), 0, 0, DriveSample(0, 0, STILL, -1), valves)
+        samples = Samples(self.t_ns, (), 0, 0, DriveSample(0, 0, STILL, self.acknowledged_ns), valves)
         return self.trial.control(samples, estimate(impact_ns, zeroed), prediction(*(slip,) * 6), safe)
 
     def until(self, state: State, most_ms: int = 20_000, **values) -> Request:
@@ -92,6 +93,24 @@ def test_nothing_happens_before_the_sensors_are_zeroed():
     for _ in range(1000):
         course.tick(zeroed=False)
     assert (course.trial.state, course.armed) == (State.IDLE, 0)
+
+
+def test_arming_waits_for_the_cut_on_a_link_with_a_delay():
+    at_once, waits = Course(), Course(delay_ms=300.0)
+    at_once.tick()
+    assert at_once.trial.state is State.ARMED
+    for _ in range(350):
+        waits.tick()
+        assert waits.trial.state is State.IDLE
+    waits.acknowledged_ns = 50_000_000
+    waits.tick()
+    assert waits.trial.state is State.ARMED
+
+
+def test_a_cut_that_never_is_confirmed_comes_to_the_arming_checks_all_the_same():
+    waits = Course(delay_ms=300.0)
+    waits.until(State.ARMED)
+    assert waits.t_ns == 600_000_000
 
 
 def test_the_rig_stands_armed_for_a_while_before_it_moves():

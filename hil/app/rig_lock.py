@@ -1,0 +1,110 @@
+"""One run at a time on a rig: whoever comes second is refused before it touches anything, and told whose rig it is."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import socket
+import struct
+from collections.abc import Iterator
+from typing import Self
+
+from drivers.base import DeviceError
+from hil.app import settings
+from hil.config import Config
+from hil.config.devices import Devices, ModbusValves, NiValves, RoboclawDrives
+
+# Refused runs that can still be told the owner's process id.
+_ASKING = 128
+_CREDENTIALS = struct.Struct("3i")  # process, user, group
+
+
+class RigLock:
+    """Holds every serial port and NI device of a real rig, for as long as this process lives or until it is closed.
+
+    A socket in the abstract namespace for each: the kernel takes it away with the process, however that ends, and tells
+    whoever asks who has it. It is known on this computer only; a chassis that another computer has reserved, NI's own
+    driver refuses.
+
+    Args:
+        config: of the rig; simulated devices need no lock, or have one of their own (`ControlServer`).
+
+    Raises:
+        DeviceError: another process has one of them.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._sockets: list[socket.socket] = []
+        if config.rig != "real" or config.devices is None:
+            return
+        try:
+            for place in dict.fromkeys(_places(config.devices)):
+                self._take(place)
+        except BaseException:
+            self.close()
+            raise
+
+    def _take(self, place: str) -> None:
+        held = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._sockets.append(held)
+        try:
+            held.bind(_address(place))
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+            raise DeviceError(
+                f"{place}: process {_owner(place)} is running on this rig: wait for its end, or stop it (Ctrl-C there)"
+            ) from None
+        held.listen(_ASKING)
+
+    def close(self) -> None:
+        """Let go; twice is fine."""
+        for held in self._sockets:
+            held.close()
+        self._sockets.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def peer_pid(connected: socket.socket) -> int:
+    """Process id of whoever is at the other end of a unix socket."""
+    credentials = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    return int(_CREDENTIALS.unpack(credentials)[0])
+
+
+def _owner(place: str) -> str:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+        asking.setblocking(False)
+        try:
+            asking.connect(_address(place))
+        except OSError:  # it is gone this moment, or many have asked
+            return "(not known)"
+        return str(peer_pid(asking))
+
+
+def _address(place: str) -> bytes:
+    return b"\0rover-hil/" + hashlib.sha256(place.encode()).hexdigest().encode()
+
+
+def _places(devices: Devices) -> Iterator[str]:
+    """What a rig is made of, each by one name whatever link or letter case it goes by."""
+    drives, valves, daq = devices.drives, devices.valves, devices.daq
+    if isinstance(drives, RoboclawDrives):
+        yield from map(os.path.realpath, drives.ports)
+    elif drives is not None:
+        yield from (os.path.realpath(one.port) for one in drives.controllers)
+    if isinstance(valves, ModbusValves):
+        yield os.path.realpath(valves.port)
+    elif isinstance(valves, NiValves):
+        yield from (_chassis(valves.server, line) for line in valves.lines.in_order)
+    if daq is not None:
+        yield from (_chassis(daq.server, item.channel) for item in daq.inputs)
+
+
+def _chassis(server: str, channel: str) -> str:
+    return f"{settings.chassis_of(channel).lower()} on {server.lower() or 'this computer'}"

@@ -1,0 +1,100 @@
+"""What each field of a record means: its unit and description, as the attributes of `trial.h5` say it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hil.rows import PHASES, WHEELS
+
+
+class Field(NamedTuple):
+    """One field of a row.
+
+    Attributes:
+        unit: SI; "1" for a pure number, "" for what is none.
+        description: what it is.
+        elements: what its elements are, in order, where it is an array: "wheels", "valves", "sensors" or their names.
+    """
+
+    unit: str
+    description: str
+    elements: str = ""
+
+
+VALVE_ORDER = ("left_extend", "left_retract", "right_extend", "right_retract")
+
+TICK_FIELDS = {
+    "tick": Field("1", "number of the tick; a gap is ticks skipped"),
+    "t_ns": Field("ns", "its time on the monotonic clock, 0 at the start of the run"),
+    "state": Field("1", "of the trial: 0 idle, 1 armed, 2 run-up, 3 impact, 4 settle, 5 done, 6 aborted"),
+    "safe": Field("1", "1 while Safe is latched"),
+    "cut": Field("1", "1 where a cut is commanded"),
+    "impact": Field("1", "1 from the tick of detection on"),
+    "clamped": Field("1", "commands clamped so far"),
+    "valves": Field("1", "1 where a valve is commanded to be powered", "valves"),
+    "daq_age_ns": Field("ns", "age of the newest sensor sample"),
+    "daq_sequence": Field("1", "number of the newest block of sensor samples taken in, 0 before the first"),
+    "drives_t_ns": Field("ns", "when the newest speeds were measured"),
+    "drives_acknowledged_ns": Field("ns", "time of the newest command that the drives have confirmed, -1 before"),
+    "drives_stopped_ns": Field("ns", "when the newest cut after they ran had left for all drives, -1 while they run"),
+    "valves_t_ns": Field("ns", "when the newest pressures were measured, or the valves last answered"),
+    "valves_acknowledged_ns": Field("ns", "time of the newest command that the valves have confirmed, -1 before"),
+    "set_speed_radps": Field("rad/s", "commanded wheel speeds", "wheels"),
+    "wheel_speed_radps": Field("rad/s", "measured wheel speeds", "wheels"),
+    "pressure_Pa": Field("Pa", "measured gauge pressures of the chambers", "valves"),
+    "force_N": Field("N", "corrected forces at the newest sample; NaN where there is no sensor", "sensors"),
+    "force_sum_N": Field("N", "their sum"),
+    "load_point_m": Field("m", "from the triangle's centroid; NaN while unloaded, and of bumpers", "across,up"),
+    "normal_force_N": Field("N", "of the ground on the wheels, predicted by the rover twin", "wheels"),
+    "sinkage_m": Field("m", "of the wheels in the soil, predicted by the rover twin", "wheels"),
+    "slip": Field("1", "of the wheels, predicted by the rover twin", "wheels"),
+    "speed_mps": Field("m/s", "forward speed of the rover, predicted by the rover twin"),
+    "effective_kinetic_energy_J": Field("J", "T_c of an impact now, by the rover twin"),
+    "time_to_impact_s": Field("s", "predicted by the rover twin; infinity while not approaching"),
+}
+EVENT_FIELDS = {
+    "id": Field("1", "number of the fault (docs/reference.md), 0 for what is no fault"),
+    "name": Field("", "of the fault or event"),
+    "tick": Field("1", "in which it was detected"),
+    "t_ns": Field("ns", "its time, 0 at the start of the run"),
+    "value": Field("", "what was found, in the unit of the detail"),
+    "limit": Field("", "what is allowed, in the unit of the detail"),
+    "reaction_tick": Field("1", "tick whose command reacted, -1 if none did"),
+    "detail": Field("", "in words"),
+}
+TIMING_FIELDS = {
+    "tick": Field("1", "number of the tick"),
+    "work_ns": Field("ns", "from taking the samples to handing off the record"),
+    "plant_ns": Field("ns", "cost of a simulated rig that runs in the loop's process"),
+    **{f"{phase}_ns": Field("ns", f"of that work, {phase.replace('_', ' ')}") for phase in PHASES},
+}
+BLOCK_FIELDS = {
+    "sequence": Field("1", "number of the block, without gaps while the link is whole"),
+    "t_ns": Field("ns", "time of its first sample, 0 at the start of the run"),
+    "samples": Field("1", "of each channel"),
+    "overload": Field("1", "1 where the device flagged the channel", "sensors"),
+    "arrived_ns": Field("ns", "when the driver had it, -1 where nobody looked"),
+}
+# By the path of the dataset: what a row is, and its fields.
+COMPOUND = {
+    "tick": ("one row a tick", TICK_FIELDS),
+    "events": ("faults, and what is none: the impact, rights granted", EVENT_FIELDS),
+    "timing": ("what each tick took; histogram[i] counts histogram_fields[i] from histogram_from_ns on", TIMING_FIELDS),
+    "daq/blocks": ("blocks of sensor samples as they came", BLOCK_FIELDS),
+}
+# The same of datasets that are plain numbers: unit and description.
+PLAIN = {
+    "daq/raw": Field("V", "readings of the force sensors, a row a sample", "sensors"),
+    "daq/t_ns": Field("ns", "their times, 0 at the start of the run"),
+}
+
+
+def element_names(field: Field, sensors: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of a field's elements in order; none where it is one number.
+
+    Args:
+        field: which one.
+        sensors: names of the force sensors.
+    """
+    known = {"wheels": WHEELS, "valves": VALVE_ORDER, "sensors": sensors, "": ()}
+    return known[field.elements] if field.elements in known else tuple(field.elements.split(","))

@@ -1,0 +1,105 @@
+"""Two runs on one rig: the second is refused with the owner's process id, and the first goes on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hil
+from drivers.base import DeviceError
+from hil.app.rig_lock import RigLock
+from hil.cli import run
+from hil.config import load_config
+
+ROOT = Path(hil.__path__[0]).parent
+HERE = f"nowhere-{os.getpid()}:1"  # other workers of this suite have rigs of their own
+HOLDER = """
+import sys
+from hil.app.rig_lock import RigLock
+from hil.config import load_config
+with RigLock(load_config(sys.argv[1], sys.argv[2:])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def overrides(tmp_path: Path, drives: str = "drives", valves: str = "valves", server: str = HERE) -> list[str]:
+    for name in (drives, valves):
+        (tmp_path / name).touch()
+    return [
+        f"devices.drives.ports=[{tmp_path / drives}]",
+        f"devices.valves.port={tmp_path / valves}",
+        f"devices.daq.server={server}",
+    ]
+
+
+@pytest.fixture
+def holder(tmp_path):
+    """Another process that has the rig; ends it with `stdin.close`, or `kill`."""
+    command = [sys.executable, "-c", HOLDER, "mars_dome", *overrides(tmp_path)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(ROOT)}
+    ) as process:
+        assert process.stdout.readline() == b"held\n"
+        yield process
+        process.kill()
+
+
+def test_a_second_run_is_refused_with_the_owners_process_before_anything_is_opened(
+    holder, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    arguments = [part for override in overrides(tmp_path) for part in ("--set", override)]
+    assert run(["trial", "mars_dome", "--out", "run", *arguments]) == 2
+    assert f"process {holder.pid} is running on this rig" in capsys.readouterr().err
+    assert holder.poll() is None
+    assert not list(Path("run").iterdir())
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"valves": "other-valves", "server": f"else{HERE}"},
+        {"drives": "other-drives", "server": f"else{HERE}"},
+        {"drives": "other-drives", "valves": "other-valves", "server": HERE.upper()},
+    ],
+)
+def test_one_device_in_common_is_enough(holder, tmp_path, others):
+    with pytest.raises(DeviceError, match=f"process {holder.pid} "):
+        RigLock(load_config("mars_dome", overrides(tmp_path, **others)))
+
+
+def test_a_port_by_another_name_is_the_same_port(holder, tmp_path):
+    (tmp_path / "by-id").symlink_to(tmp_path / "drives")
+    with pytest.raises(DeviceError, match=f"process {holder.pid} "):
+        RigLock(load_config("mars_dome", overrides(tmp_path, drives="by-id", server=f"else{HERE}")))
+
+
+def test_another_rig_is_free(holder, tmp_path):
+    others = overrides(tmp_path, drives="other-drives", valves="other-valves", server=f"else{HERE}")
+    for _ in range(2):  # and again once it was let go
+        with RigLock(load_config("mars_dome", others)):
+            pass
+
+
+def test_a_run_that_was_refused_holds_nothing(holder, tmp_path):
+    with pytest.raises(DeviceError):
+        RigLock(load_config("mars_dome", overrides(tmp_path, drives="other-drives")))
+    free = overrides(tmp_path, drives="other-drives", valves="other-valves", server=f"else{HERE}")
+    RigLock(load_config("mars_dome", free)).close()
+
+
+def test_a_process_that_is_killed_leaves_the_rig_free(holder, tmp_path):
+    holder.kill()
+    holder.wait()
+    RigLock(load_config("mars_dome", overrides(tmp_path))).close()
+
+
+def test_simulated_rigs_need_no_lock():
+    config = load_config("sim_impact")
+    with RigLock(config), RigLock(config):
+        pass
