@@ -4,12 +4,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
+# No example has to be quick: a busy machine is no defect, and the first call of a kernel compiles it.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # `make fuzz` asks for it by HIL_FUZZ=1; tests that say their own max_examples keep it
-settings.register_profile("fuzz", max_examples=5_000, deadline=None)
-if os.environ.get("HIL_FUZZ"):
-    settings.load_profile("fuzz")
+settings.register_profile("fuzz", settings.get_profile("suite"), max_examples=5_000)
+settings.load_profile("fuzz" if os.environ.get("HIL_FUZZ") else "suite")
 
 
 @pytest.fixture(scope="session")
