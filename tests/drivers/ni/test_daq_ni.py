@@ -33,9 +33,7 @@ def test_times_grow_by_the_period_and_end_before_the_block_is_there(daq):
     assert all(block.arrived_ns > block.t_ns[0] for block in found)
 
 
-def test_who_has_fallen_behind_catches_up_in_few_reads_with_whole_blocks(
-    daq, analog, chassis, machine, monkeypatch
-):
+def test_who_has_fallen_behind_catches_up_in_few_reads_with_whole_blocks(daq, analog, chassis, machine, monkeypatch):
     daq.blocks(2)
     reads = []
     read = chassis.read

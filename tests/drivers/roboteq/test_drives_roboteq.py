@@ -1,6 +1,7 @@
 """Six drives on three Roboteq controllers: stopped before anything else, cut before all others, never resumed."""
 
 import math
+
 import pytest
 
 from drivers.base import DeviceError
