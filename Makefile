@@ -10,6 +10,9 @@ STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 CONFIG ?= rig_configs/sim_impact.yaml
 ARGS ?=
+# Processes that run tests, at most 8; WORKERS=0: none but pytest's own, as a debugger wants it.
+WORKERS ?= auto
+SUITE = $(BIN)/pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal --durations 20 --durations-min 1
 SOAK ?= 200
 SEED ?= 1
 
@@ -28,7 +31,7 @@ define CHECK_PYTHON
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev trial test soak fuzz bench lint format lock clean
+.PHONY: help install install-dev trial test test-loaded soak fuzz bench lint format lock clean
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -43,10 +46,14 @@ install-dev: $(DEV_STAMP) ## the same, and what test, lint and bench need (requi
 trial: $(STAMP) ## one simulated impact trial (CONFIG=..., default rig_configs/sim_impact.yaml)
 	@$(BIN)/hil trial $(CONFIG) $(ARGS)
 
-test: $(DEV_STAMP) ## run the tests, in random order
-	$(BIN)/pytest $(ARGS)
+test: $(DEV_STAMP) ## run the tests, in random order, on every processor (WORKERS=auto)
+	$(SUITE) $(ARGS)
 
-soak: $(DEV_STAMP) ## SOAK=200 short trials, a process of each killed at random (SEED=1: of the first), 4 s each; faults at the wire
+test-loaded: $(DEV_STAMP) ## run the tests as `make test` does, beside two processes that spin, without real-time rights
+	$(BIN)/python tests/soak/loaded.py -- $(SUITE) $(ARGS)
+
+soak: $(DEV_STAMP) ## deadlines, on a quiet machine: SOAK=200 trials, a process of each killed (SEED=1: of the first), 4 s each; faults at the wire
+	@echo "This measures deadlines: it wants a quiet machine, and says little on a busy one."
 	$(BIN)/python tests/soak/kill_run.py --kills $(SOAK) --seed $(SEED)
 	$(BIN)/pytest --timeout 0 -m soak tests/wire
 

@@ -1,23 +1,130 @@
-"""What tests of drivers that are stepped have in common."""
+"""What tests of drivers have in common: time that is virtual for drivers and simulated lines, and how it passes."""
 
+from __future__ import annotations
+
+import select
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import serial
 
+from drivers.base import DeviceError
+from drivers.sim.wire.line import WAKE_S, serve_lines
 from drivers.types import DriveCommand
 
-PATIENCE_S = 10.0
+PATIENCE_S = 10.0  # of virtual time
+MODULES = ("serial_link", "drives_roboclaw", "drives_roboteq", "valves_modbus")
+
+
+class LineTime:
+    """Time that passes only where a driver waits or rests; whatever the simulated lines owe until then happens."""
+
+    def __init__(self) -> None:
+        self.now_ns = 1_000_000_000
+        self.lines: list[Any] = []
+
+    def monotonic_ns(self) -> int:
+        """Each look takes 1 us."""
+        self.now_ns += 1_000
+        return self.now_ns
+
+    def sleep(self, seconds: float) -> None:
+        self.pass_until(self.now_ns + max(round(seconds * 1e9), 1_000), lambda: False)
+
+    def pass_until(self, end_ns: int, done: Callable[[], bool]) -> None:
+        """Let time pass to an end, or until a condition holds; devices are woken as often as by `serve_lines`."""
+        while True:
+            due_ns = min((line.serve(self.now_ns) for line in self.lines), default=end_ns)
+            if done() or self.now_ns >= end_ns:
+                return
+            self.now_ns = min(max(due_ns, self.now_ns + 1), self.now_ns + round(WAKE_S * 1e9), end_ns)
+
+
+def port_type(line_time: LineTime) -> type[serial.Serial]:
+    """A pyserial port, to a real pseudo-terminal, that waits in virtual time."""
+
+    class Port(serial.Serial):  # type: ignore[misc]
+        def __init__(self, *args: Any, timeout: float, **more: Any) -> None:
+            self._slice_ns = round(timeout * 1e9)
+            super().__init__(*args, timeout=0, **more)
+
+        @property
+        def in_waiting(self) -> int:
+            line_time.pass_until(line_time.now_ns, lambda: False)
+            select.select([self.fileno()], [], [], 0)  # what has been written is there
+            return super().in_waiting
+
+        def read(self, size: int = 1) -> bytes:
+            come = b""
+
+            def enough() -> bool:
+                nonlocal come
+                come += super(Port, self).read(size - len(come))
+                return len(come) >= size
+
+            line_time.pass_until(line_time.now_ns + self._slice_ns, enough)
+            return come
+
+        def write(self, data: bytes) -> int:
+            written = super().write(data)
+            line_time.pass_until(line_time.now_ns, lambda: False)
+            return written
+
+    return Port
 
 
 @pytest.fixture
-def until() -> Callable[..., Any]:
+def line_time(monkeypatch: pytest.MonkeyPatch) -> LineTime:
+    """Virtual time of drivers and lines; lines are added to it by whoever makes them."""
+    line_time = LineTime()
+    for module in MODULES:
+        monkeypatch.setattr(f"drivers.{module}.time", line_time)
+    ports = SimpleNamespace(Serial=port_type(line_time), SerialException=serial.SerialException)
+    monkeypatch.setattr("drivers.serial_link.serial", ports)
+    return line_time
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[list[Any]], None]]:
+    """Serves lines in real time, for a peer that has a clock of its own."""
+    going, threads = [True], []
+
+    def start(lines: list[Any]) -> None:
+        threads.append(
+            threading.Thread(target=serve_lines, args=(lines, time.monotonic_ns, lambda: going[0]), daemon=True)
+        )
+        threads[-1].start()
+
+    yield start
+    going[0] = False
+    for thread in threads:
+        thread.join()
+
+
+@pytest.fixture
+def wait_for(line_time: LineTime) -> Callable[[Callable[[], Any]], None]:
+    """Lets virtual time pass until a condition holds."""
+
+    def wait(condition: Callable[[], Any]) -> None:
+        end_ns = line_time.now_ns + round(PATIENCE_S * 1e9)
+        while not condition():
+            assert line_time.now_ns < end_ns
+            line_time.sleep(0.0005)
+
+    return wait
+
+
+@pytest.fixture
+def until(line_time: LineTime) -> Callable[..., Any]:
     """Steps a device until a sample satisfies a condition."""
 
     def wait(device: Any, condition: Callable[[Any], bool]) -> Any:
-        end = time.monotonic() + PATIENCE_S
-        while time.monotonic() < end:
+        end_ns = line_time.now_ns + round(PATIENCE_S * 1e9)
+        while line_time.now_ns < end_ns:
             device.step()
             sample = device.read(0)
             if sample is not None and condition(sample):
@@ -25,6 +132,43 @@ def until() -> Callable[..., Any]:
         raise AssertionError("no such sample")
 
     return wait
+
+
+@pytest.fixture
+def step_for(line_time: LineTime) -> Callable[[Any, float], None]:
+    """Steps a device for some seconds."""
+
+    def step(device: Any, seconds: float) -> None:
+        end_ns = line_time.now_ns + round(seconds * 1e9)
+        while line_time.now_ns < end_ns:
+            device.step()
+
+    return step
+
+
+@pytest.fixture
+def step_until(line_time: LineTime) -> Callable[[Any, Callable[[], Any]], None]:
+    """Steps a device until a condition holds."""
+
+    def step(device: Any, condition: Callable[[], Any]) -> None:
+        end_ns = line_time.now_ns + round(PATIENCE_S * 1e9)
+        while not condition():
+            assert line_time.now_ns < end_ns
+            device.step()
+
+    return step
+
+
+@pytest.fixture
+def step_until_error(step_until: Callable[..., None]) -> Callable[[Any], DeviceError]:
+    """Steps a device until that fails; the error."""
+
+    def step(device: Any) -> DeviceError:
+        with pytest.raises(DeviceError) as caught:
+            step_until(device, lambda: False)
+        return caught.value
+
+    return step
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ import pytest
 from drivers.base import DamagedError, LinkLostError, StopFrames
 from drivers.serial_link import BadFrameError, SerialLink, send_stop
 
-TIMEOUT_S = 0.03
-PATIENCE_S = 10.0
+TIMEOUT_S = 30.0  # nothing here waits for it: silence is tested in virtual time
 
 
 def missing(answer):
@@ -132,34 +131,11 @@ def test_opened_again_it_counts_damage_anew(meet):
     assert link.ask(b"c", missing, decode) == b"ok.."
 
 
-def test_silence_is_waited_for_twice_and_then_the_link_is_lost(meet):
-    peer, link = meet([b"", b"", b""])
-    with pytest.raises(LinkLostError, match="no answer within 30 ms, twice; check cable, power, address and baud rate"):
-        link.ask(b"what", missing, decode)
-    assert peer.heard == [b"what", b"what"]
-    assert link.errors == 2
-
-
-def test_half_an_answer_is_silence_too(meet):
-    _, link = meet([b"ok", b"ok1"])
-    with pytest.raises(LinkLostError, match="3 bytes of one, twice"):
-        link.ask(b"what", missing, decode)
-
-
-def test_it_says_that_it_is_alive_while_it_waits(meet):
-    calls = []
-    _, link = meet([b"", b""], alive=lambda: calls.append(1))
-    with pytest.raises(LinkLostError):
-        link.ask(b"what", missing, decode)
-    assert len(calls) >= 2 * TIMEOUT_S / 0.004 / 2
-
-
 def test_what_came_unasked_is_counted_and_not_taken_for_an_answer(meet):
     _, link = meet([b"ok12ok13", b"ok34"])
     link.ask(b"a", missing, decode)
-    end = time.monotonic() + PATIENCE_S
     while link._serial.in_waiting < 4:
-        assert time.monotonic() < end
+        time.sleep(0.001)
     assert link.ask(b"b", missing, decode) == b"ok34"
     assert link.strays == 4
 
@@ -167,9 +143,8 @@ def test_what_came_unasked_is_counted_and_not_taken_for_an_answer(meet):
 def test_a_posted_request_is_written_once_and_answered_later(meet):
     peer, link = meet([b"ok12"])
     link.post(b"what")
-    end = time.monotonic() + PATIENCE_S
     while not peer.heard:
-        assert time.monotonic() < end
+        time.sleep(0.001)
     assert link.ask(b"what", missing, decode) == b"ok12"
     assert peer.heard == [b"what"]
     link.ask(b"what", missing, decode)
@@ -179,9 +154,8 @@ def test_a_posted_request_is_written_once_and_answered_later(meet):
 def test_another_request_than_the_posted_one_is_written(meet):
     peer, link = meet([b"", b"ok34"])
     link.post(b"what")
-    end = time.monotonic() + PATIENCE_S
     while not peer.heard:
-        assert time.monotonic() < end
+        time.sleep(0.001)
     assert link.ask(b"else", missing, decode) == b"ok34"
     assert peer.heard == [b"what", b"else"]
 
@@ -249,6 +223,5 @@ def test_a_stop_is_written_without_waiting_for_an_answer(meet):
         send_stop(StopFrames("thing", peer.path, 115200, (b"halt",)))
     link.close()
     send_stop(StopFrames("thing", peer.path, 115200, (b"halt", b"stay"), pause_s=0.05))
-    end = time.monotonic() + PATIENCE_S
     while b"".join(peer.heard) != b"haltstay":
-        assert time.monotonic() < end
+        time.sleep(0.001)

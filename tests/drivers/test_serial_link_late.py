@@ -25,11 +25,13 @@ class ScriptedPort:
 
     def __init__(self, *parts):
         self.parts, self.now_ns = list(parts), 0
+        self.written = []
 
     def monotonic_ns(self):
         return self.now_ns
 
     def write(self, data):
+        self.written.append(data)
         return len(data)
 
     def read(self, count):
@@ -45,14 +47,37 @@ class ScriptedPort:
 
 @pytest.fixture
 def script(monkeypatch):
-    def make(*parts):
+    def make(*parts, **options):
         port = ScriptedPort(*parts)
         monkeypatch.setattr("drivers.serial_link.time", port)
-        link = SerialLink("thing", "/nowhere", 115200, timeout_s=TIMEOUT_S, now_ns=port.monotonic_ns)
+        link = SerialLink("thing", "/nowhere", 115200, timeout_s=TIMEOUT_S, now_ns=port.monotonic_ns, **options)
         link._serial = port
         return link
 
     return make
+
+
+def test_silence_is_waited_for_twice_and_then_the_link_is_lost(script):
+    link = script()
+    port = link._serial
+    with pytest.raises(LinkLostError, match="no answer within 30 ms, twice; check cable, power, address and baud rate"):
+        link.ask(b"what", missing, decode)
+    assert port.written == [b"what", b"what"]
+    assert link.errors == 2
+
+
+def test_half_an_answer_is_silence_too(script):
+    link = script(b"ok", *[b""] * 8, b"ok1")
+    with pytest.raises(LinkLostError, match="3 bytes of one, twice"):
+        link.ask(b"what", missing, decode)
+
+
+def test_it_says_that_it_is_alive_in_each_slice_that_it_waits(script):
+    calls = []
+    link = script(alive=lambda: calls.append(link._serial.now_ns))
+    with pytest.raises(LinkLostError):
+        link.ask(b"what", missing, decode)
+    assert calls == [4_000_000 * k for k in range(1, 17)]  # two times 30 ms
 
 
 def test_an_answer_after_its_timeout_is_not_taken_for_that_of_the_next_request(script):

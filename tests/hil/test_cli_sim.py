@@ -15,16 +15,13 @@ import pytest
 from hil.bench.shares import seconds_used as descendants
 from hil.cli import run
 
-WITHIN_S = 90.0
-
 
 @pytest.fixture
 def served(tmp_path):
     endpoints = tmp_path / "rig.json"
     command = [sys.executable, "-m", "hil.cli", "sim", "sim_wire", "--endpoints", str(endpoints)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as sim:
-        until = time.monotonic() + WITHIN_S
-        while not endpoints.exists() and sim.poll() is None and time.monotonic() < until:
+        while not endpoints.exists() and sim.poll() is None:
             time.sleep(0.05)
         assert endpoints.exists(), sim.communicate()[1]
         yield sim, endpoints
@@ -42,7 +39,7 @@ def test_every_endpoint_is_there_and_a_polite_kill_leaves_nothing_behind(served)
     processes = descendants(sim.pid)
     assert len(processes) >= 4  # itself, plant, serial devices, device server
     sim.send_signal(signal.SIGTERM)
-    assert sim.wait(WITHIN_S) == 0
+    assert sim.wait() == 0
     assert not endpoints.exists()
     assert not Path(places["control"]).parent.exists()
     assert [process for process in processes if os.path.exists(f"/proc/{process}")] == []
@@ -52,11 +49,9 @@ def test_a_killed_one_leaves_no_process_behind(served):
     sim, _ = served
     processes = descendants(sim.pid)
     sim.kill()
-    sim.wait(WITHIN_S)
-    until = time.monotonic() + WITHIN_S
-    while (left := [process for process in processes if _runs(process)]) and time.monotonic() < until:
+    sim.wait()
+    while any(_runs(process) for process in processes):  # pytest's time-out ends a wait that has no end
         time.sleep(0.05)
-    assert left == []
 
 
 def test_endpoints_without_a_rig_at_the_wire_are_refused(tmp_path, capsys):

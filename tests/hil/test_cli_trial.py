@@ -41,9 +41,7 @@ def environment() -> dict[str, str]:
 
 def hil_process(*arguments: str | Path, cwd: Path, **more) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "hil.cli", *map(str, arguments)]
-    return subprocess.run(
-        command, cwd=cwd, env=environment(), capture_output=True, text=True, check=False, timeout=100, **more
-    )
+    return subprocess.run(command, cwd=cwd, env=environment(), capture_output=True, text=True, check=False, **more)
 
 
 @pytest.fixture(autouse=True)
@@ -215,7 +213,7 @@ def interrupted(tmp_path_factory) -> dict[int, tuple[subprocess.CompletedProcess
             process.send_signal(number)
         done = {}
         for number, process in processes.items():
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate()
             done[number] = (
                 subprocess.CompletedProcess(process.args, process.returncode, out, err),
                 place / number.name,
@@ -228,8 +226,7 @@ def interrupted(tmp_path_factory) -> dict[int, tuple[subprocess.CompletedProcess
 
 
 def wait_for_run_up(path: Path, process: subprocess.Popen[str]) -> None:
-    give_up = time.monotonic() + 60
-    while time.monotonic() < give_up and process.poll() is None:
+    while process.poll() is None:
         try:
             with h5py.File(path, "r", swmr=True) as file:
                 if (file["tick"]["state"] == State.RUN_UP).sum() > 50:
@@ -237,7 +234,7 @@ def wait_for_run_up(path: Path, process: subprocess.Popen[str]) -> None:
         except ValueError:  # not there yet, or not yet ready for readers
             pass
         time.sleep(0.02)
-    pytest.fail(f"no run-up within 60 s: exit status {process.poll()}")
+    pytest.fail(f"ended before its run-up, with exit status {process.poll()}")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)

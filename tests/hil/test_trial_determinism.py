@@ -41,7 +41,6 @@ def runs(tmp_path_factory) -> dict[str, Path]:
         cwd=folders["elsewhere"].parent,
         check=True,
         capture_output=True,
-        timeout=100,
     )
     return folders
 

@@ -1,7 +1,5 @@
 """A relay board over a simulated line, with cylinders that fill at once."""
 
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,15 +7,14 @@ from typing import Any
 import pytest
 
 from drivers import modbus
-from drivers.sim.wire.line import Line, Misbehaviour, serve_lines
+from drivers.sim.wire.line import Line, Misbehaviour
 from drivers.sim.wire.relay_board import RelayBoard, Terminal
 from drivers.types import VALVES_OFF, ValveCommand, ValveSample
 from drivers.valves_modbus import ModbusValves, ModbusValvesSettings
 
 FULL_PA = 6.0e5
 BOTH_OUT = ((True, False), (True, False))
-BAUD = 19200  # a test waits half as long as with 9600
-PATIENCE_S = 10.0
+BAUD = 19200
 
 
 class InstantCylinders:
@@ -52,28 +49,24 @@ class Recorder:
 
 
 class Rig:
-    """A board with pressure registers 10 to 13 and a regulator at 5, on a line that a thread serves."""
+    """A board with pressure registers 10 to 13 and a regulator at 5, on a line in virtual time."""
 
-    def __init__(self, folder: Path, **board: Any) -> None:
+    def __init__(self, folder: Path, line_time: Any, **board: Any) -> None:
+        self.time = line_time
         self.cylinders = InstantCylinders()
         self.terminal = Terminal((10, 11, 12, 13), 100.0, 5)
         self.board = RelayBoard(self.cylinders, baud=BAUD, **{"terminal": self.terminal, **board})
         self.recorder = Recorder(self.board)
         self.line = Line(folder / "valves", self.recorder, BAUD, modbus.silence_ns(BAUD))
-        self._going = True
-        self._thread = threading.Thread(
-            target=serve_lines, args=([self.line], time.monotonic_ns, lambda: self._going), daemon=True
-        )
-        self._thread.start()
+        line_time.lines.append(self.line)
 
     def settings(self, **changes: Any) -> ModbusValvesSettings:
-        """Long times: a machine that stalls for a while is not what these tests are about."""
         plain = {"port": str(self.line.path), "coils": (0, 1, 2, 3), "baud": BAUD, "flash_s": 5.0, "rate_hz": 20.0}
         more = {"pressure_registers": (10, 11, 12, 13), "answer_timeout_ms": 300.0}
         return ModbusValvesSettings(**{**plain, **more, **changes})
 
     def valves(self, **changes: Any) -> ModbusValves:
-        return ModbusValves(self.settings(**changes))
+        return ModbusValves(self.settings(**changes), self.time.monotonic_ns)
 
     def misbehave(self, kind: Any, **how: Any) -> None:
         self.line.misbehave(Misbehaviour(kind, **how))
@@ -82,8 +75,6 @@ class Rig:
         return [data[1] for _, _, data in self.recorder.heard]
 
     def stop(self) -> None:
-        self._going = False
-        self._thread.join()
         self.line.close()
 
 
@@ -91,11 +82,11 @@ MakeRig = Callable[..., Rig]
 
 
 @pytest.fixture
-def make_rig(tmp_path: Path) -> Iterator[MakeRig]:
+def make_rig(tmp_path: Path, line_time: Any) -> Iterator[MakeRig]:
     rigs = []
 
     def make(**board: Any) -> Rig:
-        rigs.append(Rig(tmp_path, **board))
+        rigs.append(Rig(tmp_path, line_time, **board))
         return rigs[-1]
 
     yield make

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 
 import msgspec
 import numpy as np
@@ -22,19 +22,36 @@ NAMES = ("top", "lower_left", "lower_right")
 LINES = tuple(f"cDAQ1Mod2/port0/line{i}" for i in range(4))
 
 
+class MachineTime:
+    """Time of the chassis and of the DAQ driver: it passes where one of them waits, in whichever thread."""
+
+    def __init__(self):
+        self.now_ns, self._lock = 5_000_000_000, threading.Lock()
+
+    def monotonic_ns(self):
+        return self.now_ns
+
+    def monotonic(self):
+        return self.now_ns * 1e-9
+
+    def sleep(self, seconds):
+        with self._lock:
+            self.now_ns += max(round(seconds * 1e9), 1_000)
+
+
 class Ramps:
-    """Channels whose volts number the sample, at the pace of the machine's clock, from a rig that keeps 1 s."""
+    """Channels whose volts number the sample, from a rig that keeps 1 s."""
 
     rate_hz, channels, period = RATE, 3, 4096
 
-    def __init__(self):
-        self._began_ns = time.monotonic_ns()
+    def __init__(self, machine):
+        self._machine, self._began_ns = machine, machine.now_ns
         self.skipped, self._stands = 0, None
 
     def taken(self):
         if self._stands is not None:
             return self._stands
-        return (time.monotonic_ns() - self._began_ns) * RATE // 1_000_000_000 + self.skipped
+        return (self._machine.now_ns - self._began_ns) * RATE // 1_000_000_000 + self.skipped
 
     def stand(self):
         self._stands = self.taken()
@@ -110,8 +127,17 @@ class Valves(NiValves):
 
 
 @pytest.fixture
-def analog():
-    return Ramps()
+def machine(monkeypatch):
+    """What waits for samples waits in its time; calls over gRPC take the real time that they take."""
+    machine = MachineTime()
+    monkeypatch.setattr("drivers.sim.wire.ni_chassis.time", machine)
+    monkeypatch.setattr("drivers.daq_ni.time", machine)
+    return machine
+
+
+@pytest.fixture
+def analog(machine):
+    return Ramps(machine)
 
 
 @pytest.fixture
@@ -125,10 +151,13 @@ def clock():
 
 
 @pytest.fixture
-def chassis(analog, rams, request):
+def chassis(analog, rams, machine, request):
     """In the time of `clock` where a test asks for one, else in the machine's."""
-    clock = {"clock_ns": request.getfixturevalue("clock")} if "clock" in request.fixturenames else {}
-    return Chassis(analog, rams, **clock)
+    return Chassis(
+        analog,
+        rams,
+        clock_ns=request.getfixturevalue("clock") if "clock" in request.fixturenames else machine.monotonic_ns,
+    )
 
 
 @pytest.fixture
@@ -142,7 +171,7 @@ def server(chassis, request, monkeypatch):
 
 
 @pytest.fixture
-def make_daq(server, monkeypatch):
+def make_daq(server, machine, monkeypatch):
     """Makes a DAQ driver; keywords change its settings, `channel` those of its second channel."""
     made = []
     monkeypatch.setattr(daq_ni, "SETTLE_S", 0.02)
@@ -150,8 +179,8 @@ def make_daq(server, monkeypatch):
     def make(channel=None, alive=lambda: None, **changes):
         channels = [NiChannel(name, f"cDAQ1Mod1/ai{i}", sensitivity=11.24) for i, name in enumerate(NAMES)]
         channels[1] = msgspec.structs.replace(channels[1], **(channel or {}))
-        settings = NiDaqSettings(tuple(channels), RATE, BLOCK, f"127.0.0.1:{server.port}", timeout_s=0.3)
-        made.append(Daq(msgspec.structs.replace(settings, **changes), alive=alive))
+        settings = NiDaqSettings(tuple(channels), RATE, BLOCK, f"127.0.0.1:{server.port}", timeout_s=5.0)
+        made.append(Daq(msgspec.structs.replace(settings, **changes), machine.monotonic_ns, alive))
         return made[-1]
 
     yield make
@@ -172,7 +201,7 @@ def make_valves(server, clock):
     made = []
 
     def make(opened=True, **changes):
-        settings = NiValveSettings(LINES, f"127.0.0.1:{server.port}", timeout_s=0.5, watchdog_device="cDAQ1")
+        settings = NiValveSettings(LINES, f"127.0.0.1:{server.port}", timeout_s=10.0, watchdog_device="cDAQ1")
         made.append(Valves(msgspec.structs.replace(settings, **changes), clock))
         if opened:
             made[-1].open()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import grpc
 import nidaqmx
 import numpy as np
@@ -35,14 +33,14 @@ def test_times_grow_by_the_period_and_end_before_the_block_is_there(daq):
     assert all(block.arrived_ns > block.t_ns[0] for block in found)
 
 
-def test_who_has_fallen_behind_catches_up_in_few_reads_with_whole_blocks(daq, analog, chassis, monkeypatch):
+def test_who_has_fallen_behind_catches_up_in_few_reads_with_whole_blocks(daq, analog, chassis, machine, monkeypatch):
     daq.blocks(2)
     reads = []
     read = chassis.read
     monkeypatch.setattr(
         chassis, "read", lambda task, count, timeout_s: reads.append(count) or read(task, count, timeout_s)
     )
-    time.sleep(0.3)  # 120 blocks
+    machine.sleep(0.3)  # 120 blocks
     found = daq.blocks(100)
     assert max(reads) == 16 * BLOCK
     assert len(reads) < 30
@@ -77,7 +75,7 @@ def test_a_step_is_in_the_sample_that_was_told_and_at_its_time(daq, chassis, ana
     first = int(np.argmax(jumped(block)))
     assert analog.numbers([block])[first] == sample % analog.period
     assert jumped(block)[first:].all()
-    assert block.t_ns[first] == pytest.approx(at_ns, abs=1e9)  # of the same clock; how late is the machine's affair
+    assert block.t_ns[first] == pytest.approx(at_ns, abs=5e6)  # a block is 2.5 ms
     chassis.clear_steps()
     daq.until(lambda block: not jumped(block).any())
 
@@ -148,7 +146,7 @@ def test_the_computers_own_driver_is_polled_rather_than_waited_in(make_daq, serv
         ni_session.NiSession, "_options", lambda session, name: nidaqmx.GrpcSessionOptions(channel, name)
     )
     calls = []
-    daq = make_daq(alive=lambda: calls.append(1), server="")
+    daq = make_daq(alive=lambda: calls.append(1), server="", timeout_s=0.1)
     daq.open()
     assert analog.follow(daq.blocks(20))
     analog.stand()

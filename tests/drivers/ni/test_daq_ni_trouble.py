@@ -45,7 +45,7 @@ def test_blocks_that_are_stepped_for_but_never_read_are_an_error(make_daq):
 
 
 def test_a_sample_clock_that_stops_is_a_lost_link(make_daq, analog):
-    daq = make_daq(timeout_s=0.05)
+    daq = make_daq()
     daq.open()
     daq.blocks(1)
     analog.stand()
@@ -77,7 +77,7 @@ def test_a_late_answer_is_waited_for_alive_and_no_sample_is_lost(make_daq, serve
     daq = make_daq(alive=lambda: calls.append(1))
     daq.open()
     daq.blocks(2)
-    server.misbehave(NiMisbehaviour("delay", ms=60))
+    server.misbehave(NiMisbehaviour("delay", ms=500))
     calls.clear()
     found = daq.blocks(4)
     assert len(calls) >= 8
@@ -101,7 +101,7 @@ def test_a_dead_server_is_a_lost_link_and_opening_works_once_it_is_back(daq, ser
     with pytest.raises(LinkLostError, match=r"no device server answers within 0\.1 s"):
         daq.open()
     server.misbehave(NiMisbehaviour("plug_in"))
-    monkeypatch.setattr(ni_session, "PATIENCE_S", 3.0)
+    monkeypatch.setattr(ni_session, "PATIENCE_S", 60.0)
     daq.open()
     assert daq.blocks(2)[-1].sequence == 2
 
@@ -191,5 +191,5 @@ def test_the_server_refuses_nonsense_and_serves_on(daq, server):
     with grpc.insecure_channel(f"127.0.0.1:{server.port}") as channel:
         for method, data in itertools.product(methods, nonsense):
             with pytest.raises(grpc.RpcError):
-                channel.unary_unary(f"/nidaqmx_grpc.NiDAQmx/{method}")(data, timeout=5)
+                channel.unary_unary(f"/nidaqmx_grpc.NiDAQmx/{method}")(data, timeout=60)
     assert daq.blocks(1)

@@ -1,20 +1,16 @@
 """RoboClaw controllers over simulated lines, with wheels that do at once what they are told."""
 
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from drivers.base import DeviceError
 from drivers.drives_roboclaw import Bus, Controller, RoboClawDrives, RoboClawSettings
-from drivers.sim.wire.line import Line, Misbehaviour, serve_lines
+from drivers.sim.wire.line import Line, Misbehaviour
 from drivers.sim.wire.roboclaw import RoboClawBus
 
 COUNTS = 8192.0
-PATIENCE_S = 10.0
 
 
 class InstantWheels:
@@ -56,22 +52,18 @@ class Recorder:
 
 
 class Rig:
-    """Controllers on one simulated line or several, served by a thread."""
+    """Controllers on one simulated line or several, in virtual time."""
 
-    def __init__(self, folder: Path, layout: list[list[Controller]], **bus_options: Any) -> None:
+    def __init__(self, folder: Path, line_time: Any, layout: list[list[Controller]], **bus_options: Any) -> None:
+        self.time = line_time
         self.wheels = InstantWheels()
         self.controllers = tuple(controller for bus in layout for controller in bus)
         self.buses = [RoboClawBus(self.wheels, bus, COUNTS, **bus_options) for bus in layout]
         self.recorders = [Recorder(bus) for bus in self.buses]
         self.lines = [Line(folder / f"bus{place}", one, 115200) for place, one in enumerate(self.recorders)]
-        self._going = True
-        self._thread = threading.Thread(
-            target=serve_lines, args=(self.lines, time.monotonic_ns, lambda: self._going), daemon=True
-        )
-        self._thread.start()
+        line_time.lines += self.lines
 
     def settings(self, **changes: Any) -> RoboClawSettings:
-        """Long time-outs: a machine that stalls for 0.1 s is not what these tests are about."""
         plain = {
             "buses": tuple(Bus(str(line.path)) for line in self.lines),
             "controllers": self.controllers,
@@ -82,7 +74,7 @@ class Rig:
         return RoboClawSettings(**{**plain, **changes})
 
     def drives(self, **changes: Any) -> RoboClawDrives:
-        return RoboClawDrives(self.settings(**changes))
+        return RoboClawDrives(self.settings(**changes), self.time.monotonic_ns)
 
     def misbehave(self, kind: Any, bus: int = 0, **how: Any) -> None:
         self.lines[bus].misbehave(Misbehaviour(kind, **how))
@@ -92,8 +84,6 @@ class Rig:
         return [data[1] for _, data in self.recorders[bus].heard]
 
     def stop(self) -> None:
-        self._going = False
-        self._thread.join()
         for line in self.lines:
             line.close()
 
@@ -110,11 +100,11 @@ MakeRig = Callable[..., Rig]
 
 
 @pytest.fixture
-def make_rig(tmp_path: Path) -> Iterator[MakeRig]:
+def make_rig(tmp_path: Path, line_time: Any) -> Iterator[MakeRig]:
     rigs = []
 
     def make(layout: list[list[Controller]] | None = None, **bus_options: Any) -> Rig:
-        rigs.append(Rig(tmp_path, layout or one_bus(), **bus_options))
+        rigs.append(Rig(tmp_path, line_time, layout or one_bus(), **bus_options))
         return rigs[-1]
 
     yield make
@@ -135,48 +125,3 @@ def three(make_rig: MakeRig) -> Rig:
 @pytest.fixture
 def wheels() -> InstantWheels:
     return InstantWheels()
-
-
-@pytest.fixture
-def wait_for() -> Callable[[Callable[[], Any]], None]:
-    """Waits until a condition holds."""
-
-    def wait(condition: Callable[[], Any]) -> None:
-        end = time.monotonic() + PATIENCE_S
-        while not condition():
-            assert time.monotonic() < end
-            time.sleep(0.0005)
-
-    return wait
-
-
-@pytest.fixture
-def step_for() -> Callable[[RoboClawDrives, float], None]:
-    """Steps for some seconds."""
-
-    def step(drives: RoboClawDrives, seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            drives.step()
-
-    return step
-
-
-@pytest.fixture
-def step_until_error(wait_for: Callable[[Callable[[], Any]], None]) -> Callable[[RoboClawDrives], DeviceError]:
-    """Steps until that fails; the error."""
-
-    def step(drives: RoboClawDrives) -> DeviceError:
-        found: list[DeviceError] = []
-
-        def fails() -> bool:
-            try:
-                drives.step()
-            except DeviceError as error:
-                found.append(error)
-            return bool(found)
-
-        wait_for(fails)
-        return found[0]
-
-    return step

@@ -1,7 +1,6 @@
 """The drives against simulated controllers, over lines with the line time of their baud rate."""
 
-import time
-
+import numpy as np
 import pytest
 
 from drivers import roboclaw
@@ -27,7 +26,7 @@ def test_they_hold_the_speeds_commanded_and_tell_those_measured(rig, until, wait
     drives.write(DriveCommand(6, False, (0.1, 0.2, 0.3, -0.4, 0.5, 0.6)))
     until(drives, lambda sample: sample.acknowledged_ns == 6)
     wait_for(lambda: rig.wheels.told == pytest.approx([0.1, 0.2, 0.3, -0.4, 0.5, 0.6], abs=1e-3))
-    asked_ns = time.monotonic_ns()
+    asked_ns = rig.time.monotonic_ns()
     sample = until(drives, lambda sample: sample.t_ns > asked_ns)
     assert sample.speed_radps == pytest.approx((0.1, 0.2, 0.3, -0.4, 0.5, 0.6), abs=1e-3)
     assert sample.stopped_ns == -1
@@ -58,7 +57,7 @@ def test_a_line_that_misbehaves_once_is_seen_through(rig, running, until, kind, 
     drives = rig.drives()
     running(drives)
     rig.misbehave(kind, requests=requests, ms=8.0)
-    moved_ns = time.monotonic_ns()
+    moved_ns = rig.time.monotonic_ns()
     sample = until(drives, lambda sample: sample.t_ns > moved_ns + 100_000_000)
     assert sample.speed_radps == pytest.approx((1.0,) * 6, abs=1e-3)
     assert sample.acknowledged_ns == 2
@@ -71,7 +70,7 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_the_next(rig, running, u
         rig.wheels.speed[wheel] = 0.1 * wheel
     for _ in range(3):
         rig.misbehave("delay", ms=250.0)
-        moved_ns = time.monotonic_ns()
+        moved_ns = rig.time.monotonic_ns()
         until(drives, lambda sample, moved_ns=moved_ns: sample.t_ns > moved_ns + 300_000_000)
     assert drives.health().retries >= 3
     assert drives._links[0].strays > 0
@@ -133,7 +132,7 @@ def test_after_a_pause_beyond_the_timeout_they_are_not_started_again(rig, runnin
     """The controllers have stopped by themselves; the next set-point would start them."""
     drives = rig.drives(timeout_ms=500)
     running(drives)
-    time.sleep(0.6)
+    rig.time.sleep(0.6)
     assert rig.wheels.told == [None] * 6
     with pytest.raises(LinkLostError, match="serial time-out of 500 ms has stopped it"):
         drives.step()
@@ -219,8 +218,9 @@ def test_a_closed_driver_says_so_and_may_be_closed_again(rig):
 
 def test_it_says_that_it_is_alive_while_it_waits(rig):
     calls = []
-    drives = RoboClawDrives(rig.settings(), alive=lambda: calls.append(time.monotonic()))
+    drives = RoboClawDrives(rig.settings(), rig.time.monotonic_ns, alive=lambda: calls.append(rig.time.now_ns))
     rig.misbehave("die")
     with pytest.raises(LinkLostError):
         drives.open()
-    assert len(calls) >= 20  # two time-outs of 0.15 s, in slices of 4 ms at least
+    assert len(calls) >= 70  # two time-outs of 0.15 s, in slices of 4 ms
+    assert max(np.diff(calls)) < 5_000_000

@@ -9,8 +9,9 @@ COUNTS = 8192.0
 
 
 @pytest.fixture
-def client(rig):
-    maker = Basicmicro(str(rig.lines[0].path), 115200, timeout=0.2, retries=5)
+def client(rig, serve):
+    serve(rig.lines)
+    maker = Basicmicro(str(rig.lines[0].path), 115200, timeout=5.0, retries=5)
     assert maker.Open()
     yield maker
     maker.close()

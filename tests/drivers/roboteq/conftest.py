@@ -1,7 +1,5 @@
 """Three Roboteq controllers over simulated lines, with wheels that do at once what they are told."""
 
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,13 +7,12 @@ from typing import Any
 import pytest
 
 from drivers.drives_roboteq import Controller, RoboteqDrives, RoboteqSettings
-from drivers.sim.wire.line import Line, Misbehaviour, serve_lines
+from drivers.sim.wire.line import Line, Misbehaviour
 from drivers.sim.wire.roboteq import RoboteqDevice
 
 MAX_RPM, GEAR_RATIO = 3000, 100.0
 WHEELS = ((0, 2), (5, 4), (1, 3))  # on purpose not in order
 SIGN = (1, -1, 1, 1, -1, 1)
-PATIENCE_S = 10.0
 
 
 class InstantWheels:
@@ -64,21 +61,17 @@ class Recorder:
 
 
 class Rig:
-    """Three controllers, each on a line of its own, served by a thread."""
+    """Three controllers, each on a line of its own, in virtual time."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, line_time: Any) -> None:
+        self.time = line_time
         self.wheels = InstantWheels()
         self.devices = [device_on(self.wheels, *wheels) for wheels in WHEELS]
         self.recorders = [Recorder(device) for device in self.devices]
         self.lines = [Line(folder / f"drive{place}", one, 115200) for place, one in enumerate(self.recorders)]
-        self._going = True
-        self._thread = threading.Thread(
-            target=serve_lines, args=(self.lines, time.monotonic_ns, lambda: self._going), daemon=True
-        )
-        self._thread.start()
+        line_time.lines += self.lines
 
     def settings(self, **changes: Any) -> RoboteqSettings:
-        """A long watchdog: a machine that stalls for 0.1 s is not what these tests are about."""
         controllers = tuple(
             Controller(str(line.path), *wheels) for line, wheels in zip(self.lines, WHEELS, strict=True)
         )
@@ -86,7 +79,7 @@ class Rig:
         return RoboteqSettings(**{**plain, "watchdog_ms": 3000, "answer_timeout_ms": 250.0, **changes})
 
     def drives(self, **changes: Any) -> RoboteqDrives:
-        return RoboteqDrives(self.settings(**changes))
+        return RoboteqDrives(self.settings(**changes), self.time.monotonic_ns)
 
     def misbehave(self, kind: Any, place: int = 0, **how: Any) -> None:
         self.lines[place].misbehave(Misbehaviour(kind, **how))
@@ -95,8 +88,6 @@ class Rig:
         return b"".join(data for _, data in self.recorders[place].heard)
 
     def stop(self) -> None:
-        self._going = False
-        self._thread.join()
         for line in self.lines:
             line.close()
 
@@ -117,7 +108,7 @@ def device(wheels: InstantWheels) -> RoboteqDevice:
 
 
 @pytest.fixture
-def rig(tmp_path: Path) -> Iterator[Rig]:
-    rig = Rig(tmp_path)
+def rig(tmp_path: Path, line_time: Any) -> Iterator[Rig]:
+    rig = Rig(tmp_path, line_time)
     yield rig
     rig.stop()

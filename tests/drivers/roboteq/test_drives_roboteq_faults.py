@@ -1,7 +1,5 @@
 """What goes wrong with a line or a controller ends in stopped wheels, and nothing runs again by itself."""
 
-import time
-
 import pytest
 
 from drivers.base import DamagedError, DeviceError, LinkLostError
@@ -15,13 +13,6 @@ STEP_RADPS = 3.2e-3  # what one thousandth commands
 def steps(drives, count=30):
     for _ in range(count):
         drives.step()
-
-
-def step_until(drives, condition):
-    end = time.monotonic() + 10.0
-    while not condition() and time.monotonic() < end:
-        drives.step()
-    assert condition()
 
 
 def all_cut(rig):
@@ -98,7 +89,7 @@ def test_a_port_that_is_gone_is_a_lost_link_and_after_opening_again_nothing_runs
     assert not rig.wheels.ever_ran()
 
 
-def test_an_emergency_stop_is_reported_and_its_release_lets_nothing_run(rig, running):
+def test_an_emergency_stop_is_reported_and_its_release_lets_nothing_run(rig, running, step_until):
     drives = rig.drives()
     running(drives)
     rig.devices[1].pressed = True

@@ -128,10 +128,8 @@ def test_the_scheduler_goes_back_without_privileges_too(monkeypatch):
 
 def test_children_of_a_real_time_loop_are_ordinary():
     ask = [sys.executable, "-I", "-S", "-c", "import os; print(os.sched_getscheduler(0))"]
-    with rights(RightsWanted(fifo_priority=5)) as (scheduler,):
+    with rights(RightsWanted(fifo_priority=5)):
         policy = subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip()
-    if not scheduler.granted:
-        pytest.skip(scheduler.detail)
     assert policy == str(os.SCHED_OTHER)
 
 
