@@ -12,8 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from drivers.base import DeviceError
-from hil.app.build import MakeTrial, build_cycle, build_far_end, record_meta, simulated_devices, warm_up
+from hil.app.build import MakeTrial, build_cycle, record_meta, simulated_devices, warm_up
 from hil.app.links import at_endpoints, stop_frames
+from hil.app.simulated import build_far_end
 from hil.app.truths import NoTruth, WireTruth
 from hil.app.wire.attach import attach
 from hil.app.wire.control import Control
