@@ -6,9 +6,26 @@ from typing import Any
 
 import pytest
 
+from drivers.base import StopFrames
+from drivers.stop_port import NEVER_NS, StopPort
 from drivers.types import DriveCommand
 
 PATIENCE_S = 10.0
+
+
+@pytest.fixture
+def send_stop() -> Callable[[StopFrames], None]:
+    """Writes a whole stop as the watchdog does."""
+
+    def send(stop: StopFrames) -> None:
+        port = StopPort(stop)
+        port.begin(time.monotonic_ns())
+        while port.due_ns != NEVER_NS:
+            port.send(time.monotonic_ns())
+            time.sleep(0.001)
+        port.close()
+
+    return send
 
 
 @pytest.fixture

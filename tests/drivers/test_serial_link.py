@@ -8,8 +8,8 @@ import tty
 
 import pytest
 
-from drivers.base import DamagedError, LinkLostError, StopFrames
-from drivers.serial_link import BadFrameError, SerialLink, send_stop
+from drivers.base import DamagedError, LinkLostError
+from drivers.serial_link import BadFrameError, SerialLink
 
 TIMEOUT_S = 0.03
 PATIENCE_S = 10.0
@@ -241,14 +241,3 @@ def test_it_may_be_closed_twice_and_before_it_was_open():
     link.close()
     link.close()
     assert not link.health("").open
-
-
-def test_a_stop_is_written_without_waiting_for_an_answer(meet):
-    peer, link = meet([], usual=b"")
-    with pytest.raises(LinkLostError, match="busy"):
-        send_stop(StopFrames("thing", peer.path, 115200, (b"halt",)))
-    link.close()
-    send_stop(StopFrames("thing", peer.path, 115200, (b"halt", b"stay"), pause_s=0.05))
-    end = time.monotonic() + PATIENCE_S
-    while b"".join(peer.heard) != b"haltstay":
-        assert time.monotonic() < end
