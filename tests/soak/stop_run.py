@@ -164,8 +164,11 @@ def main():
     times = np.array([kill.last_ms for kill in kills])
     p50, p99, top = np.quantile(times, (0.5, 0.99, 1.0), method="higher").tolist()
     late, uncovered = int((times > ALLOWED_MS).sum()), sum(not kill.ok for kill in kills)
-    print(f"last stop byte after SIG{arguments.signal}: p50 {p50:.1f} ms, p99 {p99:.1f}, longest {top:.1f}; {late} of {len(kills)}"
-          f" later than {ALLOWED_MS:g} ms, {uncovered} of them without a stall; worker {max(bench.worker_MB):.0f} MB")  # fmt: skip
+    print(
+        f"last stop byte after SIG{arguments.signal}: p50 {p50:.1f} ms, p99 {p99:.1f}, longest {top:.1f}; "
+        f"{late} of {len(kills)} later than {ALLOWED_MS:g} ms, {uncovered} of them without a stall; "
+        f"worker {max(bench.worker_MB):.0f} MB"
+    )
     if arguments.json:
         figures = {"kills": len(kills), "p50_ms": p50, "p99_ms": p99, "max_ms": top, "late": late,
                    "without_stall": uncovered, "times_ms": times.tolist()}  # fmt: skip
