@@ -1,6 +1,7 @@
 """A stop on a descriptor of its own, beside whoever has the port, by a clock of the test's own."""
 
 import os
+import select
 import termios
 import tty
 
@@ -13,6 +14,7 @@ from drivers.serial_link import open_port
 from drivers.stop_port import NEVER_NS, StopPort
 
 MS = 1_000_000
+MARK, PATIENCE_S = b"|", 30.0
 NOW_NS = 5_000_000_000
 BYTE_NS = 10 * 1_000_000_000 // 115200
 
@@ -27,7 +29,6 @@ class Pty:
     def plug_in(self):
         self.master, self.slave = os.openpty()
         tty.setraw(self.slave, termios.TCSANOW)
-        os.set_blocking(self.master, False)
         self.path.unlink(missing_ok=True)
         self.path.symlink_to(os.ttyname(self.slave))
 
@@ -37,10 +38,13 @@ class Pty:
         self.path.unlink()
 
     def come(self):
-        try:
-            return os.read(self.master, 4096)
-        except BlockingIOError:
-            return b""
+        """All that was written by now: what comes before a mark that is written after it."""
+        os.write(self.slave, MARK)
+        data = b""
+        while not data.endswith(MARK):
+            assert select.select([self.master], [], [], PATIENCE_S)[0]
+            data += os.read(self.master, 4096)
+        return data.removesuffix(MARK)
 
     def stop(self, *frames, pause_s=0.0):
         return StopFrames("thing", str(self.path), 115200, frames, pause_s)
@@ -64,14 +68,16 @@ def test_a_stop_is_written_while_another_process_has_the_port_for_itself(pty):
     stop.close()
 
 
-def test_what_the_dead_process_had_in_its_queue_does_not_come_before_the_stop(pty):
-    stop = StopPort(pty.stop(b"halt"))
-    driver = open_port("thing", str(pty.path), 115200, exclusive=True)
-    driver.write(b"go on for ever")
+def test_the_output_queue_is_thrown_away_before_the_first_frame_and_not_again(pty, monkeypatch):
+    """A pseudo-terminal hands on at once what is written, so the request is looked at and not its effect."""
+    flushed = []
+    monkeypatch.setattr(termios, "tcflush", lambda _, queue: flushed.append((queue, pty.come())))
+    stop = StopPort(pty.stop(b"halt", b"stay"))
     stop.begin(NOW_NS)
-    assert stop.send(NOW_NS)
-    assert pty.come() == b"halt"
-    driver.close()
+    while stop.due_ns != NEVER_NS:
+        stop.send(stop.due_ns)
+    assert flushed == [(termios.TCOFLUSH, b"")]
+    assert pty.come() == b"haltstay"
     stop.close()
 
 
