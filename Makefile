@@ -42,8 +42,9 @@ trial: $(STAMP) ## one simulated impact trial (CONFIG=..., default rig_configs/s
 test: $(STAMP) ## run the tests, in random order
 	$(BIN)/pytest $(ARGS)
 
-soak: $(STAMP) ## SOAK=200 short trials, a process of each killed at random (SEED=1: of the first), 4 s each; faults at the wire
+soak: $(STAMP) ## on a quiet machine: SOAK=200 trials and 200 drives workers, killed (SEED=1: of the first); faults at the wire
 	$(BIN)/python tests/soak/kill_run.py --kills $(SOAK) --seed $(SEED)
+	$(BIN)/python tests/soak/stop_run.py --kills $(SOAK) --seed $(SEED)
 	$(BIN)/pytest --timeout 0 -m soak tests/wire
 
 fuzz: $(STAMP) ## 5000 random and mutated bytes for each promise of a parser, both directions; 2 min
