@@ -45,9 +45,11 @@ def let_go_of_set_up() -> None:
     Only mappings that hold nothing but what is in their file, so that what is touched again comes back as it was. What
     the kernel refuses stays.
     """
-    for address, size in _droppable(Path("/proc/self/smaps").read_text(encoding="utf-8", errors="replace")):
-        with suppress(OSError):
-            libc.forget_pages(address, size)
+    with suppress(OSError):  # a kernel that does not tell what a mapping holds
+        smaps = Path("/proc/self/smaps").read_text(encoding="utf-8", errors="replace")
+        for address, size in _droppable(smaps):
+            with suppress(OSError):
+                libc.forget_pages(address, size)
 
 
 def _droppable(smaps: str) -> Iterator[tuple[int, int]]:

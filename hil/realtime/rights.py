@@ -100,7 +100,10 @@ def _ask(stack: ExitStack, request: _Request) -> Granted:
         detail = "; ".join(part for part in (f"refused: {why}", request.hint) if part)
         return Granted(request.name, request.wanted, False, detail)
     stack.callback(_quietly, undo)
-    detail = f"granted: {memory.memory_of().locked_MB:.0f} MB" if request.name == MEMORY else "granted"
+    detail = "granted"
+    if request.name == MEMORY:
+        with suppress(OSError):  # a kernel that does not tell
+            detail = f"granted: {memory.memory_of().locked_MB:.0f} MB"
     return Granted(request.name, request.wanted, True, detail)
 
 
