@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from hil.app import run_trial
+from hil.app.trial import run_trial
 from hil.config import load_config
 
 LOCKSTEP = ("rig=simulated", "clock=lockstep")

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import serial
 
-from drivers.base import DamagedError, DeviceError, Health, LinkLostError, StopFrames
+from drivers.base import DamagedError, DeviceError, Health, LinkLostError
 
 T = TypeVar("T")
 # Who waits for an answer says so often that it is alive [s].
@@ -22,7 +22,8 @@ DAMAGED_ALLOWED = 2
 LOOKED_AT = 10
 BITS_PER_BYTE = 10  # 8N1
 _MUCH = 256  # bytes; more than any answer
-_GONE = (OSError, serial.SerialException, termios.error)
+# What a port that is gone raises.
+GONE = (OSError, serial.SerialException, termios.error)
 
 
 class BadFrameError(ValueError):
@@ -69,7 +70,7 @@ class SerialLink:
     def open(self) -> None:
         """Take the port for us alone. Raises DeviceError."""
         self.close()
-        self._serial = _open(self.device, self.port, self.baud)
+        self._serial = open_port(self.device, self.port, self.baud, exclusive=True)
         self._damaged.clear()
         self._posted = b""
         self._answered_ns = self._now_ns()
@@ -77,7 +78,7 @@ class SerialLink:
     def close(self) -> None:
         """Let go of it."""
         if self._serial is not None:
-            with suppress(*_GONE):
+            with suppress(*GONE):
                 self._serial.close()
             self._serial = None
 
@@ -98,7 +99,7 @@ class SerialLink:
         """
         try:
             self._write(request)
-        except _GONE as error:
+        except GONE as error:
             raise self._gone(error) from error
         self._posted = request
 
@@ -165,7 +166,7 @@ class SerialLink:
             return answer
         except TimeoutError:
             raise
-        except _GONE as error:
+        except GONE as error:
             raise self._gone(error) from error
 
     def _settle(self) -> None:
@@ -177,11 +178,11 @@ class SerialLink:
                     return
                 self.strays += len(come)
                 self._alive()
-        except _GONE as error:
+        except GONE as error:
             raise self._gone(error) from error
 
     def _write(self, request: bytes) -> serial.Serial:
-        """Throw away what nobody asked for, and write. Raises LinkLostError and _GONE."""
+        """Throw away what nobody asked for, and write. Raises LinkLostError and GONE."""
         if self._serial is None:
             raise LinkLostError(f"{self.device} on {self.port}: not open")
         if waiting := self._serial.in_waiting:
@@ -195,25 +196,11 @@ class SerialLink:
         return LinkLostError(f"{self.device}: {self.port} is gone ({error}); is it unplugged or switched off?")
 
 
-def send_stop(stop: StopFrames) -> None:
-    """Open a port that its worker has let go of, write the stop, and wait for no answer. Raises DeviceError."""
-    port = _open(stop.device, stop.port, stop.baud)
+def open_port(device: str, port: str, baud: int, *, exclusive: bool) -> serial.Serial:
+    """Open a port, beside others who have it or for us alone. Raises LinkLostError, which says what to do."""
     try:
-        for frame in stop.frames:
-            port.write(frame)
-            port.flush()
-            time.sleep(stop.pause_s)
-    except _GONE as error:
-        raise LinkLostError(f"{stop.device}: {stop.port} is gone ({error})") from error
-    finally:
-        with suppress(*_GONE):
-            port.close()
-
-
-def _open(device: str, port: str, baud: int) -> serial.Serial:
-    try:
-        return serial.Serial(port, baud, timeout=SLICE_S, write_timeout=1.0, exclusive=True)
-    except _GONE as error:
+        return serial.Serial(port, baud, timeout=SLICE_S, write_timeout=1.0, exclusive=exclusive)
+    except GONE as error:
         number = getattr(error, "errno", None)
         reason = {
             errno.ENOENT: "there is no such port; `hil devices` lists those there are",

@@ -25,7 +25,7 @@ settings.load_profile("fuzz" if os.environ.get("HIL_FUZZ") else "suite")
 LOCKS = "HIL_TEST_LOCKS"
 # Every kernel that `hil` itself uses; what tests compile beyond it is compiled by the first worker that needs it.
 WARM_UP = """
-from hil.app.build import warm_up
+from hil.app.warm import warm_up
 from hil.config import load_config
 warm_up(load_config("sim_impact"))
 """

@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from hil.app import run_trial
+from hil.app.trial import run_trial
 from hil.config import load_config
 
 DELAYS_MS = (0, 2, 5, 10, 20, 50, 100, 150, 200, 250, 300)

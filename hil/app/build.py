@@ -7,10 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
-import numpy as np
-
 import hil
-from drivers.sim import FarEnd
+from drivers.sim.far_end import FarEnd
 from hil.arming import Check, arming_checks, disk_check
 from hil.config import Config
 from hil.config.text import write_yaml
@@ -21,30 +19,11 @@ from hil.estimate.twin import RoverTwin
 from hil.gate import Gate
 from hil.journal import Journal
 from hil.realtime import RightsWanted
-from hil.rig import nominal_rig, spread
+from hil.rig import nominal_rig
 from hil.safety import Safety
 from hil.scribe import Scribe
 from hil.trials.state import Arm, ImpactTrial, Trial
 from hil.values import Estimate, Samples
-from models.plant import Plant
-
-
-def build_plant(config: Config) -> Plant:
-    """The plant of a simulated rig, perturbed by the config's seed."""
-    chance = np.random.default_rng([config.seed, 0])
-    parameters = nominal_rig(config).perturbed(spread(config), chance)
-    return Plant(parameters, np.random.default_rng([config.seed, 1]))
-
-
-def build_far_end(config: Config) -> FarEnd:
-    """The simulated rig, in the controller's own terms."""
-    return FarEnd(
-        build_plant(config),
-        block_samples=config.daq.block_samples,
-        daq_delay_ns=round(config.links.daq_delay_ms * 1e6),
-        drives_delay_ns=round(config.links.drives_delay_ms * 1e6),
-    )
-
 
 MakeTrial = Callable[[Config, Arm], Trial]
 T = TypeVar("T", bound=Trial)

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hil
-from hil.app import Outcome, open_rig
 from hil.app.build import Making
 from hil.app.runs import Signals, run_loop
+from hil.app.trial import Outcome, open_rig
 from hil.config import Config
 from hil.config.devices import VALVES
 from hil.record import read_trial

@@ -12,9 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from drivers.base import DeviceError
-from hil.app.build import MakeTrial, build_cycle, build_far_end, record_meta, simulated_devices
+from hil.app.build import MakeTrial, build_cycle, record_meta, simulated_devices
 from hil.app.links import at_endpoints, stop_frames
 from hil.app.rig_lock import RigLock
+from hil.app.simulated import build_far_end
 from hil.app.truths import NoTruth, WireTruth
 from hil.app.warm import warm_up
 from hil.app.wire.attach import attach

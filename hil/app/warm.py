@@ -13,7 +13,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from hil.app.build import build_far_end, simulated_devices
+from hil.app.build import simulated_devices
+from hil.app.simulated import build_far_end, warm_up_far_end
 from hil.config import Config
 from hil.estimate.estimator import Estimator
 from hil.estimate.twin import RoverTwin
@@ -108,11 +109,8 @@ def _rover(config: Config) -> Rover:
 def _run_all(config: Config) -> None:
     far_end = build_far_end(config)
     devices = simulated_devices(far_end)
-    two_blocks_ns = round(2e6 * config.daq.block_ms)
     devices.open()
-    far_end.advance(two_blocks_ns)
-    far_end.plant.effective_kinetic_energy_now()
-    samples = devices.sample(two_blocks_ns)
+    samples = devices.sample(warm_up_far_end(config, far_end))
     estimate = Estimator(config).estimate(samples)
     RoverTwin(nominal_rig(config)).predict(samples, estimate)
     devices.close()

@@ -94,7 +94,7 @@ def _compared(ours: list[Row], name: str, before: Counts | None, after: Counts |
 
 def _tick_rows(seconds: float, load: str, wanted: RightsWanted, say: Say) -> list[Row]:
     """The whole path of a tick, from sensors to record, in a trial whose run-up lasts so long."""
-    from hil.app import run_trial  # compiles kernels
+    from hil.app.trial import run_trial  # compiles kernels
     from hil.app.warm import warm_up
     from hil.config import load_config
 

@@ -21,10 +21,11 @@ from hil.app.wire.attach import own_rig, read_endpoints
 from hil.app.wire.control import Control
 from hil.bench.impacts import CutTimes, RepeatedImpacts, parts_ms
 from hil.bench.machine import machine
-from hil.bench.shares import processor_shares
+from hil.bench.shares import ALLOWED_IN_ALL_MB, ALLOWED_MB, memory_shares, processor_shares
 from hil.config import Config, load_config
 from hil.config.bus_load import ALLOWED, modbus_load, roboclaw_load
 from hil.config.devices import ModbusValves, RoboclawDrives
+from hil.realtime.memory import Memory
 
 CONFIG = "sim_wire"
 QUIET = ("telemetry.endpoint=''", "record.sensors=burst")
@@ -95,6 +96,7 @@ def _trial_rows() -> list[Row]:
                 if line.startswith("running"):
                     break
             shares = processor_shares(trial.pid, SHARES_S)
+            memory = memory_shares(trial.pid)
             said, _ = trial.communicate()
     summary = json.loads(said)
     loop, links = summary["loop"], summary["links"] or {}
@@ -107,7 +109,18 @@ def _trial_rows() -> list[Row]:
     ]
     rows += [_one(f"rate_{name}", "Hz", link["rate_hz"]) | {"errors": link["errors"]} for name, link in links.items()]
     rows += [_one(f"processor_{name}", "share", share) for name, share in sorted(shares.items())]
-    return [*rows, _one("processor_all", "share", sum(shares.values()))]
+    rows.append(_one("processor_all", "share", sum(shares.values())))
+    return [*rows, *_memory_rows(memory)]
+
+
+def _memory_rows(found: Mapping[str, Memory]) -> list[Row]:
+    """RAM of each process, what it shares with others in proportion, and how much of it is locked."""
+    rows = [
+        _one(f"memory_{name}", "MB", one.share_MB) | {"locked": one.locked_MB, "allowed": ALLOWED_MB.get(name)}
+        for name, one in sorted(found.items())
+    ]
+    share_MB, locked_MB = (sum(getattr(one, key) for one in found.values()) for key in ("share_MB", "locked_MB"))
+    return [*rows, _one("memory_all", "MB", share_MB) | {"locked": locked_MB, "allowed": ALLOWED_IN_ALL_MB}]
 
 
 def _load_rows(config: Config) -> list[Row]:

@@ -1,11 +1,28 @@
-"""How much of a processor each process of a running trial takes."""
+"""How much of a processor, and of memory, each process of a running trial takes."""
 
 from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
+from hil.realtime.memory import Memory, memory_of
+
+# What each may take of memory [MB]; at the protocol level, all together.
+ALLOWED_MB = {
+    "loop": 150.0,
+    "daq worker": 150.0,
+    "drives worker": 60.0,
+    "valves worker": 60.0,
+    "workers.recorder": 60.0,
+    "workers.watchdog": 60.0,
+    "app.wire.plant": 150.0,
+    "app.wire.serial": 60.0,
+    "app.wire.daq": 130.0,
+    "app.wire.rig": 50.0,
+}
+ALLOWED_IN_ALL_MB = 900.0
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PROC = Path("/proc")
 
@@ -25,6 +42,16 @@ def processor_shares(root: int, seconds: float) -> dict[str, float]:
         if process in before and (name := _name(process)):
             shares[name] = shares.get(name, 0.0) + (used - before[process]) / seconds
     return shares
+
+
+def memory_shares(root: int) -> dict[str, Memory]:
+    """Memory, by name, of a process and all that it has started [MB]."""
+    found = {}
+    for process in seconds_used(root):
+        if name := _name(process):
+            with suppress(OSError):  # gone meanwhile
+                found[name] = memory_of(process)
+    return found
 
 
 def seconds_used(root: int) -> dict[int, float]:

@@ -29,7 +29,7 @@ def trial(
         effective = config_from(config, overrides, seed, clock)
         folder = run_folder(out, effective.name, f"{effective.trial.angle_deg:g}")
 
-    from hil.app import run_trial
+    from hil.app.trial import run_trial
     from hil.trials.report import trial_table
 
     with usage_errors():

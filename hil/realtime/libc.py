@@ -10,7 +10,8 @@ from collections.abc import Callable
 from functools import cache
 
 _TIMER_ABSTIME = 1
-_MCL_CURRENT_AND_FUTURE = 1 | 2
+_MCL_CURRENT, _MCL_FUTURE, _MCL_ONFAULT = 1, 2, 4
+_MADV_DONTNEED = 4
 _PR_SET_PDEATHSIG, _PR_SET_TIMERSLACK, _PR_GET_TIMERSLACK = 1, 29, 30
 
 
@@ -23,6 +24,7 @@ def _libc() -> ctypes.CDLL:
     libc = ctypes.CDLL(None, use_errno=True)
     libc.clock_nanosleep.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.POINTER(_Timespec), ctypes.c_void_p)
     libc.prctl.argtypes = (ctypes.c_int, *(ctypes.c_ulong,) * 4)
+    libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
     return libc
 
 
@@ -53,13 +55,21 @@ def monotonic_sleeper() -> Callable[[int], None]:
 
 
 def lock_memory() -> None:
-    """Keep all memory of this process in RAM, also what it will ask for. Raises OSError."""
-    _check(_libc().mlockall(_MCL_CURRENT_AND_FUTURE))
+    """Keep in RAM all memory that this process has touched or will touch. Raises OSError.
+
+    What it has mapped and never touches, as most of a library or of a thread's stack, is not brought in for it.
+    """
+    _check(_libc().mlockall(_MCL_CURRENT | _MCL_FUTURE | _MCL_ONFAULT))
 
 
 def unlock_memory() -> None:
     """Undo lock_memory. Raises OSError."""
     _check(_libc().munlockall())
+
+
+def forget_pages(address: int, size: int) -> None:
+    """Take pages out of this process' memory; they come back as they are in their file, if touched. Raises OSError."""
+    _check(_libc().madvise(address, size, _MADV_DONTNEED))
 
 
 def timer_slack_ns() -> int:

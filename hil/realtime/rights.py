@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from hil.realtime import libc
+from hil.realtime import libc, memory
 
 LIMITS_FILE = "/etc/security/limits.d/rover-hil.conf"
+MEMORY = "memory"
 _DMA_LATENCY = Path("/dev/cpu_dma_latency")
 _CAP_IPC_LOCK = 14
 Undo = Callable[[], object]
@@ -26,7 +27,8 @@ class RightsWanted:
 
     Attributes:
         fifo_priority: SCHED_FIFO with this priority, 1 to 98; 0 stays with the ordinary scheduler.
-        lock_memory: keep all memory in RAM (mlockall).
+        lock_memory: keep in RAM all memory that is touched (mlockall), but for the code of libraries that work before
+            a run only (`hil.realtime.memory`).
         cpus: processors to run on; empty: any.
         timer_slack_ns: how late the kernel may wake an ordinary thread; 0 leaves it. SCHED_FIFO has none.
         awake: keep idle processors from sleeping deeply (/dev/cpu_dma_latency), as cyclictest does.
@@ -77,7 +79,7 @@ def _requests(wanted: RightsWanted) -> tuple[_Request, ...]:
     lock_hint = _limits_line("memlock unlimited", "CAP_IPC_LOCK")
     return (
         _Request("garbage collector", "frozen" if wanted.freeze_gc else "", _freeze_gc, ""),
-        _Request("memory", "locked" if wanted.lock_memory else "", _lock_memory, lock_hint),
+        _Request(MEMORY, "locked" if wanted.lock_memory else "", _lock_memory, lock_hint),
         _Request("processors", ",".join(map(str, cpus)), lambda: _set_cpus(cpus), "`taskset -p $$` shows what may be"),
         _Request("timer slack", f"{slack} ns" if slack else "", lambda: _set_slack(slack), ""),
         _Request("idle processors", "awake" if wanted.awake else "", _keep_awake, f"root may open {_DMA_LATENCY}"),
@@ -98,7 +100,11 @@ def _ask(stack: ExitStack, request: _Request) -> Granted:
         detail = "; ".join(part for part in (f"refused: {why}", request.hint) if part)
         return Granted(request.name, request.wanted, False, detail)
     stack.callback(_quietly, undo)
-    return Granted(request.name, request.wanted, True, "granted")
+    detail = "granted"
+    if request.name == MEMORY:
+        with suppress(OSError):  # a kernel that does not tell
+            detail = f"granted: {memory.memory_of().locked_MB:.0f} MB"
+    return Granted(request.name, request.wanted, True, detail)
 
 
 def _quietly(undo: Undo) -> None:
@@ -134,6 +140,7 @@ def _lock_memory() -> Undo:
     if limit != resource.RLIM_INFINITY and not _may_lock_all():
         # granted now, it would make a later request for memory fail in the middle of a trial
         raise PermissionError(1, f"the limit of locked memory is {limit // 1024} KiB")
+    memory.let_go_of_set_up()
     libc.lock_memory()
     return libc.unlock_memory
 

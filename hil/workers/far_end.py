@@ -30,10 +30,9 @@ def main(run: Path, parent: int) -> None:
     shared = Shared(run)
     config, wanted = shared.config, shared.config.realtime
 
-    from hil.app.build import build_far_end
-    from hil.app.warm import warm_up  # compiles kernels
+    from hil.app.simulated import build_far_end, warm_up_far_end  # compiles kernels
 
-    warm_up(config)
+    warm_up_far_end(config, build_far_end(config))
     far_end = build_far_end(config)
     pump = Pump(
         shared, BlockFeed(shared, far_end.daq), DriveFeed(shared, far_end.drives), ValveFeed(shared, far_end.valves)

@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+# No library's threads beside ours: they take a stack and buffers each, and wait for work that no tick has.
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
 
 class Process:
     """A module that runs in a process of its own, and dies with us.
@@ -25,8 +28,11 @@ class Process:
     def __init__(self, module: str, first: str, *arguments: str) -> None:
         # -P: a folder `hil` or `models` where the user stands is not ours
         command = [sys.executable, "-P", "-m", module, first, str(os.getpid()), *arguments]
+        environment = {**os.environ, **dict.fromkeys(ONE_THREAD, "1")}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self._process = subprocess.Popen(command, bufsize=0, process_group=0, **pipes)  # type: ignore[call-overload]
+        self._process = subprocess.Popen(  # type: ignore[call-overload]
+            command, bufsize=0, process_group=0, env=environment, **pipes
+        )
 
     @property
     def pid(self) -> int:

@@ -1,7 +1,8 @@
 """Ends what hangs, and everything once the loop is gone: `python -m hil.workers.watchdog RUN PARENT NAME=PID...`.
 
-It has no other work, so nothing can hold it up; it may run above the loop. Stopping what a killed worker has left takes
-it some ms, in which that stop is all that matters.
+It has no other work, so nothing can hold it up; it may run above the loop. It has a descriptor of its own of each
+serial port from before the run, so that a stop waits for nobody's end: the kernel may take 100 ms to take down a
+worker, and to free its port (docs/decisions/0017-stop-ports.md).
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from drivers.base import DeviceError, StopFrames
-from drivers.serial_link import send_stop
+from drivers.stop_port import NEVER_NS as NOT_DUE_NS
+from drivers.stop_port import StopPort
 from hil.links.rows import START
 from hil.links.shared import LINKS, Shared
 from hil.links.stops import read_stops
@@ -28,17 +30,16 @@ from hil.safety import Fault
 from hil.shm import NEVER_NS
 from hil.workers.life import Life
 
-PERIOD_S = 0.005
+PERIOD_S = 0.002
 # The loop has not ended a good tick for so long: noted; the dead-man of each link has acted before.
 LOOP_SILENT_NS = 50_000_000
 # It has not even begun one: it hangs beyond hope, and is killed.
 LOOP_HUNG_NS = 1_000_000_000
-# A worker with a device has been silent for so long: it is killed, so that its port is free.
+# A worker with a device has been silent for so long: it is killed, so that nobody writes beside the stop.
 WORKER_SILENT_NS = 20_000_000
 WITH_DEVICES = ("far_end", *LINKS)
-# A killed process lets go of its port within ms.
-FREE_WITHIN_S = 0.1
-_LOOK_AGAIN_S = 0.001
+# A port that does not take its stop within so long is given up; the device's own time-out has come by then.
+TRIED_NS = 100_000_000
 # What the recorder gets to finish its file once the loop is gone.
 FINISH_S = 20.0
 
@@ -56,12 +57,15 @@ class Watchdog:
     def __init__(
         self, shared: Shared, loop: int, workers: Mapping[str, int], stops: Mapping[str, Sequence[StopFrames]]
     ) -> None:
-        self._shared, self._loop, self._workers, self._stops = shared, loop, dict(workers), stops
+        self._shared, self._loop, self._workers = shared, loop, dict(workers)
+        self._ports = {name: [StopPort(stop) for stop in frames] for name, frames in stops.items()}
+        self._begun: dict[StopPort, int] = {}  # stops not written whole yet, and when that last went on [ns]
+        self._dying: dict[str, int] = {}  # handles of processes that were killed and are not gone yet
         self._noted: set[str] = set()
         self._start = np.zeros(1, START)
 
     def look(self, now_ns: int) -> None:
-        """One look at all of them [ns of CLOCK_MONOTONIC]."""
+        """One look at all of them, and what is due of the stops [ns of CLOCK_MONOTONIC]."""
         age = self._shared.heartbeat.age
         silent_ns = age("loop", now_ns)
         if LOOP_SILENT_NS < silent_ns < NEVER_NS:
@@ -73,35 +77,67 @@ class Watchdog:
         for name in WITH_DEVICES:
             worker_ns = age(name, now_ns)
             if name in self._workers and WORKER_SILENT_NS < worker_ns < NEVER_NS:
+                self._end(name, self._workers.pop(name))
+                self._stop(name, now_ns)
                 self._note(now_ns, f"{name}_silent", worker_ns, WORKER_SILENT_NS, f"{name}: silent, killed")
-                _kill(self._workers.pop(name))
-                for stop in self._stops.get(name, ()):
-                    self._stop(stop)
+        self._send(now_ns)
+        for name in [name for name in self._dying if self._gone(name)]:
+            os.close(self._dying.pop(name))
+            self._stop(name, now_ns)  # once more: whatever it wrote last, it has written now
 
-    def _stop(self, stop: StopFrames) -> None:
-        """Send a stop as soon as the port is free."""
-        began_ns = now_ns = time.monotonic_ns()
-        while True:
+    @property
+    def stopping(self) -> bool:
+        """Stops are not written whole yet."""
+        return bool(self._begun)
+
+    def _end(self, name: str, process: int) -> None:
+        """Kill a worker, and look out for its end."""
+        with suppress(OSError):
+            self._dying[name] = os.pidfd_open(process)
+        _kill(process)
+
+    def _gone(self, name: str) -> bool:
+        """A killed worker is gone, and its stop is out; to begin it again before would cut it short."""
+        stopping = any(port in self._begun for port in self._ports.get(name, ()))
+        return not stopping and bool(select.select([self._dying[name]], [], [], 0)[0])
+
+    def _stop(self, name: str, now_ns: int) -> None:
+        """Begin the stop of each port of a worker; the first frame of all leaves before the second of any."""
+        for port in self._ports.get(name, ()):
+            port.begin(now_ns)
+            self._begun[port] = now_ns
+        self._send(now_ns)
+
+    def _send(self, now_ns: int) -> None:
+        """Write what is due."""
+        for port in [port for ports in self._ports.values() for port in ports]:
+            if port not in self._begun:
+                port.look()
+                continue
             try:
-                send_stop(stop)
+                if port.send(now_ns):
+                    self._begun[port] = now_ns
+                    self._tell_stopped(port.stop, now_ns)
             except DeviceError as error:
-                if now_ns - began_ns > FREE_WITHIN_S * 1e9:
-                    detail = f"{stop.device}: could not be stopped; its own time-out has to: {error}"
-                    self._note(now_ns, f"unstopped {stop.port}", now_ns - began_ns, round(FREE_WITHIN_S * 1e9), detail)
-                    return
-                time.sleep(_LOOK_AGAIN_S)
-            else:
-                row = event_row(
-                    0, "stopped by the watchdog", 0, self._t_ns(now_ns), detail=f"{stop.device}: {stop.port}"
-                )
-                self._shared.watchdog_events.append(row)
-                return
-            now_ns = time.monotonic_ns()
+                tried_ns = now_ns - self._begun[port]
+                if tried_ns > TRIED_NS:
+                    port.give_up()
+                    detail = f"{port.stop.device}: could not be stopped; its own time-out has to: {error}"
+                    self._note(now_ns, f"unstopped {port.stop.port}", tried_ns, TRIED_NS, detail)
+            if port.due_ns == NOT_DUE_NS:
+                del self._begun[port]
 
     def _t_ns(self, now_ns: int) -> int:
         """Time of the run, 0 before it."""
         begun = self._shared.start.read(self._start) > 0
         return max(now_ns - int(self._start["start_ns"][0]), 0) if begun else 0
+
+    def _tell_stopped(self, stop: StopFrames, now_ns: int) -> None:
+        name = "stopped by the watchdog"
+        if f"{name} {stop.port}" not in self._noted:
+            self._noted.add(f"{name} {stop.port}")
+            row = event_row(0, name, 0, self._t_ns(now_ns), detail=f"{stop.device}: {stop.port}")
+            self._shared.watchdog_events.append(row)
 
     def _note(self, now_ns: int, name: str, found_ns: int, allowed_ns: int, detail: str) -> None:
         if name not in self._noted:
@@ -122,9 +158,8 @@ def main(run: Path, parent: int, workers: Mapping[str, int]) -> None:
     asked = RightsWanted(fifo_priority=min(priority, 98), lock_memory=wanted.lock_memory, freeze_gc=True)
     with rights(asked) as granted:
         shared.heartbeat.beat("watchdog", time.monotonic_ns())
-        shared.heartbeat.beat("watchdog", time.monotonic_ns())
         life.ready(granted)
-        while not life.ending and not life.orphaned:
+        while watchdog.stopping or not (life.ending or life.orphaned):
             now_ns = time.monotonic_ns()
             watchdog.look(now_ns)
             shared.heartbeat.beat("watchdog", now_ns)

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 import serial
 
-from drivers.base import DeviceError
+from drivers.base import DeviceError, StopFrames
 from drivers.sim.wire.line import WAKE_S, serve_lines
+from drivers.stop_port import NEVER_NS, StopPort
 from drivers.types import DriveCommand
 
 PATIENCE_S = 10.0  # of virtual time
@@ -75,6 +76,21 @@ def port_type(line_time: LineTime) -> type[serial.Serial]:
             return written
 
     return Port
+
+
+@pytest.fixture
+def send_stop(line_time: LineTime) -> Callable[[StopFrames], None]:
+    """Writes a whole stop as the watchdog does."""
+
+    def send(stop: StopFrames) -> None:
+        port = StopPort(stop)
+        port.begin(line_time.monotonic_ns())
+        while port.due_ns != NEVER_NS:
+            port.send(line_time.monotonic_ns())
+            line_time.sleep(0.001)
+        port.close()
+
+    return send
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import tty
 
 import pytest
 
-from drivers.base import DamagedError, LinkLostError, StopFrames
-from drivers.serial_link import BadFrameError, SerialLink, send_stop
+from drivers.base import DamagedError, LinkLostError
+from drivers.serial_link import BadFrameError, SerialLink
 
 TIMEOUT_S = 30.0  # nothing here waits for it: silence is tested in virtual time
 
@@ -215,13 +215,3 @@ def test_it_may_be_closed_twice_and_before_it_was_open():
     link.close()
     link.close()
     assert not link.health("").open
-
-
-def test_a_stop_is_written_without_waiting_for_an_answer(meet):
-    peer, link = meet([], usual=b"")
-    with pytest.raises(LinkLostError, match="busy"):
-        send_stop(StopFrames("thing", peer.path, 115200, (b"halt",)))
-    link.close()
-    send_stop(StopFrames("thing", peer.path, 115200, (b"halt", b"stay"), pause_s=0.05))
-    while b"".join(peer.heard) != b"haltstay":
-        time.sleep(0.001)

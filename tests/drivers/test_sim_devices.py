@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drivers.base import DeviceError, Health
-from drivers.sim import FarEnd
+from drivers.sim.far_end import FarEnd
 from drivers.types import VALVES_OFF, DaqBlock, DriveCommand, ValveCommand
-from hil.app.build import build_far_end
+from hil.app.simulated import build_far_end
 from hil.config import load_config
 from hil.rig import nominal_rig
 from models.plant import Plant, RigParameters

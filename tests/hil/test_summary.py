@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import hil
-from hil.app import open_rig
+from hil.app.trial import open_rig
 from hil.config import load_config
 from hil.record import read_trial
 from hil.rows import PHASES

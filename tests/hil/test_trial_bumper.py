@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.app import run_trial
+from hil.app.trial import run_trial
 from hil.cli import run
 from hil.config import load_config
 from hil.config.text import read_yaml

@@ -12,7 +12,7 @@ import h5py
 import pytest
 
 import hil
-from hil.app import run_trial
+from hil.app.trial import run_trial
 from hil.config import load_config
 
 ROOT = Path(hil.__path__[0]).parent

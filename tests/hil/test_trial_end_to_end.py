@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hil.app import run_trial
+from hil.app.trial import run_trial
 from hil.config import load_config
 from hil.record import TrialRecord, read_trial
 from hil.trials.state import State

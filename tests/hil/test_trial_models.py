@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from hil.app import open_rig
+from hil.app.trial import open_rig
 from hil.config import load_config
 from hil.trials.state import State
 

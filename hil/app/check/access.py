@@ -8,8 +8,8 @@ from typing import Protocol
 
 from drivers.base import ControllerState, Source, Stepped
 from drivers.types import DaqBlock
-from hil.app.build import build_far_end
 from hil.app.links import Drives, make_daq, make_drives, make_valves
+from hil.app.simulated import build_far_end
 from hil.clock import LockstepClock
 from hil.config import Config
 from hil.devices import DriveLink, ValveLink

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.app.build import build_plant
-from hil.app.warm import warm_up
+from hil.app.simulated import build_far_end, build_plant, warm_up_far_end
 from hil.app.wire.memory import (
     CLOCK,
     PLACE,
@@ -133,7 +132,7 @@ def main(folder: Path, parent: int) -> None:
     life = Life(parent)
     memory = WireMemory(folder)
     config, wanted = memory.config, memory.config.realtime
-    warm_up(config)
+    warm_up_far_end(config, build_far_end(config))
     asked = RightsWanted(
         fifo_priority=max(wanted.fifo_priority - BELOW_LOOP, 1) if wanted.fifo_priority else 0,
         lock_memory=wanted.lock_memory,

@@ -8,7 +8,6 @@ import pytest
 from drivers import modbus
 from drivers.base import DamagedError, DeviceError, LinkLostError
 from drivers.modbus_settings import Regulator
-from drivers.serial_link import send_stop
 from drivers.types import VALVES_OFF, ValveCommand
 from drivers.valves_modbus import ModbusValves
 
@@ -246,7 +245,7 @@ def test_the_regulator_is_set_when_the_link_is_opened(rig):
 
 
 @pytest.mark.parametrize("coils", [(0, 1, 2, 3), (7, 0, 3, 5)])
-def test_stop_frames_switch_all_valves_off_and_nothing_else(make_rig, coils):
+def test_stop_frames_switch_all_valves_off_and_nothing_else(make_rig, coils, send_stop):
     rig = make_rig(coils=coils)
     for coil in range(8):
         rig.board._switch(coil, True, 0)

@@ -7,7 +7,6 @@ import pytest
 from drivers import roboclaw
 from drivers.base import DeviceError, LinkLostError
 from drivers.roboclaw import Command
-from drivers.serial_link import send_stop
 from drivers.types import DriveCommand
 
 STILL = (0.0,) * 6
@@ -137,7 +136,7 @@ def test_answers_that_get_into_each_others_way_are_found_before_arming(rig):
     rig.drives(stop_together=False).open()
 
 
-def test_stop_frames_stop_every_bus_without_their_driver(three, running, wait_for):
+def test_stop_frames_stop_every_bus_without_their_driver(three, running, wait_for, send_stop):
     drives = three.drives()
     running(drives)
     drives.close()
@@ -146,7 +145,7 @@ def test_stop_frames_stop_every_bus_without_their_driver(three, running, wait_fo
     wait_for(lambda: all(bus.stops for bus in three.buses))
 
 
-def test_stop_frames_get_through_after_half_a_packet(rig, running, wait_for):
+def test_stop_frames_get_through_after_half_a_packet(rig, running, wait_for, send_stop):
     drives = rig.drives()
     running(drives)
     drives._links[0].post(roboclaw.request(0x80, Command.RUN, 9, 9)[:7])  # killed in the middle of it

@@ -6,7 +6,6 @@ import pytest
 
 from drivers.base import DeviceError
 from drivers.drives_roboteq import Controller, RoboteqDrives, RoboteqSettings, budget
-from drivers.serial_link import send_stop
 from drivers.types import DriveCommand
 
 STILL = (0.0,) * 6
@@ -175,7 +174,7 @@ def test_health_tells_battery_currents_and_faults(rig, running, step_until):
     assert drives.health().rate_hz > 0.0
 
 
-def test_stop_frames_stop_running_wheels(rig, running):
+def test_stop_frames_stop_running_wheels(rig, running, send_stop):
     drives = rig.drives()
     running(drives)
     drives.close()

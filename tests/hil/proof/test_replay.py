@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hil as program
-from hil.app import run_trial
+from hil.app.trial import run_trial
 from hil.cli import run as hil
 from hil.config import load_config
 from hil.estimate.estimator import Estimator

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from hil.app.build import build_cycle, build_far_end
+from hil.app.build import build_cycle
+from hil.app.simulated import build_far_end
 from hil.config import load_config
 from hil.devices import Devices
 from hil.links.devices import SharedDaq, SharedDrives, SharedValves

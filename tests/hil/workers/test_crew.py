@@ -115,19 +115,6 @@ def test_what_a_worker_prints_does_not_come_between_its_words(shared):
     assert done.stderr == "noise\n"
 
 
-@pytest.mark.parametrize(
-    ("worker", "without"),
-    [
-        ("recorder", {"numba", "llvmlite", "scipy", "matplotlib", "models"}),
-        ("watchdog", {"numba", "llvmlite", "scipy", "matplotlib", "models", "h5py", "zmq"}),
-    ],
-)
-def test_a_worker_imports_no_more_than_it_needs(worker, without):
-    code = f"import sys, hil.workers.{worker}; print(*sorted({without!r} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "\n"
-
-
 WORKER = """
 import os, sys, time
 from hil.workers.life import Life

@@ -1,0 +1,35 @@
+"""Puts a simulated rig together from its config, without the loop: what the processes of its plant need and no more."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from drivers.sim.far_end import FarEnd
+from hil.config import Config
+from hil.rig import nominal_rig, spread
+from models.plant import Plant
+
+
+def build_plant(config: Config) -> Plant:
+    """The plant of a simulated rig, perturbed by the config's seed."""
+    chance = np.random.default_rng([config.seed, 0])
+    parameters = nominal_rig(config).perturbed(spread(config), chance)
+    return Plant(parameters, np.random.default_rng([config.seed, 1]))
+
+
+def build_far_end(config: Config) -> FarEnd:
+    """The simulated rig, in the controller's own terms."""
+    return FarEnd(
+        build_plant(config),
+        block_samples=config.daq.block_samples,
+        daq_delay_ns=round(config.links.daq_delay_ms * 1e6),
+        drives_delay_ns=round(config.links.drives_delay_ms * 1e6),
+    )
+
+
+def warm_up_far_end(config: Config, far_end: FarEnd) -> int:
+    """Run every kernel of a simulated rig once; the time that it has come to [ns], two blocks from its start."""
+    two_blocks_ns = round(2e6 * config.daq.block_ms)
+    far_end.advance(two_blocks_ns)
+    far_end.plant.effective_kinetic_energy_now()
+    return two_blocks_ns

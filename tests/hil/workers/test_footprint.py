@@ -1,0 +1,40 @@
+"""What the processes of a run import: each module that one does not need costs memory in it, and time at its start."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"numba", "llvmlite", "scipy", "matplotlib"}
+NO_KERNELS = HEAVY | {"models", "h5py", "zmq", "grpc", "nidaqmx", "numpy.random"}
+# A link's worker imports the drivers once it runs, but NI's library only where an NI device is.
+CASES = {
+    "hil.workers.link": NO_KERNELS,
+    "hil.app.links": NO_KERNELS,
+    "hil.workers.watchdog": NO_KERNELS,
+    "hil.workers.recorder": HEAVY | {"models", "grpc", "nidaqmx", "serial"},
+    "hil.app.wire.serial": NO_KERNELS,
+    "hil.app.wire.rig": NO_KERNELS | {"serial"},
+    "hil.app.wire.daq": HEAVY | {"models", "h5py", "zmq"},
+    "hil.app.wire.plant": {"matplotlib", "h5py", "zmq", "grpc", "nidaqmx", "serial", "hil.loop", "hil.estimate"},
+    "hil.app.simulated": {"matplotlib", "h5py", "zmq", "grpc", "nidaqmx", "serial", "hil.loop", "hil.estimate"},
+    "hil.app.rigs": {"matplotlib", "grpc", "nidaqmx"},
+}
+
+
+@pytest.mark.parametrize(("module", "without"), CASES.items(), ids=CASES)
+def test_a_process_imports_no_more_than_it_needs(module, without):
+    code = f"import sys, {module}; print(*sorted({without!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
+
+
+def test_no_process_that_we_start_has_threads_of_a_linear_algebra_library():
+    code = (
+        "from hil.workers.process import Process\n"
+        "one = Process('hil.workers.process', '')\n"
+        "print(open(f'/proc/{one.pid}/environ').read().replace(chr(0), ' '))\n"
+        "one.end(10.0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "OPENBLAS_NUM_THREADS=1" in done.stdout.split()
