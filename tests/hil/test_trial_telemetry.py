@@ -60,7 +60,7 @@ class Viewer(threading.Thread):
         self.join()
 
 
-def watch_a_trial(folder: Path, monkeypatch: pytest.MonkeyPatch, reason: str | None) -> tuple[Messages, dict[str, Any]]:
+def watch_a_trial(folder: Path, reason: str | None) -> tuple[Messages, dict[str, Any]]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -86,30 +86,24 @@ def watch_a_trial(folder: Path, monkeypatch: pytest.MonkeyPatch, reason: str | N
         rig.far_end.advance = advance_and_stop
         return rig
 
-    monkeypatch.setattr(app, "open_rig", stopped_on_the_way)
     try:
         config = load_config("sim_impact", [*QUICK, f"telemetry.endpoint={endpoint}"])
-        outcome = app.run_trial(config, folder, say=lambda _: None)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(app, "open_rig", stopped_on_the_way)
+            outcome = app.run_trial(config, folder, say=lambda _: None)
     finally:
         viewer.stop()
     return [message for message in viewer.seen if "knock" not in message[1]], outcome.summary
 
 
 @pytest.fixture(scope="module")
-def patch() -> Iterator[pytest.MonkeyPatch]:
-    with pytest.MonkeyPatch.context() as patch:
-        yield patch
+def whole(tmp_path_factory):
+    return watch_a_trial(tmp_path_factory.mktemp("whole"), None)
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory, patch):
-    return watch_a_trial(tmp_path_factory.mktemp("whole"), patch, None)
-
-
-@pytest.fixture(scope="module")
-def stopped(tmp_path_factory, whole):
-    with pytest.MonkeyPatch.context() as patch:
-        return watch_a_trial(tmp_path_factory.mktemp("stopped"), patch, "operator: test")
+def stopped(tmp_path_factory):
+    return watch_a_trial(tmp_path_factory.mktemp("stopped"), "operator: test")
 
 
 def bodies(messages: Messages, topic: bytes) -> list[dict[str, Any]]:
