@@ -21,10 +21,12 @@ from hil.clock import LockstepClock
 from hil.config import Config
 from hil.cycle import Cycle
 from hil.devices import Devices
+from hil.disturbances import late_event
 from hil.journal import Keeper
 from hil.links.devices import SharedDaq, SharedDrives, SharedValves
 from hil.links.health import healths
 from hil.links.journal import RingJournal
+from hil.links.late import Late, late_since
 from hil.links.rows import START
 from hil.links.shared import FOLDER, LINKS, RECORDER, Shared
 from hil.links.stops import write_stops
@@ -42,6 +44,8 @@ from hil.workers.crew import Crew
 Say = Callable[[str], None]
 # From the last preparation to t_ns = 0.
 LEAD_NS = 50_000_000
+# Of what a simulated rig did late, the worst; the ring of events is not theirs alone.
+LATE_NOTED = 100
 
 
 class Rig(Protocol):
@@ -218,8 +222,12 @@ class RealtimeRig:
         """End who has the devices, have the recorder finish; if it is gone, finish its file from what it left."""
         for name in self._workers:
             self._crew.end(name)
+        start_ns, lates = self._clock.start_ns or 0, late_since(self._shared.late, 0)
         if self._control:
-            self._truth = WireTruth(self._control, self._clock.start_ns or 0)
+            self._truth = WireTruth(self._control, start_ns)
+            lates = [Late(*late) for late in self._control.ask("lateness", since_ns=start_ns)["late"]]
+        for late in sorted(lates, key=lambda late: -late.late_ns)[:LATE_NOTED]:
+            self._shared.events.append(late_event(late, start_ns, self._shared.config.loop.rate_hz))
         if self._crew.close_record():
             return
         try:

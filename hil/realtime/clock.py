@@ -44,6 +44,7 @@ class RealtimeClock:
         skipped: periods lost.
         spins_withheld: ticks that were not spun for, because work left no room.
         wake: time from the deadline that was due to the tick's beginning.
+        due_ns: that deadline, of the newest tick [ns of CLOCK_MONOTONIC].
         alarm: the reason to go Safe that holds at this tick, or None.
 
     Raises:
@@ -69,6 +70,7 @@ class RealtimeClock:
         self._now = now
         self._sleep_until = sleep_until or monotonic_sleeper()
         self.start_ns: int | None = None
+        self.due_ns = 0
         self._number = 0
         self._woke_ns = 0
         self._work_ns = round(work_us * 1e3)
@@ -104,6 +106,7 @@ class RealtimeClock:
         else:
             now = self._wait(due_ns)
         self._woke_ns = now
+        self.due_ns = due_ns
         # the last point of the grid that is not in the future, to the nanosecond
         self._number = max(due, ((now - self.start_ns + 1) * self._rate_hz - 1) // _SECOND_NS)
         self.ticks += 1

@@ -1,7 +1,7 @@
 """Ends what hangs, and everything once the loop is gone: `python -m hil.workers.watchdog RUN PARENT NAME=PID...`.
 
-It has no other work, so nothing can hold it up; it may run above the loop. Stopping what a killed worker has left takes
-it some ms, in which that stop is all that matters.
+It has no other work, so nothing can hold it up but the machine itself, whose stalls it notes; it may run above the
+loop. Stopping what a killed worker has left takes it some ms, in which that stop is all that matters.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ import numpy as np
 
 from drivers.base import DeviceError, StopFrames
 from drivers.serial_link import send_stop
+from hil.disturbances import stall_event
 from hil.links.rows import START
-from hil.links.shared import LINKS, Shared
+from hil.links.shared import LINKS, RECORDER, Shared
 from hil.links.stops import read_stops
 from hil.realtime import RightsWanted, rights
+from hil.realtime.stalls import Stall, StallMonitor, measured_wakeups
 from hil.rows import event_row
 from hil.safety import Fault
 from hil.shm import NEVER_NS
@@ -78,6 +80,16 @@ class Watchdog:
                 for stop in self._stops.get(name, ()):
                     self._stop(stop)
 
+    def note_stalls(self, stalls: Iterable[Stall], *, real_time: bool) -> None:
+        """Note stalls of the machine, for the record; those of before the run are of no interest."""
+        if self._shared.start.read(self._start) <= 0:
+            return
+        start_ns, ring = int(self._start["start_ns"][0]), self._shared.watchdog_events
+        for stall in stalls:
+            # half of the ring is kept for what this watchdog is here for
+            if stall.began_ns + stall.length_ns > start_ns and ring.reader(RECORDER).depth < ring.capacity // 2:
+                ring.append(stall_event(stall, start_ns, self._shared.config.loop.rate_hz, real_time=real_time))
+
     def _stop(self, stop: StopFrames) -> None:
         """Send a stop as soon as the port is free."""
         began_ns = now_ns = time.monotonic_ns()
@@ -119,8 +131,10 @@ def main(run: Path, parent: int, workers: Mapping[str, int]) -> None:
     watchdog = Watchdog(shared, parent, workers, read_stops(shared))
     wanted = shared.config.realtime
     priority = wanted.fifo_priority + 1 if wanted.fifo_priority else 0
-    asked = RightsWanted(fifo_priority=min(priority, 98), lock_memory=wanted.lock_memory, freeze_gc=True)
-    with rights(asked) as granted:
+    asked = RightsWanted(fifo_priority=min(priority, 98), lock_memory=wanted.lock_memory, freeze_gc=True, threads=True)
+    monitor = StallMonitor()
+    with rights(asked) as granted, measured_wakeups(monitor):
+        real_time = any(item.name == "scheduler" and item.granted for item in granted)
         shared.heartbeat.beat("watchdog", time.monotonic_ns())
         shared.heartbeat.beat("watchdog", time.monotonic_ns())
         life.ready(granted)
@@ -128,6 +142,8 @@ def main(run: Path, parent: int, workers: Mapping[str, int]) -> None:
             now_ns = time.monotonic_ns()
             watchdog.look(now_ns)
             shared.heartbeat.beat("watchdog", now_ns)
+            if stalls := monitor.take():
+                watchdog.note_stalls(stalls, real_time=real_time)
             time.sleep(PERIOD_S)
     if life.orphaned:
         end_all(workers.values(), FINISH_S)

@@ -45,9 +45,9 @@ class Run:
                 self.rig.loop.stop(stop)
             self.rig.loop.run()
             self.rig.devices.close()
-        self.timing = read_trial(folder).timing
+        self.record = read_trial(folder)
 
-    def summary(self, truth=None, wall_s: float = 0.5, far_end=None):
+    def summary(self, truth=None, wall_s: float = 0.5, far_end=None, events=None):
         rig = self.rig
         return summarise(
             self.config,
@@ -55,7 +55,8 @@ class Run:
             rig.cycle.trial,
             rig.loop.clock,
             truth or rig.truth,
-            self.timing,
+            self.record.timing,
+            self.record.events if events is None else events,
             far_end,
             None,
             wall_s,
@@ -129,7 +130,7 @@ def test_a_stop_before_anything_moved_is_none_too_and_says_why(tmp_path):
 
 
 def test_loop_figures_come_from_the_ticks(hit):
-    loop, timing = hit.summary()["loop"], hit.timing
+    loop, timing = hit.summary()["loop"], hit.record.timing
     assert loop["ticks"] == len(timing) == hit.rig.loop.last.number
     assert (loop["rate_hz"], loop["late"], loop["skipped"], loop["far_end"]) == (1000, 0, 0, None)
     figures = {"work": loop["work_us"], "plant": loop["plant_us"], **loop["phases_us"]}
@@ -141,8 +142,8 @@ def test_loop_figures_come_from_the_ticks(hit):
 
 
 def test_the_rooms_times_add_up_to_the_work(hit):
-    rooms = sum(hit.timing[f"{phase}_ns"] for phase in PHASES)
-    np.testing.assert_array_equal(rooms, hit.timing["work_ns"])
+    rooms = sum(hit.record.timing[f"{phase}_ns"] for phase in PHASES)
+    np.testing.assert_array_equal(rooms, hit.record.timing["work_ns"])
 
 
 def test_a_far_end_in_its_own_process_tells_its_own_times(hit):
