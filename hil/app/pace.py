@@ -68,7 +68,7 @@ def refuse_without_pace(config: Config, granted: Sequence[Granted], say: Say) ->
     say(f"measuring for {config.realtime.measure_s:g} s whether this machine holds {config.loop.rate_hz} Hz")
     pace = measure_pace(config.loop.rate_hz, config.realtime.measure_s, _allowed_us(config))
     if not pace.holds:
-        raise NotArmedError(f"not armed: {_verdict(pace)} without real-time rights; {_advice(pace, granted)}")
+        raise NotArmedError(f"not armed: without real-time rights, {_verdict(pace)}; {_advice(pace, granted)}")
 
 
 def _allowed_us(config: Config) -> float:

@@ -23,7 +23,6 @@ class Pace(NamedTuple):
         work_us: quantiles of what a tick costs [us]; None: not known.
         skipped: whole periods lost.
         ticks: that were made.
-        overruns: ticks in which the loop would have gone Safe (row 11 of the fault table).
         stalls: wake-ups over hil.realtime.stalls.STALL_NS late.
         allowed_us: what 999 of 1000 wake-ups of any process of a run may be late by, at whatever rate [us].
     """
@@ -33,14 +32,13 @@ class Pace(NamedTuple):
     work_us: Mapping[str, float] | None
     skipped: int
     ticks: int
-    overruns: int
     stalls: tuple[Stall, ...]
     allowed_us: float
 
     @property
     def holds(self) -> bool:
         """The rate can be held, by what was seen."""
-        return not self.overruns and self.wake_us["p99_9"] <= self.allowed_us and self._fits(self.rate_hz)
+        return self.wake_us["p99_9"] <= self.allowed_us and self._fits(self.rate_hz)
 
     @property
     def proposed_hz(self) -> int | None:
@@ -78,10 +76,9 @@ def measure_pace(
         sleep_until: returns at a time of that clock [ns] or later.
     """
     clock, monitor = RealtimeClock(rate_hz, now=now, sleep_until=sleep_until), StallMonitor()
-    overruns, stalls = 0, []
+    stalls: list[Stall] = []
     while (tick := clock.next()).t_ns < seconds * 1e9:
         monitor.woke(clock.due_ns, tick.began_ns)
         stalls += monitor.take()
-        overruns += clock.alarm is not None
     work_us = work.summary_us() if work else None
-    return Pace(rate_hz, clock.wake_us or {}, work_us, clock.skipped, clock.ticks, overruns, tuple(stalls), allowed_us)
+    return Pace(rate_hz, clock.wake_us or {}, work_us, clock.skipped, clock.ticks, tuple(stalls), allowed_us)
