@@ -37,7 +37,7 @@ def stall_event(stall: Stall, start_ns: int, rate_hz: int, *, real_time: bool) -
         rate_hz: of the loop.
         real_time: it was measured with real-time priority; without, other programs may have caused it.
     """
-    what = "this machine stood still" if real_time else "without real-time rights, this machine let the watchdog wait"
+    what = "this machine stood still" if real_time else "without real-time rights, this machine kept the loop waiting"
     at_ns, length_ms = max(stall.began_ns - start_ns, 0), stall.length_ns * 1e-6
     detail = f"{what} for {length_ms:.0f} ms at {at_ns * 1e-9:.3f} s"
     return event_row(0, STALL, _tick(at_ns, rate_hz), at_ns, length_ms, STALL_NS * 1e-6, detail=detail)

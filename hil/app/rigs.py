@@ -21,7 +21,7 @@ from hil.clock import LockstepClock
 from hil.config import Config
 from hil.cycle import Cycle
 from hil.devices import Devices
-from hil.disturbances import late_event
+from hil.disturbances import late_event, stall_event
 from hil.journal import Keeper
 from hil.links.devices import SharedDaq, SharedDrives, SharedValves
 from hil.links.health import healths
@@ -44,8 +44,8 @@ from hil.workers.crew import Crew
 Say = Callable[[str], None]
 # From the last preparation to t_ns = 0.
 LEAD_NS = 50_000_000
-# Of what a simulated rig did late, the worst; the ring of events is not theirs alone.
-LATE_NOTED = 100
+# The worst of the loop's own late wake-ups and of what a simulated rig did late; the ring of events has others, too.
+STALLS_NOTED = LATE_NOTED = 60
 
 
 class Rig(Protocol):
@@ -226,8 +226,12 @@ class RealtimeRig:
         if self._control:
             self._truth = WireTruth(self._control, start_ns)
             lates = [Late(*late) for late in self._control.ask("lateness", since_ns=start_ns)["late"]]
+        rate_hz = self._shared.config.loop.rate_hz
+        real_time = any(item.name == "scheduler of watchdog" and item.granted for item in self.granted())
+        for stall in sorted(self._clock.stalls.take(), key=lambda stall: -stall.length_ns)[:STALLS_NOTED]:
+            self._shared.events.append(stall_event(stall, start_ns, rate_hz, real_time=real_time))
         for late in sorted(lates, key=lambda late: -late.late_ns)[:LATE_NOTED]:
-            self._shared.events.append(late_event(late, start_ns, self._shared.config.loop.rate_hz))
+            self._shared.events.append(late_event(late, start_ns, rate_hz))
         if self._crew.close_record():
             return
         try:

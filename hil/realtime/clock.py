@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from hil.realtime.histogram import Histogram
 from hil.realtime.libc import monotonic_sleeper
+from hil.realtime.stalls import STALL_NS, StallMonitor
 from hil.safety import Alarm, Fault
 from hil.values import Tick
 
@@ -45,6 +46,7 @@ class RealtimeClock:
         spins_withheld: ticks that were not spun for, because work left no room.
         wake: time from the deadline that was due to the tick's beginning.
         due_ns: that deadline, of the newest tick [ns of CLOCK_MONOTONIC].
+        stalls: waits for a deadline that ended late: ticks that overran are no part of it.
         alarm: the reason to go Safe that holds at this tick, or None.
 
     Raises:
@@ -78,6 +80,7 @@ class RealtimeClock:
         self._lost_recently = 0
         self.ticks = self.late = self.skipped = self.spins_withheld = 0
         self.wake = Histogram()
+        self.stalls = StallMonitor()
         self.alarm: Alarm | None = None
 
     @property
@@ -105,6 +108,8 @@ class RealtimeClock:
             self.late += 1
         else:
             now = self._wait(due_ns)
+            if now - due_ns > STALL_NS:
+                self.stalls.woke(due_ns, now)
         self._woke_ns = now
         self.due_ns = due_ns
         # the last point of the grid that is not in the future, to the nanosecond

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from hil.realtime.clock import MOST_BUSY, RealtimeClock
 from hil.realtime.histogram import Histogram
-from hil.realtime.stalls import Stall, StallMonitor
+from hil.realtime.stalls import Stall
 
 # What may be proposed, each of which divides a second [Hz].
 RATES_HZ = (2000, 1000, 500, 250, 200, 125, 100)
@@ -75,10 +75,9 @@ def measure_pace(
         now: reads CLOCK_MONOTONIC [ns].
         sleep_until: returns at a time of that clock [ns] or later.
     """
-    clock, monitor = RealtimeClock(rate_hz, now=now, sleep_until=sleep_until), StallMonitor()
-    stalls: list[Stall] = []
-    while (tick := clock.next()).t_ns < seconds * 1e9:
-        monitor.woke(clock.due_ns, tick.began_ns)
-        stalls += monitor.take()
+    clock = RealtimeClock(rate_hz, now=now, sleep_until=sleep_until)
+    while clock.next().t_ns < seconds * 1e9:
+        pass
+    stalls = tuple(clock.stalls.take())
     work_us = work.summary_us() if work else None
-    return Pace(rate_hz, clock.wake_us or {}, work_us, clock.skipped, clock.ticks, tuple(stalls), allowed_us)
+    return Pace(rate_hz, clock.wake_us or {}, work_us, clock.skipped, clock.ticks, stalls, allowed_us)
