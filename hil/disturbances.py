@@ -46,8 +46,13 @@ def stall_event(stall: Stall, start_ns: int, rate_hz: int, *, real_time: bool) -
 def late_event(late: Late, start_ns: int, rate_hz: int) -> Events:
     """A simulated device that was late itself, as a row of `EVENT`; arguments as of `stall_event`."""
     at_ns, late_ms = max(late.due_ns - start_ns, 0), late.late_ns * 1e-6
-    detail = f"simulated rig late by {late_ms:.0f} ms at {at_ns * 1e-9:.3f} s ({late.device})"
+    detail = late_words(late, f" at {at_ns * 1e-9:.3f} s")
     return event_row(0, RIG_LATE, _tick(at_ns, rate_hz), at_ns, late_ms, LATE_NS * 1e-6, detail=detail)
+
+
+def late_words(late: Late, at: str = "") -> str:
+    """The same in words; before a run there is no time to say it was at."""
+    return f"simulated rig late by {late.late_ns * 1e-6:.0f} ms{at} ({late.device})"
 
 
 def _tick(t_ns: int, rate_hz: int) -> int:

@@ -116,7 +116,7 @@ def _trial_rows(left_out: LeftOut) -> list[Row]:
             except subprocess.TimeoutExpired:
                 trial.terminate()
                 said, complaint = trial.communicate()
-    summary = json.loads(said) if said.startswith("{") else {"reasons": complaint.splitlines()[-1:]}
+    summary: dict[str, Any] = json.loads(said) if said.startswith("{") else {"reasons": complaint.splitlines()[-1:]}
     loop, links = summary.get("loop"), summary.get("links") or {}
     if not loop or not loop["work_us"] or not loop["far_end"]:
         left_out.note("trial, rate, processor: the trial came to nothing", summary["reasons"])
@@ -162,8 +162,9 @@ def _many_cuts(config: Config, events: int, say: Say) -> Cuts:
         found = _cuts(config, min(left, CUTS_A_RUN))
         for reason in found.ended:
             say(f"a run ended early: {reason}")
-        for list_, more in zip(all_, found, strict=True):
-            list_.extend(more)  # type: ignore[arg-type]
+        all_.cuts.extend(found.cuts)
+        all_.seen_ms.extend(found.seen_ms)
+        all_.ended.extend(found.ended)
     return all_
 
 
