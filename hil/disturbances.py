@@ -82,7 +82,7 @@ def machine_summary(events: Events) -> dict[str, Any]:
     stalls = merged(Stall(row["t_ns"].item(), round(row["value"] * 1e6)) for row in _named(events, STALL))
     longest = sorted(sorted(stalls, key=lambda stall: -stall.length_ns)[:LISTED])
     return {
-        "stalls": [{"at_s": stall.began_ns * 1e-9, "ms": stall.length_ns * 1e-6} for stall in longest],
+        "stalls": [{"at_s": stall.began_ns / 1e9, "ms": stall.length_ns * 1e-6} for stall in longest],
         "count": len(stalls),
         "longest_ms": max((stall.length_ns * 1e-6 for stall in stalls), default=None),
     }
@@ -92,7 +92,7 @@ def simulated_rig_summary(events: Events) -> dict[str, Any]:
     """Key `simulated_rig` of a summary: what it did late itself, in order of time; arguments as `machine_summary`."""
     rows = _named(events, RIG_LATE)
     longest = sorted(sorted(rows, key=lambda row: -row["value"])[:LISTED], key=lambda row: row["t_ns"])
-    late = [{"at_s": row["t_ns"] * 1e-9, "ms": row["value"].item(), "detail": _words(row)} for row in longest]
+    late = [{"at_s": row["t_ns"] / 1e9, "ms": row["value"].item(), "detail": _words(row)} for row in longest]
     return {"late": late, "count": len(rows), "longest_ms": max((item["ms"] for item in late), default=None)}
 
 
