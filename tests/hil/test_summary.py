@@ -23,7 +23,7 @@ KEYS = {
     "angle_deg", "impact_speed_mps", "contact_force_peak_N", "peak_force_N", "sum_of_peaks_N",
     "effective_kinetic_energy_J", "effective_kinetic_energy_plant_J", "load_point_m", "impact_time_s",
     "contact_duration_s", "cut_latency_ms", "accepted", "reasons", "aborted", "clock", "seed", "loop", "config_sha256",
-    "version", "real_time_factor", "cut_effective_ms", "links",
+    "version", "real_time_factor", "cut_effective_ms", "links", "machine", "simulated_rig",
 }  # fmt: skip
 LOOP_KEYS = {"rate_hz", "ticks", "late", "skipped", "work_us", "wake_us", "plant_us", "phases_us", "far_end"}
 OF_A_HIT = {
