@@ -88,7 +88,11 @@ def _advice(pace: Pace, granted: Iterable[Granted]) -> str:
         parts = [f"run with --set loop.rate_hz={pace.proposed_hz}"]
     else:
         parts = [f"no lower rate helps, for wake-ups may be {pace.allowed_us * 1e-3:.0f} ms late (p99.9) at any"]
-    refused = [f"grant {item.name} {item.wanted}: {item.detail}" for item in granted if not item.granted]
+    refused = [
+        f"grant {item.name} {item.wanted}: {item.detail}"
+        for item in granted
+        if item.name == "scheduler" and not item.granted
+    ]
     if not any(item.name == "scheduler" for item in granted):
         refused.append("set realtime.fifo_priority, which is 0")
     return "; or ".join([*parts, *refused])
