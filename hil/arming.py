@@ -30,6 +30,10 @@ class Check(msgspec.Struct, frozen=True):
     allowed: str
 
 
+class NotArmedError(Exception):
+    """Arming was refused before the first tick; the message says why, and what would help."""
+
+
 def arming_checks(config: Config, samples: Samples, estimate: Estimate, faults: Sequence[str]) -> list[Check]:
     """All arming checks on the values of a tick, passed or not.
 

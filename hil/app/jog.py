@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,13 @@ from hil.app.runs import Signals, run_loop
 from hil.app.trial import Outcome, open_rig
 from hil.config import Config
 from hil.config.devices import VALVES
+from hil.disturbances import beside
 from hil.record import read_trial
 from hil.rows import MOTION, WHEELS
 from hil.trials.jog import Jog, Motion
+from hil.trials.quality import fault_reasons
 from hil.trials.state import State
-from hil.trials.summary import write_summary
+from hil.trials.summary import disturbances, write_summary
 
 Say = Callable[[str], None]
 
@@ -44,14 +47,14 @@ def run_motion(config: Config, folder: Path, motion: Motion, say: Say, endpoints
         rig.cycle.scribe.tell(MOTION, in_words(motion, config))
         run_loop(rig, config, signals, say, f"{in_words(motion, config)}; Ctrl-C stops it")
         jog = making.trial
-        ticks, clock, safety = read_trial(folder).tick, rig.loop.clock, rig.cycle.safety
+        record, clock, safety = read_trial(folder), rig.loop.clock, rig.cycle.safety
         reasons = [f"not armed: {c.item} is {c.found}, allowed: {c.allowed}" for c in jog.checks if not c.ok]
-        reasons += [f"fault {event.fault.value}: {event.detail}" for event in safety.events]
+        reasons += fault_reasons(safety, partial(beside, record.events))
         if jog.touched:
             reasons.append("cut short: the force sensors felt an impact")
         summary: dict[str, Any] = {
             "motion": in_words(motion, config),
-            **what_moved(ticks, config.rover.wheel_radius_m),
+            **what_moved(record.tick, config.rover.wheel_radius_m),
             "reasons": reasons,
             "aborted": jog.state is not State.DONE or safety.safe,
             "clock": config.clock,
@@ -62,6 +65,7 @@ def run_motion(config: Config, folder: Path, motion: Motion, say: Say, endpoints
                 "late": clock.late,
                 "skipped": clock.skipped,
             },
+            **disturbances(config, record.events),
             "config_sha256": config.sha256(),
             "version": hil.__version__,
         }

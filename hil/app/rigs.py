@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,10 +24,12 @@ from hil.clock import LockstepClock
 from hil.config import Config
 from hil.cycle import Cycle
 from hil.devices import Devices
+from hil.disturbances import late_event, late_words, stall_event
 from hil.journal import Keeper
 from hil.links.devices import SharedDaq, SharedDrives, SharedValves
 from hil.links.health import healths
 from hil.links.journal import RingJournal
+from hil.links.late import Late, late_since
 from hil.links.rows import START
 from hil.links.shared import FOLDER, LINKS, RECORDER, Shared
 from hil.links.stops import write_stops
@@ -45,6 +47,8 @@ from hil.workers.crew import Crew
 Say = Callable[[str], None]
 # From the last preparation to t_ns = 0.
 LEAD_NS = 50_000_000
+# The worst of the loop's own late wake-ups and of what a simulated rig did late; the ring of events has others, too.
+STALLS_NOTED = LATE_NOTED = 60
 
 
 class Rig(Protocol):
@@ -171,6 +175,7 @@ class RealtimeRig:
         write_stops(shared, stop_frames(config))
         what = "the simulated rig, which settles on its soil" if config.rig == "simulated" else "DAQ, drives and valves"
         say(f"starting {what}, the recorder and the watchdog")
+        self._began_ns = time.monotonic_ns()
         for name in (RECORDER, *self._workers):
             crew.start(name)
         crew.start_watchdog()
@@ -182,9 +187,10 @@ class RealtimeRig:
         self._truth: SharedTruth | WireTruth | NoTruth = SharedTruth(shared) if config.rig == "simulated" else NoTruth()
         for line in crew.wait_ready("recorder")["said"]:
             say(line)
-        for name in self._workers:
-            if detail := crew.wait_ready(name).get("detail"):
-                say(f"{name}: {detail}")
+        with self._lateness_named():
+            for name in self._workers:
+                if detail := crew.wait_ready(name).get("detail"):
+                    say(f"{name}: {detail}")
         crew.wait_ready("watchdog")
 
     @property
@@ -206,7 +212,8 @@ class RealtimeRig:
 
     def begin(self) -> None:
         """Set t_ns = 0 for all of them. Raises DeviceError: one of them is gone."""
-        self._crew.begin()
+        with self._lateness_named():
+            self._crew.begin()
         start = np.zeros(1, START)
         start["start_ns"] = self._clock.start_ns = time.monotonic_ns() + LEAD_NS
         start["wall_start_s"] = time.time() + LEAD_NS * 1e-9
@@ -221,14 +228,36 @@ class RealtimeRig:
         """End who has the devices, have the recorder finish; if it is gone, finish its file from what it left."""
         for name in self._workers:
             self._crew.end(name)
+        start_ns = self._clock.start_ns or 0
         if self._control:
-            self._truth = WireTruth(self._control, self._clock.start_ns or 0)
+            self._truth = WireTruth(self._control, start_ns)
+        rate_hz = self._shared.config.loop.rate_hz
+        real_time = any(item.name == "scheduler of watchdog" and item.granted for item in self.granted())
+        for stall in sorted(self._clock.stalls.take(), key=lambda stall: -stall.length_ns)[:STALLS_NOTED]:
+            self._shared.events.append(stall_event(stall, start_ns, rate_hz, real_time=real_time))
+        for late in sorted(self._late_since(start_ns), key=lambda late: -late.late_ns)[:LATE_NOTED]:
+            self._shared.events.append(late_event(late, start_ns, rate_hz))
         if self._crew.close_record():
             return
         try:
             recover(self._shared.run, self._shared)
         except NothingToRecoverError as error:
             raise DeviceError(f"recorder: its process ended before anything was recorded ({error})") from None
+
+    @contextmanager
+    def _lateness_named(self) -> Iterator[None]:
+        """A device that fails before the run may be one whose simulation was late itself: then the error says so."""
+        try:
+            yield
+        except DeviceError as error:
+            late = max(self._late_since(self._began_ns), key=lambda late: late.late_ns, default=None)
+            raise DeviceError(f"{error}; beside it: {late_words(late)}" if late else str(error)) from error
+
+    def _late_since(self, since_ns: int) -> list[Late]:
+        """What a simulated rig did late since a time [ns of CLOCK_MONOTONIC]; of a real one nothing is known."""
+        if self._control:
+            return [Late(*late) for late in self._control.ask("lateness", since_ns=since_ns)["late"]]
+        return late_since(self._shared.late, since_ns)
 
     def publish(self, summary: Mapping[str, Any]) -> None:
         """Have the recorder tell viewers how it ended."""

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any, Self
 
 from hil.app.build import rights_wanted
+from hil.app.pace import refuse_without_pace
 from hil.app.rigs import Rig
 from hil.config import Config
 from hil.loop import Loop
@@ -32,12 +33,14 @@ def run_loop(rig: Rig, config: Config, signals: Signals, say: Say, what: str = "
 
     Raises:
         DeviceError: a device could not be opened, or nothing was recorded.
+        NotArmedError: without real-time rights, this machine does not hold the loop's rate.
     """
     try:
         rig.devices.open()
         signals.loop = rig.loop
         with rights(rights_wanted(config)) as granted:
             _note_rights([*granted, *rig.granted()], rig, say)
+            refuse_without_pace(config, granted, say)
             if what:
                 say(f"running: {what}")
             rig.begin()

@@ -64,7 +64,16 @@ def run_trial(config: Config, folder: Path, say: Say, endpoints: Path | None = N
         wall_s = run_loop(rig, config, signals, say, what)
         trial, record = making.trial, read_trial(folder)
         summary = summarise(
-            config, rig.cycle, trial, rig.loop.clock, rig.truth, record.timing, rig.far_end_loop(), rig.links(), wall_s
+            config,
+            rig.cycle,
+            trial,
+            rig.loop.clock,
+            rig.truth,
+            record.timing,
+            record.events,
+            rig.far_end_loop(),
+            rig.links(),
+            wall_s,
         )
         write_summary(folder, summary)
         rig.publish(summary)

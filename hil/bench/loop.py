@@ -8,6 +8,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from drivers.base import DeviceError
+from hil.arming import NotArmedError
+from hil.bench.left_out import LeftOut
 from hil.bench.load import busy_processors
 from hil.bench.machine import machine
 from hil.bench.peer import Counts, cyclictest, cyclictest_version, summary_us
@@ -34,9 +37,9 @@ def bench_loop(seconds: float, say: Say, wanted: RightsWanted = WANTED) -> dict[
         wanted: rights to ask for.
 
     Returns:
-        What `--json` writes: machine, peers, rows.
+        What `--json` writes: machine, peers, rows, and what was left out and why.
     """
-    about = machine()
+    about, left_out = machine(), LeftOut(say)
     version = cyclictest_version()
     rows: list[Row] = []
     with rights(wanted) as granted:
@@ -49,9 +52,9 @@ def bench_loop(seconds: float, say: Say, wanted: RightsWanted = WANTED) -> dict[
                 ours = [_wake_row(rate_hz, spin, load, seconds) for rate_hz in RATES_HZ for spin in (0.0, SPIN_SHARE)]
             after = _peer(version, seconds, wanted, granted) if load == "idle" else None
             say(f"the real tick at {COMPARED_HZ} Hz, {load}, the rig in its own process")
-            ticks = _tick_rows(seconds, load, wanted, say)
+            ticks = _tick_rows(seconds, load, wanted, left_out, say)
         rows += _compared(ours, "cyclictest" if load == "idle" else "cyclictest_loaded", before, after) + ticks
-    return {"machine": about, "peers": {"cyclictest": version}, "rows": rows}
+    return {"machine": about, "peers": {"cyclictest": version}, "rows": rows, "left_out": left_out.items}
 
 
 def _peer(version: str | None, seconds: float, wanted: RightsWanted, granted: Sequence[Granted]) -> Counts | None:
@@ -65,17 +68,19 @@ def _peer(version: str | None, seconds: float, wanted: RightsWanted, granted: Se
 def _wake_row(rate_hz: int, spin_share: float, load: str, seconds: float) -> Row:
     _beat(RealtimeClock(rate_hz, spin_share), _WARM_UP_S)
     clock = RealtimeClock(rate_hz, spin_share)
-    _beat(clock, seconds)
+    stalls = _beat(clock, seconds)
     rate = f"{rate_hz // 1000}khz" if rate_hz % 1000 == 0 else f"{rate_hz}hz"
     # the contract's names: wake_1khz_idle, and wake_1khz_spin for the idle one with spin
     kind = load if not spin_share else "spin" if load == "idle" else f"spin_{load}"
-    return {**_row(f"wake_{rate}_{kind}", clock.wake), **_losses(clock)}
+    return {**_row(f"wake_{rate}_{kind}", clock.wake), **_losses(clock), "stalls": stalls}
 
 
-def _beat(clock: RealtimeClock, seconds: float) -> None:
+def _beat(clock: RealtimeClock, seconds: float) -> int:
+    """Beat for so long [s]; how many stalls of the machine there were."""
     end_ns = seconds * 1e9
     while clock.next().t_ns < end_ns:
         pass
+    return len(clock.stalls.take())
 
 
 def _compared(ours: list[Row], name: str, before: Counts | None, after: Counts | None) -> list[Row]:
@@ -92,8 +97,8 @@ def _compared(ours: list[Row], name: str, before: Counts | None, after: Counts |
     return [*ours, peer]
 
 
-def _tick_rows(seconds: float, load: str, wanted: RightsWanted, say: Say) -> list[Row]:
-    """The whole path of a tick, from sensors to record, in a trial whose run-up lasts so long."""
+def _tick_rows(seconds: float, load: str, wanted: RightsWanted, left_out: LeftOut, say: Say) -> list[Row]:
+    """The whole path of a tick, from sensors to record, in a trial with so long a run-up; none if none was made."""
     from hil.app.trial import run_trial  # compiles kernels
     from hil.app.warm import warm_up
     from hil.config import load_config
@@ -104,11 +109,20 @@ def _tick_rows(seconds: float, load: str, wanted: RightsWanted, say: Say) -> lis
     ends = [f"trial.timeout_s={seconds + 20.0}", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5"]
     config = load_config(CONFIG, ["clock=realtime", "telemetry.endpoint=''", *settings, *ends, *rights_asked])
     warm_up(config, say)
-    with tempfile.TemporaryDirectory() as name:
-        loop = run_trial(config, Path(name), say=lambda _: None).summary["loop"]
+    try:
+        with tempfile.TemporaryDirectory() as name:
+            summary = run_trial(config, Path(name), say=lambda _: None).summary
+    except (DeviceError, NotArmedError) as error:
+        left_out.note(f"tick_1khz_{load}", [str(error)])
+        return []
+    loop = summary["loop"]
+    if summary["aborted"]:  # what was measured until then is there all the same
+        left_out.note(f"tick_1khz_{load}: what came after {loop['ticks']} ticks", summary["reasons"])
+    if not loop["work_us"] or not loop["wake_us"]:
+        return []
     times = {"work": loop["work_us"], "wake": loop["wake_us"], **loop["phases_us"]}
     rows = [_summary_row(f"tick_1khz_{name}_{load}", figures, loop["ticks"]) for name, figures in times.items()]
-    rows[0] |= {key: loop[key] for key in ("late", "skipped")}
+    rows[0] |= {key: loop[key] for key in ("late", "skipped")} | {"stalls": summary["machine"]["count"]}
     far_end = loop["far_end"]
     cost = _summary_row(f"far_end_1khz_{load}", loop["plant_us"], far_end["ticks"])
     return [*rows, cost | {key: far_end[key] for key in ("late", "skipped")}]

@@ -42,6 +42,7 @@ def loop(
     for item in result["machine"]["rights"]:
         print(f"{item['name']} {item['wanted']}: {item['detail']}")
     show(_table(result["rows"], "loop: times in us; ratio: p99 over that of cyclictest"))
+    _print_left_out(result)
     if result["peers"]["cyclictest"] is None:
         print("cyclictest is not installed (Debian: apt install rt-tests): nothing to compare with")
 
@@ -93,16 +94,24 @@ def rig(
         figures = ["" if row.get(key) is None else f"{row[key]:.3g}" for key in ("p50", "p99", "max")]
         table.add_row(*(Text(text) for text in (row["name"], row["unit"], *figures, str(row.get("skipped", "")))))
     show(table)
+    _print_left_out(result)
+
+
+def _print_left_out(result: dict[str, Any]) -> None:
+    """What was not measured, and why."""
+    for item in result["left_out"]:
+        reasons = "".join(f"\n- {reason}" for reason in item["reasons"])
+        print(f"left out: {item['what']}{reasons}")
 
 
 def _table(rows: list[dict[str, Any]], title: str) -> Table:
     table = Table(title=title, padding=0)
     table.add_column("name")
-    for column in ("p50", "p99", "p99.9", "max", "late", "skipped", "ratio"):
+    for column in ("p50", "p99", "p99.9", "max", "late", "skipped", "stalls", "ratio"):
         table.add_column(column, justify="right")
     for row in rows:
         times = [_short(row[key]) for key in ("p50", "p99", "p99_9", "max")]
-        counts = [str(row.get(key, "")) for key in ("late", "skipped")]
+        counts = [str(row.get(key, "")) for key in ("late", "skipped", "stalls")]
         ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
         table.add_row(*(Text(text) for text in (row["name"], *times, *counts, ratio)))
     return table

@@ -20,8 +20,12 @@ def complain(text: str) -> None:
 
 @contextmanager
 def usage_errors() -> Iterator[None]:
-    """Wrong configs, wrong folders and missing devices end the command with exit status 2 and without a traceback."""
+    """Wrong configs, wrong folders and missing devices end the command with exit status 2 and without a traceback.
+
+    A rig that is not armed for what was measured before the first tick ends it with exit status 3.
+    """
     from drivers.base import DeviceError
+    from hil.arming import NotArmedError
     from hil.config import ConfigError
     from hil.folders import FolderError
 
@@ -30,3 +34,6 @@ def usage_errors() -> Iterator[None]:
     except (ConfigError, FolderError, DeviceError) as error:
         complain(str(error))
         raise typer.Exit(USAGE) from None
+    except NotArmedError as error:
+        complain(str(error))
+        raise typer.Exit(REFUSED) from None

@@ -31,6 +31,9 @@ class Realtime(Section):
     timer_slack_us: float = Field(
         1.0, ge=0.001, le=1000, description="how late the kernel may wake it where SCHED_FIFO is refused"
     )
+    measure_s: float = Field(
+        1.0, ge=0, le=60, description="wake-ups are measured for so long before arming without SCHED_FIFO; 0: not"
+    )
 
 
 class Trial(Section):

@@ -45,6 +45,9 @@ TRUTH = np.dtype(  # what only a simulated rig can tell, and how its process kee
 TROUBLE = np.dtype(  # of a worker: why the loop has to go Safe
     [("t_ns", "<i8"), ("fault", "<i8"), ("value", "<f8"), ("limit", "<f8"), ("detail", "S128")]
 )
+LATE = np.dtype(  # of a simulated rig: what it did later than it should have
+    [("due_ns", "<i8"), ("late_ns", "<i8"), ("device", "S32")]  # CLOCK_MONOTONIC; by how much; who
+)
 HEALTH = np.dtype(  # drivers.base.Health of a link, as its worker sees it
     [
         ("t_ns", "<i8"),

@@ -15,6 +15,7 @@ from hil.links.rows import (
     DRIVE_COMMAND,
     DRIVE_SAMPLE,
     HEALTH,
+    LATE,
     START,
     TROUBLE,
     TRUTH,
@@ -86,6 +87,7 @@ class Shared:
         self.drive_command, self.drives = box("drive_command", DRIVE_COMMAND), box("drives", DRIVE_SAMPLE)
         self.valve_command, self.valves = box("valve_command", VALVE_COMMAND), box("valves", VALVE_SAMPLE)
         self.truth = box("truth", TRUTH)
+        self.late = Ring(folder / "late", LATE, EVENTS, create=create, must_not_lose=())
         self.troubles = {name: box(f"trouble_{name}", TROUBLE) for name in (RECORDER, *LINKS)}
         self.healths = {name: box(f"health_{name}", HEALTH) for name in LINKS}
         self.heartbeat = Heartbeat(folder / "heartbeat", create=create)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from hil.realtime.histogram import Histogram
 from hil.realtime.libc import monotonic_sleeper
+from hil.realtime.stalls import STALL_NS, StallMonitor
 from hil.safety import Alarm, Fault
 from hil.values import Tick
 
@@ -44,6 +45,8 @@ class RealtimeClock:
         skipped: periods lost.
         spins_withheld: ticks that were not spun for, because work left no room.
         wake: time from the deadline that was due to the tick's beginning.
+        due_ns: that deadline, of the newest tick [ns of CLOCK_MONOTONIC].
+        stalls: waits for a deadline that ended late: ticks that overran are no part of it.
         alarm: the reason to go Safe that holds at this tick, or None.
 
     Raises:
@@ -69,6 +72,7 @@ class RealtimeClock:
         self._now = now
         self._sleep_until = sleep_until or monotonic_sleeper()
         self.start_ns: int | None = None
+        self.due_ns = 0
         self._number = 0
         self._woke_ns = 0
         self._work_ns = round(work_us * 1e3)
@@ -76,6 +80,7 @@ class RealtimeClock:
         self._lost_recently = 0
         self.ticks = self.late = self.skipped = self.spins_withheld = 0
         self.wake = Histogram()
+        self.stalls = StallMonitor()
         self.alarm: Alarm | None = None
 
     @property
@@ -103,7 +108,10 @@ class RealtimeClock:
             self.late += 1
         else:
             now = self._wait(due_ns)
+            if now - due_ns > STALL_NS:
+                self.stalls.woke(due_ns, now)
         self._woke_ns = now
+        self.due_ns = due_ns
         # the last point of the grid that is not in the future, to the nanosecond
         self._number = max(due, ((now - self.start_ns + 1) * self._rate_hz - 1) // _SECOND_NS)
         self.ticks += 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from hil.config import Config
@@ -17,13 +19,18 @@ SECOND_HIT = 0.5
 
 
 def reasons_against(
-    config: Config, trial: ImpactTrial, safety: Safety, estimator: Estimator, saturated: bool
+    config: Config,
+    trial: ImpactTrial,
+    safety: Safety,
+    estimator: Estimator,
+    saturated: bool,
+    beside: Callable[[int], str] = lambda _: "",
 ) -> list[str]:
-    """Why this trial does not count; empty if it does."""
+    """Why this trial does not count; empty if it does. `beside` says what disturbed a fault of a time [ns]."""
     reasons = [
         f"not armed: {check.item} is {check.found}, allowed: {check.allowed}" for check in trial.checks if not check.ok
     ]
-    reasons += [f"fault {event.fault.value}: {event.detail}" for event in safety.events]
+    reasons += fault_reasons(safety, beside)
     if trial.timed_out:
         reasons.append(f"no impact within trial.timeout_s, {config.trial.timeout_s:g} s")
     if trial.impact_tick_ns is None:
@@ -41,6 +48,11 @@ def reasons_against(
             f"second hit of {again:.0f} N after the release: the shield snapped back, or the rover came again"
         )
     return reasons
+
+
+def fault_reasons(safety: Safety, beside: Callable[[int], str]) -> list[str]:
+    """Each latched fault in words, and what stands beside it."""
+    return [f"fault {event.fault.value}: {event.detail}{beside(event.t_ns)}" for event in safety.events]
 
 
 def _contact(config: Config, estimator: Estimator) -> list[str]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rich.markup import escape
 from rich.table import Table
 
+from hil.disturbances import disturbance_lines
 from hil.record import TrialRecord
 from hil.rows import WHEELS, sensor_names
 
@@ -26,10 +27,8 @@ _SIZE_IN, _DPI = (14.0, 10.0), 100  # 1400 x 1000 px
 _BINS = 700  # about one a pixel of a panel
 _SENSORS = ("#0072b2", "#009e73", "#e69f00")
 _AXLES = ("#0072b2", "#d55e00", "#009e73")  # front, middle, rear; left is solid, right is dashed
-_DETECTED, _CUT = "#cc3311", "#7a3db8"
-_GREY, _CORRECTED = "#8a8a8a", "#cc79a7"
-_FORCE = "force [N]"
-_ALL = (-math.inf, math.inf)
+_DETECTED, _CUT, _GREY, _CORRECTED = "#cc3311", "#7a3db8", "#8a8a8a", "#cc79a7"
+_FORCE, _ALL = "force [N]", (-math.inf, math.inf)
 
 # name, key of the summary, unit, digits, scale
 _QUANTITIES = (
@@ -283,6 +282,7 @@ def _rows(summary: Summary) -> list[tuple[str, str]]:
         ("late, skipped", f"{_quantity(loop.get('late'), '', 0)}, {_quantity(loop.get('skipped'), '', 0)}"),
         ("work p50, p99, p99.9, max", _spread(loop.get("work_us"))),
         ("wake p50, p99, p99.9, max", _spread(loop.get("wake_us"))),
+        *disturbance_lines(summary),
         ("clock, seed", f"{summary.get('clock', '-')}, {summary.get('seed', '-')}"),
     ]
 

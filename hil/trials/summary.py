@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,6 +16,7 @@ import hil
 from hil.clock import Clock
 from hil.config import Config
 from hil.cycle import Cycle
+from hil.disturbances import beside, machine_summary, simulated_rig_summary
 from hil.rows import PHASES
 from hil.trials.quality import reasons_against
 from hil.trials.state import ImpactTrial, State
@@ -52,6 +54,7 @@ def summarise(
     clock: Clock,
     truth: PlantTruth,
     timing: NDArray[np.void],
+    events: NDArray[np.void],
     far_end: Mapping[str, Any] | None,
     links: Mapping[str, Any] | None,
     wall_s: float,
@@ -65,6 +68,7 @@ def summarise(
         clock: that made it beat.
         truth: of the simulated rig.
         timing: what the ticks took, rows of `TIMING`.
+        events: of the record, rows of `EVENT`.
         far_end: how a simulated rig in its own process kept up.
         links: health of each link to real devices.
         wall_s: how long the loop ran [s].
@@ -74,7 +78,7 @@ def summarise(
     *channel_peaks, peak, _ = estimator.peaks_N
     triangle = config.daq.layout == "triangle"
     hit = truth.hit_ns is not None
-    reasons = reasons_against(config, trial, cycle.safety, estimator, cycle.scribe.saturated)
+    reasons = reasons_against(config, trial, cycle.safety, estimator, cycle.scribe.saturated, partial(beside, events))
     ticks = cycle.scribe.ticks
     impact = cut_ns is not None and impact_ns is not None
     return {
@@ -108,9 +112,19 @@ def summarise(
             "far_end": {key: far_end[key] for key in ("ticks", "late", "skipped")} if far_end else None,
         },
         "links": links,
+        **disturbances(config, events),
         "real_time_factor": (ticks + clock.skipped) / config.loop.rate_hz / wall_s if wall_s > 0.0 else None,
         "config_sha256": config.sha256(),
         "version": hil.__version__,
+    }
+
+
+def disturbances(config: Config, events: NDArray[np.void]) -> dict[str, Any]:
+    """Keys `machine` and `simulated_rig`; None in virtual time, and None of a rig that is not simulated."""
+    real_time = config.clock == "realtime"
+    return {
+        "machine": machine_summary(events) if real_time else None,
+        "simulated_rig": simulated_rig_summary(events) if real_time and config.rig != "real" else None,
     }
 
 

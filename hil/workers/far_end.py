@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hil.links.late import LateNotes
 from hil.links.rows import START, TRUTH
 from hil.links.shared import Shared
 from hil.realtime import Histogram, RealtimeClock, RightsWanted, rights
@@ -40,6 +41,7 @@ def main(run: Path, parent: int) -> None:
     for link in (far_end.daq, far_end.drives, far_end.valves):
         link.open()
     witness = Witness(shared.truth, far_end.plant)
+    moved = LateNotes(shared.late).of("plant")
     asked = RightsWanted(
         fifo_priority=max(wanted.fifo_priority - BELOW_LOOP, 1) if wanted.fifo_priority else 0,
         lock_memory=wanted.lock_memory,
@@ -59,6 +61,7 @@ def main(run: Path, parent: int) -> None:
             pump.give(t_ns)
             pump.take(t_ns, tick.began_ns)  # last: what is commanded now cannot change what was before
             done_ns = time.monotonic_ns()
+            moved(clock.due_ns, done_ns)
             witness.tell(clock, done_ns - tick.began_ns)
             shared.heartbeat.beat("far_end", done_ns)
         pump.stop(far_end.plant.t_ns)

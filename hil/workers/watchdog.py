@@ -1,8 +1,8 @@
 """Ends what hangs, and everything once the loop is gone: `python -m hil.workers.watchdog RUN PARENT NAME=PID...`.
 
-It has no other work, so nothing can hold it up; it may run above the loop. It has a descriptor of its own of each
-serial port from before the run, so that a stop waits for nobody's end: the kernel may take 100 ms to take down a
-worker, and to free its port (docs/decisions/0017-stop-ports.md).
+It has no other work, so nothing can hold it up but the machine itself, whose stalls it notes; it may run above the
+loop. It has a descriptor of its own of each serial port from before the run, so that a stop waits for nobody's end: the
+kernel may take 100 ms to take down a worker, and to free its port (docs/decisions/0017-stop-ports.md).
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ import numpy as np
 from drivers.base import DeviceError, StopFrames
 from drivers.stop_port import NEVER_NS as NOT_DUE_NS
 from drivers.stop_port import StopPort
+from hil.disturbances import stall_event
 from hil.links.rows import START
-from hil.links.shared import LINKS, Shared
+from hil.links.shared import LINKS, RECORDER, Shared
 from hil.links.stops import read_stops
 from hil.realtime import RightsWanted, rights
+from hil.realtime.stalls import Stall, StallMonitor, measured_wakeups
 from hil.rows import event_row
 from hil.safety import Fault
 from hil.shm import NEVER_NS
@@ -101,6 +103,16 @@ class Watchdog:
         stopping = any(port in self._begun for port in self._ports.get(name, ()))
         return not stopping and bool(select.select([self._dying[name]], [], [], 0)[0])
 
+    def note_stalls(self, stalls: Iterable[Stall], *, real_time: bool) -> None:
+        """Note stalls of the machine, for the record; those of before the run are of no interest."""
+        if self._shared.start.read(self._start) <= 0:
+            return
+        start_ns, ring = int(self._start["start_ns"][0]), self._shared.watchdog_events
+        for stall in stalls:
+            # half of the ring is kept for what this watchdog is here for
+            if stall.began_ns + stall.length_ns > start_ns and ring.reader(RECORDER).depth < ring.capacity // 2:
+                ring.append(stall_event(stall, start_ns, self._shared.config.loop.rate_hz, real_time=real_time))
+
     def _stop(self, name: str, now_ns: int) -> None:
         """Begin the stop of each port of a worker; the first frame of all leaves before the second of any."""
         for port in self._ports.get(name, ()):
@@ -155,14 +167,18 @@ def main(run: Path, parent: int, workers: Mapping[str, int]) -> None:
     watchdog = Watchdog(shared, parent, workers, read_stops(shared))
     wanted = shared.config.realtime
     priority = wanted.fifo_priority + 1 if wanted.fifo_priority else 0
-    asked = RightsWanted(fifo_priority=min(priority, 98), lock_memory=wanted.lock_memory, freeze_gc=True)
-    with rights(asked) as granted:
+    asked = RightsWanted(fifo_priority=min(priority, 98), lock_memory=wanted.lock_memory, freeze_gc=True, threads=True)
+    monitor = StallMonitor()
+    with rights(asked) as granted, measured_wakeups(monitor):
+        real_time = any(item.name == "scheduler" and item.granted for item in granted)
         shared.heartbeat.beat("watchdog", time.monotonic_ns())
         life.ready(granted)
         while watchdog.stopping or not (life.ending or life.orphaned):
             now_ns = time.monotonic_ns()
             watchdog.look(now_ns)
             shared.heartbeat.beat("watchdog", now_ns)
+            if stalls := monitor.take():
+                watchdog.note_stalls(stalls, real_time=real_time)
             time.sleep(PERIOD_S)
     if life.orphaned:
         end_all(workers.values(), FINISH_S)

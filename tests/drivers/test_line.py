@@ -233,3 +233,39 @@ def test_plugged_in_it_behaves_again(bench):
     bench.line.misbehave(Misbehaviour("plug_in"))
     bench.send(b"abcd")
     assert bench.at(THERE_AND_BACK_NS) == b"abcd"
+
+
+def test_an_answer_that_leaves_late_says_when_it_was_due(tmp_path):
+    times = []
+    line = Line(tmp_path / "port", Echo(), 9600, TURNAROUND_NS, lambda *when: times.append(when))
+    port = os.open(line.path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    os.write(port, b"abcd")
+    line.serve(10**9)
+    line.serve(10**9 + THERE_AND_BACK_NS + 14_000_000)
+    os.close(port)
+    line.close()
+    assert times == [(10**9 + THERE_AND_BACK_NS, 10**9 + THERE_AND_BACK_NS + 14_000_000)]
+
+
+def test_a_delay_that_was_asked_for_is_part_of_when_an_answer_is_due(tmp_path):
+    times = []
+    line = Line(tmp_path / "port", Echo(), 9600, TURNAROUND_NS, lambda *when: times.append(when))
+    port = os.open(line.path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    line.misbehave(Misbehaviour("delay", ms=100.0))
+    os.write(port, b"abcd")
+    line.serve(10**9)
+    for later_ns in (THERE_AND_BACK_NS, THERE_AND_BACK_NS + 100_000_000):
+        line.serve(10**9 + later_ns)
+    os.close(port)
+    line.close()
+    assert times == [(10**9 + THERE_AND_BACK_NS + 100_000_000,) * 2]
+
+
+def test_a_server_of_lines_that_is_not_let_run_says_when_it_was_to_look_again(tmp_path):
+    line = Line(tmp_path / "port", Echo(), 9600)
+    now_ns = iter([0, 0, 100, 14_000_000, 14_000_100])
+    turns, times = iter([True, True, False]), []
+    serve_lines([line], lambda: next(now_ns), lambda: next(turns), lambda *when: times.append(when))
+    line.close()
+    # it began at 0, had served all lines at 100, and was to look again 2 ms after that
+    assert times == [(0, 100), (100 + 2_000_000, 14_000_100)]

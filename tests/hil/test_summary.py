@@ -24,7 +24,7 @@ KEYS = {
     "sum_of_peaks_N",
     "effective_kinetic_energy_J", "effective_kinetic_energy_plant_J", "load_point_m", "impact_time_s",
     "contact_duration_s", "cut_latency_ms", "accepted", "reasons", "aborted", "clock", "seed", "loop", "config_sha256",
-    "version", "real_time_factor", "cut_effective_ms", "links",
+    "version", "real_time_factor", "cut_effective_ms", "links", "machine", "simulated_rig",
 }  # fmt: skip
 LOOP_KEYS = {"rate_hz", "ticks", "late", "skipped", "work_us", "wake_us", "plant_us", "phases_us", "far_end"}
 OF_A_HIT = {
@@ -33,6 +33,8 @@ OF_A_HIT = {
     "effective_kinetic_energy_plant_J", "load_point_m", "impact_time_s", "contact_duration_s", "cut_latency_ms",
     "cut_effective_ms",
 }  # fmt: skip
+
+OF_REAL_TIME = {"links", "machine", "simulated_rig"}
 
 
 class Run:
@@ -47,9 +49,9 @@ class Run:
                 self.rig.loop.stop(stop)
             self.rig.loop.run()
             self.rig.devices.close()
-        self.timing = read_trial(folder).timing
+        self.record = read_trial(folder)
 
-    def summary(self, truth=None, wall_s: float = 0.5, far_end=None):
+    def summary(self, truth=None, wall_s: float = 0.5, far_end=None, events=None):
         rig = self.rig
         return summarise(
             self.config,
@@ -57,7 +59,8 @@ class Run:
             rig.cycle.trial,
             rig.loop.clock,
             truth or rig.truth,
-            self.timing,
+            self.record.timing,
+            self.record.events if events is None else events,
             far_end,
             None,
             wall_s,
@@ -94,7 +97,7 @@ def test_keys_are_exactly_those_of_the_contract(hit, refused):
 
 def test_a_hit_has_all_its_numbers(hit):
     summary = hit.summary()
-    assert {key for key in KEYS if summary[key] is None} == {"links"}
+    assert {key for key in KEYS if summary[key] is None} == OF_REAL_TIME
     assert all(map(math.isfinite, numbers_in(summary)))
     assert (summary["accepted"], summary["reasons"], summary["aborted"]) == (True, [], False)
     assert summary["contact_duration_s"] > 0.0
@@ -119,20 +122,20 @@ def test_force_and_energy_of_sensors_and_plant_agree(hit):
 
 def test_where_nothing_was_hit_there_is_none(refused):
     summary = refused.summary()
-    assert {key for key in KEYS if summary[key] is None} == OF_A_HIT | {"links"}
+    assert {key for key in KEYS if summary[key] is None} == OF_A_HIT | OF_REAL_TIME
     assert (summary["accepted"], summary["aborted"]) == (False, True)
     assert [reason[:27] for reason in summary["reasons"]] == ["not armed: sensor top bias "]
 
 
 def test_a_stop_before_anything_moved_is_none_too_and_says_why(tmp_path):
     summary = Run(tmp_path, stop="E-stop").summary()
-    assert {key for key in KEYS if summary[key] is None} == OF_A_HIT | {"links"}
+    assert {key for key in KEYS if summary[key] is None} == OF_A_HIT | OF_REAL_TIME
     assert summary["reasons"] == ["fault 18: E-stop"]
     assert (summary["accepted"], summary["aborted"]) == (False, True)
 
 
 def test_loop_figures_come_from_the_ticks(hit):
-    loop, timing = hit.summary()["loop"], hit.timing
+    loop, timing = hit.summary()["loop"], hit.record.timing
     assert loop["ticks"] == len(timing) == hit.rig.loop.last.number
     assert (loop["rate_hz"], loop["late"], loop["skipped"], loop["far_end"]) == (1000, 0, 0, None)
     figures = {"work": loop["work_us"], "plant": loop["plant_us"], **loop["phases_us"]}
@@ -144,8 +147,8 @@ def test_loop_figures_come_from_the_ticks(hit):
 
 
 def test_the_rooms_times_add_up_to_the_work(hit):
-    rooms = sum(hit.timing[f"{phase}_ns"] for phase in PHASES)
-    np.testing.assert_array_equal(rooms, hit.timing["work_ns"])
+    rooms = sum(hit.record.timing[f"{phase}_ns"] for phase in PHASES)
+    np.testing.assert_array_equal(rooms, hit.record.timing["work_ns"])
 
 
 def test_a_far_end_in_its_own_process_tells_its_own_times(hit):

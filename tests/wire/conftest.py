@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -55,6 +56,7 @@ class Wire:
         settings: its overrides.
         endpoints: file that says where it is.
         ports: and what it says.
+        process: its id.
     """
 
     config: str
@@ -62,6 +64,7 @@ class Wire:
     endpoints: Path
     ports: dict[str, str]
     control: Control = field(repr=False)
+    process: int = 0
 
     def misbehave(self, device: str, kind: str, **how) -> int:
         """Have a device do so; when it was told [ns]."""
@@ -176,6 +179,7 @@ class Loop:
 
     process: subprocess.Popen
     start_ns: int
+    run: Path
 
 
 @pytest.fixture
@@ -190,13 +194,28 @@ def loop(wire, tmp_path, kill_run) -> Loop:
         )
         try:
             shared, start_ns = kill_run.wait_for_start(run, process, MOMENT_S)
-            yield Loop(process, start_ns)
+            yield Loop(process, start_ns, run)
         finally:
             for left in kill_run.processes_of(run).values():
                 os.kill(left, 9)
             process.wait()
     del shared
     wire.mend()
+
+
+@pytest.fixture
+def stand_still(loop, wire) -> Callable[[float], None]:
+    """Lets all processes of a trial and of its simulated rig go on only after so long [s], as a machine does."""
+
+    def stand_still(seconds: float) -> None:
+        processes = [*tree_of(loop.process.pid), *tree_of(wire.process)]
+        for process in processes:
+            os.kill(process, signal.SIGSTOP)
+        time.sleep(seconds)
+        for process in processes:
+            os.kill(process, signal.SIGCONT)
+
+    return stand_still
 
 
 @pytest.fixture(scope="session")
@@ -216,7 +235,7 @@ def serve(tmp_path_factory):
             stack.callback(end)
             assert wait_for(lambda: endpoints.exists() or process.poll() is not None, READY_S)
             ports = json.loads(endpoints.read_text())
-            return Wire(config, settings, endpoints, ports, stack.enter_context(Control(ports["control"])))
+            return Wire(config, settings, endpoints, ports, stack.enter_context(Control(ports["control"])), process.pid)
 
         yield serve
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+# Takes when something was due and when it was done [ns]: a simulated device that is late itself can say so.
+TakesTimes = Callable[[int, int], object]
 
 
 class Wheels(Protocol):

@@ -16,6 +16,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from drivers.serial_link import BITS_PER_BYTE
+from drivers.sim.wire.behind import TakesTimes
 
 Kind = Literal["delay", "drop", "flip", "split", "duplicate", "die", "hang_up", "plug_in"]
 _MUCH = 4096
@@ -58,10 +59,18 @@ class Line:
         device: at its end.
         baud: speed of the line.
         turnaround_ns: from the last byte of a request to the first of its answer.
+        answered: takes when each answer was due to be out, and when it was.
     """
 
-    def __init__(self, path: Path, device: WireDevice, baud: int, turnaround_ns: int = 100_000) -> None:
-        self.path, self.device = path, device
+    def __init__(
+        self,
+        path: Path,
+        device: WireDevice,
+        baud: int,
+        turnaround_ns: int = 100_000,
+        answered: TakesTimes = lambda _due_ns, _done_ns: None,
+    ) -> None:
+        self.path, self.device, self._answered = path, device, answered
         self._byte_ns, self._turnaround_ns = BITS_PER_BYTE * 1_000_000_000 // baud, turnaround_ns
         self._inbound: deque[tuple[int, int, bytes]] = deque()  # began, ended, bytes
         self._outbound: deque[tuple[int, bytes]] = deque()  # due, bytes
@@ -106,7 +115,8 @@ class Line:
                 self._send(answer, ended_ns + self._turnaround_ns)
         self.device.wake(now_ns)
         while self._outbound and self._outbound[0][0] <= now_ns:
-            _, data = self._outbound.popleft()
+            due_ns, data = self._outbound.popleft()
+            self._answered(due_ns, now_ns)
             if self._master >= 0 and not self._dead:
                 with contextlib.suppress(OSError):  # nobody reads, and the pty is full
                     os.write(self._master, data)
@@ -180,13 +190,30 @@ class Line:
 WAKE_S = 0.002
 
 
-def serve_lines(lines: Iterable[Line], clock_ns: Callable[[], int], goes_on: Callable[[], bool]) -> None:
-    """Serve lines for as long as `goes_on` says so; call it in a thread or process of its own."""
+def serve_lines(
+    lines: Iterable[Line],
+    clock_ns: Callable[[], int],
+    goes_on: Callable[[], bool],
+    served: TakesTimes = lambda _due_ns, _done_ns: None,
+) -> None:
+    """Serve lines for as long as `goes_on` says so; call it in a thread or process of its own.
+
+    Args:
+        lines: all of them.
+        clock_ns: CLOCK_MONOTONIC, or a virtual one [ns]; read here and nowhere else.
+        goes_on: asked in each round.
+        served: takes when each round was due at the latest, and when it was done: a request that came while this
+            thread was not let run is answered late, and its line does not know.
+    """
     every = list(lines)
+    round_ns = clock_ns()
     while goes_on():
         now_ns = clock_ns()
         due_ns = min((line.serve(now_ns) for line in every), default=2**62)
-        wait_s = min(max(due_ns - clock_ns(), 0) * 1e-9, WAKE_S)
+        done_ns = clock_ns()
+        served(round_ns, done_ns)
+        wait_s = min(max(due_ns - done_ns, 0) * 1e-9, WAKE_S)
+        round_ns = done_ns + round(wait_s * 1e9)
         handles = [handle for line in every if (handle := line.fileno()) >= 0]
         with contextlib.suppress(OSError):  # hung up since
             select.select(handles, [], [], wait_s)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from drivers.sim.wire.behind import Analog, Cylinders
+from drivers.sim.wire.behind import Analog, Cylinders, TakesTimes
 from drivers.sim.wire.ni_parts import (
     CHASSIS,
     Channel,
@@ -45,6 +45,7 @@ class Chassis:
         filter_delay_s: of the converters' filters, told to who asks [s]; not in the samples' times.
         pressure_VpkPa: sensitivity of the pressure sensors [V/kPa].
         clock_ns: CLOCK_MONOTONIC, or a virtual one [ns].
+        delivered: takes when samples that somebody waits for were due, and when they were there.
 
     Attributes:
         e_stop: whether the emergency stop is pressed.
@@ -64,10 +65,11 @@ class Chassis:
         filter_delay_s: float = 0.0,
         pressure_VpkPa: float = 0.01,
         clock_ns: Callable[[], int] = time.monotonic_ns,
+        delivered: TakesTimes = lambda _due_ns, _done_ns: None,
     ) -> None:
         self.analog, self.max_rate_hz, self.filter_delay_s = analog, max_rate_hz, filter_delay_s
         self._cylinders, self._range_V, self._pressure_VpkPa = cylinders, range_V, pressure_VpkPa
-        self._clock_ns = clock_ns
+        self._clock_ns, self._delivered = clock_ns, delivered
         self.modules = modules(analog.channels, pressures=cylinders is not None)
         self.e_stop = False
         self.lines = dict.fromkeys(self.modules[f"{CHASSIS}Mod2"].do, False)
@@ -175,8 +177,9 @@ class Chassis:
         self.start(task)
         if not task.continuous:
             return self._now(task)
-        begin = task.first + task.position
+        begin, asked_ns = task.first + task.position, self._clock_ns()
         self._wait(begin + count, timeout_s)
+        self._delivered(max(self.analog.at_ns(begin + count - 1), asked_ns), self._clock_ns())
         with self._lock:
             volts = np.empty((count, self.analog.channels))
             try:

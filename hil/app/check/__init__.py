@@ -13,6 +13,7 @@ from hil.app.check.budgets import bus_loads, cut_latency
 from hil.app.check.devices import check_daq, check_drives, check_valves
 from hil.app.check.surroundings import check_surroundings
 from hil.app.links import at_endpoints
+from hil.app.pace import check_pace
 from hil.app.rig_lock import RigLock
 from hil.app.warm import warm_up
 from hil.app.wire.attach import attach
@@ -30,13 +31,16 @@ class Checked(NamedTuple):
     missing: list[str]
 
 
-def check_rig(config: Config, say: Say = lambda _: None, endpoints: Path | None = None) -> Checked:
+def check_rig(
+    config: Config, say: Say = lambda _: None, endpoints: Path | None = None, *, quick: bool = False
+) -> Checked:
     """Ask every device what it says of itself, and make the arming checks.
 
     Args:
         config: of the rig.
         say: told what is going on.
         endpoints: of a simulated rig at the wire that runs already (`hil sim --endpoints`).
+        quick: do not measure the machine.
 
     Raises:
         DeviceError: there is no such simulated rig, or another process runs on it. A device that is missing is in what
@@ -66,4 +70,5 @@ def check_rig(config: Config, say: Say = lambda _: None, endpoints: Path | None 
                 checks.append(Check(name, False, str(error), "a device that answers as the config says"))
         if config.rig != "simulated":
             checks += [*bus_loads(config), *cut_latency(config, access.filter_delay_ms)]
-    return Checked([*checks, *check_surroundings(config)], missing)
+    pace = [] if quick else check_pace(config, say)
+    return Checked([*checks, *check_surroundings(config), *pace], missing)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,14 @@ from drivers.sim.wire.ni_parts import NiMisbehaviour
 from drivers.sim.wire.ni_server import NiServer
 from hil.app.wire.memory import AnalogInMemory, CylindersInMemory, WireMemory
 from hil.app.wire.orders import Answer, Orders
+from hil.links.late import LateNotes
 from hil.realtime import RightsWanted, rights
 from hil.workers.life import Life
 
-LOOK_S = 0.05
+# Between two looks for orders: whether this process is let run is seen there too.
+LOOK_NS = 5_000_000
 # Of those who stand for hardware the least urgent: it has a buffer.
-BELOW_LOOP = 4
+BELOW_LOOP = 12
 
 
 class Served:
@@ -32,7 +35,9 @@ class Served:
         config = memory.config
         analog, cylinders = AnalogInMemory(memory), CylindersInMemory(memory)
         self._names = [channel.name for channel in config.daq.channels]
-        self._chassis = Chassis(analog, cylinders, range_V=config.daq.range_V)
+        notes = LateNotes(memory.late["daq"])
+        self.looked = notes.of("daq server")
+        self._chassis = Chassis(analog, cylinders, range_V=config.daq.range_V, delivered=notes.of("daq"))
         self.server = NiServer(self._chassis)
 
     def step(self, order: dict[str, Any]) -> Answer:
@@ -80,7 +85,9 @@ def main(folder: Path, parent: int) -> None:
         port = served.server.serve()
         life.ready(granted, endpoints={"daq": f"127.0.0.1:{port}"})
         while not life.ending:
-            orders.look(LOOK_S)
+            due_ns = time.monotonic_ns() + LOOK_NS
+            orders.look(LOOK_NS * 1e-9)
+            served.looked(due_ns, time.monotonic_ns())
         served.server.stop()
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.config import Config
-from hil.links.rows import TRUTH
-from hil.shm import Mailbox
+from hil.links.rows import LATE, TRUTH
+from hil.shm import Mailbox, Ring
 
 # Samples of each channel that the rig remembers: some 4 s at 30 kHz.
 REMEMBERED = 2**17
@@ -24,6 +24,9 @@ PRESSURES = np.dtype([("pressure_Pa", "<f8", (4,))])
 VALVE_ORDERS = np.dtype([("powered", "<u1", (4,))])
 TAKEN = np.dtype([("samples", "<i8")])
 PLACE = np.dtype([("angle_deg", "<f8"), ("seed", "<i8")])
+# Processes of the rig, each of which notes what it did late; the newest so many are kept.
+CHILDREN = ("plant", "serial", "daq")
+LATE_KEPT = 256
 PLACED = np.dtype([("version", "<i8")])
 
 
@@ -51,6 +54,9 @@ class WireMemory:
         self.pressures, self.valve_orders = box("pressures", PRESSURES), box("valve_orders", VALVE_ORDERS)
         self.truth = box("truth", TRUTH)
         self.place, self.placed = box("place", PLACE), box("placed", PLACED)
+        self.late = {
+            name: Ring(folder / f"late_{name}", LATE, LATE_KEPT, create=create, must_not_lose=()) for name in CHILDREN
+        }
         self.volts: NDArray[np.float64] = _mapped(folder / "volts", len(config.daq.channels), create)
 
     def keep(self, first: int, volts: NDArray[np.float64]) -> None:

@@ -23,6 +23,7 @@ from hil.app.wire.memory import (
     WHEELS,
     WireMemory,
 )
+from hil.links.late import LateNotes
 from hil.realtime import RealtimeClock, RightsWanted, rights
 from hil.workers.far_end import BELOW_LOOP, Witness
 from hil.workers.life import Life
@@ -142,13 +143,16 @@ def main(folder: Path, parent: int) -> None:
         clock = RealtimeClock(RATE_HZ)
         clock.start_ns = time.monotonic_ns()
         rig = PlantAtTheWire(memory, clock.start_ns)
+        moved = LateNotes(memory.late["plant"]).of("plant")
         life.ready(granted)
         while not life.ending:
             tick = clock.next()
             if rig.round(tick.began_ns):
                 clock = RealtimeClock(RATE_HZ)  # what was late meanwhile harmed nobody
                 continue
-            rig.witness.tell(clock, time.monotonic_ns() - tick.began_ns)
+            done_ns = time.monotonic_ns()
+            moved(clock.due_ns, done_ns)
+            rig.witness.tell(clock, done_ns - tick.began_ns)
             if clock.ticks % RATE_HZ == 0:
                 rig.witness.conclude()
 

@@ -21,6 +21,7 @@ from hil.app.warm import warm_up
 from hil.app.wire.control import ControlServer, wait_for
 from hil.app.wire.memory import PLACE, PLACED, WireMemory
 from hil.config import Config
+from hil.links.late import late_since
 from hil.links.rows import TRUTH
 from hil.workers.life import Life
 from hil.workers.process import Process
@@ -104,6 +105,7 @@ class SimulatedRig:
             folder / "control",
             {
                 "truth": self._truth,
+                "lateness": self._lateness,
                 "place": self._place,
                 "misbehave": lambda order: self._of(order).ask({"do": "misbehave", **order}),
                 "e_stop": lambda order: self._of(order).ask({"do": "e_stop", **order}),
@@ -139,6 +141,14 @@ class SimulatedRig:
         row = np.zeros(1, TRUTH)
         self._memory.truth.read(row)
         return {name: _plain(row[name][0].tolist()) for name in TRUTH.names or ()}
+
+    def _lateness(self, order: dict[str, Any]) -> dict[str, Any]:
+        """What devices and plant did late since a time, the newest that are kept; times of CLOCK_MONOTONIC."""
+        since_ns = int(order.pop("since_ns", 0))
+        if order:
+            raise ValueError(f"lateness takes since_ns, found {', '.join(order)}")
+        rows = [row for ring in self._memory.late.values() for row in late_since(ring, since_ns)]
+        return {"late": sorted(rows)}
 
     def _place(self, order: dict[str, Any]) -> dict[str, Any]:
         """Put the rover back to its start, before an obstacle of that angle, as the rig of that seed."""

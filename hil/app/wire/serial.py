@@ -16,11 +16,13 @@ from drivers.sim.wire.roboteq import RoboteqDevice
 from hil.app.wire.memory import CylindersInMemory, WheelsInMemory, WireMemory
 from hil.app.wire.orders import Answer, Orders
 from hil.app.wire.peers import serial_peers
+from hil.links.late import LateNotes
 from hil.realtime import RightsWanted, rights
 from hil.workers.life import Life
 
-# What stands for hardware must not wait for what it stands beside.
-BELOW_LOOP = 2
+# Below the plant, which tells them what to answer, and the link workers, which would not wait for hardware: what
+# stands for it takes no time from the controller. It needs little, and what it is late by it says.
+BELOW_LOOP = 11
 
 # What a device keeps of what it saw.
 _SEEN = ("stops", "starts", "timeouts", "switched")
@@ -36,8 +38,11 @@ class Lines:
     def __init__(self, memory: WireMemory) -> None:
         peers = serial_peers(memory.config, WheelsInMemory(memory), CylindersInMemory(memory))
         self._devices = {name: peer.device for name, peer in peers.items()}
+        notes = LateNotes(memory.late["serial"])
+        self.served = notes.of("serial devices")
         self.lines = {
-            name: Line(memory.folder / name, peer.device, peer.baud, peer.turnaround_ns) for name, peer in peers.items()
+            name: Line(memory.folder / name, peer.device, peer.baud, peer.turnaround_ns, notes.of(name))
+            for name, peer in peers.items()
         }
 
     def misbehave(self, order: dict[str, Any]) -> Answer:
@@ -85,7 +90,7 @@ def main(folder: Path, parent: int) -> None:
 
     with rights(RightsWanted(fifo_priority=priority, lock_memory=wanted.lock_memory, freeze_gc=True)) as granted:
         life.ready(granted, endpoints={name: str(line.path) for name, line in served.lines.items()})
-        serve_lines(served.lines.values(), time.monotonic_ns, goes_on)
+        serve_lines(served.lines.values(), time.monotonic_ns, goes_on, served.served)
     for line in served.lines.values():
         line.close()
 

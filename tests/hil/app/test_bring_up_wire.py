@@ -50,7 +50,7 @@ def _in_an_empty_folder(tmp_path, monkeypatch):
 
 
 def checked(endpoints, capsys, *more):
-    status = run(["check", "sim_wire", "--endpoints", str(endpoints), *SET, *more, "--json"])
+    status = run(["check", "sim_wire", "--endpoints", str(endpoints), *SET, *more, "--quick", "--json"])
     return status, {item["item"]: item for item in json.loads(capsys.readouterr().out)}
 
 

@@ -217,7 +217,7 @@ def test_a_device_that_is_missing_hides_no_other(monkeypatch):
     access.drives = gone
     monkeypatch.setattr(hil.app.check, "attach", lambda *_: ({"roboclaw": "/a", "modbus": "/b", "daq": "c:1"}, None))
     monkeypatch.setattr(hil.app.check, "DirectAccess", lambda config: access)
-    checks, missing = check_rig(CONFIG)
+    checks, missing = check_rig(CONFIG, quick=True)
     assert missing == ["wheel drives: /dev/ttyUSB0: there is no such port"]
     assert failed(checks) == ["wheel drives"]
     items = [check.item for check in checks]

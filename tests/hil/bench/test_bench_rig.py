@@ -1,11 +1,14 @@
 """The way of a cut: the trial that hits again and again, and its times."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+import hil.bench.rig
 from drivers.types import DaqBlock, DriveSample, ValveSample
 from hil.bench.impacts import PAUSE_NS, CutTimes, RepeatedImpacts, parts_ms
-from hil.bench.rig import _seen_by_devices
+from hil.bench.rig import MOST_ENDED, Cuts, _cut_rows, _many_cuts, _seen_by_devices
 from hil.trials.state import ARMED_NS, State
 from hil.values import STILL, Estimate, Samples
 
@@ -92,3 +95,49 @@ def test_the_device_counts_to_the_last_of_its_controllers_and_not_to_stops_befor
     cut = CutTimes(100 * MS, 0, 0, 0, 0)
     stops = {"roboclaw": [(0x80, 90 * MS), (0x80, 103 * MS), (0x81, 104 * MS), (0x80, 300 * MS)]}
     assert _seen_by_devices([cut], stops, start_ns=0) == pytest.approx([4.0])
+
+
+def cut_at(t_ns):
+    return CutTimes(t_ns, t_ns, t_ns, t_ns, t_ns + MS)
+
+
+def test_runs_that_all_end_early_end_the_measurement_with_what_was_measured(monkeypatch):
+    runs = []
+
+    def one_cut_and_a_fault(_config, events):
+        runs.append(events)
+        return Cuts([cut_at(len(runs))], [1.0], ["fault 1: DAQ: newest sample is 10.4 ms old"])
+
+    monkeypatch.setattr(hil.bench.rig, "_cuts", one_cut_and_a_fault)
+    said = []
+    found = _many_cuts(None, 200, said.append)
+    assert len(runs) == len(found.cuts) == len(found.ended) == MOST_ENDED
+    assert said == ["a run ended early: fault 1: DAQ: newest sample is 10.4 ms old"] * MOST_ENDED
+
+
+def test_runs_that_are_slow_end_the_measurement_when_the_time_is_over(monkeypatch):
+    now_s = iter(range(0, 10**9, 600))  # each run takes ten minutes
+    monkeypatch.setattr(hil.bench.rig, "time", SimpleNamespace(monotonic=lambda: next(now_s)))
+    monkeypatch.setattr(hil.bench.rig, "_cuts", lambda _config, _events: Cuts([cut_at(1)], [1.0], []))
+    assert len(_many_cuts(None, 200, lambda _: None).cuts) == 1
+
+
+def test_a_run_after_an_early_end_makes_the_cuts_that_are_missing(monkeypatch):
+    results = [Cuts([cut_at(1)], [1.0], ["fault 11: loop: 6 of the last 100 periods skipped"]), None]
+    wanted = []
+
+    def cuts(_config, events):
+        wanted.append(events)
+        return results[0] if len(wanted) == 1 else Cuts([cut_at(i) for i in range(events)], [1.0] * events, [])
+
+    monkeypatch.setattr(hil.bench.rig, "_cuts", cuts)
+    assert len(_many_cuts(None, 5, lambda _: None).cuts) == 5
+    assert wanted == [5, 4]
+
+
+def test_no_cut_makes_no_row():
+    assert _cut_rows("", Cuts([], [], ["simulated rig: it could not begin"])) == []
+
+
+def test_a_cut_that_no_controller_has_seen_has_no_time():
+    assert _seen_by_devices([cut_at(5 * MS)], {"roboclaw": [(0x80, MS)]}, 0) == []
