@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import hil.arming
-from hil import app
+from hil.app import trial as app
 from hil.config import load_config
 from hil.loop import TICKS_AFTER_FAULT
 from hil.record import read_trial

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from drivers.base import DeviceError
-from hil import app
+from hil.app import trial as app
 from hil.config import load_config
 from hil.loop import TICKS_AFTER_FAULT
 from hil.record import TrialRecord, read_trial

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 import zmq
 
-from hil import app
+from hil.app import trial as app
 from hil.config import load_config
 from hil.rows import TICK, WHEELS
 

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from hil import app
+from hil.app import trial as app
 from hil.clock import LockstepClock
 from hil.config import load_config
 from hil.safety import Alarm, Fault
