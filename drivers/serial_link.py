@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import termios
-import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,10 +12,9 @@ from typing import TypeVar
 import serial
 
 from drivers.base import DamagedError, DeviceError, Health, LinkLostError, StopFrames
+from drivers.host import COMPUTER, Host, SerialPort
 
 T = TypeVar("T")
-# Who waits for an answer says so often that it is alive [s].
-SLICE_S = 0.004
 # Of the last ten requests so many may come back damaged: row 14 of the fault table.
 DAMAGED_ALLOWED = 2
 LOOKED_AT = 10
@@ -37,7 +35,7 @@ class SerialLink:
         port: path of the port.
         baud: its speed.
         timeout_s: how long an answer may take, line time included; two of them may pass before the link counts as lost.
-        now_ns: time of the run [ns].
+        host: whose clock and ports are used.
         alive: called while waiting, every few ms.
 
     Attributes:
@@ -54,12 +52,12 @@ class SerialLink:
         baud: int,
         *,
         timeout_s: float,
-        now_ns: Callable[[], int] = time.monotonic_ns,
+        host: Host = COMPUTER,
         alive: Callable[[], None] = lambda: None,
     ) -> None:
         self.device, self.port, self.baud = device, port, baud
-        self._timeout_ns, self._now_ns, self._alive = round(timeout_s * 1e9), now_ns, alive
-        self._serial: serial.Serial | None = None
+        self._timeout_ns, self._host, self._alive = round(timeout_s * 1e9), host, alive
+        self._serial: SerialPort | None = None
         self._damaged: deque[bool] = deque(maxlen=LOOKED_AT)
         self._answered_ns = 0
         self._posted = b""
@@ -69,10 +67,10 @@ class SerialLink:
     def open(self) -> None:
         """Take the port for us alone. Raises DeviceError."""
         self.close()
-        self._serial = _open(self.device, self.port, self.baud)
+        self._serial = _open(self._host, self.device, self.port, self.baud)
         self._damaged.clear()
         self._posted = b""
-        self._answered_ns = self._now_ns()
+        self._answered_ns = self._host.now_ns()
 
     def close(self) -> None:
         """Let go of it."""
@@ -83,7 +81,7 @@ class SerialLink:
 
     def health(self, detail: str) -> Health:
         """State of the link; `detail` is what the device says of itself."""
-        age_ms = (self._now_ns() - self._answered_ns) * 1e-6
+        age_ms = (self._host.now_ns() - self._answered_ns) * 1e-6
         return Health(self.device, self._serial is not None, self.errors, detail, self.retries, age_ms=age_ms)
 
     def line_ns(self, count: int) -> int:
@@ -132,7 +130,7 @@ class SerialLink:
                 self.errors += 1
             else:
                 self._note(damaged=False)
-                self._answered_ns = self._now_ns()
+                self._answered_ns = self._host.now_ns()
                 if late:
                     self._settle()
                 return value
@@ -153,13 +151,13 @@ class SerialLink:
         posted, self._posted = self._posted, b""
         try:
             port = self._serial if posted == request and self._serial else self._write(request)
-            until_ns = time.monotonic_ns() + self._timeout_ns
+            until_ns = self._host.now_ns() + self._timeout_ns
             answer = b""
             while (more := missing(answer)) > 0:
                 come = port.read(more)
                 answer += come
                 self._alive()
-                if not come and time.monotonic_ns() > until_ns:
+                if not come and self._host.now_ns() > until_ns:
                     waited = f"no answer within {self._timeout_ns * 1e-6:g} ms"
                     raise TimeoutError(f"{waited}, {len(answer)} bytes of one" if answer else waited)
             return answer
@@ -169,10 +167,10 @@ class SerialLink:
             raise self._gone(error) from error
 
     def _settle(self) -> None:
-        """Throw away what comes until nothing has come for SLICE_S. Raises LinkLostError."""
-        until_ns = time.monotonic_ns() + self._timeout_ns
+        """Throw away what comes until nothing has come for `drivers.host.SLICE_S`. Raises LinkLostError."""
+        until_ns = self._host.now_ns() + self._timeout_ns
         try:
-            while self._serial is not None and time.monotonic_ns() < until_ns:
+            while self._serial is not None and self._host.now_ns() < until_ns:
                 if not (come := self._serial.read(_MUCH)):
                     return
                 self.strays += len(come)
@@ -180,14 +178,14 @@ class SerialLink:
         except _GONE as error:
             raise self._gone(error) from error
 
-    def _write(self, request: bytes) -> serial.Serial:
+    def _write(self, request: bytes) -> SerialPort:
         """Throw away what nobody asked for, and write. Raises LinkLostError and _GONE."""
         if self._serial is None:
             raise LinkLostError(f"{self.device} on {self.port}: not open")
         if waiting := self._serial.in_waiting:
             self.strays += len(self._serial.read(waiting))
         self._serial.write(request)
-        self.sent_ns = self._now_ns() + self.line_ns(len(request))
+        self.sent_ns = self._host.now_ns() + self.line_ns(len(request))
         return self._serial
 
     def _gone(self, error: Exception) -> LinkLostError:
@@ -195,14 +193,14 @@ class SerialLink:
         return LinkLostError(f"{self.device}: {self.port} is gone ({error}); is it unplugged or switched off?")
 
 
-def send_stop(stop: StopFrames) -> None:
+def send_stop(stop: StopFrames, host: Host = COMPUTER) -> None:
     """Open a port that its worker has let go of, write the stop, and wait for no answer. Raises DeviceError."""
-    port = _open(stop.device, stop.port, stop.baud)
+    port = _open(host, stop.device, stop.port, stop.baud)
     try:
         for frame in stop.frames:
             port.write(frame)
             port.flush()
-            time.sleep(stop.pause_s)
+            host.sleep(stop.pause_s)
     except _GONE as error:
         raise LinkLostError(f"{stop.device}: {stop.port} is gone ({error})") from error
     finally:
@@ -210,9 +208,9 @@ def send_stop(stop: StopFrames) -> None:
             port.close()
 
 
-def _open(device: str, port: str, baud: int) -> serial.Serial:
+def _open(host: Host, device: str, port: str, baud: int) -> SerialPort:
     try:
-        return serial.Serial(port, baud, timeout=SLICE_S, write_timeout=1.0, exclusive=True)
+        return host.open_serial(port, baud)
     except _GONE as error:
         number = getattr(error, "errno", None)
         reason = {

@@ -14,9 +14,9 @@ import numpy as np
 from drivers.base import DeviceError
 from hil.app.build import MakeTrial, build_cycle, build_far_end, record_meta, simulated_devices, warm_up
 from hil.app.links import at_endpoints, stop_frames
+from hil.app.platform import THIS_COMPUTER, Platform
 from hil.app.truths import NoTruth, WireTruth
-from hil.app.wire.attach import attach
-from hil.app.wire.control import Control
+from hil.app.wire.control import Asked
 from hil.clock import LockstepClock
 from hil.config import Config
 from hil.cycle import Cycle
@@ -30,7 +30,7 @@ from hil.links.shared import FOLDER, LINKS, RECORDER, Shared
 from hil.links.stops import write_stops
 from hil.links.truth import SharedTruth
 from hil.loop import Loop
-from hil.realtime import Granted, RealtimeClock
+from hil.realtime import Granted
 from hil.record import open_recorder
 from hil.record.reading import FILE_NAME
 from hil.record.recovery import NothingToRecoverError, recover
@@ -137,6 +137,7 @@ class RealtimeRig:
 
     Args: as `LockstepRig`, and
         endpoints: of a simulated rig at the wire that runs already; None: one of our own where the config asks for one.
+        platform: that it stands on.
 
     Raises:
         DeviceError: a worker could not begin, or a device is not what the config says.
@@ -150,18 +151,20 @@ class RealtimeRig:
         stack: ExitStack,
         make_trial: MakeTrial = ImpactTrial,
         endpoints: Path | None = None,
+        platform: Platform = THIS_COMPUTER,
     ) -> None:
         say("compiling kernels (cached after the first run)")
         warm_up(config)
-        self._control: Control | None = None
+        self._host = platform.host
+        self._control: Asked | None = None
         self._links: dict[str, Any] | None = None
         meta = record_meta(config)
         if config.rig == "simulated_wire":
             say("starting the simulated rig at the wire, which settles on its soil")
-            found, self._control = attach(config, endpoints, stack)
+            found, self._control = platform.attach(config, endpoints, stack)
             config = at_endpoints(config, found)
-        self._shared = shared = Shared(folder, config, meta)
-        self._crew = crew = Crew(shared)
+        self.shared = shared = Shared(folder, config, meta)
+        self._crew = crew = Crew(shared, platform.host, platform.launch)
         stack.callback(self._tidy)
         stack.enter_context(crew)
         self._workers = ("far_end",) if config.rig == "simulated" else LINKS
@@ -174,7 +177,7 @@ class RealtimeRig:
         journal = RingJournal(shared)
         self.devices = Devices(SharedDaq(shared), SharedDrives(shared), SharedValves(shared))
         self.cycle = build_cycle(config, self.devices, journal, folder, make_trial)
-        self._clock = RealtimeClock(config.loop.rate_hz, config.realtime.spin_share)
+        self._clock = platform.make_clock(config.loop.rate_hz, config.realtime.spin_share)
         self.loop = Loop(self._clock, self.cycle, (crew.alarm, journal.alarm), crew.feed)
         self._truth: SharedTruth | WireTruth | NoTruth = SharedTruth(shared) if config.rig == "simulated" else NoTruth()
         for line in crew.wait_ready("recorder")["said"]:
@@ -205,13 +208,13 @@ class RealtimeRig:
         """Set t_ns = 0 for all of them. Raises DeviceError: one of them is gone."""
         self._crew.begin()
         start = np.zeros(1, START)
-        start["start_ns"] = self._clock.start_ns = time.monotonic_ns() + LEAD_NS
+        start["start_ns"] = self._clock.start_ns = self._host.now_ns() + LEAD_NS
         start["wall_start_s"] = time.time() + LEAD_NS * 1e-9
-        self._shared.start.write(start)
+        self.shared.start.write(start)
 
     def unwatch(self) -> None:
         """End the watchdog; the links' health is that of now."""
-        self._links = healths(self._shared) if self._workers == LINKS else None
+        self._links = healths(self.shared) if self._workers == LINKS else None
         self._crew.end("watchdog")
 
     def close_record(self) -> None:
@@ -223,7 +226,7 @@ class RealtimeRig:
         if self._crew.close_record():
             return
         try:
-            recover(self._shared.run, self._shared)
+            recover(self.shared.run, self.shared)
         except NothingToRecoverError as error:
             raise DeviceError(f"recorder: its process ended before anything was recorded ({error})") from None
 
@@ -233,7 +236,7 @@ class RealtimeRig:
 
     def _tidy(self) -> None:
         """After the last process is gone: what they shared is kept only if the file lacks something of it."""
-        if not self._shared.ticks.written:  # no tick was made, as when a device is missing: a record of nothing
-            (self._shared.run / FILE_NAME).unlink(missing_ok=True)
-        if self._crew.record_closed or not self._shared.ticks.written:
-            shutil.rmtree(self._shared.run / FOLDER, ignore_errors=True)
+        if not self.shared.ticks.written:  # no tick was made, as when a device is missing: a record of nothing
+            (self.shared.run / FILE_NAME).unlink(missing_ok=True)
+        if self._crew.record_closed or not self.shared.ticks.written:
+            shutil.rmtree(self.shared.run / FOLDER, ignore_errors=True)

@@ -12,12 +12,14 @@ from hil.app.build import rights_wanted
 from hil.app.rigs import Rig
 from hil.config import Config
 from hil.loop import Loop
-from hil.realtime import Granted, rights
+from hil.realtime import Granted, RightsWanted, rights
 
 Say = Callable[[str], None]
 
 
-def run_loop(rig: Rig, config: Config, signals: Signals, say: Say) -> float:
+def run_loop(
+    rig: Rig, config: Config, signals: Signals, say: Say, wanted: Callable[[Config], RightsWanted] = rights_wanted
+) -> float:
     """Run the loop until its trial is over; the devices are stopped and the record is closed then, whatever happens.
 
     Args:
@@ -25,6 +27,7 @@ def run_loop(rig: Rig, config: Config, signals: Signals, say: Say) -> float:
         config: of it.
         signals: that end it early, in Safe.
         say: told what is going on, a line at a time.
+        wanted: the rights to ask the kernel for.
 
     Returns:
         How long the loop ran [s].
@@ -35,7 +38,7 @@ def run_loop(rig: Rig, config: Config, signals: Signals, say: Say) -> float:
     try:
         rig.devices.open()
         signals.loop = rig.loop
-        with rights(rights_wanted(config)) as granted:
+        with rights(wanted(config)) as granted:
             _note_rights([*granted, *rig.granted()], rig, say)
             rig.begin()
             began = time.perf_counter()

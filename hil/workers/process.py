@@ -10,7 +10,33 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
+
+
+class Child(Protocol):
+    """What was started, a `Process` or one of virtual time."""
+
+    @property
+    def pid(self) -> int:
+        """See `Process`."""
+
+    def status(self, within_s: float = 0.0) -> int | None:
+        """See `Process`."""
+
+    def hear(self, within_s: float) -> dict[str, Any]:
+        """See `Process`."""
+
+    def say(self, words: Mapping[str, Any]) -> None:
+        """See `Process`."""
+
+    def ask_to_end(self) -> None:
+        """See `Process`."""
+
+    def kill(self) -> None:
+        """See `Process`."""
+
+    def end(self, within_s: float) -> bool:
+        """See `Process`."""
 
 
 class Process:

@@ -11,22 +11,23 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
 from drivers.base import DeviceError, StopFrames
+from drivers.host import COMPUTER, Host
 from drivers.serial_link import send_stop
 from hil.links.rows import START
 from hil.links.shared import LINKS, Shared
 from hil.links.stops import read_stops
-from hil.realtime import RightsWanted, rights
+from hil.realtime import Granted, RightsWanted, rights
 from hil.rows import event_row
 from hil.safety import Fault
 from hil.shm import NEVER_NS
-from hil.workers.life import Life
+from hil.workers.life import Life, Reporter
 
 PERIOD_S = 0.005
 # The loop has not ended a good tick for so long: noted; the dead-man of each link has acted before.
@@ -51,12 +52,21 @@ class Watchdog:
         loop: process id of the loop.
         workers: process ids by name.
         stops: what to send to the ports of a worker that had to be killed, by its name.
+        host: whose clock and ports are used.
+        kill: ends a process, by its id.
     """
 
     def __init__(
-        self, shared: Shared, loop: int, workers: Mapping[str, int], stops: Mapping[str, Sequence[StopFrames]]
+        self,
+        shared: Shared,
+        loop: int,
+        workers: Mapping[str, int],
+        stops: Mapping[str, Sequence[StopFrames]],
+        host: Host = COMPUTER,
+        kill: Callable[[int], None] | None = None,
     ) -> None:
         self._shared, self._loop, self._workers, self._stops = shared, loop, dict(workers), stops
+        self._host, self._kill = host, kill or _kill
         self._noted: set[str] = set()
         self._start = np.zeros(1, START)
 
@@ -69,34 +79,34 @@ class Watchdog:
         hung_ns = age("loop_turn", now_ns)
         if LOOP_HUNG_NS < hung_ns < NEVER_NS:
             self._note(now_ns, "loop_hung", hung_ns, LOOP_HUNG_NS, "loop: hung, killed")
-            _kill(self._loop)
+            self._kill(self._loop)
         for name in WITH_DEVICES:
             worker_ns = age(name, now_ns)
             if name in self._workers and WORKER_SILENT_NS < worker_ns < NEVER_NS:
                 self._note(now_ns, f"{name}_silent", worker_ns, WORKER_SILENT_NS, f"{name}: silent, killed")
-                _kill(self._workers.pop(name))
+                self._kill(self._workers.pop(name))
                 for stop in self._stops.get(name, ()):
                     self._stop(stop)
 
     def _stop(self, stop: StopFrames) -> None:
         """Send a stop as soon as the port is free."""
-        began_ns = now_ns = time.monotonic_ns()
+        began_ns = now_ns = self._host.now_ns()
         while True:
             try:
-                send_stop(stop)
+                send_stop(stop, self._host)
             except DeviceError as error:
                 if now_ns - began_ns > FREE_WITHIN_S * 1e9:
                     detail = f"{stop.device}: could not be stopped; its own time-out has to: {error}"
                     self._note(now_ns, f"unstopped {stop.port}", now_ns - began_ns, round(FREE_WITHIN_S * 1e9), detail)
                     return
-                time.sleep(_LOOK_AGAIN_S)
+                self._host.sleep(_LOOK_AGAIN_S)
             else:
                 row = event_row(
                     0, "stopped by the watchdog", 0, self._t_ns(now_ns), detail=f"{stop.device}: {stop.port}"
                 )
                 self._shared.watchdog_events.append(row)
                 return
-            now_ns = time.monotonic_ns()
+            now_ns = self._host.now_ns()
 
     def _t_ns(self, now_ns: int) -> int:
         """Time of the run, 0 before it."""
@@ -121,16 +131,22 @@ def main(run: Path, parent: int, workers: Mapping[str, int]) -> None:
     priority = wanted.fifo_priority + 1 if wanted.fifo_priority else 0
     asked = RightsWanted(fifo_priority=min(priority, 98), lock_memory=wanted.lock_memory, freeze_gc=True)
     with rights(asked) as granted:
-        shared.heartbeat.beat("watchdog", time.monotonic_ns())
-        shared.heartbeat.beat("watchdog", time.monotonic_ns())
-        life.ready(granted)
-        while not life.ending and not life.orphaned:
-            now_ns = time.monotonic_ns()
-            watchdog.look(now_ns)
-            shared.heartbeat.beat("watchdog", now_ns)
-            time.sleep(PERIOD_S)
+        watch(watchdog, shared, life, granted)
     if life.orphaned:
         end_all(workers.values(), FINISH_S)
+
+
+def watch(
+    watchdog: Watchdog, shared: Shared, life: Reporter, granted: Sequence[Granted] = (), host: Host = COMPUTER
+) -> None:
+    """Look at all processes until told to end, or until the loop process is gone."""
+    shared.heartbeat.beat("watchdog", host.now_ns())
+    life.ready(granted)
+    while not life.ending and not life.orphaned:
+        now_ns = host.now_ns()
+        watchdog.look(now_ns)
+        shared.heartbeat.beat("watchdog", now_ns)
+        host.sleep(PERIOD_S)
 
 
 def end_all(processes: Iterable[int], seconds: float) -> None:

@@ -19,15 +19,18 @@ def decode(answer):
 
 
 class ScriptedPort:
-    """A port in virtual time: each read takes of the next part, b"" for a slice of 4 ms in which nothing comes."""
+    """A host in virtual time and its port: a read takes of the next part, b"" for a slice of 4 ms without a byte."""
 
     in_waiting = 0
 
     def __init__(self, *parts):
-        self.parts, self.now_ns = list(parts), 0
+        self.parts, self.t_ns = list(parts), 0
 
-    def monotonic_ns(self):
-        return self.now_ns
+    def now_ns(self):
+        return self.t_ns
+
+    def open_serial(self, port, baud):
+        return self
 
     def write(self, data):
         return len(data)
@@ -36,7 +39,7 @@ class ScriptedPort:
         part = self.parts.pop(0) if self.parts else b""
         if part[count:]:
             self.parts.insert(0, part[count:])
-        self.now_ns += 0 if part else 4_000_000
+        self.t_ns += 0 if part else 4_000_000
         return part[:count]
 
     def close(self):
@@ -44,12 +47,11 @@ class ScriptedPort:
 
 
 @pytest.fixture
-def script(monkeypatch):
+def script():
     def make(*parts):
         port = ScriptedPort(*parts)
-        monkeypatch.setattr("drivers.serial_link.time", port)
-        link = SerialLink("thing", "/nowhere", 115200, timeout_s=TIMEOUT_S, now_ns=port.monotonic_ns)
-        link._serial = port
+        link = SerialLink("thing", "/nowhere", 115200, timeout_s=TIMEOUT_S, host=port)
+        link.open()
         return link
 
     return make
@@ -81,7 +83,7 @@ def test_an_answer_that_waits_is_taken_however_late_we_look(script):
     port = link._serial
 
     def stopped_for_a_while():
-        port.now_ns += 10**9
+        port.t_ns += 10**9
 
     link._alive = stopped_for_a_while
     assert link.ask(b"a", lambda answer: min(missing(answer), 1), decode) == b"ok12"

@@ -10,7 +10,7 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from drivers.base import DeviceError
 from hil.app.wire.orders import Handler, carry_out
@@ -73,6 +73,13 @@ class ControlServer:
         del self._rests[client]
         self._selector.unregister(client)
         client.close()
+
+
+class Asked(Protocol):
+    """A simulated rig that can be asked, by its socket or directly."""
+
+    def ask(self, do: str, **order: Any) -> dict[str, Any]:
+        """Give one command; its answer. Raises DeviceError: refused, or the rig is gone."""
 
 
 class Control:

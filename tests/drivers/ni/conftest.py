@@ -10,6 +10,7 @@ import pytest
 
 from drivers import daq_ni
 from drivers.daq_ni import NiDaq
+from drivers.host import Computer
 from drivers.ni_channels import NiChannel, NiDaqSettings
 from drivers.sim.wire.ni_chassis import Chassis
 from drivers.sim.wire.ni_server import NiServer
@@ -90,14 +91,17 @@ class Rams:
         return (valve + 1) * 1e5
 
 
-class Clock:
-    """Time of the chassis and of the driver, which moves when told."""
+class Clock(Computer):
+    """A host of the chassis and of the driver whose time moves when told, and not while somebody sleeps."""
 
     def __init__(self):
-        self.now_ns = 1_000_000_000
+        self.t_ns = 1_000_000_000
 
-    def __call__(self):
-        return self.now_ns
+    def now_ns(self):
+        return self.t_ns
+
+    def sleep(self, seconds):
+        pass
 
 
 class Valves(NiValves):
@@ -127,7 +131,7 @@ def clock():
 @pytest.fixture
 def chassis(analog, rams, request):
     """In the time of `clock` where a test asks for one, else in the machine's."""
-    clock = {"clock_ns": request.getfixturevalue("clock")} if "clock" in request.fixturenames else {}
+    clock = {"host": request.getfixturevalue("clock")} if "clock" in request.fixturenames else {}
     return Chassis(analog, rams, **clock)
 
 
