@@ -175,9 +175,6 @@ class VirtualTime:
     def _due_actor(self) -> Actor:
         """The actor that is due first; what is to be called before is."""
         while self._failure is None:
-            if not self._due:
-                self._failure = RuntimeError("virtual time: all wait, and nothing is due any more")
-                break
             t_ns, _, what, turn = heapq.heappop(self._due)
             if t_ns < self._stalled_until_ns and self._is_held_up(what):
                 self._push(self._stalled_until_ns, what, turn)

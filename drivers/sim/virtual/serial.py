@@ -146,8 +146,7 @@ class _Served:
 
     def __init__(self, time: VirtualTime, line: Line) -> None:
         self._time, self._line = time, line
-        self._due_ns = NEVER_NS
-        self._at(time.now_ns)
+        self._due_ns = NEVER_NS  # until the first byte: a device that was never spoken to waits for nothing
 
     def now(self) -> None:
         """Serve it as soon as whoever asks for it waits."""

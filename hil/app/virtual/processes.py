@@ -45,8 +45,8 @@ class VirtualLife:
 class VirtualProcess:
     """A worker, as `hil.workers.process.Process`; made by `VirtualProcesses.launch`."""
 
-    def __init__(self, processes: VirtualProcesses, name: str, pid: int) -> None:
-        self._processes, self._host, self.name, self.pid = processes, processes.host, name, pid
+    def __init__(self, host: VirtualHost, name: str, pid: int, shared: Shared) -> None:
+        self._host, self.name, self.pid, self.shared = host, name, pid, shared
         self._listener: Actor | None = None
         self.life = VirtualLife(self._wake_listener)
         self.summary: Mapping[str, Any] | None = None
@@ -58,11 +58,9 @@ class VirtualProcess:
 
         def run() -> None:
             body(self)
-            self._code = 0
-            self._host.release(actor)
-            self._wake_listener()
+            self._gone(0)
 
-        actor = self.actor = self._host.time.start(self.name, run)
+        self.actor = self._host.time.start(self.name, run)
 
     def status(self, within_s: float = 0.0) -> int | None:
         """See `Process`."""
@@ -89,9 +87,7 @@ class VirtualProcess:
         """See `Process`. What it held is free at once."""
         if self.actor is not None and self._code is None:
             self._host.time.kill(self.actor)
-            self._host.release(self.actor)
-            self._code = KILLED
-            self._wake_listener()
+            self._gone(KILLED)
 
     def end(self, within_s: float) -> bool:
         """See `Process`."""
@@ -103,6 +99,14 @@ class VirtualProcess:
         if self.status(within_s) is None:
             self.kill()
         return was_there and self._code == 0
+
+    def _gone(self, code: int) -> None:
+        """What the kernel does with what it held."""
+        assert self.actor is not None
+        self._code = code
+        self._host.release(self.actor)
+        self.shared.leave()
+        self._wake_listener()
 
     def _wait(self, within_s: float, done: Callable[[], bool]) -> None:
         time = self._host.time
@@ -137,10 +141,10 @@ class VirtualProcesses:
         """Start a worker, as `Process` does."""
         kind = module.rpartition(".")[2]
         name = arguments[0] if kind == "link" else kind
-        process = VirtualProcess(self, name, self.LOOP + 1 + len(self.by_name))
+        process = VirtualProcess(self.host, name, self.LOOP + 1 + len(self.by_name), Shared(Path(run)))
         self.by_name[name] = process
         body = {"link": self._link, "recorder": self._recorder, "watchdog": self._watchdog}[kind]
-        process.begin(lambda me: body(me, Shared(Path(run)), arguments))
+        process.begin(lambda me: body(me, arguments))
         return process
 
     def kill(self, pid: int) -> None:
@@ -157,17 +161,17 @@ class VirtualProcesses:
             process.life.ending = process.life.orphaned = True
             process.say({})
 
-    def _link(self, me: VirtualProcess, shared: Shared, arguments: Sequence[str]) -> None:
-        link.serve(arguments[0], shared, me.life, host=self.host)
+    def _link(self, me: VirtualProcess, arguments: Sequence[str]) -> None:
+        link.serve(arguments[0], me.shared, me.life, host=self.host)
 
-    def _recorder(self, me: VirtualProcess, shared: Shared, arguments: Sequence[str]) -> None:  # noqa: ARG002
+    def _recorder(self, me: VirtualProcess, arguments: Sequence[str]) -> None:  # noqa: ARG002
         def summary() -> Mapping[str, Any] | None:
             self.host.time.wait(NEVER_NS, lambda: me.summary is not None)
             return me.summary
 
-        recorder.serve(shared, me.life, summary, self.host)
+        recorder.serve(me.shared, me.life, summary, self.host)
 
-    def _watchdog(self, me: VirtualProcess, shared: Shared, arguments: Sequence[str]) -> None:
+    def _watchdog(self, me: VirtualProcess, arguments: Sequence[str]) -> None:
         workers = {name: int(pid) for name, pid in (item.split("=") for item in arguments)}
-        dog = watchdog.Watchdog(shared, self.LOOP, workers, read_stops(shared), self.host, self.kill)
-        watchdog.watch(dog, shared, me.life, host=self.host)
+        dog = watchdog.Watchdog(me.shared, self.LOOP, workers, read_stops(me.shared), self.host, self.kill)
+        watchdog.watch(dog, me.shared, me.life, host=self.host)

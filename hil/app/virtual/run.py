@@ -100,8 +100,13 @@ class VirtualRun:
         self._ended()
 
     def close(self) -> None:
-        """End all of it."""
+        """End all of it; may be called twice."""
         self.time.close()
+        for process in self.processes.by_name.values():
+            process.kill()
+        if self.shared is not None:
+            self.shared.leave()
+            self.shared = None
 
     def _run(self) -> None:
         try:
