@@ -8,6 +8,7 @@ from hil.record import read_trial
 
 SEEDS = range(6)
 STALL_NS = 30_000_000
+pytestmark = pytest.mark.timeout(900)  # of seconds of the wall, which a busy machine may need
 ADDRESSES = {0x80, 0x81, 0x82}
 
 

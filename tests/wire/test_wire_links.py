@@ -1,7 +1,7 @@
 """Deadlines in real time, on a quiet machine: rows 1, 6, 13, 14, 15 and 18 of the fault table.
 
-Proof is what the controllers saw themselves. A bound on a time has MARGIN_MS added, for a machine of two cores. The same
-in virtual time, on any machine: tests/protocol.
+Proof is what the controllers saw themselves. A bound on a time has MARGIN_MS added, for a machine of two cores.
+The same in virtual time, on any machine: tests/protocol.
 """
 
 import os

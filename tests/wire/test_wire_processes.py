@@ -1,7 +1,7 @@
 """Real processes, real pseudo-terminals, real signals: what happens when one of them is killed, and in which order.
 
-When it happens is held by tests/protocol, in virtual time, and by `make soak`. A machine that starves a process may have
-the run refused, or end in Safe, before anything is done to it: then that is what is looked at.
+When it happens is held by tests/protocol, in virtual time, and by `make soak`. A machine that starves a process may
+have the run refused, or end in Safe, before anything is done to it: then that is what is looked at.
 """
 
 import os

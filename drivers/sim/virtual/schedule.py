@@ -12,7 +12,6 @@ START_NS = 1_000_000_000
 # What the shortest wait takes [ns]: who waits for nothing again and again does not stop the time.
 SHORTEST_NS = 1_000
 NEVER_NS = 2**62
-JOIN_S = 10.0
 
 
 class EndedError(BaseException):
@@ -152,7 +151,7 @@ class VirtualTime:
                 actor.over = actor.killed = True
                 self.current = actor
                 actor.hand_over()
-                actor.thread.join(JOIN_S)
+                actor.thread.join()
         self.current = self._main
         self._due.clear()
 
