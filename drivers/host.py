@@ -19,7 +19,7 @@ class SerialPort(Protocol):
     def in_waiting(self) -> int:
         """Bytes that have come and were not read."""
 
-    def read(self, size: int) -> bytes:
+    def read(self, size: int, /) -> bytes:
         """So many bytes, or what has come within SLICE_S."""
 
     def write(self, data: bytes, /) -> int | None:

@@ -36,9 +36,7 @@ class Served(Generic[Server]):
         make_server: makes the server of a chassis.
     """
 
-    def __init__(
-        self, memory: WireMemory, host: Host = COMPUTER, make_server: Callable[[Chassis], Server] = NiServer
-    ) -> None:
+    def __init__(self, memory: WireMemory, host: Host, make_server: Callable[[Chassis], Server]) -> None:
         config = memory.config
         analog, cylinders = AnalogInMemory(memory), CylindersInMemory(memory)
         self._names = [channel.name for channel in config.daq.channels]
@@ -84,7 +82,7 @@ def main(folder: Path, parent: int) -> None:
     """Serve until told to end."""
     life = Life(parent)
     memory = WireMemory(folder)
-    config, served = memory.config, Served[NiServer](memory)
+    config, served = memory.config, Served(memory, COMPUTER, NiServer)
     orders = Orders(life, served.handlers)
     wanted = config.realtime
     priority = max(wanted.fifo_priority - BELOW_LOOP, 1) if wanted.fifo_priority else 0
