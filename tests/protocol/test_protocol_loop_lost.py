@@ -54,6 +54,7 @@ def test_when_every_process_is_killed_the_controllers_stop_by_themselves(trial):
         for process in run.processes.by_name.values():
             process.kill()
         run.kill_loop()
+        run.host.sleep(0.2)  # nothing of ours is left to wait for
 
     done = trial(act)
     timeouts_ms = done.seen_ms("timeouts")
