@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drivers.base import DeviceError, Health, LinkLostError, SamplesLostError
+from drivers.host import COMPUTER, Host
 from drivers.ni_channels import NiDaqSettings, add_channel, check_settings, filter_delay_ns, to_volts
 from drivers.ni_session import NiDevice, NiSession
 from drivers.sample_clock import SampleClock
@@ -39,7 +39,7 @@ class NiDaq:
 
     Args:
         settings: what to sample.
-        now_ns: time of the run [ns].
+        host: whose clock and ports are used.
         alive: called while waiting, every few ms.
 
     Attributes:
@@ -50,11 +50,11 @@ class NiDaq:
     def __init__(
         self,
         settings: NiDaqSettings,
-        now_ns: Callable[[], int] = time.monotonic_ns,
+        host: Host = COMPUTER,
         alive: Callable[[], None] = lambda: None,
     ) -> None:
-        self._settings, self._now_ns, self._alive = settings, now_ns, alive
-        self._session = NiSession(settings.device, settings.server, alive)
+        self._settings, self._host, self._alive = settings, host, alive
+        self._session = NiSession(settings.device, settings.server, alive, host)
         self._tasks: list[Any] = []  # the sampling one first
         self._reader: Any = None
         self._line: Any = None  # reader of the E-stop's line
@@ -101,7 +101,7 @@ class NiDaq:
     def health(self) -> Health:
         """State of the link; the rate is the sample clock's, against the time of the run."""
         rate_hz = math.nan if self.clock is None else self.clock.rate_hz
-        age_ms = (self._now_ns() - self._arrived_ns) * 1e-6 if self._sequence else math.nan
+        age_ms = (self._host.now_ns() - self._arrived_ns) * 1e-6 if self._sequence else math.nan
         return Health(
             self._settings.device,
             self._reader is not None,
@@ -116,7 +116,7 @@ class NiDaq:
         """Ask for E-stop or overload flags if that is due, else take a block, more if behind. Raises DeviceError."""
         if self._reader is None or self.clock is None:
             raise LinkLostError(f"{self._session.where}: not open")
-        now_ns = self._now_ns()
+        now_ns = self._host.now_ns()
         try:
             if self._line is not None and now_ns >= self._line_due_ns:
                 self._line_due_ns = now_ns + round(E_STOP_S * 1e9)
@@ -205,7 +205,7 @@ class NiDaq:
     def _take_block(self, clock: SampleClock) -> None:
         wanted = self._settings
         block_ns = round(wanted.block_samples * 1e9 / wanted.rate_hz)
-        late = (self._now_ns() - clock.due_ns(wanted.block_samples)) // block_ns
+        late = (self._host.now_ns() - clock.due_ns(wanted.block_samples)) // block_ns
         together = min(1 + max(late, 0), TOGETHER)
         data = self._wait_for(together * wanted.block_samples)
         clock.observe(data.shape[1], self._arrived_ns)
@@ -234,13 +234,13 @@ class NiDaq:
         data = self._data[: len(wanted.channels) * samples].reshape(len(wanted.channels), samples)
         with self._session.telling("reading a block"):
             if not wanted.server:  # a read of the driver cannot say meanwhile that we are alive
-                until = time.monotonic() + self._patience_s
+                until = self._host.now_ns() * 1e-9 + self._patience_s
                 stream = self._tasks[0].in_stream
-                while stream.avail_samp_per_chan < samples and time.monotonic() < until:
+                while stream.avail_samp_per_chan < samples and self._host.now_ns() * 1e-9 < until:
                     self._alive()
-                    time.sleep(0.0005)
+                    self._host.sleep(0.0005)
             self._reader.read_many_sample(data, samples, self._patience_s if wanted.server else 0.0)
-        self._arrived_ns = self._now_ns()
+        self._arrived_ns = self._host.now_ns()
         return data
 
     @property

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections import deque
 from collections.abc import Callable
 
 from drivers.base import ControllerState, DeviceError, Health, LinkLostError, StopFrames
+from drivers.host import COMPUTER, Host
 from drivers.roboclaw import Command
 from drivers.roboclaw_settings import (
     SLOW,
@@ -51,20 +51,20 @@ class RoboClawDrives:
 
     Args:
         settings: refused with ValueError if they cannot work.
-        now_ns: time of the run [ns].
+        host: whose clock and ports are used.
         alive: called while waiting, every few ms.
     """
 
     def __init__(
         self,
         settings: RoboClawSettings,
-        now_ns: Callable[[], int] = time.monotonic_ns,
+        host: Host = COMPUTER,
         alive: Callable[[], None] = lambda: None,
     ) -> None:
         check(settings)
-        self.settings, self._now_ns = settings, now_ns
+        self.settings, self._host = settings, host
         self._links = [
-            SerialLink(NAME, bus.port, bus.baud, timeout_s=answer_s(settings, bus), now_ns=now_ns, alive=alive)
+            SerialLink(NAME, bus.port, bus.baud, timeout_s=answer_s(settings, bus), host=host, alive=alive)
             for bus in settings.buses
         ]
         self._units = [Unit(settings, one, self._links[one.bus]) for one in settings.controllers]
@@ -119,7 +119,7 @@ class RoboClawDrives:
         each = [link.health("") for link in self._links]
         rate_hz = math.nan
         if len(self._rounds) > 1:
-            rate_hz = (len(self._rounds) - 1) * 1e9 / max(self._now_ns() - self._rounds[0], 1)
+            rate_hz = (len(self._rounds) - 1) * 1e9 / max(self._host.now_ns() - self._rounds[0], 1)
         return Health(
             NAME,
             all(one.open for one in each),
@@ -171,7 +171,7 @@ class RoboClawDrives:
             DeviceError: a controller or its link failed; from then on the drives are cut as far as they can be.
         """
         try:
-            self._step(self._now_ns())
+            self._step(self._host.now_ns())
         except DeviceError:
             self._fail()
             raise
@@ -195,7 +195,7 @@ class RoboClawDrives:
             unit, command = next(self._slow)
             unit.ask_slowly(command)
         else:
-            time.sleep(min(IDLE_S, max(self._due_ns - now_ns, 0) * 1e-9))
+            self._host.sleep(min(IDLE_S, max(self._due_ns - now_ns, 0) * 1e-9))
 
     def _fail(self) -> None:
         """Cut, and stay so until told by a cut and then a command."""
@@ -254,12 +254,12 @@ class RoboClawDrives:
 
     def _read(self, unit: Unit, command: Command) -> None:
         if self._round_ns < 0:
-            self._round_ns = self._now_ns()
+            self._round_ns = self._host.now_ns()
         for wheel, speed_radps in unit.speeds(command).items():
             self._speed[wheel] = speed_radps
         if not self._to_read:
             self._sampled_ns = self._round_ns
-            self._rounds.append(self._now_ns())
+            self._rounds.append(self._host.now_ns())
             self._publish()
 
     def _publish(self) -> None:
@@ -281,7 +281,7 @@ class RoboClawDrives:
 
     def _see_them_stand(self) -> None:
         """Raises DeviceError."""
-        self._sampled_ns = self._now_ns()
+        self._sampled_ns = self._host.now_ns()
         for unit, command in itertools.product(self._units, (Command.SPEED_M1, Command.SPEED_M2)):
             for wheel, speed_radps in unit.speeds(command).items():
                 self._speed[wheel] = speed_radps

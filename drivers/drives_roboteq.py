@@ -10,12 +10,12 @@ ends it, is sent when there is something to run for, and only with both set-poin
 from __future__ import annotations
 
 import math
-import time
 from collections import deque
 from collections.abc import Callable
 
 from drivers import roboteq
 from drivers.base import ControllerState, DeviceError, Health, StopFrames
+from drivers.host import COMPUTER, Host
 from drivers.roboteq import Exchange, Fault
 from drivers.roboteq_controller import LET_GO, NAME, ZERO, RoboteqController, Stage
 from drivers.roboteq_settings import SLOW, SPEEDS, STOP, Controller, RoboteqSettings, budget, check
@@ -37,7 +37,7 @@ class RoboteqDrives:
 
     Args:
         settings: see there.
-        now_ns: time of the run [ns].
+        host: whose clock and ports are used.
         alive: called while waiting, every few ms.
 
     Raises:
@@ -47,12 +47,12 @@ class RoboteqDrives:
     def __init__(
         self,
         settings: RoboteqSettings,
-        now_ns: Callable[[], int] = time.monotonic_ns,
+        host: Host = COMPUTER,
         alive: Callable[[], None] = lambda: None,
     ) -> None:
         check(settings)
-        self.settings, self._now_ns, self._alive = settings, now_ns, alive
-        self._controllers = [RoboteqController(settings, one, now_ns, alive) for one in settings.controllers]
+        self.settings, self._host, self._alive = settings, host, alive
+        self._controllers = [RoboteqController(settings, one, host, alive) for one in settings.controllers]
         self._period_ns, self._due_ns = round(1e9 / settings.rate_hz), 0
         self._todo: deque[Callable[[], None]] = deque()
         self._turn = 0
@@ -87,7 +87,7 @@ class RoboteqDrives:
         except DeviceError:
             self.close()
             raise
-        self._due_ns = self._now_ns()
+        self._due_ns = self._host.now_ns()
 
     def close(self) -> None:
         """Let go of the ports."""
@@ -154,7 +154,7 @@ class RoboteqDrives:
         self._told_to_cut, self._to_zero, self._command = False, True, None
 
     def _act(self) -> None:
-        now_ns = self._now_ns()
+        now_ns = self._host.now_ns()
         if not self._is_to_stop() and any(one.silent(now_ns) for one in self._controllers):
             self._disarm()
         if now_ns >= self._due_ns and not self._todo:
@@ -169,7 +169,7 @@ class RoboteqDrives:
         elif self._todo:
             self._todo.popleft()()
         else:
-            time.sleep(max(min((self._due_ns - now_ns) * 1e-9, REST_S), 0.0))
+            self._host.sleep(max(min((self._due_ns - now_ns) * 1e-9, REST_S), 0.0))
             self._alive()
 
     def _is_to_stop(self) -> bool:
@@ -211,7 +211,7 @@ class RoboteqDrives:
 
     def _read_speeds(self) -> None:
         self._together([SPEEDS] * len(self._controllers))
-        now_ns = self._now_ns()
+        now_ns = self._host.now_ns()
         self._taken_ns.append(now_ns)
         self._sequence += 1
         speeds = self._speeds_radps()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
@@ -10,9 +9,8 @@ from typing import Any, NoReturn
 import msgspec
 
 from drivers.base import DeviceError, LinkLostError, SamplesLostError
+from drivers.host import COMPUTER, SLICE_S, Host
 
-# Who waits for an answer says so often that it is alive [s].
-SLICE_S = 0.004
 # How long anything may take while a device is being opened or closed [s].
 PATIENCE_S = 3.0
 # Nothing on this network stands between us and the device server.
@@ -69,13 +67,14 @@ class NiSession:
         device: name for people.
         server: host:port of a gRPC device server; "" for the driver of this computer.
         alive: called while waiting for a device server, every few ms.
+        host: whose clock and ports are used.
 
     Attributes:
         deadline_s: how long a device server may take to answer [s].
     """
 
-    def __init__(self, device: str, server: str, alive: Callable[[], None]) -> None:
-        self.device, self.server, self._alive = device, server, alive
+    def __init__(self, device: str, server: str, alive: Callable[[], None], host: Host = COMPUTER) -> None:
+        self.device, self.server, self._alive, self._host = device, server, alive, host
         self.deadline_s = PATIENCE_S
         self._channel: Any = None
         self._wrapped: _Patient | None = None
@@ -100,16 +99,16 @@ class NiSession:
             ) from error
         if not self.server:
             return
-        self._channel = grpc.insecure_channel(self.server, options=_OPTIONS)
-        ready = grpc.channel_ready_future(self._channel)
-        until = time.monotonic() + self.deadline_s
+        self._channel = self._host.open_channel(self.server, _OPTIONS)
+        ready = self._host.channel_ready(self._channel)
+        until_ns = self._host.now_ns() + self.deadline_s * 1e9
         while True:
             try:
                 ready.result(timeout=SLICE_S)
                 break
             except grpc.FutureTimeoutError:
                 self._alive()
-                if time.monotonic() > until:
+                if self._host.now_ns() > until_ns:
                     ready.cancel()
                     self.close()
                     raise LinkLostError(
@@ -159,10 +158,10 @@ class NiSession:
 
     def wait(self, seconds: float) -> None:
         """Let time pass, alive."""
-        until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0:
+        until_ns = self._host.now_ns() + round(seconds * 1e9)
+        while (left_ns := until_ns - self._host.now_ns()) > 0:
             self._alive()
-            time.sleep(min(left, SLICE_S))
+            self._host.sleep(min(left_ns * 1e-9, SLICE_S))
 
     @contextmanager
     def telling(self, doing: str) -> Iterator[None]:

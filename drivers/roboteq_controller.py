@@ -8,6 +8,7 @@ from enum import Enum
 
 from drivers import roboteq
 from drivers.base import ControllerState, DeviceError
+from drivers.host import Host
 from drivers.roboteq import Exchange, Fault
 from drivers.roboteq_settings import SLOW, SPEEDS, STOP, Controller, RoboteqSettings
 from drivers.serial_link import SerialLink
@@ -41,11 +42,11 @@ class RoboteqController:
     """
 
     def __init__(
-        self, settings: RoboteqSettings, controller: Controller, now_ns: Callable[[], int], alive: Callable[[], None]
+        self, settings: RoboteqSettings, controller: Controller, host: Host, alive: Callable[[], None]
     ) -> None:
         self._settings, self.controller = settings, controller
         timeout_s = settings.answer_timeout_ms * 1e-3
-        self.link = SerialLink(NAME, controller.port, settings.baud, timeout_s=timeout_s, now_ns=now_ns, alive=alive)
+        self.link = SerialLink(NAME, controller.port, settings.baud, timeout_s=timeout_s, host=host, alive=alive)
         self.stage, self.stopped_ns, self._fed_ns = Stage.MAY_RUN, -1, 0
         self.rpm, self.faults = (0, 0), Fault(0)
         self.slow: dict[str, tuple[int, ...]] = {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import termios
-import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,10 +12,9 @@ from typing import TypeVar
 import serial
 
 from drivers.base import DamagedError, DeviceError, Health, LinkLostError
+from drivers.host import COMPUTER, Host, SerialPort
 
 T = TypeVar("T")
-# Who waits for an answer says so often that it is alive [s].
-SLICE_S = 0.004
 # Of the last ten requests so many may come back damaged: row 14 of the fault table.
 DAMAGED_ALLOWED = 2
 LOOKED_AT = 10
@@ -38,7 +36,7 @@ class SerialLink:
         port: path of the port.
         baud: its speed.
         timeout_s: how long an answer may take, line time included; two of them may pass before the link counts as lost.
-        now_ns: time of the run [ns].
+        host: whose clock and ports are used.
         alive: called while waiting, every few ms.
 
     Attributes:
@@ -55,12 +53,12 @@ class SerialLink:
         baud: int,
         *,
         timeout_s: float,
-        now_ns: Callable[[], int] = time.monotonic_ns,
+        host: Host = COMPUTER,
         alive: Callable[[], None] = lambda: None,
     ) -> None:
         self.device, self.port, self.baud = device, port, baud
-        self._timeout_ns, self._now_ns, self._alive = round(timeout_s * 1e9), now_ns, alive
-        self._serial: serial.Serial | None = None
+        self._timeout_ns, self._host, self._alive = round(timeout_s * 1e9), host, alive
+        self._serial: SerialPort | None = None
         self._damaged: deque[bool] = deque(maxlen=LOOKED_AT)
         self._answered_ns = 0
         self._posted = b""
@@ -70,10 +68,10 @@ class SerialLink:
     def open(self) -> None:
         """Take the port for us alone. Raises DeviceError."""
         self.close()
-        self._serial = open_port(self.device, self.port, self.baud, exclusive=True)
+        self._serial = _open(self._host, self.device, self.port, self.baud)
         self._damaged.clear()
         self._posted = b""
-        self._answered_ns = self._now_ns()
+        self._answered_ns = self._host.now_ns()
 
     def close(self) -> None:
         """Let go of it."""
@@ -84,7 +82,7 @@ class SerialLink:
 
     def health(self, detail: str) -> Health:
         """State of the link; `detail` is what the device says of itself."""
-        age_ms = (self._now_ns() - self._answered_ns) * 1e-6
+        age_ms = (self._host.now_ns() - self._answered_ns) * 1e-6
         return Health(self.device, self._serial is not None, self.errors, detail, self.retries, age_ms=age_ms)
 
     def line_ns(self, count: int) -> int:
@@ -133,7 +131,7 @@ class SerialLink:
                 self.errors += 1
             else:
                 self._note(damaged=False)
-                self._answered_ns = self._now_ns()
+                self._answered_ns = self._host.now_ns()
                 if late:
                     self._settle()
                 return value
@@ -154,13 +152,13 @@ class SerialLink:
         posted, self._posted = self._posted, b""
         try:
             port = self._serial if posted == request and self._serial else self._write(request)
-            until_ns = time.monotonic_ns() + self._timeout_ns
+            until_ns = self._host.now_ns() + self._timeout_ns
             answer = b""
             while (more := missing(answer)) > 0:
                 come = port.read(more)
                 answer += come
                 self._alive()
-                if not come and time.monotonic_ns() > until_ns:
+                if not come and self._host.now_ns() > until_ns:
                     waited = f"no answer within {self._timeout_ns * 1e-6:g} ms"
                     raise TimeoutError(f"{waited}, {len(answer)} bytes of one" if answer else waited)
             return answer
@@ -170,10 +168,10 @@ class SerialLink:
             raise self._gone(error) from error
 
     def _settle(self) -> None:
-        """Throw away what comes until nothing has come for SLICE_S. Raises LinkLostError."""
-        until_ns = time.monotonic_ns() + self._timeout_ns
+        """Throw away what comes until nothing has come for `drivers.host.SLICE_S`. Raises LinkLostError."""
+        until_ns = self._host.now_ns() + self._timeout_ns
         try:
-            while self._serial is not None and time.monotonic_ns() < until_ns:
+            while self._serial is not None and self._host.now_ns() < until_ns:
                 if not (come := self._serial.read(_MUCH)):
                     return
                 self.strays += len(come)
@@ -181,14 +179,14 @@ class SerialLink:
         except GONE as error:
             raise self._gone(error) from error
 
-    def _write(self, request: bytes) -> serial.Serial:
+    def _write(self, request: bytes) -> SerialPort:
         """Throw away what nobody asked for, and write. Raises LinkLostError and GONE."""
         if self._serial is None:
             raise LinkLostError(f"{self.device} on {self.port}: not open")
         if waiting := self._serial.in_waiting:
             self.strays += len(self._serial.read(waiting))
         self._serial.write(request)
-        self.sent_ns = self._now_ns() + self.line_ns(len(request))
+        self.sent_ns = self._host.now_ns() + self.line_ns(len(request))
         return self._serial
 
     def _gone(self, error: Exception) -> LinkLostError:
@@ -196,16 +194,21 @@ class SerialLink:
         return LinkLostError(f"{self.device}: {self.port} is gone ({error}); is it unplugged or switched off?")
 
 
-def open_port(device: str, port: str, baud: int, *, exclusive: bool) -> serial.Serial:
-    """Open a port, beside others who have it or for us alone. Raises LinkLostError, which says what to do."""
+def _open(host: Host, device: str, port: str, baud: int) -> SerialPort:
+    """Open a port for us alone. Raises LinkLostError, which says what to do."""
     try:
-        return serial.Serial(port, baud, timeout=SLICE_S, write_timeout=1.0, exclusive=exclusive)
+        return host.open_serial(port, baud)
     except GONE as error:
-        number = getattr(error, "errno", None)
-        reason = {
-            errno.ENOENT: "there is no such port; `hil devices` lists those there are",
-            errno.EAGAIN: "the port is busy: another program has it",
-            errno.EBUSY: "the port is busy: another program has it",
-            errno.EACCES: "no right to open it; on Debian: adduser USER dialout",
-        }.get(number or 0, f"cannot be opened: {error}")
-        raise LinkLostError(f"{device}: {port}: {reason}") from error
+        raise port_error(device, port, error) from error
+
+
+def port_error(device: str, port: str, error: BaseException) -> LinkLostError:
+    """Why a port cannot be opened, and what to do."""
+    number = getattr(error, "errno", None)
+    reason = {
+        errno.ENOENT: "there is no such port; `hil devices` lists those there are",
+        errno.EAGAIN: "the port is busy: another program has it",
+        errno.EBUSY: "the port is busy: another program has it",
+        errno.EACCES: "no right to open it; on Debian: adduser USER dialout",
+    }.get(number or 0, f"cannot be opened: {error}")
+    return LinkLostError(f"{device}: {port}: {reason}")

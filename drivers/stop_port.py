@@ -6,14 +6,12 @@ until the kernel has taken down the process that had the port.
 
 from __future__ import annotations
 
-import os
-import select
-import termios
 from collections import deque
 from contextlib import suppress
 
 from drivers.base import LinkLostError, StopFrames
-from drivers.serial_link import BITS_PER_BYTE, GONE, open_port
+from drivers.host import COMPUTER, Host, SharedPort
+from drivers.serial_link import BITS_PER_BYTE, GONE, port_error
 
 NEVER_NS = 2**62
 
@@ -27,27 +25,27 @@ class StopPort:
 
     Args:
         stop: what to write, and where.
+        host: whose ports are used.
 
     Attributes:
         stop: as given.
         due_ns: when the next frame is due, or the last has left [ns]; NEVER_NS: nothing more to do.
     """
 
-    def __init__(self, stop: StopFrames) -> None:
-        self.stop = stop
+    def __init__(self, stop: StopFrames, host: Host = COMPUTER) -> None:
+        self.stop, self._host = stop, host
         self.due_ns = NEVER_NS
         self._frames: deque[bytes] = deque()
-        self._poll = select.poll()
-        self._handle = -1
-        with suppress(OSError):
-            self._hold(os.open(stop.port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC))
+        self._port: SharedPort | None = None
+        with suppress(*GONE):
+            self._port = host.open_shared(stop.port, None)
 
     def begin(self, now_ns: int) -> None:
         """All frames are to be written, the first now, after what the dead process had still in its queue is gone."""
         self._frames, self.due_ns = deque(self.stop.frames), now_ns
-        if self._handle >= 0:
+        if self._port is not None:
             with suppress(*GONE):
-                termios.tcflush(self._handle, termios.TCOFLUSH)
+                self._port.discard_output()
 
     def send(self, now_ns: int) -> bool:
         """Write the next frame if its time has come; whether one was written.
@@ -61,9 +59,9 @@ class StopPort:
             self.due_ns = NEVER_NS
             return False
         try:
-            if self._handle < 0:
-                self._open_again()
-            written = os.write(self._handle, self._frames[0])
+            if self._port is None:
+                self._port = self._opened_again()
+            written = self._port.write(self._frames[0])
         except BlockingIOError as error:
             raise LinkLostError(f"{self.stop.device}: {self.stop.port} takes nothing; is its flow held?") from error
         except GONE as error:
@@ -83,25 +81,18 @@ class StopPort:
 
     def look(self) -> None:
         """Let go of a port that is gone."""
-        if self._handle >= 0 and self._poll.poll(0):
+        if self._port is not None and self._port.hung_up():
             self.close()
 
     def close(self) -> None:
         """Let go of the port."""
-        if self._handle >= 0:
-            self._poll.unregister(self._handle)
-            with suppress(OSError):
-                os.close(self._handle)
-            self._handle = -1
+        if self._port is not None:
+            self._port.close()
+            self._port = None
 
-    def _hold(self, handle: int) -> None:
-        self._handle = handle
-        self._poll.register(handle, 0)  # an end that hangs up is told in any case
-
-    def _open_again(self) -> None:
+    def _opened_again(self) -> SharedPort:
         """With settings of our own, for nobody else may have it. Raises DeviceError."""
-        port = open_port(self.stop.device, self.stop.port, self.stop.baud, exclusive=False)
         try:
-            self._hold(os.dup(port.fileno()))
-        finally:
-            port.close()
+            return self._host.open_shared(self.stop.port, self.stop.baud)
+        except GONE as error:
+            raise port_error(self.stop.device, self.stop.port, error) from error

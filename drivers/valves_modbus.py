@@ -7,7 +7,6 @@ board itself lets go of a coil that is not powered again in time; a board withou
 from __future__ import annotations
 
 import math
-import time
 from collections import deque
 from collections.abc import Callable
 from typing import TypeVar
@@ -16,8 +15,9 @@ import msgspec
 
 from drivers import modbus
 from drivers.base import DeviceError, Health, StopFrames
+from drivers.host import COMPUTER, SLICE_S, Host
 from drivers.modbus_settings import REFRESH_AT, VALVES, ModbusValvesSettings, budget, check, runs
-from drivers.serial_link import SLICE_S, SerialLink
+from drivers.serial_link import SerialLink
 from drivers.types import ValveCommand, ValveSample
 
 __all__ = ["ModbusValves", "ModbusValvesSettings", "budget", "check"]
@@ -37,7 +37,7 @@ class ModbusValves:
 
     Args:
         settings: see there.
-        now_ns: time of the run [ns].
+        host: whose clock and ports are used.
         alive: called while waiting, every few ms.
 
     Raises:
@@ -47,13 +47,13 @@ class ModbusValves:
     def __init__(
         self,
         settings: ModbusValvesSettings,
-        now_ns: Callable[[], int] = time.monotonic_ns,
+        host: Host = COMPUTER,
         alive: Callable[[], None] = lambda: None,
     ) -> None:
         check(settings)
-        self.settings, self._now_ns, self._alive = settings, now_ns, alive
+        self.settings, self._host, self._alive = settings, host, alive
         timeout_s = settings.answer_timeout_ms * 1e-3
-        self._link = SerialLink(NAME, settings.port, settings.baud, timeout_s=timeout_s, now_ns=now_ns, alive=alive)
+        self._link = SerialLink(NAME, settings.port, settings.baud, timeout_s=timeout_s, host=host, alive=alive)
         self._period_ns, self._flash_ns = round(1e9 / settings.rate_hz), round(settings.flash_s * 1e9)
         self._quiet_ns = self._due_ns = 0
         self._todo: deque[Callable[[], None]] = deque()
@@ -89,7 +89,7 @@ class ModbusValves:
         except DeviceError:
             self._link.close()
             raise
-        self._due_ns = self._now_ns()
+        self._due_ns = self._host.now_ns()
 
     def close(self) -> None:
         """Let go of the port."""
@@ -143,7 +143,7 @@ class ModbusValves:
         self._told_off, self._command, self._target = False, None, [False] * len(VALVES)
 
     def _act(self) -> None:
-        now_ns = self._now_ns()
+        now_ns = self._host.now_ns()
         if self._oldest_ns(now_ns) >= self._flash_ns:
             self._disarm()  # we were silent, the board has let go, and nobody has said to go on
         if now_ns >= self._due_ns and not self._todo:
@@ -245,7 +245,7 @@ class ModbusValves:
             )
 
     def _measured(self) -> None:
-        self._measured_ns = self._now_ns()
+        self._measured_ns = self._host.now_ns()
         self._taken_ns.append(self._measured_ns)
         self._take()
 
@@ -256,7 +256,7 @@ class ModbusValves:
         self._sample = ValveSample(self._sequence, self._measured_ns, ((a, b), (c, d)), self._acknowledged_ns)
 
     def _ask(self, request: modbus.Request[T]) -> T:
-        self._rest(self._quiet_ns - self._now_ns())
+        self._rest(self._quiet_ns - self._host.now_ns())
         try:
             return self._link.ask(request.frame, request.missing, request.decode)
         except modbus.RefusedError as error:
@@ -265,11 +265,11 @@ class ModbusValves:
                 "registers, and whether the board knows flash-on"
             ) from error
         finally:
-            self._quiet_ns = self._now_ns() + modbus.silence_ns(self.settings.baud)
+            self._quiet_ns = self._host.now_ns() + modbus.silence_ns(self.settings.baud)
 
     def _rest(self, duration_ns: int) -> None:
         """Wait, for instance for the silence that ends a frame."""
-        until_ns = self._now_ns() + duration_ns
-        while (left_ns := until_ns - self._now_ns()) > 0:
-            time.sleep(min(left_ns * 1e-9, SLICE_S))
+        until_ns = self._host.now_ns() + duration_ns
+        while (left_ns := until_ns - self._host.now_ns()) > 0:
+            self._host.sleep(min(left_ns * 1e-9, SLICE_S))
             self._alive()

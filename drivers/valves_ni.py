@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -12,6 +11,7 @@ import msgspec
 import numpy as np
 
 from drivers.base import DeviceError, Health, LinkLostError, StopFrames
+from drivers.host import COMPUTER, Host
 from drivers.ni_session import NiSession
 from drivers.types import VALVES_OFF, ValveCommand, ValveSample, ValveSet
 
@@ -65,18 +65,18 @@ class NiValves:
 
     Args:
         settings: where they hang.
-        now_ns: time of the run [ns].
+        host: whose clock and ports are used.
         alive: called while waiting, every few ms.
     """
 
     def __init__(
         self,
         settings: NiValveSettings,
-        now_ns: Callable[[], int] = time.monotonic_ns,
+        host: Host = COMPUTER,
         alive: Callable[[], None] = lambda: None,
     ) -> None:
-        self._settings, self._now_ns, self._alive = settings, now_ns, alive
-        self._session = NiSession(settings.device, settings.server, alive)
+        self._settings, self._host, self._alive = settings, host, alive
+        self._session = NiSession(settings.device, settings.server, alive, host)
         self._tasks: list[Any] = []
         self._lines: Any = None  # writers and readers of nidaqmx
         self._regulator: Any = None
@@ -106,7 +106,7 @@ class NiValves:
             self._errors += 1
             self.close()
             raise
-        self._answered_ns = self._measured_ns = self._now_ns()
+        self._answered_ns = self._measured_ns = self._host.now_ns()
 
     def close(self) -> None:
         """Valves off, regulator to zero, and let go; never raises."""
@@ -127,7 +127,7 @@ class NiValves:
         """State of the link."""
         wanted = self._settings
         fed = f"watchdog of {wanted.watchdog_device}, {wanted.watchdog_s * 1e3:g} ms"
-        age_ms = (self._now_ns() - self._answered_ns) * 1e-6 if self._answered_ns else math.nan
+        age_ms = (self._host.now_ns() - self._answered_ns) * 1e-6 if self._answered_ns else math.nan
         detail = fed if wanted.watchdog_device else "no watchdog"
         return Health(wanted.device, self._lines is not None, self._errors, detail, age_ms=age_ms)
 
@@ -152,7 +152,7 @@ class NiValves:
         if self._lines is None:
             raise LinkLostError(f"{self._session.where}: not open")
         try:
-            self._urgent(self._now_ns())
+            self._urgent(self._host.now_ns())
         except DeviceError:
             self._errors += 1
             self.close()
@@ -188,9 +188,9 @@ class NiValves:
             self._tell()
         else:
             self._alive()
-            time.sleep(IDLE_S)
+            self._host.sleep(IDLE_S)
             return
-        self._answered_ns = self._now_ns()
+        self._answered_ns = self._host.now_ns()
 
     def _power(self, powered: ValveSet) -> None:
         self._lines.write_one_sample_one_line(np.array(powered, dtype=bool).ravel(), self._settings.timeout_s)

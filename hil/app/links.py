@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -12,6 +11,7 @@ from drivers.base import DeviceError, Stepped, StopFrames
 from drivers.daq_ni import NiDaq
 from drivers.drives_roboclaw import RoboClawDrives
 from drivers.drives_roboteq import RoboteqDrives
+from drivers.host import COMPUTER, Host
 from drivers.valves_modbus import ModbusValves
 from drivers.valves_ni import NiValves
 from hil.app import settings
@@ -27,45 +27,45 @@ Drives = RoboClawDrives | RoboteqDrives
 Valves = ModbusValves | NiValves
 
 
-def make_daq(config: Config, alive: Alive = lambda: None) -> NiDaq:
+def make_daq(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> NiDaq:
     """The data acquisition, not opened yet."""
     daq = _devices(config).daq
     assert daq is not None
-    return NiDaq(settings.ni_daq(config, daq), time.monotonic_ns, alive)
+    return NiDaq(settings.ni_daq(config, daq), host, alive)
 
 
-def make_drives(config: Config, alive: Alive = lambda: None) -> Drives:
+def make_drives(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> Drives:
     """The wheel drives, not opened yet. Raises DeviceError: they cannot work as set."""
     drives = _devices(config).drives
     assert drives is not None
     with _refusal_told("devices.drives"):
         if isinstance(drives, RoboclawDrives):
-            return RoboClawDrives(settings.roboclaw(config, drives), time.monotonic_ns, alive)
-        return RoboteqDrives(settings.roboteq(drives), time.monotonic_ns, alive)
+            return RoboClawDrives(settings.roboclaw(config, drives), host, alive)
+        return RoboteqDrives(settings.roboteq(drives), host, alive)
 
 
-def make_valves(config: Config, alive: Alive = lambda: None) -> Valves:
+def make_valves(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> Valves:
     """The bogie valves, not opened yet. Raises DeviceError: they cannot work as set."""
     valves = _devices(config).valves
     assert valves is not None
     with _refusal_told("devices.valves"):
         if isinstance(valves, ModbusValvesConfig):
-            return ModbusValves(settings.modbus(config, valves), time.monotonic_ns, alive)
-        return NiValves(settings.ni_valves(config, valves), time.monotonic_ns, alive)
+            return ModbusValves(settings.modbus(config, valves), host, alive)
+        return NiValves(settings.ni_valves(config, valves), host, alive)
 
 
-def open_link(name: str, config: Config, shared: Shared, alive: Alive) -> tuple[Stepped, Feed]:
+def open_link(name: str, config: Config, shared: Shared, alive: Alive, host: Host = COMPUTER) -> tuple[Stepped, Feed]:
     """A device by the name of its link, opened, and what feeds its samples to shared memory. Raises DeviceError."""
     device: Stepped
     feed: Feed
     if name == "daq":
-        device = daq = make_daq(config, alive)
+        device = daq = make_daq(config, alive, host)
         feed = BlockFeed(shared, daq)
     elif name == "drives":
-        device = drives = make_drives(config, alive)
+        device = drives = make_drives(config, alive, host)
         feed = DriveFeed(shared, drives)
     else:
-        device = valves = make_valves(config, alive)
+        device = valves = make_valves(config, alive, host)
         feed = ValveFeed(shared, valves)
     device.open()
     return device, feed

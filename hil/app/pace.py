@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from drivers.types import DaqBlock
-from hil.app.build import build_cycle, build_far_end, rights_wanted, simulated_devices
+from hil.app.build import build_cycle, rights_wanted, simulated_devices
+from hil.app.simulated import build_far_end
 from hil.arming import Check, NotArmedError
 from hil.config import Config
 from hil.journal import Rows

@@ -14,12 +14,12 @@ import numpy as np
 from drivers.base import DeviceError
 from hil.app.build import MakeTrial, build_cycle, record_meta, simulated_devices
 from hil.app.links import at_endpoints, stop_frames
+from hil.app.platform import THIS_COMPUTER, Platform
 from hil.app.rig_lock import RigLock
 from hil.app.simulated import build_far_end
 from hil.app.truths import NoTruth, WireTruth
 from hil.app.warm import warm_up
-from hil.app.wire.attach import attach
-from hil.app.wire.control import Control
+from hil.app.wire.control import Asked
 from hil.clock import LockstepClock
 from hil.config import Config
 from hil.cycle import Cycle
@@ -35,7 +35,7 @@ from hil.links.shared import FOLDER, LINKS, RECORDER, Shared
 from hil.links.stops import write_stops
 from hil.links.truth import SharedTruth
 from hil.loop import Loop
-from hil.realtime import Granted, RealtimeClock
+from hil.realtime import Granted
 from hil.record import open_recorder
 from hil.record.reading import FILE_NAME
 from hil.record.recovery import NothingToRecoverError, recover
@@ -144,6 +144,7 @@ class RealtimeRig:
 
     Args: as `LockstepRig`, and
         endpoints: of a simulated rig at the wire that runs already; None: one of our own where the config asks for one.
+        platform: that it stands on.
 
     Raises:
         DeviceError: a worker could not begin, or a device is not what the config says.
@@ -157,32 +158,34 @@ class RealtimeRig:
         stack: ExitStack,
         make_trial: MakeTrial = ImpactTrial,
         endpoints: Path | None = None,
+        platform: Platform = THIS_COMPUTER,
     ) -> None:
         stack.enter_context(RigLock(config))
         warm_up(config, say)
-        self._control: Control | None = None
+        self._host = platform.host
+        self._control: Asked | None = None
         self._links: dict[str, Any] | None = None
         meta = record_meta(config)
         if config.rig == "simulated_wire":
             say("starting the simulated rig at the wire, which settles on its soil")
-            found, self._control = attach(config, endpoints, stack)
+            found, self._control = platform.attach(config, endpoints, stack)
             config = at_endpoints(config, found)
-        self._shared = shared = Shared(folder, config, meta)
-        self._crew = crew = Crew(shared)
+        self.shared = shared = Shared(folder, config, meta)
+        self._crew = crew = Crew(shared, platform.host, platform.launch)
         stack.callback(self._tidy)
         stack.enter_context(crew)
         self._workers = ("far_end",) if config.rig == "simulated" else LINKS
         write_stops(shared, stop_frames(config))
         what = "the simulated rig, which settles on its soil" if config.rig == "simulated" else "DAQ, drives and valves"
         say(f"starting {what}, the recorder and the watchdog")
-        self._began_ns = time.monotonic_ns()
+        self._began_ns = self._host.now_ns()
         for name in (RECORDER, *self._workers):
             crew.start(name)
         crew.start_watchdog()
         journal = RingJournal(shared)
         self.devices = Devices(SharedDaq(shared), SharedDrives(shared), SharedValves(shared))
         self.cycle = build_cycle(config, self.devices, journal, folder, make_trial)
-        self._clock = RealtimeClock(config.loop.rate_hz, config.realtime.spin_share)
+        self._clock = platform.make_clock(config.loop.rate_hz, config.realtime.spin_share)
         self.loop = Loop(self._clock, self.cycle, (crew.alarm, journal.alarm), crew.feed)
         self._truth: SharedTruth | WireTruth | NoTruth = SharedTruth(shared) if config.rig == "simulated" else NoTruth()
         for line in crew.wait_ready("recorder")["said"]:
@@ -215,13 +218,13 @@ class RealtimeRig:
         with self._lateness_named():
             self._crew.begin()
         start = np.zeros(1, START)
-        start["start_ns"] = self._clock.start_ns = time.monotonic_ns() + LEAD_NS
+        start["start_ns"] = self._clock.start_ns = self._host.now_ns() + LEAD_NS
         start["wall_start_s"] = time.time() + LEAD_NS * 1e-9
-        self._shared.start.write(start)
+        self.shared.start.write(start)
 
     def unwatch(self) -> None:
         """End the watchdog; the links' health is that of now."""
-        self._links = healths(self._shared) if self._workers == LINKS else None
+        self._links = healths(self.shared) if self._workers == LINKS else None
         self._crew.end("watchdog")
 
     def close_record(self) -> None:
@@ -231,16 +234,16 @@ class RealtimeRig:
         start_ns = self._clock.start_ns or 0
         if self._control:
             self._truth = WireTruth(self._control, start_ns)
-        rate_hz = self._shared.config.loop.rate_hz
+        rate_hz = self.shared.config.loop.rate_hz
         real_time = any(item.name == "scheduler of watchdog" and item.granted for item in self.granted())
         for stall in sorted(self._clock.stalls.take(), key=lambda stall: -stall.length_ns)[:STALLS_NOTED]:
-            self._shared.events.append(stall_event(stall, start_ns, rate_hz, real_time=real_time))
+            self.shared.events.append(stall_event(stall, start_ns, rate_hz, real_time=real_time))
         for late in sorted(self._late_since(start_ns), key=lambda late: -late.late_ns)[:LATE_NOTED]:
-            self._shared.events.append(late_event(late, start_ns, rate_hz))
+            self.shared.events.append(late_event(late, start_ns, rate_hz))
         if self._crew.close_record():
             return
         try:
-            recover(self._shared.run, self._shared)
+            recover(self.shared.run, self.shared)
         except NothingToRecoverError as error:
             raise DeviceError(f"recorder: its process ended before anything was recorded ({error})") from None
 
@@ -257,7 +260,7 @@ class RealtimeRig:
         """What a simulated rig did late since a time [ns of CLOCK_MONOTONIC]; of a real one nothing is known."""
         if self._control:
             return [Late(*late) for late in self._control.ask("lateness", since_ns=since_ns)["late"]]
-        return late_since(self._shared.late, since_ns)
+        return late_since(self.shared.late, since_ns)
 
     def publish(self, summary: Mapping[str, Any]) -> None:
         """Have the recorder tell viewers how it ended."""
@@ -265,7 +268,7 @@ class RealtimeRig:
 
     def _tidy(self) -> None:
         """After the last process is gone: what they shared is kept only if the file lacks something of it."""
-        if not self._shared.ticks.written:  # no tick was made, as when a device is missing: a record of nothing
-            (self._shared.run / FILE_NAME).unlink(missing_ok=True)
-        if self._crew.record_closed or not self._shared.ticks.written:
-            shutil.rmtree(self._shared.run / FOLDER, ignore_errors=True)
+        if not self.shared.ticks.written:  # no tick was made, as when a device is missing: a record of nothing
+            (self.shared.run / FILE_NAME).unlink(missing_ok=True)
+        if self._crew.record_closed or not self.shared.ticks.written:
+            shutil.rmtree(self.shared.run / FOLDER, ignore_errors=True)

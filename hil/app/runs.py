@@ -13,12 +13,21 @@ from hil.app.pace import refuse_without_pace
 from hil.app.rigs import Rig
 from hil.config import Config
 from hil.loop import Loop
-from hil.realtime import Granted, rights
+from hil.realtime import Granted, RightsWanted, rights
 
 Say = Callable[[str], None]
 
 
-def run_loop(rig: Rig, config: Config, signals: Signals, say: Say, what: str = "") -> float:
+def run_loop(
+    rig: Rig,
+    config: Config,
+    signals: Signals,
+    say: Say,
+    what: str = "",
+    *,
+    wanted: Callable[[Config], RightsWanted] = rights_wanted,
+    refuse: Callable[[Config, Sequence[Granted], Say], None] = refuse_without_pace,
+) -> float:
     """Run the loop until its trial is over; the devices are stopped and the record is closed then, whatever happens.
 
     Args:
@@ -27,6 +36,8 @@ def run_loop(rig: Rig, config: Config, signals: Signals, say: Say, what: str = "
         signals: that end it early, in Safe.
         say: told what is going on, a line at a time.
         what: runs, in words; it is said once it does.
+        wanted: the rights to ask the kernel for.
+        refuse: raises where the machine cannot hold the loop's rate with what was granted.
 
     Returns:
         How long the loop ran [s].
@@ -38,9 +49,9 @@ def run_loop(rig: Rig, config: Config, signals: Signals, say: Say, what: str = "
     try:
         rig.devices.open()
         signals.loop = rig.loop
-        with rights(rights_wanted(config)) as granted:
+        with rights(wanted(config)) as granted:
             _note_rights([*granted, *rig.granted()], rig, say)
-            refuse_without_pace(config, granted, say)
+            refuse(config, granted, say)
             if what:
                 say(f"running: {what}")
             rig.begin()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hil.app.wire.control import Control
+from hil.app.wire.control import Asked
 
 
 class NoTruth:
@@ -33,7 +33,7 @@ class WireTruth:
         start_ns: t = 0 of the run [ns of CLOCK_MONOTONIC].
     """
 
-    def __init__(self, control: Control, start_ns: int) -> None:
+    def __init__(self, control: Asked, start_ns: int) -> None:
         row = control.ask("truth")
         self.contact_force_peak = float(row["contact_force_peak"])
         self.hit_speed = float(row["hit_speed"])

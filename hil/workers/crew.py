@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
 
 from drivers.base import DeviceError
+from drivers.host import COMPUTER, Host
 from hil.links.rows import TROUBLE
 from hil.links.shared import LINKS, RECORDER, Shared
 from hil.realtime.rights import Granted
 from hil.safety import Alarm, Fault
 from hil.shm import NEVER_NS
-from hil.workers.process import Process
+from hil.workers.process import Child, Process
 
 # A worker that has not said by then that it is ready never will [s]; the far end loads its kernels in 2 s.
 READY_S = 60.0
@@ -28,20 +28,24 @@ SILENT_NS = {"watchdog": 50_000_000, "recorder": 2_000_000_000, **dict.fromkeys(
 # The watchdog first: it takes a loop that is busy with other things for a hung one. The recorder last: it has them all.
 _ENDING = ("watchdog", *WITH_DEVICES, RECORDER)
 
+Launch = Callable[..., Child]  # module, first argument, others: as `Process`
+
 
 class Crew:
     """The workers of a run.
 
     Args:
         shared: memory of the run.
+        host: whose clock is used.
+        launch: starts a process.
 
     Attributes:
         record_closed: the recorder has finished its file.
     """
 
-    def __init__(self, shared: Shared) -> None:
-        self._shared = shared
-        self._processes: dict[str, Process] = {}
+    def __init__(self, shared: Shared, host: Host = COMPUTER, launch: Launch = Process) -> None:
+        self._shared, self._host, self._launch = shared, host, launch
+        self._processes: dict[str, Child] = {}
         self._words: dict[str, dict[str, Any]] = {}
         self._watched: dict[str, int] = {}
         self._trouble = np.zeros(1, TROUBLE)
@@ -52,7 +56,7 @@ class Crew:
         """Start a worker; `wait_ready` tells when it is."""
         module = "link" if name in LINKS else name
         which = (name,) if name in LINKS else ()
-        self._processes[name] = Process(f"hil.workers.{module}", str(self._shared.run), *which, *arguments)
+        self._processes[name] = self._launch(f"hil.workers.{module}", str(self._shared.run), *which, *arguments)
 
     def start_watchdog(self) -> None:
         """Start the watchdog over all workers started so far."""
@@ -85,7 +89,7 @@ class Crew:
 
     def alarm(self) -> Alarm | None:
         """Called at the beginning of each tick: the loop is alive. A worker that is not, or cannot write, is told."""
-        now_ns, heartbeat = time.monotonic_ns(), self._shared.heartbeat
+        now_ns, heartbeat = self._host.now_ns(), self._shared.heartbeat
         heartbeat.beat("loop_turn", now_ns)
         for name, allowed_ns in self._watched.items():
             age_ns = heartbeat.age(name, now_ns)
@@ -113,7 +117,7 @@ class Crew:
 
     def feed(self) -> None:
         """Called at the end of each good tick: the dead-man of each link hears it."""
-        self._shared.heartbeat.beat("loop", time.monotonic_ns())
+        self._shared.heartbeat.beat("loop", self._host.now_ns())
 
     def end(self, name: str) -> bool:
         """Tell a worker to end, and wait until it has. False if it was gone before, ended badly or had to be killed."""

@@ -7,10 +7,26 @@ import os
 import signal
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Protocol
 
 from hil.realtime.libc import signal_when_parent_dies
 from hil.realtime.rights import Granted
+
+
+class Reporter(Protocol):
+    """What a worker needs of its `Life`: when to end, and whom to tell how it goes."""
+
+    ending: bool
+
+    @property
+    def orphaned(self) -> bool:
+        """The process that started this one is gone."""
+
+    def ready(self, granted: Sequence[Granted] = (), **more: Any) -> None:
+        """Tell the loop process that work can begin, and with which rights."""
+
+    def tell(self, **words: Any) -> None:
+        """Tell the loop process something."""
 
 
 class Life:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import sys
-import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -13,11 +13,12 @@ from typing import Protocol
 import numpy as np
 
 from drivers.base import DamagedError, DeviceError, Health, LinkLostError, SamplesLostError, Stepped
+from drivers.host import COMPUTER, Host
 from hil.links.rows import HEALTH, START, trouble_row
 from hil.links.shared import LINKS, Shared
-from hil.realtime import RightsWanted, rights
+from hil.realtime import Granted, RightsWanted, rights
 from hil.safety import Fault
-from hil.workers.life import Life
+from hil.workers.life import Life, Reporter
 from hil.workers.pump import Pump
 
 # DAQ above drives above valves, all below the loop.
@@ -56,10 +57,13 @@ class LinkWorker:
         device: opened already.
         pump: between the two.
         life: tells when to end.
+        host: whose clock is used.
     """
 
-    def __init__(self, name: str, shared: Shared, device: Stepped, pump: Pump, life: Told) -> None:
-        pump.start_ns = None
+    def __init__(
+        self, name: str, shared: Shared, device: Stepped, pump: Pump, life: Told, host: Host = COMPUTER
+    ) -> None:
+        pump.start_ns, self._host = None, host
         self._name, self._shared, self._device, self._pump, self._life = name, shared, device, pump, life
         self._start = np.zeros(1, START)
         self._health = np.zeros(1, HEALTH)
@@ -70,12 +74,12 @@ class LinkWorker:
     def run(self) -> None:
         """Until told to end; then the device is stopped."""
         while not self._life.ending:
-            self.round(time.monotonic_ns())
-        self._pump.stop(self._t_ns(time.monotonic_ns()))
+            self.round(self._host.now_ns())
+        self._pump.stop(self._t_ns(self._host.now_ns()))
         for _ in range(STEPS_TO_STOP):
             if self._pump.stopped or self._lost:
                 break
-            self.round(time.monotonic_ns())
+            self.round(self._host.now_ns())
 
     def round(self, now_ns: int) -> None:
         """Take, step, give."""
@@ -89,7 +93,7 @@ class LinkWorker:
             self._take_hold(now_ns)
         elif pump.stopped or pump.stopping_ns(self._t_ns(now_ns)) > GIVE_UP_NS:
             # a device that goes on being asked would take its host for alive
-            time.sleep(_IDLE_S)
+            self._host.sleep(_IDLE_S)
         else:
             try:
                 self._device.step()
@@ -110,7 +114,7 @@ class LinkWorker:
     def _take_hold(self, now_ns: int) -> None:
         """Try to open the device again when its pause is over."""
         if now_ns < self._again_ns:
-            time.sleep(_IDLE_S)
+            self._host.sleep(_IDLE_S)
             return
         if self._pump.start_ns is not None:
             self._shared.heartbeat.beat(self._name, now_ns + LEAVE_NS)
@@ -118,7 +122,7 @@ class LinkWorker:
             self._device.close()
             self._device.open()
         except DeviceError:
-            self._again_ns = time.monotonic_ns() + round(self._pause_s * 1e9)
+            self._again_ns = self._host.now_ns() + round(self._pause_s * 1e9)
             self._pause_s = min(2.0 * self._pause_s, LONGEST_PAUSE_S)
         else:
             self._lost, self._pause_s = False, FIRST_PAUSE_S
@@ -152,14 +156,7 @@ def main(run: Path, parent: int, name: str) -> None:
     """Serve one link of a run until told to end."""
     life = Life(parent)
     shared = Shared(run)
-    config, wanted = shared.config, shared.config.realtime
-
-    from hil.app.links import open_link
-
-    def alive() -> None:
-        if shared.heartbeat.last_ns(name):  # it is watched
-            shared.heartbeat.beat(name, time.monotonic_ns())
-
+    wanted = shared.config.realtime
     asked = RightsWanted(
         fifo_priority=max(wanted.fifo_priority - BELOW_LOOP[name], 1) if wanted.fifo_priority else 0,
         lock_memory=wanted.lock_memory,
@@ -168,17 +165,44 @@ def main(run: Path, parent: int, name: str) -> None:
         threads=True,
     )
     with rights(asked) as granted:  # before the device is opened: its library may start threads then
-        try:
-            device, feed = open_link(name, config, shared, alive)
-        except DeviceError as error:
-            life.tell(error=str(error))
-            return
-        gc.freeze()
-        try:
-            life.ready(granted, detail=device.health().detail)
-            LinkWorker(name, shared, device, Pump(shared, feed), life).run()
-        finally:
-            device.close()
+        serve(name, shared, life, granted, opened=gc.freeze)
+
+
+def serve(
+    name: str,
+    shared: Shared,
+    life: Reporter,
+    granted: Sequence[Granted] = (),
+    host: Host = COMPUTER,
+    opened: Callable[[], None] = lambda: None,
+) -> None:
+    """Open the device of a link and serve it until told to end.
+
+    Args:
+        name: of the link.
+        shared: memory of the run.
+        life: tells when to end, and is told how it goes.
+        granted: rights that there are.
+        host: whose clock and ports are used.
+        opened: called once the device is open.
+    """
+    from hil.app.links import open_link
+
+    def alive() -> None:
+        if shared.heartbeat.last_ns(name):  # it is watched
+            shared.heartbeat.beat(name, host.now_ns())
+
+    try:
+        device, feed = open_link(name, shared.config, shared, alive, host)
+    except DeviceError as error:
+        life.tell(error=str(error))
+        return
+    opened()
+    try:
+        life.ready(granted, detail=device.health().detail)
+        LinkWorker(name, shared, device, Pump(shared, feed), life, host).run()
+    finally:
+        device.close()
 
 
 if __name__ == "__main__":

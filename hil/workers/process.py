@@ -10,7 +10,34 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
+
+
+class Child(Protocol):
+    """What was started, a `Process` or one of virtual time."""
+
+    @property
+    def pid(self) -> int:
+        """See `Process`."""
+
+    def status(self, within_s: float = 0.0) -> int | None:
+        """See `Process`."""
+
+    def hear(self, within_s: float) -> dict[str, Any]:
+        """See `Process`."""
+
+    def say(self, words: Mapping[str, Any]) -> None:
+        """See `Process`."""
+
+    def ask_to_end(self) -> None:
+        """See `Process`."""
+
+    def kill(self) -> None:
+        """See `Process`."""
+
+    def end(self, within_s: float) -> bool:
+        """See `Process`."""
+
 
 # No library's threads beside ours: they take a stack and buffers each, and wait for work that no tick has.
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")

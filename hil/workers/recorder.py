@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import select
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from drivers.base import DeviceError
+from drivers.host import COMPUTER, Host
 from drivers.types import DaqBlock
 from hil.journal import Keeper
 from hil.links.rows import START, trouble_row
@@ -23,7 +23,7 @@ from hil.rows import event_row
 from hil.safety import Fault
 from hil.shm import Cursor
 from hil.telemetry import open_publisher
-from hil.workers.life import Life
+from hil.workers.life import Life, Reporter
 
 # Between two rounds; what the loop has handed over is in shared memory all the while.
 PERIOD_S = 0.02
@@ -83,9 +83,21 @@ def _each(cursor: Cursor) -> Iterator[Any]:
 
 def main(run: Path, parent: int) -> None:
     """Record a run until told to end."""
-    life = Life(parent)
-    shared = Shared(run)
-    with open_recorder(run, shared.config, shared.meta) as recorder:
+    serve(Shared(run), Life(parent), _summary)
+
+
+def serve(
+    shared: Shared, life: Reporter, summary_told: Callable[[], Mapping[str, Any] | None], host: Host = COMPUTER
+) -> None:
+    """Record a run until told to end, then publish its summary.
+
+    Args:
+        shared: memory of the run.
+        life: tells when to end, and is told how it goes.
+        summary_told: waits for the summary; None: there is none.
+        host: whose clock is used.
+    """
+    with open_recorder(shared.run, shared.config, shared.meta) as recorder:
         said: list[str] = []
         try:
             publisher = open_publisher(shared.config, said.append)
@@ -93,22 +105,22 @@ def main(run: Path, parent: int) -> None:
             life.tell(error=str(error))
             return
         with publisher:
-            shared.heartbeat.beat("recorder", time.monotonic_ns())
+            shared.heartbeat.beat("recorder", host.now_ns())
             life.ready(said=said)
             keeper = Keeper(recorder, publisher)
-            _record(shared, Drain(shared, keeper), keeper, life)
+            _record(shared, Drain(shared, keeper), keeper, life, host)
             recorder.close()
             life.tell(closed=True)
-            if not life.orphaned and (summary := _summary()):
+            if not life.orphaned and (summary := summary_told()):
                 publisher.trial(summary)
-                time.sleep(QUIET_S)  # a socket that is closed drops what it has not sent
+                host.sleep(QUIET_S)  # a socket that is closed drops what it has not sent
 
 
-def _record(shared: Shared, drain: Drain, keeper: Keeper, life: Life) -> None:
+def _record(shared: Shared, drain: Drain, keeper: Keeper, life: Reporter, host: Host) -> None:
     start, started = np.zeros(1, START), False
-    quiet_since = time.monotonic()
+    quiet_since_ns = host.now_ns()
     while True:
-        shared.heartbeat.beat("recorder", time.monotonic_ns())
+        shared.heartbeat.beat("recorder", host.now_ns())
         if not started and shared.start.read(start) > 0:
             started = True
             keeper.publisher.starts_at(float(start["wall_start_s"][0]))
@@ -118,10 +130,10 @@ def _record(shared: Shared, drain: Drain, keeper: Keeper, life: Life) -> None:
             _complain(shared, error)
             count = 1
         if count:
-            quiet_since = time.monotonic()
-        elif life.ending and time.monotonic() - quiet_since > QUIET_S:
+            quiet_since_ns = host.now_ns()
+        elif life.ending and host.now_ns() - quiet_since_ns > QUIET_S * 1e9:
             break
-        time.sleep(PERIOD_S)
+        host.sleep(PERIOD_S)
     if life.orphaned:
         number, t_ns = drain.last
         detail = f"the loop process is gone; its last tick was {number}"

@@ -12,25 +12,26 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
 from drivers.base import DeviceError, StopFrames
+from drivers.host import COMPUTER, Host
 from drivers.stop_port import NEVER_NS as NOT_DUE_NS
 from drivers.stop_port import StopPort
 from hil.disturbances import stall_event
 from hil.links.rows import START
 from hil.links.shared import LINKS, RECORDER, Shared
 from hil.links.stops import read_stops
-from hil.realtime import RightsWanted, rights
+from hil.realtime import Granted, RightsWanted, rights
 from hil.realtime.stalls import Stall, StallMonitor, measured_wakeups
 from hil.rows import event_row
 from hil.safety import Fault
 from hil.shm import NEVER_NS
-from hil.workers.life import Life
+from hil.workers.life import Life, Reporter
 
 PERIOD_S = 0.002
 # The loop has not ended a good tick for so long: noted; the dead-man of each link has acted before.
@@ -54,15 +55,24 @@ class Watchdog:
         loop: process id of the loop.
         workers: process ids by name.
         stops: what to send to the ports of a worker that had to be killed, by its name.
+        host: whose clock and ports are used.
+        kill: kills a process, by its id; what it returns says whether that is gone.
     """
 
     def __init__(
-        self, shared: Shared, loop: int, workers: Mapping[str, int], stops: Mapping[str, Sequence[StopFrames]]
+        self,
+        shared: Shared,
+        loop: int,
+        workers: Mapping[str, int],
+        stops: Mapping[str, Sequence[StopFrames]],
+        host: Host = COMPUTER,
+        kill: Callable[[int], Callable[[], bool]] | None = None,
     ) -> None:
         self._shared, self._loop, self._workers = shared, loop, dict(workers)
-        self._ports = {name: [StopPort(stop) for stop in frames] for name, frames in stops.items()}
+        self._ports = {name: [StopPort(stop, host) for stop in frames] for name, frames in stops.items()}
         self._begun: dict[StopPort, int] = {}  # stops not written whole yet, and when that last went on [ns]
-        self._dying: dict[str, int] = {}  # handles of processes that were killed and are not gone yet
+        self._dying: dict[str, Callable[[], bool]] = {}  # whether a process that was killed is gone
+        self._kill = kill or Killed
         self._noted: set[str] = set()
         self._start = np.zeros(1, START)
 
@@ -75,16 +85,16 @@ class Watchdog:
         hung_ns = age("loop_turn", now_ns)
         if LOOP_HUNG_NS < hung_ns < NEVER_NS:
             self._note(now_ns, "loop_hung", hung_ns, LOOP_HUNG_NS, "loop: hung, killed")
-            _kill(self._loop)
+            self._kill(self._loop)
         for name in WITH_DEVICES:
             worker_ns = age(name, now_ns)
             if name in self._workers and WORKER_SILENT_NS < worker_ns < NEVER_NS:
-                self._end(name, self._workers.pop(name))
+                self._dying[name] = self._kill(self._workers.pop(name))
                 self._stop(name, now_ns)
                 self._note(now_ns, f"{name}_silent", worker_ns, WORKER_SILENT_NS, f"{name}: silent, killed")
         self._send(now_ns)
         for name in [name for name in self._dying if self._gone(name)]:
-            os.close(self._dying.pop(name))
+            del self._dying[name]
             self._stop(name, now_ns)  # once more: whatever it wrote last, it has written now
 
     @property
@@ -92,16 +102,10 @@ class Watchdog:
         """Stops are not written whole yet."""
         return bool(self._begun)
 
-    def _end(self, name: str, process: int) -> None:
-        """Kill a worker, and look out for its end."""
-        with suppress(OSError):
-            self._dying[name] = os.pidfd_open(process)
-        _kill(process)
-
     def _gone(self, name: str) -> bool:
         """A killed worker is gone, and its stop is out; to begin it again before would cut it short."""
         stopping = any(port in self._begun for port in self._ports.get(name, ()))
-        return not stopping and bool(select.select([self._dying[name]], [], [], 0)[0])
+        return not stopping and self._dying[name]()
 
     def note_stalls(self, stalls: Iterable[Stall], *, real_time: bool) -> None:
         """Note stalls of the machine, for the record; those of before the run are of no interest."""
@@ -170,18 +174,30 @@ def main(run: Path, parent: int, workers: Mapping[str, int]) -> None:
     asked = RightsWanted(fifo_priority=min(priority, 98), lock_memory=wanted.lock_memory, freeze_gc=True, threads=True)
     monitor = StallMonitor()
     with rights(asked) as granted, measured_wakeups(monitor):
-        real_time = any(item.name == "scheduler" and item.granted for item in granted)
-        shared.heartbeat.beat("watchdog", time.monotonic_ns())
-        life.ready(granted)
-        while watchdog.stopping or not (life.ending or life.orphaned):
-            now_ns = time.monotonic_ns()
-            watchdog.look(now_ns)
-            shared.heartbeat.beat("watchdog", now_ns)
-            if stalls := monitor.take():
-                watchdog.note_stalls(stalls, real_time=real_time)
-            time.sleep(PERIOD_S)
+        watch(watchdog, shared, life, granted, monitor=monitor)
     if life.orphaned:
         end_all(workers.values(), FINISH_S)
+
+
+def watch(
+    watchdog: Watchdog,
+    shared: Shared,
+    life: Reporter,
+    granted: Sequence[Granted] = (),
+    host: Host = COMPUTER,
+    monitor: StallMonitor | None = None,
+) -> None:
+    """Look at all processes, and note what the monitor has seen, until told to end or until the loop process is gone."""
+    real_time = any(item.name == "scheduler" and item.granted for item in granted)
+    shared.heartbeat.beat("watchdog", host.now_ns())
+    life.ready(granted)
+    while watchdog.stopping or not (life.ending or life.orphaned):
+        now_ns = host.now_ns()
+        watchdog.look(now_ns)
+        shared.heartbeat.beat("watchdog", now_ns)
+        if monitor and (stalls := monitor.take()):
+            watchdog.note_stalls(stalls, real_time=real_time)
+        host.sleep(PERIOD_S)
 
 
 def end_all(processes: Iterable[int], seconds: float) -> None:
@@ -199,6 +215,29 @@ def end_all(processes: Iterable[int], seconds: float) -> None:
             if not ended:
                 _kill(process)
             os.close(handle)
+
+
+class Killed:
+    """A process, killed as this is made; called, it says whether the kernel has taken it down.
+
+    Args:
+        process: its id.
+    """
+
+    def __init__(self, process: int) -> None:
+        self._handle = -1
+        with suppress(OSError):
+            self._handle = os.pidfd_open(process)
+        _kill(process)
+
+    def __call__(self) -> bool:
+        """See above; once it is gone, ask no more."""
+        if self._handle >= 0 and not select.select([self._handle], [], [], 0)[0]:
+            return False
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+        return True
 
 
 def _kill(process: int) -> None:

@@ -6,19 +6,19 @@ import select
 import threading
 import time
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
+from functools import partial
 from typing import Any
 
 import pytest
 import serial
 
 from drivers.base import DeviceError, StopFrames
+from drivers.host import COMPUTER, SLICE_S
 from drivers.sim.wire.line import WAKE_S, serve_lines
 from drivers.stop_port import NEVER_NS, StopPort
 from drivers.types import DriveCommand
 
 PATIENCE_S = 10.0  # of virtual time
-MODULES = ("serial_link", "drives_roboclaw", "drives_roboteq", "valves_modbus")
 
 
 class LineTime:
@@ -97,10 +97,10 @@ def send_stop(line_time: LineTime) -> Callable[[StopFrames], None]:
 def line_time(monkeypatch: pytest.MonkeyPatch) -> LineTime:
     """Virtual time of drivers and lines; lines are added to it by whoever makes them."""
     line_time = LineTime()
-    for module in MODULES:
-        monkeypatch.setattr(f"drivers.{module}.time", line_time)
-    ports = SimpleNamespace(Serial=port_type(line_time), SerialException=serial.SerialException)
-    monkeypatch.setattr("drivers.serial_link.serial", ports)
+    port = partial(port_type(line_time), timeout=SLICE_S, write_timeout=1.0, exclusive=True)
+    monkeypatch.setattr(COMPUTER, "now_ns", line_time.monotonic_ns)
+    monkeypatch.setattr(COMPUTER, "sleep", line_time.sleep)
+    monkeypatch.setattr(COMPUTER, "open_serial", port)
     return line_time
 
 

@@ -9,6 +9,7 @@ import tty
 import pytest
 
 from drivers.base import DamagedError, LinkLostError
+from drivers.host import Computer
 from drivers.serial_link import BadFrameError, SerialLink
 
 TIMEOUT_S = 30.0  # nothing here waits for it: silence is tested in virtual time
@@ -22,6 +23,13 @@ def decode(answer):
     if not answer.startswith(b"ok"):
         raise BadFrameError(f"got {answer!r}")
     return answer
+
+
+class At(Computer):
+    """This computer, but at the times that a test tells."""
+
+    def __init__(self, now_ns):
+        self.now_ns = now_ns
 
 
 class Peer:
@@ -162,7 +170,7 @@ def test_another_request_than_the_posted_one_is_written(meet):
 
 def test_the_last_byte_leaves_after_the_line_time_of_the_request(meet):
     times = iter(range(0, 10**9, 1000))
-    _, link = meet([], now_ns=lambda: next(times))
+    _, link = meet([], host=At(lambda: next(times)))
     link.ask(b"x" * 24, missing, decode)
     assert link.sent_ns % 1000 == link.line_ns(24) % 1000
     assert link.line_ns(24) == 24 * 10 * 10**9 // 115200
@@ -202,7 +210,7 @@ def test_a_port_that_is_not_there_is_named(tmp_path):
 
 def test_health_tells_age_errors_and_retries(meet):
     now_ns = [10**9]
-    _, link = meet([b"ko..", b"ok.."], now_ns=lambda: now_ns[0])
+    _, link = meet([b"ko..", b"ok.."], host=At(lambda: now_ns[0]))
     link.ask(b"a", missing, decode)
     now_ns[0] += 5_000_000
     health = link.health("fine")

@@ -19,16 +19,19 @@ def decode(answer):
 
 
 class ScriptedPort:
-    """A port in virtual time: each read takes of the next part, b"" for a slice of 4 ms in which nothing comes."""
+    """A host in virtual time and its port: a read takes of the next part, b"" for a slice of 4 ms without a byte."""
 
     in_waiting = 0
 
     def __init__(self, *parts):
-        self.parts, self.now_ns = list(parts), 0
+        self.parts, self.t_ns = list(parts), 0
         self.written = []
 
-    def monotonic_ns(self):
-        return self.now_ns
+    def now_ns(self):
+        return self.t_ns
+
+    def open_serial(self, port, baud):
+        return self
 
     def write(self, data):
         self.written.append(data)
@@ -38,7 +41,7 @@ class ScriptedPort:
         part = self.parts.pop(0) if self.parts else b""
         if part[count:]:
             self.parts.insert(0, part[count:])
-        self.now_ns += 0 if part else 4_000_000
+        self.t_ns += 0 if part else 4_000_000
         return part[:count]
 
     def close(self):
@@ -46,12 +49,11 @@ class ScriptedPort:
 
 
 @pytest.fixture
-def script(monkeypatch):
+def script():
     def make(*parts, **options):
         port = ScriptedPort(*parts)
-        monkeypatch.setattr("drivers.serial_link.time", port)
-        link = SerialLink("thing", "/nowhere", 115200, timeout_s=TIMEOUT_S, now_ns=port.monotonic_ns, **options)
-        link._serial = port
+        link = SerialLink("thing", "/nowhere", 115200, timeout_s=TIMEOUT_S, host=port, **options)
+        link.open()
         return link
 
     return make
@@ -74,7 +76,7 @@ def test_half_an_answer_is_silence_too(script):
 
 def test_it_says_that_it_is_alive_in_each_slice_that_it_waits(script):
     calls = []
-    link = script(alive=lambda: calls.append(link._serial.now_ns))
+    link = script(alive=lambda: calls.append(link._serial.t_ns))
     with pytest.raises(LinkLostError):
         link.ask(b"what", missing, decode)
     assert calls == [4_000_000 * k for k in range(1, 17)]  # two times 30 ms
@@ -106,7 +108,7 @@ def test_an_answer_that_waits_is_taken_however_late_we_look(script):
     port = link._serial
 
     def stopped_for_a_while():
-        port.now_ns += 10**9
+        port.t_ns += 10**9
 
     link._alive = stopped_for_a_while
     assert link.ask(b"a", lambda answer: min(missing(answer), 1), decode) == b"ok12"

@@ -1,4 +1,4 @@
-"""Trials at the wire against one simulated rig a module, with something going wrong in the middle of each."""
+"""Trials in real time by real processes against one simulated rig; those in virtual time: tests/protocol."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drivers.base import DeviceError
 from hil.app.runs import Signals, run_loop
 from hil.app.trial import open_rig
 from hil.app.wire.control import Control, wait_for
@@ -130,15 +129,9 @@ def trial(wire, tmp_path) -> Callable[..., Run]:
 
     def trial(act: Act | None, *settings: str, at_s: float = MOMENT_S) -> Run:
         config = load_config(wire.config, [*wire.settings, *settings])
-        for tries_left in reversed(range(3)):
-            folder = tmp_path / f"run_{tries_left}"
-            folder.mkdir()
-            try:
-                return _run(config, Run(folder), wire, act, at_s)
-            except DeviceError:  # a machine that starves the simulated line before the run begins: rightly refused
-                if not tries_left:
-                    raise
-        raise AssertionError
+        folder = tmp_path / "run"
+        folder.mkdir()
+        return _run(config, Run(folder), wire, act, at_s)
 
     wire.mend()
     yield trial
@@ -148,7 +141,7 @@ def trial(wire, tmp_path) -> Callable[..., Run]:
 def _run(config: Config, run: Run, wire: Wire, act: Act | None, at_s: float) -> Run:
     with ExitStack() as stack:
         rig = open_rig(config, run.folder, lambda _: None, stack, endpoints=wire.endpoints)
-        shared, workers = rig._shared, {name: process.pid for name, process in rig._crew._processes.items()}
+        shared, workers = rig.shared, {name: process.pid for name, process in rig._crew._processes.items()}
         start, over = np.zeros(1, START), threading.Event()
 
         def in_the_middle() -> None:
@@ -178,13 +171,16 @@ class Loop:
     """A trial in a process group of its own, which may be stopped and killed."""
 
     process: subprocess.Popen
-    start_ns: int
     run: Path
+
+    @property
+    def ended(self) -> bool:
+        return self.process.poll() is not None
 
 
 @pytest.fixture
 def loop(wire, tmp_path, kill_run) -> Loop:
-    """A trial that runs by the command, in the middle of its run-up."""
+    """A trial by the command, just started."""
     run = tmp_path / "run"
     command = [sys.executable, "-P", "-m", "hil.cli", "trial", wire.config, "--endpoints", str(wire.endpoints)]
     wire.mend()
@@ -193,13 +189,11 @@ def loop(wire, tmp_path, kill_run) -> Loop:
             [*command, "--out", str(run), *overrides(wire.settings)], stdout=said, stderr=said, start_new_session=True
         )
         try:
-            shared, start_ns = kill_run.wait_for_start(run, process, MOMENT_S)
-            yield Loop(process, start_ns, run)
+            yield Loop(process, run)
         finally:
             for left in kill_run.processes_of(run).values():
                 os.kill(left, 9)
             process.wait()
-    del shared
     wire.mend()
 
 
@@ -244,9 +238,3 @@ def serve(tmp_path_factory):
 def wire(serve) -> Wire:
     """The rig that most modules share: three RoboClaws on a bus, a relay board, NI's inputs."""
     return serve("sim_wire", *SETTINGS)
-
-
-@pytest.fixture(scope="session")
-def settings() -> tuple[str, ...]:
-    """What makes a trial short."""
-    return SETTINGS

@@ -1,4 +1,4 @@
-"""A pseudo-terminal that behaves like a serial line: bytes take their time, and it can be told to misbehave."""
+"""A serial line with a simulated device at its end: bytes take their time, and it can be told to misbehave."""
 
 from __future__ import annotations
 
@@ -51,14 +51,82 @@ class Misbehaviour(msgspec.Struct, frozen=True):
     requests: bool = False
 
 
+class Terminal(Protocol):
+    """Where a serial line meets the host that opens it as a port."""
+
+    def plug_in(self) -> None:
+        """Let the host open it, if it could not."""
+
+    def hang_up(self) -> None:
+        """The port is gone."""
+
+    def fileno(self) -> int:
+        """To wait for bytes of the host; -1 while hung up, and where there is no such thing."""
+
+    def read(self) -> bytes:
+        """What the host has sent; b"" for nothing."""
+
+    def write(self, data: bytes) -> None:
+        """Send bytes to the host; they are lost where nobody takes them."""
+
+
+class Pty:
+    """A pseudo-terminal.
+
+    Args:
+        path: symbolic link to make, to whatever pty it is; it stays the same when the line is plugged in again.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._master = self._slave = -1
+
+    def plug_in(self) -> None:
+        """See `Terminal`."""
+        if self._master >= 0:
+            return
+        self._master, self._slave = os.openpty()
+        tty.setraw(self._slave, termios.TCSANOW)
+        os.set_blocking(self._master, False)
+        self.path.unlink(missing_ok=True)
+        self.path.symlink_to(os.ttyname(self._slave))
+        # our own hold on the other end keeps the pty alive between two openings of it
+
+    def hang_up(self) -> None:
+        """See `Terminal`."""
+        for handle in (self._master, self._slave):
+            if handle >= 0:
+                os.close(handle)
+        self._master = self._slave = -1
+        self.path.unlink(missing_ok=True)
+
+    def fileno(self) -> int:
+        """See `Terminal`."""
+        return self._master
+
+    def read(self) -> bytes:
+        """See `Terminal`."""
+        try:
+            return os.read(self._master, _MUCH) if self._master >= 0 else b""
+        except BlockingIOError:
+            return b""
+
+    def write(self, data: bytes) -> None:
+        """See `Terminal`."""
+        if self._master >= 0:
+            with contextlib.suppress(OSError):  # nobody reads, and the pty is full
+                os.write(self._master, data)
+
+
 class Line:
     """A serial line with a device at its end.
 
     Args:
-        path: symbolic link to make, to whatever pty it is; it stays the same when the line is plugged in again.
+        path: of the port; of a pty, a symbolic link is made there.
         device: at its end.
         baud: speed of the line.
         turnaround_ns: from the last byte of a request to the first of its answer.
+        terminal: makes what the host opens at a path.
         answered: takes when each answer was due to be out, and when it was.
     """
 
@@ -68,6 +136,7 @@ class Line:
         device: WireDevice,
         baud: int,
         turnaround_ns: int = 100_000,
+        terminal: Callable[[Path], Terminal] = Pty,
         answered: TakesTimes = lambda _due_ns, _done_ns: None,
     ) -> None:
         self.path, self.device, self._answered = path, device, answered
@@ -79,12 +148,12 @@ class Line:
         self._passed = 0  # whole, of those to be spoiled now and then
         self._dead = False
         self._lock = RLock()  # misbehaving is told by whom it may be, beside the thread that serves
-        self._master = self._slave = -1
-        self._plug_in()
+        self._terminal = terminal(path)
+        self._terminal.plug_in()
 
     def fileno(self) -> int:
-        """The controlling end, -1 while hung up."""
-        return self._master
+        """To wait for bytes of the host; -1 while hung up."""
+        return self._terminal.fileno()
 
     def misbehave(self, how: Misbehaviour) -> None:
         """Do so from now on, or once or more often."""
@@ -94,9 +163,9 @@ class Line:
                 self._misbehaving.clear()
             if how.kind == "hang_up":
                 self.close()
-            elif how.kind == "plug_in" and self._master < 0:
-                self._plug_in()
-            elif how.kind not in ("die", "plug_in"):
+            elif how.kind == "plug_in":
+                self._terminal.plug_in()
+            elif how.kind != "die":
                 self._misbehaving.append(how)
 
     def serve(self, now_ns: int) -> int:
@@ -117,37 +186,20 @@ class Line:
         while self._outbound and self._outbound[0][0] <= now_ns:
             due_ns, data = self._outbound.popleft()
             self._answered(due_ns, now_ns)
-            if self._master >= 0 and not self._dead:
-                with contextlib.suppress(OSError):  # nobody reads, and the pty is full
-                    os.write(self._master, data)
+            if not self._dead:
+                self._terminal.write(data)
         dues = [queue[0] for queue in (self._inbound, self._outbound) if queue]
         return min((due[1] if len(due) == 3 else due[0] for due in dues), default=2**62)
 
     def close(self) -> None:
         """Hang up."""
         with self._lock:
-            for handle in (self._master, self._slave):
-                if handle >= 0:
-                    os.close(handle)
-            self._master = self._slave = -1
+            self._terminal.hang_up()
             self._inbound.clear()
             self._outbound.clear()
-            self.path.unlink(missing_ok=True)
-
-    def _plug_in(self) -> None:
-        self._master, self._slave = os.openpty()
-        tty.setraw(self._slave, termios.TCSANOW)
-        os.set_blocking(self._master, False)
-        self.path.unlink(missing_ok=True)
-        self.path.symlink_to(os.ttyname(self._slave))
-        # our own hold on the other end keeps the pty alive between two openings of it
 
     def _take_in(self, now_ns: int) -> None:
-        if self._master < 0:
-            return
-        try:
-            data = os.read(self._master, _MUCH)
-        except BlockingIOError:
+        if not (data := self._terminal.read()):
             return
         began_ns = max(now_ns, self._in_free_ns)
         for due_ns, part in self._spoiled(data, began_ns, requests=True):

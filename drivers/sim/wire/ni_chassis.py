@@ -10,12 +10,11 @@ cDAQ1Mod5   inputs of the four pressures        cDAQ1Mod4   digital inputs: E-st
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
+from drivers.host import COMPUTER, Host
 from drivers.sim.wire.behind import Analog, Cylinders, TakesTimes
 from drivers.sim.wire.ni_parts import (
     CHASSIS,
@@ -44,8 +43,8 @@ class Chassis:
         max_rate_hz: what the converters could do; they make no rate but that of `analog`.
         filter_delay_s: of the converters' filters, told to who asks [s]; not in the samples' times.
         pressure_VpkPa: sensitivity of the pressure sensors [V/kPa].
-        clock_ns: CLOCK_MONOTONIC, or a virtual one [ns].
         delivered: takes when samples that somebody waits for were due, and when they were there.
+        host: whose clock is used.
 
     Attributes:
         e_stop: whether the emergency stop is pressed.
@@ -64,12 +63,12 @@ class Chassis:
         max_rate_hz: float = 51_200.0,
         filter_delay_s: float = 0.0,
         pressure_VpkPa: float = 0.01,
-        clock_ns: Callable[[], int] = time.monotonic_ns,
         delivered: TakesTimes = lambda _due_ns, _done_ns: None,
+        host: Host = COMPUTER,
     ) -> None:
         self.analog, self.max_rate_hz, self.filter_delay_s = analog, max_rate_hz, filter_delay_s
         self._cylinders, self._range_V, self._pressure_VpkPa = cylinders, range_V, pressure_VpkPa
-        self._clock_ns, self._delivered = clock_ns, delivered
+        self._host, self._delivered = host, delivered
         self.modules = modules(analog.channels, pressures=cylinders is not None)
         self.e_stop = False
         self.lines = dict.fromkeys(self.modules[f"{CHASSIS}Mod2"].do, False)
@@ -177,9 +176,9 @@ class Chassis:
         self.start(task)
         if not task.continuous:
             return self._now(task)
-        begin, asked_ns = task.first + task.position, self._clock_ns()
+        begin, asked_ns = task.first + task.position, self._host.now_ns()
         self._wait(begin + count, timeout_s)
-        self._delivered(max(self.analog.at_ns(begin + count - 1), asked_ns), self._clock_ns())
+        self._delivered(max(self.analog.at_ns(begin + count - 1), asked_ns), self._host.now_ns())
         with self._lock:
             volts = np.empty((count, self.analog.channels))
             try:
@@ -212,7 +211,7 @@ class Chassis:
 
     def write(self, task: Task, values: list[float]) -> None:
         """Set the lines or outputs of a task. Raises DaqmxError."""
-        self.wake(self._clock_ns())
+        self.wake(self._host.now_ns())
         with self._lock:
             if self.watchdog is not None and self.watchdog.expired:
                 raise DaqmxError(-200678, "Write failed, because the watchdog timer has expired.")
@@ -246,11 +245,11 @@ class Chassis:
 
     def feed(self) -> None:
         """Start the watchdog's time again. Raises DaqmxError: it has expired."""
-        self.wake(self._clock_ns())
+        self.wake(self._host.now_ns())
         dog = self._dog()
         if dog.expired:
             raise DaqmxError(-200644, "Watchdog timer cannot be reset, because it has expired.")
-        dog.due_ns = self._clock_ns() + round(dog.timeout_s * 1e9)
+        dog.due_ns = self._host.now_ns() + round(dog.timeout_s * 1e9)
 
     def clear_expiration(self) -> None:
         """Unlock what has expired."""
@@ -270,13 +269,13 @@ class Chassis:
 
     def _wait(self, until: int, timeout_s: float) -> None:
         """Wait until a sample of the rig is there. Raises DaqmxError."""
-        begun = time.monotonic()
+        until_ns = self._host.now_ns() + round(timeout_s * 1e9)
         while self.analog.taken() < until:
-            left = begun + timeout_s - time.monotonic()
-            if left <= 0 or not self.goes_on:
+            now_ns = self._host.now_ns()
+            if now_ns >= until_ns or not self.goes_on:
                 raise DaqmxError(-200284, "Some or all of the samples requested have not yet been acquired.", 0)
-            due = (self.analog.at_ns(until - 1) - self._clock_ns()) * 1e-9
-            time.sleep(min(max(due, LOOK_S), left))
+            due_ns = self.analog.at_ns(until - 1) - now_ns
+            self._host.sleep(min(max(due_ns * 1e-9, LOOK_S), (until_ns - now_ns) * 1e-9))
 
     def _now(self, task: Task) -> npt.NDArray[np.float64]:
         """One sample on demand: the pressures."""

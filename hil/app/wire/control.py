@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from drivers.base import DeviceError
 from hil.app.rig_lock import peer_pid
@@ -91,6 +91,13 @@ class ControlServer:
         del self._rests[client]
         self._selector.unregister(client)
         client.close()
+
+
+class Asked(Protocol):
+    """A simulated rig that can be asked, by its socket or directly."""
+
+    def ask(self, do: str, **order: Any) -> dict[str, Any]:
+        """Give one command; its answer. Raises DeviceError: refused, or the rig is gone."""
 
 
 class Control:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from drivers.host import COMPUTER, Host
 from drivers.sim.wire.ni_chassis import Chassis
 from drivers.sim.wire.ni_parts import NiMisbehaviour
 from drivers.sim.wire.ni_server import NiServer
+from drivers.sim.wire.ni_service import NiService
 from hil.app.wire.memory import AnalogInMemory, CylindersInMemory, WireMemory
-from hil.app.wire.orders import Answer, Orders
+from hil.app.wire.orders import Answer, Handler, Orders
 from hil.links.late import LateNotes
 from hil.realtime import RightsWanted, rights
 from hil.workers.life import Life
@@ -24,21 +26,37 @@ LOOK_NS = 5_000_000
 BELOW_LOOP = 12
 
 
-class Served:
+Server = TypeVar("Server", bound=NiService)
+
+
+class Served(Generic[Server]):
     """The chassis and its server.
 
     Args:
         memory: of the rig; its plant has begun.
+        host: whose clock is used.
+        make_server: makes the server of a chassis.
     """
 
-    def __init__(self, memory: WireMemory) -> None:
+    def __init__(self, memory: WireMemory, host: Host, make_server: Callable[[Chassis], Server]) -> None:
         config = memory.config
         analog, cylinders = AnalogInMemory(memory), CylindersInMemory(memory)
         self._names = [channel.name for channel in config.daq.channels]
         notes = LateNotes(memory.late["daq"])
         self.looked = notes.of("daq server")
-        self._chassis = Chassis(analog, cylinders, range_V=config.daq.range_V, delivered=notes.of("daq"))
-        self.server = NiServer(self._chassis)
+        delivered = notes.of("daq")
+        self._chassis = Chassis(analog, cylinders, range_V=config.daq.range_V, delivered=delivered, host=host)
+        self.server = make_server(self._chassis)
+
+    @property
+    def handlers(self) -> dict[str, Handler]:
+        """What it can be ordered to do."""
+        return {
+            "step": self.step,
+            "clear_steps": self.clear_steps,
+            "misbehave": self.misbehave,
+            "e_stop": self.e_stop,
+        }
 
     def step(self, order: dict[str, Any]) -> Answer:
         """Add volts to a sensor from its next sample on: which, and when it is taken [ns of CLOCK_MONOTONIC]."""
@@ -69,25 +87,17 @@ def main(folder: Path, parent: int) -> None:
     """Serve until told to end."""
     life = Life(parent)
     memory = WireMemory(folder)
-    config, served = memory.config, Served(memory)
-    orders = Orders(
-        life,
-        {
-            "step": served.step,
-            "clear_steps": served.clear_steps,
-            "misbehave": served.misbehave,
-            "e_stop": served.e_stop,
-        },
-    )
+    config, served = memory.config, Served(memory, COMPUTER, NiServer)
+    orders = Orders(life, served.handlers)
     wanted = config.realtime
     priority = max(wanted.fifo_priority - BELOW_LOOP, 1) if wanted.fifo_priority else 0
     with rights(RightsWanted(fifo_priority=priority, lock_memory=wanted.lock_memory, threads=True)) as granted:
         port = served.server.serve()
         life.ready(granted, endpoints={"daq": f"127.0.0.1:{port}"})
         while not life.ending:
-            due_ns = time.monotonic_ns() + LOOK_NS
+            due_ns = COMPUTER.now_ns() + LOOK_NS
             orders.look(LOOK_NS * 1e-9)
-            served.looked(due_ns, time.monotonic_ns())
+            served.looked(due_ns, COMPUTER.now_ns())
         served.server.stop()
 
 

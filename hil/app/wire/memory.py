@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import mmap
 import os
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from drivers.host import COMPUTER, Host
 from hil.config import Config
 from hil.links.rows import LATE, TRUTH
 from hil.shm import Mailbox, Ring
@@ -78,7 +78,8 @@ def _mapped(path: Path, channels: int, create: bool) -> NDArray[np.float64]:
 class WheelsInMemory:
     """`drivers.sim.wire.behind.Wheels` in another process than the plant."""
 
-    def __init__(self, memory: WireMemory) -> None:
+    def __init__(self, memory: WireMemory, host: Host = COMPUTER) -> None:
+        self._host = host
         self._now, self._orders = memory.wheels, memory.wheel_orders
         self._row, self._order = np.zeros(1, WHEELS), np.zeros(1, WHEEL_ORDERS)
         self._order["cut"] = 1
@@ -104,7 +105,7 @@ class WheelsInMemory:
         self._give()
 
     def _give(self) -> None:
-        self._order["t_ns"] = time.monotonic_ns()
+        self._order["t_ns"] = self._host.now_ns()
         self._orders.write(self._order)
 
 

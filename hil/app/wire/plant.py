@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from drivers.host import COMPUTER, Host
 from hil.app.simulated import build_far_end, build_plant, warm_up_far_end
 from hil.app.wire.memory import (
     CLOCK,
@@ -38,10 +39,11 @@ class PlantAtTheWire:
     Args:
         memory: of the rig.
         start_ns: its t = 0 [ns of CLOCK_MONOTONIC].
+        host: whose clock is used.
     """
 
-    def __init__(self, memory: WireMemory, start_ns: int) -> None:
-        self._memory, self._config = memory, memory.config
+    def __init__(self, memory: WireMemory, start_ns: int, host: Host = COMPUTER) -> None:
+        self._memory, self._config, self._host = memory, memory.config, host
         self._start_ns = self._offset_ns = start_ns
         self._first = 0  # sample of the rig that is the plant's sample 0
         self._seen = dict.fromkeys(("wheels", "valves", "place"), 0)
@@ -98,7 +100,7 @@ class PlantAtTheWire:
         with _ordinary():
             self.plant = build_plant(self._config)
         rate = self._config.daq.rate_hz
-        now_ns = time.monotonic_ns()
+        now_ns = self._host.now_ns()
         # from the next whole sample on; the gap was sampled by nobody, and reads zero
         self._first = (now_ns - self._start_ns) * rate // 1_000_000_000 + 1
         self._offset_ns = self._start_ns + self._first * 1_000_000_000 // rate

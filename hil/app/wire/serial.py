@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from drivers.sim.wire.line import Line, Misbehaviour, serve_lines
+from drivers.host import COMPUTER, Host
+from drivers.sim.wire.line import Line, Misbehaviour, Pty, Terminal, serve_lines
 from drivers.sim.wire.roboclaw import RoboClawBus
 from drivers.sim.wire.roboteq import RoboteqDevice
 from hil.app.wire.memory import CylindersInMemory, WheelsInMemory, WireMemory
-from hil.app.wire.orders import Answer, Orders
+from hil.app.wire.orders import Answer, Handler, Orders
 from hil.app.wire.peers import serial_peers
 from hil.links.late import LateNotes
 from hil.realtime import RightsWanted, rights
@@ -33,17 +33,24 @@ class Lines:
 
     Args:
         memory: of the rig.
+        host: whose clock is used.
+        terminal: makes what the drivers' host opens at a path.
     """
 
-    def __init__(self, memory: WireMemory) -> None:
-        peers = serial_peers(memory.config, WheelsInMemory(memory), CylindersInMemory(memory))
+    def __init__(self, memory: WireMemory, host: Host = COMPUTER, terminal: Callable[[Path], Terminal] = Pty) -> None:
+        peers = serial_peers(memory.config, WheelsInMemory(memory, host), CylindersInMemory(memory))
         self._devices = {name: peer.device for name, peer in peers.items()}
         notes = LateNotes(memory.late["serial"])
         self.served = notes.of("serial devices")
         self.lines = {
-            name: Line(memory.folder / name, peer.device, peer.baud, peer.turnaround_ns, notes.of(name))
+            name: Line(memory.folder / name, peer.device, peer.baud, peer.turnaround_ns, terminal, notes.of(name))
             for name, peer in peers.items()
         }
+
+    @property
+    def handlers(self) -> dict[str, Handler]:
+        """What it can be ordered to do."""
+        return {"misbehave": self.misbehave, "e_stop": self.e_stop, "stops": self.stops}
 
     def misbehave(self, order: dict[str, Any]) -> Answer:
         """Spoil what goes over a line."""
@@ -81,7 +88,7 @@ def main(folder: Path, parent: int) -> None:
     memory = WireMemory(folder)
     wanted = memory.config.realtime
     served = Lines(memory)
-    orders = Orders(life, {"misbehave": served.misbehave, "e_stop": served.e_stop, "stops": served.stops})
+    orders = Orders(life, served.handlers)
     priority = max(wanted.fifo_priority - BELOW_LOOP, 1) if wanted.fifo_priority else 0
 
     def goes_on() -> bool:
@@ -90,7 +97,7 @@ def main(folder: Path, parent: int) -> None:
 
     with rights(RightsWanted(fifo_priority=priority, lock_memory=wanted.lock_memory, freeze_gc=True)) as granted:
         life.ready(granted, endpoints={name: str(line.path) for name, line in served.lines.items()})
-        serve_lines(served.lines.values(), time.monotonic_ns, goes_on, served.served)
+        serve_lines(served.lines.values(), COMPUTER.now_ns, goes_on, served.served)
     for line in served.lines.values():
         line.close()
 

@@ -10,6 +10,7 @@ import pytest
 
 from drivers import daq_ni
 from drivers.daq_ni import NiDaq
+from drivers.host import COMPUTER, Computer
 from drivers.ni_channels import NiChannel, NiDaqSettings
 from drivers.sim.wire.ni_chassis import Chassis
 from drivers.sim.wire.ni_server import NiServer
@@ -107,14 +108,17 @@ class Rams:
         return (valve + 1) * 1e5
 
 
-class Clock:
-    """Time of the chassis and of the driver, which moves when told."""
+class Clock(Computer):
+    """A host of the chassis and of the driver whose time moves when told, and not while somebody sleeps."""
 
     def __init__(self):
-        self.now_ns = 1_000_000_000
+        self.t_ns = 1_000_000_000
 
-    def __call__(self):
-        return self.now_ns
+    def now_ns(self):
+        return self.t_ns
+
+    def sleep(self, seconds):
+        pass
 
 
 class Valves(NiValves):
@@ -130,8 +134,8 @@ class Valves(NiValves):
 def machine(monkeypatch):
     """What waits for samples waits in its time; calls over gRPC take the real time that they take."""
     machine = MachineTime()
-    monkeypatch.setattr("drivers.sim.wire.ni_chassis.time", machine)
-    monkeypatch.setattr("drivers.daq_ni.time", machine)
+    monkeypatch.setattr(COMPUTER, "now_ns", machine.monotonic_ns)
+    monkeypatch.setattr(COMPUTER, "sleep", machine.sleep)
     return machine
 
 
@@ -153,11 +157,8 @@ def clock():
 @pytest.fixture
 def chassis(analog, rams, machine, request):
     """In the time of `clock` where a test asks for one, else in the machine's."""
-    return Chassis(
-        analog,
-        rams,
-        clock_ns=request.getfixturevalue("clock") if "clock" in request.fixturenames else machine.monotonic_ns,
-    )
+    host = {"host": request.getfixturevalue("clock")} if "clock" in request.fixturenames else {}
+    return Chassis(analog, rams, **host)
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ def test_a_command_is_acknowledged_when_the_lines_have_it(make_valves):
 def test_off_goes_before_feeding_and_measuring(make_valves, rams, clock):
     valves = make_valves()
     valves.obey((1,), (2, True, False, False, False))
-    clock.now_ns += 60 * MS  # watchdog and sample are due
+    clock.t_ns += 60 * MS  # watchdog and sample are due
     valves.obey((3,))
     assert rams.on == [False] * 4
 
@@ -62,10 +62,10 @@ def test_valves_stay_off_after_opening_until_an_off_has_been_commanded(make_valv
 def test_a_repeated_command_keeps_neither_watchdog_nor_sensors_waiting(make_valves, clock, chassis):
     valves = make_valves()
     for k in range(200):
-        clock.now_ns += 2 * MS
+        clock.t_ns += 2 * MS
         valves.write(ValveCommand(k, VALVES_OFF))
         valves.step()
-        chassis.wake(clock.now_ns)
+        chassis.wake(clock.t_ns)
     assert not chassis.watchdog.expired
     assert valves.read(0).acknowledged_ns == 199
 
@@ -74,28 +74,28 @@ def test_commands_that_always_change_do_not_starve_the_watchdog(make_valves, clo
     valves = make_valves()
     valves.obey((0,))
     for k in range(200):
-        clock.now_ns += 2 * MS
+        clock.t_ns += 2 * MS
         valves.obey((k, *((k + i) % 4 != 0 for i in range(4))))
-        chassis.wake(clock.now_ns)
+        chassis.wake(clock.t_ns)
     assert not chassis.watchdog.expired
     assert sum(rams.on) == 3
 
 
 def test_pressures_are_those_of_the_chambers_in_the_order_of_the_lines(make_valves, clock):
     valves = make_valves(pressures=tuple(f"cDAQ1Mod5/ai{i}" for i in range(4)), pressure_zero_V=0.0)
-    clock.now_ns += 20 * MS
+    clock.t_ns += 20 * MS
     valves.step()  # the watchdog is due as well, and first
     valves.step()
     sample = valves.read(0)
     assert np.array(sample.pressure_Pa) == pytest.approx(np.array([[1e5, 2e5], [3e5, 4e5]]))
-    assert (sample.sequence, sample.t_ns) == (1, clock.now_ns)
+    assert (sample.sequence, sample.t_ns) == (1, clock.t_ns)
     assert valves.read(0) is None
 
 
 def test_a_zero_of_the_sensors_is_taken_off(make_valves, clock):
     pressures = tuple(f"cDAQ1Mod5/ai{i}" for i in (3, 2, 1, 0))
     valves = make_valves(pressures=pressures, pressure_zero_V=0.5, watchdog_device="")
-    clock.now_ns += 20 * MS
+    clock.t_ns += 20 * MS
     valves.step()
     assert np.array(valves.read(0).pressure_Pa) == pytest.approx(np.array([[3.5e5, 2.5e5], [1.5e5, 0.5e5]]))
 

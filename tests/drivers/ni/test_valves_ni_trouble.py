@@ -22,11 +22,11 @@ LINES = tuple(f"cDAQ1Mod2/port0/line{i}" for i in range(4))
 def test_the_watchdog_takes_everything_off_when_nobody_steps(make_valves, rams, chassis, clock):
     valves = make_valves(regulator="cDAQ1Mod3/ao0")
     valves.obey((1,), (2, True, True, True, True))
-    clock.now_ns += 99 * MS
-    chassis.wake(clock.now_ns)
+    clock.t_ns += 99 * MS
+    chassis.wake(clock.t_ns)
     assert rams.on == [True] * 4
-    clock.now_ns += 2 * MS
-    chassis.wake(clock.now_ns)
+    clock.t_ns += 2 * MS
+    chassis.wake(clock.t_ns)
     assert rams.on == [False] * 4
     assert chassis.outputs["cDAQ1Mod3/ao0"] == 0.0
 
@@ -34,8 +34,8 @@ def test_the_watchdog_takes_everything_off_when_nobody_steps(make_valves, rams, 
 def test_lines_without_a_watchdog_stay_when_nobody_steps(make_valves, rams, chassis, clock):
     valves = make_valves(watchdog_device="")
     valves.obey((1,), (2, True, False, False, False))
-    clock.now_ns += 10_000 * MS
-    chassis.wake(clock.now_ns)
+    clock.t_ns += 10_000 * MS
+    chassis.wake(clock.t_ns)
     assert rams.on == [True, False, False, False]
     assert valves.health().detail == "no watchdog"
 
@@ -44,17 +44,17 @@ def test_while_stepped_the_watchdog_is_fed(make_valves, rams, chassis, clock):
     valves = make_valves()
     valves.obey((1,), (2, True, False, False, False))
     for _ in range(100):
-        clock.now_ns += 20 * MS
+        clock.t_ns += 20 * MS
         valves.step()
         valves.step()
-        chassis.wake(clock.now_ns)
+        chassis.wake(clock.t_ns)
     assert rams.on == [True, False, False, False]
 
 
 def test_an_expired_watchdog_is_a_lost_link_and_only_opening_and_an_off_bring_the_valves_back(make_valves, rams, clock):
     valves = make_valves()
     valves.obey((1,), (2, True, False, False, False))
-    clock.now_ns += 150 * MS
+    clock.t_ns += 150 * MS
     with pytest.raises(LinkLostError, match=r"NI -200678.*safe states"):
         valves.obey((3,))
     assert rams.on == [False] * 4
@@ -69,7 +69,7 @@ def test_an_expired_watchdog_is_a_lost_link_and_only_opening_and_an_off_bring_th
 
 def test_a_feed_that_comes_too_late_is_told(make_valves, clock):
     valves = make_valves()
-    clock.now_ns += 150 * MS
+    clock.t_ns += 150 * MS
     with pytest.raises(LinkLostError, match=r"NI -200644.*safe states"):
         valves.step()
 
@@ -81,8 +81,8 @@ def test_a_dead_server_is_a_lost_link_and_the_watchdog_ends_what_was_on(make_val
     with pytest.raises(LinkLostError, match="UNAVAILABLE"):
         valves.obey((3,))
     assert rams.on == [True, False, True, False]
-    clock.now_ns += 101 * MS
-    chassis.wake(clock.now_ns)
+    clock.t_ns += 101 * MS
+    chassis.wake(clock.t_ns)
     assert rams.on == [False] * 4
     server.misbehave(NiMisbehaviour("plug_in"))
     valves.open()

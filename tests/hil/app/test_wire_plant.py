@@ -83,7 +83,7 @@ def test_a_rover_put_back_stands_at_its_start_and_sampling_goes_on(rig, monkeypa
     way_m = plant.plant._motion.q[0]
     assert way_m > 0.02
     analog = AnalogInMemory(memory)
-    monkeypatch.setattr("hil.app.wire.plant.time.monotonic_ns", lambda: START_NS + 1000 * MS)
+    monkeypatch.setattr("hil.app.wire.plant.COMPUTER.now_ns", lambda: START_NS + 1000 * MS)
     memory.place.write(np.array([(45.0, 7)], PLACE))
     plant.round(START_NS + 801 * MS)
     run(plant, 1001, 1011)

@@ -1,0 +1,207 @@
+"""A device server in virtual time: nidaqmx's own requests and answers, serialised, without a network between."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NoReturn, Protocol
+
+import grpc
+
+from drivers.host import Host
+from drivers.sim.virtual.schedule import NEVER_NS, Actor, VirtualTime
+from drivers.sim.wire.ni_chassis import Chassis
+from drivers.sim.wire.ni_server import WAKE_S
+from drivers.sim.wire.ni_service import NiService
+
+_WAKE_NS = round(WAKE_S * 1e9)
+
+
+class Network(Host, Protocol):
+    """Who knows which servers listen."""
+
+    time: VirtualTime
+    servers: dict[str, VirtualNiServer]
+
+
+class VirtualNiServer(NiService):
+    """The simulated device server, called by `Channel` and not by gRPC.
+
+    Args:
+        chassis: what it serves.
+        network: where it listens.
+    """
+
+    def __init__(self, chassis: Chassis, network: Network) -> None:
+        super().__init__(chassis, network)
+        self._network, self._listens_at = network, ""
+        self.called = self.handlers()
+        self._wake()
+
+    def listen(self, host: str, port: int) -> int:
+        """See `NiService`."""
+        self._listens_at = f"{host}:{port}"
+        self._network.servers[self._listens_at] = self
+        return port
+
+    def hang_up(self) -> None:
+        """See `NiService`."""
+        self._network.servers.pop(self._listens_at, None)
+
+    def _wake(self) -> None:
+        time = self._network.time
+        self.chassis.wake(time.now_ns)
+        time.call_at(time.now_ns + _WAKE_NS, self._wake)
+
+
+class CallError(grpc.RpcError):  # type: ignore[misc]  # gRPC ships no types
+    """A call that failed, as gRPC tells it."""
+
+    def __init__(self, status: grpc.StatusCode, text: str, trailing: tuple[Any, ...] = ()) -> None:
+        super().__init__(text)
+        self._status, self._text, self._trailing = status, text, trailing
+
+    def code(self) -> grpc.StatusCode:
+        """Status."""
+        return self._status
+
+    def details(self) -> str:
+        """Its words."""
+        return self._text
+
+    def trailing_metadata(self) -> tuple[Any, ...]:
+        """Entries with `key` and `value`."""
+        return self._trailing
+
+
+class _Entry:
+    """An entry of the metadata."""
+
+    def __init__(self, key: str, value: str) -> None:
+        self.key, self.value = key, value
+
+
+class _Context:
+    """What a handler has of its call."""
+
+    def __init__(self) -> None:
+        self._trailing: tuple[_Entry, ...] = ()
+
+    def set_trailing_metadata(self, trailing: tuple[tuple[str, str], ...]) -> None:
+        self._trailing = tuple(_Entry(key, value) for key, value in trailing)
+
+    def abort(self, status: grpc.StatusCode, text: str) -> NoReturn:
+        raise CallError(status, text, self._trailing)
+
+
+class Channel:
+    """A channel to a server of the virtual network; calls on it are served one after the other.
+
+    Args:
+        network: that leads there.
+        server: host:port.
+    """
+
+    def __init__(self, network: Network, server: str) -> None:
+        self.network, self.server = network, server
+        self._calls: deque[Call] = deque()
+        self._actor: Actor | None = None
+
+    def unary_unary(self, method: str, serialise: Any = None, deserialise: Any = None, **how: Any) -> _Method:
+        """A method of the server."""
+        serialise = serialise or how["request_serializer"]
+        return _Method(self, method.rpartition("/")[2], serialise, deserialise or how["response_deserializer"])
+
+    def unary_stream(self, *args: Any, **how: Any) -> None:
+        """Events, which nobody here asks for."""
+
+    def close(self) -> None:
+        """Calls that wait are not served any more."""
+        self._calls.clear()
+
+    def ready(self) -> _Ready:
+        """A future of the server's being there."""
+        return _Ready(self)
+
+    def serve(self, call: Call) -> None:
+        """Have a call served."""
+        self._calls.append(call)
+        time = self.network.time
+        if self._actor is None:
+            self._actor = time.start(f"call of {self.server}", self._serve, device=True)
+        else:
+            time.wake(self._actor)
+
+    def _serve(self) -> None:
+        time = self.network.time
+        while time.wait(NEVER_NS, lambda: bool(self._calls)):
+            self._calls.popleft().run()
+
+
+class _Ready:
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    def result(self, timeout: float) -> None:
+        network = self._channel.network
+        if self._channel.server not in network.servers:
+            network.sleep(timeout)
+            raise grpc.FutureTimeoutError
+
+    def cancel(self) -> None:
+        """Nothing waits."""
+
+
+class _Method:
+    def __init__(self, channel: Channel, name: str, serialise: Callable[[Any], bytes], deserialise: Any) -> None:
+        self._channel, self._name, self._serialise, self._deserialise = channel, name, serialise, deserialise
+
+    def future(self, request: Any, metadata: Any = None, timeout: float | None = None) -> Call:  # noqa: ARG002
+        """Make the call; its answer is awaited by `result`."""
+        return Call(self._channel, self._name, self._serialise(request), self._deserialise, timeout)
+
+
+class Call:
+    """A call under way, as a future of gRPC."""
+
+    def __init__(self, channel: Channel, name: str, request: bytes, deserialise: Any, timeout: float | None) -> None:
+        self._channel, self._name, self._request, self._deserialise = channel, name, request, deserialise
+        self._time = channel.network.time
+        self._until_ns = NEVER_NS if timeout is None else self._time.now_ns + round(timeout * 1e9)
+        self._caller = self._time.current
+        self._answer: bytes | None = None
+        self._error: CallError | None = None
+        self._time.check()
+        if channel.server in channel.network.servers:
+            channel.serve(self)
+        else:
+            self._error = CallError(grpc.StatusCode.UNAVAILABLE, "failed to connect to all addresses")
+
+    def run(self) -> None:
+        """By the server: answer, or fail."""
+        server = self._channel.network.servers.get(self._channel.server)
+        try:
+            if server is None:
+                raise CallError(grpc.StatusCode.UNAVAILABLE, "Socket closed")
+            if (handler := server.called.get(self._name)) is None:
+                raise CallError(grpc.StatusCode.UNIMPLEMENTED, "Method not found!")
+            answer = handler.unary_unary(handler.request_deserializer(self._request), _Context())
+            if self._channel.network.servers.get(self._channel.server) is not server:
+                raise CallError(grpc.StatusCode.UNAVAILABLE, "Socket closed")
+            self._answer = handler.response_serializer(answer)
+        except CallError as error:
+            self._error = error
+        self._time.wake(self._caller)
+
+    def result(self, timeout: float) -> Any:
+        """The answer. Raises grpc.FutureTimeoutError, and grpc.RpcError."""
+        time = self._time
+        slice_ns = time.now_ns + round(timeout * 1e9)
+        time.wait(min(slice_ns, self._until_ns), lambda: self._answer is not None or self._error is not None)
+        if self._error is not None:
+            raise self._error
+        if self._answer is not None:
+            return self._deserialise(self._answer)
+        if time.now_ns >= self._until_ns:
+            raise CallError(grpc.StatusCode.DEADLINE_EXCEEDED, "Deadline Exceeded")
+        raise grpc.FutureTimeoutError

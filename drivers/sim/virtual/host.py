@@ -1,0 +1,77 @@
+"""The computer of a run in virtual time."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+from typing import Any
+
+from drivers.host import SerialPort
+from drivers.sim.virtual.grpc import Channel, VirtualNiServer
+from drivers.sim.virtual.schedule import SHORTEST_NS, Actor, VirtualTime
+from drivers.sim.virtual.serial import VirtualSharedPort, VirtualTerminal
+
+
+class VirtualHost:
+    """A `drivers.host.Host` whose ports lead to simulated lines and whose network leads to simulated servers.
+
+    What a driver computes takes no time; what it waits for takes what it would take.
+
+    Attributes:
+        time: that passes.
+        ports: that there are, by path.
+        servers: that listen, by host:port.
+    """
+
+    def __init__(self, time: VirtualTime) -> None:
+        self.time = time
+        self.ports: dict[str, VirtualTerminal] = {}
+        self.servers: dict[str, VirtualNiServer] = {}
+
+    def now_ns(self) -> int:
+        """See `drivers.host.Host`."""
+        self.time.check()
+        return self.time.now_ns
+
+    def sleep(self, seconds: float) -> None:
+        """See `drivers.host.Host`."""
+        self.sleep_until(self.time.now_ns + max(round(seconds * 1e9), SHORTEST_NS))
+
+    def sleep_until(self, t_ns: int) -> None:
+        """Wait until a time [ns]."""
+        until_ns = max(t_ns, self.time.now_ns)
+        self.time.sleep_until(until_ns)
+        while self.time.now_ns < until_ns:  # woken for another reason, which was of an earlier wait
+            self.time.sleep_until(until_ns)
+
+    def terminal(self, path: Path) -> VirtualTerminal:
+        """Makes the end of a line that is opened at a path."""
+        return VirtualTerminal(self.time, path, self.ports)
+
+    def open_serial(self, port: str, baud: int) -> SerialPort:  # noqa: ARG002  the line keeps its own
+        """See `drivers.host.Host`."""
+        self.time.check()
+        if port not in self.ports:
+            raise OSError(errno.ENOENT, "No such file or directory")
+        return self.ports[port].open()
+
+    def open_shared(self, port: str, baud: int | None) -> VirtualSharedPort:  # noqa: ARG002  the line keeps its own
+        """See `drivers.host.Host`."""
+        self.time.check()
+        if port not in self.ports:
+            raise OSError(errno.ENOENT, "No such file or directory")
+        return VirtualSharedPort(self.ports[port])
+
+    def open_channel(self, server: str, options: Any) -> Channel:  # noqa: ARG002
+        """See `drivers.host.Host`."""
+        return Channel(self, server)
+
+    def channel_ready(self, channel: Channel) -> Any:
+        """See `drivers.host.Host`."""
+        return channel.ready()
+
+    def release(self, actor: Actor) -> None:
+        """Close the ports of an actor, as the kernel does for a process that is gone."""
+        for terminal in self.ports.values():
+            if terminal.port is not None and terminal.port.owner is actor:
+                terminal.port.close()

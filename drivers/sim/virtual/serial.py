@@ -1,0 +1,198 @@
+"""Serial ports in virtual time: what a driver opens, and the end of a simulated line that they lead to."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from pathlib import Path
+
+from drivers.host import SLICE_S
+from drivers.sim.virtual.schedule import NEVER_NS, Actor, VirtualTime
+from drivers.sim.wire.line import WAKE_S, Line
+
+_SLICE_NS, _WAKE_NS = round(SLICE_S * 1e9), round(WAKE_S * 1e9)
+
+
+class VirtualPort:
+    """One opening of a port; a `drivers.host.SerialPort`.
+
+    Attributes:
+        owner: the actor that opened it, or None once it is closed.
+    """
+
+    def __init__(self, time: VirtualTime, terminal: VirtualTerminal) -> None:
+        self._time, self._terminal = time, terminal
+        self.owner: Actor | None = time.current
+
+    @property
+    def in_waiting(self) -> int:
+        """See `drivers.host.SerialPort`."""
+        self._check()
+        return len(self._terminal.to_host)
+
+    def read(self, size: int) -> bytes:
+        """See `drivers.host.SerialPort`."""
+        terminal = self._terminal
+        terminal.reader = self._time.current
+        until_ns = self._time.now_ns + _SLICE_NS
+        self._time.wait(until_ns, lambda: len(terminal.to_host) >= size or not self._is_open)
+        terminal.reader = None
+        self._check()
+        data = bytes(terminal.to_host[:size])
+        del terminal.to_host[:size]
+        return data
+
+    def write(self, data: bytes, /) -> int:
+        """See `drivers.host.SerialPort`."""
+        self._check()
+        self._terminal.to_device += data
+        self._terminal.serve_now()
+        return len(data)
+
+    def flush(self) -> None:
+        """Bytes of virtual ports leave by themselves; how long they take is the line's."""
+        self._check()
+
+    def close(self) -> None:
+        """See `drivers.host.SerialPort`."""
+        self.owner = None
+        if self._terminal.port is self:
+            self._terminal.port = None
+
+    @property
+    def _is_open(self) -> bool:
+        return self._terminal.port is self
+
+    def _check(self) -> None:
+        self._time.check()
+        if not self._is_open:
+            raise OSError(errno.EIO, "Input/output error")
+
+
+class VirtualSharedPort:
+    """A `drivers.host.SharedPort`: writes beside whoever has the port.
+
+    Args:
+        terminal: that the port leads to, as it is plugged in now.
+    """
+
+    def __init__(self, terminal: VirtualTerminal) -> None:
+        self._terminal, self._plugged = terminal, terminal.plugged
+
+    def write(self, data: bytes, /) -> int:
+        """See `drivers.host.SharedPort`."""
+        if self.hung_up():
+            raise OSError(errno.EIO, "Input/output error")
+        self._terminal.to_device += data
+        self._terminal.serve_now()
+        return len(data)
+
+    def discard_output(self) -> None:
+        """Bytes of virtual ports leave at once: there are none."""
+
+    def hung_up(self) -> bool:
+        """See `drivers.host.SharedPort`."""
+        return self._plugged != self._terminal.plugged
+
+    def close(self) -> None:
+        """See `drivers.host.SharedPort`."""
+
+
+class VirtualTerminal:
+    """Where a simulated line meets the ports of a virtual host; a `drivers.sim.wire.line.Terminal`.
+
+    Attributes:
+        to_device, to_host: bytes on their way.
+        port: the opening that there is.
+        reader: the actor that waits for bytes.
+        plugged: counts how often it was plugged in and hung up.
+        serve_now: has the line look at them.
+    """
+
+    def __init__(self, time: VirtualTime, path: Path, ports: dict[str, VirtualTerminal]) -> None:
+        self._time, self._path, self._ports = time, str(path), ports
+        self.to_device, self.to_host = bytearray(), bytearray()
+        self.port: VirtualPort | None = None
+        self.reader: Actor | None = None
+        self.serve_now: Callable[[], None] = lambda: None
+        self.plugged = 0
+
+    def plug_in(self) -> None:
+        """See `drivers.sim.wire.line.Terminal`."""
+        self.plugged += 1
+        self._ports[self._path] = self
+
+    def hang_up(self) -> None:
+        """See `drivers.sim.wire.line.Terminal`."""
+        self._ports.pop(self._path, None)
+        self.plugged += 1
+        self.port = None
+        self.to_device.clear()
+        self.to_host.clear()
+        self._wake_reader()
+
+    def fileno(self) -> int:
+        """There is none."""
+        return -1
+
+    def read(self) -> bytes:
+        """See `drivers.sim.wire.line.Terminal`."""
+        data = bytes(self.to_device)
+        self.to_device.clear()
+        return data
+
+    def write(self, data: bytes) -> None:
+        """See `drivers.sim.wire.line.Terminal`."""
+        self.to_host += data
+        self._wake_reader()
+
+    def open(self) -> VirtualPort:
+        """Open it. Raises OSError: another has it."""
+        if self.port is not None:
+            raise OSError(errno.EBUSY, "Device or resource busy")
+        self.to_host.clear()
+        self.port = VirtualPort(self._time, self)
+        return self.port
+
+    def _wake_reader(self) -> None:
+        if self.reader is not None:
+            self._time.wake(self.reader)
+
+
+class VirtualLines:
+    """Serves simulated lines whenever something is due on one, and every WAKE_S, as `serve_lines` does.
+
+    Args:
+        time: that passes.
+        lines: each on a `VirtualTerminal`.
+        terminals: of the same paths.
+    """
+
+    def __init__(self, time: VirtualTime, lines: dict[str, Line], terminals: dict[str, VirtualTerminal]) -> None:
+        self._time = time
+        for line in lines.values():
+            terminals[str(line.path)].serve_now = _Served(time, line).now
+
+
+class _Served:
+    """One line and when it is served next."""
+
+    def __init__(self, time: VirtualTime, line: Line) -> None:
+        self._time, self._line = time, line
+        self._due_ns = NEVER_NS  # until the first byte: a device that was never spoken to waits for nothing
+
+    def now(self) -> None:
+        """Serve it as soon as whoever asks for it waits."""
+        self._at(self._time.now_ns)
+
+    def _at(self, t_ns: int) -> None:
+        if t_ns < self._due_ns:
+            self._due_ns = t_ns
+            self._time.call_at(t_ns, lambda: self._serve(t_ns))
+
+    def _serve(self, t_ns: int) -> None:
+        if t_ns != self._due_ns:  # it was served earlier than asked for then
+            return
+        self._due_ns = NEVER_NS
+        now_ns = self._time.now_ns
+        self._at(max(min(self._line.serve(now_ns), now_ns + _WAKE_NS), now_ns + 1))

@@ -1,0 +1,107 @@
+"""The simulated rig at the protocol level, in virtual time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from drivers.base import DeviceError
+from drivers.sim.virtual.grpc import VirtualNiServer
+from drivers.sim.virtual.host import VirtualHost
+from drivers.sim.virtual.serial import VirtualLines
+from drivers.sim.wire.ni_chassis import Chassis
+from hil.app.wire.daq import Served
+from hil.app.wire.memory import WHEEL_ORDERS, WireMemory
+from hil.app.wire.plant import RATE_HZ, PlantAtTheWire
+from hil.app.wire.serial import Lines
+from hil.config import Config
+from hil.links.rows import TRUTH
+from hil.realtime import RealtimeClock
+
+_PERIOD_NS = 1_000_000_000 // RATE_HZ
+SERVER, PORT = "simulated", 31763
+
+
+class VirtualRig:
+    """Plant, serial devices and device server of `hil.app.wire`, each called when it is due.
+
+    Args:
+        config: of the rig.
+        folder: of its memory; exists and is empty.
+        host: of the drivers; its ports and its network lead here.
+
+    Attributes:
+        endpoints: where its devices are, by name.
+    """
+
+    def __init__(self, config: Config, folder: Path, host: VirtualHost) -> None:
+        self._host = host
+        memory = WireMemory(folder, config)
+        self._plant = PlantAtTheWire(memory, host.now_ns(), host)
+        self._clock = RealtimeClock(RATE_HZ, now=host.now_ns, sleep_until=host.sleep_until)  # only for its counts
+        self._serial = Lines(memory, host, host.terminal)
+        VirtualLines(host.time, self._serial.lines, host.ports)
+
+        def make_server(chassis: Chassis) -> VirtualNiServer:
+            return VirtualNiServer(chassis, host)
+
+        self._daq = Served(memory, host, make_server)
+        self._daq.server.serve(SERVER, PORT)
+        self.endpoints = {name: str(line.path) for name, line in self._serial.lines.items()}
+        self.endpoints["daq"] = f"{SERVER}:{PORT}"
+        self._handlers: dict[str, Callable[[dict[str, Any]], Mapping[str, Any]]] = {
+            "truth": self._truth,
+            "lateness": lambda _order: {"late": []},  # in virtual time nothing is ever late by itself
+            **self._serial.handlers,
+            **self._daq.handlers,
+            "misbehave": self._of("misbehave"),
+            "e_stop": self._of("e_stop"),
+        }
+        self._memory = memory
+        self._round()
+
+    def ask(self, do: str, **order: Any) -> dict[str, Any]:
+        """As `hil.app.wire.control.Control.ask`."""
+        try:
+            return dict(self._handlers[do](order))
+        except (ValueError, KeyError, TypeError) as error:
+            raise DeviceError(f"simulated rig: {do}: {error}") from error
+
+    def lines(self) -> dict[str, bool]:
+        """States of the digital outputs."""
+        return dict(self._daq.server.chassis.lines)
+
+    def driven_radps(self) -> list[float]:
+        """The speed that each wheel's controller drives it at [rad/s]; 0 where it is cut, or held still."""
+        order = np.zeros(1, WHEEL_ORDERS)
+        self._memory.wheel_orders.read(order)
+        speeds: list[float] = order["speed_radps"][0].tolist()
+        return speeds
+
+    def _round(self) -> None:
+        """Move the plant on, every ms."""
+        time = self._host.time
+        self._plant.round(time.now_ns)
+        self._plant.witness.tell(self._clock, 0)
+        time.call_at(time.now_ns + _PERIOD_NS, self._round)
+
+    def _of(self, do: str) -> Callable[[dict[str, Any]], Mapping[str, Any]]:
+        """To whom an order goes is up to the device that it names."""
+
+        def handle(order: dict[str, Any]) -> Mapping[str, Any]:
+            served = self._daq if order.get("device") == "daq" else self._serial
+            return served.handlers[do](order)
+
+        return handle
+
+    def _truth(self, order: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """What only the plant knows; times of the virtual clock."""
+        self._plant.witness.conclude()
+        row = np.zeros(1, TRUTH)
+        self._memory.truth.read(row)
+        found = {name: row[name][0].tolist() for name in TRUTH.names or ()}
+        return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in found.items()}

@@ -1,0 +1,178 @@
+"""Workers of a run in virtual time: the bodies of `hil.workers`, each as an actor with the manners of a process."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from drivers.sim.virtual.host import VirtualHost
+from drivers.sim.virtual.schedule import NEVER_NS, Actor
+from hil.links.shared import Shared
+from hil.links.stops import read_stops
+from hil.realtime import Granted
+from hil.workers import link, recorder, watchdog
+
+KILLED = -9
+
+
+class VirtualLife:
+    """A worker's own side of its life, as `hil.workers.life.Life`.
+
+    Attributes:
+        ending: told to end.
+        orphaned: the loop is gone.
+        words: what it has told, oldest first.
+    """
+
+    def __init__(self, told: Callable[[], None]) -> None:
+        self.ending = self.orphaned = False
+        self.words: deque[dict[str, Any]] = deque()
+        self._told = told
+
+    def ready(self, granted: Sequence[Granted] = (), **more: Any) -> None:
+        """Work can begin."""
+        self.tell(ready=True, granted=[asdict(item) for item in granted], **more)
+
+    def tell(self, **words: Any) -> None:
+        """Tell the loop something."""
+        self.words.append(words)
+        self._told()
+
+
+class VirtualProcess:
+    """A worker, as `hil.workers.process.Process`; made by `VirtualProcesses.launch`."""
+
+    def __init__(self, host: VirtualHost, name: str, pid: int, shared: Shared) -> None:
+        self._host, self.name, self.pid, self.shared = host, name, pid, shared
+        self._listener: Actor | None = None
+        self.life = VirtualLife(self._wake_listener)
+        self.summary: Mapping[str, Any] | None = None
+        self.actor: Actor | None = None
+        self._code: int | None = None
+
+    def begin(self, body: Callable[[VirtualProcess], None]) -> None:
+        """Start it."""
+
+        def run() -> None:
+            body(self)
+            self._gone(0)
+
+        self.actor = self._host.time.start(self.name, run)
+
+    def status(self, within_s: float = 0.0) -> int | None:
+        """See `Process`."""
+        self._wait(within_s, lambda: self._code is not None)
+        return self._code
+
+    def hear(self, within_s: float) -> dict[str, Any]:
+        """See `Process`."""
+        words = self.life.words
+        self._wait(within_s, lambda: bool(words) or self._code is not None)
+        return words.popleft() if words else {}
+
+    def say(self, words: Mapping[str, Any]) -> None:
+        """See `Process`: only the recorder is told anything, the summary."""
+        self.summary = words
+        if self.actor is not None:
+            self._host.time.wake(self.actor)
+
+    def ask_to_end(self) -> None:
+        """See `Process`."""
+        self.life.ending = True
+
+    def kill(self) -> None:
+        """See `Process`. What it held is free at once."""
+        if self.actor is not None and self._code is None:
+            self._host.time.kill(self.actor)
+            self._gone(KILLED)
+
+    def end(self, within_s: float) -> bool:
+        """See `Process`."""
+        was_there = self._code is None
+        self.ask_to_end()
+        self.summary = self.summary or {}  # nothing more comes: a recorder that waits for it need not
+        if self.actor is not None:
+            self._host.time.wake(self.actor)
+        if self.status(within_s) is None:
+            self.kill()
+        return was_there and self._code == 0
+
+    def _gone(self, code: int) -> None:
+        """What the kernel does with what it held."""
+        assert self.actor is not None
+        self._code = code
+        self._host.release(self.actor)
+        self.shared.leave()
+        self._wake_listener()
+
+    def _wait(self, within_s: float, done: Callable[[], bool]) -> None:
+        time = self._host.time
+        self._listener = time.current
+        time.wait(time.now_ns + round(within_s * 1e9), done)
+        self._listener = None
+
+    def _wake_listener(self) -> None:
+        if self._listener is not None:
+            self._host.time.wake(self._listener)
+
+
+class VirtualProcesses:
+    """The workers of a run.
+
+    Args:
+        host: that they run on.
+        loop: the loop's process id.
+        kill_loop: ends it.
+
+    Attributes:
+        by_name: workers started.
+    """
+
+    LOOP = 1
+
+    def __init__(self, host: VirtualHost, kill_loop: Callable[[], None]) -> None:
+        self.host, self._kill_loop = host, kill_loop
+        self.by_name: dict[str, VirtualProcess] = {}
+
+    def launch(self, module: str, run: str, *arguments: str) -> VirtualProcess:
+        """Start a worker, as `Process` does."""
+        kind = module.rpartition(".")[2]
+        name = arguments[0] if kind == "link" else kind
+        process = VirtualProcess(self.host, name, self.LOOP + 1 + len(self.by_name), Shared(Path(run)))
+        self.by_name[name] = process
+        body = {"link": self._link, "recorder": self._recorder, "watchdog": self._watchdog}[kind]
+        process.begin(lambda me: body(me, arguments))
+        return process
+
+    def kill(self, pid: int) -> Callable[[], bool]:
+        """End a process at once, by its id; what is returned says that it is gone."""
+        if pid == self.LOOP:
+            self._kill_loop()
+        for process in self.by_name.values():
+            if process.pid == pid:
+                process.kill()
+        return lambda: True
+
+    def orphan(self) -> None:
+        """The loop is gone: all are told to end, as the kernel does."""
+        for process in self.by_name.values():
+            process.life.ending = process.life.orphaned = True
+            process.say({})
+
+    def _link(self, me: VirtualProcess, arguments: Sequence[str]) -> None:
+        link.serve(arguments[0], me.shared, me.life, host=self.host)
+
+    def _recorder(self, me: VirtualProcess, arguments: Sequence[str]) -> None:  # noqa: ARG002
+        def summary() -> Mapping[str, Any] | None:
+            self.host.time.wait(NEVER_NS, lambda: me.summary is not None)
+            return me.summary
+
+        recorder.serve(me.shared, me.life, summary, self.host)
+
+    def _watchdog(self, me: VirtualProcess, arguments: Sequence[str]) -> None:
+        workers = {name: int(pid) for name, pid in (item.split("=") for item in arguments)}
+        dog = watchdog.Watchdog(me.shared, self.LOOP, workers, read_stops(me.shared), self.host, self.kill)
+        watchdog.watch(dog, me.shared, me.life, host=self.host)

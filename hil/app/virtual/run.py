@@ -1,0 +1,136 @@
+"""A run in virtual time, with something done to it in the middle."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+
+from drivers.sim.virtual.host import VirtualHost
+from drivers.sim.virtual.schedule import Actor, VirtualTime
+from hil.app.build import MakeTrial
+from hil.app.platform import Platform
+from hil.app.rigs import RealtimeRig
+from hil.app.runs import Signals, run_loop
+from hil.app.virtual.far_end import VirtualRig
+from hil.app.virtual.processes import VirtualProcesses
+from hil.app.wire.attach import Endpoints
+from hil.app.wire.control import Asked
+from hil.config import Config
+from hil.links.rows import START
+from hil.links.shared import Shared
+from hil.realtime import RealtimeClock, RightsWanted
+from hil.trials.state import ImpactTrial
+from hil.values import Tick
+
+# Longer than any run, with all its workers' ends [s].
+LONGEST_S = 300.0
+
+
+class _LoopClock(RealtimeClock):
+    """Virtual deadlines; how long the stages of a tick take is still measured on this computer."""
+
+    def next(self) -> Tick:
+        """See `RealtimeClock`."""
+        return super().next()._replace(began_ns=time.monotonic_ns())
+
+
+class VirtualRun:
+    """A run of a config with `rig: simulated_wire`, all of it in this process and in virtual time.
+
+    The loop is an actor; whoever makes this runs beside it, and may do something at any time of the run.
+
+    Args:
+        config: of the rig and the trial.
+        folder: of the run; exists and is empty.
+        scratch: folder for the memory of the simulated rig; exists and is empty.
+        make_trial: makes what decides.
+
+    Attributes:
+        host: clock, ports and network.
+        far_end: the simulated rig.
+        processes: the workers.
+        rig: as `hil.app.open_rig` returns it, once it is ready.
+        start_ns: t = 0 of the run on the virtual clock [ns]; None before it.
+        error: what the run ended with, if it did not end by itself.
+    """
+
+    def __init__(self, config: Config, folder: Path, scratch: Path, make_trial: MakeTrial = ImpactTrial) -> None:
+        self._config, self._folder, self._make_trial = config, folder, make_trial
+        self.time = VirtualTime()
+        self.host = VirtualHost(self.time)
+        self.far_end = VirtualRig(config, scratch, self.host)
+        self.processes = VirtualProcesses(self.host, self.kill_loop)
+        self.rig: RealtimeRig | None = None
+        self.shared: Shared | None = None
+        self.error: Exception | None = None
+        self.over = False
+        self._main = self.time.current
+        self.loop: Actor = self.time.start("loop", self._run)
+
+    @property
+    def start_ns(self) -> int | None:
+        """See above."""
+        start = np.zeros(1, START)
+        begun = self.shared is not None and self.shared.start.read(start) > 0
+        return int(start["start_ns"][0]) if begun else None
+
+    def until(self, t_s: float) -> bool:
+        """Wait for a time of the run [s], or for its end. False: it is over."""
+        while self.start_ns is None and not self.over:
+            self.host.sleep(0.001)
+        if self.start_ns is not None and not self.over:
+            self.time.wait(self.start_ns + round(t_s * 1e9), lambda: self.over)
+        return not self.over
+
+    def finish(self) -> None:
+        """Wait for the end of the run and of all its workers. Raises what the run ended with."""
+        self.time.wait(self.time.now_ns + round(LONGEST_S * 1e9), lambda: self.over)
+        for process in self.processes.by_name.values():
+            process.status(LONGEST_S)
+        if self.error is not None:
+            raise self.error
+
+    def kill_loop(self) -> None:
+        """SIGKILL of the loop process: its workers are told to end by the kernel."""
+        self.time.kill(self.loop)
+        self.processes.orphan()
+        self._ended()
+
+    def close(self) -> None:
+        """End all of it; may be called twice."""
+        self.time.close()
+        for process in self.processes.by_name.values():
+            process.kill()
+        if self.shared is not None:
+            self.shared.leave()
+            self.shared = None
+
+    def _run(self) -> None:
+        try:
+            with ExitStack() as stack:
+                platform = Platform(self.host, self.processes.launch, self._attach, self._make_clock)
+                self.rig = RealtimeRig(
+                    self._config, self._folder, lambda _: None, stack, self._make_trial, platform=platform
+                )
+                self.shared = self.rig.shared
+                run_loop(
+                    self.rig, self._config, Signals(), lambda _: None,
+                    wanted=lambda _: RightsWanted(), refuse=lambda *_: None,
+                )  # fmt: skip
+                self.rig.publish({})
+        except Exception as error:
+            self.error = error
+        self._ended()
+
+    def _ended(self) -> None:
+        self.over = True
+        self.time.wake(self._main)
+
+    def _attach(self, config: Config, endpoints: Path | None, stack: ExitStack) -> tuple[Endpoints, Asked]:  # noqa: ARG002
+        return self.far_end.endpoints, self.far_end
+
+    def _make_clock(self, rate_hz: int, spin_share: float) -> RealtimeClock:  # noqa: ARG002  nobody spins here
+        return _LoopClock(rate_hz, now=self.host.now_ns, sleep_until=self.host.sleep_until)

@@ -1,0 +1,125 @@
+"""What goes wrong on a link in the middle of a trial: rows 1, 6, 13, 14, 15, 18 and 29 of the fault table.
+
+Proof is what the controllers saw themselves.
+"""
+
+import pytest
+
+from hil.safety import Fault
+
+pytestmark = pytest.mark.timeout(900)  # of seconds of the wall, which a busy machine may need
+ADDRESSES = {0x80, 0x81, 0x82}
+TIMEOUT_MS = 100  # devices.drives.timeout_ms
+WAKE_MS = 2  # a simulated controller looks at its time-out so often
+
+
+def stopped_within(trial, within_ms, what="stops"):
+    """Every controller was stopped by then, by its own account, and none runs again."""
+    assert trial.error is None
+    late_ms = trial.seen_ms(what)
+    assert set(late_ms) == ADDRESSES, late_ms
+    assert max(late_ms.values()) <= within_ms, late_ms
+    assert trial.seen_ms("starts") == {}
+    assert trial.runs_at_the_end() == set()
+
+
+def test_late_doubled_and_now_and_then_damaged_answers_are_counted_and_change_nothing(trial):
+    def act(run):
+        run.misbehave("roboclaw", "delay", ms=25.0)
+        run.host.sleep(0.2)
+        run.misbehave("roboclaw", "duplicate", count=5, every=7)
+        run.host.sleep(0.2)
+        run.misbehave("roboclaw", "flip", count=3, every=11)
+
+    done = trial(act)
+    drives = done.healths["drives"]
+    assert done.faults == []
+    assert done.stopped_ns is not None
+    assert drives["open"]
+    assert 4 <= drives["retries"] <= 9  # one late answer, three damaged ones, and doubled ones that were in the way
+
+
+def test_three_damaged_answers_in_ten_are_a_fault_and_everything_stops(trial):
+    done = trial(lambda run: run.misbehave("roboclaw", "flip", count=3, every=3))
+    assert done.faults[0] is Fault.FRAMES_DAMAGED
+    stopped_within(done, 50)
+
+
+def test_an_unplugged_bus_stops_by_itself_and_never_runs_again_when_it_comes_back(trial):
+    def act(run):
+        run.misbehave("roboclaw", "hang_up")
+        run.host.sleep(0.3)
+        run.misbehave("roboclaw", "plug_in")
+
+    done = trial(act)
+    assert done.faults[0] is Fault.LINK_LOST
+    assert done.noticed_ms(Fault.LINK_LOST) <= 2
+    stopped_within(done, TIMEOUT_MS + WAKE_MS, "timeouts")
+    assert done.healths["drives"]["open"]  # opened again, to be stopped
+
+
+def test_a_bus_that_falls_silent_is_noticed_within_50_ms(trial):
+    done = trial(lambda run: run.misbehave("roboclaw", "die"))
+    assert done.faults[0] is Fault.LINK_LOST
+    assert done.noticed_ms(Fault.LINK_LOST) <= 50
+    stopped_within(done, TIMEOUT_MS + WAKE_MS, "timeouts")
+
+
+def test_a_valve_board_that_dies_stops_the_wheels(trial):
+    done = trial(lambda run: run.misbehave("modbus", "die"))
+    assert done.faults[0] is Fault.LINK_LOST
+    assert "Modbus" in done.events[0].detail
+    stopped_within(done, 100 + 2 * 60 + 10)  # asked ten times a second, two tries of 60 ms; then the cut
+
+
+def test_an_overrun_of_the_daq_stops_the_wheels(trial):
+    done = trial(lambda run: run.misbehave("daq", "error", code=-200279))
+    assert done.faults[0] is Fault.SAMPLES_LOST
+    assert "-200279" in done.events[0].detail
+    stopped_within(done, 20)
+
+
+def test_samples_that_come_late_stop_the_wheels(trial):
+    done = trial(lambda run: run.misbehave("daq", "delay", count=3, ms=80.0))
+    assert done.faults[0] is Fault.SENSOR_DROPOUT
+    stopped_within(done, 10 + 20)
+
+
+def test_samples_that_do_not_come_any_more_stop_the_wheels(trial):
+    done = trial(lambda run: run.misbehave("daq", "die"))
+    assert done.faults[0] in {Fault.SENSOR_DROPOUT, Fault.LINK_LOST}
+    stopped_within(done, 10 + 20)
+
+
+def test_an_emergency_stop_at_the_controllers_is_noticed_within_100_ms_and_outlasts_its_release(trial):
+    def act(run):
+        run.press("roboclaw")
+        run.host.sleep(0.3)
+        run.press("roboclaw", False)
+
+    done = trial(act)
+    assert done.faults[0] is Fault.STOP_BY_OPERATOR
+    assert done.noticed_ms(Fault.STOP_BY_OPERATOR) <= 100
+    assert done.seen_ms("starts") == {}
+
+
+def test_an_emergency_stop_on_the_line_stops_the_wheels(trial):
+    done = trial(lambda run: run.press("daq"))
+    assert done.faults[0] is Fault.STOP_BY_OPERATOR
+    stopped_within(done, 100)
+
+
+@pytest.mark.parametrize("way", ["kill", "stop"])
+def test_the_watchdog_stops_the_wheels_of_a_drives_worker_that_is_gone(trial, way):
+    """By the stop frames that were written down for it, before the controllers' own time-outs come."""
+    done = trial(lambda run: getattr(run, way)("drives"))
+    assert Fault.PROCESS_LOST in done.faults
+    stopped_within(done, 20 + 5 + 15)  # silent, looked for, and two frames of 30 bytes with a pause between
+
+
+@pytest.mark.parametrize("name", ["daq", "valves", "watchdog"])
+@pytest.mark.parametrize("way", ["kill", "stop"])
+def test_any_other_worker_that_is_gone_stops_the_wheels(trial, name, way):
+    done = trial(lambda run: getattr(run, way)(name))
+    assert done.faults[0] is Fault.PROCESS_LOST or (name, done.faults[0]) == ("daq", Fault.SENSOR_DROPOUT)
+    stopped_within(done, 50 + 20)

@@ -1,0 +1,63 @@
+"""A loop process that hangs or dies in the middle of a trial: row 12 of the fault table."""
+
+import pytest
+
+from hil.record import read_trial
+
+pytestmark = pytest.mark.timeout(900)  # of seconds of the wall, which a busy machine may need
+ADDRESSES = {0x80, 0x81, 0x82}
+DEAD_MAN_MS, TIMEOUT_MS, WAKE_MS = 20, 100, 2
+TRANSACTIONS_MS = 15  # one under way, and the stops of all controllers
+
+
+def test_a_stopped_loop_is_cut_by_the_dead_man_and_does_not_drive_when_it_goes_on(trial):
+    def act(run):
+        run.time.stop(run.loop)
+        run.host.sleep(0.3)
+        run.time.go_on(run.loop)
+
+    done = trial(act)
+    stops_ms = done.seen_ms("stops")
+    assert set(stops_ms) == ADDRESSES
+    assert DEAD_MAN_MS <= max(stops_ms.values()) <= DEAD_MAN_MS + 1 + TRANSACTIONS_MS
+    assert done.seen_ms("starts") == {}
+    assert done.faults  # of the loop that goes on
+    assert "loop_silent" in read_trial(done.folder).events["name"].astype(str)
+
+
+def test_a_loop_that_hangs_for_a_second_is_killed_by_the_watchdog(trial):
+    def act(run):
+        run.time.stop(run.loop)
+        run.host.sleep(1.5)
+
+    done = trial(act)
+    assert done.run.loop.killed
+    assert done.seen_ms("starts") == {}
+    assert set(done.seen_ms("stops")) == ADDRESSES
+    names = read_trial(done.folder).events["name"].astype(str).tolist()
+    assert [name for name in names if name.startswith("loop_")] == ["loop_silent", "loop_hung", "loop_lost"]
+
+
+def test_a_killed_loop_leaves_stopped_wheels_and_a_whole_record(trial):
+    done = trial(lambda run: run.kill_loop())
+    stops_ms = done.seen_ms("stops")
+    assert set(stops_ms) == ADDRESSES
+    assert max(stops_ms.values()) <= DEAD_MAN_MS + TRANSACTIONS_MS
+    assert done.seen_ms("starts") == {}
+    record = read_trial(done.folder)
+    assert record.events["name"].astype(str)[-1] == "loop_lost"
+    assert record.tick["t_ns"][-1] == pytest.approx(done.acted_ns - done.start_ns, abs=1_000_000)
+
+
+def test_when_every_process_is_killed_the_controllers_stop_by_themselves(trial):
+    def act(run):
+        for process in run.processes.by_name.values():
+            process.kill()
+        run.kill_loop()
+        run.host.sleep(0.2)  # nothing of ours is left to wait for
+
+    done = trial(act)
+    timeouts_ms = done.seen_ms("timeouts")
+    assert set(timeouts_ms) == ADDRESSES
+    assert max(timeouts_ms.values()) <= TIMEOUT_MS + WAKE_MS
+    assert done.seen_ms("starts") == {}

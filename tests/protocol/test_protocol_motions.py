@@ -1,0 +1,40 @@
+"""What `hil jog` and `hil valve` do, by real drivers in virtual time."""
+
+import pytest
+
+from hil.app.jog import what_moved
+from hil.config import load_config
+from hil.record import read_trial
+from hil.trials.jog import Jog, power, turn
+
+pytestmark = pytest.mark.timeout(900)  # of seconds of the wall, which a busy machine may need
+PRESSURES = (
+    "devices.valves.baud=38400",
+    "devices.valves.pressure_registers={left_extend: 0, left_retract: 1, right_extend: 2, right_retract: 3, "
+    "kPa_per_count: 0.1}",
+)
+
+
+def moved(trial, motion, *settings):
+    """Ticks of the motion, and what moved in it."""
+    done = trial(None, *settings, make_trial=lambda config, arm: Jog(motion, config, arm))
+    assert done.error is None
+    assert done.faults == []
+    tick = read_trial(done.folder).tick
+    return tick, what_moved(tick, load_config("sim_wire").rover.wheel_radius_m)
+
+
+def test_jog_turns_the_wheel_asked_for_and_no_other(trial):
+    tick, summary = moved(trial, turn(load_config("sim_wire"), ["middle_right"], -0.03, 0.6))
+    reached = summary["speed_reached_mps"]
+    assert reached.pop("middle_right") == pytest.approx(-0.03, abs=0.006)
+    assert list(reached.values()) == pytest.approx([0.0] * 5, abs=0.006)
+    assert tick["drives_acknowledged_ns"][-1] > 0
+
+
+def test_valve_fills_the_chamber_asked_for_and_lets_it_go(trial):
+    tick, summary = moved(trial, power("right", "retract", 0.8), *PRESSURES)
+    reached = summary["pressure_reached_kPa"]
+    assert reached.pop("right_retract") == pytest.approx(207.0, abs=10.0)
+    assert list(reached.values()) == pytest.approx([0.0] * 3, abs=5.0)
+    assert tick["pressure_Pa"][-1].max() < 50e3
