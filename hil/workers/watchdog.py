@@ -187,7 +187,7 @@ def watch(
     host: Host = COMPUTER,
     monitor: StallMonitor | None = None,
 ) -> None:
-    """Look at all processes, and note what the monitor has seen, until told to end or until the loop process is gone."""
+    """Look at all processes and note what the monitor has seen, until told to end or the loop process is gone."""
     real_time = any(item.name == "scheduler" and item.granted for item in granted)
     shared.heartbeat.beat("watchdog", host.now_ns())
     life.ready(granted)

@@ -9,8 +9,8 @@ import pytest
 
 from drivers import roboclaw
 from drivers.base import LinkLostError, StopFrames
+from drivers.host import COMPUTER
 from drivers.roboclaw import Command, Listener
-from drivers.serial_link import open_port
 from drivers.stop_port import NEVER_NS, StopPort
 
 MS = 1_000_000
@@ -60,7 +60,7 @@ def pty(tmp_path):
 
 def test_a_stop_is_written_while_another_process_has_the_port_for_itself(pty):
     stop = StopPort(pty.stop(b"halt"))
-    driver = open_port("thing", str(pty.path), 115200, exclusive=True)
+    driver = COMPUTER.open_serial(str(pty.path), 115200)
     stop.begin(NOW_NS)
     assert stop.send(NOW_NS)
     assert pty.come() == b"halt"

@@ -66,7 +66,7 @@ class Rig:
         return ModbusValvesSettings(**{**plain, **more, **changes})
 
     def valves(self, **changes: Any) -> ModbusValves:
-        return ModbusValves(self.settings(**changes), self.time.monotonic_ns)
+        return ModbusValves(self.settings(**changes))
 
     def misbehave(self, kind: Any, **how: Any) -> None:
         self.line.misbehave(Misbehaviour(kind, **how))

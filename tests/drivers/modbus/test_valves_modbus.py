@@ -257,7 +257,7 @@ def test_stop_frames_switch_all_valves_off_and_nothing_else(make_rig, coils, sen
 
 def test_alive_is_called_while_waiting(rig):
     calls = []
-    valves = ModbusValves(rig.settings(), rig.time.monotonic_ns, alive=lambda: calls.append(rig.time.now_ns))
+    valves = ModbusValves(rig.settings(), alive=lambda: calls.append(rig.time.now_ns))
     rig.misbehave("die")
     with pytest.raises(LinkLostError):
         valves.open()

@@ -181,7 +181,7 @@ def make_daq(server, machine, monkeypatch):
         channels = [NiChannel(name, f"cDAQ1Mod1/ai{i}", sensitivity=11.24) for i, name in enumerate(NAMES)]
         channels[1] = msgspec.structs.replace(channels[1], **(channel or {}))
         settings = NiDaqSettings(tuple(channels), RATE, BLOCK, f"127.0.0.1:{server.port}", timeout_s=5.0)
-        made.append(Daq(msgspec.structs.replace(settings, **changes), machine.monotonic_ns, alive))
+        made.append(Daq(msgspec.structs.replace(settings, **changes), alive=alive))
         return made[-1]
 
     yield make

@@ -74,7 +74,7 @@ class Rig:
         return RoboClawSettings(**{**plain, **changes})
 
     def drives(self, **changes: Any) -> RoboClawDrives:
-        return RoboClawDrives(self.settings(**changes), self.time.monotonic_ns)
+        return RoboClawDrives(self.settings(**changes))
 
     def misbehave(self, kind: Any, bus: int = 0, **how: Any) -> None:
         self.lines[bus].misbehave(Misbehaviour(kind, **how))

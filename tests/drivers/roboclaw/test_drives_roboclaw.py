@@ -218,7 +218,7 @@ def test_a_closed_driver_says_so_and_may_be_closed_again(rig):
 
 def test_it_says_that_it_is_alive_while_it_waits(rig):
     calls = []
-    drives = RoboClawDrives(rig.settings(), rig.time.monotonic_ns, alive=lambda: calls.append(rig.time.now_ns))
+    drives = RoboClawDrives(rig.settings(), alive=lambda: calls.append(rig.time.now_ns))
     rig.misbehave("die")
     with pytest.raises(LinkLostError):
         drives.open()

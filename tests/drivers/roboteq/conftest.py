@@ -79,7 +79,7 @@ class Rig:
         return RoboteqSettings(**{**plain, "watchdog_ms": 3000, "answer_timeout_ms": 250.0, **changes})
 
     def drives(self, **changes: Any) -> RoboteqDrives:
-        return RoboteqDrives(self.settings(**changes), self.time.monotonic_ns)
+        return RoboteqDrives(self.settings(**changes))
 
     def misbehave(self, kind: Any, place: int = 0, **how: Any) -> None:
         self.lines[place].misbehave(Misbehaviour(kind, **how))

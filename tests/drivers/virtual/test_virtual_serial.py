@@ -3,11 +3,12 @@
 import pytest
 
 from drivers.base import LinkLostError, StopFrames
-from drivers.serial_link import SerialLink, send_stop
+from drivers.serial_link import SerialLink
 from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.schedule import VirtualTime
 from drivers.sim.virtual.serial import VirtualLines
 from drivers.sim.wire.line import Line, Misbehaviour
+from drivers.stop_port import StopPort
 
 MS = 1_000_000
 BAUD, TURNAROUND_NS, TIMEOUT_S = 9600, 200_000, 0.03
@@ -84,12 +85,35 @@ def test_a_port_that_hangs_up_ends_the_wait_at_once_and_is_there_again_when_plug
 def test_a_port_has_one_owner_and_is_free_when_that_is_gone(bench):
     worker = bench.time.start("worker", lambda: (bench.link.open(), bench.host.sleep(100.0)))
     bench.host.sleep(0.001)
-    stop = StopFrames("thing", bench.port, BAUD, (b"halt",), 0.01)
-    with pytest.raises(LinkLostError, match="busy"):
-        send_stop(stop, bench.host)
+    with pytest.raises(OSError, match="busy"):
+        bench.host.open_serial(bench.port, BAUD)
     bench.time.kill(worker)
     bench.host.release(worker)
-    send_stop(stop, bench.host)
+    bench.host.open_serial(bench.port, BAUD).write(b"mine")
+    bench.host.sleep(0.1)
+    assert [data for data, _, _ in bench.device.heard] == [b"mine"]
+
+
+def test_a_stop_is_written_beside_the_owner_of_the_port(bench):
+    bench.time.start("worker", lambda: (bench.link.open(), bench.host.sleep(100.0)))
+    bench.host.sleep(0.001)
+    stop = StopPort(StopFrames("thing", bench.port, BAUD, (b"halt",), 0.01), bench.host)
+    stop.begin(bench.host.now_ns())
+    assert stop.send(bench.host.now_ns())
+    bench.host.sleep(0.1)
+    assert [data for data, _, _ in bench.device.heard] == [b"halt"]
+
+
+def test_a_stop_goes_to_the_port_that_is_plugged_in_again(bench):
+    stop = StopPort(StopFrames("thing", bench.port, BAUD, (b"halt",), 0.01), bench.host)
+    bench.line.misbehave(Misbehaviour("hang_up"))
+    stop.look()
+    stop.begin(bench.host.now_ns())
+    with pytest.raises(LinkLostError, match="there is no such port"):
+        stop.send(bench.host.now_ns())
+    bench.line.misbehave(Misbehaviour("plug_in"))
+    assert stop.send(bench.host.now_ns())
+    bench.host.sleep(0.1)
     assert [data for data, _, _ in bench.device.heard] == [b"halt"]
 
 

@@ -10,7 +10,7 @@ import tty
 import pytest
 
 from drivers.base import StopFrames
-from drivers.serial_link import open_port
+from drivers.host import COMPUTER
 from hil.workers.watchdog import TRIED_NS, WORKER_SILENT_NS, Watchdog
 
 NOW_NS = 9_000_000_000
@@ -81,7 +81,7 @@ def notes(shared):
 def test_the_stop_leaves_in_the_look_that_finds_the_silence_on_every_bus_while_the_worker_has_the_ports(
     dog, shared, worker, ports
 ):
-    held = [open_port("drives", str(port.path), 115200, exclusive=True) for port in ports]
+    held = [COMPUTER.open_serial(str(port.path), 115200) for port in ports]
     go_silent(shared)
     dog.look(NOW_NS)
     assert [port.come() for port in ports] == [b"halt", b"halt"]
