@@ -1,6 +1,7 @@
-"""Which of up to six wheels push on rigid ground and which let go: a complementarity problem small enough to try all.
+"""Which wheels push on rigid ground and which let go: a complementarity problem small enough to try all.
 
-Impulses >= 0, speeds off the ground >= 0, and for no wheel both above zero. At most 64 small factorisations.
+Impulses >= 0, speeds off the ground >= 0, and for no wheel both above zero. At most 2^wheels small factorisations, 64
+for six wheels.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from models.rover.reduction import Chain
 DEPENDENT = 1e-10
 # Relative: a push this small may be a pull by rounding, a speed this small into the ground none.
 ROUNDING = 1e-9
+# The sets to try double with each wheel: 1024 here.
+MOST_WHEELS = 10
 
 
 class Held(NamedTuple):
@@ -52,14 +55,14 @@ class Held(NamedTuple):
 
 
 def make_held(rover: Rover, *, first: int = 0, rolling: bool = False) -> Held:
-    """Allocate for a rover of at most six wheels; `first` rows always hold, `rolling` adds (5.28) to the normals.
+    """Allocate for a rover; `first` rows always hold, `rolling` adds (5.28) to the normals.
 
     Raises:
-        ValueError: more than six wheels.
+        ValueError: more than MOST_WHEELS wheels.
     """
     wheels, per_wheel, speeds = len(rover.wheel_names), 3 if rolling else 1, rover.chain.speed_parent.size
-    if wheels > 6:
-        raise ValueError(f"rover has {wheels} wheels, allowed on rigid ground: at most 6")
+    if wheels > MOST_WHEELS:
+        raise ValueError(f"rover has {wheels} wheels, allowed on rigid ground: at most {MOST_WHEELS}")
     m = first + per_wheel * wheels
     return Held(
         first, per_wheel, np.zeros((m, speeds)), np.zeros((m, speeds)), np.zeros((m, m)), np.zeros(m), np.zeros(m),

@@ -18,25 +18,38 @@ from models.rover.dynamics import Work, fill_mass_matrix, make_work, place_bodie
 from models.rover.factor import add_scaled, factorise, solve
 from models.rover.points import approach_row, body_position, project
 from models.rover.reduction import Chain
+from models.terrain.surface import Terrain, axes, clearance, from_ground
 
 
 @kernel
-def fill_ground_rows(chain: Chain, held: Held, work: Work) -> None:
-    """Fill the wheels' rows: speeds of the contact point up (5.27) and, where asked for, forward and across (5.28)."""
+def fill_ground_rows(chain: Chain, q: FloatArray, held: Held, terrain: Terrain, work: Work) -> None:
+    """Fill the wheels' rows: speeds of the contact point up (5.27) and, where asked for, forward and across (5.28).
+
+    Directions are those of the ground below each wheel.
+    """
     none = (0.0, 0.0, 0.0)
     for wheel in range(held.active.size):
-        arm = (0.0, 0.0, -chain.wheel_radius[wheel])
+        x, y, _ = body_position(q, work, chain.wheel_body[wheel])
+        ground = axes(terrain, x, y)
+        arm = from_ground(terrain, ground, (0.0, 0.0, -chain.wheel_radius[wheel]))
         for k in range(held.per_wheel):
             row = held.row[held.first + wheel * held.per_wheel + k]
             for a in range(row.size):
                 row[a] = 0.0
             along = (1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0, 1.0 if k == 0 else 0.0)
-            project(chain, work, chain.wheel_body[wheel], along, none, arm, row)
+            project(chain, work, chain.wheel_body[wheel], from_ground(terrain, ground, along), none, arm, row)
 
 
 @kernel
 def hold_ground(
-    chain: Chain, q: FloatArray, v: FloatArray, dt: float, held: Held, contact: GroundContact, work: Work
+    chain: Chain,
+    q: FloatArray,
+    v: FloatArray,
+    dt: float,
+    held: Held,
+    terrain: Terrain,
+    contact: GroundContact,
+    work: Work,
 ) -> bool:
     """Keep wheels from entering rigid ground over a step: changes v (speeds,) as it would be without ground.
 
@@ -48,9 +61,9 @@ def hold_ground(
     Returns:
         As find_active.
     """
-    fill_ground_rows(chain, held, work)
+    fill_ground_rows(chain, q, held, terrain, work)
     for wheel in range(held.active.size):
-        _, _, height = body_position(q, work, chain.wheel_body[wheel])
+        height = clearance(terrain, body_position(q, work, chain.wheel_body[wheel]))
         for k in range(held.per_wheel):
             i = wheel * held.per_wheel + k
             held.speed[i] = (height - chain.wheel_radius[wheel]) / dt if k == 0 else 0.0
@@ -84,7 +97,7 @@ def energy_on_ground(chain: Chain, q: FloatArray, v: FloatArray, angle: float, h
     factorise(chain, work.mass_matrix)
     for i in range(held.first):
         approach_row(chain, work, chain.wheel_body[i], angle, held.row[i])
-    fill_ground_rows(chain, held, work)
+    fill_ground_rows(chain, q, held, None, work)
     for i in range(held.speed.size):
         held.speed[i] = 0.0
         for a in range(v.size):

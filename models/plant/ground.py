@@ -10,6 +10,7 @@ from models.contact.firm import Firm
 from models.contact.ground import Ground
 from models.contact.ruts import make_ruts
 from models.rover import Rover
+from models.terrain import Terrain, slope_of
 from models.wheel import RigidWheel, Soil
 
 Kind = Literal["soil", "firm", "rigid", "none"]
@@ -17,7 +18,7 @@ Kind = Literal["soil", "firm", "rigid", "none"]
 
 @dataclass(frozen=True)
 class GroundParameters:
-    """Level ground of a rig; what does not belong to its kind is not looked at.
+    """Ground of a rig; what does not belong to its kind is not looked at.
 
     Attributes:
         kind: soil; firm, which yields by a contact law; rigid, unilateral constraints; none, and then no weight either:
@@ -29,6 +30,8 @@ class GroundParameters:
         ruts: whether soil remembers the wheels that have passed; variant "exact" only.
         firm: see models.contact.firm.
         rolling: whether rigid ground keeps its wheels from slipping; if not, it is as smooth as ice.
+        pitch: of the slope [rad], positive where the ground rises ahead; see models.terrain.slope_of.
+        roll: of the slope [rad], positive where it rises to port.
     """
 
     kind: Kind
@@ -41,9 +44,16 @@ class GroundParameters:
     ruts: bool
     firm: Firm
     rolling: bool
+    pitch: float = 0.0
+    roll: float = 0.0
+
+    @property
+    def terrain(self) -> Terrain:
+        """Shape of this ground. Raises ValueError: too steep."""
+        return slope_of(self.pitch, self.roll)
 
     def under(self, rover: Rover) -> tuple[Ground | None, Firm | None, Held | None]:
-        """The ground of `models.step.Vehicle` under a rover: soil, firm, held.
+        """The ground of `models.vehicle.VehicleModel` under a rover: soil, firm, held.
 
         Raises:
             ValueError: a wheel-soil model that does not exist, or has no memory where `ruts` asks for one.

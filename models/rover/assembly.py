@@ -16,7 +16,10 @@ VERTICAL: Vector = (0.0, 0.0, 1.0)
 
 @dataclass(frozen=True)
 class Parameters:
-    """Numbers of one rover: angles [rad] under a quarter turn, added weights 0 or more, all others above 0."""
+    """Numbers of one rover: angles [rad] under a quarter turn, added weights 0 or more, all others above 0.
+
+    A field that is a bool is a choice, and either will do.
+    """
 
     rover = ""  # name; not annotated, so that it is no parameter
 
@@ -29,6 +32,8 @@ class Parameters:
 
     def _out_of_range(self, name: str) -> str:
         value = getattr(self, name)
+        if isinstance(value, bool):
+            return ""
         if name.endswith("_angle"):
             return "" if abs(value) < 0.5 * math.pi else f"{name} is {value} rad, allowed: within pi/2 of 0"
         if name.startswith("added_"):
@@ -133,6 +138,12 @@ def cylinder(mass: float, radius: float, width: float) -> Vector:
     """Principal moments [kg m^2] of a uniform cylinder along y."""
     across = mass * (3.0 * radius**2 + width**2) / 12.0
     return (across, 0.5 * mass * radius**2, across)
+
+
+def cylinder_along_x(mass: float, radius: float, length: float) -> Vector:
+    """Principal moments [kg m^2] of a uniform cylinder along x."""
+    across, along, _ = cylinder(mass, radius, length)
+    return (along, across, across)
 
 
 def _minus(a: Vector, b: Vector) -> Vector:

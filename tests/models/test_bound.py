@@ -10,7 +10,7 @@ import pytest
 from numba.core.errors import TypingError
 
 from models.bound import Bound
-from models.step import Scene, run, run_bound
+from models.vehicle import Scene, run, run_bound
 
 
 @pytest.fixture

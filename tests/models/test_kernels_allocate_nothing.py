@@ -21,7 +21,7 @@ from models.bound import Bound
 from models.impact import pair_energy
 from models.plant import Plant
 from models.rover.dynamics import make_work
-from models.step import Scene, run_bound
+from models.vehicle import Scene, run_bound
 
 TICKS, TICK_NS = 1000, 1_000_000
 

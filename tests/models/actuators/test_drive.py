@@ -21,7 +21,7 @@ ROVER = rcp()
 
 
 class Axle:
-    """One drive turning one inertia under a load torque, advanced as models.step advances a rover."""
+    """One drive turning one inertia under a load torque, advanced as models.vehicle advances a rover."""
 
     def __init__(self, drive: Drive, *, speed: float = 0.0, set_speed: float = 0.0, cut: bool = False) -> None:
         self.drive, self.state, self.work = drive, make_drives(6), make_work(ROVER.chain)

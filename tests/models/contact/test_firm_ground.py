@@ -16,7 +16,7 @@ from models.impact import effective_kinetic_energy
 from models.rover import rcp
 from models.rover.dynamics import fill_bias, fill_mass_matrix, make_work, place_bodies
 from models.rover.factor import factorise, solve
-from models.step import move
+from models.vehicle import move
 
 ROVER = rcp()
 WHEELS = range(6)
@@ -26,7 +26,7 @@ SPEED = 0.07
 
 
 class Run:
-    """A rover on firm ground, in steps of the kernels as models.step takes them."""
+    """A rover on firm ground, in steps of the kernels as models.vehicle takes them."""
 
     def __init__(self, firm, obstacle=None, gravity: FloatArray = GRAVITY) -> None:
         self.firm, self.obstacle, self.gravity = firm, obstacle, gravity
@@ -40,7 +40,7 @@ class Run:
         fill_mass_matrix(chain, work)
         work.rhs[:] *= -1.0
         for wheel in WHEELS:
-            push_firm(chain, self.firm, self.q, wheel, dt, self.ground, work)
+            push_firm(chain, self.firm, None, self.q, wheel, dt, self.ground, work)
         for wheel in range(2 if self.obstacle else 0):
             push_obstacle(chain, self.obstacle, self.q, wheel, dt, self.contact, work)
         factorise(chain, work.mass_matrix)
@@ -56,7 +56,7 @@ def force_of(firm, height: float, v=None, wheel: int = 0, dt: float = 0.0):
     place_bodies(ROVER.chain, run.q, run.work)
     fill_bias(ROVER.chain, run.v if v is None else v, np.zeros(3), run.work)
     run.work.rhs[:] = 0.0
-    push_firm(ROVER.chain, firm, run.q, wheel, dt, run.ground, run.work)
+    push_firm(ROVER.chain, firm, None, run.q, wheel, dt, run.ground, run.work)
     return run.ground, run.work.rhs.copy()
 
 

@@ -16,7 +16,7 @@ from models.impact import effective_kinetic_energy
 from models.rover import rcp, rocker_bogie
 from models.rover.dynamics import fill_bias, fill_mass_matrix, make_work, place_bodies
 from models.rover.factor import factorise, solve
-from models.step import move
+from models.vehicle import move
 
 ROVER = rcp()
 WHEELS = ROVER.wheel_names
@@ -69,7 +69,7 @@ def after_by_gauss(M, J, N, v):
 def test_a_fall_on_rigid_ground_is_the_dense_solvers(seed):
     q, v = random_pose(seed)
     held, work = make_held(ROVER), placed(q)
-    fill_ground_rows(ROVER.chain, held, work)
+    fill_ground_rows(ROVER.chain, q, held, None, work)
     assert held.row == pytest.approx(lift(q), abs=1e-12)
     held.speed[:] = held.row @ v
     assert find_active(ROVER.chain, held, work)
@@ -152,7 +152,7 @@ def contact_point_rows(q, wheels):
     for name in wheels:
         at = ROVER.wheel_names.index(name)
         held = make_held(ROVER, rolling=True)
-        fill_ground_rows(ROVER.chain, held, placed(q))
+        fill_ground_rows(ROVER.chain, q, held, None, placed(q))
         rows.append(held.row[3 * at : 3 * at + 3])
     return np.vstack(rows)
 
@@ -212,7 +212,7 @@ class OnRigidGround:
         factorise(chain, work.mass_matrix)
         solve(chain, work.mass_matrix, work.rhs)
         self.v += dt * work.rhs
-        assert hold_ground(chain, self.q, self.v, dt, self.held, self.contact, work)
+        assert hold_ground(chain, self.q, self.v, dt, self.held, None, self.contact, work)
         move(self.q, self.v, dt, work)
 
     def gaps(self):

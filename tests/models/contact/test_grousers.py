@@ -12,7 +12,7 @@ from models.contact.obstacle import Obstacle, check_obstacle, make_contact, push
 from models.contact.touch import ARM, DEPTH, LEAN, ONSET_RATE, RATE, SHARE
 from models.rover import rcp
 from models.rover.dynamics import fill_bias, fill_mass_matrix, make_work, place_bodies
-from models.step import make_motion, run
+from models.vehicle import make_vehicle_state, run
 
 RADIUS, FRONT_X, HEIGHT = 0.175, 0.5349, 0.01
 ROVER = rcp().with_grousers(HEIGHT)
@@ -217,7 +217,7 @@ def profile(offset_deg: float, dt: float = 2e-5):
     offset = math.radians(offset_deg)
     obstacle = plate(math.pi / 2, 0.0, offset, stiffness=1e5, exponent=1.0)
     reach = (RADIUS + HEIGHT) * math.cos(offset)
-    motion = make_motion(ROVER)
+    motion = make_vehicle_state(ROVER)
     motion.v[0] = 0.07
     for i, name in enumerate(ROVER.joint_names):
         if name.endswith("_drive"):

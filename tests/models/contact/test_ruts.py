@@ -8,7 +8,7 @@ import pytest
 from models.contact.ground import COSINE, NORMAL, SINE
 from models.contact.ruts import NOBODY, PLACES, SPACING, deepest_before, leave, make_ruts
 from models.rover import exomars, rcp
-from models.step import run
+from models.vehicle import run
 
 FRONT, MIDDLE, REAR = (0, 1), (2, 3), (4, 5)
 
