@@ -9,7 +9,7 @@ import numpy as np
 from hil.config import Config
 from models.actuators.drive import Drive
 from models.actuators.pneumatic import Cylinder
-from models.contact.firm import make_firm
+from models.contact.compliant import make_compliant_ground
 from models.contact.laws import make_law
 from models.contact.obstacle import Obstacle
 from models.plant import GroundParameters, RigParameters, Spread
@@ -81,7 +81,7 @@ def _ground(config: Config) -> GroundParameters:
         shear_displacement=soil.shear_displacement_m,
         shear_damping=soil.shear_damping_s,
         ruts=soil.rut == "remembered",
-        firm=make_firm(law, ground.friction, ground.friction_speed_mps),
+        compliant=make_compliant_ground(law, ground.friction, ground.friction_speed_mps),
         rolling=ground.rolling,
         pitch=math.radians(ground.pitch_deg),
         roll=math.radians(ground.roll_deg),

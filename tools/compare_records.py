@@ -40,7 +40,7 @@ def _columns(file: h5py.File) -> dict[str, np.ndarray]:
     found: dict[str, np.ndarray] = {}
 
     def visit(name: str, item: h5py.Dataset | h5py.Group) -> None:
-        if name.split("/")[0] in PASSED_OVER or not isinstance(item, h5py.Dataset):
+        if name.split("/", maxsplit=1)[0] in PASSED_OVER or not isinstance(item, h5py.Dataset):
             return
         values = item[()]
         if values.dtype.names is None:

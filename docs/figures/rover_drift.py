@@ -17,7 +17,7 @@ from models.contact.ground import Ground
 from models.contact.obstacle import Obstacle
 from models.rover import Rover, exomars, exomars_like, parametric, rcp, rocker_bogie
 from models.rover.reference import trapezoidal
-from models.vehicle import VehicleModel, make_vehicle_state, run, settle
+from models.vehicle import VehicleModel, VehicleState, make_vehicle_state, run, settle
 from models.wheel import RigidWheel, Soil
 
 FREE = {"walking": None, "steering": None}

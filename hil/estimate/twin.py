@@ -10,7 +10,7 @@ import numpy as np
 
 from hil.values import Estimate, Prediction, Samples
 from models.actuators.drive import Drive
-from models.bound import Bound, content
+from models.bound import BoundArguments, unpack
 from models.compiled import FloatArray, kernel
 from models.contact.obstacle import Obstacle
 from models.impact import pair_energy
@@ -60,7 +60,7 @@ class RoverTwin:
             np.zeros((2, self._state.v.size)),
             np.zeros(3),
         )
-        self._bound = Bound(self._twin)
+        self._bound = BoundArguments(self._twin)
         self._t_ns = 0
 
     def predict(self, samples: Samples, estimate: Estimate) -> Prediction:
@@ -102,12 +102,12 @@ class RoverTwin:
         foot = self._obstacle.foot - gap / math.sin(self._obstacle.angle)
         vehicle = self._twin.vehicle._replace(obstacle=self._obstacle._replace(foot=foot))
         self._twin = self._twin._replace(vehicle=vehicle)
-        self._bound = Bound(self._twin)
+        self._bound = BoundArguments(self._twin)
 
 
 @kernel
-def _predict(twin: Bound[_Twin], steps: int, dt: float) -> None:
-    vehicle, state, rows, out = content(twin)
+def _predict(twin: BoundArguments[_Twin], steps: int, dt: float) -> None:
+    vehicle, state, rows, out = unpack(twin)
     run(vehicle, state, steps, dt)
     out[2] = 0.0
     for i in range(state.q.size):

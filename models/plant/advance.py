@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.actuators.pneumatic import Cylinder, fill_cylinders
-from models.bound import Bound, content
+from models.bound import BoundArguments, unpack
 from models.compiled import FloatArray, IntArray, kernel
 from models.sensors.piezo import TRIANGLE, Piezo, PiezoState, sample, sample_pair
 from models.vehicle import VehicleModel, VehicleState, step
@@ -67,9 +67,9 @@ class Parts(NamedTuple):
 
 
 @kernel
-def advance(parts: Bound[Parts], from_ns: int, to_ns: int, steps: int) -> None:
+def advance(parts: BoundArguments[Parts], from_ns: int, to_ns: int, steps: int) -> None:
     """Move the rig from `from_ns` to `to_ns` in equal sub-steps and take every sample that falls between."""
-    vehicle, state, cylinder, sensing, log = content(parts)
+    vehicle, state, cylinder, sensing, log = unpack(parts)
     dt = (to_ns - from_ns) * 1e-9 / steps
     last_left, last_right = state.obstacle.force[PORT], state.obstacle.force[STARBOARD]
     for i in range(steps):

@@ -90,7 +90,7 @@ class RigParameters:
         rover = self.payload.on(kind.build(self.rover, locks=dict.fromkeys(kind.rig_locks, 0.0))).with_grousers(
             self.grouser_height
         )
-        soil, firm, held = self.ground.under(rover)
+        soil, compliant, rigid = self.ground.under(rover)
         pull = self.drawbar.wrench()
         vehicle = VehicleModel(
             rover.chain,
@@ -98,8 +98,8 @@ class RigParameters:
             OFF if self.launch_speed > 0.0 else self.drive,
             self._placed_obstacle(rover),
             np.array(WEIGHTLESS if self.ground.kind == "none" else GRAVITY),
-            firm,
-            held,
+            compliant,
+            rigid,
             self.ground.terrain,
             mount_cylinders(rover, kind.cylinder_joints, self.cylinder),
             None if pull is None else np.zeros(6),
@@ -162,12 +162,12 @@ class RigParameters:
             contact = vary(obstacle.stiffness, spread.legs if lumped else 0.0)
             legs = np.array([1.0 / vary(1.0, spread.legs) for _ in obstacle.leg_compliance])
             obstacle = obstacle._replace(stiffness=contact, leg_compliance=obstacle.leg_compliance * legs)
-        firm = self.ground.firm
-        firm = firm._replace(law=firm.law._replace(stiffness=vary(firm.law.stiffness, spread.soil)))
+        compliant = self.ground.compliant
+        compliant = compliant._replace(law=compliant.law._replace(stiffness=vary(compliant.law.stiffness, spread.soil)))
         return replace(
             self,
             rover=replace(self.rover, **masses),
-            ground=replace(self.ground, soil=soil, firm=firm),
+            ground=replace(self.ground, soil=soil, compliant=compliant),
             obstacle=obstacle,
             piezo=self.piezo._replace(sensitivity=gains),
             start_distance=max(self.start_distance + float(places[0]), 1e-3),

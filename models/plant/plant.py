@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from models.bound import Bound
+from models.bound import BoundArguments
 from models.compiled import FloatArray
 from models.impact import effective_kinetic_energy
 from models.plant.advance import (
@@ -54,7 +54,7 @@ class Plant:
             random.standard_normal((RING, self.channels)),
         )
         self._log = make_log(self._state, self.channels)
-        self._parts = Bound(Parts(vehicle, self._state, parameters.cylinder, self._sensing, self._log))
+        self._parts = BoundArguments(Parts(vehicle, self._state, parameters.cylinder, self._sensing, self._log))
 
     def advance(self, t_ns: int) -> None:
         """Move to time t_ns [ns]; a time that has passed already is left alone.

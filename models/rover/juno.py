@@ -18,7 +18,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from models.rover.assembly import LATERAL, LENGTHWISE, Drawing, Parameters, box, crowded, cylinder_along_x, on_side
+from models.rover.assembly import (
+    LATERAL,
+    LENGTHWISE,
+    Parameters,
+    TreeBuilder,
+    box,
+    cylinder_along_x,
+    geometry_error,
+    on_side,
+)
 from models.rover.rover import Rover
 from models.rover.tree import Body, Coupling, Tree
 
@@ -65,12 +74,14 @@ class JunoParameters(Parameters):
 
     rover = "juno"
 
-    def impossible(self) -> list[str]:
+    def geometry_errors(self) -> list[str]:
         """Wheels in each other, or pivots that leave no room."""
         diameter = 2.0 * self.wheel_radius
-        wrong = crowded("wheelbase", self.wheelbase, diameter, "wheels of one side meet")
-        wrong += crowded("track", self.track, self.wheel_width, "wheels of both sides meet")
-        return wrong + crowded("chassis_height", self.chassis_height, self.pivot_height, "it lies below the pivots")
+        wrong = geometry_error("wheelbase", self.wheelbase, diameter, "wheels of one side meet")
+        wrong += geometry_error("track", self.track, self.wheel_width, "wheels of both sides meet")
+        return wrong + geometry_error(
+            "chassis_height", self.chassis_height, self.pivot_height, "it lies below the pivots"
+        )
 
 
 def juno(*, locks: Mapping[str, float | None] | None = None, chains: bool = True, **parameters: float) -> Rover:
@@ -99,9 +110,9 @@ def juno_tree(p: JunoParameters) -> Tree:
     pivot = (0.0, 0.0, p.pivot_height)
     # the transverse rocker is a bar across the rear of the chassis
     frame = box(p.frame_mass, (0.10, p.chassis_width, 0.10))
-    drawing = Drawing(p.rover, Body("main_body", p.frame_mass, pivot, frame))
+    builder = TreeBuilder(p.rover, Body("main_body", p.frame_mass, pivot, frame))
     size = (p.chassis_length, p.chassis_width, p.chassis_depth)
-    drawing.carry(
+    builder.add_body(
         "main_body", "chassis_tilt", LATERAL, "chassis", p.chassis_mass, box(p.chassis_mass, size), pivot,
         (0.0, 0.0, p.chassis_height), locked_at=-p.tilt_angle,
     )  # fmt: skip
@@ -112,13 +123,13 @@ def juno_tree(p: JunoParameters) -> Tree:
         inertia = box(p.rocker_mass, (p.wheelbase, 0.10, 0.15))
         hinge = on_side((0.0, inboard, p.pivot_height), side)
         centre = (0.0, hinge[1], p.wheel_radius)  # motor and chain lie between the axles
-        drawing.carry("main_body", rocker, LATERAL, rocker, p.rocker_mass, inertia, hinge, centre)
+        builder.add_body("main_body", rocker, LATERAL, rocker, p.rocker_mass, inertia, hinge, centre)
         middle = on_side((-0.25 * p.wheelbase, 0.5 * p.chassis_width, p.pivot_height), side)
         along = cylinder_along_x(p.rod_mass, 0.01, 0.5 * p.wheelbase)
-        drawing.carry("main_body", f"{rod}_spin", LENGTHWISE, rod, p.rod_mass, along, middle, locked_at=0.0)
+        builder.add_body("main_body", f"{rod}_spin", LENGTHWISE, rod, p.rod_mass, along, middle, locked_at=0.0)
     for wheel in WHEELS:
         row, side = wheel.split("_")
         axle = on_side((0.5 * p.wheelbase if row == "front" else -0.5 * p.wheelbase, across, p.wheel_radius), side)
-        drawing.wheel(wheel, f"{side}_rocker", p.wheel_mass, p.wheel_radius, p.wheel_width, axle)
+        builder.wheel(wheel, f"{side}_rocker", p.wheel_mass, p.wheel_radius, p.wheel_width, axle)
     chains = [Coupling(f"rear_{side}_drive", ((f"front_{side}_drive", 1.0),)) for side in ("left", "right")]
-    return drawing.tree([Coupling("right_rocker", (("left_rocker", -1.0),)), *(chains if p.chains else ())])
+    return builder.tree([Coupling("right_rocker", (("left_rocker", -1.0),)), *(chains if p.chains else ())])

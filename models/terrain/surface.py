@@ -12,6 +12,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+from scipy.spatial.transform import Rotation
+
 from models.compiled import FloatArray, kernel
 from models.rover.points import dot
 from models.wheel.checks import Range, problem, refuse
@@ -113,11 +116,7 @@ def from_ground(terrain: Terrain, ground: tuple[Direction, Direction, Direction]
     )
 
 
-def quaternion_of(terrain: Terrain) -> FloatArray:
-    """Rotation (x, y, z, w) of the ground's axes at the origin from the world's."""
-    from scipy.spatial.transform import Rotation
-
-    ahead, left, up = axes.py_func(terrain, 0.0, 0.0)
-    columns = [[ahead[i], left[i], up[i]] for i in range(3)]
-    turn: FloatArray = Rotation.from_matrix(columns).as_quat()
+def quaternion_of(slope: Slope) -> FloatArray:
+    """Rotation (x, y, z, w) of a slope's axes from the world's."""
+    turn: FloatArray = Rotation.from_matrix(np.column_stack([slope.ahead, slope.left, slope.normal])).as_quat()
     return turn

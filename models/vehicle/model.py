@@ -9,8 +9,8 @@ import numpy as np
 from models.actuators.drive import Drive, DriveState, make_drives
 from models.actuators.pneumatic import CylinderMounts, CylinderState, make_cylinders
 from models.compiled import FloatArray
-from models.contact.active_set import Held
-from models.contact.firm import Firm
+from models.contact.active_set import RigidGround
+from models.contact.compliant import CompliantGround
 from models.contact.ground import Ground, GroundContact, make_ground_contact
 from models.contact.obstacle import Obstacle, ObstacleContact, make_contact
 from models.rover import Rover
@@ -31,8 +31,8 @@ class VehicleModel(NamedTuple):
         drive: of every wheel that has a motor (`Chain.motor_wheel`).
         obstacle: plate and contact law, or None.
         gravity: (3,) [m/s^2] in world axes.
-        firm: ground that yields by a contact law, or None.
-        held: ground that does not yield at all, as unilateral constraints, or None. It comes last in a step.
+        compliant: ground that yields by a contact law, or None.
+        rigid: ground that does not yield at all, as unilateral constraints, or None. It comes last in a step.
         terrain: shape of the ground; None is level.
         cylinders: on which joints air cylinders push, or None.
         pull: (6,) force [N] and moment [N m] about the base's origin, base axes, on the base: a drawbar. Or None.
@@ -43,8 +43,8 @@ class VehicleModel(NamedTuple):
     drive: Drive
     obstacle: Obstacle | None
     gravity: FloatArray
-    firm: Firm | None = None
-    held: Held | None = None
+    compliant: CompliantGround | None = None
+    rigid: RigidGround | None = None
     terrain: Terrain = None
     cylinders: CylinderMounts | None = None
     pull: FloatArray | None = None

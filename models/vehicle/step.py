@@ -8,11 +8,11 @@ import numpy as np
 
 from models.actuators.drive import drive_axle
 from models.actuators.pneumatic import CylinderMounts, push_cylinders
-from models.bound import Bound, content
+from models.bound import BoundArguments, unpack
 from models.compiled import FloatArray, kernel
-from models.contact.active_set import Held
+from models.contact.active_set import RigidGround
+from models.contact.compliant import CompliantGround, push_compliant_ground
 from models.contact.constraints import hold_ground
-from models.contact.firm import Firm, push_firm
 from models.contact.ground import Ground, push_ground
 from models.contact.obstacle import Obstacle, push_obstacle
 from models.rover.dynamics import Work, fill_bias, fill_mass_matrix, place_bodies
@@ -43,13 +43,13 @@ def step(vehicle: VehicleModel, state: VehicleState, dt: float) -> None:
     _push_cylinders(vehicle.cylinders, state)
     _pull(vehicle.pull, work)
     _push_soil(vehicle.ground, vehicle.terrain, chain, state, dt)
-    _push_firm(vehicle.firm, vehicle.terrain, chain, state, dt)
+    _push_compliant(vehicle.compliant, vehicle.terrain, chain, state, dt)
     _push_obstacle(vehicle.obstacle, chain, state, dt)
     factorise(chain, work.mass_matrix)
     solve(chain, work.mass_matrix, work.rhs)
     for a in range(v.size):
         v[a] += dt * work.rhs[a]
-    _hold(vehicle.held, vehicle.terrain, chain, state, dt)
+    _hold(vehicle.rigid, vehicle.terrain, chain, state, dt)
     move(state.q, v, dt, work)
 
 
@@ -73,10 +73,12 @@ def _push_soil(ground: Ground | None, terrain: Terrain, chain: Chain, state: Veh
 
 
 @kernel
-def _push_firm(firm: Firm | None, terrain: Terrain, chain: Chain, state: VehicleState, dt: float) -> None:
-    if firm is not None:
+def _push_compliant(
+    compliant: CompliantGround | None, terrain: Terrain, chain: Chain, state: VehicleState, dt: float
+) -> None:
+    if compliant is not None:
         for wheel in range(chain.wheel_body.size):
-            push_firm(chain, firm, terrain, state.q, wheel, dt, state.ground, state.work)
+            push_compliant_ground(chain, compliant, terrain, state.q, wheel, dt, state.ground, state.work)
 
 
 @kernel
@@ -87,9 +89,9 @@ def _push_obstacle(obstacle: Obstacle | None, chain: Chain, state: VehicleState,
 
 
 @kernel
-def _hold(held: Held | None, terrain: Terrain, chain: Chain, state: VehicleState, dt: float) -> None:
-    if held is not None:
-        hold_ground(chain, state.q, state.v, dt, held, terrain, state.ground, state.work)
+def _hold(rigid: RigidGround | None, terrain: Terrain, chain: Chain, state: VehicleState, dt: float) -> None:
+    if rigid is not None:
+        hold_ground(chain, state.q, state.v, dt, rigid, terrain, state.ground, state.work)
 
 
 @kernel
@@ -128,9 +130,9 @@ class Scene(NamedTuple):
 
 
 @kernel
-def run_bound(scene: Bound[Scene], steps: int, dt: float) -> None:
+def run_bound(scene: BoundArguments[Scene], steps: int, dt: float) -> None:
     """`run`, for callers in Python that call it again and again."""
-    vehicle, state = content(scene)
+    vehicle, state = unpack(scene)
     run(vehicle, state, steps, dt)
 
 

@@ -190,8 +190,8 @@ def test_coasting_downhill_by_hand(bench):
 
 def parked(bench, slope_deg):
     """A rover whose drives hold their axles, two seconds after it was put on a slope, and the soil and drives there."""
-    held = bench.drive._replace(gain=1e4, integral_gain=1e6, torque_limit=1e4)
-    where, motion = bench.vehicle(slope=math.radians(slope_deg), drive=held), bench.resting()
+    rigid = bench.drive._replace(gain=1e4, integral_gain=1e6, torque_limit=1e4)
+    where, motion = bench.vehicle(slope=math.radians(slope_deg), drive=rigid), bench.resting()
     motion.drives.cut[:] = 0.0
     run(where, motion, 20000, DT)
     return where, motion

@@ -18,7 +18,7 @@ from models.terrain.surface import Terrain, axes, clearance, from_ground, to_gro
 from models.wheel.checks import Range, problem, refuse
 
 
-class Firm(NamedTuple):
+class CompliantGround(NamedTuple):
     """A surface that yields by a contact law and does not keep a rut.
 
     Attributes:
@@ -33,8 +33,8 @@ class Firm(NamedTuple):
     friction_speed: float
 
 
-def make_firm(law: Law, friction: float = 0.0, friction_speed: float = 0.005) -> Firm:
-    """A checked ground; see Firm.
+def make_compliant_ground(law: Law, friction: float = 0.0, friction_speed: float = 0.005) -> CompliantGround:
+    """A checked ground; see CompliantGround.
 
     Raises:
         ValueError: a law that is none of the three, or a value out of range.
@@ -49,13 +49,13 @@ def make_firm(law: Law, friction: float = 0.0, friction_speed: float = 0.005) ->
             problem("friction_speed", friction_speed, Range(0.0, math.inf, "m/s", open_low=True)),
         ],
     )
-    return Firm(law, float(friction), float(friction_speed))
+    return CompliantGround(law, float(friction), float(friction_speed))
 
 
 @kernel
-def push_firm(
+def push_compliant_ground(
     chain: Chain,
-    firm: Firm,
+    compliant: CompliantGround,
     terrain: Terrain,
     q: FloatArray,
     wheel: int,
@@ -81,20 +81,20 @@ def push_firm(
     vx, vy, vz = to_ground(terrain, ground, body_velocity(work, body))
     wx, wy, wz = to_ground(terrain, ground, body_spin(work, body))
     ax, ay, az = to_ground(terrain, ground, axle(work, body))
-    force = law_force(firm.law, depth, -vz, 0.0)
+    force = law_force(compliant.law, depth, -vz, 0.0)
     contact.vertical[wheel] = force
     none, start = (0.0, 0.0, 0.0), 5 + body
     arm = from_ground(terrain, ground, (0.0, 0.0, -radius))
     if force > 0.0:
         # how much more force a step later: by depth, dt * rate deeper, and by rate itself
-        power = 1.0 if firm.law.exponent == 1.0 else depth ** (firm.law.exponent - 1.0)
-        stiffness = firm.law.stiffness * firm.law.exponent * power
+        power = 1.0 if compliant.law.exponent == 1.0 else depth ** (compliant.law.exponent - 1.0)
+        stiffness = compliant.law.stiffness * compliant.law.exponent * power
         damping = 0.0
-        if firm.law.law == KELVIN_VOIGT:
-            damping = firm.law.damping
-        elif firm.law.law == VISCO_ELASTIC:
-            damping = firm.law.damping * depth * power
-            stiffness += firm.law.damping * firm.law.exponent * power * max(-vz, 0.0)
+        if compliant.law.law == KELVIN_VOIGT:
+            damping = compliant.law.damping
+        elif compliant.law.law == VISCO_ELASTIC:
+            damping = compliant.law.damping * depth * power
+            stiffness += compliant.law.damping * compliant.law.exponent * power * max(-vz, 0.0)
         later = force - dt * stiffness * vz
         if later > 0.0:  # otherwise the wheel lets go within this step: nothing pulls it back
             project(chain, work, body, ground[2], none, none, work.row)
@@ -103,10 +103,10 @@ def push_firm(
     level = max(np.hypot(ax, ay), 1e-9)
     hx, hy = ay / level, -ax / level
     sx, sy = vx - wy * radius, vy + wx * radius
-    grip = firm.friction * force / max(np.hypot(sx, sy), firm.friction_speed)
+    grip = compliant.friction * force / max(np.hypot(sx, sy), compliant.friction_speed)
     rolling = radius * (wx * ax + wy * ay + wz * az)
     forward = hx * vx + hy * vy
-    contact.slip[wheel] = (rolling - forward) / max(abs(rolling), abs(forward), firm.friction_speed)
+    contact.slip[wheel] = (rolling - forward) / max(abs(rolling), abs(forward), compliant.friction_speed)
     contact.pull[wheel] = -grip * (hx * sx + hy * sy)
     project(chain, work, body, ground[0], none, arm, work.row)
     add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, -grip * sx, grip * dt)
