@@ -121,6 +121,7 @@ def _rover() -> dict[str, Contender]:
 
 def _driving(_: Rover, vehicle: VehicleModel, motion: VehicleState) -> BoundArguments[Scene]:
     """At a steady speed, its obstacle out of reach."""
+    assert vehicle.obstacle is not None
     scene = BoundArguments(Scene(vehicle._replace(obstacle=vehicle.obstacle._replace(foot=1e9)), motion))
     motion.drives.cut[:], motion.drives.set_speed[:] = 0.0, 0.4
     run_bound(scene, SETTLED_STEPS, DT_S)
