@@ -89,7 +89,8 @@ class Plant:
 
         Rows beyond the rover's cylinders are of valves that feed nothing.
         """
-        self._state.cylinders.valve[:] = powered[: len(self._state.cylinders.torque)]
+        for valves, on in zip(self._state.cylinders.valve, powered, strict=False):
+            valves[:] = on
 
     @property
     def wheel_speed(self) -> FloatArray:

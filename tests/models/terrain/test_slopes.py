@@ -9,6 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from models.actuators.drive import Drive
+from models.bound import BoundArguments
 from models.contact.active_set import make_rigid_ground
 from models.contact.compliant import make_compliant_ground
 from models.contact.ground import Ground
@@ -16,7 +17,7 @@ from models.contact.laws import make_law
 from models.rover import juno
 from models.terrain import slope_of, surface
 from models.terrain.surface import clearance, quaternion_of
-from models.vehicle import VehicleModel, make_vehicle_state, run
+from models.vehicle import Scene, VehicleModel, make_vehicle_state, run_bound
 from models.wheel import RigidWheel, Soil
 
 PITCH, ROLL = math.radians(12.0), math.radians(7.0)
@@ -75,7 +76,7 @@ def driven(ground: str, terrain, gravity):
     state.q[:3] = -5e-4 * (np.array([0.0, 0.0, 1.0]) if terrain is None else np.array(terrain.normal))
     state.drives.cut[:] = 0.0
     state.drives.set_speed[:] = 0.3, 0.35, 0.4, 0.45
-    run(where, state, 1000, 1e-4)
+    run_bound(BoundArguments(Scene(where, state)), 1000, 1e-4)
     return state
 
 
