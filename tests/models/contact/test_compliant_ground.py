@@ -82,7 +82,7 @@ def test_the_ground_pushes_by_the_law(rate):
     assert nonlinear.sinkage[0] == pytest.approx(1e-3)
 
 
-@pytest.mark.parametrize("firm", [LINEAR, NONLINEAR])
+@pytest.mark.parametrize("compliant", [LINEAR, NONLINEAR])
 def test_a_wheel_off_the_ground_or_leaving_fast_is_not_held(compliant):
     assert not force_of(compliant, 1e-6)[1].any()
     contact, force = force_of(compliant, -1e-3, sinking(-1.0))
@@ -123,7 +123,7 @@ STEEL = make_compliant_ground(make_law("kelvin_voigt", 1e9, damping=0.0))
 STICKY = make_compliant_ground(make_law("kelvin_voigt", 1e8, damping=1e6))
 
 
-@pytest.mark.parametrize(("firm", "dt"), [(LINEAR, 1e-3), (NONLINEAR, 1e-3), (STEEL, 1e-4), (STICKY, 1e-4)])
+@pytest.mark.parametrize(("compliant", "dt"), [(LINEAR, 1e-3), (NONLINEAR, 1e-3), (STEEL, 1e-4), (STICKY, 1e-4)])
 def test_a_rover_comes_to_rest_bearing_its_weight(compliant, dt):
     run = Run(compliant)
     for _ in range(5000):
