@@ -7,26 +7,28 @@ import math
 import numpy as np
 
 from hil.config import Config
-from hil.rows import WHEELS
 from models.actuators.drive import Drive
 from models.actuators.pneumatic import Cylinder
-from models.contact.firm import make_firm
+from models.contact.compliant import make_compliant_ground
 from models.contact.laws import make_law
 from models.contact.obstacle import Obstacle
 from models.plant import GroundParameters, RigParameters, Spread
+from models.rover import rover_of
 from models.sensors.piezo import Piezo
+from models.vehicle.loads import Drawbar, Payload
 from models.wheel import Soil
 
 
 def nominal_rig(config: Config) -> RigParameters:
     """The rig as the config describes it, in the models' units."""
-    drives, cylinders = config.drives, config.cylinders
+    drives, cylinders, rover = config.drives, config.cylinders, config.rover.parameters()
+    payload, drawbar = config.rover.payload, config.rover.drawbar
     return RigParameters(
-        rover=config.rover.parameters(),
+        rover=rover,
         grouser_height=config.wheel_radius_m - config.rover.wheel_radius_m,
         ground=_ground(config),
         launch_speed=config.trial.speed_mps if config.ground.glides else 0.0,
-        obstacle=_obstacle(config),
+        obstacle=_obstacle(config, len(rover_of(rover).wheel_names)),
         start_distance=config.trial.start_distance_m,
         start_across=0.0,
         drive=Drive(
@@ -50,6 +52,8 @@ def nominal_rig(config: Config) -> RigParameters:
         sample_rate_hz=config.daq.rate_hz,
         alignment=(0.0, 0.0),
         substep_ns=round(config.plant.substep_us * 1e3),
+        payload=Payload(payload.mass_kg, (payload.x_m, payload.y_m, payload.z_m), payload.edge_m),
+        drawbar=Drawbar((-drawbar.pull_N, 0.0, 0.0), (drawbar.x_m, drawbar.y_m, drawbar.z_m)),
     )
 
 
@@ -77,12 +81,14 @@ def _ground(config: Config) -> GroundParameters:
         shear_displacement=soil.shear_displacement_m,
         shear_damping=soil.shear_damping_s,
         ruts=soil.rut == "remembered",
-        firm=make_firm(law, ground.friction, ground.friction_speed_mps),
+        compliant=make_compliant_ground(law, ground.friction, ground.friction_speed_mps),
         rolling=ground.rolling,
+        pitch=math.radians(ground.pitch_deg),
+        roll=math.radians(ground.roll_deg),
     )
 
 
-def _obstacle(config: Config) -> Obstacle:
+def _obstacle(config: Config, wheels: int) -> Obstacle:
     obstacle, wheel = config.obstacle, config.wheel
     each = obstacle.legs == "each"
     law = make_law(
@@ -97,7 +103,7 @@ def _obstacle(config: Config) -> Obstacle:
         foot=math.nan,  # set by the start distance
         friction=obstacle.friction,
         friction_speed=obstacle.friction_speed_mps,
-        leg_compliance=np.full(len(WHEELS), 1.0 / obstacle.leg_stiffness_Npm if each else 0.0),
+        leg_compliance=np.full(wheels, 1.0 / obstacle.leg_stiffness_Npm if each else 0.0),
         leg_damping=obstacle.leg_damping_Nspm,
         grousers=wheel.grousers,
         grouser_offset=math.radians(wheel.grouser_offset_deg),

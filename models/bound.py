@@ -1,7 +1,7 @@
 """Kernels with their arrays bound once: numba looks at every array of a call anew, which can cost more than the kernel.
 
-A step of a rover takes some sixty arrays, in NamedTuples; passing them from Python costs 8 us a call. `Bound` has them
-looked at once and keeps what numba made of them; a kernel that takes it gets at them with `content`.
+A step of a rover takes some sixty arrays, in NamedTuples; passing them from Python costs 8 us a call. `BoundArguments`
+has them looked at once and keeps what numba made of them; a kernel that takes it gets at them with `unpack`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class BoundType(types.Type):
-    """What numba takes a Bound for: the address of a value of type `content`."""
+    """What numba takes BoundArguments for: the address of a value of type `content`."""
 
     def __init__(self, content: types.Type) -> None:
         self.content = content
@@ -34,11 +34,11 @@ class _BoundModel(models.PrimitiveModel):
         super().__init__(dmm, fe_type, cgutils.intp_t)
 
 
-class Bound(Generic[T]):
+class BoundArguments(Generic[T]):
     """A value made of arrays and numbers, as kernels see it.
 
     The arrays stay the caller's: what is written into them is seen by kernels and the other way round. Numbers are
-    copied: a Bound of a changed value has to be made anew.
+    copied: BoundArguments of a changed value has to be made anew.
 
     Args:
         value: a NamedTuple of arrays and numbers, also nested.
@@ -53,13 +53,13 @@ class Bound(Generic[T]):
         self.address = int(self._buffer.ctypes.data)
         keep(value, self._buffer)
 
-    def __reduce__(self) -> tuple[type[Bound[T]], tuple[T]]:
+    def __reduce__(self) -> tuple[type[BoundArguments[T]], tuple[T]]:
         """A copy is bound to its own copy of the arrays."""
-        return Bound, (self._kept,)
+        return BoundArguments, (self._kept,)
 
 
-@typeof_impl.register(Bound)
-def _typeof_bound(value: Bound[Any], _: Any) -> BoundType:
+@typeof_impl.register(BoundArguments)
+def _typeof_bound(value: BoundArguments[Any], _: Any) -> BoundType:
     return value._numba_type_
 
 
@@ -71,16 +71,16 @@ def _unbox_bound(_: BoundType, value: Any, c: Any) -> NativeValue:
     return NativeValue(address, is_error=cgutils.is_not_null(c.builder, c.pyapi.err_occurred()))
 
 
-class _Content(Protocol):
-    """What a Bound holds; for kernels only."""
+class _Unpack(Protocol):
+    """What BoundArguments hold; for kernels only."""
 
-    def __call__(self, bound: Bound[T], /) -> T:
+    def __call__(self, bound: BoundArguments[T], /) -> T:
         """See above."""
 
 
-def _content(_: Any, bound: types.Type) -> Any:
+def _unpack(_: Any, bound: types.Type) -> Any:
     if not isinstance(bound, BoundType):
-        raise TypingError(f"a Bound is needed, found {bound}")
+        raise TypingError(f"BoundArguments are needed, found {bound}")
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = context.get_value_type(signature.return_type)
@@ -89,7 +89,7 @@ def _content(_: Any, bound: types.Type) -> Any:
     return bound.content(bound), generate
 
 
-content = cast(_Content, intrinsic(_content))
+unpack = cast(_Unpack, intrinsic(_unpack))
 
 
 @intrinsic

@@ -36,19 +36,19 @@ def energies(angle_deg: float) -> tuple[float, float, float, float, tuple[str, .
     q, v, angle = ROVER.neutral(), rolling(), math.radians(angle_deg)
     M, J = ROVER.mass_matrix(q), ROVER.impact_jacobian(q, angle)
     six = np.vstack([J, ROVER.impact_jacobian(q, 0.0, ROVER.wheel_names)])
-    held, names = effective_kinetic_energy_on_ground(ROVER, q, v, angle)
+    rigid, names = effective_kinetic_energy_on_ground(ROVER, q, v, angle)
     try:
         gripped, _ = effective_kinetic_energy_on_ground(ROVER, q, v, angle, rolling=True)
     except ValueError:  # no set is consistent
         gripped = math.nan
-    return effective_kinetic_energy(M, J, v), held, gripped, effective_kinetic_energy(M, six, v), names
+    return effective_kinetic_energy(M, J, v), rigid, gripped, effective_kinetic_energy(M, six, v), names
 
 
 def main() -> None:
     """Print the table, draw the figure."""
     for angle_deg in range(10, 91, 10):
-        none, held, gripped, six, names = energies(angle_deg)
-        print(f"| {angle_deg} | {none:.4f} | {held:.4f} | {gripped:.4f} | {six:.4f} | {', '.join(names) or 'none'} |")
+        none, rigid, gripped, six, names = energies(angle_deg)
+        print(f"| {angle_deg} | {none:.4f} | {rigid:.4f} | {gripped:.4f} | {six:.4f} | {', '.join(names) or 'none'} |")
     angles = np.arange(10.0, 90.1, 0.5)
     curves = np.array([energies(angle)[:4] for angle in angles])
     figure = Figure(figsize=(8, 4.5), layout="constrained")

@@ -17,7 +17,7 @@ from models.contact.ground import Ground
 from models.contact.obstacle import Obstacle
 from models.rover import Rover, exomars, exomars_like, parametric, rcp, rocker_bogie
 from models.rover.reference import trapezoidal
-from models.step import Motion, Vehicle, make_motion, run, settle
+from models.vehicle import VehicleModel, VehicleState, make_vehicle_state, run, settle
 from models.wheel import RigidWheel, Soil
 
 FREE = {"walking": None, "steering": None}
@@ -37,10 +37,10 @@ DURATION_S = 1.0
 SOIL = Soil(2.07e5, 0.583, friction_angle=math.radians(30.0), rebound=0.0674, slip_modulus=0.689)
 
 
-def on_soil(rover: Rover, gravity: float) -> Vehicle:
+def on_soil(rover: Rover, gravity: float) -> VehicleModel:
     """A rover with its drives on level soil, its obstacle out of reach."""
     wheel = rover.tree.wheels[0]
-    return Vehicle(
+    return VehicleModel(
         rover.chain,
         Ground(np.array(RigidWheel(wheel.radius, wheel.width, SOIL).parameters), 2.0, 0.02, 0.001, 0.005),
         Drive(200.0, 2000.0, 40.0, 0.0, 0.02, 0.0, 40.0, 0.0),
@@ -68,8 +68,8 @@ def conserved(rover: Rover, q: FloatArray, v: FloatArray) -> tuple[float, FloatA
 
 
 def fly(rover: Rover, dt: float) -> tuple[FloatArray, FloatArray]:
-    """One flight by models.step."""
-    motion, (q, v) = make_motion(rover), tumbling(rover)
+    """One flight by models.vehicle."""
+    motion, (q, v) = make_vehicle_state(rover), tumbling(rover)
     motion.q[:], motion.v[:] = rover.tree_configuration(q), rover.tree_speeds(v)
     run(on_soil(rover, 0.0), motion, round(DURATION_S / dt), dt)
     return rover.own_configuration(motion.q), rover.own_speeds(motion.v)
@@ -77,7 +77,7 @@ def fly(rover: Rover, dt: float) -> tuple[FloatArray, FloatArray]:
 
 def print_drifts() -> None:
     """Relative change of energy, linear and angular momentum in one second."""
-    print("| rover | step | models.step: energy | linear | angular | trapezoidal: energy | linear | angular |")
+    print("| rover | step | models.vehicle: energy | linear | angular | trapezoidal: energy | linear | angular |")
     print("|---|---|---|---|---|---|---|---|")
     for name, build in DRIFTING.items():
         rover = build()
@@ -95,9 +95,9 @@ def print_drifts() -> None:
             print(f"| {name} | {1e3 * dt:g} ms | " + " | ".join(cells) + " |")
 
 
-def driving(rover: Rover) -> tuple[Vehicle, Motion]:
+def driving(rover: Rover) -> tuple[VehicleModel, VehicleState]:
     """A rover settled on its soil, its drives on."""
-    where, motion = on_soil(rover, 9.81), make_motion(rover)
+    where, motion = on_soil(rover, 9.81), make_vehicle_state(rover)
     if not any(name.endswith(("steering", "walking")) for name in rover.joint_names):
         settle(where, motion)  # free legs would fold, so such a rover is timed as it is let go
     else:

@@ -132,8 +132,12 @@ class SimDrives(_Actuators[DriveCommand]):
         return DriveSample(self._next(), self._plant.t_ns, speeds, self.acknowledged_ns, self.stopped_ns)
 
 
+# What the sensors of a chamber without a cylinder read [Pa].
+_OPEN = (0.0, 0.0)
+
+
 class SimValves(_Actuators[ValveCommand]):
-    """Two side cylinders' valves and pressure sensors."""
+    """Two side cylinders' valves and pressure sensors; on a rover without cylinders they feed nothing."""
 
     name = "simulated valves"
 
@@ -141,6 +145,5 @@ class SimValves(_Actuators[ValveCommand]):
         """The pressures now, once for each time of the rig."""
         if not self._news():
             return None
-        port, starboard = self._plant.pressure.tolist()
-        pressure = (tuple(port), tuple(starboard))
-        return ValveSample(self._next(), self._plant.t_ns, pressure, self.acknowledged_ns)
+        port, starboard = (*map(tuple, self._plant.pressure.tolist()), _OPEN, _OPEN)[:2]
+        return ValveSample(self._next(), self._plant.t_ns, (port, starboard), self.acknowledged_ns)

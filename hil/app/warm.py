@@ -21,10 +21,8 @@ from hil.estimate.twin import RoverTwin
 from hil.rig import nominal_rig
 from models.compiled import CACHE_FOLDER, compile_for, on_compiling
 from models.impact import pair_energy
-from models.plant.parameters import GRAVITY
-from models.rover import Rover, rover_of
 from models.rover.dynamics import fill_bias
-from models.step import Vehicle, make_motion, step_parts
+from models.vehicle.step import step_parts
 
 Say = Callable[[str], None]
 # From one line to the next, at least.
@@ -81,29 +79,25 @@ def _second_process(config: Config) -> Iterator[None]:
 
 def _compile_step(config: Config) -> None:
     """What a step of the vehicle has of its own: ground and obstacle, half of all there is to compile."""
-    parameters, rover = nominal_rig(config), _rover(config)
-    soil, firm, held = parameters.ground.under(rover)
-    gravity = np.array(GRAVITY)
-    vehicle = Vehicle(rover.chain, soil, parameters.drive, parameters.obstacle, gravity, firm, held)
-    for function, arguments in step_parts(vehicle, make_motion(rover)):
+    _, vehicle, state = nominal_rig(config).assemble()
+    for function, arguments in step_parts(vehicle, state):
         compile_for(function, *arguments)
 
 
 def _compile_rover(config: Config) -> None:
     """What the rover has by itself: its kinematics, mass matrix and T_c."""
-    rover, angle = _rover(config), nominal_rig(config).obstacle.angle
-    q, motion = rover.neutral(), make_motion(rover)
+    parameters = nominal_rig(config)
+    rover, vehicle, state = parameters.assemble()
+    q = rover.neutral()
     rover.wheel_positions(q)
     rover.mass_matrix(q)
-    rover.impact_jacobian(q, angle)
-    rows = np.zeros((2, motion.v.size))
-    compile_for(pair_energy, rover.chain, motion.q, motion.v, angle, rows, motion.work)
-    compile_for(fill_bias, rover.chain, motion.v, np.array(GRAVITY), motion.work)
+    if parameters.obstacle is not None:
+        angle = parameters.obstacle.angle
+        rover.impact_jacobian(q, angle)
+        rows = np.zeros((2, state.v.size))
+        compile_for(pair_energy, rover.chain, state.q, state.v, angle, rows, state.work)
+    compile_for(fill_bias, rover.chain, state.v, vehicle.gravity, state.work)
     Estimator(config)
-
-
-def _rover(config: Config) -> Rover:
-    return rover_of(nominal_rig(config).rover, locks={"steering": 0.0})
 
 
 def _run_all(config: Config) -> None:

@@ -14,9 +14,9 @@ from hil.bench.machine import machine
 from hil.bench.start import start_times_s
 from hil.config import load_config
 from hil.rig import nominal_rig
-from models.bound import Bound
+from models.bound import BoundArguments
 from models.rover import Rover, rover_of
-from models.step import Motion, Scene, Vehicle, run_bound
+from models.vehicle import Scene, VehicleModel, VehicleState, run_bound
 from models.wheel import RigidWheel, many
 
 CONFIG = "sim_impact"
@@ -121,9 +121,10 @@ def _rover() -> dict[str, Contender]:
     }
 
 
-def _driving(_: Rover, vehicle: Vehicle, motion: Motion) -> Bound[Scene]:
+def _driving(_: Rover, vehicle: VehicleModel, motion: VehicleState) -> BoundArguments[Scene]:
     """At a steady speed, its obstacle out of reach."""
-    scene = Bound(Scene(vehicle._replace(obstacle=vehicle.obstacle._replace(foot=1e9)), motion))
+    assert vehicle.obstacle is not None
+    scene = BoundArguments(Scene(vehicle._replace(obstacle=vehicle.obstacle._replace(foot=1e9)), motion))
     motion.drives.cut[:], motion.drives.set_speed[:] = 0.0, 0.4
     run_bound(scene, SETTLED_STEPS, DT_S)
     return scene

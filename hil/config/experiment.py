@@ -92,6 +92,8 @@ class GroundModel(Section):
         0.005, ge=1e-4, le=1, description="slower than this, that friction grows in proportion"
     )
     rolling: bool = Field(True, description="rigid ground keeps its wheels from slipping; if not, the rover glides")
+    pitch_deg: float = Field(0.0, ge=-30, le=30, description="of the slope: positive where the ground rises ahead")
+    roll_deg: float = Field(0.0, ge=-30, le=30, description="of the slope: positive where the ground rises to port")
 
     @property
     def glides(self) -> bool:

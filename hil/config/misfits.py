@@ -74,11 +74,16 @@ def _ground_misfits(config: Config) -> list[Problem]:
 
 
 def _obstacle_misfits(config: Config) -> list[Problem]:
-    obstacle = config.obstacle
+    obstacle, ground = config.obstacle, config.ground
+    problems = [
+        Problem(f"ground.{key}", f"{getattr(ground, key):g}", "0: the obstacle stands on level ground")
+        for key in ("pitch_deg", "roll_deg")
+        if getattr(ground, key) != 0.0
+    ]
     if obstacle.law == "kelvin_voigt" and obstacle.exponent != 1.0:
-        return [
+        problems.append(
             Problem(
                 "obstacle.exponent", f"{obstacle.exponent:g}", "1 with obstacle.law kelvin_voigt", ("obstacle.law",)
             )
-        ]
-    return []
+        )
+    return problems

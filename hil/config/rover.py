@@ -14,8 +14,6 @@ from pydantic import Field
 from hil.config.base import Section
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from models.rover import Parameters
 
 # Of every wheel of the RCP: the wheel height of MacMahon 2016, Table 4-1.
@@ -89,10 +87,53 @@ class RockerBogieRover(Section):
     body_height_m: float = Field(0.4, ge=0.05, le=5, description="of the main body")
 
 
+class JunoRover(Section):
+    """The Juno rover of Petersen 2012, 6.1: total mass, wheels, wheelbase and track quoted, all else assumed."""
+
+    wheel_mass_kg: float = Field(9.6, ge=0.1, le=100, description="of each of the four wheels")
+    rocker_mass_kg: float = Field(45.0, ge=0.1, le=1000, description="of each main rocker with motor, gear and chain")
+    frame_mass_kg: float = Field(12.0, ge=0.1, le=1000, description="of what does not tilt: the transverse rocker")
+    rod_mass_kg: float = Field(1.0, ge=0.01, le=100, description="of each of its two rods")
+    chassis_mass_kg: float = Field(175.3, ge=1, le=2000, description="of the chassis: 317.7 kg in all")
+    wheelbase_m: float = Field(0.85, ge=0.1, le=10, description="front to rear wheel centres")
+    track_m: float = Field(1.2, ge=0.1, le=10, description="between the centres of the wheels of either side")
+    pivot_height_m: float = Field(0.35, ge=0.05, le=5, description="of the rockers' pivots over ground")
+    chassis_height_m: float = Field(0.45, ge=0.05, le=5, description="of the chassis' centre of mass over ground")
+    wheel_radius_m: float = Field(0.2794, ge=0.02, le=2, description="of every wheel, lugs included")
+    wheel_width_m: float = Field(0.25, ge=0.01, le=1, description="of every tyre")
+    chassis_length_m: float = Field(1.0, ge=0.05, le=5, description="of the chassis, a box for its inertia")
+    chassis_width_m: float = Field(0.7, ge=0.05, le=5, description="of the chassis")
+    chassis_depth_m: float = Field(0.35, ge=0.05, le=5, description="of the chassis, upright")
+    tilt_angle_deg: float = Field(0.0, ge=-30, le=30, description="of the chassis by its actuator, positive nose up")
+    chains: bool = Field(True, description="one motor a side and a chain to its other wheel; if not, a motor a wheel")
+
+
+class PayloadLoad(Section):
+    """What the rover carries: a uniform cube fixed to its main body."""
+
+    mass_kg: float = Field(0.0, ge=0, le=1000, description="0: none")
+    x_m: float = Field(0.0, ge=-5, le=5, description="its centre, ahead of the base frame's origin")
+    y_m: float = Field(0.0, ge=-5, le=5, description="its centre, to port of that origin")
+    z_m: float = Field(0.0, ge=-5, le=5, description="its centre, over the ground that the rover stands on")
+    edge_m: float = Field(0.2, ge=0.01, le=5, description="of the cube, for its inertia")
+
+
+class DrawbarLoad(Section):
+    """A constant pull backwards at a point of the main body, from when the rover has settled."""
+
+    pull_N: float = Field(0.0, ge=-1e4, le=1e4, description="along the body, positive backwards; 0: none")
+    x_m: float = Field(0.0, ge=-5, le=5, description="where it acts, ahead of the base frame's origin")
+    y_m: float = Field(0.0, ge=-5, le=5, description="where it acts, to port of that origin")
+    z_m: float = Field(0.0, ge=-5, le=5, description="where it acts, over the ground that the rover stands on")
+
+
+_OwnSection = ParametricRover | ExomarsLikeRover | ExomarsRover | RockerBogieRover | JunoRover
+
+
 class RoverAssumptions(Section):
     """The rover: what no source publishes about it. The RCP's positions come from MacMahon 2016, Table 4-1."""
 
-    type: Literal["rcp", "parametric", "exomars_like", "exomars", "rocker_bogie"] = Field(
+    type: Literal["rcp", "parametric", "exomars_like", "exomars", "rocker_bogie", "juno"] = Field(
         "rcp", description="which rover"
     )
     wheel_mass_kg: float = Field(4.0, ge=0.1, le=100, description="of each of the six wheels")
@@ -111,17 +152,15 @@ class RoverAssumptions(Section):
     exomars_like: ExomarsLikeRover = Field(default_factory=ExomarsLikeRover, description="type exomars_like")
     exomars: ExomarsRover = Field(default_factory=ExomarsRover, description="type exomars")
     rocker_bogie: RockerBogieRover = Field(default_factory=RockerBogieRover, description="type rocker_bogie")
+    juno: JunoRover = Field(default_factory=JunoRover, description="type juno")
+    payload: PayloadLoad = Field(default_factory=PayloadLoad, description="what it carries")
+    drawbar: DrawbarLoad = Field(default_factory=DrawbarLoad, description="what pulls at it")
 
     @property
-    def own(self) -> ParametricRover | ExomarsLikeRover | ExomarsRover | RockerBogieRover | None:
+    def own(self) -> _OwnSection | None:
         """The section of this type; None: the RCP has none."""
-        sections: dict[str, ParametricRover | ExomarsLikeRover | ExomarsRover | RockerBogieRover] = {
-            "parametric": self.parametric,
-            "exomars_like": self.exomars_like,
-            "exomars": self.exomars,
-            "rocker_bogie": self.rocker_bogie,
-        }
-        return sections.get(self.type)
+        found: _OwnSection | None = getattr(self, self.type, None)
+        return found
 
     @property
     def wheel_radius_m(self) -> float:
@@ -134,18 +173,17 @@ class RoverAssumptions(Section):
         Raises:
             ValueError: sizes that do not go together.
         """
-        from models import rover  # brings numba with it: not needed to read a config
+        from models.rover import ROVERS  # brings numba with it: not needed to read a config
 
-        kinds: dict[str, Callable[..., Parameters]] = {
-            "rcp": rover.RcpParameters,
-            "parametric": rover.ParametricParameters,
-            "exomars_like": rover.ExomarsLikeParameters,
-            "exomars": rover.ExomarsParameters,
-            "rocker_bogie": rover.RockerBogieParameters,
-        }
         values = self.own.model_dump() if self.own else {}
         if self.type in ("rcp", "parametric"):
             values |= {name: value for name, value in self.model_dump().items() if isinstance(value, float)}
-        in_si: dict[str, Callable[[float], float]] = {"deg": math.radians, "m": float, "kg": float}
-        split = ((*name.rsplit("_", 1), value) for name, value in values.items())
-        return kinds[self.type](**{name: in_si[unit](value) for name, unit, value in split})
+        return ROVERS[self.type].parameters(**dict(_in_si(name, value) for name, value in values.items()))
+
+
+def _in_si(key: str, value: float | bool) -> tuple[str, float | bool]:
+    """A config key without its unit, and its value in the models' units; a choice (bool) has no unit."""
+    if isinstance(value, bool):
+        return key, value
+    name, unit = key.rsplit("_", 1)
+    return name, math.radians(value) if unit == "deg" else value

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.bound import Bound, content
+from models.bound import BoundArguments, unpack
 from models.compiled import FloatArray, IntArray, kernel
 
 # slots of ChannelState.whole
@@ -88,7 +88,7 @@ class Channels(NamedTuple):
 
 
 @kernel
-def digest(channels: Bound[Channels], t_ns: IntArray, volts: FloatArray) -> None:
+def digest(channels: BoundArguments[Channels], t_ns: IntArray, volts: FloatArray) -> None:
     """Take in a block (n, channels) [V] with its times (n,) [ns].
 
     The first `zero_samples` samples set the bias. From then on each channel's droop is put back, x = y + (1/tau) times
@@ -96,7 +96,7 @@ def digest(channels: Bound[Channels], t_ns: IntArray, volts: FloatArray) -> None
     the end of contact are noted. A sample that is not finite is left out and counted. The load point is that of the
     newest sample, NaN below the threshold, and of bumpers.
     """
-    p, s, point = content(channels)
+    p, s, point = unpack(channels)
     for i in range(t_ns.size):
         finite = True
         for c in range(s.force.size):

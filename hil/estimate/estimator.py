@@ -21,7 +21,7 @@ from hil.estimate.channels import (
     make_channel_state,
 )
 from hil.values import Estimate, Samples
-from models.bound import Bound
+from models.bound import BoundArguments
 
 # The share of full scale from which a channel counts as saturated.
 SATURATION = 0.99
@@ -51,7 +51,7 @@ class Estimator:
         self._parameters = channel_parameters(config)
         self._state = make_channel_state(len(config.daq.channels))
         self._channels = Channels(self._parameters, self._state, np.full(2, np.nan))
-        self._bound = Bound(self._channels)
+        self._bound = BoundArguments(self._channels)
 
     def estimate(self, samples: Samples) -> Estimate:
         """What these samples, after all before them, mean."""

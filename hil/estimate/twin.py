@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from hil.values import Estimate, Prediction, Samples
 from models.actuators.drive import Drive
-from models.bound import Bound, content
+from models.bound import BoundArguments, unpack
 from models.compiled import FloatArray, kernel
+from models.contact.obstacle import Obstacle
 from models.impact import pair_energy
 from models.plant import RigParameters
-from models.step import Motion, Vehicle, run
+from models.rover.reduction import Chain
+from models.vehicle import VehicleModel, VehicleState, run
 
 # The longest step that the twin takes; its stiffest part, a leg on the obstacle, swings some 30 times slower.
 LONGEST_STEP_NS = 500_000
@@ -27,8 +30,8 @@ FOLLOW = Drive(
 class _Twin(NamedTuple):
     """The model, scratch for Jacobian rows (2, nv), and what is read off: [T_c, time to impact, 0 if all is finite]."""
 
-    vehicle: Vehicle
-    motion: Motion
+    vehicle: VehicleModel
+    state: VehicleState
     rows: FloatArray
     out: FloatArray
 
@@ -36,70 +39,94 @@ class _Twin(NamedTuple):
 class RoverTwin:
     """Predicts what the rig does not measure: normal forces, sinkage, slip, T_c and the time to impact.
 
+    Its cylinders press as those of the rig were measured to; one whose pressure is not measured (NaN) counts as vented.
+    Without an obstacle T_c is NaN and there is no time to impact.
+
     Where the obstacle stands is known to a few millimetres only, so until an impact is measured the twin drives on
     through it; at the impact the obstacle is put where the twin's wheels are.
     """
 
     def __init__(self, nominal: RigParameters) -> None:
-        self._rover, vehicle, self._motion = nominal.build()
+        self._rover, vehicle, self._state = nominal.build()
         self._obstacle = vehicle.obstacle
-        self._hit = False
-        self._motion.drives.cut[:] = 0.0
+        self._hit = self._obstacle is None
+        self._state.drives.cut[:] = 0.0
+        self._pressure_Pa: Sequence[Sequence[float]] = ()
         self.energy_at_impact_J = math.nan
+        passable = None if self._obstacle is None else self._obstacle._replace(stiffness=0.0, damping=0.0)
         self._twin = _Twin(
-            vehicle._replace(drive=FOLLOW, obstacle=self._obstacle._replace(stiffness=0.0, damping=0.0)),
-            self._motion,
-            np.zeros((2, self._motion.v.size)),
+            vehicle._replace(drive=FOLLOW, obstacle=passable),
+            self._state,
+            np.zeros((2, self._state.v.size)),
             np.zeros(3),
         )
-        self._bound = Bound(self._twin)
+        self._bound = BoundArguments(self._twin)
         self._t_ns = 0
 
     def predict(self, samples: Samples, estimate: Estimate) -> Prediction:
         """Move the twin to the time of these samples."""
-        motion, span = self._motion, samples.t_ns - self._t_ns
-        motion.drives.set_speed[:] = estimate.wheel_speed_radps
+        state, span = self._state, samples.t_ns - self._t_ns
+        state.drives.set_speed[:] = estimate.wheel_speed_radps
+        if samples.valves.pressure_Pa != self._pressure_Pa:
+            self._take_pressures(samples.valves.pressure_Pa)
         steps = max(-(-span // LONGEST_STEP_NS), 0)
         _predict(self._bound, steps, span * 1e-9 / max(steps, 1))
         self._t_ns = samples.t_ns
         energy, time_left, spoilt = self._twin.out.tolist()
         if estimate.impact_ns is not None and not self._hit:
             self._meet_obstacle(energy)
-        normal = tuple(motion.ground.vertical.tolist())
-        speed = float(motion.v[0])
+        normal = tuple(state.ground.vertical.tolist())
+        speed = float(state.v[0])
         return Prediction(
             normal_force_N=normal,
-            sinkage_m=tuple(motion.ground.sinkage.tolist()),
-            slip=tuple(motion.ground.slip.tolist()),
+            sinkage_m=tuple(state.ground.sinkage.tolist()),
+            slip=tuple(state.ground.slip.tolist()),
             speed_mps=speed,
             effective_kinetic_energy_J=energy,
             time_to_impact_s=time_left,
-            finite=math.isfinite(sum(normal) + speed + energy + spoilt),
+            finite=math.isfinite(sum(normal) + speed + spoilt + (0.0 if self._obstacle is None else energy)),
         )
+
+    def _take_pressures(self, pressure_Pa: Sequence[Sequence[float]]) -> None:
+        """Measured gauge pressures: a row a cylinder, its (extend, retract) chambers."""
+        self._pressure_Pa = pressure_Pa
+        cylinders = self._state.cylinders.pressure
+        cylinders[:] = np.nan_to_num(np.array(pressure_Pa, dtype=np.float64)[: len(cylinders)], nan=0.0)
 
     def _meet_obstacle(self, energy_J: float) -> None:
         """The rig has hit: put the obstacle where the twin's nearer wheel is."""
+        assert self._obstacle is not None
         self._hit = True
         self.energy_at_impact_J = energy_J
-        gap = float(self._motion.obstacle.gap.min())
+        gap = float(self._state.obstacle.gap.min())
         foot = self._obstacle.foot - gap / math.sin(self._obstacle.angle)
         vehicle = self._twin.vehicle._replace(obstacle=self._obstacle._replace(foot=foot))
         self._twin = self._twin._replace(vehicle=vehicle)
-        self._bound = Bound(self._twin)
+        self._bound = BoundArguments(self._twin)
 
 
 @kernel
-def _predict(twin: Bound[_Twin], steps: int, dt: float) -> None:
-    vehicle, motion, rows, out = content(twin)
-    run(vehicle, motion, steps, dt)
-    out[0] = pair_energy(vehicle.chain, motion.q, motion.v, vehicle.obstacle.angle, rows, motion.work)
-    out[1] = np.inf
+def _predict(twin: BoundArguments[_Twin], steps: int, dt: float) -> None:
+    vehicle, state, rows, out = unpack(twin)
+    run(vehicle, state, steps, dt)
     out[2] = 0.0
-    for i in range(motion.q.size):
-        out[2] += 0.0 * motion.q[i]  # NaN from whatever is not a finite number
+    for i in range(state.q.size):
+        out[2] += 0.0 * state.q[i]  # NaN from whatever is not a finite number
+    out[0], out[1] = _impact_ahead(vehicle.obstacle, vehicle.chain, state, rows)
+
+
+@kernel
+def _impact_ahead(
+    obstacle: Obstacle | None, chain: Chain, state: VehicleState, rows: FloatArray
+) -> tuple[float, float]:
+    """T_c [J] and the time to impact [s]."""
+    if obstacle is None:
+        return np.nan, np.inf
+    energy, time_left = pair_energy(chain, state.q, state.v, obstacle.angle, rows, state.work), np.inf
     for wheel in range(2):
         approach = 0.0
-        for a in range(motion.v.size):
-            approach += rows[wheel, a] * motion.v[a]
+        for a in range(state.v.size):
+            approach += rows[wheel, a] * state.v[a]
         if approach > 1e-6:
-            out[1] = min(out[1], max(motion.obstacle.gap[wheel], 0.0) / approach)
+            time_left = min(time_left, max(state.obstacle.gap[wheel], 0.0) / approach)
+    return energy, time_left

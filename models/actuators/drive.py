@@ -13,7 +13,7 @@ from models.wheel.checks import Range, problem, refuse
 
 
 class Drive(NamedTuple):
-    """One drive; all six are alike. Values are assumptions of this project, at the wheel axle.
+    """One drive; all of a rover are alike. Values are assumptions of this project, at the wheel axle.
 
     Attributes:
         gain: proportional gain of the drive's own speed controller [N m s/rad].
@@ -49,7 +49,10 @@ def check_drive(drive: Drive) -> None:
 
 
 class DriveState(NamedTuple):
-    """Six drives (6,): set speed [rad/s], cut (1.0) or powered (0.0), wound-up torque [N m], axle torque [N m]."""
+    """By wheel (wheels,): set speed [rad/s], cut (1.0) or powered (0.0), wound-up torque [N m], axle torque [N m].
+
+    Only those with a motor are read and written (models.rover.reduction.Chain.motor_wheel).
+    """
 
     set_speed: FloatArray
     cut: FloatArray

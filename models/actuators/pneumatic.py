@@ -1,25 +1,28 @@
-"""Double-acting air cylinders on the side bogies (MacMahon 2016, 6.1)."""
+"""Double-acting air cylinders, each on a joint of the rover: those of MacMahon 2016, 6.1, push the side bogies."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from models.compiled import FloatArray, kernel
+from models.compiled import FloatArray, IntArray, kernel
+from models.rover import Rover
+from models.rover.dynamics import Work
 from models.wheel.checks import Range, problem, refuse
 
 
 class Cylinder(NamedTuple):
-    """One cylinder, its valve and its lever; both sides are alike.
+    """One cylinder, its valve and its lever; all of a rover are alike.
 
     Attributes:
         area: piston area [m^2]; bore 38.1 mm.
         supply: regulated gauge pressure [Pa]; 0-207 kPa (30 psi).
         fill_time: time constant of filling through a quarter-inch line [s], an assumption.
         vent_time: time constant of venting to atmosphere [s], an assumption.
-        lever: arm of the cylinder about the bogie pivot [m].
+        lever: arm of the cylinder about its joint [m].
     """
 
     area: float
@@ -40,29 +43,70 @@ def check_cylinder(cylinder: Cylinder) -> None:
     )
 
 
+class CylinderMounts(NamedTuple):
+    """Where a rover's cylinders push (cylinders,).
+
+    Attributes:
+        speed: tree speed of the joint (models.rover.reduction.Chain).
+        area: piston area [m^2].
+        lever: about the joint [m].
+    """
+
+    speed: IntArray
+    area: FloatArray
+    lever: FloatArray
+
+
+def mount_cylinders(rover: Rover, joints: Sequence[str], cylinder: Cylinder) -> CylinderMounts | None:
+    """A cylinder on each of these joints; None where there are none.
+
+    Raises:
+        ValueError: a joint that this rover does not have, or that is locked.
+    """
+    turning = rover.tree_joint_names
+    unknown = [name for name in joints if name not in turning]
+    if unknown:
+        raise ValueError(f"cylinders on {', '.join(unknown)}, allowed: joints that turn: {', '.join(turning)}")
+    if not joints:
+        return None
+    speed = np.array([6 + turning.index(name) for name in joints], dtype=np.int64)
+    return CylinderMounts(speed, np.full(speed.size, cylinder.area), np.full(speed.size, cylinder.lever))
+
+
 class CylinderState(NamedTuple):
-    """Two cylinders, port and starboard, arrays (2, 2) over [cylinder, (extend, retract) chamber].
+    """All cylinders of a rover, arrays over [cylinder, (extend, retract) chamber].
 
     Attributes:
         valve: 1.0 where the valve is powered and feeds the chamber, 0.0 where it is open to atmosphere.
         pressure: gauge pressure [Pa].
+        torque: (cylinders,) on the joint in the newest step [N m], positive pressing the front down.
     """
 
     valve: FloatArray
     pressure: FloatArray
+    torque: FloatArray
 
 
-def make_cylinders() -> CylinderState:
-    """Allocate two cylinders with both ports open to atmosphere: bogies passive."""
-    return CylinderState(np.zeros((2, 2)), np.zeros((2, 2)))
+def make_cylinders(count: int) -> CylinderState:
+    """Allocate cylinders with both ports open to atmosphere: their joints are passive."""
+    return CylinderState(np.zeros((count, 2)), np.zeros((count, 2)), np.zeros(count))
 
 
 @kernel
-def bogie_torque(cylinder: Cylinder, state: CylinderState, side: int, dt: float) -> float:
-    """Advance one cylinder by dt [s] and return its torque on the bogie [N m], positive pressing the front down."""
-    for chamber in range(2):
-        powered = state.valve[side, chamber] > 0.0
-        target = cylinder.supply if powered else 0.0
-        time = cylinder.fill_time if powered else cylinder.vent_time
-        state.pressure[side, chamber] += (target - state.pressure[side, chamber]) * (1.0 - np.exp(-dt / time))
-    return (state.pressure[side, 0] - state.pressure[side, 1]) * cylinder.area * cylinder.lever
+def fill_cylinders(cylinder: Cylinder, state: CylinderState, dt: float) -> None:
+    """Let all chambers fill or vent for dt [s], each as its valve is set."""
+    for which in range(state.torque.size):
+        for chamber in range(2):
+            powered = state.valve[which, chamber] > 0.0
+            target = cylinder.supply if powered else 0.0
+            time = cylinder.fill_time if powered else cylinder.vent_time
+            state.pressure[which, chamber] += (target - state.pressure[which, chamber]) * (1.0 - np.exp(-dt / time))
+
+
+@kernel
+def push_cylinders(mounts: CylinderMounts, state: CylinderState, work: Work) -> None:
+    """Add every cylinder's torque, from the pressures as they are, to work.rhs."""
+    for which in range(mounts.speed.size):
+        pressure = state.pressure[which, 0] - state.pressure[which, 1]
+        state.torque[which] = pressure * mounts.area[which] * mounts.lever[which]
+        work.rhs[mounts.speed[which]] += state.torque[which]

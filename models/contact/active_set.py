@@ -1,6 +1,7 @@
-"""Which of up to six wheels push on rigid ground and which let go: a complementarity problem small enough to try all.
+"""Which wheels push on rigid ground and which let go: a complementarity problem small enough to try all.
 
-Impulses >= 0, speeds off the ground >= 0, and for no wheel both above zero. At most 64 small factorisations.
+Impulses >= 0, speeds off the ground >= 0, and for no wheel both above zero. At most 2^wheels small factorisations, 64
+for six wheels.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from models.rover.reduction import Chain
 DEPENDENT = 1e-10
 # Relative: a push this small may be a pull by rounding, a speed this small into the ground none.
 ROUNDING = 1e-9
+# The sets to try double with each wheel: 1024 here.
+MOST_WHEELS = 10
 
 
-class Held(NamedTuple):
+class RigidGround(NamedTuple):
     """Rows of what holds a rover, and scratch to find which do: `first` rows that always hold, then those of wheels.
 
     Attributes:
@@ -51,46 +54,46 @@ class Held(NamedTuple):
     active: IntArray
 
 
-def make_held(rover: Rover, *, first: int = 0, rolling: bool = False) -> Held:
-    """Allocate for a rover of at most six wheels; `first` rows always hold, `rolling` adds (5.28) to the normals.
+def make_rigid_ground(rover: Rover, *, first: int = 0, rolling: bool = False) -> RigidGround:
+    """Allocate for a rover; `first` rows always hold, `rolling` adds (5.28) to the normals.
 
     Raises:
-        ValueError: more than six wheels.
+        ValueError: more than MOST_WHEELS wheels.
     """
     wheels, per_wheel, speeds = len(rover.wheel_names), 3 if rolling else 1, rover.chain.speed_parent.size
-    if wheels > 6:
-        raise ValueError(f"rover has {wheels} wheels, allowed on rigid ground: at most 6")
+    if wheels > MOST_WHEELS:
+        raise ValueError(f"rover has {wheels} wheels, allowed on rigid ground: at most {MOST_WHEELS}")
     m = first + per_wheel * wheels
-    return Held(
+    return RigidGround(
         first, per_wheel, np.zeros((m, speeds)), np.zeros((m, speeds)), np.zeros((m, m)), np.zeros(m), np.zeros(m),
         np.zeros((m, m)), np.zeros(m), np.zeros(m, dtype=np.int64), np.zeros(wheels, dtype=np.int64),
     )  # fmt: skip
 
 
 @kernel
-def find_active(chain: Chain, held: Held, work: Work) -> bool:
+def find_active(chain: Chain, rigid: RigidGround, work: Work) -> bool:
     """From row and speed, find which wheels hold and with what impulse; needs the factored mass matrix.
 
     Returns:
         Whether a consistent set was found. With normals alone there always is one. With rolling, whose friction knows
         no limit, there need not be; impulses are then those of the normals alone.
     """
-    rows = held.row.shape[0]
+    rows = rigid.row.shape[0]
     largest = 0.0
     for i in range(rows):
-        for a in range(held.row.shape[1]):
-            held.half[i, a] = held.row[i, a]
-        half_solve(chain, work.mass_matrix, held.half[i])
+        for a in range(rigid.row.shape[1]):
+            rigid.half[i, a] = rigid.row[i, a]
+        half_solve(chain, work.mass_matrix, rigid.half[i])
         for j in range(i + 1):
             total = 0.0
-            for a in range(held.row.shape[1]):
-                total += held.half[i, a] * held.half[j, a]
-            held.mobility[i, j] = held.mobility[j, i] = total
-        largest = max(largest, abs(held.speed[i]))
-    last, wheels = 0, held.active.size
+            for a in range(rigid.row.shape[1]):
+                total += rigid.half[i, a] * rigid.half[j, a]
+            rigid.mobility[i, j] = rigid.mobility[j, i] = total
+        largest = max(largest, abs(rigid.speed[i]))
+    last, wheels = 0, rigid.active.size
     for wheel in range(wheels):
-        last += held.active[wheel] << wheel
-    for used in range(held.per_wheel, 0, -2):  # 3 rows of each wheel and then 1, or 1 alone
+        last += rigid.active[wheel] << wheel
+    for used in range(rigid.per_wheel, 0, -2):  # 3 rows of each wheel and then 1, or 1 alone
         # first the set that held last time, then large sets first: rolling makes rows dependent, so that a wheel may
         # seem not needed; it is held all the same
         for left_out in range(-1, wheels + 1):
@@ -98,63 +101,63 @@ def find_active(chain: Chain, held: Held, work: Work) -> bool:
                 count = 0
                 for wheel in range(wheels):
                     count += (mask >> wheel) & 1
-                wanted = mask == last and held.per_wheel == 1 if left_out < 0 else count == wheels - left_out
-                if wanted and _holds(held, mask, used, ROUNDING * largest):
-                    return used == held.per_wheel
+                wanted = mask == last and rigid.per_wheel == 1 if left_out < 0 else count == wheels - left_out
+                if wanted and _holds(rigid, mask, used, ROUNDING * largest):
+                    return used == rigid.per_wheel
     return False
 
 
 @kernel
-def _holds(held: Held, mask: int, used: int, slowest: float) -> bool:
+def _holds(rigid: RigidGround, mask: int, used: int, slowest: float) -> bool:
     """Solve for the impulses of a set of wheels, the first `used` rows of each; whether none pulls or is driven in."""
     strongest = 0.0
-    for i in range(held.speed.size):
-        held.impulse[i] = 0.0
-    for i in range(held.first):
-        held.chosen[i] = i
-    count = held.first
+    for i in range(rigid.speed.size):
+        rigid.impulse[i] = 0.0
+    for i in range(rigid.first):
+        rigid.chosen[i] = i
+    count = rigid.first
     # normals first: where rows are dependent, it is a lateral one that gets no impulse
     for k in range(used):
-        for wheel in range(held.active.size):
+        for wheel in range(rigid.active.size):
             if (mask >> wheel) & 1:
-                held.chosen[count] = held.first + wheel * held.per_wheel + k
+                rigid.chosen[count] = rigid.first + wheel * rigid.per_wheel + k
                 count += 1
-    _solve_chosen(held, count)
+    _solve_chosen(rigid, count)
     for k in range(count):
-        strongest = max(strongest, abs(held.impulse[held.chosen[k]]))
-    for wheel in range(held.active.size):
-        i = held.first + wheel * held.per_wheel
-        held.active[wheel] = (mask >> wheel) & 1
-        if held.active[wheel] and held.impulse[i] < -ROUNDING * strongest:
+        strongest = max(strongest, abs(rigid.impulse[rigid.chosen[k]]))
+    for wheel in range(rigid.active.size):
+        i = rigid.first + wheel * rigid.per_wheel
+        rigid.active[wheel] = (mask >> wheel) & 1
+        if rigid.active[wheel] and rigid.impulse[i] < -ROUNDING * strongest:
             return False
-        after = held.speed[i]
+        after = rigid.speed[i]
         for k in range(count):
-            after += held.mobility[i, held.chosen[k]] * held.impulse[held.chosen[k]]
+            after += rigid.mobility[i, rigid.chosen[k]] * rigid.impulse[rigid.chosen[k]]
         if after < -slowest:
             return False
     return True
 
 
 @kernel
-def _solve_chosen(held: Held, count: int) -> None:
+def _solve_chosen(rigid: RigidGround, count: int) -> None:
     """Impulses that bring the speeds of the chosen rows to zero, by Cholesky; a dependent row gets none."""
-    L, y = held.factor, held.right
+    L, y = rigid.factor, rigid.right
     for i in range(count):
-        own = held.chosen[i]
+        own = rigid.chosen[i]
         for j in range(i + 1):
-            total = held.mobility[own, held.chosen[j]]
+            total = rigid.mobility[own, rigid.chosen[j]]
             for k in range(j):
                 total -= L[i, k] * L[j, k]
             if j < i:
                 L[i, j] = total / L[j, j] if L[j, j] > 0.0 else 0.0
             else:
-                L[i, i] = np.sqrt(total) if total > DEPENDENT * held.mobility[own, own] else 0.0
-        total = -held.speed[own]
+                L[i, i] = np.sqrt(total) if total > DEPENDENT * rigid.mobility[own, own] else 0.0
+        total = -rigid.speed[own]
         for k in range(i):
             total -= L[i, k] * y[k]
         y[i] = total / L[i, i] if L[i, i] > 0.0 else 0.0
     for i in range(count - 1, -1, -1):
         total = y[i]
         for k in range(i + 1, count):
-            total -= L[k, i] * held.impulse[held.chosen[k]]
-        held.impulse[held.chosen[i]] = total / L[i, i] if L[i, i] > 0.0 else 0.0
+            total -= L[k, i] * rigid.impulse[rigid.chosen[k]]
+        rigid.impulse[rigid.chosen[i]] = total / L[i, i] if L[i, i] > 0.0 else 0.0

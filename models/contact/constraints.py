@@ -11,62 +11,75 @@ import numpy as np
 import numpy.typing as npt
 
 from models.compiled import FloatArray, kernel
-from models.contact.active_set import Held, find_active, make_held
+from models.contact.active_set import RigidGround, find_active, make_rigid_ground
 from models.contact.ground import GroundContact
 from models.rover import Rover
 from models.rover.dynamics import Work, fill_mass_matrix, make_work, place_bodies
 from models.rover.factor import add_scaled, factorise, solve
 from models.rover.points import approach_row, body_position, project
 from models.rover.reduction import Chain
+from models.terrain.surface import Terrain, axes, clearance, from_ground
 
 
 @kernel
-def fill_ground_rows(chain: Chain, held: Held, work: Work) -> None:
-    """Fill the wheels' rows: speeds of the contact point up (5.27) and, where asked for, forward and across (5.28)."""
+def fill_ground_rows(chain: Chain, q: FloatArray, rigid: RigidGround, terrain: Terrain, work: Work) -> None:
+    """Fill the wheels' rows: speeds of the contact point up (5.27) and, where asked for, forward and across (5.28).
+
+    Directions are those of the ground below each wheel.
+    """
     none = (0.0, 0.0, 0.0)
-    for wheel in range(held.active.size):
-        arm = (0.0, 0.0, -chain.wheel_radius[wheel])
-        for k in range(held.per_wheel):
-            row = held.row[held.first + wheel * held.per_wheel + k]
+    for wheel in range(rigid.active.size):
+        x, y, _ = body_position(q, work, chain.wheel_body[wheel])
+        ground = axes(terrain, x, y)
+        arm = from_ground(terrain, ground, (0.0, 0.0, -chain.wheel_radius[wheel]))
+        for k in range(rigid.per_wheel):
+            row = rigid.row[rigid.first + wheel * rigid.per_wheel + k]
             for a in range(row.size):
                 row[a] = 0.0
             along = (1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0, 1.0 if k == 0 else 0.0)
-            project(chain, work, chain.wheel_body[wheel], along, none, arm, row)
+            project(chain, work, chain.wheel_body[wheel], from_ground(terrain, ground, along), none, arm, row)
 
 
 @kernel
 def hold_ground(
-    chain: Chain, q: FloatArray, v: FloatArray, dt: float, held: Held, contact: GroundContact, work: Work
+    chain: Chain,
+    q: FloatArray,
+    v: FloatArray,
+    dt: float,
+    rigid: RigidGround,
+    terrain: Terrain,
+    contact: GroundContact,
+    work: Work,
 ) -> bool:
     """Keep wheels from entering rigid ground over a step: changes v (speeds,) as it would be without ground.
 
     For use after the accelerations are solved for (work.mass_matrix factored) and before the configuration moves. What
     is asked of the speed is that a wheel's height over the ground, (5.26), be zero or more after the step, (5.30): that
-    holds position, speed and acceleration at once, and takes the shock of a landing as a plastic impact. `held` has no
+    holds position, speed and acceleration at once, and takes the shock of a landing as a plastic impact. `rigid` has no
     `first` rows. Readings: vertical force and pull are impulse over dt.
 
     Returns:
         As find_active.
     """
-    fill_ground_rows(chain, held, work)
-    for wheel in range(held.active.size):
-        _, _, height = body_position(q, work, chain.wheel_body[wheel])
-        for k in range(held.per_wheel):
-            i = wheel * held.per_wheel + k
-            held.speed[i] = (height - chain.wheel_radius[wheel]) / dt if k == 0 else 0.0
+    fill_ground_rows(chain, q, rigid, terrain, work)
+    for wheel in range(rigid.active.size):
+        height = clearance(terrain, body_position(q, work, chain.wheel_body[wheel]))
+        for k in range(rigid.per_wheel):
+            i = wheel * rigid.per_wheel + k
+            rigid.speed[i] = (height - chain.wheel_radius[wheel]) / dt if k == 0 else 0.0
             for a in range(v.size):
-                held.speed[i] += held.row[i, a] * v[a]
-    found = find_active(chain, held, work)
+                rigid.speed[i] += rigid.row[i, a] * v[a]
+    found = find_active(chain, rigid, work)
     for a in range(v.size):
         work.rhs[a] = 0.0
-    for i in range(held.speed.size):
-        wheel = i // held.per_wheel
-        add_scaled(chain.speed_parent, work.rhs, held.row[i], 5 + chain.wheel_body[wheel], held.impulse[i])
-        if i % held.per_wheel == 0:
-            contact.vertical[wheel] = held.impulse[i] / dt
+    for i in range(rigid.speed.size):
+        wheel = i // rigid.per_wheel
+        add_scaled(chain.speed_parent, work.rhs, rigid.row[i], 5 + chain.wheel_body[wheel], rigid.impulse[i])
+        if i % rigid.per_wheel == 0:
+            contact.vertical[wheel] = rigid.impulse[i] / dt
             contact.sinkage[wheel] = contact.slip[wheel] = contact.pull[wheel] = 0.0
-        elif i % held.per_wheel == 1:
-            contact.pull[wheel] = held.impulse[i] / dt
+        elif i % rigid.per_wheel == 1:
+            contact.pull[wheel] = rigid.impulse[i] / dt
     solve(chain, work.mass_matrix, work.rhs)
     for a in range(v.size):
         v[a] += work.rhs[a]
@@ -74,26 +87,26 @@ def hold_ground(
 
 
 @kernel
-def energy_on_ground(chain: Chain, q: FloatArray, v: FloatArray, angle: float, held: Held, work: Work) -> float:
-    """T_c [J] of the rover's first `held.first` wheels against a plane, the ground's active constraints added.
+def energy_on_ground(chain: Chain, q: FloatArray, v: FloatArray, angle: float, rigid: RigidGround, work: Work) -> float:
+    """T_c [J] of the rover's first `rigid.first` wheels against a plane, the ground's active constraints added.
 
-    Leaves held.active and held.impulse. NaN where no set of constraints is consistent (find_active).
+    Leaves rigid.active and rigid.impulse. NaN where no set of constraints is consistent (find_active).
     """
     place_bodies(chain, q, work)
     fill_mass_matrix(chain, work)
     factorise(chain, work.mass_matrix)
-    for i in range(held.first):
-        approach_row(chain, work, chain.wheel_body[i], angle, held.row[i])
-    fill_ground_rows(chain, held, work)
-    for i in range(held.speed.size):
-        held.speed[i] = 0.0
+    for i in range(rigid.first):
+        approach_row(chain, work, chain.wheel_body[i], angle, rigid.row[i])
+    fill_ground_rows(chain, q, rigid, None, work)
+    for i in range(rigid.speed.size):
+        rigid.speed[i] = 0.0
         for a in range(v.size):
-            held.speed[i] += held.row[i, a] * v[a]
-    if not find_active(chain, held, work):
+            rigid.speed[i] += rigid.row[i, a] * v[a]
+    if not find_active(chain, rigid, work):
         return np.nan
     energy = 0.0
-    for i in range(held.speed.size):
-        energy -= 0.5 * held.speed[i] * held.impulse[i]
+    for i in range(rigid.speed.size):
+        energy -= 0.5 * rigid.speed[i] * rigid.impulse[i]
     return energy
 
 
@@ -118,13 +131,13 @@ def effective_kinetic_energy_on_ground(
     Raises:
         ValueError: a value that is not finite or of the wrong shape, or, with rolling, no consistent set of wheels.
     """
-    held = make_held(rover, first=2, rolling=rolling)
+    rigid = make_rigid_ground(rover, first=2, rolling=rolling)
     rover.impact_jacobian(q, angle)  # checks q and angle
     speed = np.ascontiguousarray(v, dtype=np.float64)
     if speed.shape != (rover.nv,) or not np.isfinite(speed).all():
         raise ValueError(f"v is {speed}, allowed: {rover.nv} finite numbers")
     place, work = rover.tree_configuration(q), make_work(rover.chain)
-    energy = float(energy_on_ground(rover.chain, place, rover.tree_speeds(speed), float(angle), held, work))
+    energy = float(energy_on_ground(rover.chain, place, rover.tree_speeds(speed), float(angle), rigid, work))
     if math.isnan(energy):
         raise ValueError("rolling is True, but no set of wheels that push and do not slip is consistent here")
-    return energy, tuple(name for name, acts in zip(rover.wheel_names, held.active, strict=True) if acts)
+    return energy, tuple(name for name, acts in zip(rover.wheel_names, rigid.active, strict=True) if acts)

@@ -1,4 +1,4 @@
-"""Level soil under the wheels: the hypervolumetric wheel on a moving, spinning wheel body."""
+"""Soil under the wheels: the hypervolumetric wheel on a moving, spinning wheel body."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from models.compiled import FloatArray, kernel
 from models.contact.ruts import Ruts, deepest_before, leave
 from models.rover.dynamics import Work
 from models.rover.factor import add_damping_both_ways, add_scaled
-from models.rover.points import body_position, cross, dot, spread_wrench, vector
+from models.rover.points import body_position, cross, dot, spread_wrench, to_base, vector
 from models.rover.reduction import Chain
+from models.terrain.surface import Terrain, clearance, surface
 from models.wheel import rut
 from models.wheel.kernels import SLIP_MODULUS, resultant
 from models.wheel.traction import against_travel, shear_soil, slip_and_slide
@@ -44,9 +45,9 @@ class Ground(NamedTuple):
 
 
 class GroundContact(NamedTuple):
-    """Readings of every wheel (wheels,): vertical force [N], sinkage [m], slip [-], drawbar pull [N].
+    """Readings of every wheel (wheels,): force along the ground's normal [N], sinkage [m], slip [-], drawbar pull [N].
 
-    And one state: how far the soil under it is sheared (wheels, 2) [m], along the heading and to its left. `hand` is
+    And one state: how far the soil under it is sheared (wheels, 2) [m], along the heading and to its left. `scratch` is
     what the stages of `push_ground` hand on (wheels, HAND).
     """
 
@@ -55,25 +56,28 @@ class GroundContact(NamedTuple):
     slip: FloatArray
     pull: FloatArray
     shear: FloatArray
-    hand: FloatArray
+    scratch: FloatArray
 
 
-# Slots of GroundContact.hand; directions in base axes.
+# Slots of GroundContact.scratch; directions in base axes.
 FORWARD, ROLLING, SINKING, SIDEWAYS = 0, 1, 2, 3  # speeds [m/s]: of the centre ahead, of the rim, up, to the left
 HEADING, LEFT = 4, 7  # unit vectors
 NORMAL, COSINE, SINE, LIMIT = 10, 11, 12, 13  # normal force [N], its inclination, shear limit [N]
 TRACTION, SIDE, DAMPING = 14, 15, 16  # forces [N], and their slope over speed times the step [kg]
-HAND = 17
+UP = 17  # unit vector, the ground's normal; not kept for level ground
+SCRATCH = 20
 
 
 def make_ground_contact(wheels: int) -> GroundContact:
     """Allocate the readings of `wheels` wheels."""
     vertical, sinkage, slip, pull = np.zeros((4, wheels))
-    return GroundContact(vertical, sinkage, slip, pull, np.zeros((wheels, 2)), np.zeros((wheels, HAND)))
+    return GroundContact(vertical, sinkage, slip, pull, np.zeros((wheels, 2)), np.zeros((wheels, SCRATCH)))
 
 
 @kernel
-def push_ground(chain: Chain, ground: Ground, q: FloatArray, dt: float, contact: GroundContact, work: Work) -> None:
+def push_ground(
+    chain: Chain, ground: Ground, terrain: Terrain, q: FloatArray, dt: float, contact: GroundContact, work: Work
+) -> None:
     """Add the soil's force on every wheel to work.rhs and its traction's damping to work.mass_matrix.
 
     Petersen 2012 (4.30)-(4.32), with the slip of (4.3) taken over both driving and braking: (R w - v) over the larger
@@ -87,41 +91,69 @@ def push_ground(chain: Chain, ground: Ground, q: FloatArray, dt: float, contact:
     """
     wheels = chain.wheel_body.size
     for wheel in range(wheels):
-        _look(chain, q, wheel, contact, work)
+        _look(chain, terrain, q, wheel, contact, work)
     for wheel in range(wheels):
         _press(chain, ground, q, wheel, contact, work)
     # quotients of what does not change: a quotient takes as long as ten products
     inverses = (1.0 / ground.slip_speed, 1.0 / ground.wheel[SLIP_MODULUS], 1.0 / ground.shear_displacement)
     for wheel in range(wheels):
-        _shear(chain, ground, inverses, wheel, dt, contact, work)
+        _shear(chain, ground, terrain, inverses, wheel, dt, contact, work)
     for wheel in range(wheels):
-        _push(chain, wheel, contact, work)
+        _push(chain, terrain, wheel, contact, work)
 
 
 @kernel
-def _look(chain: Chain, q: FloatArray, wheel: int, contact: GroundContact, work: Work) -> None:
+def _look(chain: Chain, terrain: Terrain, q: FloatArray, wheel: int, contact: GroundContact, work: Work) -> None:
     """Sinkage, directions and speeds of a wheel."""
-    body, radius, out = chain.wheel_body[wheel], chain.wheel_radius[wheel], contact.hand[wheel]
-    t, s, centre, up = work.twist[body], work.screw[body], vector(work.place[body], 0), vector(work.base[2], 0)
+    body, radius, out = chain.wheel_body[wheel], chain.wheel_radius[wheel], contact.scratch[wheel]
+    t, s, centre = work.twist[body], work.screw[body], vector(work.place[body], 0)
+    over, up = _over(terrain, q, body, work)
     spin, axle = vector(t, 3), vector(s, 3)
     lever = cross(spin, centre)
     velocity = (t[0] + lever[0], t[1] + lever[1], t[2] + lever[2])
-    # heading: level, at right angles to the axle; `left` completes it
+    # heading: along the ground, at right angles to the axle; `left` completes it
     ahead = cross(axle, up)
     level = 1.0 / max(math.sqrt(dot(ahead, ahead)), 1e-9)  # a wheel that lies flat has no heading
     heading = (ahead[0] * level, ahead[1] * level, ahead[2] * level)
     left = cross(up, heading)
-    contact.sinkage[wheel] = max(radius - (q[2] + dot(up, centre)), 0.0)
+    contact.sinkage[wheel] = max(radius - over, 0.0)
     out[FORWARD], out[ROLLING] = dot(heading, velocity), radius * dot(spin, axle)
     out[SINKING], out[SIDEWAYS] = dot(up, velocity), dot(left, velocity)
     for a in range(3):
         out[HEADING + a], out[LEFT + a] = heading[a], left[a]
+    _keep_up(terrain, out, up)
+
+
+@kernel
+def _over(terrain: Terrain, q: FloatArray, body: int, work: Work) -> tuple[float, tuple[float, float, float]]:
+    """Height [m] of a wheel's centre over the ground, and the ground's normal there in base axes."""
+    if terrain is None:
+        up = vector(work.base[2], 0)
+        return q[2] + dot(up, vector(work.place[body], 0)), up
+    place = body_position(q, work, body)
+    _, normal, _ = surface(terrain, place[0], place[1])
+    return clearance(terrain, place), to_base(work, normal[0], normal[1], normal[2])
+
+
+@kernel
+def _keep_up(terrain: Terrain, scratch: FloatArray, up: tuple[float, float, float]) -> None:
+    if terrain is not None:
+        for a in range(3):
+            scratch[UP + a] = up[a]
+
+
+@kernel
+def _up(terrain: Terrain, scratch: FloatArray, work: Work) -> tuple[float, float, float]:
+    """The ground's normal under a wheel, base axes."""
+    if terrain is None:
+        return vector(work.base[2], 0)
+    return vector(scratch, UP)
 
 
 @kernel
 def _press(chain: Chain, ground: Ground, q: FloatArray, wheel: int, contact: GroundContact, work: Work) -> None:
     """Normal force, and the shear limit that goes with it."""
-    out = contact.hand[wheel]
+    out = contact.scratch[wheel]
     normal, cosine, sine, out[LIMIT] = _resultant(chain, ground.wheel, ground.ruts, q, wheel, contact, work)
     normal *= max(0.0, 1.0 - ground.damping * out[SINKING])
     out[NORMAL], out[COSINE], out[SINE] = against_travel(normal, cosine, sine, out[FORWARD], ground.slip_speed)
@@ -150,6 +182,7 @@ def _resultant(
 def _shear(
     chain: Chain,
     ground: Ground,
+    terrain: Terrain,
     inverses: tuple[float, float, float],
     wheel: int,
     dt: float,
@@ -158,30 +191,41 @@ def _shear(
 ) -> None:
     """Forces along the contact, and the state of the soil that they come from."""
     per_slip_speed, per_modulus, per_displacement = inverses
-    hand, sheared = contact.hand[wheel], contact.shear[wheel]
+    scratch, sheared = contact.scratch[wheel], contact.shear[wheel]
     if contact.sinkage[wheel] <= 0.0:
         sheared[0] = sheared[1] = contact.slip[wheel] = 0.0
-        hand[TRACTION] = hand[SIDE] = hand[DAMPING] = 0.0
+        scratch[TRACTION] = scratch[SIDE] = scratch[DAMPING] = 0.0
         return
     # what slides sideways is the contact and not the axle: a wheel that leans over about its contact does not slide
     spin = vector(work.twist[chain.wheel_body[wheel]], 3)
-    leaning = dot(vector(hand, LEFT), cross(spin, _normal(hand, work)))
-    sideways = hand[SIDEWAYS] - chain.wheel_radius[wheel] * leaning
-    slip, slide, reference = slip_and_slide(hand[FORWARD], sideways, hand[ROLLING], SLOWEST)
+    leaning = dot(vector(scratch, LEFT), cross(spin, _normal(terrain, scratch, work)))
+    sideways = scratch[SIDEWAYS] - chain.wheel_radius[wheel] * leaning
+    slip, slide, reference = slip_and_slide(scratch[FORWARD], sideways, scratch[ROLLING], SLOWEST)
     contact.slip[wheel] = slip * min(1.0, reference * per_slip_speed)
-    hand[TRACTION], hand[SIDE], slope = shear_soil(
-        sheared, slip, slide, reference, hand[LIMIT], ground.wheel[SLIP_MODULUS], (per_modulus, per_displacement),
+    scratch[TRACTION], scratch[SIDE], slope = shear_soil(
+        sheared, slip, slide, reference, scratch[LIMIT], ground.wheel[SLIP_MODULUS], (per_modulus, per_displacement),
         ground.shear_damping, dt,
     )  # fmt: skip
-    hand[DAMPING] = slope * dt
+    scratch[DAMPING] = slope * dt
 
 
 @kernel
-def _push(chain: Chain, wheel: int, contact: GroundContact, work: Work) -> None:
+def _push(chain: Chain, terrain: Terrain, wheel: int, contact: GroundContact, work: Work) -> None:
     """All forces of a wheel act at its contact: the normal one, too, goes through it."""
-    body, radius, hand = chain.wheel_body[wheel], chain.wheel_radius[wheel], contact.hand[wheel]
-    heading, left, up, centre = vector(hand, HEADING), vector(hand, LEFT), vector(work.base[2], 0), work.place[body]
-    cosine, sine, normal, traction, side = hand[COSINE], hand[SINE], hand[NORMAL], hand[TRACTION], hand[SIDE]
+    body, radius, scratch = chain.wheel_body[wheel], chain.wheel_radius[wheel], contact.scratch[wheel]
+    heading, left, up, centre = (
+        vector(scratch, HEADING),
+        vector(scratch, LEFT),
+        _up(terrain, scratch, work),
+        work.place[body],
+    )
+    cosine, sine, normal, traction, side = (
+        scratch[COSINE],
+        scratch[SINE],
+        scratch[NORMAL],
+        scratch[TRACTION],
+        scratch[SIDE],
+    )
     contact.vertical[wheel] = normal * cosine + traction * sine
     contact.pull[wheel] = traction * cosine - normal * sine
     if contact.sinkage[wheel] <= 0.0:
@@ -190,7 +234,7 @@ def _push(chain: Chain, wheel: int, contact: GroundContact, work: Work) -> None:
     tangent = (
         cosine * heading[0] + sine * up[0], cosine * heading[1] + sine * up[1], cosine * heading[2] + sine * up[2]
     )  # fmt: skip
-    out = _normal(hand, work)
+    out = _normal(terrain, scratch, work)
     place = (centre[0] - radius * out[0], centre[1] - radius * out[1], centre[2] - radius * out[2])
     force = (
         traction * tangent[0] + side * left[0] + normal * out[0],
@@ -201,15 +245,15 @@ def _push(chain: Chain, wheel: int, contact: GroundContact, work: Work) -> None:
     add_scaled(chain.speed_parent, work.rhs, work.row, 5 + body, 1.0)
     spread_wrench(chain, work, body, tangent, cross(place, tangent), work.row)
     spread_wrench(chain, work, body, left, cross(place, left), work.other_row)
-    add_damping_both_ways(chain.speed_parent, work.mass_matrix, work.row, work.other_row, 5 + body, hand[DAMPING])
+    add_damping_both_ways(chain.speed_parent, work.mass_matrix, work.row, work.other_row, 5 + body, scratch[DAMPING])
 
 
 @kernel
-def _normal(hand: FloatArray, work: Work) -> tuple[float, float, float]:
+def _normal(terrain: Terrain, scratch: FloatArray, work: Work) -> tuple[float, float, float]:
     """Direction of the normal force, from the contact to the wheel's centre."""
-    cosine, sine, up = hand[COSINE], hand[SINE], work.base[2]
+    cosine, sine, up = scratch[COSINE], scratch[SINE], _up(terrain, scratch, work)
     return (
-        cosine * up[0] - sine * hand[HEADING],
-        cosine * up[1] - sine * hand[HEADING + 1],
-        cosine * up[2] - sine * hand[HEADING + 2],
+        cosine * up[0] - sine * scratch[HEADING],
+        cosine * up[1] - sine * scratch[HEADING + 1],
+        cosine * up[2] - sine * scratch[HEADING + 2],
     )

@@ -8,8 +8,8 @@ step (backward Euler) and so stable for any stiffness of the plate.
 from __future__ import annotations
 
 from models.compiled import FloatArray, kernel
+from models.contact.contact_points import DEPTH, ONSET_RATE, RATE
 from models.contact.laws import Law, law_force
-from models.contact.touch import DEPTH, ONSET_RATE, RATE
 
 # Relative: of the bracket around x, or of what is left over of the force.
 CLOSED = 1e-14
@@ -17,33 +17,40 @@ MOST_ITERATIONS = 200
 
 
 @kernel
-def _pressure(law: Law, touch: FloatArray, give: float, give_rate: float) -> float:
-    """Force [N] of all points of one wheel, each shallower by `give`."""
+def _pressure(law: Law, contact_points: FloatArray, deflection: float, deflection_rate: float) -> float:
+    """Force [N] of all points of one wheel, each shallower by `deflection`."""
     total = 0.0
-    for i in range(touch.shape[0]):
-        total += law_force(law, touch[i, DEPTH] - give, touch[i, RATE] - give_rate, touch[i, ONSET_RATE])
+    for i in range(contact_points.shape[0]):
+        total += law_force(
+            law,
+            contact_points[i, DEPTH] - deflection,
+            contact_points[i, RATE] - deflection_rate,
+            contact_points[i, ONSET_RATE],
+        )
     return total
 
 
 @kernel
-def leg_give(law: Law, compliance: float, damping: float, touch: FloatArray, before: float, dt: float) -> float:
+def leg_deflection(
+    law: Law, compliance: float, damping: float, contact_points: FloatArray, before: float, dt: float
+) -> float:
     """How far a leg gives [m] at the end of a step: where the plate's force is x/compliance + damping dx/dt.
 
     Args:
         law: of the plate alone.
         compliance: of the leg [m/N], above 0.
         damping: of the leg [N s/m].
-        touch: (points, columns) depth, rate and onset of the wheel's points (models.contact.touch).
+        contact_points: (points, columns) depth, rate and onset of the wheel's points (models.contact.contact_points).
         before: x a step ago [m].
         dt: step [s], above 0.
     """
     # an untouched leg relaxes to `low`, and one that gives by all the depth touches no more
     low, high = before * damping / (damping + dt / compliance), 0.0
-    for i in range(touch.shape[0]):
-        high = max(high, touch[i, DEPTH])
+    for i in range(contact_points.shape[0]):
+        high = max(high, contact_points[i, DEPTH])
     if low >= high:
         return low
-    at_low = _pressure(law, touch, low, (low - before) / dt)
+    at_low = _pressure(law, contact_points, low, (low - before) / dt)
     at_high = -high / compliance - damping * (high - before) / dt
     if at_low <= 0.0:
         return low
@@ -52,7 +59,7 @@ def leg_give(law: Law, compliance: float, damping: float, touch: FloatArray, bef
     for _ in range(MOST_ITERATIONS):
         x = low + (high - low) * at_low / (at_low - at_high)
         speed = (x - before) / dt
-        pressure = _pressure(law, touch, x, speed)
+        pressure = _pressure(law, contact_points, x, speed)
         excess = pressure - x / compliance - damping * speed
         if abs(excess) <= CLOSED * pressure or high - low <= CLOSED * high:
             return x

@@ -8,17 +8,17 @@ from typing import NamedTuple
 import numpy as np
 
 from models.compiled import FloatArray, kernel
+from models.contact.contact_points import ARM, COLUMNS, DEPTH, LEAN, ONSET_RATE, POINTS, RATE, SHARE
 from models.contact.grousers import grouser_tip
 from models.contact.laws import HUNT_CROSSLEY, Law, law_force, law_problems
-from models.contact.legs import leg_give
-from models.contact.touch import ARM, COLUMNS, DEPTH, LEAN, ONSET_RATE, POINTS, RATE, SHARE
+from models.contact.legs import leg_deflection
 from models.rover.dynamics import Work
 from models.rover.factor import add_scaled, add_sliding
 from models.rover.points import body_position, body_spin, body_velocity, project
 from models.rover.reduction import Chain
 from models.wheel.checks import Range, problem, refuse
 
-RIGID = np.zeros(6)
+RIGID = np.zeros(2)  # of the two front wheels
 
 
 class Obstacle(NamedTuple):
@@ -87,23 +87,25 @@ class ObstacleContact(NamedTuple):
         point: contact point on the plane [m]: across (to port), up the plane from its foot. Of grousers the load's
             centre, and while apart the nearest tip.
         gap: distance of the nearest point to the plane [m], negative in contact.
-        give: of each leg along the plate's normal [m].
-        touch: (wheels, 2, 8) of each point of a wheel, columns as models.contact.touch has them. A smooth wheel has
+        deflection: of each leg along the plate's normal [m].
+        contact_points: (wheels, 2, 8) of each, columns as models.contact.contact_points has them. A smooth wheel has
             point 0 alone; a grouser keeps its point, 0 or 1, as long as it is one of the two.
     """
 
     force: FloatArray
     point: FloatArray
     gap: FloatArray
-    give: FloatArray
-    touch: FloatArray
+    deflection: FloatArray
+    contact_points: FloatArray
 
 
 def make_contact(wheels: int) -> ObstacleContact:
     """Allocate the state of `wheels` wheels, all apart."""
-    touch = np.zeros((wheels, POINTS, COLUMNS))
-    touch[:, :, DEPTH] = -np.inf
-    return ObstacleContact(np.zeros(wheels), np.zeros((wheels, 2)), np.full(wheels, np.inf), np.zeros(wheels), touch)
+    contact_points = np.zeros((wheels, POINTS, COLUMNS))
+    contact_points[:, :, DEPTH] = -np.inf
+    return ObstacleContact(
+        np.zeros(wheels), np.zeros((wheels, 2)), np.full(wheels, np.inf), np.zeros(wheels), contact_points
+    )
 
 
 @kernel
@@ -123,7 +125,7 @@ def push_obstacle(
     body, radius = chain.wheel_body[wheel], chain.wheel_radius[wheel]
     x, y, z = body_position(q, work, body)
     x -= obstacle.foot
-    touch, law = contact.touch[wheel], _law_of(obstacle)
+    contact_points, law = contact.contact_points[wheel], _law_of(obstacle)
     if obstacle.grousers > 0 or obstacle.leg_compliance[wheel] > 0.0:
         _push_points(chain, obstacle, law, q, wheel, sine, cosine, (x, y, z), dt, contact, work)
         return
@@ -133,12 +135,12 @@ def push_obstacle(
     contact.point[wheel, 0] = y
     contact.point[wheel, 1] = cosine * (x + radius * sine) + sine * (z - radius * cosine)
     if depth <= 0.0:
-        touch[0, ONSET_RATE] = contact.force[wheel] = 0.0
+        contact_points[0, ONSET_RATE] = contact.force[wheel] = 0.0
         return
     velocity, spin = body_velocity(work, body), body_spin(work, body)
     rate = sine * velocity[0] - cosine * velocity[2]
-    touch[0, ONSET_RATE] = _onset(touch[0, ONSET_RATE], rate)
-    force = law_force(law, depth, rate, touch[0, ONSET_RATE])
+    contact_points[0, ONSET_RATE] = _onset(contact_points[0, ONSET_RATE], rate)
+    force = law_force(law, depth, rate, contact_points[0, ONSET_RATE])
     contact.force[wheel] = force
     arm = (radius * sine, 0.0, -radius * cosine)
     _press(chain, obstacle, body, sine, cosine, velocity, spin, arm, force, dt, work)
@@ -202,32 +204,45 @@ def _push_points(
     work: Work,
 ) -> None:
     """push_obstacle with grousers or on a leg that gives: place the points, let the leg give, press each."""
-    body, touch, compliance = chain.wheel_body[wheel], contact.touch[wheel], obstacle.leg_compliance[wheel]
+    body, contact_points, compliance = (
+        chain.wheel_body[wheel],
+        contact.contact_points[wheel],
+        obstacle.leg_compliance[wheel],
+    )
     deepest, points = _place_points(chain, obstacle, q, wheel, sine, cosine, centre, contact, work)
     contact.gap[wheel] = -deepest
     contact.force[wheel] = 0.0
     if deepest <= 0.0:
         for i in range(points):
-            touch[i, ONSET_RATE] = touch[i, SHARE] = 0.0
+            contact_points[i, ONSET_RATE] = contact_points[i, SHARE] = 0.0
         if compliance > 0.0:  # the leg relaxes
-            contact.give[wheel] *= obstacle.leg_damping / (obstacle.leg_damping + dt / compliance)
+            contact.deflection[wheel] *= obstacle.leg_damping / (obstacle.leg_damping + dt / compliance)
         return
     velocity, spin = body_velocity(work, body), body_spin(work, body)
     for i in range(points):
-        ax, ay, az = touch[i, ARM], touch[i, ARM + 1], touch[i, ARM + 2]
+        ax, ay, az = contact_points[i, ARM], contact_points[i, ARM + 1], contact_points[i, ARM + 2]
         forward, up = velocity[0] + spin[1] * az - spin[2] * ay, velocity[2] + spin[0] * ay - spin[1] * ax
-        touch[i, RATE] = sine * forward - cosine * up
-        touch[i, ONSET_RATE] = _onset(touch[i, ONSET_RATE], touch[i, RATE]) if touch[i, DEPTH] > 0.0 else 0.0
-    give, give_rate = 0.0, 0.0
+        contact_points[i, RATE] = sine * forward - cosine * up
+        contact_points[i, ONSET_RATE] = (
+            _onset(contact_points[i, ONSET_RATE], contact_points[i, RATE]) if contact_points[i, DEPTH] > 0.0 else 0.0
+        )
+    deflection, deflection_rate = 0.0, 0.0
     if compliance > 0.0:
-        give = leg_give(law, compliance, obstacle.leg_damping, touch, contact.give[wheel], dt)
-        give_rate = (give - contact.give[wheel]) / dt
-        contact.give[wheel] = give
+        deflection = leg_deflection(
+            law, compliance, obstacle.leg_damping, contact_points, contact.deflection[wheel], dt
+        )
+        deflection_rate = (deflection - contact.deflection[wheel]) / dt
+        contact.deflection[wheel] = deflection
     across, along = 0.0, 0.0
     for i in range(points):
-        force = law_force(law, touch[i, DEPTH] - give, touch[i, RATE] - give_rate, touch[i, ONSET_RATE])
-        touch[i, SHARE] = force
-        arm = (touch[i, ARM], touch[i, ARM + 1], touch[i, ARM + 2])
+        force = law_force(
+            law,
+            contact_points[i, DEPTH] - deflection,
+            contact_points[i, RATE] - deflection_rate,
+            contact_points[i, ONSET_RATE],
+        )
+        contact_points[i, SHARE] = force
+        arm = (contact_points[i, ARM], contact_points[i, ARM + 1], contact_points[i, ARM + 2])
         contact.force[wheel] += force
         across += force * (centre[1] + arm[1])
         along += force * (cosine * (centre[0] + arm[0]) + sine * (centre[2] + arm[2]))
@@ -261,9 +276,9 @@ def _place_points(
                 obstacle.grouser_offset, which,
             )  # fmt: skip
         depth = sine * arm[0] - cosine * arm[2] - clearance
-        touch = contact.touch[wheel, i]
-        touch[DEPTH], touch[LEAN] = depth, lean
-        touch[ARM], touch[ARM + 1], touch[ARM + 2] = arm
+        contact_points = contact.contact_points[wheel, i]
+        contact_points[DEPTH], contact_points[LEAN] = depth, lean
+        contact_points[ARM], contact_points[ARM + 1], contact_points[ARM + 2] = arm
         if depth > deepest:
             deepest = depth
             contact.point[wheel, 0] = centre[1] + arm[1]

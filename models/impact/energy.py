@@ -85,7 +85,7 @@ def pair_energy(chain: Chain, q: FloatArray, v: FloatArray, angle: float, rows: 
 
     Args:
         chain: the rover.
-        q: configuration (speeds + 1,) of all joints that turn, as models.step.Motion holds it.
+        q: configuration (speeds + 1,) of all joints that turn, as models.vehicle.VehicleState holds it.
         v: their velocity (speeds,).
         angle: inclination of the plane [rad].
         rows: (2, speeds) scratch; left with the Jacobian J_c.

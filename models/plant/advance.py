@@ -6,15 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.actuators.pneumatic import Cylinder, CylinderState, bogie_torque
-from models.bound import Bound, content
+from models.actuators.pneumatic import Cylinder, fill_cylinders
+from models.bound import BoundArguments, unpack
 from models.compiled import FloatArray, IntArray, kernel
 from models.sensors.piezo import TRIANGLE, Piezo, PiezoState, sample, sample_pair
-from models.step import Motion, Vehicle, step
+from models.vehicle import VehicleModel, VehicleState, step
 
 RING = 1 << 14  # samples kept, half a second at 30 kHz
 PORT, STARBOARD = 0, 1  # rows of the front wheels in the obstacle's readings
-NO_BOGIE = -1  # in place of a speed
 
 # slots of Log.counts and Log.truth
 SAMPLES, HIT, HIT_NS = 0, 1, 2
@@ -46,7 +45,7 @@ class Log(NamedTuple):
         volts: (RING, channels) newest samples; sample n lies in row n % RING and was taken at n / rate_hz.
         counts: samples taken, whether the obstacle was hit, and when [ns].
         truth: peak of the contact force over both wheels [N], forward speed when hit [m/s].
-        hit_q: configuration when the obstacle was hit, as models.step.Motion has it.
+        hit_q: configuration when the obstacle was hit, as models.vehicle.VehicleState has it.
         hit_v: velocity then.
     """
 
@@ -58,37 +57,30 @@ class Log(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """All that the plant is made of: rover and soil, side cylinders with the speeds of their bogies, sensors, log.
+    """All that the plant is made of: the vehicle, what fills its cylinders, sensors, log."""
 
-    Where there is NO_BOGIE on a side, there is no cylinder.
-    """
-
-    vehicle: Vehicle
-    motion: Motion
+    vehicle: VehicleModel
+    state: VehicleState
     cylinder: Cylinder
-    cylinders: CylinderState
-    bogie_speeds: IntArray
     sensing: Sensing
     log: Log
 
 
 @kernel
-def advance(parts: Bound[Parts], from_ns: int, to_ns: int, steps: int) -> None:
+def advance(parts: BoundArguments[Parts], from_ns: int, to_ns: int, steps: int) -> None:
     """Move the rig from `from_ns` to `to_ns` in equal sub-steps and take every sample that falls between."""
-    vehicle, motion, cylinder, cylinders, bogie_speeds, sensing, log = content(parts)
+    vehicle, state, cylinder, sensing, log = unpack(parts)
     dt = (to_ns - from_ns) * 1e-9 / steps
-    last_left, last_right = motion.obstacle.force[PORT], motion.obstacle.force[STARBOARD]
+    last_left, last_right = state.obstacle.force[PORT], state.obstacle.force[STARBOARD]
     for i in range(steps):
         begin = from_ns + (to_ns - from_ns) * i // steps
         end = from_ns + (to_ns - from_ns) * (i + 1) // steps
-        for side in range(2):
-            if bogie_speeds[side] != NO_BOGIE:
-                motion.torque[bogie_speeds[side]] = bogie_torque(cylinder, cylinders, side, dt)
-        step(vehicle, motion, dt)
-        _note_contact(motion, log, end)
-        left, right = motion.obstacle.force[PORT], motion.obstacle.force[STARBOARD]
-        across = motion.obstacle.point[STARBOARD, 0] - sensing.origin[0]
-        up = motion.obstacle.point[STARBOARD, 1] - sensing.origin[1]
+        fill_cylinders(cylinder, state.cylinders, dt)
+        step(vehicle, state, dt)
+        _note_contact(state, log, end)
+        left, right = state.obstacle.force[PORT], state.obstacle.force[STARBOARD]
+        across = state.obstacle.point[STARBOARD, 0] - sensing.origin[0]
+        up = state.obstacle.point[STARBOARD, 1] - sensing.origin[1]
         taken_at = log.counts[SAMPLES] * 1_000_000_000 // sensing.rate_hz
         while taken_at <= end:
             row = log.counts[SAMPLES] % RING
@@ -105,21 +97,21 @@ def advance(parts: Bound[Parts], from_ns: int, to_ns: int, steps: int) -> None:
 
 
 @kernel
-def _note_contact(motion: Motion, log: Log, t_ns: int) -> None:
+def _note_contact(state: VehicleState, log: Log, t_ns: int) -> None:
     total = 0.0
-    for force in motion.obstacle.force:
+    for force in state.obstacle.force:
         total += force
     log.truth[PEAK] = max(log.truth[PEAK], total)
     if total > 0.0 and log.counts[HIT] == 0:
         log.counts[HIT], log.counts[HIT_NS] = 1, t_ns
-        log.truth[HIT_SPEED] = motion.v[0]
+        log.truth[HIT_SPEED] = state.v[0]
         for a in range(log.hit_q.size):
-            log.hit_q[a] = motion.q[a]
+            log.hit_q[a] = state.q[a]
         for a in range(log.hit_v.size):
-            log.hit_v[a] = motion.v[a]
+            log.hit_v[a] = state.v[a]
 
 
-def make_log(motion: Motion, channels: int) -> Log:
+def make_log(state: VehicleState, channels: int) -> Log:
     """Allocate the log of a plant that moves so."""
-    hit = np.zeros_like(motion.q), np.zeros_like(motion.v)
+    hit = np.zeros_like(state.q), np.zeros_like(state.v)
     return Log(np.zeros((RING, channels)), np.zeros(3, np.int64), np.zeros(2), *hit)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from models.contact.active_set import Held, make_held
-from models.contact.firm import Firm
+from models.contact.active_set import RigidGround, make_rigid_ground
+from models.contact.compliant import CompliantGround
 from models.contact.ground import Ground
 from models.contact.ruts import make_ruts
 from models.rover import Rover
+from models.terrain import Terrain, slope_of
 from models.wheel import RigidWheel, Soil
 
 Kind = Literal["soil", "firm", "rigid", "none"]
@@ -17,7 +18,7 @@ Kind = Literal["soil", "firm", "rigid", "none"]
 
 @dataclass(frozen=True)
 class GroundParameters:
-    """Level ground of a rig; what does not belong to its kind is not looked at.
+    """Ground of a rig; what does not belong to its kind is not looked at.
 
     Attributes:
         kind: soil; firm, which yields by a contact law; rigid, unilateral constraints; none, and then no weight either:
@@ -27,8 +28,10 @@ class GroundParameters:
         soil_damping: [s/m], see models.contact.ground.
         slip_speed, shear_displacement, shear_damping: [m/s], [m], [s], see models.contact.ground.
         ruts: whether soil remembers the wheels that have passed; variant "exact" only.
-        firm: see models.contact.firm.
+        compliant: firm ground, see models.contact.compliant.
         rolling: whether rigid ground keeps its wheels from slipping; if not, it is as smooth as ice.
+        pitch: of the slope [rad], positive where the ground rises ahead; see models.terrain.slope_of.
+        roll: of the slope [rad], positive where it rises to port.
     """
 
     kind: Kind
@@ -39,11 +42,18 @@ class GroundParameters:
     shear_displacement: float
     shear_damping: float
     ruts: bool
-    firm: Firm
+    compliant: CompliantGround
     rolling: bool
+    pitch: float = 0.0
+    roll: float = 0.0
 
-    def under(self, rover: Rover) -> tuple[Ground | None, Firm | None, Held | None]:
-        """The ground of `models.step.Vehicle` under a rover: soil, firm, held.
+    @property
+    def terrain(self) -> Terrain:
+        """Shape of this ground. Raises ValueError: too steep."""
+        return slope_of(self.pitch, self.roll)
+
+    def under(self, rover: Rover) -> tuple[Ground | None, CompliantGround | None, RigidGround | None]:
+        """The ground of `models.vehicle.VehicleModel` under a rover: soil, compliant, rigid.
 
         Raises:
             ValueError: a wheel-soil model that does not exist, or has no memory where `ruts` asks for one.
@@ -51,8 +61,8 @@ class GroundParameters:
         if self.kind == "soil":
             return self._soil(rover), None, None
         if self.kind == "firm":
-            return None, self.firm, None
-        return None, None, make_held(rover, rolling=self.rolling) if self.kind == "rigid" else None
+            return None, self.compliant, None
+        return None, None, make_rigid_ground(rover, rolling=self.rolling) if self.kind == "rigid" else None
 
     def _soil(self, rover: Rover) -> Ground:
         wheel = rover.tree.wheels[0]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
 from models.actuators.drive import Drive, check_drive
-from models.actuators.pneumatic import Cylinder, check_cylinder
+from models.actuators.pneumatic import Cylinder, check_cylinder, mount_cylinders
 from models.contact.obstacle import Obstacle, check_obstacle
 from models.plant.ground import GroundParameters
-from models.rover import Parameters, Rover, rover_of
+from models.rover import Parameters, Rover, kind_of
 from models.sensors.piezo import Piezo, check_piezo
-from models.step import Motion, Vehicle, make_motion, settle
+from models.terrain.surface import quaternion_of
+from models.vehicle import VehicleModel, VehicleState, make_vehicle_state, settle
+from models.vehicle.loads import Drawbar, Payload
 
 GRAVITY = (0.0, 0.0, -9.81)
 WEIGHTLESS = (0.0, 0.0, 0.0)
@@ -42,7 +44,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class RigParameters:
-    """A rig: rover, soil, obstacle, actuators and sensors.
+    """A rig: rover, ground, obstacle if any, loads, actuators and sensors.
 
     Attributes:
         rover: masses and sizes; its steering is locked straight ahead.
@@ -50,22 +52,24 @@ class RigParameters:
         ground: what the rover stands on.
         launch_speed: at which it comes gliding from the start on [m/s], its axles free, for ground on which no wheel
             could drive it; 0: it stands, and is driven.
-        obstacle: plane and contact law; its foot is set from start_distance.
+        obstacle: plane and contact law; its foot is set from start_distance. None: there is none.
         start_distance: way of the front wheels to the obstacle [m].
         start_across: lateral place of the rover [m], to port.
         drive: of every wheel.
-        cylinder: of both side bogies.
+        cylinder: every one of the rover's, which its kind names (models.rover.RoverKind.cylinder_joints).
         piezo: channels of the starboard obstacle, or of the front wheels' bumpers.
         sample_rate_hz: of the piezo channels.
         alignment: (across, up) error of the sensing triangle [m].
         substep_ns: longest contact sub-step.
+        payload: what the rover carries.
+        drawbar: what pulls at it once it has settled.
     """
 
     rover: Parameters
     grouser_height: float
     ground: GroundParameters
     launch_speed: float
-    obstacle: Obstacle
+    obstacle: Obstacle | None
     start_distance: float
     start_across: float
     drive: Drive
@@ -74,32 +78,73 @@ class RigParameters:
     sample_rate_hz: int
     alignment: tuple[float, float]
     substep_ns: int
+    payload: Payload = field(default_factory=Payload)
+    drawbar: Drawbar = field(default_factory=Drawbar)
 
-    def build(self) -> tuple[Rover, Vehicle, Motion]:
+    def build(self) -> tuple[Rover, VehicleModel, VehicleState]:
         """The rover, settled on its ground at the start distance. Raises ValueError with what is out of range."""
-        check_obstacle(self.obstacle)
+        rover, vehicle, state = self.assemble()
+        pull = None if vehicle.pull is None else vehicle.pull.copy()
+        if vehicle.pull is not None:
+            vehicle.pull[:] = 0.0  # it settles with nothing pulling at it
+        self._settle(vehicle, state)
+        if vehicle.pull is not None:
+            vehicle.pull[:] = pull
+        return rover, vehicle, state
+
+    def assemble(self) -> tuple[Rover, VehicleModel, VehicleState]:
+        """The same before it has settled. Raises ValueError with what is out of range."""
         check_drive(self.drive)
         check_cylinder(self.cylinder)
         check_piezo(self.piezo)
-        rover = rover_of(self.rover, locks={"steering": 0.0}).with_grousers(self.grouser_height)
-        front = rover.wheel_positions(rover.neutral())[0, 0]
-        beta = self.obstacle.angle
-        reach = rover.tree.wheels[0].radius * (1.0 - math.cos(beta)) / math.sin(beta)
-        soil, firm, held = self.ground.under(rover)
-        vehicle = Vehicle(
+        kind = kind_of(self.rover)
+        rover = self.payload.on(kind.build(self.rover, locks=dict.fromkeys(kind.rig_locks, 0.0))).with_grousers(
+            self.grouser_height
+        )
+        soil, compliant, rigid = self.ground.under(rover)
+        pull = self.drawbar.wrench()
+        vehicle = VehicleModel(
             rover.chain,
             soil,
             OFF if self.launch_speed > 0.0 else self.drive,
-            self.obstacle._replace(foot=front + self.start_distance + reach),
+            self._placed_obstacle(rover),
             np.array(WEIGHTLESS if self.ground.kind == "none" else GRAVITY),
-            firm,
-            held,
+            compliant,
+            rigid,
+            self.ground.terrain,
+            mount_cylinders(rover, kind.cylinder_joints, self.cylinder),
+            pull,
         )
-        motion = make_motion(rover)
-        motion.q[2] = self.grouser_height
-        settle(vehicle, motion)
-        motion.q[0], motion.q[1], motion.v[0] = 0.0, self.start_across, self.launch_speed
-        return rover, vehicle, motion
+        return rover, vehicle, make_vehicle_state(rover, cylinders=len(kind.cylinder_joints))
+
+    def _placed_obstacle(self, rover: Rover) -> Obstacle | None:
+        """The obstacle at the start distance before the front wheels."""
+        if self.obstacle is None:
+            return None
+        check_obstacle(self.obstacle)
+        if self.ground.terrain is not None:
+            raise ValueError(
+                f"ground: pitch is {self.ground.pitch} rad and roll {self.ground.roll} rad, allowed with an obstacle: 0"
+            )
+        front = rover.wheel_positions(rover.neutral())[0, 0]
+        beta = self.obstacle.angle
+        reach = rover.tree.wheels[0].radius * (1.0 - math.cos(beta)) / math.sin(beta)
+        return self.obstacle._replace(foot=front + self.start_distance + reach)
+
+    def _settle(self, vehicle: VehicleModel, state: VehicleState) -> None:
+        """Let the rover come to rest on its ground, and put it at the start."""
+        if vehicle.terrain is None:
+            state.q[2] = self.grouser_height
+            settle(vehicle, state)
+            state.q[0], state.q[1], state.v[0] = 0.0, self.start_across, self.launch_speed
+            return
+        ahead, left, normal = (np.array(axis) for axis in vehicle.terrain)
+        state.q[:3], state.q[3:7] = self.grouser_height * normal, quaternion_of(vehicle.terrain)
+        state.drives.cut[:] = 0.0  # the axles are held: it would roll away
+        settle(vehicle, state)
+        state.drives.cut[:], state.drives.wound[:] = 1.0, 0.0
+        state.q[:3] += (self.start_across - left @ state.q[:3]) * left - (ahead @ state.q[:3]) * ahead
+        state.v[0] = self.launch_speed
 
     def perturbed(self, spread: Spread, random: np.random.Generator) -> RigParameters:
         """Another rig of the same kind: the plant is not the twin."""
@@ -117,17 +162,20 @@ class RigParameters:
         soil = replace(soil, stiffness=stiffness, slip_modulus=slip_modulus)
         gains = np.array([vary(value, spread.sensitivity) for value in self.piezo.sensitivity])
         places = spread.start_m * random.standard_normal(4)
-        # with legs that give by themselves, `stiffness` is the plate's
-        lumped = not self.obstacle.leg_compliance.any()
-        contact = vary(self.obstacle.stiffness, spread.legs if lumped else 0.0)
-        legs = np.array([1.0 / vary(1.0, spread.legs) for _ in self.obstacle.leg_compliance])
-        firm = self.ground.firm
-        firm = firm._replace(law=firm.law._replace(stiffness=vary(firm.law.stiffness, spread.soil)))
+        obstacle = self.obstacle
+        if obstacle is not None:
+            # with legs that give by themselves, `stiffness` is the plate's
+            lumped = not obstacle.leg_compliance.any()
+            contact = vary(obstacle.stiffness, spread.legs if lumped else 0.0)
+            legs = np.array([1.0 / vary(1.0, spread.legs) for _ in obstacle.leg_compliance])
+            obstacle = obstacle._replace(stiffness=contact, leg_compliance=obstacle.leg_compliance * legs)
+        compliant = self.ground.compliant
+        compliant = compliant._replace(law=compliant.law._replace(stiffness=vary(compliant.law.stiffness, spread.soil)))
         return replace(
             self,
             rover=replace(self.rover, **masses),
-            ground=replace(self.ground, soil=soil, firm=firm),
-            obstacle=self.obstacle._replace(stiffness=contact, leg_compliance=self.obstacle.leg_compliance * legs),
+            ground=replace(self.ground, soil=soil, compliant=compliant),
+            obstacle=obstacle,
             piezo=self.piezo._replace(sensitivity=gains),
             start_distance=max(self.start_distance + float(places[0]), 1e-3),
             start_across=self.start_across + float(places[1]),

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from models.actuators.pneumatic import make_cylinders
-from models.bound import Bound
+from models.bound import BoundArguments
 from models.compiled import FloatArray
 from models.impact import effective_kinetic_energy
 from models.plant.advance import (
     HIT,
     HIT_NS,
     HIT_SPEED,
-    NO_BOGIE,
     PEAK,
     RING,
     SAMPLES,
@@ -25,8 +24,6 @@ from models.plant.advance import (
 )
 from models.plant.parameters import RigParameters
 from models.sensors.piezo import make_piezo_state
-
-BOGIES = ("left_bogie", "right_bogie")
 
 
 class Plant:
@@ -47,10 +44,7 @@ class Plant:
         self.cut_ns: int | None = None
         self._random = random
         self.channels = len(parameters.piezo.sensitivity)
-        self.rover, vehicle, self._motion = parameters.build()
-        self._cylinders = make_cylinders()
-        turning = self.rover.tree_joint_names
-        bogies = [6 + turning.index(name) if name in turning else NO_BOGIE for name in BOGIES]
+        self.rover, vehicle, self._state = parameters.build()
         self._wheel_speeds = 5 + self.rover.chain.wheel_body
         self._sensing = Sensing(
             parameters.piezo,
@@ -59,11 +53,8 @@ class Plant:
             parameters.sample_rate_hz,
             random.standard_normal((RING, self.channels)),
         )
-        self._log = make_log(self._motion, self.channels)
-        bogie_speeds = np.array(bogies, dtype=np.int64)
-        self._parts = Bound(
-            Parts(vehicle, self._motion, parameters.cylinder, self._cylinders, bogie_speeds, self._sensing, self._log)
-        )
+        self._log = make_log(self._state, self.channels)
+        self._parts = BoundArguments(Parts(vehicle, self._state, parameters.cylinder, self._sensing, self._log))
 
     def advance(self, t_ns: int) -> None:
         """Move to time t_ns [ns]; a time that has passed already is left alone.
@@ -83,30 +74,34 @@ class Plant:
         self._renew_noise(due)
 
     def set_drives(self, speed_radps: tuple[float, ...], cut: bool) -> None:
-        """Set the wheels' speeds (6,) [rad/s], or cut all drives."""
+        """Set the wheels' speeds (wheels,) [rad/s], or cut all drives."""
         self.set_each_drive(speed_radps, (cut,) * len(speed_radps))
 
     def set_each_drive(self, speed_radps: Sequence[float], cut: Sequence[bool]) -> None:
-        """Set the wheels' speeds (6,) [rad/s], or cut the drives of some of them (6,)."""
-        self._motion.drives.set_speed[:] = speed_radps
-        self._motion.drives.cut[:] = cut
+        """Set the wheels' speeds (wheels,) [rad/s], or cut the drives of some of them (wheels,)."""
+        self._state.drives.set_speed[:] = speed_radps
+        self._state.drives.cut[:] = cut
         if self.cut_ns is None and self.hit_ns is not None and all(cut):
             self.cut_ns = self.t_ns
 
-    def set_valves(self, powered: tuple[tuple[bool, bool], tuple[bool, bool]]) -> None:
-        """Power valves: (port, starboard) by (extend, retract); unpowered ones are open to atmosphere."""
-        self._cylinders.valve[:] = powered
+    def set_valves(self, powered: Sequence[Sequence[bool]]) -> None:
+        """Power valves: (cylinders or more,) by (extend, retract); unpowered ones are open to atmosphere.
+
+        Rows beyond the rover's cylinders are of valves that feed nothing.
+        """
+        for valves, on in zip(self._state.cylinders.valve, powered, strict=False):
+            valves[:] = on
 
     @property
     def wheel_speed(self) -> FloatArray:
-        """Axle speeds (6,) [rad/s]."""
-        speeds: FloatArray = self._motion.v[self._wheel_speeds]
+        """Axle speeds (wheels,) [rad/s]."""
+        speeds: FloatArray = self._state.v[self._wheel_speeds]
         return speeds
 
     @property
     def pressure(self) -> FloatArray:
-        """Gauge pressures (2, 2) [Pa], (port, starboard) by (extend, retract)."""
-        return self._cylinders.pressure.copy()
+        """Gauge pressures (cylinders, 2) [Pa], by (extend, retract)."""
+        return self._state.cylinders.pressure.copy()
 
     @property
     def samples(self) -> int:
@@ -140,22 +135,26 @@ class Plant:
         return float(self._log.truth[HIT_SPEED])
 
     def effective_kinetic_energy_when_hit(self) -> float:
-        """T_c of this rig at first touch [J], MacMahon 2016 (3.27)."""
+        """T_c of this rig at first touch [J], MacMahon 2016 (3.27); NaN without an obstacle."""
         return self._effective_kinetic_energy(self._log.hit_q, self._log.hit_v)
 
     def effective_kinetic_energy_now(self) -> float:
-        """T_c of this rig, should it touch now [J], MacMahon 2016 (3.27)."""
-        return self._effective_kinetic_energy(self._motion.q, self._motion.v)
+        """T_c of this rig, should it touch now [J], MacMahon 2016 (3.27); NaN without an obstacle."""
+        return self._effective_kinetic_energy(self._state.q, self._state.v)
 
     def _effective_kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
+        if self.parameters.obstacle is None:
+            return math.nan
         q, v = self.rover.own_configuration(q), self.rover.own_speeds(v)
         jacobian = self.rover.impact_jacobian(q, self.parameters.obstacle.angle)
         return effective_kinetic_energy(self.rover.mass_matrix(q), jacobian, v)
 
     def _triangle_origin(self) -> FloatArray:
         """Where a smooth wheel that stands as this rover's does will hit: there the lab puts the triangle (6.2.4)."""
+        if self.parameters.obstacle is None:
+            return np.zeros(2)
         beta = self.parameters.obstacle.angle
-        places = self.rover.wheel_positions(self.rover.own_configuration(self._motion.q))
+        places = self.rover.wheel_positions(self.rover.own_configuration(self._state.q))
         centre = places[self.rover.wheel_names.index("front_right")]
         radius = self.rover.tree.wheels[0].radius
         up = (centre[2] - radius * np.cos(beta)) / np.sin(beta)

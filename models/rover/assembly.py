@@ -16,36 +16,41 @@ VERTICAL: Vector = (0.0, 0.0, 1.0)
 
 @dataclass(frozen=True)
 class Parameters:
-    """Numbers of one rover: angles [rad] under a quarter turn, added weights 0 or more, all others above 0."""
+    """Numbers of one rover: angles [rad] under a quarter turn, added weights 0 or more, all others above 0.
+
+    A field that is a bool is a choice, and either will do.
+    """
 
     rover = ""  # name; not annotated, so that it is no parameter
 
     def __post_init__(self) -> None:
         wrong = [text for item in fields(self) if (text := self._out_of_range(item.name))]
         if not wrong:
-            wrong = self.impossible()
+            wrong = self.geometry_errors()
         if wrong:
             raise ValueError(f"{self.rover}: " + "; ".join(wrong))
 
     def _out_of_range(self, name: str) -> str:
         value = getattr(self, name)
+        if isinstance(value, bool):
+            return ""
         if name.endswith("_angle"):
             return "" if abs(value) < 0.5 * math.pi else f"{name} is {value} rad, allowed: within pi/2 of 0"
         if name.startswith("added_"):
             return "" if math.isfinite(value) and value >= 0.0 else f"{name} is {value}, allowed: 0 or more"
         return "" if math.isfinite(value) and value > 0.0 else f"{name} is {value}, allowed: above 0"
 
-    def impossible(self) -> list[str]:
+    def geometry_errors(self) -> list[str]:
         """What about the geometry cannot be, each with value and range; asked only where every number is in range."""
         return []
 
 
-def crowded(name: str, value: float, room: float, why: str) -> list[str]:
+def geometry_error(name: str, value: float, room: float, why: str) -> list[str]:
     """A complaint where `value` [m] of parameter `name` is not above `room` [m]."""
     return [] if value > room else [f"{name} is {value} m, allowed: above {room:.6g} m, or {why}"]
 
 
-class Drawing:
+class TreeBuilder:
     """Bodies and joints by their places in the base frame, all joints at zero.
 
     Args:
@@ -60,7 +65,7 @@ class Drawing:
         self._mounts: list[WheelMount] = []
         self._places: dict[str, Vector] = {base.name: (0.0, 0.0, 0.0)}
 
-    def carry(
+    def add_body(
         self,
         parent: str,
         joint: str,
@@ -80,7 +85,7 @@ class Drawing:
 
     def wheel(self, name: str, parent: str, mass: float, radius: float, width: float, place: Vector) -> None:
         """Hang a wheel, a uniform cylinder, on a body by its drive joint."""
-        self.carry(parent, f"{name}_drive", LATERAL, f"{name}_wheel", mass, cylinder(mass, radius, width), place)
+        self.add_body(parent, f"{name}_drive", LATERAL, f"{name}_wheel", mass, cylinder(mass, radius, width), place)
         self._mounts.append(WheelMount(name, f"{name}_wheel", radius, width))
 
     def three_bogies(self, mass: float, length: float, side: Vector, rear: Vector) -> None:
@@ -91,8 +96,8 @@ class Drawing:
         base = self._bodies[0].name
         lengthwise, across = box(mass, (length, 0.06, 0.06)), box(mass, (0.06, length, 0.06))
         for name in ("left", "right"):
-            self.carry(base, f"{name}_bogie", LATERAL, f"{name}_bogie", mass, lengthwise, on_side(side, name))
-        self.carry(base, "rear_bogie", LENGTHWISE, "rear_bogie", mass, across, rear)
+            self.add_body(base, f"{name}_bogie", LATERAL, f"{name}_bogie", mass, lengthwise, on_side(side, name))
+        self.add_body(base, "rear_bogie", LENGTHWISE, "rear_bogie", mass, across, rear)
 
     def tree(self, couplings: Sequence[Coupling] = ()) -> Tree:
         """The finished description."""
@@ -118,8 +123,8 @@ def row_places(wheelbase: float) -> dict[str, float]:
 def wheels_meet(wheelbase: float, track: float, radius: float, width: float) -> list[str]:
     """Complaints about wheels that would stand in each other; `track` is between outer faces."""
     return [
-        *crowded("wheelbase", wheelbase, 4.0 * radius, "wheels of one side meet"),
-        *crowded("track", track, 2.0 * width, "wheels of both sides meet"),
+        *geometry_error("wheelbase", wheelbase, 4.0 * radius, "wheels of one side meet"),
+        *geometry_error("track", track, 2.0 * width, "wheels of both sides meet"),
     ]
 
 
@@ -133,6 +138,12 @@ def cylinder(mass: float, radius: float, width: float) -> Vector:
     """Principal moments [kg m^2] of a uniform cylinder along y."""
     across = mass * (3.0 * radius**2 + width**2) / 12.0
     return (across, 0.5 * mass * radius**2, across)
+
+
+def cylinder_along_x(mass: float, radius: float, length: float) -> Vector:
+    """Principal moments [kg m^2] of a uniform cylinder along x."""
+    across, along, _ = cylinder(mass, radius, length)
+    return (along, across, across)
 
 
 def _minus(a: Vector, b: Vector) -> Vector:

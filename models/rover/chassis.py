@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from models.rover.assembly import LATERAL, VERTICAL, WHEELS, Drawing, Parameters, bogie_of, box, on_side
+from models.rover.assembly import LATERAL, VERTICAL, WHEELS, Parameters, TreeBuilder, bogie_of, box, on_side
 from models.rover.tree import Body, Tree, Vector
 
 
@@ -64,16 +64,16 @@ class Places(NamedTuple):
 
 def chassis_tree(name: str, p: ChassisParameters, places: Places, wheel_radius: float) -> Tree:
     """All 28 bodies and 27 joints, arms, steering and walking locked."""
-    drawing = Drawing(name, _main_body(p, places.main_body))
-    drawing.three_bogies(p.bogie_mass, p.bogie_length, places.side_bogie, places.rear_bogie)
+    builder = TreeBuilder(name, _main_body(p, places.main_body))
+    builder.three_bogies(p.bogie_mass, p.bogie_length, places.side_bogie, places.rear_bogie)
     for wheel in WHEELS:
         row = wheel.split("_")[0]
-        _add_leg(drawing, p, wheel, places.legs[row], places.walking[row], wheel_radius)
-    return drawing.tree()
+        _add_leg(builder, p, wheel, places.legs[row], places.walking[row], wheel_radius)
+    return builder.tree()
 
 
 def _add_leg(
-    drawing: Drawing,
+    builder: TreeBuilder,
     p: ChassisParameters,
     wheel: str,
     port: LegPlaces,
@@ -84,14 +84,14 @@ def _add_leg(
     place = LegPlaces(*(on_side(part, wheel.split("_")[1]) for part in port))
     arm, steer, leg = f"{wheel}_arm", f"{wheel}_steer", f"{wheel}_leg"
     inertia = box(p.arm_mass, (0.08, 0.10, 0.30))
-    drawing.carry(bogie_of(wheel), f"{wheel}_mount", LATERAL, arm, p.arm_mass, inertia, place.arm, locked_at=0.0)
+    builder.add_body(bogie_of(wheel), f"{wheel}_mount", LATERAL, arm, p.arm_mass, inertia, place.arm, locked_at=0.0)
     inertia = box(p.steer_mass, (0.08, 0.08, 0.10))
-    drawing.carry(arm, f"{wheel}_steering", VERTICAL, steer, p.steer_mass, inertia, place.steer, locked_at=0.0)
+    builder.add_body(arm, f"{wheel}_steering", VERTICAL, steer, p.steer_mass, inertia, place.steer, locked_at=0.0)
     inertia = box(p.leg_mass, (0.06, 0.12, 0.30))
-    drawing.carry(
+    builder.add_body(
         steer, f"{wheel}_walking", LATERAL, leg, p.leg_mass, inertia, place.hinge, place.leg, locked_at=walking
     )
-    drawing.wheel(wheel, leg, p.wheel_mass, wheel_radius, p.wheel_width, place.wheel)
+    builder.wheel(wheel, leg, p.wheel_mass, wheel_radius, p.wheel_width, place.wheel)
 
 
 def _main_body(p: ChassisParameters, com: Vector) -> Body:

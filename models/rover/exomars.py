@@ -14,7 +14,7 @@ from models.rover.assembly import (
     WHEELS,
     bogie_of,
     box,
-    crowded,
+    geometry_error,
     on_side,
     wheels_meet,
 )
@@ -51,10 +51,12 @@ class ExomarsParameters(OutlinedParameters):
 
     rover = "exomars"
 
-    def impossible(self) -> list[str]:
+    def geometry_errors(self) -> list[str]:
         """Wheels in each other, or steering units of no length."""
         wrong = wheels_meet(self.wheelbase, self.track, self.wheel_radius, self.wheel_width)
-        return wrong + crowded("bogie_height", self.bogie_height, self.wheel_radius, "the bogies lie below the axles")
+        return wrong + geometry_error(
+            "bogie_height", self.bogie_height, self.wheel_radius, "the bogies lie below the axles"
+        )
 
 
 def exomars(*, locks: Mapping[str, float | None] | None = None, **parameters: float) -> Rover:
@@ -75,13 +77,13 @@ def exomars(*, locks: Mapping[str, float | None] | None = None, **parameters: fl
 
 def exomars_tree(p: ExomarsParameters) -> Tree:
     """All 16 bodies and 15 joints, none locked."""
-    drawing, (rows, across, inboard) = draw_body_on_bogies(p), outline(p)
+    builder, (rows, across, inboard) = draw_body_on_bogies(p), outline(p)
     inertia = box(p.steer_mass, (0.10, 0.10, 0.30))
     for wheel in WHEELS:
         row, side = wheel.split("_")
         top, axle = (on_side((rows[row], across, height), side) for height in (p.bogie_height, p.wheel_radius))
         middle = (axle[0], on_side((0.0, inboard, 0.0), side)[1], 0.5 * (top[2] + axle[2]))
         steer = f"{wheel}_steer"
-        drawing.carry(bogie_of(wheel), f"{wheel}_steering", VERTICAL, steer, p.steer_mass, inertia, top, middle)
-        drawing.wheel(wheel, steer, p.wheel_mass, p.wheel_radius, p.wheel_width, axle)
-    return drawing.tree()
+        builder.add_body(bogie_of(wheel), f"{wheel}_steering", VERTICAL, steer, p.steer_mass, inertia, top, middle)
+        builder.wheel(wheel, steer, p.wheel_mass, p.wheel_radius, p.wheel_width, axle)
+    return builder.tree()

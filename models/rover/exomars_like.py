@@ -15,7 +15,7 @@ from models.rover.assembly import (
     WHEELS,
     bogie_of,
     box,
-    crowded,
+    geometry_error,
     on_side,
     wheels_meet,
 )
@@ -56,10 +56,12 @@ class ExomarsLikeParameters(OutlinedParameters):
 
     rover = "exomars_like"
 
-    def impossible(self) -> list[str]:
+    def geometry_errors(self) -> list[str]:
         """Wheels in each other, or legs of no length."""
         wrong = wheels_meet(self.wheelbase, self.track, self.wheel_radius, self.wheel_width)
-        wrong += crowded("walking_height", self.walking_height, self.wheel_radius, "the arms end below the axles")
+        wrong += geometry_error(
+            "walking_height", self.walking_height, self.wheel_radius, "the arms end below the axles"
+        )
         return wrong
 
 
@@ -81,7 +83,7 @@ def exomars_like(*, locks: Mapping[str, float | None] | None = None, **parameter
 
 def exomars_like_tree(p: ExomarsLikeParameters) -> Tree:
     """All 22 bodies and 21 joints, walking and steering locked at zero."""
-    drawing, (rows, across, inboard) = draw_body_on_bogies(p), outline(p)
+    builder, (rows, across, inboard) = draw_body_on_bogies(p), outline(p)
     drop = p.walking_height - p.wheel_radius
     for wheel in WHEELS:
         row, side = wheel.split("_")
@@ -92,8 +94,8 @@ def exomars_like_tree(p: ExomarsLikeParameters) -> Tree:
             for y, share in ((across, 0.0), (across, 0.25), (inboard, 0.75), (across, 1.0))
         )
         inertia = box(p.arm_mass, (0.10, 0.10, 0.15))
-        drawing.carry(bogie_of(wheel), f"{wheel}_walking", LATERAL, arm, p.arm_mass, inertia, hip, locked_at=0.0)
+        builder.add_body(bogie_of(wheel), f"{wheel}_walking", LATERAL, arm, p.arm_mass, inertia, hip, locked_at=0.0)
         inertia = box(p.leg_mass, (0.10, 0.10, 0.20))
-        drawing.carry(arm, f"{wheel}_steering", VERTICAL, leg, p.leg_mass, inertia, knee, shin, locked_at=0.0)
-        drawing.wheel(wheel, leg, p.wheel_mass, p.wheel_radius, p.wheel_width, axle)
-    return drawing.tree()
+        builder.add_body(arm, f"{wheel}_steering", VERTICAL, leg, p.leg_mass, inertia, knee, shin, locked_at=0.0)
+        builder.wheel(wheel, leg, p.wheel_mass, p.wheel_radius, p.wheel_width, axle)
+    return builder.tree()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from models.rover.assembly import Drawing, Parameters, box, row_places
+from models.rover.assembly import Parameters, TreeBuilder, box, row_places
 from models.rover.tree import Body
 
 
@@ -44,15 +44,15 @@ def outline(p: OutlinedParameters) -> Outline:
     return Outline(row_places(p.wheelbase), across, across - p.wheel_width)
 
 
-def draw_body(p: OutlinedParameters, height: float) -> Drawing:
+def draw_body(p: OutlinedParameters, height: float) -> TreeBuilder:
     """A drawing with the main body alone: a uniform box, its centre `height` [m] over the base frame."""
     size = (p.body_length, p.body_width, p.body_height)
-    return Drawing(p.rover, Body("main_body", p.body_mass, (0.0, 0.0, height), box(p.body_mass, size)))
+    return TreeBuilder(p.rover, Body("main_body", p.body_mass, (0.0, 0.0, height), box(p.body_mass, size)))
 
 
-def draw_body_on_bogies(p: OutlinedParameters) -> Drawing:
+def draw_body_on_bogies(p: OutlinedParameters) -> TreeBuilder:
     """A drawing with the main body, its floor at the bogies' pivots, and the three bogies."""
-    drawing, (rows, _, inboard) = draw_body(p, p.bogie_height + 0.5 * p.body_height), outline(p)
+    builder, (rows, _, inboard) = draw_body(p, p.bogie_height + 0.5 * p.body_height), outline(p)
     side, rear = (0.5 * rows["front"], inboard, p.bogie_height), (rows["rear"], 0.0, p.bogie_height)
-    drawing.three_bogies(p.bogie_mass, 0.5 * p.wheelbase, side, rear)
-    return drawing
+    builder.three_bogies(p.bogie_mass, 0.5 * p.wheelbase, side, rear)
+    return builder

@@ -14,7 +14,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from models.rover.assembly import crowded, row_places
+from models.rover.assembly import geometry_error, row_places
 from models.rover.chassis import ChassisParameters, LegPlaces, Places, chassis_tree
 from models.rover.rover import Rover
 from models.rover.tree import Tree
@@ -60,15 +60,15 @@ class ParametricParameters(ChassisParameters):
         """How far the chassis comes down, l (1 - cos(theta)) [m]."""
         return self.leg_length * (1.0 - math.cos(self.walking_angle))
 
-    def impossible(self) -> list[str]:
+    def geometry_errors(self) -> list[str]:
         """Wheels in each other, bogies in the ground, a body in the wheels."""
         diameter = 2.0 * self.wheel_radius
         # front to middle half a wheelbase and two reaches, middle to rear half a wheelbase
-        wrong = crowded(
+        wrong = geometry_error(
             "wheelbase", self.wheelbase, 2.0 * diameter - min(0.0, 4.0 * self.reach), "wheels of one side meet"
         )
-        wrong += crowded("track", self.track, 2.0 * self.wheel_width, "wheels of both sides meet")
-        wrong += crowded("bogie_height", self.bogie_height, self.drop, "the legs lay the bogies on the ground")
+        wrong += geometry_error("track", self.track, 2.0 * self.wheel_width, "wheels of both sides meet")
+        wrong += geometry_error("bogie_height", self.bogie_height, self.drop, "the legs lay the bogies on the ground")
         inside = self.track - 2.0 * self.wheel_width
         if not wrong and self.bogie_height - self.drop < diameter and self.body_width >= inside:
             wrong.append(

@@ -57,7 +57,7 @@ class RcpParameters(ChassisParameters):
 
     rover = "rcp"
 
-    def impossible(self) -> list[str]:
+    def geometry_errors(self) -> list[str]:
         """Wheels so wide that port and starboard meet."""
         room = 2.0 * _HALF_TRACK
         return [] if self.wheel_width < room else [f"wheel_width is {self.wheel_width} m, allowed: below {room} m"]

@@ -34,6 +34,7 @@ class Chain(NamedTuple):
         ratio: (terms,) [-].
         offset: (speeds,) angle [rad] of a coupled joint with its sources at zero; 0 for others.
         wheel_body: (wheels,) body that is each wheel.
+        motor_wheel: (motors,) the wheels with a motor: all but those that a coupling (a chain) makes follow another.
         origin: (bodies, 3) joint origin [m] in the parent's frame.
         rotation: (bodies, 3, 3) parent axes from body axes at joint angle zero.
         axis: (bodies, 3) joint axis in the body's own frame.
@@ -60,6 +61,7 @@ class Chain(NamedTuple):
     ratio: FloatArray
     offset: FloatArray
     wheel_body: IntArray
+    motor_wheel: IntArray
     origin: FloatArray
     rotation: FloatArray
     axis: FloatArray
@@ -136,6 +138,7 @@ def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
     offset = np.zeros(speed_parent.size)
     for coupling in tree.couplings:
         offset[number[coupling.joint]] = coupling.offset
+    wheel_body = np.array([index_of[wheel.body] for wheel in tree.wheels], dtype=np.int64)
     rotation, axis = np.array([body.rotation for body in merged]), np.array([body.axis for body in merged])
     crossed = np.cross(axis[:, None, :], np.eye(3)).swapaxes(1, 2)
     chain = Chain(
@@ -147,7 +150,8 @@ def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
         source=np.array([term[1] for term in terms], dtype=np.int64),
         ratio=np.array([term[2] for term in terms], dtype=np.float64),
         offset=offset,
-        wheel_body=np.array([index_of[wheel.body] for wheel in tree.wheels], dtype=np.int64),
+        wheel_body=wheel_body,
+        motor_wheel=np.array([k for k, body in enumerate(wheel_body) if 5 + body not in dependent], dtype=np.int64),
         origin=np.array([body.origin for body in merged]),
         rotation=rotation,
         axis=axis,

@@ -1,4 +1,4 @@
-"""A second integrator to measure models.step by: the implicit trapezoidal rule, slow, for motion without contact."""
+"""A second integrator to measure models.vehicle by: the implicit trapezoidal rule, slow, for motion without contact."""
 
 from __future__ import annotations
 

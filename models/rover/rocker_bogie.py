@@ -15,7 +15,7 @@ from models.rover.assembly import (
     VERTICAL,
     WHEELS,
     box,
-    crowded,
+    geometry_error,
     on_side,
     wheels_meet,
 )
@@ -54,11 +54,13 @@ class RockerBogieParameters(OutlinedParameters):
 
     rover = "rocker_bogie"
 
-    def impossible(self) -> list[str]:
+    def geometry_errors(self) -> list[str]:
         """Wheels in each other, or pivots below the axles."""
         wrong = wheels_meet(self.wheelbase, self.track, self.wheel_radius, self.wheel_width)
-        wrong += crowded("bogie_height", self.bogie_height, self.wheel_radius, "the bogies lie below the axles")
-        wrong += crowded("rocker_height", self.rocker_height, self.wheel_radius, "the rockers lie below the axles")
+        wrong += geometry_error("bogie_height", self.bogie_height, self.wheel_radius, "the bogies lie below the axles")
+        wrong += geometry_error(
+            "rocker_height", self.rocker_height, self.wheel_radius, "the rockers lie below the axles"
+        )
         return wrong
 
 
@@ -81,7 +83,7 @@ def rocker_bogie(*, locks: Mapping[str, float | None] | None = None, **parameter
 
 def rocker_bogie_tree(p: RockerBogieParameters) -> Tree:
     """All 17 bodies and 16 joints, steering locked at zero, the right rocker coupled to the left one."""
-    drawing, (rows, across, inboard) = draw_body(p, p.rocker_height + 0.25 * p.body_height), outline(p)
+    builder, (rows, across, inboard) = draw_body(p, p.rocker_height + 0.25 * p.body_height), outline(p)
     for side in ("left", "right"):
         rocker, bogie = f"{side}_rocker", f"{side}_bogie"
         pivot = on_side((0.1 * p.wheelbase, inboard, p.rocker_height), side)
@@ -89,9 +91,9 @@ def rocker_bogie_tree(p: RockerBogieParameters) -> Tree:
         inertia = box(p.rocker_mass, (0.75 * p.wheelbase, 0.06, 0.15))
         # centre of mass half-way between the front wheel's steer and the bogie
         centre = (0.5 * (rows["front"] + end[0]), pivot[1], 0.5 * (p.rocker_height + p.bogie_height))
-        drawing.carry("main_body", rocker, LATERAL, rocker, p.rocker_mass, inertia, pivot, centre)
+        builder.add_body("main_body", rocker, LATERAL, rocker, p.rocker_mass, inertia, pivot, centre)
         inertia = box(p.bogie_mass, (0.5 * p.wheelbase, 0.06, 0.10))
-        drawing.carry(rocker, bogie, LATERAL, bogie, p.bogie_mass, inertia, end)
+        builder.add_body(rocker, bogie, LATERAL, bogie, p.bogie_mass, inertia, end)
     inertia = box(p.steer_mass, (0.08, 0.08, 0.20))
     for wheel in WHEELS:
         row, side = wheel.split("_")
@@ -99,6 +101,6 @@ def rocker_bogie_tree(p: RockerBogieParameters) -> Tree:
         steer = f"{wheel}_steer"
         top = on_side((rows[row], across, p.bogie_height), side)
         axle = (*top[:2], p.wheel_radius)
-        drawing.carry(carrier, f"{wheel}_steering", VERTICAL, steer, p.steer_mass, inertia, top, locked_at=0.0)
-        drawing.wheel(wheel, steer, p.wheel_mass, p.wheel_radius, p.wheel_width, axle)
-    return drawing.tree([Coupling("right_rocker", (("left_rocker", -1.0),))])
+        builder.add_body(carrier, f"{wheel}_steering", VERTICAL, steer, p.steer_mass, inertia, top, locked_at=0.0)
+        builder.wheel(wheel, steer, p.wheel_mass, p.wheel_radius, p.wheel_width, axle)
+    return builder.tree([Coupling("right_rocker", (("left_rocker", -1.0),))])

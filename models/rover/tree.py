@@ -223,6 +223,12 @@ class Tree:
         )
         return replace(self, joints=joints)
 
+    def with_load(self, name: str, mass: float, inertia: Vector, place: Vector) -> Tree:
+        """The same rover with one more body, fixed to its base: mass [kg], principal moments, centre [m]."""
+        seat = Joint(f"{name}_seat", self.bodies[0].name, name, place, (0.0, 1.0, 0.0), locked_at=0.0)
+        load = Body(name, mass, (0.0, 0.0, 0.0), inertia)
+        return replace(self, bodies=(*self.bodies, load), joints=(*self.joints, seat))
+
     @property
     def body(self) -> Mapping[str, Body]:
         """Bodies by name."""

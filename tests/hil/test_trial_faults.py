@@ -117,7 +117,7 @@ def assert_stopped(run: Run) -> None:
     first_cut = next(i for i, (_, cut, _) in enumerate(after) if cut)
     assert all(cut and not any(speeds) for _, cut, speeds in after[first_cut:])
     assert not run.plant._cylinders.valve.any()
-    assert (run.plant._motion.drives.cut == 1.0).all()
+    assert (run.plant._state.drives.cut == 1.0).all()
 
 
 def assert_told(run: Run) -> None:

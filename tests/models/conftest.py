@@ -13,7 +13,7 @@ from models.actuators.drive import Drive
 from models.contact.ground import Ground
 from models.contact.obstacle import Obstacle
 from models.rover import Rover, rcp
-from models.step import Motion, Vehicle, make_motion, run
+from models.vehicle import VehicleModel, VehicleState, make_vehicle_state, run
 from models.wheel import RigidWheel, Soil
 
 
@@ -78,7 +78,7 @@ class Bench:
         # in the order of wheel_names
         self.axles = [6 + joints.index(f"{name}_drive") for name in self.rover.wheel_names]
         self.peer = Peer(self.rover)
-        self.settled = make_motion(self.rover)
+        self.settled = make_vehicle_state(self.rover)
         run(self.vehicle(), self.settled, 20000, self.dt)
 
     def vehicle(
@@ -92,8 +92,8 @@ class Bench:
         foot=1e6,
         friction=0.0,
         slope=0.0,
-    ) -> Vehicle:
-        return Vehicle(
+    ) -> VehicleModel:
+        return VehicleModel(
             self.rover.chain,
             Ground(np.array(self.wheel.parameters), damping, slip_speed, shear, 0.005),
             drive,
@@ -101,13 +101,13 @@ class Bench:
             self.g * np.array([math.sin(slope), 0.0, -math.cos(slope)]),
         )
 
-    def resting(self) -> Motion:
+    def resting(self) -> VehicleState:
         """A rover at rest, two seconds after it was put on the soil with its drives cut."""
-        motion = make_motion(self.rover)
+        motion = make_vehicle_state(self.rover)
         motion.q[:] = self.settled.q
         return motion
 
-    def driving(self, where: Vehicle, seconds: float, speed: float = 0.4, dt: float = dt) -> Motion:
+    def driving(self, where: VehicleModel, seconds: float, speed: float = 0.4, dt: float = dt) -> VehicleState:
         """A rover whose drives have been set to a speed [rad/s] from rest, some time ago."""
         motion = self.resting()
         motion.drives.cut[:] = 0.0
@@ -115,14 +115,14 @@ class Bench:
         run(where, motion, round(seconds / dt), dt)
         return motion
 
-    def sinkage(self, motion: Motion):
+    def sinkage(self, motion: VehicleState):
         """Of every wheel [m], from the configuration."""
         return self.radius - self.rover.wheel_positions(motion.q)[:, 2]
 
-    def momentum(self, motion: Motion):
+    def momentum(self, motion: VehicleState):
         return self.peer.momentum(motion.q, motion.v)
 
-    def energy(self, motion: Motion) -> float:
+    def energy(self, motion: VehicleState) -> float:
         """Kinetic and potential energy, and what the static laws of soil and plate have stored [J]."""
         soil = sum(quad(lambda z: self.wheel.normal_force(z)[0], 0.0, z)[0] for z in self.sinkage(motion))
         plate = 0.5 * self.stiffness * np.sum(np.maximum(-motion.obstacle.gap, 0.0) ** 2)

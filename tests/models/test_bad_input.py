@@ -15,9 +15,9 @@ import models.wheel
 from models.actuators.drive import Drive, check_drive
 from models.actuators.pneumatic import Cylinder, check_cylinder
 from models.contact import restitution
+from models.contact.compliant import make_compliant_ground
 from models.contact.constraints import effective_kinetic_energy_on_ground
 from models.contact.drop import drop
-from models.contact.firm import make_firm
 from models.contact.laws import LAWS, make_law
 from models.contact.obstacle import Obstacle, check_obstacle
 from models.impact import compliant_effective_kinetic_energy, effective_kinetic_energy, energy_gradient, projectors
@@ -177,7 +177,7 @@ PUBLIC: dict[str, tuple[Any, dict[str, Good]]] = {
         {"stiffness": above(1e5), "restitution": above(0.5), "mass": above(3.0)},
     ),
     "make_firm": (
-        lambda **k: make_firm(HERTZ, **k), {"friction": from_0(0.1), "friction_speed": above(0.005)}
+        lambda **k: make_compliant_ground(HERTZ, **k), {"friction": from_0(0.1), "friction_speed": above(0.005)}
     ),
     "check_obstacle": (
         lambda **k: check_obstacle(PLATE._replace(**k)),

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
-from models.bound import Bound
-from models.step import Scene, run, run_bound
+from models.bound import BoundArguments
+from models.vehicle import Scene, run, run_bound
 
 
 @pytest.fixture
@@ -23,14 +23,14 @@ def pair(bench):
 def test_a_bound_call_does_what_the_plain_one_does(pair):
     where, plain, bound = pair
     run(where, plain, 100, 1e-4)
-    run_bound(Bound(Scene(where, bound)), 100, 1e-4)
+    run_bound(BoundArguments(Scene(where, bound)), 100, 1e-4)
     assert plain.q.tobytes() == bound.q.tobytes()
     assert plain.ground.shear.tobytes() == bound.ground.shear.tobytes()
 
 
 def test_what_is_written_into_an_array_is_seen_by_later_calls(pair):
     where, plain, motion = pair
-    bound = Bound(Scene(where, motion))
+    bound = BoundArguments(Scene(where, motion))
     run_bound(bound, 1, 1e-4)
     motion.drives.set_speed[:] = 3.0
     run_bound(bound, 100, 1e-4)
@@ -43,21 +43,21 @@ def test_what_is_written_into_an_array_is_seen_by_later_calls(pair):
 def test_a_copy_is_bound_to_its_own_arrays(pair):
     where, motion, _ = pair
     before = motion.q.copy()
-    twin = copy.deepcopy(Bound(Scene(where, motion)))
+    twin = copy.deepcopy(BoundArguments(Scene(where, motion)))
     run_bound(twin, 100, 1e-4)
     assert motion.q.tobytes() == before.tobytes()
 
 
 def test_arrays_live_as_long_as_they_are_bound(bench):
     where = bench.vehicle()
-    bounds = [Bound(Scene(where, bench.resting())) for _ in range(50)]
+    bounds = [BoundArguments(Scene(where, bench.resting())) for _ in range(50)]
     junk = [np.full(1000, np.nan) for _ in range(200)]
     for bound in bounds:
         run_bound(bound, 10, 1e-4)
     assert len(junk) == 200
-    assert all(np.isfinite(bound._kept.motion.q).all() for bound in bounds)
+    assert all(np.isfinite(bound._kept.state.q).all() for bound in bounds)
 
 
 def test_what_is_no_bound_is_refused(bench):
-    with pytest.raises(TypingError, match="a Bound is needed"):
+    with pytest.raises(TypingError, match="BoundArguments are needed"):
         run_bound(Scene(bench.vehicle(), bench.resting()), 1, 1e-4)

@@ -17,11 +17,11 @@ from numba.core.runtime import _nrt_python, rtsys
 
 from hil.config import load_config
 from hil.rig import nominal_rig
-from models.bound import Bound
+from models.bound import BoundArguments
 from models.impact import pair_energy
 from models.plant import Plant
 from models.rover.dynamics import make_work
-from models.step import Scene, run_bound
+from models.vehicle import Scene, run_bound
 
 TICKS, TICK_NS = 1000, 1_000_000
 
@@ -66,7 +66,7 @@ def test_the_counter_sees_an_array_that_compiled_code_makes():
 
 def test_a_thousand_ticks_of_the_step_make_no_array(bench):
     motion = bench.driving(bench.vehicle(), 0.1)
-    scene = Bound(Scene(bench.vehicle(foot=motion.q[0] + 0.75), motion))
+    scene = BoundArguments(Scene(bench.vehicle(foot=motion.q[0] + 0.75), motion))
     run_bound(scene, 1, 1e-4)
     with counted() as count:
         for _ in range(TICKS):

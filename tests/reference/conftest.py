@@ -12,7 +12,7 @@ import pytest
 from scipy.linalg import block_diag
 from scipy.spatial.transform import Rotation
 
-from models.rover import Rover, exomars, exomars_like, parametric, rcp, rocker_bogie
+from models.rover import Rover, exomars, exomars_like, juno, parametric, rcp, rocker_bogie
 
 ROVERS = {
     "rcp": lambda: rcp(added_mass=22.7),
@@ -21,6 +21,8 @@ ROVERS = {
     "exomars_like": exomars_like,
     "exomars": exomars,
     "rocker_bogie": rocker_bogie,
+    "juno": lambda: juno(tilt_angle=0.2),
+    "juno of the thesis": lambda: juno(chains=False, locks={"spin": None}),
 }
 
 

@@ -43,7 +43,7 @@ def test_mass_matrix_is_that_of_the_loose_bodies_through_the_orthogonal_compleme
 @pytest.mark.parametrize("seed", SEEDS)
 def test_accelerations_are_those_of_the_constrained_bodies(any_rover, loose, seed):
     bodies, q, v, random = loose(any_rover, seed)
-    tau, wrenches = 10.0 * random.normal(size=any_rover.nv), 50.0 * random.normal(size=(6, 6))
+    tau, wrenches = 10.0 * random.normal(size=any_rover.nv), 50.0 * random.normal(size=(len(any_rover.wheel_names), 6))
     gravity = 9.81 * random.normal(size=3)
     theirs = bodies.reduced_accelerations(bodies.accelerations(tau, wrenches, gravity))
     assert close(any_rover.forward_dynamics(q, v, tau, wrenches, gravity), theirs)

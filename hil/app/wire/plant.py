@@ -75,7 +75,7 @@ class PlantAtTheWire:
             plant.set_valves(((a, b), (c, d)))
         self._wheels["speed_radps"] = plant.wheel_speed
         self._wheels["angle_rad"] += plant.wheel_speed * (plant.t_ns - before_ns) * 1e-9
-        self._pressures["pressure_Pa"] = plant.pressure.reshape(-1)
+        self._pressures["pressure_Pa"].flat[: plant.pressure.size] = plant.pressure.reshape(-1)
         memory.wheels.write(self._wheels)
         memory.pressures.write(self._pressures)
         self._hand_out(plant)

@@ -80,14 +80,14 @@ def test_a_rover_put_back_stands_at_its_start_and_sampling_goes_on(rig, monkeypa
     for wheel in range(6):
         wheels.hold(wheel, 0.4)
     run(plant, 0, 800)
-    way_m = plant.plant._motion.q[0]
+    way_m = plant.plant._state.q[0]
     assert way_m > 0.02
     analog = AnalogInMemory(memory)
     monkeypatch.setattr("hil.app.wire.plant.COMPUTER.now_ns", lambda: START_NS + 1000 * MS)
     memory.place.write(np.array([(45.0, 7)], PLACE))
     plant.round(START_NS + 801 * MS)
     run(plant, 1001, 1011)
-    assert plant.plant._motion.q[0] < way_m / 4
+    assert plant.plant._state.q[0] < way_m / 4
     assert plant.plant.parameters.obstacle.angle == pytest.approx(np.pi / 4)
     assert analog.taken() == pytest.approx(1011 * 30, abs=2)
     gap = np.empty((100, 3))

@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -12,15 +12,19 @@ from hypothesis import strategies as st
 from hil.config import Config, load_config, shipped_configs
 from hil.config.experiment import SoilAssumptions
 from hil.config.text import read_yaml
+from hil.rig import nominal_rig
 from models.rover import (
+    ROVERS,
     ExomarsLikeParameters,
     ExomarsParameters,
+    JunoParameters,
     Parameters,
     ParametricParameters,
     RcpParameters,
     RockerBogieParameters,
     rover_of,
 )
+from models.vehicle.loads import Drawbar, Payload
 from models.wheel import RigidWheel, Soil
 
 
@@ -119,7 +123,7 @@ def test_the_fingerprint_tells_effective_configs_apart_and_nothing_else(tmp_path
 
 def test_the_fingerprint_of_the_defaults_stays() -> None:
     # changes only with a key, a default or the form itself: then say so in CHANGELOG and put the new one here
-    known = "d00150a66a953a24039ceaf75ead05efb064d0f09cb1a22af72b897da0ce2d4f"
+    known = "f86ed00f1366ecd308739c0e7817c5cffde73e0c7be0424dd1c73a419878257b"
     assert Config(name="fingerprint", rig="simulated").sha256() == known
 
 
@@ -148,12 +152,33 @@ def test_to_yaml_reads_back_to_an_equal_config(
         ("exomars_like", ExomarsLikeParameters()),
         ("exomars", ExomarsParameters()),
         ("rocker_bogie", RockerBogieParameters()),
+        ("juno", JunoParameters()),
     ],
 )
 def test_rover_assumptions_map_one_to_one_to_the_model(kind: str, parameters: Parameters) -> None:
     config = load_config("sim_impact", [f"rover.type={kind}"])
     assert config.rover.parameters() == parameters
     assert {mount.radius for mount in rover_of(parameters).tree.wheels} == {config.rover.wheel_radius_m}
+
+
+def test_a_config_can_name_every_rover_that_there_is() -> None:
+    allowed = type(load_config("sim_impact").rover).model_fields["type"].annotation
+    assert set(get_args(allowed)) == set(ROVERS)
+
+
+def test_a_choice_of_a_rover_has_no_unit_and_its_angle_is_in_degrees() -> None:
+    given = ["rover.type=juno", "rover.juno.chains=false", "rover.juno.tilt_angle_deg=10"]
+    parameters = load_config("sim_impact", given).rover.parameters()
+    assert parameters == JunoParameters(chains=False, tilt_angle=math.radians(10.0))
+
+
+def test_loads_and_slope_of_a_config_are_those_of_the_rig() -> None:
+    plain = nominal_rig(load_config("sim_impact"))
+    assert (plain.payload.mass, plain.drawbar.wrench(), plain.ground.terrain) == (0.0, None, None)
+    given = ["payload.mass_kg=20", "payload.x_m=0.1", "payload.z_m=0.9", "drawbar.pull_N=80", "drawbar.x_m=-0.6"]
+    rig = nominal_rig(load_config("sim_impact", [f"rover.{item}" for item in given]))
+    assert rig.payload == Payload(20.0, (0.1, 0.0, 0.9), 0.2)
+    assert rig.drawbar == Drawbar((-80.0, 0.0, 0.0), (-0.6, 0.0, 0.0))
 
 
 def test_the_parametric_rovers_defaults_are_the_places_of_the_rcp() -> None:

@@ -16,7 +16,7 @@ from hil.config import load_config
 from hil.estimate.channels import BAD, COUNT, Channels, digest, make_channel_state
 from hil.estimate.estimator import Estimator, channel_parameters
 from hil.values import STILL, Estimate, Samples
-from models.bound import Bound
+from models.bound import BoundArguments
 from models.sensors.piezo import Piezo, make_piezo_state, sample
 
 RATE = 10_000
@@ -179,8 +179,8 @@ def test_a_sample_that_is_not_finite_is_left_out_and_counted(channel, bad):
     stamps = times_ns(len(spoilt))
     with_bad, without = make_channel_state(3), make_channel_state(3)
     point = np.zeros(2)
-    digest(Bound(Channels(parameters, with_bad, point)), stamps, spoilt)
-    digest(Bound(Channels(parameters, without, point)), np.delete(stamps, bad_rows), clean)
+    digest(BoundArguments(Channels(parameters, with_bad, point)), stamps, spoilt)
+    digest(BoundArguments(Channels(parameters, without, point)), np.delete(stamps, bad_rows), clean)
     assert with_bad.whole[BAD] == len(at)
     assert with_bad.whole[COUNT] == len(clean)
     with_bad.whole[BAD] = 0

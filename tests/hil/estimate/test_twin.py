@@ -77,7 +77,7 @@ def test_each_wheel_follows_its_own_measurement():
     for tick in range(400):
         drive.tick(speeds * min(tick / 100, 1.0))
     twin = drive.twin
-    turning = twin._motion.v[5 + twin._rover.chain.wheel_body]
+    turning = twin._state.v[5 + twin._rover.chain.wheel_body]
     np.testing.assert_allclose(turning, speeds, rtol=0.01)
 
 
@@ -96,17 +96,17 @@ def test_a_slow_tick_ends_where_fast_ones_do(cruise):
 def test_a_second_look_at_the_same_time_does_not_move_the_twin():
     drive = Drive()
     drive.go(0.3)
-    before = drive.twin._motion.q.copy()
+    before = drive.twin._state.q.copy()
     drive.t_ns -= MS
     drive.tick((0.4,) * 6)
-    np.testing.assert_array_equal(drive.twin._motion.q, before)
+    np.testing.assert_array_equal(drive.twin._state.q, before)
 
 
 def test_energy_is_effective_kinetic_energy_of_the_twins_state():
     drive = Drive()
     for seconds in (0.05, 0.4):
         predictions = drive.go(seconds)
-        q, v = drive.twin._motion.q, drive.twin._motion.v
+        q, v = drive.twin._state.q, drive.twin._state.v
         rover = drive.twin._rover
         wanted = effective_kinetic_energy(rover.mass_matrix(q), rover.impact_jacobian(q, ANGLE), v)
         assert predictions[-1].effective_kinetic_energy_J == pytest.approx(wanted, rel=1e-10)
@@ -152,7 +152,7 @@ def test_before_an_impact_is_measured_the_obstacle_does_not_push(law):
     for here, there in zip(near.go(0.6), far.go(0.6), strict=True):
         assert here.normal_force_N == there.normal_force_N
         assert here.speed_mps == there.speed_mps
-    assert near.twin._motion.obstacle.gap.max() < -0.01  # it has driven right into the obstacle
+    assert near.twin._state.obstacle.gap.max() < -0.01  # it has driven right into the obstacle
     assert near.go(0.01)[-1].time_to_impact_s == 0.0
 
 
@@ -166,7 +166,7 @@ def test_from_the_impact_on_the_obstacle_pushes_whether_the_twin_is_early_or_lat
     pushed = [prediction.speed_mps for prediction in after]
     assert min(pushed) < 0.7 * before.speed_mps
     assert all(prediction.finite for prediction in after)
-    depth = -drive.twin._motion.obstacle.gap.min()
+    depth = -drive.twin._state.obstacle.gap.min()
     assert 0.0 < depth < 0.01  # the obstacle stands where the wheels were
 
 

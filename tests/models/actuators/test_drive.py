@@ -21,7 +21,7 @@ ROVER = rcp()
 
 
 class Axle:
-    """One drive turning one inertia under a load torque, advanced as models.step advances a rover."""
+    """One drive turning one inertia under a load torque, advanced as models.vehicle advances a rover."""
 
     def __init__(self, drive: Drive, *, speed: float = 0.0, set_speed: float = 0.0, cut: bool = False) -> None:
         self.drive, self.state, self.work = drive, make_drives(6), make_work(ROVER.chain)
@@ -132,9 +132,9 @@ def test_a_cut_is_not_a_hold_braking_resists_only_motion():
     cut = Axle(FREE._replace(brakes_on_cut=1.0), cut=True)
     cut.run(1.0, load=5.0)
     assert cut.speed == pytest.approx(5.0 / 10.0, rel=1e-6)
-    held = Axle(FREE, set_speed=0.0)
-    held.run(1.0, load=5.0)
-    assert held.speed == pytest.approx(0.0, abs=1e-6)
+    rigid = Axle(FREE, set_speed=0.0)
+    rigid.run(1.0, load=5.0)
+    assert rigid.speed == pytest.approx(0.0, abs=1e-6)
 
 
 def test_gear_friction_stops_a_coasting_axle_at_a_steady_rate():
@@ -146,10 +146,10 @@ def test_gear_friction_stops_a_coasting_axle_at_a_steady_rate():
 
 def test_gear_friction_holds_a_load_below_it_to_a_creep_and_lets_a_greater_one_go():
     drive = FREE._replace(gear_friction=2.0, coast_damping=0.0)
-    held = Axle(drive, cut=True)
-    held.run(0.5, load=1.0)
+    rigid = Axle(drive, cut=True)
+    rigid.run(0.5, load=1.0)
     # tanh(w / 0.02) = 1/2
-    assert held.speed == pytest.approx(0.02 * np.arctanh(0.5), rel=1e-6)
+    assert rigid.speed == pytest.approx(0.02 * np.arctanh(0.5), rel=1e-6)
     let_go = Axle(drive, cut=True)
     let_go.run(0.5, load=3.0)
     assert let_go.speed == pytest.approx((3.0 - 2.0) / INERTIA * 0.5, rel=0.05)

@@ -9,10 +9,10 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
+from models.contact.contact_points import DEPTH, ONSET_RATE, RATE
 from models.contact.laws import Law, law_force, make_law
-from models.contact.legs import leg_give
+from models.contact.legs import leg_deflection
 from models.contact.obstacle import Obstacle, make_contact, push_obstacle
-from models.contact.touch import DEPTH, ONSET_RATE, RATE
 from models.rover import rcp
 from models.rover.dynamics import fill_bias, make_work, place_bodies
 
@@ -22,16 +22,16 @@ LEFT, RIGHT = 0, 1
 STEEL = make_law("hertz", 1e9, exponent=1.5)
 
 
-def give(law: Law, leg: float, *, depth, rate=0.0, onset=0.07, before=0.0, damping=0.0, dt=1e-4) -> float:
+def deflection(law: Law, leg: float, *, depth, rate=0.0, onset=0.07, before=0.0, damping=0.0, dt=1e-4) -> float:
     """Of a leg of stiffness `leg` over one point."""
-    touch = make_contact(1).touch[0]
-    touch[0, [DEPTH, RATE, ONSET_RATE]] = depth, rate, onset
-    return leg_give(law, 1.0 / leg, damping, touch, before, dt)
+    contact_points = make_contact(1).contact_points[0]
+    contact_points[0, [DEPTH, RATE, ONSET_RATE]] = depth, rate, onset
+    return leg_deflection(law, 1.0 / leg, damping, contact_points, before, dt)
 
 
 def test_two_linear_springs_share_the_depth_by_their_compliances():
     plate = make_law("hertz", 3e5)
-    assert give(plate, 1e5, depth=4e-3) == pytest.approx(3e-3, rel=1e-12)
+    assert deflection(plate, 1e5, depth=4e-3) == pytest.approx(3e-3, rel=1e-12)
 
 
 @pytest.mark.parametrize("leg", [1e2, 5.5e4, 1e9])
@@ -39,14 +39,14 @@ def test_two_linear_springs_share_the_depth_by_their_compliances():
 @pytest.mark.parametrize("p", [1.0, 1.5, 3.0])
 def test_at_rest_plate_and_leg_bear_the_same_force(leg, depth, p):
     plate = make_law("hertz", 1e9, exponent=p)
-    x = give(plate, leg, depth=depth)
+    x = deflection(plate, leg, depth=depth)
     root = brentq(lambda y: plate.stiffness * (depth - y) ** p - leg * y, 0.0, depth, xtol=1e-18, rtol=1e-14)
     assert x == pytest.approx(root, rel=1e-8, abs=1e-15)
 
 
 def test_a_leg_that_lags_behind_a_retreating_wheel_lets_go_of_the_plate():
     """Given 3 mm, its damper lets it return only slowly, while the wheel is 1 mm deep: apart."""
-    x = give(STEEL, 1e4, depth=1e-3, rate=-1.0, before=3e-3, damping=1e3, dt=1e-4)
+    x = deflection(STEEL, 1e4, depth=1e-3, rate=-1.0, before=3e-3, damping=1e3, dt=1e-4)
     assert x == pytest.approx(3e-3 / (1.0 + 1e4 * 1e-4 / 1e3))  # relaxing by itself
     assert law_force(STEEL, 1e-3 - x, 0.0, 0.07) == 0.0
 
@@ -56,7 +56,7 @@ def impact(law: Law, leg: float, damping: float, mass: float, speed: float, dt: 
     depth, rate, x, forces = 0.0, speed, 0.0, []
     while depth >= 0.0 and len(forces) < 100000:
         before = x
-        x = give(law, leg, depth=depth, rate=rate, onset=speed, before=before, damping=damping, dt=dt)
+        x = deflection(law, leg, depth=depth, rate=rate, onset=speed, before=before, damping=damping, dt=dt)
         force = law_force(law, depth - x, rate - (x - before) / dt, speed)
         forces.append(force)
         rate -= dt * force / mass
@@ -133,7 +133,7 @@ def plate(depth: float, **given) -> Obstacle:
 def test_each_leg_gives_by_its_own_compliance():
     contact = make_contact(2)
     force = push(plate(4e-3, leg_compliance=np.array([1e-5, 1.0 / 3e5])), contact)
-    assert contact.give == pytest.approx([3e-3, 2e-3], rel=1e-9)
+    assert contact.deflection == pytest.approx([3e-3, 2e-3], rel=1e-9)
     assert contact.force == pytest.approx([300.0, 600.0], rel=1e-9)
     assert force[0] == pytest.approx(-900.0, rel=1e-9)
     assert contact.gap == pytest.approx([-4e-3, -4e-3], rel=1e-9)  # of the wheel as the dynamics have it
@@ -145,15 +145,15 @@ def test_no_compliance_is_the_rigid_leg():
     push(plate(1e-3, leg_compliance=np.full(2, 1e-16)), soft)
     assert rigid.force[LEFT] == pytest.approx(300.0, rel=1e-9)
     assert soft.force == pytest.approx(rigid.force, rel=1e-6)
-    assert rigid.give[LEFT] == 0.0
+    assert rigid.deflection[LEFT] == 0.0
 
 
 @pytest.mark.parametrize(("damping", "left"), [(0.0, 0.0), (100.0, 3e-3 * 0.5**2)])
 def test_away_from_the_plate_a_leg_relaxes_at_its_own_pace(damping, left):
     contact = make_contact(2)
-    contact.give[:] = 3e-3
+    contact.deflection[:] = 3e-3
     away = plate(-0.01, leg_compliance=np.full(2, 1e-5), leg_damping=damping)
     for _ in range(2):
         push(away, contact, dt=1e-3)  # damping over (damping + dt/compliance) a step: 100/(100 + 100)
-    assert contact.give == pytest.approx(left)
+    assert contact.deflection == pytest.approx(left)
     assert not contact.force.any()

@@ -9,14 +9,14 @@ import pytest
 from scipy.linalg import null_space
 from scipy.optimize import nnls
 
-from models.contact.active_set import find_active, make_held
+from models.contact.active_set import find_active, make_rigid_ground
 from models.contact.constraints import effective_kinetic_energy_on_ground, fill_ground_rows, hold_ground
 from models.contact.ground import make_ground_contact
 from models.impact import effective_kinetic_energy
 from models.rover import rcp, rocker_bogie
 from models.rover.dynamics import fill_bias, fill_mass_matrix, make_work, place_bodies
 from models.rover.factor import factorise, solve
-from models.step import move
+from models.vehicle import move
 
 ROVER = rcp()
 WHEELS = ROVER.wheel_names
@@ -68,16 +68,16 @@ def after_by_gauss(M, J, N, v):
 @pytest.mark.parametrize("seed", range(40))
 def test_a_fall_on_rigid_ground_is_the_dense_solvers(seed):
     q, v = random_pose(seed)
-    held, work = make_held(ROVER), placed(q)
-    fill_ground_rows(ROVER.chain, held, work)
-    assert held.row == pytest.approx(lift(q), abs=1e-12)
-    held.speed[:] = held.row @ v
-    assert find_active(ROVER.chain, held, work)
+    rigid, work = make_rigid_ground(ROVER), placed(q)
+    fill_ground_rows(ROVER.chain, q, rigid, None, work)
+    assert rigid.row == pytest.approx(lift(q), abs=1e-12)
+    rigid.speed[:] = rigid.row @ v
+    assert find_active(ROVER.chain, rigid, work)
     M = ROVER.mass_matrix(q)
     after, impulse = after_by_gauss(M, np.zeros((0, ROVER.nv)), lift(q), v)
-    assert held.impulse == pytest.approx(impulse, abs=1e-8)
-    assert v + np.linalg.solve(M, held.row.T @ held.impulse) == pytest.approx(after, abs=1e-8)
-    assert list(held.active) == [int(value > 0.0) for value in impulse]
+    assert rigid.impulse == pytest.approx(impulse, abs=1e-8)
+    assert v + np.linalg.solve(M, rigid.row.T @ rigid.impulse) == pytest.approx(after, abs=1e-8)
+    assert list(rigid.active) == [int(value > 0.0) for value in impulse]
 
 
 def test_all_kinds_of_sets_occur_in_these_falls():
@@ -151,9 +151,9 @@ def contact_point_rows(q, wheels):
     rows = []
     for name in wheels:
         at = ROVER.wheel_names.index(name)
-        held = make_held(ROVER, rolling=True)
-        fill_ground_rows(ROVER.chain, held, placed(q))
-        rows.append(held.row[3 * at : 3 * at + 3])
+        rigid = make_rigid_ground(ROVER, rolling=True)
+        fill_ground_rows(ROVER.chain, q, rigid, None, placed(q))
+        rows.append(rigid.row[3 * at : 3 * at + 3])
     return np.vstack(rows)
 
 
@@ -198,7 +198,7 @@ def test_rolling_without_a_consistent_set_is_refused_and_not_a_number_out_of_not
 
 class OnRigidGround:
     def __init__(self, *, rolling: bool = False, height: float = 0.0) -> None:
-        self.q, self.v, self.held = ROVER.neutral(), np.zeros(ROVER.nv), make_held(ROVER, rolling=rolling)
+        self.q, self.v, self.rigid = ROVER.neutral(), np.zeros(ROVER.nv), make_rigid_ground(ROVER, rolling=rolling)
         self.q[2] = height
         self.work, self.contact = make_work(ROVER.chain), make_ground_contact(6)
         self.torque = np.zeros(ROVER.nv)
@@ -212,7 +212,7 @@ class OnRigidGround:
         factorise(chain, work.mass_matrix)
         solve(chain, work.mass_matrix, work.rhs)
         self.v += dt * work.rhs
-        assert hold_ground(chain, self.q, self.v, dt, self.held, self.contact, work)
+        assert hold_ground(chain, self.q, self.v, dt, self.rigid, None, self.contact, work)
         move(self.q, self.v, dt, work)
 
     def gaps(self):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from models.step import make_motion, run
+from models.vehicle import make_vehicle_state, run
 
 DT = 1e-4
 
@@ -21,7 +21,7 @@ def test_at_rest_the_soil_bears_the_weight(bench):
 @pytest.mark.parametrize("bogie_torque", [0.0, 40.0])
 def test_at_rest_each_wheel_bears_what_statics_give_it(bench, bogie_torque):
     """Six loads from heave, roll, pitch and three bogies; gravity's generalised force is checked by Pinocchio."""
-    motion = make_motion(bench.rover)
+    motion = make_vehicle_state(bench.rover)
     motion.torque[6 + bench.rover.joint_names.index("left_bogie")] = bogie_torque
     run(bench.vehicle(shear=10.0), motion, 30000, DT)  # sheared soil would push the wheels apart or together
     lift = bench.rover.impact_jacobian(motion.q, math.pi, bench.rover.wheel_names)  # vertical speeds of wheel centres
@@ -45,7 +45,7 @@ def test_sinkage_is_how_far_the_rim_is_below_the_ground(bench):
 
 
 def test_a_wheel_in_the_air_feels_no_soil(bench):
-    motion = make_motion(bench.rover)
+    motion = make_vehicle_state(bench.rover)
     motion.q[2] = 0.01
     run(bench.vehicle(drive=bench.free), motion, 100, DT)
     assert not motion.ground.vertical.any()
@@ -190,8 +190,8 @@ def test_coasting_downhill_by_hand(bench):
 
 def parked(bench, slope_deg):
     """A rover whose drives hold their axles, two seconds after it was put on a slope, and the soil and drives there."""
-    held = bench.drive._replace(gain=1e4, integral_gain=1e6, torque_limit=1e4)
-    where, motion = bench.vehicle(slope=math.radians(slope_deg), drive=held), bench.resting()
+    rigid = bench.drive._replace(gain=1e4, integral_gain=1e6, torque_limit=1e4)
+    where, motion = bench.vehicle(slope=math.radians(slope_deg), drive=rigid), bench.resting()
     motion.drives.cut[:] = 0.0
     run(where, motion, 20000, DT)
     return where, motion

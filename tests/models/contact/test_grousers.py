@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from models.contact.contact_points import ARM, DEPTH, LEAN, ONSET_RATE, RATE, SHARE
 from models.contact.obstacle import Obstacle, check_obstacle, make_contact, push_obstacle
-from models.contact.touch import ARM, DEPTH, LEAN, ONSET_RATE, RATE, SHARE
 from models.rover import rcp
 from models.rover.dynamics import fill_bias, fill_mass_matrix, make_work, place_bodies
-from models.step import make_motion, run
+from models.vehicle import make_vehicle_state, run
 
 RADIUS, FRONT_X, HEIGHT = 0.175, 0.5349, 0.01
 ROVER = rcp().with_grousers(HEIGHT)
@@ -78,8 +78,8 @@ def test_the_two_points_are_the_two_deepest_tips(angle_deg, wheel, seed):
     depths = -(all_tips - [obstacle.foot, 0.0, 0.0]) @ normal(angle)
     contact, _ = push(obstacle, q, wheel=wheel)
     deepest = np.argsort(depths)[-2:]
-    assert np.sort(contact.touch[wheel, :, DEPTH]) == pytest.approx(depths[deepest], abs=1e-12)
-    arms = contact.touch[wheel, :, ARM:][np.argsort(contact.touch[wheel, :, DEPTH])]
+    assert np.sort(contact.contact_points[wheel, :, DEPTH]) == pytest.approx(depths[deepest], abs=1e-12)
+    arms = contact.contact_points[wheel, :, ARM:][np.argsort(contact.contact_points[wheel, :, DEPTH])]
     assert arms == pytest.approx(all_tips[deepest] - centre, abs=1e-12)
     assert contact.gap[wheel] == pytest.approx(-depths.max(), abs=1e-12)
 
@@ -89,13 +89,15 @@ def test_the_two_points_are_the_two_deepest_tips(angle_deg, wheel, seed):
 def test_the_offset_is_the_first_grousers_lean_above_the_contact_line(angle_deg, offset_deg):
     angle, offset = math.radians(angle_deg), math.radians(offset_deg)
     contact, _ = push(plate(angle, 1e-3, offset))
-    nearest = int(np.argmax(contact.touch[LEFT, :, DEPTH]))
-    assert contact.touch[LEFT, nearest, LEAN] == pytest.approx(offset, abs=1e-12)
+    nearest = int(np.argmax(contact.contact_points[LEFT, :, DEPTH]))
+    assert contact.contact_points[LEFT, nearest, LEAN] == pytest.approx(offset, abs=1e-12)
     # above is up the plate: the tip's arm leans that way
     up = np.array([math.cos(angle), 0.0, math.sin(angle)])
-    assert contact.touch[LEFT, nearest, ARM:] @ up == pytest.approx((RADIUS + HEIGHT) * math.sin(offset), abs=1e-12)
+    assert contact.contact_points[LEFT, nearest, ARM:] @ up == pytest.approx(
+        (RADIUS + HEIGHT) * math.sin(offset), abs=1e-12
+    )
     # (6.2)-(6.3): the grouser vector's share along rho, which is g cos(alpha)
-    assert contact.touch[LEFT, nearest, DEPTH] == pytest.approx(
+    assert contact.contact_points[LEFT, nearest, DEPTH] == pytest.approx(
         1e-3 - (RADIUS + HEIGHT) * (1 - math.cos(offset)), abs=1e-12
     )
 
@@ -104,15 +106,15 @@ def test_rolling_on_lowers_the_lean_by_the_angle_rolled():
     q = ROVER.neutral()
     q[7 + ROVER.joint_names.index("front_left_drive")] = math.radians(3.0)
     contact, _ = push(plate(math.radians(70.0), 1e-3, math.radians(5.0)), q)
-    assert np.abs(contact.touch[LEFT, :, LEAN]).min() == pytest.approx(math.radians(2.0), abs=1e-12)
+    assert np.abs(contact.contact_points[LEFT, :, LEAN]).min() == pytest.approx(math.radians(2.0), abs=1e-12)
 
 
 @pytest.mark.parametrize(("tip_depth", "touching"), [(-1e-6, 0), (1e-4, 1), (6e-3, 1), (8e-3, 2)])
 def test_a_second_grouser_touches_when_its_own_tip_reaches_the_plate(tip_depth, touching):
     """One on the line; its neighbours are 185 mm (1 - cos 16.36 deg) = 7.5 mm behind."""
     contact, force = push(plate(math.pi / 2, tip_depth, offset=1e-9))
-    assert np.count_nonzero(contact.touch[LEFT, :, SHARE]) == touching
-    assert contact.force[LEFT] == pytest.approx(contact.touch[LEFT, :, SHARE].sum())
+    assert np.count_nonzero(contact.contact_points[LEFT, :, SHARE]) == touching
+    assert contact.force[LEFT] == pytest.approx(contact.contact_points[LEFT, :, SHARE].sum())
     assert force.any() == (touching > 0)
 
 
@@ -120,8 +122,8 @@ def test_each_grouser_has_its_own_force_by_its_own_depth_and_not_that_of_the_sum
     """Two alike, half a pitch above and below: F = 2 k d^1.5 and not k (2 d)^1.5, which (6.4) as printed would give."""
     contact, _ = push(plate(math.pi / 2, 5e-3, offset=0.5 * PITCH, friction=0.0))
     depth = 5e-3 - (RADIUS + HEIGHT) * (1.0 - math.cos(0.5 * PITCH))
-    assert contact.touch[LEFT, :, DEPTH] == pytest.approx([depth, depth], abs=1e-12)
-    assert contact.touch[LEFT, :, SHARE] == pytest.approx(5.5e4 * depth**1.5, rel=1e-9)
+    assert contact.contact_points[LEFT, :, DEPTH] == pytest.approx([depth, depth], abs=1e-12)
+    assert contact.contact_points[LEFT, :, SHARE] == pytest.approx(5.5e4 * depth**1.5, rel=1e-9)
     assert contact.force[LEFT] == pytest.approx(2.0 * 5.5e4 * depth**1.5, rel=1e-9)
 
 
@@ -138,7 +140,7 @@ def test_forces_act_at_the_tips(angle_deg, friction, seed):
     n = normal(angle)
     centre = ROVER.wheel_positions(q)[LEFT]
     total, moment = np.zeros(3), np.zeros(3)
-    for arm, share in zip(contact.touch[LEFT, :, ARM:], contact.touch[LEFT, :, SHARE], strict=True):
+    for arm, share in zip(contact.contact_points[LEFT, :, ARM:], contact.contact_points[LEFT, :, SHARE], strict=True):
         sliding = np.cross([0.0, 2.0, 0.0], arm)
         sliding -= (sliding @ n) * n
         push_here = share * (n - friction * sliding / np.linalg.norm(sliding))
@@ -147,13 +149,12 @@ def test_forces_act_at_the_tips(angle_deg, friction, seed):
     assert contact.force[LEFT] > 0.0
     assert force[:3] == pytest.approx(total, rel=1e-9, abs=1e-9)
     assert force[3:6] == pytest.approx(moment, rel=1e-9, abs=1e-9)
-    along = sum(
-        share * arm for arm, share in zip(contact.touch[LEFT, :, ARM:], contact.touch[LEFT, :, SHARE], strict=True)
-    )
+    points = contact.contact_points[LEFT]
+    along = sum(share * arm for arm, share in zip(points[:, ARM:], points[:, SHARE], strict=True))
     assert force[AXLE] == pytest.approx(
         np.cross(along, n)[1] + sum(
             np.cross(arm, -share * friction * _slide(arm, n))[1]
-            for arm, share in zip(contact.touch[LEFT, :, ARM:], contact.touch[LEFT, :, SHARE], strict=True)
+            for arm, share in zip(points[:, ARM:], points[:, SHARE], strict=True)
         ),
         rel=1e-9, abs=1e-9,
     )  # fmt: skip
@@ -167,10 +168,10 @@ def _slide(arm, n):
 
 def test_the_reading_of_the_point_is_the_centre_of_the_load():
     contact, _ = push(plate(math.pi / 2, 5e-3, offset=math.radians(7.0)))
-    heights = RADIUS + contact.touch[LEFT, :, ARM + 2]
-    expected = contact.touch[LEFT, :, SHARE] @ heights / contact.touch[LEFT, :, SHARE].sum()
+    heights = RADIUS + contact.contact_points[LEFT, :, ARM + 2]
+    expected = contact.contact_points[LEFT, :, SHARE] @ heights / contact.contact_points[LEFT, :, SHARE].sum()
     assert contact.point[LEFT] == pytest.approx((0.4552, expected), abs=1e-12)
-    assert contact.touch[LEFT, :, SHARE].min() > 0.0
+    assert contact.contact_points[LEFT, :, SHARE].min() > 0.0
 
 
 def test_onset_belongs_to_the_grouser_and_is_forgotten_when_it_leaves():
@@ -179,18 +180,18 @@ def test_onset_belongs_to_the_grouser_and_is_forgotten_when_it_leaves():
     v[AXLE] = 1.0
     obstacle = plate(math.pi / 2, 6e-3, offset=math.radians(7.0))
     contact, _ = push(obstacle, v=v)
-    above = int(np.argmax(contact.touch[LEFT, :, LEAN]))
-    assert contact.touch[LEFT, above, ONSET_RATE] == pytest.approx(
+    above = int(np.argmax(contact.contact_points[LEFT, :, LEAN]))
+    assert contact.contact_points[LEFT, above, ONSET_RATE] == pytest.approx(
         (RADIUS + HEIGHT) * math.sin(math.radians(7.0)), rel=1e-9
     )
-    assert contact.touch[LEFT, 1 - above, RATE] < 0.0
-    assert contact.touch[LEFT, 1 - above, ONSET_RATE] < 1e-9
+    assert contact.contact_points[LEFT, 1 - above, RATE] < 0.0
+    assert contact.contact_points[LEFT, 1 - above, ONSET_RATE] < 1e-9
     push(obstacle, v=0.5 * v, contact=contact)
-    assert contact.touch[LEFT, above, ONSET_RATE] == pytest.approx(
+    assert contact.contact_points[LEFT, above, ONSET_RATE] == pytest.approx(
         (RADIUS + HEIGHT) * math.sin(math.radians(7.0)), rel=1e-9
     )
     push(obstacle._replace(foot=obstacle.foot + 0.1), v=v, contact=contact)
-    assert not contact.touch[LEFT, :, ONSET_RATE].any()
+    assert not contact.contact_points[LEFT, :, ONSET_RATE].any()
 
 
 def test_a_grouser_keeps_its_slot_while_it_rolls_through():
@@ -200,7 +201,7 @@ def test_a_grouser_keeps_its_slot_while_it_rolls_through():
     for i in range(400):
         q[7 + ROVER.joint_names.index("front_left_drive")] = -25.0 + i * step
         push(obstacle, q, contact=contact)
-        lean = contact.touch[LEFT, :, LEAN].copy()
+        lean = contact.contact_points[LEFT, :, LEAN].copy()
         if last is not None:
             stayed = np.abs(last - step - lean) < 1e-9
             changed = np.abs(last - step + PITCH - (lean - PITCH)) < 1e-9
@@ -217,7 +218,7 @@ def profile(offset_deg: float, dt: float = 2e-5):
     offset = math.radians(offset_deg)
     obstacle = plate(math.pi / 2, 0.0, offset, stiffness=1e5, exponent=1.0)
     reach = (RADIUS + HEIGHT) * math.cos(offset)
-    motion = make_motion(ROVER)
+    motion = make_vehicle_state(ROVER)
     motion.v[0] = 0.07
     for i, name in enumerate(ROVER.joint_names):
         if name.endswith("_drive"):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from models.contact.contact_points import ONSET_RATE
 from models.contact.obstacle import Obstacle, make_contact, push_obstacle
-from models.contact.touch import ONSET_RATE
 from models.rover import rcp
 from models.rover.dynamics import fill_bias, make_work, place_bodies
 
@@ -193,10 +193,10 @@ def test_onset_rate_is_that_of_the_first_touch_and_forgotten_when_apart():
     v[0] = 0.07
     push(plate(angle, depth=1e-6), ROVER.neutral(), v, contact)
     first = 0.07 * math.sin(angle)
-    assert contact.touch[LEFT, 0, ONSET_RATE] == pytest.approx(first)
+    assert contact.contact_points[LEFT, 0, ONSET_RATE] == pytest.approx(first)
     push(plate(angle, depth=1e-3), ROVER.neutral(), 0.5 * v, contact)
-    assert contact.touch[LEFT, 0, ONSET_RATE] == pytest.approx(first)
+    assert contact.contact_points[LEFT, 0, ONSET_RATE] == pytest.approx(first)
     assert contact.force[LEFT] == pytest.approx(55.0 * (1.0 + 0.15 * 0.5))
     push(plate(angle, depth=-1e-6), ROVER.neutral(), v, contact)
-    assert contact.touch[LEFT, 0, ONSET_RATE] == 0.0
+    assert contact.contact_points[LEFT, 0, ONSET_RATE] == 0.0
     assert contact.force[LEFT] == 0.0

@@ -8,7 +8,7 @@ import pytest
 from models.contact.ground import COSINE, NORMAL, SINE
 from models.contact.ruts import NOBODY, PLACES, SPACING, deepest_before, leave, make_ruts
 from models.rover import exomars, rcp
-from models.step import run
+from models.vehicle import run
 
 FRONT, MIDDLE, REAR = (0, 1), (2, 3), (4, 5)
 
@@ -59,7 +59,7 @@ def drives(bench):
         rows = []
         for _ in range(1200):
             run(where, motion, 100, bench.dt)
-            rows.append((motion.q[0], motion.v[0], motion.ground.sinkage.copy(), motion.ground.hand.copy()))
+            rows.append((motion.q[0], motion.v[0], motion.ground.sinkage.copy(), motion.ground.scratch.copy()))
         found[name] = rows
     return found
 
@@ -81,17 +81,17 @@ def test_each_following_wheel_bears_what_the_single_wheel_bears_in_that_rut(benc
     rows = drives["remembered"]
     for behind, follower, ahead in ((0.5349, MIDDLE, FRONT), (0.5381, REAR, MIDDLE)):
         for way in (1.2, 1.5):
-            _, _, sinkage, hand = at_way(rows, way)
+            _, _, sinkage, scratch = at_way(rows, way)
             # of the wheel ahead when it stood here, and of what it had found
             deepest = np.maximum(at_way(rows, way - behind)[2], 0.0)[list(ahead)]
             vertical, _ = bench.wheel.normal_force_in_rut(sinkage[list(follower)], deepest)
-            assert (hand[:, NORMAL] * hand[:, COSINE])[list(follower)] == pytest.approx(vertical, rel=2e-3)
+            assert (scratch[:, NORMAL] * scratch[:, COSINE])[list(follower)] == pytest.approx(vertical, rel=2e-3)
 
 
 def test_in_a_rut_wheels_go_a_little_deeper_are_held_back_less_and_the_rover_is_faster(drives):
     fresh, remembered = (at_way(drives[name], 1.5) for name in ("fresh", "remembered"))
     front, middle, rear = (remembered[2][list(wheels)].mean() for wheels in (FRONT, MIDDLE, REAR))
     assert 1.3 * front < middle < rear - 1e-3 < 2.0 * front
-    resistance = [(hand[2:, NORMAL] * hand[2:, SINE]).sum() for hand in (fresh[3], remembered[3])]
+    resistance = [(scratch[2:, NORMAL] * scratch[2:, SINE]).sum() for scratch in (fresh[3], remembered[3])]
     assert resistance[1] < 0.7 * resistance[0]
     assert remembered[1] > 1.03 * fresh[1]

@@ -11,7 +11,7 @@ from models.contact.laws import LAWS, make_law
 from models.contact.obstacle import Obstacle
 from models.contact.restitution import gonthier_factor, hysteretic_restitution, kelvin_voigt_restitution
 from models.impact import effective_kinetic_energy
-from models.step import make_motion, run
+from models.vehicle import make_vehicle_state, run
 
 SPEED, ASKED, HEIGHT = 0.07, 0.6, 10.0
 # stiffness [N/m] and the step [s] at which it has to run
@@ -49,7 +49,7 @@ class Flight:
     def __init__(self, bench, name: str, angle_deg: float, k: float) -> None:
         self.bench, self.rover, self.k = bench, bench.rover, k
         angle = math.radians(angle_deg)
-        self.motion = make_motion(self.rover)
+        self.motion = make_vehicle_state(self.rover)
         self.motion.q[2], self.motion.v[0] = HEIGHT, SPEED
         J = self.rover.impact_jacobian(self.motion.q, angle)
         M = self.rover.mass_matrix(self.motion.q)

@@ -166,9 +166,9 @@ def hit(make):
     while plant.hit_ns is None and plant.t_ns < S:
         assert plant.hit_speed == 0.0
         assert plant.contact_force_peak == 0.0
-        began, x = plant.t_ns, plant._motion.q[0]
+        began, x = plant.t_ns, plant._state.q[0]
         plant.advance(plant.t_ns + 100_000)
-        speed = (plant._motion.q[0] - x) / (plant.t_ns - began) * 1e9
+        speed = (plant._state.q[0] - x) / (plant.t_ns - began) * 1e9
     touched = copy.deepcopy(plant)
     for _ in range(3000):
         plant.advance(plant.t_ns + 100_000)
@@ -180,21 +180,21 @@ def test_it_notes_the_sub_step_and_speed_of_the_first_touch_and_keeps_them(hit):
     touched, later, speed, _ = hit
     assert touched.hit_ns == touched.t_ns
     assert touched.hit_speed == pytest.approx(speed, rel=1e-3)
-    assert -1e-5 < touched._motion.obstacle.gap.min() <= 0.0
+    assert -1e-5 < touched._state.obstacle.gap.min() <= 0.0
     assert (later.hit_ns, later.hit_speed) == (touched.hit_ns, touched.hit_speed)
-    assert later._motion.v[0] != touched.hit_speed
+    assert later._state.v[0] != touched.hit_speed
 
 
 def test_the_peak_of_the_contact_force_never_falls_and_is_that_of_both_wheels(hit):
     _, later, _, peaks = hit
     assert (np.diff(peaks) >= 0).all()
     assert peaks[-1] > 100.0
-    assert later._motion.obstacle.force.sum() <= peaks[-1]
+    assert later._state.obstacle.force.sum() <= peaks[-1]
 
 
 def test_energy_when_hit_is_the_effective_kinetic_energy_of_that_very_state(hit):
     touched, later, _, _ = hit
-    q, v = touched._motion.q, touched._motion.v
+    q, v = touched._state.q, touched._state.v
     rows = touched.rover.impact_jacobian(q, touched.parameters.obstacle.angle)
     inverse_masses = rows @ np.linalg.solve(touched.rover.mass_matrix(q), rows.T)
     approach = rows @ v
@@ -231,7 +231,7 @@ def test_each_bumper_reads_the_force_of_its_own_wheel(nominal):
         plant.advance(tick * S // 1000)
         plant.copy_samples(plant.samples - 1, volts)  # taken in the very moment of the tick: 30 samples fall in each
         seen.append(volts[0] / pair.sensitivity)
-        forces.append(plant._motion.obstacle.force.copy())
+        forces.append(plant._state.obstacle.force.copy())
     forces = np.array(forces)
     assert forces[:, 0].max() > 20.0
     assert np.abs(forces[:, 0] - forces[:, 1]).max() > 10.0

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from models.rover import Rover, exomars, exomars_like, parametric, rcp, rocker_bogie
+from models.rover import Rover, exomars, exomars_like, juno, parametric, rcp, rocker_bogie
 from models.rover.tree import Coupling
 
 # the same as in the description, but written here again: dependent joint -> (sources, offset)
 DIFFERENTIAL = {"right_rocker": ({"left_rocker": -1.0}, 0.0)}
+CHAINS = {f"rear_{side}_drive": ({f"front_{side}_drive": 1.0}, 0.0) for side in ("left", "right")}
 GEARED = {
     "rear_bogie": ({"left_bogie": 0.5, "right_bogie": -1.5}, 0.2),
     "front_left_steering": ({"rear_right_steering": 0.7}, -0.3),
@@ -39,6 +40,10 @@ ROVERS = {
     "rocker_bogie": (rocker_bogie, DIFFERENTIAL),
     "rocker_bogie steering": (lambda: rocker_bogie(locks={"steering": None}), DIFFERENTIAL),
     "exomars geared": (geared_exomars, GEARED),
+    "juno": (juno, DIFFERENTIAL | CHAINS),
+    "juno tilted": (lambda: juno(tilt_angle=0.2), DIFFERENTIAL | CHAINS),
+    "juno of the thesis": (lambda: juno(chains=False, locks={"spin": None}), DIFFERENTIAL),
+    "juno tilting": (lambda: juno(locks={"tilt": None, "spin": None}), DIFFERENTIAL | CHAINS),
 }
 
 

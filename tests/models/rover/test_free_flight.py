@@ -35,7 +35,7 @@ def tumbling():
 
 
 def fly(rover: Rover, q, v, gravity, tau=None):
-    """Integrates with scipy, the kinematics of the free-flyer written here independently of models.step."""
+    """Integrates with scipy, the kinematics of the free-flyer written here independently of models.vehicle."""
 
     def rate(_t, state):
         at, speed = state[: rover.nq].copy(), state[rover.nq :]

@@ -1,4 +1,4 @@
-"""The step of models.step and the trapezoidal reference, in free flight against an adaptive one of high order."""
+"""The step of models.vehicle and the trapezoidal reference, in free flight against an adaptive one of high order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from models.contact.ground import Ground
 from models.contact.obstacle import Obstacle
 from models.rover import Rover, rcp, rocker_bogie
 from models.rover.reference import configuration_rate, trapezoidal
-from models.step import Vehicle, make_motion, run
+from models.vehicle import VehicleModel, make_vehicle_state, run
 from models.wheel import RigidWheel, Soil
 
 DURATION = 0.5
@@ -68,14 +68,14 @@ def exact(rover: Rover):
 def stepped(rover: Rover, dt: float, gravity=NOTHING):
     """By our own step: free of drives and friction, far from ground and obstacle."""
     soil = Soil(2e5, 0.6, friction_angle=0.5, rebound=0.07, slip_modulus=0.2)
-    vehicle = Vehicle(
+    vehicle = VehicleModel(
         rover.chain,
         Ground(np.array(RigidWheel(0.175, 0.12, soil).parameters), 2.0, 0.02, 0.001, 0.005),
         Drive(200.0, 2000.0, 40.0, 0.0, 0.02, 0.0, 40.0, 0.0),
         Obstacle(np.pi / 2, 1e6, 5e4, 1.0, 0.9, 0.2, 0.005),
         np.array(gravity),
     )
-    motion, (q, v) = make_motion(rover), tumbling(rover)
+    motion, (q, v) = make_vehicle_state(rover), tumbling(rover)
     motion.q[:], motion.v[:] = rover.tree_configuration(q), rover.tree_speeds(v)
     run(vehicle, motion, round(DURATION / dt), dt)
     return motion.q, motion.v

@@ -72,8 +72,8 @@ def test_a_free_joint_held_at_an_angle_places_all_wheels_as_a_lock_at_that_angle
     angles = {name: random.normal() for name in free.joint_names if name.endswith(("steering", "walking"))}
     locked = rcp(locks=angles)
     q = random_q(locked, seed)
-    held = dict(zip(locked.joint_names, q[7:], strict=True)) | angles
-    there = np.concatenate([q[:7], [held[name] for name in free.joint_names]])
+    rigid = dict(zip(locked.joint_names, q[7:], strict=True)) | angles
+    there = np.concatenate([q[:7], [rigid[name] for name in free.joint_names]])
     assert locked.wheel_positions(q) == pytest.approx(free.wheel_positions(there), abs=1e-12)
 
 

@@ -40,7 +40,7 @@ class Engine:
         model.opt.gravity[:] = gravity
         data.qpos[:3], data.qpos[3:7], data.qpos[self.angles] = q[:3], q[[6, 3, 4, 5]], q[7:]
         data.qvel[self.speeds] = T @ v
-        pushes = np.zeros((6, 6)) if wrenches is None else wrenches
+        pushes = np.zeros((len(self.case.rover.wheel_names), 6)) if wrenches is None else wrenches
         for name, wrench in zip(self.case.rover.wheel_names, pushes, strict=True):
             data.xfrc_applied[model.body(f"{name}_wheel").id] = wrench
         mujoco.mj_forward(model, data)

@@ -1,4 +1,4 @@
-"""Level, firm ground under the wheels: linear or nonlinear visco-elastic, in place of soil in impact runs."""
+"""Firm ground under the wheels: linear or nonlinear visco-elastic, in place of soil in impact runs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from models.rover.dynamics import Work
 from models.rover.factor import add_sliding
 from models.rover.points import axle, body_position, body_spin, body_velocity, project
 from models.rover.reduction import Chain
+from models.terrain.surface import Terrain, axes, clearance, from_ground, to_ground
 from models.wheel.checks import Range, problem, refuse
 
 
-class Firm(NamedTuple):
+class CompliantGround(NamedTuple):
     """A surface that yields by a contact law and does not keep a rut.
 
     Attributes:
@@ -32,8 +33,8 @@ class Firm(NamedTuple):
     friction_speed: float
 
 
-def make_firm(law: Law, friction: float = 0.0, friction_speed: float = 0.005) -> Firm:
-    """A checked ground; see Firm.
+def make_compliant_ground(law: Law, friction: float = 0.0, friction_speed: float = 0.005) -> CompliantGround:
+    """A checked ground; see CompliantGround.
 
     Raises:
         ValueError: a law that is none of the three, or a value out of range.
@@ -48,57 +49,66 @@ def make_firm(law: Law, friction: float = 0.0, friction_speed: float = 0.005) ->
             problem("friction_speed", friction_speed, Range(0.0, math.inf, "m/s", open_low=True)),
         ],
     )
-    return Firm(law, float(friction), float(friction_speed))
+    return CompliantGround(law, float(friction), float(friction_speed))
 
 
 @kernel
-def push_firm(
-    chain: Chain, firm: Firm, q: FloatArray, wheel: int, dt: float, contact: GroundContact, work: Work
+def push_compliant_ground(
+    chain: Chain,
+    compliant: CompliantGround,
+    terrain: Terrain,
+    q: FloatArray,
+    wheel: int,
+    dt: float,
+    contact: GroundContact,
+    work: Work,
 ) -> None:
     """Add the ground's force on one wheel to work.rhs and its damping to work.mass_matrix.
 
     MacMahon 2016 (5.31)-(5.32) along the ground's normal. Spring and damper enter the step linearly implicitly, their
     slopes times dt on the mass matrix, so that ground as stiff as steel (1e9 N/m) runs at a step of 0.1 ms and a rover
     comes to rest on it; a step then loses what an implicit Euler step loses. At 0.5 ms a wheel on steel, though stable,
-    hops by a micrometre for ever. Friction acts at the lowest point of the rim.
+    hops by a micrometre for ever. Friction acts at the lowest point of the rim. Below, all is in the ground's axes.
     """
     body, radius = chain.wheel_body[wheel], chain.wheel_radius[wheel]
-    _, _, height = body_position(q, work, body)
-    depth = radius - height
+    place = body_position(q, work, body)
+    depth = radius - clearance(terrain, place)
     contact.sinkage[wheel] = max(depth, 0.0)
     if depth <= 0.0:
         contact.vertical[wheel] = contact.slip[wheel] = contact.pull[wheel] = 0.0
         return
-    vx, vy, vz = body_velocity(work, body)
-    wx, wy, wz = body_spin(work, body)
-    ax, ay, az = axle(work, body)
-    force = law_force(firm.law, depth, -vz, 0.0)
+    ground = axes(terrain, place[0], place[1])
+    vx, vy, vz = to_ground(terrain, ground, body_velocity(work, body))
+    wx, wy, wz = to_ground(terrain, ground, body_spin(work, body))
+    ax, ay, az = to_ground(terrain, ground, axle(work, body))
+    force = law_force(compliant.law, depth, -vz, 0.0)
     contact.vertical[wheel] = force
-    none, start, arm = (0.0, 0.0, 0.0), 5 + body, (0.0, 0.0, -radius)
+    none, start = (0.0, 0.0, 0.0), 5 + body
+    arm = from_ground(terrain, ground, (0.0, 0.0, -radius))
     if force > 0.0:
         # how much more force a step later: by depth, dt * rate deeper, and by rate itself
-        power = 1.0 if firm.law.exponent == 1.0 else depth ** (firm.law.exponent - 1.0)
-        stiffness = firm.law.stiffness * firm.law.exponent * power
+        power = 1.0 if compliant.law.exponent == 1.0 else depth ** (compliant.law.exponent - 1.0)
+        stiffness = compliant.law.stiffness * compliant.law.exponent * power
         damping = 0.0
-        if firm.law.law == KELVIN_VOIGT:
-            damping = firm.law.damping
-        elif firm.law.law == VISCO_ELASTIC:
-            damping = firm.law.damping * depth * power
-            stiffness += firm.law.damping * firm.law.exponent * power * max(-vz, 0.0)
+        if compliant.law.law == KELVIN_VOIGT:
+            damping = compliant.law.damping
+        elif compliant.law.law == VISCO_ELASTIC:
+            damping = compliant.law.damping * depth * power
+            stiffness += compliant.law.damping * compliant.law.exponent * power * max(-vz, 0.0)
         later = force - dt * stiffness * vz
         if later > 0.0:  # otherwise the wheel lets go within this step: nothing pulls it back
-            project(chain, work, body, (0.0, 0.0, 1.0), none, none, work.row)
+            project(chain, work, body, ground[2], none, none, work.row)
             slope = dt * (damping + dt * stiffness)
             add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, later, slope)
     level = max(np.hypot(ax, ay), 1e-9)
     hx, hy = ay / level, -ax / level
     sx, sy = vx - wy * radius, vy + wx * radius
-    grip = firm.friction * force / max(np.hypot(sx, sy), firm.friction_speed)
+    grip = compliant.friction * force / max(np.hypot(sx, sy), compliant.friction_speed)
     rolling = radius * (wx * ax + wy * ay + wz * az)
     forward = hx * vx + hy * vy
-    contact.slip[wheel] = (rolling - forward) / max(abs(rolling), abs(forward), firm.friction_speed)
+    contact.slip[wheel] = (rolling - forward) / max(abs(rolling), abs(forward), compliant.friction_speed)
     contact.pull[wheel] = -grip * (hx * sx + hy * sy)
-    project(chain, work, body, (1.0, 0.0, 0.0), none, arm, work.row)
+    project(chain, work, body, ground[0], none, arm, work.row)
     add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, -grip * sx, grip * dt)
-    project(chain, work, body, (0.0, 1.0, 0.0), none, arm, work.row)
+    project(chain, work, body, ground[1], none, arm, work.row)
     add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, -grip * sy, grip * dt)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from models.compiled import FloatArray
-from models.contact.firm import make_firm, push_firm
+from models.contact.compliant import make_compliant_ground, push_compliant_ground
 from models.contact.ground import make_ground_contact
 from models.contact.laws import make_law
 from models.contact.obstacle import Obstacle, make_contact, push_obstacle
@@ -16,7 +16,7 @@ from models.impact import effective_kinetic_energy
 from models.rover import rcp
 from models.rover.dynamics import fill_bias, fill_mass_matrix, make_work, place_bodies
 from models.rover.factor import factorise, solve
-from models.step import move
+from models.vehicle import move
 
 ROVER = rcp()
 WHEELS = range(6)
@@ -26,10 +26,10 @@ SPEED = 0.07
 
 
 class Run:
-    """A rover on firm ground, in steps of the kernels as models.step takes them."""
+    """A rover on firm ground, in steps of the kernels as models.vehicle takes them."""
 
-    def __init__(self, firm, obstacle=None, gravity: FloatArray = GRAVITY) -> None:
-        self.firm, self.obstacle, self.gravity = firm, obstacle, gravity
+    def __init__(self, compliant, obstacle=None, gravity: FloatArray = GRAVITY) -> None:
+        self.compliant, self.obstacle, self.gravity = compliant, obstacle, gravity
         self.q, self.v = ROVER.neutral(), np.zeros(ROVER.nv)
         self.work, self.ground, self.contact = make_work(ROVER.chain), make_ground_contact(6), make_contact(2)
 
@@ -40,7 +40,7 @@ class Run:
         fill_mass_matrix(chain, work)
         work.rhs[:] *= -1.0
         for wheel in WHEELS:
-            push_firm(chain, self.firm, self.q, wheel, dt, self.ground, work)
+            push_compliant_ground(chain, self.compliant, None, self.q, wheel, dt, self.ground, work)
         for wheel in range(2 if self.obstacle else 0):
             push_obstacle(chain, self.obstacle, self.q, wheel, dt, self.contact, work)
         factorise(chain, work.mass_matrix)
@@ -49,14 +49,14 @@ class Run:
         move(self.q, self.v, dt, work)
 
 
-def force_of(firm, height: float, v=None, wheel: int = 0, dt: float = 0.0):
+def force_of(compliant, height: float, v=None, wheel: int = 0, dt: float = 0.0):
     """Readings and generalised force (nv,) with the base `height` above its place on the ground."""
-    run = Run(firm)
+    run = Run(compliant)
     run.q[2] = height
     place_bodies(ROVER.chain, run.q, run.work)
     fill_bias(ROVER.chain, run.v if v is None else v, np.zeros(3), run.work)
     run.work.rhs[:] = 0.0
-    push_firm(ROVER.chain, firm, run.q, wheel, dt, run.ground, run.work)
+    push_compliant_ground(ROVER.chain, compliant, None, run.q, wheel, dt, run.ground, run.work)
     return run.ground, run.work.rhs.copy()
 
 
@@ -66,8 +66,8 @@ def sinking(rate: float):
     return v
 
 
-LINEAR = make_firm(make_law("kelvin_voigt", 1e5, damping=300.0))
-NONLINEAR = make_firm(make_law("visco_elastic", 1e6, exponent=1.5, damping=3e6))
+LINEAR = make_compliant_ground(make_law("kelvin_voigt", 1e5, damping=300.0))
+NONLINEAR = make_compliant_ground(make_law("visco_elastic", 1e6, exponent=1.5, damping=3e6))
 
 
 @pytest.mark.parametrize("rate", [-0.02, 0.0, 0.1])
@@ -82,17 +82,17 @@ def test_the_ground_pushes_by_the_law(rate):
     assert nonlinear.sinkage[0] == pytest.approx(1e-3)
 
 
-@pytest.mark.parametrize("firm", [LINEAR, NONLINEAR])
-def test_a_wheel_off_the_ground_or_leaving_fast_is_not_held(firm):
-    assert not force_of(firm, 1e-6)[1].any()
-    contact, force = force_of(firm, -1e-3, sinking(-1.0))
+@pytest.mark.parametrize("compliant", [LINEAR, NONLINEAR])
+def test_a_wheel_off_the_ground_or_leaving_fast_is_not_held(compliant):
+    assert not force_of(compliant, 1e-6)[1].any()
+    contact, force = force_of(compliant, -1e-3, sinking(-1.0))
     assert contact.vertical[0] == 0.0
     assert not force.any()
 
 
 def test_a_wheel_that_leaves_within_the_step_is_not_pulled_back():
     """10 N now, and 10 um on, at the end of the step, out of the ground."""
-    contact, force = force_of(make_firm(make_law("hertz", 1e9)), -1e-8, sinking(-0.1), dt=1e-4)
+    contact, force = force_of(make_compliant_ground(make_law("hertz", 1e9)), -1e-8, sinking(-0.1), dt=1e-4)
     assert contact.vertical[0] == pytest.approx(10.0)
     assert not force.any()
 
@@ -101,8 +101,8 @@ def test_a_wheel_that_leaves_within_the_step_is_not_pulled_back():
 def test_friction_is_coulombs_and_against_sliding(sliding):
     v = np.zeros(ROVER.nv)
     v[0] = sliding
-    firm = make_firm(make_law("hertz", 1e5), friction=0.4, friction_speed=0.005)
-    contact, force = force_of(firm, -1e-3, v)
+    compliant = make_compliant_ground(make_law("hertz", 1e5), friction=0.4, friction_speed=0.005)
+    contact, force = force_of(compliant, -1e-3, v)
     expected = -0.4 * 100.0 * sliding / max(abs(sliding), 0.005)
     assert force[0] == pytest.approx(expected, rel=1e-9)
     assert contact.pull[0] == pytest.approx(expected, rel=1e-9)
@@ -112,25 +112,25 @@ def test_a_rolling_wheel_does_not_slide():
     v = np.zeros(ROVER.nv)
     v[0] = 0.07
     v[6 + ROVER.joint_names.index("front_left_drive")] = 0.07 / RADIUS
-    contact, force = force_of(make_firm(make_law("hertz", 1e5), friction=0.4), -1e-3, v)
+    contact, force = force_of(make_compliant_ground(make_law("hertz", 1e5), friction=0.4), -1e-3, v)
     assert contact.slip[0] == pytest.approx(0.0, abs=1e-12)
     assert contact.pull[0] == pytest.approx(0.0, abs=1e-9)
     assert force[0] == pytest.approx(0.0, abs=1e-9)
 
 
-STEEL = make_firm(make_law("kelvin_voigt", 1e9, damping=0.0))
+STEEL = make_compliant_ground(make_law("kelvin_voigt", 1e9, damping=0.0))
 # 1e6 N s/m on wheels of some kg: a step of 0.1 ms could not take it explicitly
-STICKY = make_firm(make_law("kelvin_voigt", 1e8, damping=1e6))
+STICKY = make_compliant_ground(make_law("kelvin_voigt", 1e8, damping=1e6))
 
 
-@pytest.mark.parametrize(("firm", "dt"), [(LINEAR, 1e-3), (NONLINEAR, 1e-3), (STEEL, 1e-4), (STICKY, 1e-4)])
-def test_a_rover_comes_to_rest_bearing_its_weight(firm, dt):
-    run = Run(firm)
+@pytest.mark.parametrize(("compliant", "dt"), [(LINEAR, 1e-3), (NONLINEAR, 1e-3), (STEEL, 1e-4), (STICKY, 1e-4)])
+def test_a_rover_comes_to_rest_bearing_its_weight(compliant, dt):
+    run = Run(compliant)
     for _ in range(5000):
         run.step(dt)
     assert run.ground.vertical.sum() == pytest.approx(MASS * G, rel=1e-4)
     assert np.abs(run.v).max() < 1e-4
-    law = firm.law
+    law = compliant.law
     sinkage = RADIUS - ROVER.wheel_positions(run.q)[:, 2]
     assert sinkage == pytest.approx((run.ground.vertical / law.stiffness) ** (1.0 / law.exponent), rel=1e-4, abs=1e-12)
 
@@ -138,7 +138,7 @@ def test_a_rover_comes_to_rest_bearing_its_weight(firm, dt):
 @pytest.mark.parametrize("dt", [1e-4, 5e-5])
 def test_on_springs_alone_the_step_loses_little_and_never_gains(dt):
     """What implicit springs lose is of first order in the step."""
-    run = Run(make_firm(make_law("hertz", 1e5)), gravity=np.zeros(3))
+    run = Run(make_compliant_ground(make_law("hertz", 1e5)), gravity=np.zeros(3))
     run.q[2], run.v[2] = -1e-3, 0.0
     M = ROVER.mass_matrix(run.q)
 
@@ -154,11 +154,11 @@ def test_on_springs_alone_the_step_loses_little_and_never_gains(dt):
     assert 0.0 < lost < 600.0 * dt
 
 
-def peak_force(firm, angle_deg: float, dt: float = 1e-4) -> float:
+def peak_force(compliant, angle_deg: float, dt: float = 1e-4) -> float:
     """Over both front wheels, weightless: what the impact does, without what the weight has pressed in before."""
     angle = math.radians(angle_deg)
     foot = 0.5349 + RADIUS * (1.0 - math.cos(angle)) / math.sin(angle) + 1e-6
-    run = Run(firm, Obstacle(angle, foot, 5.5e4, 1.0, 1.0, 0.0, 0.005), np.zeros(3))
+    run = Run(compliant, Obstacle(angle, foot, 5.5e4, 1.0, 1.0, 0.0, 0.005), np.zeros(3))
     run.v[0] = SPEED
     peak = 0.0
     for _ in range(round(0.05 / dt)):
@@ -176,7 +176,10 @@ def test_stiffer_ground_moves_the_peak_force_from_that_without_ground_to_that_on
             ROVER.mass_matrix(q), ROVER.impact_jacobian(q, math.radians(angle)), v))
         for angle in (90.0, 60.06)
     ]  # fmt: skip
-    peaks = [peak_force(make_firm(make_law("kelvin_voigt", k, damping=0.0)), 90.0) for k in (1e0, 1e4, 1e5, 1e6, 1e9)]
+    peaks = [
+        peak_force(make_compliant_ground(make_law("kelvin_voigt", k, damping=0.0)), 90.0)
+        for k in (1e0, 1e4, 1e5, 1e6, 1e9)
+    ]
     assert np.all(np.diff(peaks) > 0.0)
     assert peaks[0] == pytest.approx(limits[0], rel=0.02)
     assert peaks[-1] == pytest.approx(limits[1], rel=0.05)
@@ -185,15 +188,15 @@ def test_stiffer_ground_moves_the_peak_force_from_that_without_ground_to_that_on
 @pytest.mark.parametrize("name", ["hunt_crossley", "gonthier"])
 def test_a_law_that_needs_an_onset_is_refused(name):
     with pytest.raises(ValueError, match=r"firm ground: law has code .*, allowed: kelvin_voigt, visco_elastic, hertz"):
-        make_firm(make_law(name, 1e5))
+        make_compliant_ground(make_law(name, 1e5))
 
 
 @pytest.mark.parametrize("given", [{"friction": -0.1}, {"friction": math.nan}, {"friction_speed": 0.0}])
 def test_ground_out_of_range_is_refused(given):
     with pytest.raises(ValueError, match=rf"firm ground: {next(iter(given))} is .*, allowed: a finite number"):
-        make_firm(make_law("hertz", 1e5), **given)
+        make_compliant_ground(make_law("hertz", 1e5), **given)
 
 
 def test_a_law_put_together_badly_is_refused():
     with pytest.raises(ValueError, match=r"firm ground: stiffness is -1\.0, allowed"):
-        make_firm(make_law("hertz", 1e5)._replace(stiffness=-1.0))
+        make_compliant_ground(make_law("hertz", 1e5)._replace(stiffness=-1.0))

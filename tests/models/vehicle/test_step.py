@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from models.impact import effective_kinetic_energy
-from models.step import run
+from models.vehicle import run
 
 DT = 1e-4
 

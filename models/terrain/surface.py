@@ -1,0 +1,122 @@
+"""Level ground and slopes.
+
+Which terrain there is, a step knows when it is compiled: None is level ground at z = 0, every other kind a NamedTuple
+of its own. `surface` says what a terrain is; the other kernels here follow from it, and for level ground they leave
+the code that a step had without any terrain. A further kind (a scan, a mound) adds its branch to `surface` and to
+`axes`; contact kernels take the ground under each wheel as flat: its tangent plane at the place below or above the
+wheel's centre.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from models.compiled import FloatArray, kernel
+from models.rover.points import dot
+from models.wheel.checks import Range, problem, refuse
+
+Direction = tuple[float, float, float]
+# A quarter turn would be a wall: the height is no function of the place there.
+STEEPEST = math.radians(60.0)
+_ANGLE = Range(-STEEPEST, STEEPEST, "rad")
+
+
+class Slope(NamedTuple):
+    """A plane through the world's origin.
+
+    Attributes:
+        ahead: unit vector along the plane, world axes: what x is on level ground.
+        left: likewise y.
+        normal: upwards.
+    """
+
+    ahead: Direction
+    left: Direction
+    normal: Direction
+
+
+Terrain = Slope | None
+
+
+def slope_of(pitch: float, roll: float) -> Terrain:
+    """The slope on which a rover that heads along x stands pitched and rolled; None where both are zero.
+
+    Its axes are those of level ground turned by -pitch about y and then by roll about the turned x.
+
+    Args:
+        pitch: [rad], positive where the ground rises ahead.
+        roll: [rad], positive where it rises to port.
+
+    Raises:
+        ValueError: an angle that is not finite or beyond 60 degrees.
+    """
+    refuse("slope", [problem("pitch", pitch, _ANGLE), problem("roll", roll, _ANGLE)])
+    if pitch == 0.0 and roll == 0.0:
+        return None
+    c, s, cr, sr = math.cos(pitch), math.sin(pitch), math.cos(roll), math.sin(roll)
+    return Slope((c, 0.0, s), (-s * sr, cr, c * sr), (-s * cr, -sr, c * cr))
+
+
+@kernel
+def surface(terrain: Terrain, x: float, y: float) -> tuple[float, Direction, Direction]:
+    """The ground at (x, y) [m], world axes.
+
+    Returns:
+        height: z [m].
+        normal: unit vector, upwards.
+        curvature: second derivatives of the height by xx, xy and yy [1/m].
+    """
+    flat = (0.0, 0.0, 0.0)
+    if terrain is None:
+        return 0.0, (0.0, 0.0, 1.0), flat
+    normal = terrain.normal
+    return -(normal[0] * x + normal[1] * y) / normal[2], normal, flat
+
+
+@kernel
+def clearance(terrain: Terrain, place: Direction) -> float:
+    """Distance [m] of a place (world) from the ground's tangent plane above or below it, positive above."""
+    if terrain is None:
+        return place[2]
+    height, normal, _ = surface(terrain, place[0], place[1])
+    return (place[2] - height) * normal[2]
+
+
+@kernel
+def axes(terrain: Terrain, x: float, y: float) -> tuple[Direction, Direction, Direction]:
+    """The ground's own axes at (x, y), world axes: ahead, left and along the normal; on level ground the world's."""
+    if terrain is None:
+        return (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+    _, normal, _ = surface(terrain, x, y)
+    return terrain.ahead, terrain.left, normal
+
+
+@kernel
+def to_ground(terrain: Terrain, ground: tuple[Direction, Direction, Direction], v: Direction) -> Direction:
+    """A world direction in the ground's axes."""
+    if terrain is None:
+        return v
+    return dot(ground[0], v), dot(ground[1], v), dot(ground[2], v)
+
+
+@kernel
+def from_ground(terrain: Terrain, ground: tuple[Direction, Direction, Direction], v: Direction) -> Direction:
+    """A direction in the ground's axes, in world axes."""
+    if terrain is None:
+        return v
+    ahead, left, up = ground
+    return (
+        ahead[0] * v[0] + left[0] * v[1] + up[0] * v[2],
+        ahead[1] * v[0] + left[1] * v[1] + up[1] * v[2],
+        ahead[2] * v[0] + left[2] * v[1] + up[2] * v[2],
+    )
+
+
+def quaternion_of(slope: Slope) -> FloatArray:
+    """Rotation (x, y, z, w) of a slope's axes from the world's."""
+    turn: FloatArray = Rotation.from_matrix(np.column_stack([slope.ahead, slope.left, slope.normal])).as_quat()
+    return turn

@@ -1,0 +1,16 @@
+"""The vehicle that plant and rover twin both step: rover, ground, drives, cylinders, loads, and an obstacle if any."""
+
+from models.vehicle.model import VehicleModel, VehicleState, make_vehicle_state
+from models.vehicle.step import Scene, move, run, run_bound, settle, step
+
+__all__ = [
+    "Scene",
+    "VehicleModel",
+    "VehicleState",
+    "make_vehicle_state",
+    "move",
+    "run",
+    "run_bound",
+    "settle",
+    "step",
+]

@@ -1,0 +1,79 @@
+"""What a rover carries and what pulls at it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.compiled import FloatArray
+from models.rover import Rover
+from models.rover.assembly import box
+from models.rover.tree import Vector
+from models.wheel.checks import Range, problem, refuse
+
+_PLACE = Range(-10.0, 10.0, "m")
+
+
+@dataclass(frozen=True)
+class Payload:
+    """A uniform cube fixed to the main body.
+
+    Attributes:
+        mass: [kg]; 0: there is none.
+        place: of its centre [m] in the base frame of the rover, which lies on the ground under the main body.
+        edge: of the cube [m], for its inertia.
+    """
+
+    mass: float = 0.0
+    place: Vector = (0.0, 0.0, 0.0)
+    edge: float = 0.2
+
+    def on(self, rover: Rover) -> Rover:
+        """The rover with it.
+
+        Raises:
+            ValueError: everything that is out of range.
+        """
+        refuse(
+            "payload",
+            [
+                problem("mass", self.mass, Range(0.0, math.inf, "kg")),
+                problem("edge", self.edge, Range(0.0, 10.0, "m", open_low=True)),
+                *(problem(f"place[{i}]", x, _PLACE) for i, x in enumerate(self.place)),
+            ],
+        )
+        if self.mass == 0.0:
+            return rover
+        inertia = box(self.mass, (self.edge, self.edge, self.edge))
+        return Rover(rover.tree.with_load("payload", self.mass, inertia, self.place))
+
+
+@dataclass(frozen=True)
+class Drawbar:
+    """A constant force at a point of the main body, which turns with it: a person or a sled that pulls back.
+
+    Attributes:
+        force: [N] in base axes; against the motion it has a negative x.
+        place: where it acts [m], base frame.
+    """
+
+    force: Vector = (0.0, 0.0, 0.0)
+    place: Vector = (0.0, 0.0, 0.0)
+
+    def wrench(self) -> FloatArray | None:
+        """Force and moment about the base's origin (6,), as `VehicleModel.pull` takes them; None where all is zero.
+
+        Raises:
+            ValueError: everything that is out of range.
+        """
+        force, place = np.array(self.force), np.array(self.place)
+        refuse(
+            "drawbar",
+            [
+                *(problem(f"force[{i}]", f, Range(-math.inf, math.inf, "N")) for i, f in enumerate(self.force)),
+                *(problem(f"place[{i}]", x, _PLACE) for i, x in enumerate(self.place)),
+            ],
+        )
+        return np.concatenate([force, np.cross(place, force)]) if force.any() else None

@@ -1,0 +1,84 @@
+"""What a vehicle is made of, and what changes as it moves."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from models.actuators.drive import Drive, DriveState, make_drives
+from models.actuators.pneumatic import CylinderMounts, CylinderState, make_cylinders
+from models.compiled import FloatArray
+from models.contact.active_set import RigidGround
+from models.contact.compliant import CompliantGround
+from models.contact.ground import Ground, GroundContact, make_ground_contact
+from models.contact.obstacle import Obstacle, ObstacleContact, make_contact
+from models.rover import Rover
+from models.rover.dynamics import Work, make_work
+from models.rover.reduction import Chain
+from models.terrain import Terrain
+
+
+class VehicleModel(NamedTuple):
+    """What does not change.
+
+    What there is of ground, terrain, obstacle, cylinders and pull is known when a step is compiled: each kind is code
+    of its own, and what is absent (None) costs nothing (docs/decisions/0012-the-ground-is-chosen-at-compile-time.md).
+
+    Attributes:
+        chain: the rover.
+        ground: soil, or None.
+        drive: of every wheel that has a motor (`Chain.motor_wheel`).
+        obstacle: plate and contact law, or None.
+        gravity: (3,) [m/s^2] in world axes.
+        compliant: ground that yields by a contact law, or None.
+        rigid: ground that does not yield at all, as unilateral constraints, or None. It comes last in a step.
+        terrain: shape of the ground; None is level.
+        cylinders: on which joints air cylinders push, or None.
+        pull: (6,) force [N] and moment [N m] about the base's origin, base axes, on the base: a drawbar. Or None.
+    """
+
+    chain: Chain
+    ground: Ground | None
+    drive: Drive
+    obstacle: Obstacle | None
+    gravity: FloatArray
+    compliant: CompliantGround | None = None
+    rigid: RigidGround | None = None
+    terrain: Terrain = None
+    cylinders: CylinderMounts | None = None
+    pull: FloatArray | None = None
+
+
+class VehicleState(NamedTuple):
+    """What does: configuration q, velocity v, joint torques, states and readings.
+
+    q, v and torque are over all joints that turn, coupled ones included (`Rover.tree_configuration`,
+    `Rover.tree_joint_names`); without couplings they are the rover's own q (nq,) and v (nv,). `torque` is given from
+    outside, and acts beside drives and cylinders.
+    The first wheels of the rover, as many as `obstacle` has rows, are those that can hit the obstacle.
+    """
+
+    q: FloatArray
+    v: FloatArray
+    torque: FloatArray
+    drives: DriveState
+    ground: GroundContact
+    obstacle: ObstacleContact
+    work: Work
+    cylinders: CylinderState
+
+
+def make_vehicle_state(rover: Rover, hitting_wheels: int = 2, cylinders: int = 0) -> VehicleState:
+    """Allocate a rover at rest in its neutral configuration, with so many cylinders."""
+    wheels, speeds = len(rover.wheel_names), rover.chain.speed_parent.size
+    return VehicleState(
+        rover.tree_configuration(rover.neutral()),
+        np.zeros(speeds),
+        np.zeros(speeds),
+        make_drives(wheels),
+        make_ground_contact(wheels),
+        make_contact(hitting_wheels),
+        make_work(rover.chain),
+        make_cylinders(cylinders),
+    )

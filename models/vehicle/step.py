@@ -1,0 +1,153 @@
+"""One time step of a rover on its ground: what plant and rover twin both run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from models.actuators.drive import drive_axle
+from models.actuators.pneumatic import CylinderMounts, push_cylinders
+from models.bound import BoundArguments, unpack
+from models.compiled import FloatArray, kernel
+from models.contact.active_set import RigidGround
+from models.contact.compliant import CompliantGround, push_compliant_ground
+from models.contact.constraints import hold_ground
+from models.contact.ground import Ground, push_ground
+from models.contact.obstacle import Obstacle, push_obstacle
+from models.rover.dynamics import Work, fill_bias, fill_mass_matrix, place_bodies
+from models.rover.factor import factorise, solve
+from models.rover.points import to_world
+from models.rover.reduction import Chain
+from models.terrain import Terrain
+from models.vehicle.model import VehicleModel, VehicleState
+
+SETTLING_STEP = 1e-4
+
+
+@kernel
+def step(vehicle: VehicleModel, state: VehicleState, dt: float) -> None:
+    """Advance by dt [s]: semi-implicit Euler, traction and drive damping implicit, the quaternion kept normal.
+
+    On rigid ground without slip a set of wheels that push need not exist (models.contact.active_set.find_active); for
+    such a step their normals alone are held.
+    """
+    chain, work, v = vehicle.chain, state.work, state.v
+    place_bodies(chain, state.q, work)
+    fill_bias(chain, v, vehicle.gravity, work)
+    fill_mass_matrix(chain, work)
+    for a in range(v.size):
+        work.rhs[a] = state.torque[a] - work.rhs[a]
+    for wheel in chain.motor_wheel:
+        drive_axle(vehicle.drive, state.drives, wheel, 5 + chain.wheel_body[wheel], v, dt, work)
+    _push_cylinders(vehicle.cylinders, state)
+    _pull(vehicle.pull, work)
+    _push_soil(vehicle.ground, vehicle.terrain, chain, state, dt)
+    _push_compliant(vehicle.compliant, vehicle.terrain, chain, state, dt)
+    _push_obstacle(vehicle.obstacle, chain, state, dt)
+    factorise(chain, work.mass_matrix)
+    solve(chain, work.mass_matrix, work.rhs)
+    for a in range(v.size):
+        v[a] += dt * work.rhs[a]
+    _hold(vehicle.rigid, vehicle.terrain, chain, state, dt)
+    move(state.q, v, dt, work)
+
+
+@kernel
+def _push_cylinders(mounts: CylinderMounts | None, state: VehicleState) -> None:
+    if mounts is not None:
+        push_cylinders(mounts, state.cylinders, state.work)
+
+
+@kernel
+def _pull(wrench: FloatArray | None, work: Work) -> None:
+    if wrench is not None:
+        for a in range(6):  # the base's own speeds come first
+            work.rhs[a] += wrench[a]
+
+
+@kernel
+def _push_soil(ground: Ground | None, terrain: Terrain, chain: Chain, state: VehicleState, dt: float) -> None:
+    if ground is not None:
+        push_ground(chain, ground, terrain, state.q, dt, state.ground, state.work)
+
+
+@kernel
+def _push_compliant(
+    compliant: CompliantGround | None, terrain: Terrain, chain: Chain, state: VehicleState, dt: float
+) -> None:
+    if compliant is not None:
+        for wheel in range(chain.wheel_body.size):
+            push_compliant_ground(chain, compliant, terrain, state.q, wheel, dt, state.ground, state.work)
+
+
+@kernel
+def _push_obstacle(obstacle: Obstacle | None, chain: Chain, state: VehicleState, dt: float) -> None:
+    if obstacle is not None:
+        for wheel in range(state.obstacle.force.size):
+            push_obstacle(chain, obstacle, state.q, wheel, dt, state.obstacle, state.work)
+
+
+@kernel
+def _hold(rigid: RigidGround | None, terrain: Terrain, chain: Chain, state: VehicleState, dt: float) -> None:
+    if rigid is not None:
+        hold_ground(chain, state.q, state.v, dt, rigid, terrain, state.ground, state.work)
+
+
+@kernel
+def move(q: FloatArray, v: FloatArray, dt: float, work: Work) -> None:
+    """Advance the configuration by dt [s] at velocity v; needs work.base of the old configuration."""
+    x, y, z = to_world(work, v[0], v[1], v[2])
+    q[0] += dt * x
+    q[1] += dt * y
+    q[2] += dt * z
+    # quaternion of the rotation by v[3:6] * dt to first order in the half angle, then made normal
+    hx, hy, hz = 0.5 * dt * v[3], 0.5 * dt * v[4], 0.5 * dt * v[5]
+    a, b, c, w = q[3], q[4], q[5], q[6]
+    q[3] = a + w * hx + b * hz - c * hy
+    q[4] = b + w * hy + c * hx - a * hz
+    q[5] = c + w * hz + a * hy - b * hx
+    q[6] = w - a * hx - b * hy - c * hz
+    length = np.sqrt(q[3] * q[3] + q[4] * q[4] + q[5] * q[5] + q[6] * q[6])
+    for i in range(3, 7):
+        q[i] /= length
+    for i in range(7, q.size):
+        q[i] += dt * v[i - 1]
+
+
+@kernel
+def run(vehicle: VehicleModel, state: VehicleState, steps: int, dt: float) -> None:
+    """Take `steps` steps of dt [s]."""
+    for _ in range(steps):
+        step(vehicle, state, dt)
+
+
+def step_parts(vehicle: VehicleModel, state: VehicleState) -> list[tuple[Callable[..., None], tuple[Any, ...]]]:
+    """The kernels of a step that are more than the rover by itself, with their arguments: to compile them apart."""
+    chain, terrain = vehicle.chain, vehicle.terrain
+    return [
+        (_push_soil, (vehicle.ground, terrain, chain, state, SETTLING_STEP)),
+        (_push_compliant, (vehicle.compliant, terrain, chain, state, SETTLING_STEP)),
+        (_push_obstacle, (vehicle.obstacle, chain, state, SETTLING_STEP)),
+    ]
+
+
+class Scene(NamedTuple):
+    """A vehicle and its state."""
+
+    vehicle: VehicleModel
+    state: VehicleState
+
+
+@kernel
+def run_bound(scene: BoundArguments[Scene], steps: int, dt: float) -> None:
+    """`run`, for callers in Python that call it again and again."""
+    vehicle, state = unpack(scene)
+    run(vehicle, state, steps, dt)
+
+
+def settle(vehicle: VehicleModel, state: VehicleState, seconds: float = 2.0) -> None:
+    """Let a rover with its drives cut sink into the soil until it rests, then take out what speed is left."""
+    run(vehicle, state, round(seconds / SETTLING_STEP), SETTLING_STEP)
+    state.v[:] = 0.0
