@@ -9,8 +9,6 @@ import time
 from contextlib import suppress
 from typing import Any, Protocol
 
-import serial
-
 # A read of a port returns after so long without a byte, and a wait for a device server is cut into such pieces [s]:
 # who waits then says that it is alive.
 SLICE_S = 0.004
@@ -115,6 +113,8 @@ class Computer:
 
     def open_serial(self, port: str, baud: int) -> SerialPort:
         """See `Host`."""
+        import serial  # not every process that knows the time has ports
+
         opened: SerialPort = serial.Serial(port, baud, timeout=SLICE_S, write_timeout=1.0, exclusive=True)
         return opened
 
@@ -122,6 +122,8 @@ class Computer:
         """See `Host`."""
         if baud is None:
             return Descriptor(os.open(port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC))
+        import serial
+
         opened = serial.Serial(port, baud, timeout=SLICE_S, write_timeout=1.0, exclusive=False)
         try:
             return Descriptor(os.dup(opened.fileno()))

@@ -37,7 +37,9 @@ def sim(
     with usage_errors():
         effective = config_from(config, overrides, seed, None)
 
+    from hil.app.warm import warm_up
     from hil.app.wire.rig import serve_rig
 
+    warm_up(effective, say)  # its processes then find every kernel in the cache
     with usage_errors():
         serve_rig(effective, endpoints, _Told(), say)

@@ -237,7 +237,7 @@ def test_plugged_in_it_behaves_again(bench):
 
 def test_an_answer_that_leaves_late_says_when_it_was_due(tmp_path):
     times = []
-    line = Line(tmp_path / "port", Echo(), 9600, TURNAROUND_NS, lambda *when: times.append(when))
+    line = Line(tmp_path / "port", Echo(), 9600, TURNAROUND_NS, answered=lambda *when: times.append(when))
     port = os.open(line.path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
     os.write(port, b"abcd")
     line.serve(10**9)
@@ -249,7 +249,7 @@ def test_an_answer_that_leaves_late_says_when_it_was_due(tmp_path):
 
 def test_a_delay_that_was_asked_for_is_part_of_when_an_answer_is_due(tmp_path):
     times = []
-    line = Line(tmp_path / "port", Echo(), 9600, TURNAROUND_NS, lambda *when: times.append(when))
+    line = Line(tmp_path / "port", Echo(), 9600, TURNAROUND_NS, answered=lambda *when: times.append(when))
     port = os.open(line.path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
     line.misbehave(Misbehaviour("delay", ms=100.0))
     os.write(port, b"abcd")

@@ -17,7 +17,6 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from drivers.base import DeviceError
-from hil.app.warm import warm_up
 from hil.app.wire.control import ControlServer, wait_for
 from hil.app.wire.memory import PLACE, PLACED, WireMemory
 from hil.config import Config
@@ -187,7 +186,6 @@ def serve_rig(config: Config, endpoints: Path | None, told: Told, say: Say) -> N
         DeviceError: a process of the rig could not begin, or ended.
     """
     with tempfile.TemporaryDirectory(prefix="hil-sim-") as name, ExitStack() as stack:
-        warm_up(config, say)
         say("settling the rover on its ground")
         rig = SimulatedRig(config, Path(name), stack)
         for key, place in rig.endpoints.items():

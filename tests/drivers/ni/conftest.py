@@ -12,6 +12,7 @@ from drivers import daq_ni
 from drivers.daq_ni import NiDaq
 from drivers.host import COMPUTER, Computer
 from drivers.ni_channels import NiChannel, NiDaqSettings
+from drivers.ni_session import NiSession
 from drivers.sim.wire.ni_chassis import Chassis
 from drivers.sim.wire.ni_server import NiServer
 from drivers.types import VALVES_OFF, ValveCommand
@@ -23,21 +24,18 @@ NAMES = ("top", "lower_left", "lower_right")
 LINES = tuple(f"cDAQ1Mod2/port0/line{i}" for i in range(4))
 
 
-class MachineTime:
-    """Time of the chassis and of the DAQ driver: it passes where one of them waits, in whichever thread."""
+class MachineTime(Computer):
+    """A host of the chassis and of the DAQ driver: time passes where one of them waits, in whichever thread."""
 
     def __init__(self):
-        self.now_ns, self._lock = 5_000_000_000, threading.Lock()
+        self.t_ns, self._lock = 5_000_000_000, threading.Lock()
 
-    def monotonic_ns(self):
-        return self.now_ns
-
-    def monotonic(self):
-        return self.now_ns * 1e-9
+    def now_ns(self):
+        return self.t_ns
 
     def sleep(self, seconds):
         with self._lock:
-            self.now_ns += max(round(seconds * 1e9), 1_000)
+            self.t_ns += max(round(seconds * 1e9), 1_000)
 
 
 class Ramps:
@@ -46,13 +44,13 @@ class Ramps:
     rate_hz, channels, period = RATE, 3, 4096
 
     def __init__(self, machine):
-        self._machine, self._began_ns = machine, machine.now_ns
+        self._machine, self._began_ns = machine, machine.t_ns
         self.skipped, self._stands = 0, None
 
     def taken(self):
         if self._stands is not None:
             return self._stands
-        return (self._machine.now_ns - self._began_ns) * RATE // 1_000_000_000 + self.skipped
+        return (self._machine.t_ns - self._began_ns) * RATE // 1_000_000_000 + self.skipped
 
     def stand(self):
         self._stands = self.taken()
@@ -78,7 +76,11 @@ class Ramps:
 
 
 class Daq(NiDaq):
-    """The driver, and its worker's loop."""
+    """The driver, and its worker's loop: samples come in the machine's time, calls over gRPC take their own."""
+
+    def __init__(self, settings, machine, alive):
+        super().__init__(settings, machine, alive)
+        self._session = NiSession(settings.device, settings.server, alive, COMPUTER)
 
     def blocks(self, count):
         found = []
@@ -131,12 +133,9 @@ class Valves(NiValves):
 
 
 @pytest.fixture
-def machine(monkeypatch):
+def machine():
     """What waits for samples waits in its time; calls over gRPC take the real time that they take."""
-    machine = MachineTime()
-    monkeypatch.setattr(COMPUTER, "now_ns", machine.monotonic_ns)
-    monkeypatch.setattr(COMPUTER, "sleep", machine.sleep)
-    return machine
+    return MachineTime()
 
 
 @pytest.fixture
@@ -157,8 +156,7 @@ def clock():
 @pytest.fixture
 def chassis(analog, rams, machine, request):
     """In the time of `clock` where a test asks for one, else in the machine's."""
-    host = {"host": request.getfixturevalue("clock")} if "clock" in request.fixturenames else {}
-    return Chassis(analog, rams, **host)
+    return Chassis(analog, rams, host=request.getfixturevalue("clock") if "clock" in request.fixturenames else machine)
 
 
 @pytest.fixture
@@ -181,7 +179,7 @@ def make_daq(server, machine, monkeypatch):
         channels = [NiChannel(name, f"cDAQ1Mod1/ai{i}", sensitivity=11.24) for i, name in enumerate(NAMES)]
         channels[1] = msgspec.structs.replace(channels[1], **(channel or {}))
         settings = NiDaqSettings(tuple(channels), RATE, BLOCK, f"127.0.0.1:{server.port}", timeout_s=5.0)
-        made.append(Daq(msgspec.structs.replace(settings, **changes), alive=alive))
+        made.append(Daq(msgspec.structs.replace(settings, **changes), machine, alive))
         return made[-1]
 
     yield make
