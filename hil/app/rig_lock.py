@@ -12,6 +12,7 @@ from typing import Self
 
 from drivers.base import DeviceError
 from hil.app import settings
+from hil.app.peer import peer_pid
 from hil.config import Config
 from hil.config.devices import Devices, ModbusValves, NiValves, RoboclawDrives
 
@@ -69,12 +70,6 @@ class RigLock:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def peer_pid(connected: socket.socket) -> int:
-    """Process id of whoever is at the other end of a unix socket."""
-    credentials = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    return int(_CREDENTIALS.unpack(credentials)[0])
 
 
 def _owner(place: str) -> str:
