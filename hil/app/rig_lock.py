@@ -6,7 +6,6 @@ import errno
 import hashlib
 import os
 import socket
-import struct
 from collections.abc import Iterator
 from typing import Self
 
@@ -18,7 +17,6 @@ from hil.config.devices import Devices, ModbusValves, NiValves, RoboclawDrives
 
 # Refused runs that can still be told the owner's process id.
 _ASKING = 128
-_CREDENTIALS = struct.Struct("3i")  # process, user, group
 
 
 class RigLock:
