@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import socket
+import struct
+
+_CREDENTIALS = struct.Struct("3i")  # process, user, group
 
 
 def peer_pid(connected: socket.socket) -> int:
