@@ -6,18 +6,17 @@ import errno
 import hashlib
 import os
 import socket
-import struct
 from collections.abc import Iterator
 from typing import Self
 
 from drivers.base import DeviceError
 from hil.app import settings
+from hil.app.peer import peer_pid
 from hil.config import Config
 from hil.config.devices import Devices, ModbusValves, NiValves, RoboclawDrives
 
 # Refused runs that can still be told the owner's process id.
 _ASKING = 128
-_CREDENTIALS = struct.Struct("3i")  # process, user, group
 
 
 class RigLock:
@@ -69,12 +68,6 @@ class RigLock:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def peer_pid(connected: socket.socket) -> int:
-    """Process id of whoever is at the other end of a unix socket."""
-    credentials = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    return int(_CREDENTIALS.unpack(credentials)[0])
 
 
 def _owner(place: str) -> str:

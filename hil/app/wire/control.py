@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from drivers.base import DeviceError
-from hil.app.rig_lock import peer_pid
+from hil.app.peer import peer_pid
 from hil.app.wire.orders import Answer, Handler, carry_out
 
 # A rover that is put back settles on its soil, which takes a second.
