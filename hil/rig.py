@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from hil.config import Config
-from hil.rows import WHEELS
 from models.actuators.drive import Drive
 from models.actuators.pneumatic import Cylinder
 from models.contact.firm import make_firm
@@ -97,7 +96,7 @@ def _obstacle(config: Config) -> Obstacle:
         foot=math.nan,  # set by the start distance
         friction=obstacle.friction,
         friction_speed=obstacle.friction_speed_mps,
-        leg_compliance=np.full(len(WHEELS), 1.0 / obstacle.leg_stiffness_Npm if each else 0.0),
+        leg_compliance=np.full(len(config.layout.wheels), 1.0 / obstacle.leg_stiffness_Npm if each else 0.0),
         leg_damping=obstacle.leg_damping_Nspm,
         grousers=wheel.grousers,
         grouser_offset=math.radians(wheel.grouser_offset_deg),

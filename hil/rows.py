@@ -7,54 +7,65 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import Any, ClassVar, Literal, get_args
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-WheelName = Literal["front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right"]
-WHEELS: tuple[WheelName, ...] = get_args(WheelName)
+from hil.layout import Layout
+
 SensorName = Literal["top", "lower_left", "lower_right", "front_left", "front_right"]
 SENSORS: dict[str, tuple[SensorName, ...]] = {  # by layout, in the order of the channels
     "triangle": ("top", "lower_left", "lower_right"),
     "bumper": ("front_left", "front_right"),
 }
-CHANNELS = max(map(len, SENSORS.values()))  # that a row has room for
+Field = tuple[str, str] | tuple[str, str, tuple[int, ...]]
 IMPACT = "impact"  # name of the event that tells of one
-MOTION = "motion"  # name of the event that a record of a jog begins with
+# Fields of a tick that hold a number for each wheel.
+BY_WHEEL = ("set_speed_radps", "wheel_speed_radps", "normal_force_N", "sinkage_m", "slip")
 BURST_SLACK_S = 0.25  # it may come at least this long after its sample, and no sample of its burst is lost
 
-TICK = np.dtype(
-    [
+
+def compound(fields: Sequence[Field]) -> np.dtype[Any]:
+    """A row of these fields; one whose shape has a 0 is left out, for HDF5 has no arrays of nothing."""
+    return np.dtype([field for field in fields if len(field) == 2 or 0 not in field[2]])
+
+
+def tick_dtype(layout: Layout) -> np.dtype[Any]:
+    """One tick of a rig with that layout; what it has none of has no field."""
+    wheels, cylinders, channels = len(layout.wheels), len(layout.cylinders), len(layout.channels)
+    fields: list[Field] = [
         ("tick", "<i8"),
         ("t_ns", "<i8"),  # monotonic, 0 at the start of the run
-        ("state", "<u1"),  # hil.trials.state.State
+        ("state", "<u1"),  # of the experiment: /meta/states has their names
         ("safe", "<u1"),  # 1 while Safe is latched
         ("cut", "<u1"),  # commanded
         ("impact", "<u1"),  # 1 from the tick of detection on
-        ("clamped", "<u4"),  # commands clamped by the gate so far
-        ("valves", "<u1", (2, 2)),  # commanded: (left, right) by (extend, retract)
+        ("clamped", "<u4"),  # commands clamped by the limiter so far
+        ("valves", "<u1", (cylinders, 2)),  # commanded: by cylinder, (extend, retract)
         ("daq_age_ns", "<i8"),  # age of the newest sample
         ("daq_sequence", "<i8"),  # of the newest block of sensor samples taken in, 0 before the first
         ("drives_t_ns", "<i8"),  # when the newest speeds were measured
         ("drives_acknowledged_ns", "<i8"),  # t_ns of the newest command that the drives have confirmed, -1 before
-        ("drives_stopped_ns", "<i8"),  # when the newest cut after they ran had left for all drives, -1 while they run
+        ("drives_stopped_ns", "<i8"),  # when the newest cut after they ran had left for all drives, -1 meanwhile
         ("valves_t_ns", "<i8"),  # when the newest pressures were, or the valves last answered
         ("valves_acknowledged_ns", "<i8"),  # t_ns of the newest command that the valves have confirmed, -1 before
-        ("set_speed_radps", "<f8", (6,)),  # commanded, by wheel
-        ("wheel_speed_radps", "<f8", (6,)),  # measured
-        ("pressure_Pa", "<f8", (2, 2)),  # measured
-        ("force_N", "<f8", (CHANNELS,)),  # corrected, newest sample, by channel; NaN where there is none
+        ("set_speed_radps", "<f8", (wheels,)),  # commanded, by wheel
+        ("wheel_speed_radps", "<f8", (wheels,)),  # measured
+        ("pressure_Pa", "<f8", (cylinders, 2)),  # measured
+        ("force_N", "<f8", (channels,)),  # corrected, newest sample, by channel
         ("force_sum_N", "<f8"),
-        ("load_point_m", "<f8", (2,)),  # across, up from the triangle's centroid; NaN while unloaded, and of a bumper
-        ("normal_force_N", "<f8", (6,)),  # from here on predicted by the rover twin
-        ("sinkage_m", "<f8", (6,)),
-        ("slip", "<f8", (6,)),
+        ("load_point_m", "<f8", (2,)),  # across, up from the triangle's centroid; NaN while unloaded, of a bumper
+        ("normal_force_N", "<f8", (wheels,)),  # from here on predicted by the rover twin
+        ("sinkage_m", "<f8", (wheels,)),
+        ("slip", "<f8", (wheels,)),
         ("speed_mps", "<f8"),
         ("effective_kinetic_energy_J", "<f8"),
         ("time_to_impact_s", "<f8"),  # infinity while not approaching
     ]
-)
+    return compound(fields)
+
 
 EVENT = np.dtype(
     [
@@ -69,8 +80,8 @@ EVENT = np.dtype(
     ]
 )
 
-# The rooms of a tick, in the order in which it passes through them (hil/cycle.py).
-PHASES = ("sample", "estimate", "model", "control", "gate", "command", "hand_off")
+# The stages of a tick, in the order in which it passes through them (hil/cycle.py).
+PHASES = ("sample", "estimate", "predict", "check", "decide", "control", "limit", "command", "record")
 TIMING = np.dtype(
     [
         ("tick", "<i8"),
@@ -80,15 +91,18 @@ TIMING = np.dtype(
     ]
 )
 
-BLOCK = np.dtype(  # one block of sensor samples as it came from the DAQ
-    [
-        ("sequence", "<i8"),  # counts blocks, without gaps while the link is whole
-        ("t_ns", "<i8"),  # of its first sample
-        ("samples", "<i8"),  # of each channel
-        ("overload", "<u1", (CHANNELS,)),  # whether the device flagged the channel; 0 where there is none
-        ("arrived_ns", "<i8"),  # when the driver had it, -1 where nobody looked
-    ]
-)
+
+def block_dtype(layout: Layout) -> np.dtype[Any]:
+    """One block of sensor samples as it came from the DAQ."""
+    return compound(
+        [
+            ("sequence", "<i8"),  # counts blocks, without gaps while the link is whole
+            ("t_ns", "<i8"),  # of its first sample
+            ("samples", "<i8"),  # of each channel
+            ("overload", "<u1", (len(layout.channels),)),  # whether the device flagged the channel
+            ("arrived_ns", "<i8"),  # when the driver had it, -1 where nobody looked
+        ]
+    )
 
 
 class Row:

@@ -38,7 +38,7 @@ def make_drives(config: Config, alive: Alive = lambda: None) -> Drives:
     with _refusal_told("devices.drives"):
         if isinstance(drives, RoboclawDrives):
             return RoboClawDrives(settings.roboclaw(config, drives), time.monotonic_ns, alive)
-        return RoboteqDrives(settings.roboteq(drives), time.monotonic_ns, alive)
+        return RoboteqDrives(settings.roboteq(config, drives), time.monotonic_ns, alive)
 
 
 def make_valves(config: Config, alive: Alive = lambda: None) -> Valves:

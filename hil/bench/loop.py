@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 from hil.bench.load import busy_processors
@@ -94,7 +92,7 @@ def _compared(ours: list[Row], name: str, before: Counts | None, after: Counts |
 
 def _tick_rows(seconds: float, load: str, wanted: RightsWanted) -> list[Row]:
     """The whole path of a tick, from sensors to record, in a trial whose run-up lasts so long."""
-    from hil.app import run_trial  # compiles kernels
+    from hil.app import run  # compiles kernels
     from hil.config import load_config
 
     metres = max(seconds * SPEED_MPS, 0.03)
@@ -102,8 +100,7 @@ def _tick_rows(seconds: float, load: str, wanted: RightsWanted) -> list[Row]:
     settings = [f"loop.rate_hz={COMPARED_HZ}", f"trial.start_distance_m={metres}", f"trial.speed_mps={SPEED_MPS}"]
     ends = [f"trial.timeout_s={seconds + 20.0}", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5"]
     config = load_config(CONFIG, ["clock=realtime", "telemetry.endpoint=''", *settings, *ends, *rights_asked])
-    with tempfile.TemporaryDirectory() as name:
-        loop = run_trial(config, Path(name), say=lambda _: None).summary["loop"]
+    loop = run(config).summary["loop"]
     times = {"work": loop["work_us"], "wake": loop["wake_us"], **loop["phases_us"]}
     rows = [_summary_row(f"tick_1khz_{name}_{load}", figures, loop["ticks"]) for name, figures in times.items()]
     rows[0] |= {key: loop[key] for key in ("late", "skipped")}

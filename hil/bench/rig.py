@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hil.app.build import Making
 from hil.app.rigs import RealtimeRig
 from hil.app.runs import Signals, run_loop
 from hil.app.wire.attach import own_rig, read_endpoints
@@ -24,6 +23,7 @@ from hil.bench.shares import processor_shares
 from hil.config import Config, load_config
 from hil.config.bus_load import ALLOWED, modbus_load, roboclaw_load
 from hil.config.devices import ModbusValves, RoboclawDrives
+from hil.experiments.base import ArmingChecks
 
 CONFIG = "sim_wire"
 QUIET = ("telemetry.endpoint=''", "record.sensors=burst")
@@ -146,14 +146,19 @@ def _many_cuts(config: Config, events: int, say: Say) -> Cuts:
 
 def _cuts(config: Config, events: int) -> Cuts:
     """Cuts of one run."""
-    speeds = (config.trial.speed_mps / config.rover.wheel_radius_m,) * 6
+    speeds = (config.trial.speed_mps / config.rover.wheel_radius_m,) * len(config.layout.wheels)
     timeout_s = 10.0 + SECONDS_A_CUT * events
-    making = Making(lambda _, arm: RepeatedImpacts(events, speeds, timeout_s, arm))
     with Signals() as signals, ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         endpoints = own_rig(config, stack)
-        rig = RealtimeRig(config, folder, lambda _: None, stack, making, endpoints)
-        trial = making.trial
+        trials: list[RepeatedImpacts] = []
+
+        def make(config: Config, checks: ArmingChecks) -> RepeatedImpacts:
+            trials.append(RepeatedImpacts(events, speeds, timeout_s, config, checks))
+            return trials[0]
+
+        rig = RealtimeRig(config, folder, lambda _: None, stack, make, endpoints)
+        (trial,) = trials
         trial.reset = rig.cycle.estimator.reset
         found = read_endpoints(endpoints)
         command = [sys.executable, "-P", "-m", "hil.bench.stepper", found["control"], config.daq.channels[0].name]

@@ -8,6 +8,7 @@ from typing import Any
 
 import h5py
 
+import hil
 from hil.arming import Check
 from hil.config import Config, ConfigError, parse_config
 from hil.config.model import fingerprint
@@ -15,7 +16,7 @@ from hil.config.text import read_yaml
 from hil.folders import recorded_run, summary_of
 from hil.links.shared import FOLDER
 from hil.proof import commands, samples, ticks
-from hil.proof.events import strange_rows
+from hil.proof.events import schema_mismatch
 from hil.record import TrialRecord, read_trial
 from hil.record.reading import file_of
 from hil.workers.pump import DEAD_MAN_NS
@@ -39,12 +40,12 @@ def verify(run: Path) -> list[Check]:
     except (OSError, KeyError, ValueError) as error:
         return [Check("file", False, f"no record can be read from it: {error}", "a record of a run")]
     found = [_file(run, record), _checksum(record, summary)]
-    if strange := strange_rows(record):
-        return [*found, Check("version", False, strange, "a record of this version")]
     try:
         config = parse_config(str(record.meta.get("config", "")), "/meta/config")
     except ConfigError as error:
         return [*found, Check("config", False, "; ".join(map(str, error.problems)), "a config of this version")]
+    if mismatch := schema_mismatch(record, config.layout):
+        return [*found, Check("version", False, mismatch, f"rows as version {hil.__version__} writes them")]
     loop = summary.get("loop") if summary else None
     return [*found, *_of_ticks(record, config, loop), *_of_samples(record, config), *_of_commands(record, config)]
 

@@ -93,7 +93,7 @@ class Plant:
         if self.cut_ns is None and self.hit_ns is not None and all(cut):
             self.cut_ns = self.t_ns
 
-    def set_valves(self, powered: tuple[tuple[bool, bool], tuple[bool, bool]]) -> None:
+    def set_valves(self, powered: tuple[tuple[bool, bool], ...]) -> None:
         """Power valves: (port, starboard) by (extend, retract); unpowered ones are open to atmosphere."""
         self._cylinders.valve[:] = powered
 

@@ -6,8 +6,9 @@ import numpy as np
 
 from hil.config import Config
 from hil.estimate.estimator import Estimator
+from hil.experiments.impact.experiment import ImpactExperiment
+from hil.experiments.summary import common_reasons
 from hil.safety import Safety
-from hil.trials.state import ImpactTrial
 from models.sensors.piezo import shares_of
 
 # A sensor that bears less than this share of the first hit was not really inside the triangle's reach.
@@ -17,13 +18,10 @@ SECOND_HIT = 0.5
 
 
 def reasons_against(
-    config: Config, trial: ImpactTrial, safety: Safety, estimator: Estimator, saturated: bool
+    config: Config, trial: ImpactExperiment, safety: Safety, estimator: Estimator, saturated: bool
 ) -> list[str]:
     """Why this trial does not count; empty if it does."""
-    reasons = [
-        f"not armed: {check.item} is {check.found}, allowed: {check.allowed}" for check in trial.checks if not check.ok
-    ]
-    reasons += [f"fault {event.fault.value}: {event.detail}" for event in safety.events]
+    reasons = common_reasons(trial, safety)
     if trial.timed_out:
         reasons.append(f"no impact within trial.timeout_s, {config.trial.timeout_s:g} s")
     if trial.impact_tick_ns is None:

@@ -1,0 +1,59 @@
+"""What a rig has: its wheels, its cylinders and their valves, its force channels, by name and in order."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import msgspec
+
+from drivers.types import ValveSet
+
+# Of the rovers of the sources, and of the rig's side bogies.
+WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")
+CYLINDERS = ("left", "right")
+# Names of the force sensors by `daq.layout`.
+TRIANGLE = ("top", "lower_left", "lower_right")
+BUMPER = ("front_left", "front_right")
+# Of each cylinder, in this order.
+WAYS = ("extend", "retract")
+
+
+class Layout(msgspec.Struct, frozen=True, dict=True):
+    """Made once, from rover and config; the shapes of a record's rows follow it.
+
+    Attributes:
+        wheels: names, in the order of every vector by wheel.
+        cylinders: names, in the order of valves and pressures.
+        channels: names of the force sensors, in the order of every vector by channel.
+    """
+
+    wheels: tuple[str, ...]
+    cylinders: tuple[str, ...]
+    channels: tuple[str, ...]
+
+    @cached_property
+    def valves(self) -> tuple[str, ...]:
+        """Names of all valves: those of a cylinder beside each other."""
+        return tuple(f"{cylinder}_{way}" for cylinder in self.cylinders for way in WAYS)
+
+    @cached_property
+    def zero_speeds(self) -> tuple[float, ...]:
+        """(wheels,) standing still [rad/s]."""
+        return (0.0,) * len(self.wheels)
+
+    @cached_property
+    def valves_off(self) -> ValveSet:
+        """No valve powered."""
+        return tuple((False, False) for _ in self.cylinders)
+
+    def to_json(self) -> str:
+        """As `/meta/layout` of a record holds it."""
+        return msgspec.json.encode(self).decode()
+
+    @classmethod
+    def from_json(cls, text: str) -> Layout:
+        """The layout of a record. Raises ValueError: it is none."""
+        try:
+            return msgspec.json.decode(text, type=cls)
+        except msgspec.MsgspecError as error:
+            raise ValueError(f"/meta/layout: {error}") from None
