@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import hil
-from hil.app import open_rig
+from hil.app import open_rig, summarise
 from hil.config import load_config
+from hil.experiments.base import Finished
+from hil.experiments.summary import FILE_NAME, write_summary
 from hil.record import read_trial
 from hil.rows import PHASES
-from hil.trials.summary import FILE_NAME, summarise, write_summary
 
 SHORT = ["trial.start_distance_m=0.03", "trial.ramp_s=0.2", "trial.settle_s=0.5", "record.after_s=0.5"]
 # as the contract lists them; from real_time_factor on they are ours
@@ -23,7 +24,7 @@ KEYS = {
     "angle_deg", "impact_speed_mps", "contact_force_peak_N", "peak_force_N", "sum_of_peaks_N",
     "effective_kinetic_energy_J", "effective_kinetic_energy_plant_J", "load_point_m", "impact_time_s",
     "contact_duration_s", "cut_latency_ms", "accepted", "reasons", "aborted", "clock", "seed", "loop", "config_sha256",
-    "version", "real_time_factor", "cut_effective_ms", "links",
+    "version", "real_time_factor", "cut_effective_ms", "links", "experiment",
 }  # fmt: skip
 LOOP_KEYS = {"rate_hz", "ticks", "late", "skipped", "work_us", "wake_us", "plant_us", "phases_us", "far_end"}
 OF_A_HIT = {
@@ -45,20 +46,14 @@ class Run:
                 self.rig.loop.stop(stop)
             self.rig.loop.run()
             self.rig.devices.close()
-        self.timing = read_trial(folder).timing
+        record = read_trial(folder)
+        self.ticks, self.timing = record.tick, record.timing
 
     def summary(self, truth=None, wall_s: float = 0.5, far_end=None):
         rig = self.rig
+        rig_truth, clock = truth or rig.truth, rig.loop.clock
         return summarise(
-            self.config,
-            rig.cycle,
-            rig.cycle.trial,
-            rig.loop.clock,
-            truth or rig.truth,
-            self.timing,
-            far_end,
-            None,
-            wall_s,
+            Finished(self.config, rig.cycle, clock, rig_truth, self.ticks, self.timing, far_end, None, wall_s)
         )
 
 
@@ -140,9 +135,9 @@ def test_loop_figures_come_from_the_ticks(hit):
         assert of["p50"] == pytest.approx(times_us[len(times_us) // 2], rel=0.05)
 
 
-def test_the_rooms_times_add_up_to_the_work(hit):
-    rooms = sum(hit.timing[f"{phase}_ns"] for phase in PHASES)
-    np.testing.assert_array_equal(rooms, hit.timing["work_ns"])
+def test_the_times_of_the_stages_add_up_to_the_work(hit):
+    stages = sum(hit.timing[f"{phase}_ns"] for phase in PHASES)
+    np.testing.assert_array_equal(stages, hit.timing["work_ns"])
 
 
 def test_a_far_end_in_its_own_process_tells_its_own_times(hit):
