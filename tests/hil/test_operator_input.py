@@ -50,7 +50,7 @@ def test_words_of_any_length_and_script_can_be_recorded_once_shortened(words):
 
 
 def test_a_command_too_long_to_be_recorded_is_refused_when_it_is_given():
-    with pytest.raises(ValueError, match="operator command of .* bytes, allowed: 128"):
+    with pytest.raises(ValueError, match=r"operator command of .* bytes, allowed: 128"):
         OperatorQueue().put(Custom("x", "y" * 200))
 
 

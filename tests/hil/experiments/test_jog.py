@@ -44,12 +44,12 @@ def make(config, checks=PASSED):
 
 
 def moving(goals):
-    return [request for request in goals if not goal.cut]
+    return [request for goal in goals if not goal.cut]
 
 
 def test_one_wheel_turns_for_its_time_and_no_other():
     goals = run(make(turn(["middle_right"], -0.02, 0.5)), 2000)
-    speeds = [goal.speed_radps for request in moving(goals)]
+    speeds = [goal.speed_radps for goal in moving(goals)]
     assert len(speeds) == 500
     assert all(speed == 0.0 for each in speeds for place, speed in enumerate(each) if place != 3)
     assert speeds[-1][3] * CONFIG.rover.wheel_radius_m == pytest.approx(-0.02)
@@ -57,7 +57,7 @@ def test_one_wheel_turns_for_its_time_and_no_other():
 
 def test_speed_grows_slower_than_the_limiter_allows():
     limit = CONFIG.limits.wheel_acceleration_radps2 / CONFIG.loop.rate_hz
-    speeds = [goal.speed_radps[0] for request in moving(run(make(turn(["all"], 0.1, 1.0)), 2000))]
+    speeds = [goal.speed_radps[0] for goal in moving(run(make(turn(["all"], 0.1, 1.0)), 2000))]
     steps = [after - before for before, after in itertools.pairwise(speeds)]
     assert 0.0 < max(steps) < limit
     assert speeds[-1] > 0.9 * 0.1 / CONFIG.rover.wheel_radius_m
@@ -65,9 +65,9 @@ def test_speed_grows_slower_than_the_limiter_allows():
 
 def test_a_valve_is_powered_with_all_wheels_cut():
     goals = run(make(power("right_retract", 0.2)), 1000)
-    powered = [goal.valves for request in goals if goal.valves != VALVES_OFF]
+    powered = [goal.valves for goal in goals if any(map(any, goal.valves))]
     assert powered == [((False, False), (False, True))] * 200
-    assert all(goal.cut and goal.speed_radps == STILL for request in goals)
+    assert all(goal.cut and not any(goal.speed_radps) for goal in goals)
 
 
 def test_it_ends_cut_and_a_while_after():
@@ -80,9 +80,9 @@ def test_it_ends_cut_and_a_while_after():
 
 @pytest.mark.parametrize("impact_ms", [20, 300])
 def test_an_impact_cuts_it_short(impact_ms):
-    jog = make(Motion(1.0, (0.1,) * 6, ((True, False), (False, False))))
+    jog = make(turn(["all"], 0.02, 1.0))
     goals = run(jog, 900, impact_ms=impact_ms)
-    assert all(goal.cut and goal.valves == VALVES_OFF for request in goals[impact_ms - 1 :])
+    assert all(goal.cut and not goal.valves for goal in goals[impact_ms - 1 :])
     assert len(moving(goals)) == max(impact_ms - 60, 0)
     assert jog.touched
     assert jog.over
@@ -125,9 +125,9 @@ def test_all_that_cannot_be_is_said_at_once():
     with pytest.raises(ConfigError) as refused:
         turn(["nose"], 9.0, 1.0)
     assert [problem.key for problem in refused.value.problems] == ["jog.wheels", "jog.speed_mps"]
-    with pytest.raises(ConfigError, match="jog.wheels: found none"):
+    with pytest.raises(ConfigError, match=r"jog\.wheels: found none"):
         turn([], 0.02, 1.0)
-    with pytest.raises(ConfigError, match="jog.valve: found up_sideways; allowed: one of left_extend"):
+    with pytest.raises(ConfigError, match=r"jog\.valve: found up_sideways; allowed: one of left_extend"):
         power("up_sideways", 1.0)
-    with pytest.raises(ConfigError, match="jog.wheels: found all; allowed: none with jog.valve"):
+    with pytest.raises(ConfigError, match=r"jog\.wheels: found all; allowed: none with jog.valve"):
         load_config("sim_impact", ["experiment=jog", "jog.valve=left_extend"])
