@@ -44,7 +44,7 @@ def make(config, checks=PASSED):
 
 
 def moving(goals):
-    return [request for goal in goals if not goal.cut]
+    return [goal for goal in goals if not goal.cut]
 
 
 def test_one_wheel_turns_for_its_time_and_no_other():
