@@ -7,12 +7,10 @@ results. With --wire real drivers talk to simulated devices (sim_wire).
 from __future__ import annotations
 
 import argparse
-import tempfile
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from hil.app.trial import run_trial
+from hil.app.run import run
 from hil.config import load_config
 
 LOCKSTEP = ("rig=simulated", "clock=lockstep")
@@ -21,8 +19,7 @@ FORCE, ENERGY, CUT = "contact_force_peak_N", "effective_kinetic_energy_plant_J",
 
 def trial(source: str, seed: int, *overrides: str) -> dict[str, Any]:
     config = load_config(source, ["telemetry.endpoint=''", *overrides], seed)
-    with tempfile.TemporaryDirectory() as folder:
-        outcome = run_trial(config, Path(folder), say=lambda _: None)
+    outcome = run(config)
     if outcome.exit_code:
         raise SystemExit(f"seed {seed}: {outcome.summary['reasons']}")
     return outcome.summary

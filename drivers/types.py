@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 SpeedSet = tuple[float, ...]
-ValveSet = tuple[tuple[bool, bool], tuple[bool, bool]]
+ValveSet = tuple[tuple[bool, bool], ...]
 VALVES_OFF: ValveSet = ((False, False), (False, False))
 
 
@@ -49,7 +49,7 @@ class DriveSample(msgspec.Struct, frozen=True, gc=False):
 
 
 class ValveSample(msgspec.Struct, frozen=True, gc=False):
-    """Gauge pressures [Pa]: (port, starboard) by (extend, retract).
+    """Gauge pressures [Pa]: by cylinder, (extend, retract).
 
     Attributes:
         acknowledged_ns: t_ns of the newest command that the valves have confirmed, -1 before the first.
@@ -57,7 +57,7 @@ class ValveSample(msgspec.Struct, frozen=True, gc=False):
 
     sequence: int
     t_ns: int
-    pressure_Pa: tuple[tuple[float, float], tuple[float, float]]
+    pressure_Pa: tuple[tuple[float, float], ...]
     acknowledged_ns: int
 
 
@@ -70,7 +70,7 @@ class DriveCommand(msgspec.Struct, frozen=True, gc=False):
 
 
 class ValveCommand(msgspec.Struct, frozen=True, gc=False):
-    """Valves to power: (port, starboard) by (extend, retract); all off leaves the bogies passive."""
+    """Valves to power: by cylinder, (extend, retract); all off leaves the bogies passive."""
 
     t_ns: int
     powered: ValveSet

@@ -11,8 +11,7 @@ import numpy as np
 
 from drivers.types import ValveSample
 from hil.config import Config
-from hil.config.devices import VALVES
-from hil.values import Estimate, Samples, Six
+from hil.values import ByWheel, Estimate, Samples
 from hil.valve_watch import HALFWAY, measures_pressures
 
 # A wheel slower than this stands [rad/s].
@@ -78,16 +77,15 @@ def pressure_checks(config: Config, valves: ValveSample) -> list[Check]:
     """Whether the chambers are empty, where that is measured: all valves are off."""
     if not measures_pressures(config):
         return []
-    left, right = valves.pressure_Pa
     allowed = HALFWAY * config.cylinders.supply_kPa
     words = "half of cylinders.supply_kPa, for all valves are off"
     return [
         _at_most(f"pressure {name}", abs(pressure_Pa) * 1e-3, allowed, "kPa", words)
-        for name, pressure_Pa in zip(VALVES, (*left, *right), strict=True)
+        for name, pressure_Pa in zip(config.layout.valves, sum(valves.pressure_Pa, ()), strict=True)
     ]
 
 
-def standing_check(speed_radps: Six) -> Check:
+def standing_check(speed_radps: ByWheel) -> Check:
     """Whether all wheels stand."""
     quickest = float(np.abs(speed_radps).max())  # NaN if one is, unlike max()
     return _at_most("wheel speed before the start", quickest, STANDING_RADPS, "rad/s", "standing still")

@@ -1,29 +1,45 @@
-"""One tick: sample, estimate, model, control, gate, command, record. Read this and you know the program."""
+"""One tick: sample, estimate, predict, check, decide, control, limit, command, record.
+
+Read this and you know the program.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
+from hil.control.base import Controller
 from hil.devices import Devices
 from hil.estimate.estimator import Estimator
 from hil.estimate.twin import RoverTwin
-from hil.gate import Gate
+from hil.limiter import Limiter
 from hil.safety import Safety
 from hil.scribe import Scribe
-from hil.trials.state import Trial
-from hil.values import Laps, Tick
+from hil.values import Estimate, Goal, Laps, Prediction, Samples, Tick
+
+
+class DecideStage(Protocol):
+    """The experiment, as a tick sees it (`hil.experiments.base.Experiment`)."""
+
+    @property
+    def over(self) -> bool:
+        """Nothing more will happen."""
+
+    def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:
+        """What is wanted in this tick."""
 
 
 @dataclass(frozen=True)
 class Cycle:
-    """The rooms that a tick passes through, in this order; each hands one frozen value to the next."""
+    """The stages that a tick passes through, in this order; each hands one frozen value to the next."""
 
     devices: Devices
     estimator: Estimator
     twin: RoverTwin
     safety: Safety
-    trial: Trial
-    gate: Gate
+    experiment: DecideStage
+    controller: Controller
+    limiter: Limiter
     scribe: Scribe
 
     def run(self, tick: Tick) -> None:
@@ -33,8 +49,10 @@ class Cycle:
         estimate = laps.of(self.estimator.estimate(samples))
         prediction = laps.of(self.twin.predict(samples, estimate))
         self.safety.watch(tick.number, samples, estimate, prediction)
-        request = laps.of(self.trial.control(samples, estimate, prediction, self.safety.safe))
-        command = laps.of(self.gate.check(tick, request))
+        laps.end()
+        goal = laps.of(self.experiment.decide(samples, estimate, prediction, self.safety.safe))
+        set_points = laps.of(self.controller.control(goal, samples, prediction))
+        command = laps.of(self.limiter.check(tick, set_points))
         self.devices.command(tick.t_ns, command)
         self.safety.heed(tick.t_ns, command)
         laps.end()

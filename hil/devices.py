@@ -7,15 +7,10 @@ from contextlib import suppress
 from typing import Protocol
 
 from drivers.base import Health, Link, Sink, Source
-from drivers.types import (
-    VALVES_OFF,
-    DaqBlock,
-    DriveCommand,
-    DriveSample,
-    ValveCommand,
-    ValveSample,
-)
-from hil.values import STILL, Command, Samples
+from drivers.types import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from hil.layout import Layout
+from hil.operator_input import OperatorQueue, OperatorSource
+from hil.values import Command, Samples
 
 # A tick takes no more blocks than this; a DAQ that always has another must not hold the loop.
 MOST_BLOCKS = 64
@@ -33,16 +28,30 @@ class Devices:
     """All links of a rig.
 
     Args:
-        daq: the piezo channels.
+        layout: of the rig.
+        daq: the force sensors.
         drives: the wheel drives.
-        valves: the bogie valves.
+        valves: the cylinders' valves.
+        operator: where an operator's commands come from, besides this process; None: nowhere.
+
+    Attributes:
+        operator: takes an operator's commands that are given in this process.
     """
 
-    def __init__(self, daq: Source[DaqBlock], drives: DriveLink, valves: ValveLink) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        daq: Source[DaqBlock],
+        drives: DriveLink,
+        valves: ValveLink,
+        operator: OperatorSource | None = None,
+    ) -> None:
+        self._layout = layout
         self._daq, self._drives, self._valves = daq, drives, valves
+        self.operator, self._operator = OperatorQueue(), operator
         self._newest_ns = self._sequence = 0
-        self._drive = DriveSample(0, 0, STILL, -1)
-        self._valve = ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)), -1)
+        self._drive = DriveSample(0, 0, layout.zero_speeds, -1)
+        self._valve = ValveSample(0, 0, ((0.0, 0.0),) * len(layout.cylinders), -1)
 
     @property
     def _links(self) -> Sequence[Link]:
@@ -78,7 +87,9 @@ class Devices:
             self._newest_ns, self._sequence = int(block.t_ns[-1]), block.sequence
         self._drive = self._drives.read(t_ns) or self._drive
         self._valve = self._valves.read(t_ns) or self._valve
-        return Samples(t_ns, tuple(blocks), t_ns - self._newest_ns, self._sequence, self._drive, self._valve, gap)
+        age_ns = t_ns - self._newest_ns
+        asked = self.operator.read() + (self._operator.read() if self._operator else ())
+        return Samples(t_ns, tuple(blocks), age_ns, self._sequence, self._drive, self._valve, gap, asked)
 
     def command(self, t_ns: int, command: Command) -> None:
         """Hand a command to every sink. Raises DeviceError."""
@@ -88,6 +99,6 @@ class Devices:
     def stop(self, t_ns: int) -> None:
         """Make the rig safe: drives cut, valves off. A device that fails does not keep the next from being stopped."""
         with suppress(Exception):
-            self._drives.write(DriveCommand(t_ns, True, STILL))
+            self._drives.write(DriveCommand(t_ns, True, self._layout.zero_speeds))
         with suppress(Exception):
-            self._valves.write(ValveCommand(t_ns, VALVES_OFF))
+            self._valves.write(ValveCommand(t_ns, self._layout.valves_off))

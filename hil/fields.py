@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hil.rows import PHASES, WHEELS
+from hil.layout import Layout
+from hil.rows import PHASES
 
 
 class Field(NamedTuple):
@@ -13,7 +14,7 @@ class Field(NamedTuple):
     Attributes:
         unit: SI; "1" for a pure number, "" for what is none.
         description: what it is.
-        elements: what its elements are, in order, where it is an array: "wheels", "valves", "sensors" or their names.
+        elements: what its elements are, in order, where it is an array: "wheels", "valves", "channels" or their names.
     """
 
     unit: str
@@ -21,12 +22,10 @@ class Field(NamedTuple):
     elements: str = ""
 
 
-VALVE_ORDER = ("left_extend", "left_retract", "right_extend", "right_retract")
-
 TICK_FIELDS = {
     "tick": Field("1", "number of the tick; a gap is ticks skipped"),
     "t_ns": Field("ns", "its time on the monotonic clock, 0 at the start of the run"),
-    "state": Field("1", "of the trial: 0 idle, 1 armed, 2 run-up, 3 impact, 4 settle, 5 done, 6 aborted"),
+    "state": Field("1", "of the experiment; /meta/states names them"),
     "safe": Field("1", "1 while Safe is latched"),
     "cut": Field("1", "1 where a cut is commanded"),
     "impact": Field("1", "1 from the tick of detection on"),
@@ -42,7 +41,7 @@ TICK_FIELDS = {
     "set_speed_radps": Field("rad/s", "commanded wheel speeds", "wheels"),
     "wheel_speed_radps": Field("rad/s", "measured wheel speeds", "wheels"),
     "pressure_Pa": Field("Pa", "measured gauge pressures of the chambers", "valves"),
-    "force_N": Field("N", "corrected forces at the newest sample; NaN where there is no sensor", "sensors"),
+    "force_N": Field("N", "corrected forces at the newest sample; NaN where there is no sensor", "channels"),
     "force_sum_N": Field("N", "their sum"),
     "load_point_m": Field("m", "from the triangle's centroid; NaN while unloaded, and of bumpers", "across,up"),
     "normal_force_N": Field("N", "of the ground on the wheels, predicted by the rover twin", "wheels"),
@@ -72,7 +71,7 @@ BLOCK_FIELDS = {
     "sequence": Field("1", "number of the block, without gaps while the link is whole"),
     "t_ns": Field("ns", "time of its first sample, 0 at the start of the run"),
     "samples": Field("1", "of each channel"),
-    "overload": Field("1", "1 where the device flagged the channel", "sensors"),
+    "overload": Field("1", "1 where the device flagged the channel", "channels"),
     "arrived_ns": Field("ns", "when the driver had it, -1 where nobody looked"),
 }
 # By the path of the dataset: what a row is, and its fields.
@@ -84,17 +83,17 @@ COMPOUND = {
 }
 # The same of datasets that are plain numbers: unit and description.
 PLAIN = {
-    "daq/raw": Field("V", "readings of the force sensors, a row a sample", "sensors"),
+    "daq/raw": Field("V", "readings of the force sensors, a row a sample", "channels"),
     "daq/t_ns": Field("ns", "their times, 0 at the start of the run"),
 }
 
 
-def element_names(field: Field, sensors: tuple[str, ...]) -> tuple[str, ...]:
+def element_names(field: Field, layout: Layout) -> tuple[str, ...]:
     """Names of a field's elements in order; none where it is one number.
 
     Args:
         field: which one.
-        sensors: names of the force sensors.
+        layout: of the rig.
     """
-    known = {"wheels": WHEELS, "valves": VALVE_ORDER, "sensors": sensors, "": ()}
+    known = {"wheels": layout.wheels, "valves": layout.valves, "channels": layout.channels, "": ()}
     return known[field.elements] if field.elements in known else tuple(field.elements.split(","))

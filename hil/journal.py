@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.types import DaqBlock
+from hil.layout import Layout
 from hil.record import Recorder
+from hil.rows import EVENT, TIMING, tick_dtype
 from hil.telemetry import Publisher
 
 Rows = NDArray[np.void]
@@ -23,7 +25,7 @@ class Journal(Protocol):
     """Takes down what happens, in the order in which it happens."""
 
     def tick(self, rows: Rows) -> None:
-        """Take ticks: an array of `TICK`."""
+        """Take ticks: an array of `tick_dtype`."""
 
     def timing(self, rows: Rows) -> None:
         """Take what ticks took: an array of `TIMING`."""
@@ -63,3 +65,47 @@ class Keeper(NamedTuple):
     def trial(self, summary: Mapping[str, Any]) -> None:
         """Publish how it ended."""
         self.publisher.trial(summary)
+
+
+class MemoryJournal:
+    """A journal that keeps ticks, what they took, and events; the sensor samples it leaves out.
+
+    Args:
+        layout: of the rig.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._tick_dtype = tick_dtype(layout)
+        self._ticks: list[bytes] = []
+        self._timings: list[bytes] = []
+        self._events: list[bytes] = []
+
+    @property
+    def ticks(self) -> Rows:
+        """Rows of `tick_dtype` so far."""
+        return np.frombuffer(b"".join(self._ticks), self._tick_dtype)
+
+    @property
+    def timings(self) -> Rows:
+        """Rows of `TIMING` so far."""
+        return np.frombuffer(b"".join(self._timings), TIMING)
+
+    @property
+    def events(self) -> Rows:
+        """Rows of `EVENT` so far."""
+        return np.frombuffer(b"".join(self._events), EVENT)
+
+    def tick(self, rows: Rows) -> None:
+        """Keep ticks."""
+        self._ticks.append(rows.tobytes())
+
+    def timing(self, rows: Rows) -> None:
+        """Keep what they took."""
+        self._timings.append(rows.tobytes())
+
+    def event(self, row: Rows) -> None:
+        """Keep an event."""
+        self._events.append(row.tobytes())
+
+    def block(self, block: DaqBlock) -> None:
+        """Leave it out."""

@@ -10,6 +10,7 @@ from contextlib import suppress
 from hil.clock import Clock
 from hil.cycle import Cycle
 from hil.journal import JournalFull
+from hil.operator_input import EStop, shortened
 from hil.safety import Alarm, Fault
 from hil.values import Tick
 
@@ -18,7 +19,7 @@ TICKS_AFTER_FAULT = 1000
 
 
 class Loop:
-    """Runs a cycle until its trial is over.
+    """Runs a cycle until its experiment is over.
 
     Args:
         clock: makes it beat.
@@ -35,26 +36,21 @@ class Loop:
         feed: Callable[[], None] = lambda: None,
     ) -> None:
         self.clock, self._cycle, self._alarms, self._feed = clock, cycle, alarms, feed
-        self._stop: str | None = None
         self._left = TICKS_AFTER_FAULT
         self.last = Tick(0, 0, 0, 0)
 
     def stop(self, reason: str) -> None:
-        """Ask for Safe at the next beat (E-stop, Ctrl-C); safe to call from a signal handler."""
-        self._stop = self._stop or reason
+        """Ask for Safe in the next tick (E-stop, Ctrl-C); safe to call from a signal handler."""
+        self._cycle.devices.operator.put(EStop(shortened(reason)))
 
     def run(self) -> None:
-        """Beat until the trial is over; after a fault, record TICKS_AFTER_FAULT more. Raises no Exception."""
-        trial, safety = self._cycle.trial, self._cycle.safety
-        while self._left > 0 and not (trial.over and not safety.safe):
+        """Beat until the experiment is over; after a fault, record TICKS_AFTER_FAULT more. Raises no Exception."""
+        experiment, safety = self._cycle.experiment, self._cycle.safety
+        while self._left > 0 and not (experiment.over and not safety.safe):
             if safety.safe:
                 self._left -= 1
             try:
                 self.last = self.clock.next()
-                if self._stop:
-                    safety.trip(
-                        Fault.STOP_BY_OPERATOR, self.last.number, self.last.t_ns, math.nan, math.nan, self._stop
-                    )
                 for alarm in (self.clock.alarm, *(look() for look in self._alarms)):
                     if alarm:
                         safety.trip(alarm.fault, self.last.number, self.last.t_ns, *alarm[1:])

@@ -7,26 +7,36 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import Any, ClassVar, Literal, get_args
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-WheelName = Literal["front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right"]
-WHEELS: tuple[WheelName, ...] = get_args(WheelName)
+from hil.layout import Layout
+
 SensorName = Literal["top", "lower_left", "lower_right", "front_left", "front_right"]
 SENSORS: dict[str, tuple[SensorName, ...]] = {  # by layout, in the order of the channels
     "triangle": ("top", "lower_left", "lower_right"),
     "bumper": ("front_left", "front_right"),
 }
-CHANNELS = max(map(len, SENSORS.values()))  # that a row has room for
+Field = tuple[str, str] | tuple[str, str, tuple[int, ...]]
 IMPACT = "impact"  # name of the event that tells of one
-MOTION = "motion"  # name of the event that a record of a jog begins with
+# Fields of a tick that hold a number for each wheel.
+BY_WHEEL = ("set_speed_radps", "wheel_speed_radps", "normal_force_N", "sinkage_m", "slip")
 BURST_SLACK_S = 0.25  # it may come at least this long after its sample, and no sample of its burst is lost
 
+
+def compound(fields: Sequence[Field]) -> np.dtype[Any]:
+    """A row of these fields; one whose shape has a 0 is left out, for HDF5 has no arrays of nothing."""
+    return np.dtype([field for field in fields if len(field) == 2 or 0 not in field[2]])
+
+
 # What each field means is said in hil/fields.py, which the record carries.
-TICK = np.dtype(
-    [
+def tick_dtype(layout: Layout) -> np.dtype[Any]:
+    """One tick of a rig with that layout; what it has none of has no field."""
+    wheels, cylinders, channels = len(layout.wheels), len(layout.cylinders), len(layout.channels)
+    fields: list[Field] = [
         ("tick", "<i8"),
         ("t_ns", "<i8"),
         ("state", "<u1"),
@@ -34,7 +44,7 @@ TICK = np.dtype(
         ("cut", "<u1"),
         ("impact", "<u1"),
         ("clamped", "<u4"),
-        ("valves", "<u1", (2, 2)),
+        ("valves", "<u1", (cylinders, 2)),
         ("daq_age_ns", "<i8"),
         ("daq_sequence", "<i8"),
         ("drives_t_ns", "<i8"),
@@ -42,20 +52,21 @@ TICK = np.dtype(
         ("drives_stopped_ns", "<i8"),
         ("valves_t_ns", "<i8"),
         ("valves_acknowledged_ns", "<i8"),
-        ("set_speed_radps", "<f8", (6,)),
-        ("wheel_speed_radps", "<f8", (6,)),
-        ("pressure_Pa", "<f8", (2, 2)),
-        ("force_N", "<f8", (CHANNELS,)),
+        ("set_speed_radps", "<f8", (wheels,)),
+        ("wheel_speed_radps", "<f8", (wheels,)),
+        ("pressure_Pa", "<f8", (cylinders, 2)),
+        ("force_N", "<f8", (channels,)),
         ("force_sum_N", "<f8"),
         ("load_point_m", "<f8", (2,)),
-        ("normal_force_N", "<f8", (6,)),
-        ("sinkage_m", "<f8", (6,)),
-        ("slip", "<f8", (6,)),
+        ("normal_force_N", "<f8", (wheels,)),
+        ("sinkage_m", "<f8", (wheels,)),
+        ("slip", "<f8", (wheels,)),
         ("speed_mps", "<f8"),
         ("effective_kinetic_energy_J", "<f8"),
         ("time_to_impact_s", "<f8"),
     ]
-)
+    return compound(fields)
+
 
 EVENT = np.dtype(
     [
@@ -70,8 +81,8 @@ EVENT = np.dtype(
     ]
 )
 
-# The rooms of a tick, in the order in which it passes through them (hil/cycle.py).
-PHASES = ("sample", "estimate", "model", "control", "gate", "command", "hand_off")
+# The stages of a tick, in the order in which it passes through them (hil/cycle.py).
+PHASES = ("sample", "estimate", "predict", "check", "decide", "control", "limit", "command", "record")
 TIMING = np.dtype(
     [
         ("tick", "<i8"),
@@ -81,15 +92,18 @@ TIMING = np.dtype(
     ]
 )
 
-BLOCK = np.dtype(
-    [
-        ("sequence", "<i8"),
-        ("t_ns", "<i8"),
-        ("samples", "<i8"),
-        ("overload", "<u1", (CHANNELS,)),
-        ("arrived_ns", "<i8"),
-    ]
-)
+
+def block_dtype(layout: Layout) -> np.dtype[Any]:
+    """One block of sensor samples as it came from the DAQ."""
+    return compound(
+        [
+            ("sequence", "<i8"),
+            ("t_ns", "<i8"),
+            ("samples", "<i8"),
+            ("overload", "<u1", (len(layout.channels),)),
+            ("arrived_ns", "<i8"),
+        ]
+    )
 
 
 class Row:
@@ -117,12 +131,6 @@ class Row:
     def numbers(self) -> tuple[Any, ...]:
         """All numbers, those of arrays one by one."""
         return self._struct.unpack_from(self._bytes)
-
-
-def sensor_names(channels: int) -> tuple[str, ...]:
-    """Names of the force sensors of a record with so many channels; numbers where no layout has as many."""
-    known = (names for names in SENSORS.values() if len(names) == channels)
-    return next(known, tuple(map(str, range(channels))))
 
 
 def event_row(

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from hil.config import Config
+from hil.operator_input import ClearFault, EStop
 from hil.values import Command, Estimate, Prediction, Samples
 from hil.valve_watch import ValveWatch
 
@@ -93,6 +94,7 @@ class Safety:
     Attributes:
         events: faults that have latched Safe.
         marks: those that are only written down.
+        cleared: faults that an operator has cleared.
     """
 
     def __init__(self, config: Config, announce: Callable[[Event], None] = lambda _: None) -> None:
@@ -107,6 +109,7 @@ class Safety:
         self._bad_ticks = 0
         self.events: list[Event] = []
         self.marks: list[Event] = []
+        self.cleared: list[Event] = []
 
     @property
     def safe(self) -> bool:
@@ -127,14 +130,30 @@ class Safety:
         noted.append(event)
         self._announce(event)
 
+    def clear(self, fault: int) -> bool:
+        """Clear one latched fault by its number; False: it is not latched.
+
+        It latches again if its cause is still there. Only an operator clears faults, one by one (`OperatorInput`):
+        never time, and never the program.
+        """
+        found = [event for event in self.events if event.fault == fault]
+        self.events = [event for event in self.events if event.fault != fault]
+        self.cleared += found
+        return bool(found)
+
     def heed(self, t_ns: int, command: Command) -> None:
         """Remember what has been commanded in a tick: what is measured after it is held against it."""
         if self._valves.watched:
             self._valves.heed(t_ns, command.valves)
 
     def watch(self, tick: int, samples: Samples, estimate: Estimate, prediction: Prediction) -> None:
-        """Hold this tick's values against what is allowed."""
+        """Hold this tick's values, and what the operator asks, against what is allowed."""
         t_ns = samples.t_ns
+        for command in samples.operator:
+            if isinstance(command, EStop):
+                self.trip(Fault.STOP_BY_OPERATOR, tick, t_ns, math.nan, math.nan, command.reason or "operator: E-stop")
+            elif isinstance(command, ClearFault):
+                self.clear(command.fault)
         if samples.daq_age_ns > self._daq_age_ns:
             age = samples.daq_age_ns * 1e-6
             detail = f"DAQ: newest sample is {age:.1f} ms old"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 from hil.journal import Journal
-from hil.rows import CHANNELS, IMPACT, TICK, TIMING, Row, event_row
+from hil.layout import Layout
+from hil.operator_input import command_event
+from hil.rows import IMPACT, TIMING, Row, event_row, tick_dtype
 from hil.safety import Event
 from hil.values import Command, Estimate, Laps, Prediction, Samples, Tick
-
-_ABSENT = (math.nan,) * CHANNELS
 
 
 class Scribe:
@@ -17,11 +15,12 @@ class Scribe:
 
     Args:
         journal: takes them.
+        layout: of the rig.
     """
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, layout: Layout) -> None:
         self._journal = journal
-        self._row, self._times = Row(TICK), Row(TIMING)
+        self._row, self._times = Row(tick_dtype(layout)), Row(TIMING)
         self.impact_ns: int | None = None
         self.stopped_ns: int | None = None  # when the stop after it had left for all drives
         self.saturated = False
@@ -33,6 +32,8 @@ class Scribe:
         """Keep everything of one tick."""
         for block in samples.blocks:
             self._journal.block(block)
+        for asked in samples.operator:
+            self._journal.event(command_event(asked, tick.number, tick.t_ns))
         if estimate.impact_ns is not None and self.impact_ns is None:
             self.impact_ns = estimate.impact_ns
             self._journal.event(event_row(0, IMPACT, tick.number, estimate.impact_ns, reaction_tick=tick.number))
@@ -62,9 +63,7 @@ class Scribe:
 def tick_numbers(
     tick: Tick, samples: Samples, estimate: Estimate, prediction: Prediction, command: Command
 ) -> tuple[float, ...]:
-    """One tick as the numbers of a row of `TICK`."""
-    (left_extend, left_retract), (right_extend, right_retract) = command.valves
-    left_Pa, right_Pa = samples.valves.pressure_Pa
+    """One tick as the numbers of a row of `tick_dtype`."""
     return (
         tick.number,
         tick.t_ns,
@@ -73,10 +72,7 @@ def tick_numbers(
         command.cut,
         estimate.impact_ns is not None,
         command.clamped,
-        left_extend,
-        left_retract,
-        right_extend,
-        right_retract,
+        *[on for pair in command.valves for on in pair],
         samples.daq_age_ns,
         samples.daq_sequence,
         samples.drives.t_ns,
@@ -86,10 +82,8 @@ def tick_numbers(
         samples.valves.acknowledged_ns,
         *command.speed_radps,
         *estimate.wheel_speed_radps,
-        *left_Pa,
-        *right_Pa,
+        *[pressure_Pa for pair in samples.valves.pressure_Pa for pressure_Pa in pair],
         *estimate.force_N,
-        *_ABSENT[len(estimate.force_N) :],
         sum(estimate.force_N),
         *estimate.load_point_m,
         *prediction.normal_force_N,

@@ -10,7 +10,8 @@ import contextlib
 import errno
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 import msgspec
@@ -20,7 +21,8 @@ from numpy.typing import NDArray
 
 from drivers.base import DeviceError
 from hil.config import Config
-from hil.rows import TICK, WHEELS
+from hil.layout import Layout
+from hil.rows import BY_WHEEL, tick_dtype
 
 _QUEUE = 1000  # messages kept for a slow viewer; more are dropped
 
@@ -38,6 +40,7 @@ class Publisher:
         rate_hz: Ticks published a second [Hz], as nearly as whole ticks allow; at most the loop's rate.
         loop_rate_hz: Rate of the loop [Hz].
         wall_start_s: Unix time at t_ns = 0 [s].
+        layout: of the rig.
 
     Attributes:
         endpoint: The endpoint as bound, with the port's number.
@@ -47,7 +50,7 @@ class Publisher:
         ValueError: The endpoint cannot be bound for another reason.
     """
 
-    def __init__(self, endpoint: str, rate_hz: float, loop_rate_hz: float, wall_start_s: float) -> None:
+    def __init__(self, endpoint: str, rate_hz: float, loop_rate_hz: float, wall_start_s: float, layout: Layout) -> None:
         if not (rate_hz > 0 and loop_rate_hz > 0):
             raise ValueError(f"Publisher: rates are {rate_hz} and {loop_rate_hz} Hz, allowed: above 0")
         self._every = max(1, round(loop_rate_hz / rate_hz))
@@ -55,7 +58,10 @@ class Publisher:
         self._wall_start_s = wall_start_s
         self._newest_ns = 0
         self._encoder = msgspec.msgpack.Encoder()
-        self._fields = [(name, _converter(name)) for name in TICK.names or ()]
+        self._fields = [
+            (name, partial(_by_wheel, layout.wheels) if name in BY_WHEEL else _list_or_number)
+            for name in tick_dtype(layout).names or ()
+        ]
         self._context: zmq.Context[zmq.Socket[bytes]] | None = None
         self._socket: zmq.Socket[bytes] | None = None
         self.endpoint = ""
@@ -89,7 +95,7 @@ class Publisher:
         """Publishes one tick if its turn has come: fields by name, wheels by name, other arrays as lists.
 
         Args:
-            row: A record of `TICK`: a scalar, or an array of one.
+            row: A record of `tick_dtype`: a scalar, or an array of one.
         """
         if self._socket is None:
             return
@@ -155,7 +161,7 @@ def open_publisher(config: Config, say: Callable[[str], None]) -> Publisher:
     Raises:
         DeviceError: the endpoint cannot be bound for another reason.
     """
-    rates = (config.telemetry.rate_hz, config.loop.rate_hz, time.time())
+    rates = (config.telemetry.rate_hz, config.loop.rate_hz, time.time(), config.layout)
     try:
         return Publisher(config.telemetry.endpoint, *rates)
     except PortBusy as busy:
@@ -165,16 +171,12 @@ def open_publisher(config: Config, say: Callable[[str], None]) -> Publisher:
         raise DeviceError(str(error)) from None
 
 
-def _by_wheel(values: NDArray[Any]) -> dict[str, Any]:
-    return dict(zip(WHEELS, values.tolist(), strict=True))
+def _by_wheel(wheels: Sequence[str], values: NDArray[Any]) -> dict[str, Any]:
+    return dict(zip(wheels, values.tolist(), strict=True))
 
 
 def _list_or_number(value: Any) -> Any:
     return value.tolist()
-
-
-def _converter(name: str) -> Callable[[Any], Any]:
-    return _by_wheel if TICK[name].shape == (len(WHEELS),) else _list_or_number
 
 
 def _number(value: Any) -> int | float | None:

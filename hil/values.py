@@ -7,11 +7,12 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from drivers.types import VALVES_OFF, DaqBlock, DriveSample, ValveSample, ValveSet
+from drivers.types import DaqBlock, DriveSample, ValveSample, ValveSet
+from hil.operator_input import OperatorInput
 
 T = TypeVar("T")
-Six = tuple[float, ...]
-STILL: Six = (0.0,) * 6
+# Numbers by wheel, in the order of the layout's wheels.
+ByWheel = tuple[float, ...]
 
 
 class Tick(NamedTuple):
@@ -49,7 +50,8 @@ class Laps:
 class Samples(msgspec.Struct, frozen=True, gc=False):
     """What the devices said, newest last; `drives` and `valves` are held between their samples.
 
-    `gap` is the most blocks of sensor samples that were missing between two of this tick's, or before its first.
+    `gap` is the most blocks of sensor samples that were missing between two of this tick's, or before its first;
+    `operator` what an operator has asked since the last tick.
     """
 
     t_ns: int
@@ -59,6 +61,7 @@ class Samples(msgspec.Struct, frozen=True, gc=False):
     drives: DriveSample
     valves: ValveSample
     gap: int = 0
+    operator: OperatorInput = ()
 
 
 class Estimate(msgspec.Struct, frozen=True, gc=False):
@@ -73,7 +76,7 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
         impact_ns: time of the first sample over the threshold, or None.
         force_N: (channels,) newest, droop corrected.
         load_point_m: (across, up) from the triangle's centroid; NaN while unloaded, and of a bumper.
-        wheel_speed_radps: (6,) measured.
+        wheel_speed_radps: (wheels,) measured.
         still: (channels,) newest samples in a row that are equal bit for bit, those at full scale not counted.
     """
 
@@ -85,37 +88,55 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
     impact_ns: int | None
     force_N: tuple[float, ...]
     load_point_m: tuple[float, float]
-    wheel_speed_radps: Six
+    wheel_speed_radps: ByWheel
     still: tuple[int, ...] = ()
 
 
 class Prediction(msgspec.Struct, frozen=True, gc=False):
     """What the rover twin says of the rig: normal forces [N], sinkage [m] and slip by wheel, speed, T_c, time left."""
 
-    normal_force_N: Six
-    sinkage_m: Six
-    slip: Six
+    normal_force_N: ByWheel
+    sinkage_m: ByWheel
+    slip: ByWheel
     speed_mps: float
     effective_kinetic_energy_J: float
     time_to_impact_s: float
     finite: bool
 
 
-class Request(msgspec.Struct, frozen=True, gc=False):
-    """What the controller wants."""
+class Goal(msgspec.Struct, frozen=True, gc=False):
+    """What the experiment wants; its controller makes set-points of it.
+
+    Attributes:
+        state: of the experiment.
+        cut: drive output zero; the speeds do not count then.
+        forward_mps: speed of the rover [m/s], for controllers that work out wheel speeds.
+        speed_radps: wheel speeds [rad/s], for those that hand them on.
+        valves: to power; empty: none.
+    """
 
     state: int
     cut: bool
-    speed_radps: Six
-    valves: ValveSet = VALVES_OFF
+    forward_mps: float = 0.0
+    speed_radps: ByWheel = ()
+    valves: ValveSet = ()
+
+
+class SetPoints(msgspec.Struct, frozen=True, gc=False):
+    """What the controller asks for; the limiter decides what of it reaches the devices."""
+
+    state: int
+    cut: bool
+    speed_radps: ByWheel
+    valves: ValveSet = ()
 
 
 class Command(msgspec.Struct, frozen=True, gc=False):
-    """What the gate lets through."""
+    """What the limiter lets through."""
 
     state: int
     safe: bool
     cut: bool
-    speed_radps: Six
+    speed_radps: ByWheel
     valves: ValveSet
     clamped: int

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from drivers.types import VALVES_OFF, ValveSet
+from collections.abc import Sequence
+
+from drivers.types import ValveSet
 from hil.config import Config
-from hil.config.devices import VALVES, ModbusValves
+from hil.config.devices import ModbusValves
 from hil.values import Samples
 
 # A valve has moved once its chamber is on the other side of this share of the supply's pressure.
@@ -38,8 +40,9 @@ class ValveWatch:
         self._limit_Pa = HALFWAY * config.cylinders.supply_kPa * 1e3
         self.watched = within_s is not None and self._limit_Pa > 0.0
         self._patience_ns = round(PATIENCE * 1e9 * (within_s or 0.0))
-        self._told, self._since_ns = list(_flat(VALVES_OFF)), [0] * len(VALVES)
-        self._command = VALVES_OFF
+        self._names = config.layout.valves
+        self._told, self._since_ns = [0.0] * len(self._names), [0] * len(self._names)
+        self._command = config.layout.valves_off
 
     def heed(self, t_ns: int, command: ValveSet) -> None:
         """Remember what is commanded from a time on [ns]."""
@@ -66,13 +69,10 @@ class ValveWatch:
     def _words(self, valve: int, pressure_Pa: float) -> str:
         told, side = ("on", "above") if self._told[valve] else ("off", "below")
         found, late = f"{pressure_Pa * 1e-3:.0f} kPa", f"{self._patience_ns * 1e-9:g} s"
-        return (
-            f"valve {VALVES[valve]} is {told} for {late} and has {found}, allowed: {side} {self._limit_Pa * 1e-3:.0f}"
-        )
+        name, allowed = self._names[valve], f"{side} {self._limit_Pa * 1e-3:.0f}"
+        return f"valve {name} is {told} for {late} and has {found}, allowed: {allowed}"
 
 
-def _flat(
-    pairs: tuple[tuple[bool, bool], tuple[bool, bool]] | tuple[tuple[float, float], tuple[float, float]],
-) -> tuple[float, ...]:
-    """By valve: left extend, left retract, right extend, right retract."""
-    return (*pairs[0], *pairs[1])
+def _flat(pairs: Sequence[tuple[float, float]]) -> tuple[float, ...]:
+    """By valve, in the order of the layout's."""
+    return tuple([value for pair in pairs for value in pair])

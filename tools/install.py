@@ -25,7 +25,13 @@ USER, DEV = (".installed", "requirements.lock"), (".installed-dev", "requirement
 UV_LOCK = "requirements-uv.lock"
 # the oldest that this has been tried with
 UV_OLDEST = (0, 13, 8)
-IMPORTED = ("hil.cli", "hil.app.warm", "hil.app.trial", "hil.trials.report", "matplotlib.backends.backend_agg")
+IMPORTED = (
+    "hil.cli",
+    "hil.app.warm",
+    "hil.app.run",
+    "hil.experiments.impact.figure",
+    "matplotlib.backends.backend_agg",
+)
 # pip's setting, uv's variable, and what separates several values
 SETTINGS = (
     ("index-url", "UV_INDEX_URL", " "),

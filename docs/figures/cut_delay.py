@@ -5,14 +5,13 @@ Run: python docs/figures/cut_delay.py    (about half a minute; writes docs/image
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from hil.app.trial import run_trial
+from hil.app.run import run
 from hil.config import load_config
 
 DELAYS_MS = (0, 2, 5, 10, 20, 50, 100, 150, 200, 250, 300)
@@ -24,8 +23,7 @@ OUT = Path(__file__).parent.parent / "images" / "cut_delay.png"
 def peak_force(delay_ms: float, seed: int) -> float:
     """Peak over both front wheels [N] with the drives' link delayed by delay_ms."""
     config = load_config("sim_impact", [*QUIET, f"links.drives_delay_ms={delay_ms}"], seed=seed)
-    with tempfile.TemporaryDirectory() as folder:
-        return float(run_trial(config, Path(folder), say=lambda _: None).summary["contact_force_peak_N"])
+    return float(run(config).summary["contact_force_peak_N"])
 
 
 def main() -> None:

@@ -132,12 +132,8 @@ class SimDrives(_Actuators[DriveCommand]):
         return DriveSample(self._next(), self._plant.t_ns, speeds, self.acknowledged_ns, self.stopped_ns)
 
 
-# What the sensors of a chamber without a cylinder read [Pa].
-_OPEN = (0.0, 0.0)
-
-
 class SimValves(_Actuators[ValveCommand]):
-    """Two side cylinders' valves and pressure sensors; on a rover without cylinders they feed nothing."""
+    """The cylinders' valves and pressure sensors; a rover without cylinders has none."""
 
     name = "simulated valves"
 
@@ -145,5 +141,5 @@ class SimValves(_Actuators[ValveCommand]):
         """The pressures now, once for each time of the rig."""
         if not self._news():
             return None
-        port, starboard = (*map(tuple, self._plant.pressure.tolist()), _OPEN, _OPEN)[:2]
-        return ValveSample(self._next(), self._plant.t_ns, (port, starboard), self.acknowledged_ns)
+        pressures = tuple(map(tuple, self._plant.pressure.tolist()))
+        return ValveSample(self._next(), self._plant.t_ns, pressures, self.acknowledged_ns)

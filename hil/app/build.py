@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Generic, TypeVar
 
 import hil
 from drivers.sim.far_end import FarEnd
@@ -16,66 +15,49 @@ from hil.cycle import Cycle
 from hil.devices import Devices
 from hil.estimate.estimator import Estimator
 from hil.estimate.twin import RoverTwin
-from hil.gate import Gate
+from hil.experiments.base import ArmingChecks, Experiment
+from hil.experiments.registry import experiment_type
 from hil.journal import Journal
+from hil.limiter import Limiter
 from hil.realtime import RightsWanted
 from hil.rig import nominal_rig
 from hil.safety import Safety
 from hil.scribe import Scribe
-from hil.trials.state import Arm, ImpactTrial, Trial
 from hil.values import Estimate, Samples
 
-MakeTrial = Callable[[Config, Arm], Trial]
-T = TypeVar("T", bound=Trial)
-
-
-class Making(Generic[T]):
-    """Makes the trial of a run, and keeps it.
-
-    Args:
-        make: makes one.
-
-    Attributes:
-        trial: what was made, once the rig stands.
-    """
-
-    trial: T
-
-    def __init__(self, make: Callable[[Config, Arm], T]) -> None:
-        self._make = make
-
-    def __call__(self, config: Config, arm: Arm) -> T:
-        """Make it."""
-        self.trial = self._make(config, arm)
-        return self.trial
+MakeExperiment = Callable[[Config, ArmingChecks], Experiment]
 
 
 def build_cycle(
-    config: Config, devices: Devices, journal: Journal, folder: Path | None, make_trial: MakeTrial = ImpactTrial
+    config: Config, devices: Devices, journal: Journal, folder: Path | None, make: MakeExperiment | None = None
 ) -> Cycle:
-    """The rooms of a tick; kernels compile here.
+    """The stages of a tick; kernels compile here.
 
     Args:
-        config: of the rig and the trial.
+        config: of the rig and the experiment.
         devices: of the rig.
         journal: takes the record.
         folder: where it goes; arming looks at the room there. None: nowhere, as in a replay.
-        make_trial: makes what decides.
+        make: makes the experiment; by default the one that the config names.
+
+    Raises:
+        ConfigError: there is no experiment of that name.
     """
-    scribe = Scribe(journal)
+    scribe = Scribe(journal, config.layout)
     safety = Safety(config, scribe.note)
 
-    def arm(samples: Samples, estimate: Estimate) -> list[Check]:
-        checks = arming_checks(config, samples, estimate, safety.faults)
-        return checks if folder is None else [*checks, disk_check(folder)]
+    def checks(samples: Samples, estimate: Estimate) -> list[Check]:
+        found = arming_checks(config, samples, estimate, safety.faults)
+        return found if folder is None else [*found, disk_check(folder)]
 
-    trial, gate = make_trial(config, arm), Gate(config, safety)
-    return Cycle(devices, Estimator(config), RoverTwin(nominal_rig(config)), safety, trial, gate, scribe)
+    experiment = (make or experiment_type(config).make)(config, checks)
+    twin, limiter = RoverTwin(nominal_rig(config)), Limiter(config, safety)
+    return Cycle(devices, Estimator(config), twin, safety, experiment, experiment.controller(), limiter, scribe)
 
 
-def simulated_devices(far_end: FarEnd) -> Devices:
+def simulated_devices(config: Config, far_end: FarEnd) -> Devices:
     """The loop's hold on the devices of a simulated rig in its own process."""
-    return Devices(far_end.daq, far_end.drives, far_end.valves)
+    return Devices(config.layout, far_end.daq, far_end.drives, far_end.valves)
 
 
 def record_meta(config: Config) -> dict[str, str | float | int]:
@@ -88,6 +70,9 @@ def record_meta(config: Config) -> dict[str, str | float | int]:
         "version": hil.__version__,
         "clock": config.clock,
         "seed": config.seed,
+        "experiment": config.experiment,
+        "states": ",".join(f"{state.value}={state.name.lower()}" for state in experiment_type(config).states),
+        "layout": config.layout.to_json(),
         "sensitivity_VpN": ",".join(repr(sensitivity * 1e-3) for sensitivity in config.sensitivities_mVpN),
         **({"calibration": write_yaml(sheets)} if sheets else {}),
         "wall_time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

@@ -41,7 +41,7 @@ def make_drives(config: Config, alive: Alive = lambda: None, host: Host = COMPUT
     with _refusal_told("devices.drives"):
         if isinstance(drives, RoboclawDrives):
             return RoboClawDrives(settings.roboclaw(config, drives), host, alive)
-        return RoboteqDrives(settings.roboteq(drives), host, alive)
+        return RoboteqDrives(settings.roboteq(config, drives), host, alive)
 
 
 def make_valves(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> Valves:

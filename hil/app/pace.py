@@ -106,7 +106,7 @@ def _in_words(times_us: Mapping[str, float]) -> str:
 def _costs(config: Config) -> Histogram:
     """What ticks of a trial cost, in virtual time."""
     far_end, costs = build_far_end(config), TickCosts()
-    devices = simulated_devices(far_end)
+    devices = simulated_devices(config, far_end)
     cycle = build_cycle(config, devices, costs, folder=None)
     devices.open()
     for number in range(1, TICKS + 1):

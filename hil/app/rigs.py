@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from drivers.base import DeviceError
-from hil.app.build import MakeTrial, build_cycle, record_meta, simulated_devices
+from hil.app.build import MakeExperiment, build_cycle, record_meta, simulated_devices
 from hil.app.links import at_endpoints, stop_frames
 from hil.app.platform import THIS_COMPUTER, Platform
 from hil.app.rig_lock import RigLock
@@ -25,6 +25,7 @@ from hil.config import Config
 from hil.cycle import Cycle
 from hil.devices import Devices
 from hil.disturbances import late_event, late_words, stall_event
+from hil.experiments.base import GroundTruth
 from hil.journal import Keeper
 from hil.links.devices import SharedDaq, SharedDrives, SharedValves
 from hil.links.health import healths
@@ -40,8 +41,6 @@ from hil.record import open_recorder
 from hil.record.reading import FILE_NAME
 from hil.record.recovery import NothingToRecoverError, recover
 from hil.telemetry import open_publisher
-from hil.trials.state import ImpactTrial
-from hil.trials.summary import PlantTruth
 from hil.workers.crew import Crew
 
 Say = Callable[[str], None]
@@ -59,7 +58,7 @@ class Rig(Protocol):
     loop: Loop
 
     @property
-    def truth(self) -> PlantTruth:
+    def truth(self) -> GroundTruth:
         """What only a simulated rig can tell."""
 
     def granted(self) -> Sequence[Granted]:
@@ -92,23 +91,21 @@ class LockstepRig:
         folder: of the run.
         say: told what is going on.
         stack: closes it all.
-        make_trial: makes what decides.
+        make: makes the experiment.
     """
 
-    def __init__(
-        self, config: Config, folder: Path, say: Say, stack: ExitStack, make_trial: MakeTrial = ImpactTrial
-    ) -> None:
+    def __init__(self, config: Config, folder: Path, say: Say, stack: ExitStack, make: MakeExperiment) -> None:
         publisher = stack.enter_context(open_publisher(config, say))
         self.keeper = Keeper(stack.enter_context(open_recorder(folder, config, record_meta(config))), publisher)
         warm_up(config, say)
         say("settling the rover on its ground")
         self.far_end = build_far_end(config)
-        self.devices = simulated_devices(self.far_end)
-        self.cycle = build_cycle(config, self.devices, self.keeper, folder, make_trial)
+        self.devices = simulated_devices(config, self.far_end)
+        self.cycle = build_cycle(config, self.devices, self.keeper, folder, make)
         self.loop = Loop(LockstepClock(self.far_end, config.loop.rate_hz), self.cycle)
 
     @property
-    def truth(self) -> PlantTruth:
+    def truth(self) -> GroundTruth:
         """Of the simulated rig."""
         return self.far_end.plant
 
@@ -156,7 +153,7 @@ class RealtimeRig:
         folder: Path,
         say: Say,
         stack: ExitStack,
-        make_trial: MakeTrial = ImpactTrial,
+        make: MakeExperiment,
         endpoints: Path | None = None,
         platform: Platform = THIS_COMPUTER,
     ) -> None:
@@ -183,8 +180,8 @@ class RealtimeRig:
             crew.start(name)
         crew.start_watchdog()
         journal = RingJournal(shared)
-        self.devices = Devices(SharedDaq(shared), SharedDrives(shared), SharedValves(shared))
-        self.cycle = build_cycle(config, self.devices, journal, folder, make_trial)
+        self.devices = Devices(config.layout, SharedDaq(shared), SharedDrives(shared), SharedValves(shared))
+        self.cycle = build_cycle(config, self.devices, journal, folder, make)
         self._clock = platform.make_clock(config.loop.rate_hz, config.realtime.spin_share)
         self.loop = Loop(self._clock, self.cycle, (crew.alarm, journal.alarm), crew.feed)
         self._truth: SharedTruth | WireTruth | NoTruth = SharedTruth(shared) if config.rig == "simulated" else NoTruth()
@@ -197,7 +194,7 @@ class RealtimeRig:
         crew.wait_ready("watchdog")
 
     @property
-    def truth(self) -> PlantTruth:
+    def truth(self) -> GroundTruth:
         """Of a simulated rig; nothing of a real one."""
         return self._truth
 

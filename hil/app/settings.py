@@ -12,21 +12,21 @@ from drivers.roboteq_settings import RoboteqSettings
 from drivers.valves_ni import NiValveSettings
 from hil.config import Config
 from hil.config.devices import ModbusValves, NiDaq, NiValves, RoboclawDrives, RoboteqDrives
-from hil.rows import WHEELS
 
 _Pa_PER_kPa = 1e3
 
 
 def roboclaw(config: Config, drives: RoboclawDrives) -> RoboClawSettings:
     """Wheel drives on RoboClaw controllers."""
+    wheels = config.layout.wheels
     return RoboClawSettings(
         buses=tuple(roboclaw_settings.Bus(port, drives.baud) for port in drives.ports),
         controllers=tuple(
-            roboclaw_settings.Controller(one.bus, one.address, WHEELS.index(one.m1), WHEELS.index(one.m2))
+            roboclaw_settings.Controller(one.bus, one.address, wheels.index(one.m1), wheels.index(one.m2))
             for one in drives.controllers
         ),
         counts_per_rev=drives.counts_per_rev,
-        sign=_signs(drives.reversed),
+        sign=_signs(config, drives.reversed),
         acceleration_qpps2=round(drives.acceleration_radps2 * drives.counts_per_rev / math.tau),
         rate_hz=drives.rate_hz,
         timeout_ms=drives.timeout_ms,
@@ -34,16 +34,17 @@ def roboclaw(config: Config, drives: RoboclawDrives) -> RoboClawSettings:
     )
 
 
-def roboteq(drives: RoboteqDrives) -> RoboteqSettings:
+def roboteq(config: Config, drives: RoboteqDrives) -> RoboteqSettings:
     """Wheel drives on Roboteq controllers."""
+    wheels = config.layout.wheels
     return RoboteqSettings(
         controllers=tuple(
-            roboteq_settings.Controller(one.port, WHEELS.index(one.channel_1), WHEELS.index(one.channel_2))
+            roboteq_settings.Controller(one.port, wheels.index(one.channel_1), wheels.index(one.channel_2))
             for one in drives.controllers
         ),
         max_rpm=round(drives.max_rpm),
         gear_ratio=drives.gear_ratio,
-        sign=_signs(drives.reversed),
+        sign=_signs(config, drives.reversed),
         baud=drives.baud,
         rate_hz=drives.rate_hz,
         watchdog_ms=drives.watchdog_ms,
@@ -126,5 +127,5 @@ def chassis_of(line: str) -> str:
     return line.lstrip("/").partition("/")[0].partition("Mod")[0]
 
 
-def _signs(reversed_: tuple[str, ...]) -> tuple[int, ...]:
-    return tuple(-1 if wheel in reversed_ else 1 for wheel in WHEELS)
+def _signs(config: Config, reversed_: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple(-1 if wheel in reversed_ else 1 for wheel in config.layout.wheels)

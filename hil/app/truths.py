@@ -9,7 +9,7 @@ from hil.app.wire.control import Asked
 
 
 class NoTruth:
-    """Of a real rig (`hil.trials.summary.PlantTruth`)."""
+    """Of a real rig (`hil.experiments.base.GroundTruth`)."""
 
     contact_force_peak = math.nan
     hit_speed = 0.0

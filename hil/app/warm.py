@@ -102,7 +102,7 @@ def _compile_rover(config: Config) -> None:
 
 def _run_all(config: Config) -> None:
     far_end = build_far_end(config)
-    devices = simulated_devices(far_end)
+    devices = simulated_devices(config, far_end)
     devices.open()
     samples = devices.sample(warm_up_far_end(config, far_end))
     estimate = Estimator(config).estimate(samples)

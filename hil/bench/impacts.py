@@ -7,8 +7,11 @@ from collections.abc import Callable, Sequence
 import msgspec
 import numpy as np
 
-from hil.trials.state import ARMED_NS, Arm, State, Trial
-from hil.values import STILL, Estimate, Prediction, Request, Samples, Six
+from hil.config import Config
+from hil.control.base import DirectSetPoints
+from hil.experiments.base import ArmingChecks, Experiment
+from hil.experiments.impact.experiment import State
+from hil.values import ByWheel, Estimate, Goal, Prediction, Samples
 
 # After a cut: the sensor is back to rest, and the channels are zeroed again.
 PAUSE_NS = 150_000_000
@@ -32,42 +35,52 @@ class CutTimes(msgspec.Struct, frozen=True):
     stopped_ns: int
 
 
-class RepeatedImpacts(Trial):
+class RepeatedImpacts(Experiment):
     """Armed, run, cut at the impact, pause, zero the channels, and again.
 
     Args:
         count: impacts wanted.
         speed_radps: (6,) of the wheels meanwhile [rad/s].
         timeout_s: without so many by then it is aborted.
-        arm: makes the arming checks, once.
+        config: of the rig.
+        checks: makes the arming checks, once.
 
     Attributes:
         reset: forgets the impact; set before the first tick.
         found: the cuts so far.
     """
 
-    def __init__(self, count: int, speed_radps: Six, timeout_s: float, arm: Arm) -> None:
-        super().__init__(lambda samples, estimate: self.checks or arm(samples, estimate))
+    name = "repeated impacts"
+    states = State
+
+    def __init__(
+        self, count: int, speed_radps: ByWheel, timeout_s: float, config: Config, checks: ArmingChecks
+    ) -> None:
+        super().__init__(config, lambda samples, estimate: self.checks or checks(samples, estimate))
         self._count, self._speeds, self._timeout_ns = count, speed_radps, timeout_s * 1e9
         self._began: CutTimes | None = None
         self.reset: Callable[[], None] = lambda: None
         self.found: list[CutTimes] = []
 
-    def control(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Request:  # noqa: ARG002
-        """What the rig should do in this tick."""
+    def controller(self) -> DirectSetPoints:
+        """Wheel speeds are handed on as they are."""
+        return DirectSetPoints()
+
+    def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
+        """What is wanted in this tick."""
         t_ns = samples.t_ns
-        if self._armed_or_out(samples, estimate, safe or t_ns > self._timeout_ns):
+        if self._begin_or_end(samples, estimate, safe or t_ns > self._timeout_ns):
             pass
-        elif self.state is State.ARMED and t_ns - self._since_ns >= ARMED_NS:
+        elif self.state == State.ARMED and self._may_start(samples):
             self._enter(State.RUN_UP, t_ns)
-        elif self.state is State.RUN_UP and estimate.impact_ns is not None:
+        elif self.state == State.RUN_UP and estimate.impact_ns is not None:
             self._began = _way(samples, estimate.impact_ns)
             self._enter(State.IMPACT, t_ns)
-        elif self.state is State.IMPACT:
+        elif self.state == State.IMPACT:
             self._see_stopped(samples)
-        if self.state is not State.RUN_UP:
-            return Request(self.state, True, STILL)
-        return Request(self.state, False, self._speeds)
+        if self.state != State.RUN_UP:
+            return Goal(self.state, True)
+        return Goal(self.state, False, speed_radps=self._speeds)
 
     def _see_stopped(self, samples: Samples) -> None:
         """Take down when the drives had been stopped; after the pause, begin again."""

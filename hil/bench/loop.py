@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 from drivers.base import DeviceError
@@ -99,7 +97,7 @@ def _compared(ours: list[Row], name: str, before: Counts | None, after: Counts |
 
 def _tick_rows(seconds: float, load: str, wanted: RightsWanted, left_out: LeftOut, say: Say) -> list[Row]:
     """The whole path of a tick, from sensors to record, in a trial with so long a run-up; none if none was made."""
-    from hil.app.trial import run_trial  # compiles kernels
+    from hil.app.run import run  # compiles kernels
     from hil.app.warm import warm_up
     from hil.config import load_config
 
@@ -110,8 +108,7 @@ def _tick_rows(seconds: float, load: str, wanted: RightsWanted, left_out: LeftOu
     config = load_config(CONFIG, ["clock=realtime", "telemetry.endpoint=''", *settings, *ends, *rights_asked])
     warm_up(config, say)
     try:
-        with tempfile.TemporaryDirectory() as name:
-            summary = run_trial(config, Path(name), say=lambda _: None).summary
+        summary = run(config).summary
     except (DeviceError, NotArmedError) as error:
         left_out.note(f"tick_1khz_{load}", [str(error)])
         return []

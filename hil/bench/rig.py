@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from drivers.base import DeviceError
-from hil.app.build import Making
 from hil.app.rigs import RealtimeRig
 from hil.app.runs import Signals, run_loop
 from hil.app.warm import warm_up
@@ -31,10 +30,10 @@ from hil.config import Config, load_config
 from hil.config.bus_load import ALLOWED, modbus_load, roboclaw_load
 from hil.config.devices import ModbusValves, RoboclawDrives
 from hil.disturbances import beside
+from hil.experiments.base import ArmingChecks
+from hil.experiments.summary import fault_reasons
 from hil.realtime.memory import Memory
 from hil.record import read_trial
-from hil.trials.quality import fault_reasons
-from hil.trials.state import State
 
 CONFIG = "sim_wire"
 QUIET = ("telemetry.endpoint=''", "record.sensors=burst")
@@ -185,15 +184,20 @@ def _many_cuts(config: Config, events: int, say: Say) -> Cuts:
 
 def _cuts(config: Config, events: int) -> Cuts:
     """Cuts of one run; a run that could not begin has ended early too."""
-    speeds = (config.trial.speed_mps / config.rover.wheel_radius_m,) * 6
+    speeds = (config.trial.speed_mps / config.rover.wheel_radius_m,) * len(config.layout.wheels)
     timeout_s = SECONDS_A_RUN + SECONDS_A_CUT * events
-    making = Making(lambda _, arm: RepeatedImpacts(events, speeds, timeout_s, arm))
+    trials: list[RepeatedImpacts] = []
+
+    def make(config: Config, checks: ArmingChecks) -> RepeatedImpacts:
+        trials.append(RepeatedImpacts(events, speeds, timeout_s, config, checks))
+        return trials[0]
+
     try:
         with Signals() as signals, ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             endpoints = own_rig(config, stack)
-            rig = RealtimeRig(config, folder, lambda _: None, stack, making, endpoints)
-            trial = making.trial
+            rig = RealtimeRig(config, folder, lambda _: None, stack, make, endpoints)
+            (trial,) = trials
             trial.reset = rig.cycle.estimator.reset
             found = read_endpoints(endpoints)
             command = [sys.executable, "-P", "-m", "hil.bench.stepper", found["control"], config.daq.channels[0].name]
@@ -207,7 +211,7 @@ def _cuts(config: Config, events: int) -> Cuts:
             ended = fault_reasons(rig.cycle.safety, partial(beside, read_trial(folder).events))
     except (DeviceError, NotArmedError) as error:
         return Cuts([], [], [str(error)])
-    if trial.state is not State.DONE and not ended:
+    if not trial.done and not ended:
         ended = [f"{len(trial.found)} of {events} cuts in {timeout_s:g} s"]
     return Cuts(trial.found, _seen_by_devices(trial.found, stops, start_ns), ended)
 

@@ -23,6 +23,7 @@ from hil.cli.recover import recover
 from hil.cli.sim import sim
 from hil.cli.start import problems_at_start
 from hil.cli.trial import report, trial
+from hil.cli.trial import run as run_config
 
 app = typer.Typer(
     name="hil",
@@ -37,6 +38,7 @@ app = typer.Typer(
         "before the loop ran: nothing has moved."
     ),
 )
+app.command("run")(run_config)
 for _command in (trial, energy, check, devices, jog, valve, sim, report, recover, verify, replay, configs):
     app.command()(_command)
 app.add_typer(bench, name="bench")

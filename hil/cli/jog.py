@@ -1,23 +1,21 @@
-"""`hil jog` and `hil valve`: move one thing for a while, through the same loop and gate as a trial."""
+"""`hil jog` and `hil valve`: move one thing for a while, through the same loop and limiter as everything else."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
-from hil.cli.console import show
 from hil.cli.exits import REFUSED, USAGE, complain, usage_errors
-from hil.cli.options import AsJson, Clock, ConfigSource, Endpoints, Out, Overrides, Seed, config_from, say
+from hil.cli.options import AsJson, Clock, ConfigSource, Endpoints, Out, Overrides, Seed, config_from
+from hil.cli.trial import run_and_show
 
 if TYPE_CHECKING:
     from hil.config import Config
-    from hil.trials.jog import Motion
 
 Seconds = Annotated[float, typer.Option("--for", metavar="SECONDS", help="How long, up to 10 s.", show_default=False)]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask: you stand at the rig, the emergency stop in reach.")]
@@ -42,19 +40,16 @@ def jog(
     as_json: AsJson = False,
 ) -> None:
     """Turn wheels for a while: do they turn, the right ones, the right way round? Wheels off the ground."""
+    asked = {"wheels": wheel or [], "speed_mps": speed, "valve": "", "seconds": seconds}
     with usage_errors():
-        effective = config_from(config, overrides, seed, clock)
-
-        from hil.trials.jog import turn
-
-        motion = turn(effective, wheel or (), speed, seconds)
-    _move(effective, motion, "jog", out, endpoints, yes, as_json)
+        effective = config_from(config, [*(overrides or ()), *_jog(asked)], seed, clock)
+    _move(effective, out, endpoints, yes, as_json)
 
 
 def valve(
     config: ConfigSource,
-    side: Annotated[str, typer.Argument(metavar="left|right", help="Which side cylinder.")],
-    way: Annotated[str, typer.Argument(metavar="extend|retract", help="Which way.")],
+    side: Annotated[str, typer.Argument(metavar="CYLINDER", help="Which cylinder: left or right.")],
+    way: Annotated[str, typer.Argument(metavar="WAY", help="Which way: extend or retract.")],
     seconds: Seconds,
     out: Out = None,
     overrides: Overrides = None,
@@ -65,33 +60,23 @@ def valve(
     as_json: AsJson = False,
 ) -> None:
     """Power one valve for a while, wheels cut: does the right cylinder move the right way?"""
+    asked = {"wheels": [], "valve": f"{side}_{way}", "seconds": seconds}
     with usage_errors():
-        effective = config_from(config, overrides, seed, clock)
-
-        from hil.trials.jog import power
-
-        motion = power(side, way, seconds)
-    _move(effective, motion, "valve", out, endpoints, yes, as_json)
+        effective = config_from(config, [*(overrides or ()), *_jog(asked)], seed, clock)
+    _move(effective, out, endpoints, yes, as_json)
 
 
-def _move(
-    config: Config, motion: Motion, command: str, out: Path | None, endpoints: Path | None, yes: bool, as_json: bool
-) -> None:
-    from hil.app.jog import in_words, run_motion
-    from hil.folders import run_folder
+def _jog(section: Mapping[str, Any]) -> list[str]:
+    """Overrides that make a config one of a jog."""
+    return ["experiment=jog", *(f"jog.{key}={json.dumps(value)}" for key, value in section.items())]
+
+
+def _move(config: Config, out: Path | None, endpoints: Path | None, yes: bool, as_json: bool) -> None:
+    from hil.experiments.jog.summary import what_moves
 
     if not yes:
-        _confirm(in_words(motion, config), config)
-    with usage_errors():
-        folder = run_folder(out, config.name, command)
-        outcome = run_motion(config, folder, motion, say, endpoints)
-    if as_json:
-        print(json.dumps(outcome.summary, allow_nan=False))
-    else:
-        print(f"moved: {outcome.summary['motion']}")
-        show(_table(outcome.summary))
-        print(f"run folder: {folder}")
-    raise typer.Exit(outcome.exit_code)
+        _confirm(what_moves(config), config)
+    run_and_show(config, out, endpoints, as_json)
 
 
 def _confirm(what: str, config: Config) -> None:
@@ -104,14 +89,3 @@ def _confirm(what: str, config: Config) -> None:
     if not typer.confirm("Is it, are the wheels off the ground, and everybody clear?", err=True):
         complain("not confirmed: nothing has moved")
         raise typer.Exit(REFUSED)
-
-
-def _table(summary: dict[str, Any]) -> Table:
-    table = Table(show_header=False)
-    for key, unit, digits in (("speed_reached_mps", "m/s", 3), ("pressure_reached_kPa", "kPa", 1)):
-        for name, value in summary[key].items():
-            reached = "not measured" if value is None else f"{value:+.{digits}f} {unit}"
-            table.add_row(Text(name.replace("_", " ")), Text(reached))
-    troubles = "\n".join(summary["reasons"])
-    table.add_row(Text("trouble"), Text(troubles, "bold red") if troubles else Text("none", "green"))
-    return table

@@ -1,16 +1,34 @@
-"""`hil trial` and `hil report`: make a trial, and show one again."""
+"""`hil run`, `hil trial` and `hil report`: make a run, and show one again."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hil.cli.console import show
 from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Clock, ConfigSource, Endpoints, Out, Overrides, Seed, config_from, say
+
+if TYPE_CHECKING:
+    from hil.config import Config
+
+
+def run(
+    config: ConfigSource,
+    out: Out = None,
+    overrides: Overrides = None,
+    seed: Seed = None,
+    clock: Clock = None,
+    endpoints: Endpoints = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run the experiment that the config names: record it, sum it up, draw it."""
+    with usage_errors():
+        effective = config_from(config, overrides, seed, clock)
+    run_and_show(effective, out, endpoints, as_json)
 
 
 def trial(
@@ -23,44 +41,51 @@ def trial(
     as_json: AsJson = False,
 ) -> None:
     """One impact trial: drive into the obstacle, cut at the impact, record, judge."""
+    with usage_errors():
+        effective = config_from(config, [*(overrides or ()), "experiment=impact"], seed, clock)
+    run_and_show(effective, out, endpoints, as_json)
+
+
+def run_and_show(config: Config, out: Path | None, endpoints: Path | None, as_json: bool) -> None:
+    """Run what a config names, print the summary, and end with the run's exit status."""
+    from hil.experiments.registry import experiment_type
     from hil.folders import run_folder
 
     with usage_errors():
-        effective = config_from(config, overrides, seed, clock)
-        folder = run_folder(out, effective.name, f"{effective.trial.angle_deg:g}")
+        kind = experiment_type(config)
+        folder = run_folder(out, config.name, kind.label(config))
 
-    from hil.app.trial import run_trial
-    from hil.trials.report import trial_table
+    from hil.app.run import run_experiment
 
     with usage_errors():
-        outcome = run_trial(effective, folder, say, endpoints)
+        outcome = run_experiment(config, folder, say, endpoints)
     if as_json:
         print(json.dumps(outcome.summary, allow_nan=False))
     else:
-        show(trial_table(outcome.summary))
+        show(kind.table(outcome.summary))
         print(f"run folder: {folder}")
     raise typer.Exit(outcome.exit_code)
 
 
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished trial.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
     as_json: AsJson = False,
 ) -> None:
-    """Draw trial.png again from the record, and print the table."""
-    from hil.folders import FolderError, finished_run, summary_of
+    """Draw the figure again from the record, and print the table."""
+    from hil.experiments.registry import experiment_named
+    from hil.folders import finished_run, summary_of
 
     with usage_errors():
         folder = finished_run(run)
         summary = summary_of(folder) or {}
-        if "motion" in summary:
-            raise FolderError(f"{run} is of `hil jog` or `hil valve`: {summary['motion']}; give the folder of a trial")
+        kind = experiment_named(str(summary.get("experiment", "impact")))
 
     from hil.record import RecordError, read_trial
-    from hil.trials.report import draw_trial, trial_table
 
     place = folder / "trial.h5"
     try:
-        draw_trial(read_trial(place), summary, folder / "trial.png")
+        if kind.figure:
+            kind.draw(read_trial(place), summary, folder / kind.figure)
     except (RecordError, OSError) as error:
         complain(str(error))
         raise typer.Exit(USAGE) from None
@@ -70,5 +95,6 @@ def report(
     if as_json:
         print(json.dumps(summary, allow_nan=False))
     else:
-        show(trial_table(summary))
-        print(f"figure: {folder / 'trial.png'}")
+        show(kind.table(summary))
+        if kind.figure:
+            print(f"figure: {folder / kind.figure}")

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypeVar
 from hil.config.bus_load import ALLOWED, modbus_load, roboclaw_load, roboteq_load
 from hil.config.devices import VALVES, ModbusValves, NiValves, RoboclawDrives, RoboteqDrives
 from hil.config.problems import Problem
-from hil.rows import WHEELS
 
 if TYPE_CHECKING:
     from hil.config.model import Config
@@ -77,9 +76,12 @@ def _drives(config: Config) -> Iterator[Problem]:
         wheels = [wheel for item in drives.controllers for wheel in (item.channel_1, item.channel_2)]
         loads, timeout, timeout_ms = roboteq_load(drives), "watchdog_ms", drives.watchdog_ms
         yield from _reach(config, drives)
+    names = config.layout.wheels
+    for wheel in dict.fromkeys(wheel for wheel in (*wheels, *drives.reversed) if wheel not in names):
+        yield Problem(key, wheel, f"wheels of rover.type {config.rover.type}: {', '.join(names)}", ("rover.type",))
     for wheel, count in _repeated(wheels):
         yield Problem(key, f"{wheel} on {count} channels", "each wheel on one channel")
-    for wheel in WHEELS:
+    for wheel in names:
         if wheel not in wheels:
             yield Problem(key, f"{wheel} on no channel", "each wheel on one channel")
     for wheel, _ in _repeated(drives.reversed):

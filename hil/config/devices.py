@@ -12,10 +12,10 @@ from pydantic import Field
 
 from hil.config.base import PORT, Section
 from hil.config.calibration import CalibratedSensor, Calibration
-from hil.rows import SensorName, WheelName
+from hil.rows import SensorName
 
 VALVES = ("left_extend", "left_retract", "right_extend", "right_retract")
-CONTROLLERS = 3  # dual: six wheels
+CONTROLLERS = 8  # dual, on a RoboClaw bus: addresses 0x80 to 0x87
 
 T = TypeVar("T")
 Listed = Annotated[tuple[T, ...], Field(strict=False)]
@@ -46,6 +46,7 @@ NiServer = Annotated[
         json_schema_extra={"note": 'HOST:PORT (at most 65535) of an NI gRPC device server, or "" for this machine'},
     ),
 ]
+Wheel = Annotated[str, Field(max_length=100, json_schema_extra={"note": "the name of a wheel of the rover"})]
 NoDeadMan = Annotated[Literal["", "accepted"], Field(json_schema_extra={"note": 'accepted, or ""'})]
 
 
@@ -59,8 +60,8 @@ class RoboclawController(Section):
         description="as set in the controller",
         json_schema_extra={"note": "a whole number 0x80 to 0x87, or 128 to 135"},
     )
-    m1: WheelName = Field(description="wheel of its motor 1")
-    m2: WheelName = Field(description="wheel of its motor 2")
+    m1: Wheel = Field(description="wheel of its motor 1")
+    m2: Wheel = Field(description="wheel of its motor 2")
 
 
 class RoboclawDrives(Section):
@@ -78,15 +79,15 @@ class RoboclawDrives(Section):
         0.0, ge=0, le=1000, description="ramp of the controller itself; 0: it follows set-points at once"
     )
     controllers: Listed[RoboclawController] = Field((), max_length=CONTROLLERS, description="all of them")
-    reversed: Listed[WheelName] = Field((), max_length=6, description="wheels whose motor turns the other way round")
+    reversed: Listed[Wheel] = Field((), max_length=16, description="wheels whose motor turns the other way round")
 
 
 class RoboteqController(Section):
     """One dual motor controller with a port of its own."""
 
     port: Port = Field(description="its serial port")
-    channel_1: WheelName = Field(description="wheel of its channel 1")
-    channel_2: WheelName = Field(description="wheel of its channel 2")
+    channel_1: Wheel = Field(description="wheel of its channel 1")
+    channel_2: Wheel = Field(description="wheel of its channel 2")
 
 
 class RoboteqDrives(Section):
@@ -101,7 +102,7 @@ class RoboteqDrives(Section):
     max_rpm: float = Field(ge=1, le=1e5, description="motor speed at command 1000, as set in the controller")
     gear_ratio: float = Field(ge=0.01, le=1e4, description="turns of the motor in a turn of the axle")
     controllers: Listed[RoboteqController] = Field((), max_length=CONTROLLERS, description="all of them")
-    reversed: Listed[WheelName] = Field((), max_length=6, description="wheels whose motor turns the other way round")
+    reversed: Listed[Wheel] = Field((), max_length=16, description="wheels whose motor turns the other way round")
 
 
 class EachValve(Section):

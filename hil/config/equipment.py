@@ -152,6 +152,10 @@ class Limits(Section):
     frozen_samples: int = Field(
         3000, ge=0, le=1000000, description="a sensor with so many equal samples in a row is frozen, 0: not watched"
     )
+    valve_least_on_ms: float = Field(20.0, ge=0, le=10000, description="a valve that was switched on stays on so long")
+    valve_switchings_per_s: int = Field(
+        10, ge=1, le=1000, description="most times a second that a valve is switched on"
+    )
     bias_V: float = Field(0.05, ge=0, le=5, description="largest offset of a channel at arming")
     noise_V: float = Field(0.01, ge=0, le=5, description="largest noise of a channel at arming")
 

@@ -55,6 +55,35 @@ class Quality(Section):
     contact_s: float = Field(0.6, ge=0.01, le=20, description="longest contact that is still an impact")
 
 
+class Jog(Section):
+    """One motion for bring-up: wheels that turn, or a valve that is powered with the wheels cut."""
+
+    wheels: Annotated[tuple[str, ...], Field(strict=False)] = Field(
+        ("all",), max_length=64, description="names of the wheels that turn, all for every one; none with a valve"
+    )
+    speed_mps: float = Field(0.02, ge=-10, le=10, description="at the rim, negative: backward")
+    valve: str = Field("", max_length=100, description='name of the valve to power, like left_extend; "": none')
+    seconds: float = Field(1.0, gt=0, le=10, description="for so long")
+
+
+class DriveStep(Section):
+    """Part of a drive."""
+
+    for_s: float = Field(ge=0.1, le=600, description="for so long")
+    speed_mps: float = Field(ge=-10, le=10, description="of the rims, in the mean of both sides")
+    turn_mps: float = Field(
+        0.0, ge=-10, le=10, description="right wheels faster by this, left ones slower (skid steer)"
+    )
+
+
+class Drive(Section):
+    """A drive: wheel speeds over time."""
+
+    steps: Annotated[tuple[DriveStep, ...], Field(strict=False)] = Field(
+        (DriveStep(for_s=5.0, speed_mps=0.05),), min_length=1, max_length=1000, description="one after the other"
+    )
+
+
 class SoilAssumptions(Section):
     """The soil in the bed, as `models.wheel.Soil` takes it, and what the plant adds to it."""
 

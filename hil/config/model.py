@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import cached_property
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializeAsAny, field_validator, model_validator
 
 from hil.config.base import Section
 from hil.config.calibration import sensitivity_mVpN
@@ -24,7 +25,9 @@ from hil.config.equipment import (
     Telemetry,
 )
 from hil.config.experiment import (
+    Drive,
     GroundModel,
+    Jog,
     Loop,
     ObstacleContact,
     Quality,
@@ -33,14 +36,14 @@ from hil.config.experiment import (
     Trial,
     WheelModel,
 )
+from hil.config.experiment_fits import experiment_misfits
+from hil.config.extensions import extension_section
 from hil.config.misfits import model_misfits
-from hil.config.problems import MisfitError, Problem
+from hil.config.problems import MisfitError
 from hil.config.rover import RoverAssumptions
 from hil.config.sensor_fits import sensor_misfits
 from hil.config.text import write_yaml
-
-# Part of the limits of wheel speed and acceleration that a trial may take; the rest is for slip.
-SLIP_MARGIN = 0.9
+from hil.layout import Layout, layout_of
 
 
 class Config(Section):
@@ -57,10 +60,19 @@ class Config(Section):
     )
     clock: Literal["lockstep", "realtime"] = Field("lockstep", description="virtual time, or against the wall clock")
     seed: int = Field(1, ge=0, le=2**63 - 1, description="of all chance: the plant's spread and the sensors' noise")
+    experiment: str = Field(
+        "impact",
+        pattern=r"^[a-z][a-z0-9_]*$",
+        max_length=64,
+        description="what is done: impact, jog, drive, or one that an installed package brings",
+        json_schema_extra={"note": "the name of an experiment"},
+    )
     loop: Loop = Field(default_factory=Loop)
     realtime: Realtime = Field(default_factory=Realtime)
     trial: Trial = Field(default_factory=Trial)
     quality: Quality = Field(default_factory=Quality)
+    jog: Jog = Field(default_factory=Jog)
+    drive: Drive = Field(default_factory=Drive)
     rover: RoverAssumptions = Field(default_factory=RoverAssumptions)
     ground: GroundModel = Field(default_factory=GroundModel)
     soil: SoilAssumptions = Field(default_factory=SoilAssumptions)
@@ -75,11 +87,26 @@ class Config(Section):
     plant: Plant = Field(default_factory=Plant)
     record: Record = Field(default_factory=Record)
     telemetry: Telemetry = Field(default_factory=Telemetry)
+    extensions: dict[str, SerializeAsAny[Section]] = Field(
+        default_factory=dict, max_length=100, description="sections of experiments that installed packages bring"
+    )
     devices: Devices | None = Field(None, description="what hangs on which port; needed unless the rig is simulated")
+
+    @field_validator("extensions", mode="before")
+    @classmethod
+    def _extended(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        return {name: extension_section(name, section) for name, section in values.items()}
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Wheels, cylinders and force channels of the rig."""
+        return layout_of(self.rover.type, tuple(channel.name for channel in self.daq.channels))
 
     @model_validator(mode="after")
     def _fits(self) -> Config:
-        problems = [*_trial_misfits(self), *model_misfits(self), *sensor_misfits(self), *device_misfits(self)]
+        problems = [*experiment_misfits(self), *model_misfits(self), *sensor_misfits(self), *device_misfits(self)]
         if problems:
             raise MisfitError(problems)
         return self
@@ -115,60 +142,3 @@ def fingerprint(values: Any) -> str:
     """SHA-256 of JSON with sorted keys and no spaces; of what `Config.to_yaml` says, it is `Config.sha256`."""
     text = json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _trial_misfits(config: Config) -> list[Problem]:
-    """Values of the trial that are each allowed but not together."""
-    trial, limits, radius = config.trial, config.limits, config.wheel_radius_m
-    needed_s = trial.start_distance_m / trial.speed_mps + 0.5 * trial.ramp_s
-    ramp_m = 0.5 * trial.speed_mps * trial.ramp_s
-    wheel_speed = trial.speed_mps / radius
-    problems = []
-    if trial.timeout_s <= needed_s:
-        problems.append(
-            Problem(
-                "trial.timeout_s",
-                f"{trial.timeout_s:g}",
-                f"above {needed_s:.4g}, the time trial.start_distance_m takes at trial.speed_mps",
-                ("trial.start_distance_m", "trial.speed_mps", "trial.ramp_s"),
-            )
-        )
-    if ramp_m >= trial.start_distance_m:
-        problems.append(
-            Problem(
-                "trial.ramp_s",
-                f"{trial.ramp_s:g}",
-                f"below {2 * trial.start_distance_m / trial.speed_mps:.4g}, or the rover hits before it is at speed",
-                ("trial.start_distance_m", "trial.speed_mps"),
-            )
-        )
-    if wheel_speed > SLIP_MARGIN * limits.wheel_speed_radps:
-        problems.append(
-            Problem(
-                "trial.speed_mps",
-                f"{trial.speed_mps:g}",
-                f"at most {SLIP_MARGIN * limits.wheel_speed_radps * radius:.4g}, {SLIP_MARGIN:g} of "
-                f"limits.wheel_speed_radps times {radius:g} m, for wheels turn faster than they roll",
-                ("limits.wheel_speed_radps",),
-            )
-        )
-    shortest_s = wheel_speed / (SLIP_MARGIN * limits.wheel_acceleration_radps2)
-    if trial.ramp_s < shortest_s:
-        problems.append(
-            Problem(
-                "trial.ramp_s",
-                f"{trial.ramp_s:g}",
-                f"at least {shortest_s:.4g}, by {SLIP_MARGIN:g} of limits.wheel_acceleration_radps2",
-                ("trial.speed_mps", "limits.wheel_acceleration_radps2"),
-            )
-        )
-    if trial.settle_s < config.record.after_s:
-        problems.append(
-            Problem(
-                "trial.settle_s",
-                f"{trial.settle_s:g}",
-                f"at least {config.record.after_s:g}, record.after_s",
-                ("record.after_s",),
-            )
-        )
-    return problems

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hil.values import Prediction, Six
+from hil.values import Goal, Prediction, Samples, SetPoints
 
 # Slip is smoothed over this time [s]; it is capped, for at slip 1 no wheel speed moves the rover.
 SMOOTHING_S = 0.1
@@ -11,6 +11,8 @@ LARGEST_SLIP = 0.6
 
 class WheelSpeed:
     """Turns a forward speed into wheel speeds, omega = v / (R (1 - s)), with the slip that the rover twin predicts.
+
+    All wheels turn alike: the rover drives straight.
 
     Args:
         radius_m: wheel radius.
@@ -22,8 +24,11 @@ class WheelSpeed:
         self._share = min(period_s / SMOOTHING_S, 1.0)
         self._slip = 0.0
 
-    def speeds(self, forward_mps: float, prediction: Prediction) -> Six:
-        """The six wheel speeds [rad/s], all alike: the rover drives straight."""
+    def control(self, goal: Goal, samples: Samples, prediction: Prediction) -> SetPoints:  # noqa: ARG002
+        """The set-points of this tick. While the drives are cut the slip is not followed."""
+        if goal.cut:
+            return SetPoints(goal.state, True, (), goal.valves)
         mean = sum(prediction.slip) / len(prediction.slip)
         self._slip += (min(max(mean, 0.0), LARGEST_SLIP) - self._slip) * self._share
-        return (forward_mps / (self._radius_m * (1.0 - self._slip)),) * 6
+        speed = goal.forward_mps / (self._radius_m * (1.0 - self._slip))
+        return SetPoints(goal.state, False, (speed,) * len(prediction.slip), goal.valves)

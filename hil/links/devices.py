@@ -9,7 +9,6 @@ import numpy as np
 from drivers.base import Health
 from drivers.types import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from hil.devices import MOST_BLOCKS
-from hil.links.rows import DRIVE_COMMAND, DRIVE_SAMPLE, VALVE_COMMAND, VALVE_SAMPLE
 from hil.links.shared import Shared
 from hil.rows import Row
 from hil.shm import Mailbox
@@ -65,8 +64,8 @@ class SharedDrives(_View):
     name = "wheel drives"
 
     def __init__(self, shared: Shared) -> None:
-        self._commands, self._command = shared.drive_command, Row(DRIVE_COMMAND)
-        self._samples = _Newest(shared.drives, DRIVE_SAMPLE)
+        self._commands, self._command = shared.drive_command, Row(shared.drive_command.dtype)
+        self._samples = _Newest(shared.drives)
 
     def read(self, t_ns: int) -> DriveSample | None:
         """The newest sample, once."""
@@ -87,28 +86,27 @@ class SharedValves(_View):
     name = "bogie valves"
 
     def __init__(self, shared: Shared) -> None:
-        self._commands, self._command = shared.valve_command, Row(VALVE_COMMAND)
-        self._samples = _Newest(shared.valves, VALVE_SAMPLE)
+        self._commands, self._command = shared.valve_command, Row(shared.valve_command.dtype)
+        self._samples = _Newest(shared.valves)
 
     def read(self, t_ns: int) -> ValveSample | None:
         """The newest sample, once."""
         if (numbers := self._samples.read()) is None:
             return None
-        sequence, t_ns, a, b, c, d, acknowledged_ns = numbers
-        return ValveSample(sequence, t_ns, ((a, b), (c, d)), acknowledged_ns)
+        sequence, t_ns, *pressures, acknowledged_ns = numbers
+        return ValveSample(sequence, t_ns, tuple(zip(pressures[::2], pressures[1::2], strict=True)), acknowledged_ns)
 
     def write(self, command: ValveCommand) -> None:
         """Hand a command to the worker."""
-        left, right = command.powered
-        self._command.set(command.t_ns, *left, *right)
+        self._command.set(command.t_ns, *[on for pair in command.powered for on in pair])
         self._commands.write(self._command.array)
 
 
 class _Newest:
     """The newest record of a mailbox, once."""
 
-    def __init__(self, mailbox: Mailbox, dtype: np.dtype[Any]) -> None:
-        self._mailbox, self._row = mailbox, Row(dtype)
+    def __init__(self, mailbox: Mailbox) -> None:
+        self._mailbox, self._row = mailbox, Row(mailbox.dtype)
         self._version = 0
 
     def read(self) -> tuple[Any, ...] | None:

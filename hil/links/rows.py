@@ -9,25 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hil.layout import Layout
+from hil.rows import compound
+
 START = np.dtype(
     [
         ("start_ns", "<i8"),  # t_ns = 0 of the run on CLOCK_MONOTONIC
         ("wall_start_s", "<f8"),  # and in Unix time
     ]
-)
-DRIVE_COMMAND = np.dtype([("t_ns", "<i8"), ("cut", "<u1"), ("speed_radps", "<f8", (6,))])
-VALVE_COMMAND = np.dtype([("t_ns", "<i8"), ("powered", "<u1", (2, 2))])
-DRIVE_SAMPLE = np.dtype(
-    [
-        ("sequence", "<i8"),
-        ("t_ns", "<i8"),
-        ("speed_radps", "<f8", (6,)),
-        ("acknowledged_ns", "<i8"),
-        ("stopped_ns", "<i8"),
-    ]
-)
-VALVE_SAMPLE = np.dtype(
-    [("sequence", "<i8"), ("t_ns", "<i8"), ("pressure_Pa", "<f8", (2, 2)), ("acknowledged_ns", "<i8")]
 )
 TRUTH = np.dtype(  # what only a simulated rig can tell, and how its process keeps up
     [
@@ -62,9 +51,40 @@ HEALTH = np.dtype(  # drivers.base.Health of a link, as its worker sees it
 )
 
 
+def drive_command_dtype(layout: Layout) -> np.dtype[Any]:
+    """What the drives shall do."""
+    return np.dtype([("t_ns", "<i8"), ("cut", "<u1"), ("speed_radps", "<f8", (len(layout.wheels),))])
+
+
+def valve_command_dtype(layout: Layout) -> np.dtype[Any]:
+    """What the valves shall do."""
+    return compound([("t_ns", "<i8"), ("powered", "<u1", (len(layout.cylinders), 2))])
+
+
+def drive_sample_dtype(layout: Layout) -> np.dtype[Any]:
+    """What the drives have said."""
+    return np.dtype(
+        [
+            ("sequence", "<i8"),
+            ("t_ns", "<i8"),
+            ("speed_radps", "<f8", (len(layout.wheels),)),
+            ("acknowledged_ns", "<i8"),
+            ("stopped_ns", "<i8"),
+        ]
+    )
+
+
+def valve_sample_dtype(layout: Layout) -> np.dtype[Any]:
+    """What the valves have said."""
+    pressures = (len(layout.cylinders), 2)
+    return compound(
+        [("sequence", "<i8"), ("t_ns", "<i8"), ("pressure_Pa", "<f8", pressures), ("acknowledged_ns", "<i8")]
+    )
+
+
 def block_row(samples: int, channels: int) -> np.dtype[Any]:
     """One block of sensor samples, all of it."""
-    return np.dtype(
+    return compound(
         [
             ("sequence", "<i8"),
             ("t_ns", "<i8", (samples,)),

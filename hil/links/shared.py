@@ -12,18 +12,18 @@ from typing import Any
 
 from hil.config import Config
 from hil.links.rows import (
-    DRIVE_COMMAND,
-    DRIVE_SAMPLE,
     HEALTH,
     LATE,
     START,
     TROUBLE,
     TRUTH,
-    VALVE_COMMAND,
-    VALVE_SAMPLE,
     block_row,
+    drive_command_dtype,
+    drive_sample_dtype,
+    valve_command_dtype,
+    valve_sample_dtype,
 )
-from hil.rows import BURST_SLACK_S, EVENT, TICK, TIMING
+from hil.rows import BURST_SLACK_S, EVENT, TIMING, tick_dtype
 from hil.shm import Heartbeat, Mailbox, Ring
 
 FOLDER = "shm"  # of the run folder
@@ -79,13 +79,16 @@ class Shared:
         self.blocks_held = round((config.record.before_s + BURST_SLACK_S) * 1e3 / config.daq.block_ms) if burst else 0
         ticks = max(round(RING_S * config.loop.rate_hz), LEAST_TICKS)
         blocks = round(RING_S * 1e3 / config.daq.block_ms) + 2 * self.blocks_held
-        self.ticks, self.timings = ring("ticks", TICK, ticks), ring("timings", TIMING, ticks)
+        layout = config.layout
+        self.ticks, self.timings = ring("ticks", tick_dtype(layout), ticks), ring("timings", TIMING, ticks)
         # an event ring each for the loop and for the watchdog: a ring has one writer
         self.events, self.watchdog_events = ring("events", EVENT, EVENTS), ring("watchdog_events", EVENT, EVENTS)
         self.blocks = ring("blocks", block_row(config.daq.block_samples, len(config.daq.channels)), blocks)
         self.start = box("start", START)
-        self.drive_command, self.drives = box("drive_command", DRIVE_COMMAND), box("drives", DRIVE_SAMPLE)
-        self.valve_command, self.valves = box("valve_command", VALVE_COMMAND), box("valves", VALVE_SAMPLE)
+        self.drive_command = box("drive_command", drive_command_dtype(layout))
+        self.drives = box("drives", drive_sample_dtype(layout))
+        self.valve_command = box("valve_command", valve_command_dtype(layout))
+        self.valves = box("valves", valve_sample_dtype(layout))
         self.truth = box("truth", TRUTH)
         self.late = Ring(folder / "late", LATE, EVENTS, create=create, must_not_lose=())
         self.troubles = {name: box(f"trouble_{name}", TROUBLE) for name in (RECORDER, *LINKS)}

@@ -9,7 +9,7 @@ from hil.links.shared import Shared
 
 
 class SharedTruth:
-    """The newest truth of the simulated rig (`hil.trials.summary.PlantTruth`).
+    """The newest truth of the simulated rig (`hil.experiments.base.GroundTruth`).
 
     Args:
         shared: memory of the run.

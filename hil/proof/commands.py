@@ -34,7 +34,7 @@ def confirmed_in_time(device: str, ticks: Rows, fields: Sequence[str], limit_ns:
 
     Args:
         device: its name.
-        ticks: in order, rows of `TICK`.
+        ticks: in order, rows of `/tick`.
         fields: of its command.
         limit_ns: [ns].
         delay: what it consists of, besides the dead-man's time and a tick.
@@ -44,7 +44,7 @@ def confirmed_in_time(device: str, ticks: Rows, fields: Sequence[str], limit_ns:
     if not ticks.size:
         return Check(item, True, "no command", allowed)
     new = np.ones(len(ticks), bool)
-    new[1:] = np.any([_changes(ticks[field]) for field in fields], axis=0)
+    new[1:] = np.any([_changes(ticks[field]) for field in fields if field in (ticks.dtype.names or ())], axis=0)
     given_ns = t_ns[new]
     seen = np.searchsorted(np.maximum.accumulate(ticks[f"{device}_acknowledged_ns"]), given_ns)
     lag_ns = t_ns[np.minimum(seen, len(ticks) - 1)] - given_ns  # of one never confirmed: to the end of the record
@@ -65,7 +65,8 @@ def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:
 def cut_in_safe(ticks: Rows) -> Check:
     """In Safe the drives are cut and the valves off."""
     safe = ticks[ticks["safe"] == 1]
-    wrong = safe[(safe["cut"] != 1) | safe["valves"].any(axis=(1, 2))]
+    powered = safe["valves"].any(axis=(1, 2)) if "valves" in (ticks.dtype.names or ()) else np.zeros(len(safe), bool)
+    wrong = safe[(safe["cut"] != 1) | powered]
     found = f"{len(safe)} ticks in Safe"
     if wrong.size:
         found += f", not cut or valves on in {len(wrong)} of them, first {wrong['tick'][0]}"

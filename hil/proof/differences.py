@@ -34,7 +34,7 @@ class Difference(NamedTuple):
 
 
 def tick_differences(recorded: Rows, replayed: Rows, fields: Sequence[str]) -> list[Difference]:
-    """Differences in those fields; both are rows of `TICK` of the same ticks."""
+    """Differences in those fields; both are rows of `/tick` of the same ticks."""
     found = []
     for field in fields:
         old, new = recorded[field], replayed[field]

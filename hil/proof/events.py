@@ -8,20 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.config import Config
+from hil.layout import Layout
+from hil.operator_input import is_command
 from hil.record import TrialRecord
-from hil.rows import BLOCK, EVENT, IMPACT, TICK, TIMING
+from hil.rows import EVENT, IMPACT, block_dtype, tick_dtype
 from hil.safety import Fault
 
 _FAULTS = {(int(fault), fault.name.lower().encode()) for fault in Fault}
 _IMPACTS = {(0, IMPACT.encode())}
 
 
-def strange_rows(record: TrialRecord) -> str:
-    """Which rows of a record are laid out otherwise than today's, in words; empty if none are."""
-    rows = {"tick": (record.tick, TICK), "events": (record.events, EVENT), "timing": (record.timing, TIMING)}
-    rows["daq/blocks"] = (record.blocks, BLOCK)
-    strange = [f"/{name}" for name, (found, known) in rows.items() if found.dtype != known]
-    return f"rows of {', '.join(strange)} by version {record.meta.get('version')}" if strange else ""
+def schema_mismatch(record: TrialRecord, layout: Layout) -> str:
+    """Which rows of a record differ from today's for a rig of that layout, in words; empty if none do.
+
+    `/timing` is not looked at: nothing is worked out from it but how the loop ran.
+    """
+    rows = {"tick": (record.tick, tick_dtype(layout)), "events": (record.events, EVENT)}
+    rows["daq/blocks"] = (record.blocks, block_dtype(layout))
+    other = [f"/{name}" for name, (found, known) in rows.items() if found.dtype != known]
+    return f"rows of {', '.join(other)} as version {record.meta.get('version')} wrote them" if other else ""
 
 
 def wrong_channels(record: TrialRecord, config: Config) -> str:
@@ -38,6 +43,11 @@ def faults_of(events: NDArray[np.void]) -> NDArray[np.void]:
 def impacts_of(events: NDArray[np.void]) -> NDArray[np.void]:
     """Events that tell of an impact: rows of `EVENT`."""
     return _named(events, _IMPACTS)
+
+
+def commands_of(events: NDArray[np.void]) -> NDArray[np.void]:
+    """Events that record what an operator has asked: rows of `EVENT`."""
+    return events[[is_command(event) for event in events]]
 
 
 def _named(events: NDArray[np.void], wanted: set[tuple[int, bytes]]) -> NDArray[Any]:

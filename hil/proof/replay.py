@@ -12,16 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hil
-from drivers.types import DaqBlock
 from hil.app.build import build_cycle
 from hil.config import Config
 from hil.folders import recorded_run, summary_of
+from hil.journal import MemoryJournal
 from hil.proof.differences import Difference, event_differences, tick_differences
-from hil.proof.events import faults_of, impacts_of
+from hil.proof.events import commands_of, faults_of, impacts_of
 from hil.proof.replayable import NEVER, CannotReplayError, known_until, replayable_config, replayable_ticks
 from hil.proof.tape import Tape
 from hil.record import RecordError, TrialRecord, read_trial
-from hil.rows import EVENT, TICK
 from hil.safety import NOT_IN_VALUES, Fault
 
 Rows = NDArray[np.void]
@@ -75,13 +74,15 @@ def _replayed(record: TrialRecord, summary: Mapping[str, Any] | None) -> Replay:
     config = replayable_config(record)
     until = known_until(record, config, summary)
     ticks, faults = replayable_ticks(record, until), faults_of(record.events)
-    journal = _Kept(len(ticks))
-    differences = _run(config, Tape(record, ticks), journal, faults)
-    new, events = journal.rows, journal.events
-    old, told = ticks[: len(new)], np.concatenate([impacts_of(record.events), faults])
+    journal = MemoryJournal(config.layout)
+    differences = _run(config, Tape(record, ticks, config.layout), journal, faults)
+    new, events = journal.ticks, journal.events
+    old, told = ticks[: len(new)], np.concatenate([impacts_of(record.events), commands_of(record.events), faults])
     known = old["tick"] < until
-    differences += tick_differences(old[known], new[known], TICK.names or ())
-    differences += tick_differences(old[~known], new[~known], IN_SAFE)
+    differences += tick_differences(old[known], new[known], ticks.dtype.names or ())
+    differences += tick_differences(
+        old[~known], new[~known], [field for field in IN_SAFE if field in (ticks.dtype.names or ())]
+    )
     last = old["tick"][known].max(initial=0)
     differences += event_differences(told[told["tick"] <= last], events[events["tick"] <= last])
     differences.sort(key=lambda difference: difference.first_tick)
@@ -89,7 +90,7 @@ def _replayed(record: TrialRecord, summary: Mapping[str, Any] | None) -> Replay:
     return Replay(len(new), differences, str(record.meta.get("version")), hil.__version__, notes)
 
 
-def _run(config: Config, tape: Tape, journal: _Kept, faults: Rows) -> list[Difference]:
+def _run(config: Config, tape: Tape, journal: MemoryJournal, faults: Rows) -> list[Difference]:
     """Every tick of the tape. Returns the exception that ends it early, if one does."""
     cycle = build_cycle(config, tape.devices, journal, folder=None)
     pending = deque(faults[np.isin(faults["id"], list(NOT_IN_VALUES))])
@@ -122,40 +123,3 @@ def _notes(record: TrialRecord, config: Config, left_out: int, until: int) -> li
         what = f"of it and what follows only what Safe decides was compared: {', '.join(IN_SAFE)}"
         notes.append(f"tick {until} ended in an exception and has no row; {what}")
     return notes
-
-
-class _Kept:
-    """A journal that keeps ticks and events, to compare them.
-
-    Args:
-        ticks: at most so many.
-    """
-
-    def __init__(self, ticks: int) -> None:
-        self._rows, self._count = np.zeros(ticks, TICK), 0
-        self._events = [np.zeros(0, EVENT)]
-
-    @property
-    def rows(self) -> Rows:
-        """Rows of `TICK` so far."""
-        return self._rows[: self._count]
-
-    @property
-    def events(self) -> Rows:
-        """Rows of `EVENT` so far."""
-        return np.concatenate(self._events)
-
-    def tick(self, rows: Rows) -> None:
-        """Keep a tick."""
-        self._rows[self._count] = rows[0]
-        self._count += 1
-
-    def event(self, row: Rows) -> None:
-        """Keep an event."""
-        self._events.append(row)
-
-    def timing(self, rows: Rows) -> None:
-        """What it took is of no interest."""
-
-    def block(self, block: DaqBlock) -> None:
-        """It is from the record."""

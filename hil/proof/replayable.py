@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 import hil
 from hil.config import Config, ConfigError, parse_config
-from hil.proof.events import faults_of, strange_rows, wrong_channels
+from hil.proof.events import faults_of, schema_mismatch, wrong_channels
 from hil.proof.samples import whole_blocks
 from hil.proof.ticks import ranges
 from hil.record import TrialRecord
 from hil.record.recovery import holes
-from hil.rows import MOTION
 from hil.safety import Fault
 
 NEVER = 2**62
@@ -29,14 +28,12 @@ class CannotReplayError(ValueError):
 
 def replayable_config(record: TrialRecord) -> Config:
     """The config to replay a record with. Raises CannotReplayError: none of this version, or not all samples kept."""
-    if strange := strange_rows(record):
-        raise CannotReplayError(f"it has {strange}, this is {hil.__version__}")
-    if (record.events["name"] == MOTION.encode()).any():
-        raise CannotReplayError("it is of `hil jog` or `hil valve`, and only trials can be replayed")
     try:
         config = parse_config(str(record.meta.get("config", "")), "/meta/config")
     except ConfigError as error:
         raise CannotReplayError(f"its config is not one of version {hil.__version__}: {error.problems[0]}") from None
+    if mismatch := schema_mismatch(record, config.layout):
+        raise CannotReplayError(f"it has {mismatch}, this is {hil.__version__}")
     if wrong := wrong_channels(record, config):
         raise CannotReplayError(wrong)
     if config.record.sensors != "all":

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from drivers.base import Health
 from drivers.types import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from hil.devices import Devices
+from hil.layout import Layout
+from hil.operator_input import OperatorInput, command_of
+from hil.proof.events import commands_of
 from hil.proof.samples import block_places, whole_blocks
 from hil.record import TrialRecord
 from hil.values import Tick
@@ -21,17 +24,21 @@ class Tape:
     Args:
         record: with all sensor samples.
         ticks: those of its ticks that are wanted.
+        layout: of the rig.
 
     Attributes:
         ticks: see above.
         devices: hand out what they said in the tick that was turned to last, and take any command.
     """
 
-    def __init__(self, record: TrialRecord, ticks: NDArray[np.void]) -> None:
+    def __init__(self, record: TrialRecord, ticks: NDArray[np.void], layout: Layout) -> None:
         self.ticks, self._row = ticks, ticks[:1]
+        self._no_pressures = ((0.0, 0.0),) * len(layout.cylinders)
+        asked = [(int(event["tick"]), command_of(event)) for event in commands_of(record.events)]
+        self._asked = {tick: tuple(one for at, one in asked if at == tick) for tick, _ in asked}
         whole = whole_blocks(record)
         starts, ends = block_places(record)
-        heads, flagged = record.blocks[whole], record.blocks["overload"][whole, : record.raw.shape[1]]
+        heads, flagged = record.blocks[whole], record.blocks["overload"][whole]
         self._blocks = [
             DaqBlock(
                 int(head["sequence"]),
@@ -43,7 +50,7 @@ class Tape:
             for head, flags, a, b in zip(heads, flagged, starts[whole], ends[whole], strict=True)
         ]
         self._next_block = 0
-        self.devices = Devices(_Daq(self), _Drives(self), _Valves(self))
+        self.devices = Devices(layout, _Daq(self), _Drives(self), _Valves(self), _Operator(self))
 
     def turn_to(self, place: int) -> Tick:
         """The tick of that row; its inputs are what the devices say from now on."""
@@ -70,10 +77,12 @@ class Tape:
     def valves(self) -> ValveSample:
         """What the valves had said by this tick."""
         (tick,) = self._row
-        left, right = map(tuple, tick["pressure_Pa"].tolist())
-        return ValveSample(
-            int(tick["tick"]), int(tick["valves_t_ns"]), (left, right), int(tick["valves_acknowledged_ns"])
-        )
+        pressures = tuple(map(tuple, tick["pressure_Pa"].tolist())) if self._no_pressures else ()
+        return ValveSample(int(tick["tick"]), int(tick["valves_t_ns"]), pressures, int(tick["valves_acknowledged_ns"]))
+
+    def operator(self) -> OperatorInput:
+        """What the operator has asked in this tick."""
+        return self._asked.get(int(self._row["tick"][0]), ())
 
 
 class _Link:
@@ -104,6 +113,14 @@ class _Drives(_Link):
 
     def write(self, command: DriveCommand) -> None:
         """Nobody obeys."""
+
+
+class _Operator:
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+
+    def read(self) -> OperatorInput:
+        return self._tape.operator()
 
 
 class _Valves(_Link):

@@ -37,7 +37,7 @@ def ticks_missing(ticks: Rows, loop: Mapping[str, Any] | None) -> Check:
     """Holes in the tick numbers are those that the clock has skipped.
 
     Args:
-        ticks: in order, rows of `TICK`.
+        ticks: in order, rows of `/tick`.
         loop: what summary.json says of the loop: ticks and skipped; None: nothing.
     """
     gaps = holes(ticks["tick"])

@@ -8,6 +8,7 @@ from typing import Any
 
 import h5py
 
+import hil
 from hil.arming import Check
 from hil.config import Config, ConfigError, parse_config
 from hil.config.model import fingerprint
@@ -15,7 +16,7 @@ from hil.config.text import read_yaml
 from hil.folders import recorded_run, summary_of
 from hil.links.shared import FOLDER
 from hil.proof import commands, samples, ticks
-from hil.proof.events import strange_rows, wrong_channels
+from hil.proof.events import schema_mismatch, wrong_channels
 from hil.record import RecordError, TrialRecord, read_trial
 from hil.record.reading import file_of
 from hil.workers.pump import DEAD_MAN_NS
@@ -39,12 +40,12 @@ def verify(run: Path) -> list[Check]:
     except RecordError as error:
         return [Check("file", False, str(error), "a record of a run")]
     found = [_file(run, record), _checksum(record, summary)]
-    if strange := strange_rows(record):
-        return [*found, Check("version", False, strange, "a record of this version")]
     try:
         config = parse_config(str(record.meta.get("config", "")), "/meta/config")
     except ConfigError as error:
         return [*found, Check("config", False, "; ".join(map(str, error.problems)), "a config of this version")]
+    if mismatch := schema_mismatch(record, config.layout):
+        return [*found, Check("version", False, mismatch, f"rows as version {hil.__version__} writes them")]
     if wrong := wrong_channels(record, config):
         return [*found, Check("channels", False, wrong, "as many in both")]
     loop = summary.get("loop") if summary else None

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.fields import COMPOUND, PLAIN, element_names
+from hil.layout import Layout
 from hil.realtime.histogram import BIN_EDGES_NS, bin_counts
 from hil.record.reading import TrialRecord
-from hil.rows import BLOCK, EVENT, TICK, TIMING, sensor_names
+from hil.rows import EVENT, TIMING, block_dtype, tick_dtype
 
 # How the file is made. A SIGKILL can cut a write short where a page of memory ends, and a piece of HDF5's own data that
 # is half old and half new makes the file unreadable: each has to lie within one page.
@@ -28,27 +29,28 @@ Rows = NDArray[np.void]
 _TIMES = (TIMING.names or ())[1:]
 
 
-def _describe(file: h5py.File, sensors: tuple[str, ...]) -> None:
+def _describe(file: h5py.File, layout: Layout) -> None:
     """Units, descriptions and names of elements as attributes: fixed-size text, lists in the order of the fields."""
 
     def text(names: Iterable[str]) -> Any:
         return np.array([name.encode("ascii") for name in names], "S")
 
-    for path, (description, fields) in COMPOUND.items():
+    for path, (description, described) in COMPOUND.items():
         attributes = file[path].attrs
+        fields = {name: described[name] for name in file[path].dtype.names}  # what the rig has none of has no field
         attributes["description"] = np.bytes_(description)
         attributes["fields"] = text(fields)
         attributes["units"] = text(field.unit for field in fields.values())
         attributes["descriptions"] = text(field.description for field in fields.values())
-        attributes["elements"] = text(",".join(element_names(field, sensors)) for field in fields.values())
+        attributes["elements"] = text(",".join(element_names(field, layout)) for field in fields.values())
     for path, field in PLAIN.items():
         attributes = file[path].attrs
         attributes["description"], attributes["unit"] = np.bytes_(field.description), np.bytes_(field.unit)
-        if names := element_names(field, sensors):
+        if names := element_names(field, layout):
             attributes["elements"] = text(names)
 
 
-def create_datasets(file: h5py.File, meta: Meta, channels: int, sample_rate_hz: float) -> None:
+def create_datasets(file: h5py.File, meta: Meta, layout: Layout, sample_rate_hz: float) -> None:
     """Make the datasets of a record, all but `/meta` empty."""
 
     def grows(name: str, dtype: Any, *chunk: int) -> Any:
@@ -57,17 +59,17 @@ def create_datasets(file: h5py.File, meta: Meta, channels: int, sample_rate_hz: 
         kept_apart.set_attr_phase_change(0, 0)  # attributes outside of the header, which each append writes again
         return file.create_dataset(name, shape, dtype, chunks=chunk, maxshape=limit, track_times=False, dcpl=kept_apart)
 
-    grows("tick", TICK, 128)
+    grows("tick", tick_dtype(layout), 128)
     timing = grows("timing", TIMING, 512)
     timing.attrs["histogram_fields"] = np.array(_TIMES, "S")
     timing.attrs["histogram_from_ns"] = BIN_EDGES_NS
     timing.attrs["histogram"] = new_histogram()
     grows("events", EVENT, 32)
-    grows("daq/blocks", BLOCK, 512)
-    raw = grows("daq/raw", "<f8", 2048, channels)
+    grows("daq/blocks", block_dtype(layout), 512)
+    raw = grows("daq/raw", "<f8", 2048, len(layout.channels))
     raw.attrs["sample_rate_hz"] = float(sample_rate_hz)
     grows("daq/t_ns", "<i8", 4096)
-    _describe(file, sensor_names(channels))
+    _describe(file, layout)
     group = file.create_group("meta")
     for key, value in meta.items():
         data = value.encode() if isinstance(value, str) else value
@@ -95,10 +97,10 @@ def count_times(rows: Rows, histogram: NDArray[np.uint32]) -> None:
         bin_counts(rows[name], counts)
 
 
-def write_whole(path: Path, record: TrialRecord, sample_rate_hz: float) -> None:
+def write_whole(path: Path, record: TrialRecord, layout: Layout, sample_rate_hz: float) -> None:
     """Write a record that is there as a whole. Raises FileExistsError."""
     with h5py.File(path, "x", **FORMAT) as file:
-        create_datasets(file, record.meta, record.raw.shape[1], sample_rate_hz)
+        create_datasets(file, record.meta, layout, sample_rate_hz)
         parts = {"tick": record.tick, "timing": record.timing, "events": record.events, "daq/blocks": record.blocks}
         for name, rows in {**parts, "daq/raw": record.raw, "daq/t_ns": record.daq_t_ns}.items():
             append(file[name], rows)

@@ -23,10 +23,10 @@ _READ_A_BYTE_S = 30e-9
 class TrialRecord:
     """What `trial.h5` holds."""
 
-    tick: NDArray[np.void]  # rows of TICK, shape (ticks,)
+    tick: NDArray[np.void]  # rows of tick_dtype, shape (ticks,)
     events: NDArray[np.void]  # rows of EVENT, shape (events,)
     timing: NDArray[np.void]  # rows of TIMING, shape (ticks,)
-    blocks: NDArray[np.void]  # rows of BLOCK, shape (blocks,)
+    blocks: NDArray[np.void]  # rows of block_dtype, shape (blocks,)
     raw: NDArray[np.float64]  # sensor readings [V], shape (samples, channels)
     daq_t_ns: NDArray[np.int64]  # their times [ns], shape (samples,)
     meta: dict[str, str | float | int]

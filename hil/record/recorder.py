@@ -14,11 +14,12 @@ import numpy as np
 
 from drivers.types import DaqBlock
 from hil.config import Config
+from hil.layout import Layout
 from hil.record.burst import Burst
 from hil.record.layout import FORMAT, Meta, Rows, append, count_times, create_datasets, new_histogram
 from hil.record.reading import file_of
 from hil.record.reserve import Reserve
-from hil.rows import BLOCK, CHANNELS, EVENT, TICK, TIMING, claims_samples
+from hil.rows import EVENT, TIMING, block_dtype, claims_samples, tick_dtype
 
 _ROWS = 1024  # of a buffer: 256 ms at 4 kHz; a full one is written early
 
@@ -67,8 +68,8 @@ class Recorder:
     Args:
         path: The file, or the folder it goes into as `trial.h5`; it must not exist yet.
         meta: What `/meta` holds, one scalar dataset a key: effective config, version, `wall_time`, sensitivities.
-        channels: Channels of the sensor samples.
-        sample_rate_hz: Their rate [Hz]; recorded as an attribute of `/daq/raw`.
+        layout: Of the rig.
+        sample_rate_hz: Rate of the sensor samples [Hz]; recorded as an attribute of `/daq/raw`.
         flush_ns: Tick (and sample) time between two flushes to disk [ns].
         before_s: Which sensor samples are kept: those from so long before the first impact or fault [s]; None: all.
         after_s: To so long after it [s].
@@ -82,7 +83,7 @@ class Recorder:
         path: Path,
         *,
         meta: Meta,
-        channels: int,
+        layout: Layout,
         sample_rate_hz: float,
         flush_ns: int = 40_000_000,
         before_s: float | None = None,
@@ -91,32 +92,32 @@ class Recorder:
         self._flush_ns = flush_ns
         self._due_ns = -(2**63)  # the first row goes to disk at once: it shows that recording works
         before_ns = None if before_s is None else round(before_s * 1e9)
-        self._burst = Burst(channels, before_ns, round(after_s * 1e9))
+        self._burst = Burst(len(layout.channels), before_ns, round(after_s * 1e9))
         self._open = True
-        self._block = np.zeros(1, BLOCK)
-        self._absent = (False,) * (CHANNELS - channels)
+        self._block = np.zeros(1, block_dtype(layout))
         self._histogram = new_histogram()
         self._file = h5py.File(file_of(path), "x", **FORMAT)
         try:
-            self._create(meta, channels, sample_rate_hz)
+            self._create(meta, layout, sample_rate_hz)
             self._file.swmr_mode = True
             self._reserve = Reserve(file_of(path).parent)
         except BaseException:
             self._file.close()
             raise
 
-    def _create(self, meta: Meta, channels: int, sample_rate_hz: float) -> None:
-        create_datasets(self._file, meta, channels, sample_rate_hz)
+    def _create(self, meta: Meta, layout: Layout, sample_rate_hz: float) -> None:
+        create_datasets(self._file, meta, layout, sample_rate_hz)
         self._event_set, self._timing_set = self._file["events"], self._file["timing"]
         self._raw_set, self._t_ns_set = self._file["daq/raw"], self._file["daq/t_ns"]
-        self._ticks, self._timing = _Table(self._file["tick"], TICK), _Table(self._timing_set, TIMING, self._count)
-        self._blocks = _Table(self._file["daq/blocks"], BLOCK)
+        self._ticks = _Table(self._file["tick"], tick_dtype(layout))
+        self._timing = _Table(self._timing_set, TIMING, self._count)
+        self._blocks = _Table(self._file["daq/blocks"], block_dtype(layout))
 
     def tick(self, rows: Rows) -> None:
         """Records ticks; each `flush_ns` of tick time all that is buffered goes to disk, which takes longer.
 
         Args:
-            rows: A record of `TICK`, or an array of them.
+            rows: A record of `tick_dtype`, or an array of them.
 
         Raises:
             TypeError: They are of another kind.
@@ -142,8 +143,7 @@ class Recorder:
         """
         self._burst.append(block.t_ns, block.volts)
         if len(block.t_ns):
-            overload = block.overload + self._absent
-            self._block[0] = (block.sequence, block.t_ns[0], len(block.t_ns), overload, block.arrived_ns)
+            self._block[0] = (block.sequence, block.t_ns[0], len(block.t_ns), block.overload, block.arrived_ns)
             self._blocks.add(self._block)
         if self._burst.due(self._flush_ns):
             self._write_burst()
@@ -202,7 +202,7 @@ def open_recorder(folder: Path, config: Config, meta: Meta) -> Recorder:
     return Recorder(
         folder,
         meta=meta,
-        channels=len(config.daq.channels),
+        layout=config.layout,
         sample_rate_hz=config.daq.rate_hz,
         flush_ns=round(record.flush_ms * 1e6),
         before_s=record.before_s if record.sensors == "burst" else None,

@@ -13,12 +13,13 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from hil.config import Config
 from hil.links.rows import START
 from hil.links.shared import FOLDER, Shared
 from hil.record.burst import Burst
 from hil.record.layout import write_whole
 from hil.record.reading import FILE_NAME, RecordError, TrialRecord, read_trial
-from hil.rows import BLOCK, EVENT, TICK, TIMING, claims_samples
+from hil.rows import EVENT, TIMING, block_dtype, claims_samples, tick_dtype
 from hil.shm import Ring, ShmError
 
 KILLED = "trial.killed.h5"
@@ -87,7 +88,7 @@ def _recover(run: Path, shared: Shared) -> Recovered:
     parts = ((record.tick, before.tick), (record.events, before.events), (record.raw, before.raw))
     finished = _whole(run / FILE_NAME) and all(len(made) == len(found) for made, found in parts)
     if not finished:
-        _replace(run, record, shared.config.daq.rate_hz)
+        _replace(run, record, shared.config)
     shutil.rmtree(run / FOLDER)
     return Recovered(
         ticks=(len(record.tick), len(record.tick) - len(before.tick)),
@@ -127,9 +128,10 @@ def _left_in_file(run: Path, shared: Shared) -> TrialRecord:
     with suppress(RecordError):
         return read_trial(run)
     # killed before the file was made, and all is in the rings; or damaged by something else
-    channels = len(shared.config.daq.channels)
-    tick, events, timing, blocks = (np.zeros(0, dtype) for dtype in (TICK, EVENT, TIMING, BLOCK))
-    raw, t_ns = np.zeros((0, channels)), np.zeros(0, np.int64)
+    layout = shared.config.layout
+    rows = (tick_dtype(layout), EVENT, TIMING, block_dtype(layout))
+    tick, events, timing, blocks = (np.zeros(0, dtype) for dtype in rows)
+    raw, t_ns = np.zeros((0, len(layout.channels))), np.zeros(0, np.int64)
     return TrialRecord(tick, events, timing, blocks, raw, t_ns, shared.meta)
 
 
@@ -142,10 +144,10 @@ def _whole(path: Path) -> bool:
     return True
 
 
-def _replace(run: Path, record: TrialRecord, sample_rate_hz: float) -> None:
+def _replace(run: Path, record: TrialRecord, config: Config) -> None:
     unfinished, kept, killed = run / _UNFINISHED, run / FILE_NAME, run / KILLED
     unfinished.unlink(missing_ok=True)  # of a recovery that was itself cut short
-    write_whole(unfinished, record, sample_rate_hz)
+    write_whole(unfinished, record, config.layout, config.daq.rate_hz)
     with open(unfinished, "rb") as file:
         os.fsync(file.fileno())
     if kept.is_file() and not killed.exists():
@@ -157,8 +159,8 @@ def _merged(old: TrialRecord, shared: Shared) -> TrialRecord:
     """File and rings together; what is in both counts once."""
     ring = _rows(shared.blocks)
     blocks = _later(ring, "sequence", old.blocks)
-    heads = np.zeros(len(blocks), BLOCK)
-    heads["sequence"], heads["overload"][:, : old.raw.shape[1]] = blocks["sequence"], blocks["overload"]
+    heads = np.zeros(len(blocks), block_dtype(shared.config.layout))
+    heads["sequence"], heads["overload"] = blocks["sequence"], blocks["overload"]
     heads["t_ns"], heads["samples"] = blocks["t_ns"][:, 0], blocks["t_ns"].shape[1]
     heads["arrived_ns"] = blocks["arrived_ns"]
     events = np.concatenate([old.events, _rows(shared.events), _rows(shared.watchdog_events)])

@@ -7,13 +7,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from drivers.base import Source
-from drivers.types import VALVES_OFF, DaqBlock, DriveCommand, ValveCommand
+from drivers.types import DaqBlock, DriveCommand, ValveCommand
 from hil.devices import DriveLink, ValveLink
-from hil.links.rows import DRIVE_COMMAND, DRIVE_SAMPLE, VALVE_COMMAND, VALVE_SAMPLE
 from hil.links.shared import Shared
 from hil.rows import Row
 from hil.shm import NEVER_NS
-from hil.values import STILL
 
 # A loop silent for longer is gone or hung: row 12 of the fault table.
 DEAD_MAN_NS = 20_000_000
@@ -77,7 +75,8 @@ class DriveFeed:
 
     def __init__(self, shared: Shared, drives: DriveLink) -> None:
         self._commands, self._samples, self._drives = shared.drive_command, shared.drives, drives
-        self._command, self._sample = Row(DRIVE_COMMAND), Row(DRIVE_SAMPLE)
+        self._command, self._sample = Row(self._commands.dtype), Row(self._samples.dtype)
+        self._zero_speeds = shared.config.layout.zero_speeds
         self._version, self._acknowledged_ns = 0, -1
 
     def give(self, t_ns: int, start_ns: int | None) -> None:
@@ -99,7 +98,7 @@ class DriveFeed:
 
     def stop(self, t_ns: int) -> None:
         """Cut."""
-        self._drives.write(DriveCommand(t_ns, True, STILL))
+        self._drives.write(DriveCommand(t_ns, True, self._zero_speeds))
 
     def stopped(self, t_ns: int) -> bool:
         """Whether the cut is confirmed."""
@@ -111,7 +110,8 @@ class ValveFeed:
 
     def __init__(self, shared: Shared, valves: ValveLink) -> None:
         self._commands, self._samples, self._valves = shared.valve_command, shared.valves, valves
-        self._command, self._sample = Row(VALVE_COMMAND), Row(VALVE_SAMPLE)
+        self._command, self._sample = Row(self._commands.dtype), Row(self._samples.dtype)
+        self._off = shared.config.layout.valves_off
         self._version, self._acknowledged_ns = 0, -1
 
     def give(self, t_ns: int, start_ns: int | None) -> None:
@@ -120,20 +120,21 @@ class ValveFeed:
             return
         self._acknowledged_ns = valve.acknowledged_ns
         if start_ns is not None:
-            left, right = valve.pressure_Pa
-            self._sample.set(valve.sequence, valve.t_ns - start_ns, *left, *right, valve.acknowledged_ns)
+            pressures = [pressure_Pa for pair in valve.pressure_Pa for pressure_Pa in pair]
+            self._sample.set(valve.sequence, valve.t_ns - start_ns, *pressures, valve.acknowledged_ns)
             self._samples.write(self._sample.array)
 
     def take(self) -> None:
         """Hand on which valves to power."""
         if (version := self._commands.read(self._command.array)) > self._version:
             self._version = version
-            sent_ns, a, b, c, d = self._command.numbers()
-            self._valves.write(ValveCommand(sent_ns, ((bool(a), bool(b)), (bool(c), bool(d)))))
+            sent_ns, *powered = self._command.numbers()
+            on = map(bool, powered)
+            self._valves.write(ValveCommand(sent_ns, tuple(zip(on, on, strict=True))))
 
     def stop(self, t_ns: int) -> None:
         """All off."""
-        self._valves.write(ValveCommand(t_ns, VALVES_OFF))
+        self._valves.write(ValveCommand(t_ns, self._off))
 
     def stopped(self, t_ns: int) -> bool:
         """Whether that is confirmed."""

@@ -11,12 +11,15 @@ from drivers.roboclaw import Command
 from drivers.serial_link import SerialLink
 from drivers.types import VALVES_OFF, DriveCommand, ValveCommand
 from hil.app.check import check_rig
-from hil.app.jog import run_motion
 from hil.app.links import make_drives, make_valves
+from hil.app.run import run_experiment
+from hil.config import Config
 from hil.config.devices import ModbusValves, RoboclawDrives
-from hil.rows import WHEELS
-from hil.trials.jog import power, turn
-from hil.values import STILL
+from hil.config.experiment import Jog
+from hil.layout import WHEELS
+
+STILL = (0.0,) * 6  # the speeds of six wheels
+
 
 pytestmark = pytest.mark.hardware
 SPEED_MPS = 0.02
@@ -41,8 +44,11 @@ def link(port, baud):
     return found
 
 
-def quiet(_):
-    pass
+def jogged(config, folder, **jog):
+    """The summary of a jog."""
+    section = Jog(**jog)
+    changed = Config.model_validate(config.model_copy(update={"experiment": "jog", "jog": section}).model_dump())
+    return run_experiment(changed, folder, say=lambda _: None).summary
 
 
 def test_check_finds_everything_in_order(config):
@@ -53,9 +59,9 @@ def test_check_finds_everything_in_order(config):
 
 @pytest.mark.parametrize("wheel", WHEELS)
 def test_each_wheel_moves_its_encoder_and_no_other(config, tmp_path, wheel):
-    outcome = run_motion(config, tmp_path, turn(config, [wheel], SPEED_MPS, 1.5), quiet)
-    reached = outcome.summary["speed_reached_mps"]
-    assert outcome.summary["reasons"] == []
+    summary = jogged(config, tmp_path, wheels=(wheel,), speed_mps=SPEED_MPS, seconds=1.5)
+    reached = summary["speed_reached_mps"]
+    assert summary["reasons"] == []
     assert reached.pop(wheel) == pytest.approx(SPEED_MPS, rel=0.2)
     assert list(reached.values()) == pytest.approx([0.0] * 5, abs=0.1 * SPEED_MPS)
 
@@ -83,7 +89,7 @@ def test_the_serial_time_out_stops_a_wheel_that_nobody_commands_any_more(config)
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("way", ["extend", "retract"])
 def test_each_valve_fills_its_chamber_and_no_other(config, tmp_path, side, way):
-    reached = run_motion(config, tmp_path, power(side, way, 1.0), quiet).summary["pressure_reached_kPa"]
+    reached = jogged(config, tmp_path, wheels=(), valve=f"{side}_{way}")["pressure_reached_kPa"]
     if None in reached.values():
         pytest.skip("pressures are not measured")
     filled = reached.pop(f"{side}_{way}")

@@ -11,7 +11,9 @@ import pytest
 from drivers.types import DriveSample, ValveSample
 from hil.arming import DISK_NEEDED, STANDING_RADPS, Check, arming_checks, disk_check
 from hil.config import load_config
-from hil.values import STILL, Estimate, Samples
+from hil.values import Estimate, Samples
+
+STILL = (0.0,) * 6  # the speeds of six wheels
 
 CONFIG = load_config("sim_impact", ["limits.bias_V=0.05", "limits.noise_V=0.01", "limits.daq_age_ms=10"])
 CHANNELS = ("top", "lower_left", "lower_right")

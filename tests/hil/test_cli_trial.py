@@ -17,8 +17,8 @@ import pytest
 
 import hil
 from hil.cli import run
+from hil.experiments.impact.experiment import State
 from hil.record import read_trial
-from hil.trials.state import State
 
 ROOT = Path(hil.__path__[0]).parent
 QUICK = tuple(

@@ -11,7 +11,10 @@ import pytest
 
 from hil.cli import run
 from hil.config import load_config
+from hil.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
 from hil.record import Recorder
+
+LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
 
 COMMANDS_ON_A_RUN = ("report", "verify", "replay", "recover")
 
@@ -73,7 +76,7 @@ def finished(tmp_path, monkeypatch) -> Path:
     place.mkdir()
     config = load_config("sim_impact")
     meta = {"config": config.to_yaml(), "config_sha256": config.sha256(), "version": "0"}
-    Recorder(place, meta=meta, channels=3, sample_rate_hz=30_000).close()
+    Recorder(place, meta=meta, layout=LAYOUT, sample_rate_hz=30_000).close()
     (place / "summary.json").write_text(json.dumps({"accepted": False}))
     return place
 

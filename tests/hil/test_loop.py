@@ -14,12 +14,14 @@ from drivers.types import VALVES_OFF, DaqBlock, DriveCommand, DriveSample, Valve
 from hil.config import load_config
 from hil.cycle import Cycle
 from hil.devices import Devices
-from hil.gate import Gate
+from hil.experiments.impact.experiment import ImpactExperiment, State
+from hil.limiter import Limiter
 from hil.loop import TICKS_AFTER_FAULT, Loop
 from hil.rows import PHASES
 from hil.safety import Alarm, Event, Fault, Safety
-from hil.trials.state import ImpactTrial, State
-from hil.values import STILL, Command, Estimate, Prediction, Tick
+from hil.values import Command, Estimate, Prediction, Tick
+
+STILL = (0.0,) * 6  # the speeds of six wheels
 
 CONFIG = load_config("sim_impact")
 MS = 1_000_000
@@ -140,10 +142,10 @@ class Bench:
         self.drives, self.valves = FakeDrives("drives", self.journal), FakeValves("valves", self.journal)
         self.scribe = FakeScribe()
         self.safety = Safety(CONFIG, lambda event: self.scribe.note(event))  # noqa: PLW0108 - a test replaces note
-        self.trial = ImpactTrial(CONFIG, lambda *_: ())
+        self.trial = ImpactExperiment(CONFIG, lambda *_: ())
         self.cycle = Cycle(
             Devices(FakeDaq("daq", self.journal), self.drives, self.valves),
-            FakeEstimator(), FakeTwin(), self.safety, self.trial, Gate(CONFIG, self.safety), self.scribe,
+            FakeEstimator(), FakeTwin(), self.safety, self.trial, Limiter(CONFIG, self.safety), self.scribe,
         )  # fmt: skip
 
     def loop(self) -> Loop:

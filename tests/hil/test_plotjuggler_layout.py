@@ -8,7 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.rows import TICK, WHEELS
+from hil.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.rows import tick_dtype
+
+LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+TICK = tick_dtype(LAYOUT)
 
 LAYOUT = Path(__file__).parents[2] / "docs" / "plotjuggler.xml"
 

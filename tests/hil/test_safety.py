@@ -11,7 +11,9 @@ import pytest
 from drivers.types import DaqBlock, DriveSample, ValveSample
 from hil.config import load_config
 from hil.safety import Event, Fault, Safety
-from hil.values import STILL, Command, Estimate, Prediction, Samples
+from hil.values import Command, Estimate, Prediction, Samples
+
+STILL = (0.0,) * 6  # the speeds of six wheels
 
 CONFIG = load_config("sim_impact", ["limits.daq_age_ms=10"])
 MS = 1_000_000

@@ -7,8 +7,12 @@ import numpy as np
 import pytest
 import zmq
 
-from hil.rows import TICK, WHEELS, event_row
+from hil.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.rows import event_row, tick_dtype
 from hil.telemetry import PortBusy, Publisher
+
+LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+TICK = tick_dtype(LAYOUT)
 
 ANY = "tcp://127.0.0.1:*"
 WALL = 1_700_000_000.25
@@ -55,7 +59,7 @@ def leaves(value):
 
 @pytest.fixture
 def publisher():
-    with Publisher(ANY, 100.0, 1000.0, WALL) as made:
+    with Publisher(ANY, 100.0, 1000.0, WALL, LAYOUT) as made:
         yield made
 
 
@@ -101,14 +105,14 @@ def test_skipped_ticks_do_not_silence_it(publisher):
 
 
 def test_rate_above_the_loops_publishes_every_tick():
-    with Publisher(ANY, 5000.0, 1000.0, WALL) as publisher:
+    with Publisher(ANY, 5000.0, 1000.0, WALL, LAYOUT) as publisher:
         assert published(publisher, range(7)) == list(range(7))
 
 
 @pytest.mark.parametrize("rates", [(0.0, 1000.0), (100.0, 0.0), (-1.0, 1000.0), (float("nan"), 1000.0)])
 def test_rate_that_is_none_is_refused(rates):
     with pytest.raises(ValueError, match="allowed: above 0"):
-        Publisher("", *rates, WALL)
+        Publisher("", *rates, WALL, LAYOUT)
 
 
 def test_event_arrives_under_its_name_with_numbers_only(publisher):
@@ -152,7 +156,7 @@ def test_trial_without_a_time_has_that_of_the_newest_message(publisher):
 
 def test_busy_port_is_named_with_what_to_do(publisher):
     with pytest.raises(PortBusy, match=f"{publisher.endpoint}.*choose another port"):
-        Publisher(publisher.endpoint, 100.0, 1000.0, WALL)
+        Publisher(publisher.endpoint, 100.0, 1000.0, WALL, LAYOUT)
 
 
 @pytest.mark.parametrize(
@@ -160,19 +164,19 @@ def test_busy_port_is_named_with_what_to_do(publisher):
 )
 def test_impossible_endpoint_is_named(endpoint):
     with pytest.raises(ValueError, match=r"telemetry\.endpoint is") as caught:
-        Publisher(endpoint, 100.0, 1000.0, WALL)
+        Publisher(endpoint, 100.0, 1000.0, WALL, LAYOUT)
     assert endpoint in str(caught.value)
 
 
 def test_port_is_free_after_close():
-    with Publisher(ANY, 100.0, 1000.0, WALL) as first:
+    with Publisher(ANY, 100.0, 1000.0, WALL, LAYOUT) as first:
         endpoint = first.endpoint
-    with Publisher(endpoint, 100.0, 1000.0, WALL) as second:
+    with Publisher(endpoint, 100.0, 1000.0, WALL, LAYOUT) as second:
         assert second.endpoint == endpoint
 
 
 def test_empty_endpoint_publishes_nothing():
-    with Publisher("", 100.0, 1000.0, WALL) as publisher:
+    with Publisher("", 100.0, 1000.0, WALL, LAYOUT) as publisher:
         publisher.tick(row())
         publisher.event(event_row(1, "x", 0, 0))
         publisher.trial({"a": 1})
@@ -187,7 +191,7 @@ def test_closed_publisher_is_silent_and_closes_twice(publisher):
 
 
 def test_viewer_that_never_reads_blocks_nothing():
-    with Publisher(ANY, 1000.0, 1000.0, WALL) as publisher, viewer(publisher) as socket:
+    with Publisher(ANY, 1000.0, 1000.0, WALL, LAYOUT) as publisher, viewer(publisher) as socket:
         for tick in range(20_000):  # far more than all queues hold
             publisher.tick(row(tick))
         received = 0

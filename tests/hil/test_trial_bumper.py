@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.app.trial import run_trial
+from hil.app.run import run_experiment
 from hil.cli import run
 from hil.config import load_config
 from hil.config.text import read_yaml
@@ -22,7 +22,7 @@ CONFIG = load_config("bumper", ["rig=simulated", "clock=lockstep", "telemetry.en
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bumper")
-    assert run_trial(CONFIG, folder, say=lambda _: None).exit_code == 0
+    assert run_experiment(CONFIG, folder, say=lambda _: None).exit_code == 0
     return folder
 
 

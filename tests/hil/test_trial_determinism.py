@@ -12,7 +12,7 @@ import h5py
 import pytest
 
 import hil
-from hil.app.trial import run_trial
+from hil.app.run import run_experiment
 from hil.config import load_config
 
 ROOT = Path(hil.__path__[0]).parent
@@ -32,7 +32,7 @@ def runs(tmp_path_factory) -> dict[str, Path]:
     folders = {}
     for name, seed in {"first": 7, "again": 7, "other": 8}.items():
         folders[name] = tmp_path_factory.mktemp(name)
-        run_trial(load_config("sim_impact", CHOSEN, seed), folders[name], say=lambda _: None)
+        run_experiment(load_config("sim_impact", CHOSEN, seed), folders[name], say=lambda _: None)
     folders["elsewhere"] = tmp_path_factory.mktemp("elsewhere")
     sets = [part for override in CHOSEN for part in ("--set", override)]
     subprocess.run(

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import hil.arming
-from hil.app import trial as app
+from hil.app import run as app
 from hil.config import load_config
 from hil.loop import TICKS_AFTER_FAULT
 from hil.record import read_trial
@@ -40,7 +40,7 @@ def small_disk(tmp_path, request):
 @pytest.mark.parametrize("small_disk", ["1m"], indirect=True)
 def test_a_disk_with_too_little_room_is_refused_before_anything_moves(small_disk):
     small_disk.mkdir()
-    done = app.run_trial(load_config("sim_impact", QUICK), small_disk, say=lambda _: None)
+    done = app.run_experiment(load_config("sim_impact", QUICK), small_disk, say=lambda _: None)
     assert done.exit_code == 3
     (reason,) = done.summary["reasons"]
     assert reason.startswith("not armed: disk space is")
@@ -68,7 +68,7 @@ def test_a_disk_that_fills_up_ends_in_safe_and_the_reserve_holds_the_rest(small_
         return rig
 
     monkeypatch.setattr(app, "open_rig", on_a_disk_that_fills_up)
-    done = app.run_trial(load_config("sim_impact", QUICK), small_disk, say=lambda _: None)
+    done = app.run_experiment(load_config("sim_impact", QUICK), small_disk, say=lambda _: None)
     assert ballast.stat().st_size > 1_000_000
     assert done.exit_code == 1
     assert done.summary["aborted"] is True

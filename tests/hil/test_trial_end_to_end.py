@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hil.app.trial import run_trial
+from hil.app.run import run_experiment
 from hil.config import load_config
+from hil.experiments.impact.experiment import State
 from hil.record import TrialRecord, read_trial
-from hil.trials.state import State
 
 S = 1_000_000_000
 QUICK = ("trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5")
@@ -44,7 +44,7 @@ def trial(tmp_path_factory):
         if key not in done:
             folder = tmp_path_factory.mktemp("run")
             config = load_config("sim_impact", ["telemetry.endpoint=''", *overrides], seed)
-            outcome = run_trial(config, folder, say=lambda _: None)
+            outcome = run_experiment(config, folder, say=lambda _: None)
             done[key] = Trial(outcome.exit_code, outcome.summary, read_trial(folder), folder)
         return done[key]
 

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from drivers.base import DeviceError
-from hil.app import trial as app
+from hil.app import run as app
 from hil.config import load_config
+from hil.experiments.impact import figure
+from hil.experiments.impact.experiment import State
 from hil.loop import TICKS_AFTER_FAULT
 from hil.record import TrialRecord, read_trial
-from hil.trials import report
-from hil.trials.state import State
 
 QUICK = (
     "trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5",
@@ -63,7 +63,7 @@ class Run:
         real = getattr(self.owner(room), method)
 
         def raising(*args, **kwargs):
-            due = self.rig.cycle.trial.state is state and self.plant.t_ns > 350_000_000
+            due = self.rig.cycle.experiment.state is state and self.plant.t_ns > 350_000_000
             if (due and not self.raised_ns) or (always and self.raised_ns):
                 self.raised_ns.append(self.plant.t_ns)
                 self.plant.set_valves(ALL_ON)
@@ -85,7 +85,7 @@ def run(tmp_path, monkeypatch):
     def start(tamper=lambda _: None, *overrides, folder=tmp_path / "run", drawn=False) -> Run:
         folder.mkdir(exist_ok=True)
         if not drawn:  # saves half the time
-            monkeypatch.setattr(report, "draw_trial", lambda *_: None)
+            monkeypatch.setattr(figure, "draw_trial", lambda *_: None)
         run = Run(folder)
         build = app.open_rig
 
@@ -103,7 +103,7 @@ def run(tmp_path, monkeypatch):
             return run.rig
 
         monkeypatch.setattr(app, "open_rig", build_and_tamper)
-        outcome = app.run_trial(load_config("sim_impact", [*QUICK, *overrides]), folder, say=lambda _: None)
+        outcome = app.run_experiment(load_config("sim_impact", [*QUICK, *overrides]), folder, say=lambda _: None)
         run.exit_code, run.summary = outcome.exit_code, outcome.summary
         return run
 

@@ -7,9 +7,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from hil.app.trial import open_rig
+from hil.app.run import open_rig
 from hil.config import load_config
-from hil.trials.state import State
+from hil.experiments.impact.experiment import State
 
 SHORT = (
     "telemetry.endpoint=''", "trial.start_distance_m=0.05", "trial.ramp_s=0.2", "trial.settle_s=0.5",
@@ -47,7 +47,7 @@ def test_a_trial_hits_at_its_speed_and_twin_and_rig_agree_on_the_energy(choice, 
         rig.devices.open()
         rig.loop.run()
         rig.devices.close()
-        trial, twin, truth = rig.cycle.trial, rig.cycle.twin, rig.truth
+        trial, twin, truth = rig.cycle.experiment, rig.cycle.twin, rig.truth
         assert rig.cycle.safety.events == []
         assert trial.state is State.DONE
         assert trial.impact_tick_ns is not None

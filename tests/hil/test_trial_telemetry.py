@@ -15,9 +15,13 @@ import msgspec
 import pytest
 import zmq
 
-from hil.app import trial as app
+from hil.app import run as app
 from hil.config import load_config
-from hil.rows import TICK, WHEELS
+from hil.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.rows import tick_dtype
+
+LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+TICK = tick_dtype(LAYOUT)
 
 QUICK = (
     "trial.start_distance_m=0.03",
@@ -90,7 +94,7 @@ def watch_a_trial(folder: Path, reason: str | None) -> tuple[Messages, dict[str,
         config = load_config("sim_impact", [*QUICK, f"telemetry.endpoint={endpoint}"])
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(app, "open_rig", stopped_on_the_way)
-            outcome = app.run_trial(config, folder, say=lambda _: None)
+            outcome = app.run_experiment(config, folder, say=lambda _: None)
     finally:
         viewer.stop()
     return [message for message in viewer.seen if "knock" not in message[1]], outcome.summary

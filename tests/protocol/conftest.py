@@ -12,13 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.app.build import MakeTrial
+from hil.app.build import MakeExperiment
 from hil.app.virtual.run import VirtualRun
 from hil.config import load_config
 from hil.links.rows import HEALTH
 from hil.links.shared import LINKS
 from hil.safety import Event, Fault
-from hil.trials.state import ImpactTrial
 
 MS = 1_000_000
 # The wheels run from 0.3 s on and touch at 1.7 s; what goes wrong does so well between.
@@ -109,13 +108,13 @@ def trial(tmp_path) -> Callable[..., Trial]:
     runs: list[Running] = []
 
     def trial(
-        act: Act | None = None, *settings: str, at_s: float = MOMENT_S, make_trial: MakeTrial = ImpactTrial
+        act: Act | None = None, *settings: str, at_s: float = MOMENT_S, make: MakeExperiment | None = None
     ) -> Trial:
         config = load_config("sim_wire", [*SETTINGS, *settings])
         folder, scratch = tmp_path / f"run_{len(runs)}", tmp_path / f"rig_{len(runs)}"
         folder.mkdir()
         scratch.mkdir()
-        run = Running(config, folder, scratch, make_trial)
+        run = Running(config, folder, scratch, make)
         runs.append(run)
         done = Trial(run, folder)
         if act is not None and run.until(at_s):

@@ -2,10 +2,9 @@
 
 import pytest
 
-from hil.app.jog import what_moved
 from hil.config import load_config
+from hil.experiments.jog.summary import what_moved
 from hil.record import read_trial
-from hil.trials.jog import Jog, power, turn
 
 pytestmark = pytest.mark.timeout(900)  # of seconds of the wall, which a busy machine may need
 PRESSURES = (
@@ -15,17 +14,18 @@ PRESSURES = (
 )
 
 
-def moved(trial, motion, *settings):
+def moved(trial, *settings):
     """Ticks of the motion, and what moved in it."""
-    done = trial(None, *settings, make_trial=lambda config, arm: Jog(motion, config, arm))
+    done = trial(None, "experiment=jog", *settings)
     assert done.error is None
     assert done.faults == []
     tick = read_trial(done.folder).tick
-    return tick, what_moved(tick, load_config("sim_wire").rover.wheel_radius_m)
+    config = load_config("sim_wire")
+    return tick, what_moved(tick, config.layout, config.rover.wheel_radius_m)
 
 
 def test_jog_turns_the_wheel_asked_for_and_no_other(trial):
-    tick, summary = moved(trial, turn(load_config("sim_wire"), ["middle_right"], -0.03, 0.6))
+    tick, summary = moved(trial, "jog={wheels: [middle_right], speed_mps: -0.03, seconds: 0.6}")
     reached = summary["speed_reached_mps"]
     assert reached.pop("middle_right") == pytest.approx(-0.03, abs=0.006)
     assert list(reached.values()) == pytest.approx([0.0] * 5, abs=0.006)
@@ -33,7 +33,7 @@ def test_jog_turns_the_wheel_asked_for_and_no_other(trial):
 
 
 def test_valve_fills_the_chamber_asked_for_and_lets_it_go(trial):
-    tick, summary = moved(trial, power("right", "retract", 0.8), *PRESSURES)
+    tick, summary = moved(trial, "jog={wheels: [], valve: right_retract, seconds: 0.8}", *PRESSURES)
     reached = summary["pressure_reached_kPa"]
     assert reached.pop("right_retract") == pytest.approx(207.0, abs=10.0)
     assert list(reached.values()) == pytest.approx([0.0] * 3, abs=5.0)

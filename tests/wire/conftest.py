@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hil.app.run import open_rig
 from hil.app.runs import Signals, run_loop
-from hil.app.trial import open_rig
 from hil.app.wire.control import Control, wait_for
 from hil.config import Config, load_config
 from hil.links.rows import HEALTH, START

@@ -25,7 +25,7 @@ def bus_loads(config: Config) -> list[Check]:
     elif devices and isinstance(devices.drives, RoboteqDrives):
         ports = [controller.port for controller in devices.drives.controllers]
         checks += [_load(*item) for item in zip(ports, roboteq_load(devices.drives), strict=True)]
-        busy = roboteq_settings.budget(settings.roboteq(devices.drives))
+        busy = roboteq_settings.budget(settings.roboteq(config, devices.drives))
         checks.append(_busy("drives", busy, "devices.drives.rate_hz"))
     if devices and isinstance(devices.valves, ModbusValves):
         checks.append(_load(devices.valves.port, modbus_load(devices.valves)))
@@ -48,7 +48,7 @@ def cut_latency(config: Config, filter_delay_ms: float = 0.0) -> list[Check]:
         claw = settings.roboclaw(config, drives)
         in_flight_s, cut_s = roboclaw_settings.in_flight_s(claw), roboclaw_settings.cut_s(claw)
     else:
-        teq = settings.roboteq(drives)
+        teq = settings.roboteq(config, drives)
         in_flight_s, cut_s = roboteq_settings.in_flight_s(teq), roboteq_settings.cut_s(teq)
     samples_ms = (config.detector.consecutive - 1) / config.daq.rate_hz * 1e3
     parts = {

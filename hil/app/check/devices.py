@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from drivers.base import ControllerState, DeviceError, Health
-from drivers.types import VALVES_OFF, DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from drivers.types import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from hil.app.check.access import Access
 from hil.arming import Check, age_check, sensor_checks, standing_check
 from hil.config import Config
@@ -16,14 +16,13 @@ from hil.config.calibration import SENSITIVITY
 from hil.config.device_fits import PERIODS_IN_TIMEOUT
 from hil.config.devices import ModbusValves, NiDaq, NiValves, RoboclawDrives
 from hil.estimate.estimator import ZERO_TIME_S, Estimator
-from hil.values import STILL, Samples
+from hil.values import Samples
 
 # Sensors are looked at for so long, and their rate may seem so far off, for blocks do not arrive evenly.
 LOOK_NS = 1_500_000_000
 RATE_OFF = 0.02
 # What a device may take to confirm a stop and to tell all of itself: slow state is asked for once a second.
 TELL_NS = 3_000_000_000
-_NO_PRESSURE = ((math.nan, math.nan), (math.nan, math.nan))
 
 
 def check_daq(config: Config, access: Access) -> list[Check]:
@@ -40,7 +39,8 @@ def check_daq(config: Config, access: Access) -> list[Check]:
                 ages_ms.append((t_ns - int(block.t_ns[-1])) * 1e-6)
             t_ns = access.go_on()
         health = daq.health()
-    samples = Samples(t_ns, tuple(blocks), 0, 0, DriveSample(0, 0, STILL, -1), ValveSample(0, 0, _NO_PRESSURE, -1))
+    at_rest = DriveSample(0, 0, config.layout.zero_speeds, -1), ValveSample(0, 0, _no_pressures(config), -1)
+    samples = Samples(t_ns, tuple(blocks), 0, 0, *at_rest)
     estimate = Estimator(config).estimate(samples)
     if not estimate.zeroed:
         found = f"{len(blocks)} blocks in {LOOK_NS * 1e-9:g} s"
@@ -65,7 +65,7 @@ def check_drives(config: Config, access: Access) -> list[Check]:
     with closing(access.drives()) as drives:
         drives.open()
         began_ns = t_ns = access.go_on()
-        drives.write(DriveCommand(began_ns, True, STILL))
+        drives.write(DriveCommand(began_ns, True, config.layout.zero_speeds))
         while t_ns < began_ns + TELL_NS and not (
             sample and sample.acknowledged_ns >= began_ns and all(state.known for state in access.states())
         ):
@@ -98,7 +98,7 @@ def check_valves(config: Config, access: Access) -> list[Check]:
     with closing(access.valves()) as valves:
         valves.open()
         began_ns = t_ns = access.go_on()
-        valves.write(ValveCommand(began_ns, VALVES_OFF))
+        valves.write(ValveCommand(began_ns, config.layout.valves_off))
         while t_ns < began_ns + TELL_NS and not (sample and sample.acknowledged_ns >= began_ns):
             t_ns = access.go_on()
             sample = valves.read(t_ns) or sample
@@ -107,7 +107,7 @@ def check_valves(config: Config, access: Access) -> list[Check]:
     checks = [
         _open(health),
         Check("valves", confirmed, "all off, confirmed" if confirmed else "not confirmed", "all off, confirmed"),
-        Check("pressures", True, in_kPa(sample.pressure_Pa if sample else _NO_PRESSURE), "as it is"),
+        Check("pressures", True, in_kPa(config, sample.pressure_Pa if sample else _no_pressures(config)), "as it is"),
     ]
     if config.devices and (given := config.devices.valves):
         checks.append(_dead_man(given))
@@ -131,13 +131,16 @@ def sample_rate_hz(blocks: Sequence[DaqBlock]) -> float | None:
     return (last - first) * len(blocks[0].t_ns) * 1e9 / span_ns if span_ns > 0 else None
 
 
-def in_kPa(pressure_Pa: tuple[tuple[float, float], tuple[float, float]]) -> str:
+def in_kPa(config: Config, pressure_Pa: Sequence[tuple[float, float]]) -> str:
     """Gauge pressures of all chambers, for people."""
-    (a, b), (c, d) = pressure_Pa
-    if all(map(math.isnan, (a, b, c, d))):
+    if all(math.isnan(chamber) for pair in pressure_Pa for chamber in pair):
         return "not measured"
-    left, right = f"{a * 1e-3:.0f} and {b * 1e-3:.0f} kPa", f"{c * 1e-3:.0f} and {d * 1e-3:.0f} kPa"
-    return f"left extend and retract {left}, right {right}"
+    pairs = zip(config.layout.cylinders, pressure_Pa, strict=True)
+    return ", ".join(f"{name} extend and retract {a * 1e-3:.0f} and {b * 1e-3:.0f} kPa" for name, (a, b) in pairs)
+
+
+def _no_pressures(config: Config) -> tuple[tuple[float, float], ...]:
+    return ((math.nan, math.nan),) * len(config.layout.cylinders)
 
 
 def _open(health: Health) -> Check:

@@ -15,7 +15,7 @@ from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.serial import VirtualLines
 from drivers.sim.wire.ni_chassis import Chassis
 from hil.app.wire.daq import Served
-from hil.app.wire.memory import WHEEL_ORDERS, WireMemory
+from hil.app.wire.memory import WireMemory
 from hil.app.wire.plant import RATE_HZ, PlantAtTheWire
 from hil.app.wire.serial import Lines
 from hil.config import Config
@@ -77,7 +77,7 @@ class VirtualRig:
 
     def driven_radps(self) -> list[float]:
         """The speed that each wheel's controller drives it at [rad/s]; 0 where it is cut, or held still."""
-        order = np.zeros(1, WHEEL_ORDERS)
+        order = np.zeros(1, self._memory.wheel_orders.dtype)
         self._memory.wheel_orders.read(order)
         speeds: list[float] = order["speed_radps"][0].tolist()
         return speeds

@@ -10,7 +10,7 @@ import numpy as np
 
 from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.schedule import Actor, VirtualTime
-from hil.app.build import MakeTrial
+from hil.app.build import MakeExperiment
 from hil.app.platform import Platform
 from hil.app.rigs import RealtimeRig
 from hil.app.runs import Signals, run_loop
@@ -19,10 +19,10 @@ from hil.app.virtual.processes import VirtualProcesses
 from hil.app.wire.attach import Endpoints
 from hil.app.wire.control import Asked
 from hil.config import Config
+from hil.experiments.registry import experiment_type
 from hil.links.rows import START
 from hil.links.shared import Shared
 from hil.realtime import RealtimeClock, RightsWanted
-from hil.trials.state import ImpactTrial
 from hil.values import Tick
 
 # Longer than any run, with all its workers' ends [s].
@@ -43,22 +43,22 @@ class VirtualRun:
     The loop is an actor; whoever makes this runs beside it, and may do something at any time of the run.
 
     Args:
-        config: of the rig and the trial.
+        config: of the rig and the experiment.
         folder: of the run; exists and is empty.
         scratch: folder for the memory of the simulated rig; exists and is empty.
-        make_trial: makes what decides.
+        make: makes the experiment; by default the one that the config names.
 
     Attributes:
         host: clock, ports and network.
         far_end: the simulated rig.
         processes: the workers.
-        rig: as `hil.app.open_rig` returns it, once it is ready.
+        rig: as `hil.app.run.open_rig` returns it, once it is ready.
         start_ns: t = 0 of the run on the virtual clock [ns]; None before it.
         error: what the run ended with, if it did not end by itself.
     """
 
-    def __init__(self, config: Config, folder: Path, scratch: Path, make_trial: MakeTrial = ImpactTrial) -> None:
-        self._config, self._folder, self._make_trial = config, folder, make_trial
+    def __init__(self, config: Config, folder: Path, scratch: Path, make: MakeExperiment | None = None) -> None:
+        self._config, self._folder, self._make = config, folder, make or experiment_type(config).make
         self.time = VirtualTime()
         self.host = VirtualHost(self.time)
         self.far_end = VirtualRig(config, scratch, self.host)
@@ -112,9 +112,7 @@ class VirtualRun:
         try:
             with ExitStack() as stack:
                 platform = Platform(self.host, self.processes.launch, self._attach, self._make_clock)
-                self.rig = RealtimeRig(
-                    self._config, self._folder, lambda _: None, stack, self._make_trial, platform=platform
-                )
+                self.rig = RealtimeRig(self._config, self._folder, lambda _: None, stack, self._make, platform=platform)
                 self.shared = self.rig.shared
                 run_loop(
                     self.rig, self._config, Signals(), lambda _: None,

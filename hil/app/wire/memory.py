@@ -18,10 +18,6 @@ from hil.shm import Mailbox, Ring
 # Samples of each channel that the rig remembers: some 4 s at 30 kHz.
 REMEMBERED = 2**17
 CLOCK = np.dtype([("start_ns", "<i8"), ("rate_hz", "<i8")])  # of the first sample, on CLOCK_MONOTONIC
-WHEELS = np.dtype([("speed_radps", "<f8", (6,)), ("angle_rad", "<f8", (6,))])
-WHEEL_ORDERS = np.dtype([("t_ns", "<i8"), ("cut", "<u1", (6,)), ("speed_radps", "<f8", (6,))])
-PRESSURES = np.dtype([("pressure_Pa", "<f8", (4,))])
-VALVE_ORDERS = np.dtype([("powered", "<u1", (4,))])
 TAKEN = np.dtype([("samples", "<i8")])
 PLACE = np.dtype([("angle_deg", "<f8"), ("seed", "<i8")])
 # Processes of the rig, each of which notes what it did late; the newest so many are kept.
@@ -50,8 +46,13 @@ class WireMemory:
             return Mailbox(folder / name, dtype, create=create)
 
         self.clock, self.taken = box("clock", CLOCK), box("taken", TAKEN)
-        self.wheels, self.wheel_orders = box("wheels", WHEELS), box("wheel_orders", WHEEL_ORDERS)
-        self.pressures, self.valve_orders = box("pressures", PRESSURES), box("valve_orders", VALVE_ORDERS)
+        wheels, valves = len(config.layout.wheels), len(config.layout.valves)
+        self.wheels = box("wheels", np.dtype([("speed_radps", "<f8", (wheels,)), ("angle_rad", "<f8", (wheels,))]))
+        orders = np.dtype([("t_ns", "<i8"), ("cut", "<u1", (wheels,)), ("speed_radps", "<f8", (wheels,))])
+        self.wheel_orders = box("wheel_orders", orders)
+        # one more, for a mailbox of nothing cannot be
+        self.pressures = box("pressures", np.dtype([("pressure_Pa", "<f8", (valves + 1,))]))
+        self.valve_orders = box("valve_orders", np.dtype([("powered", "<u1", (valves + 1,))]))
         self.truth = box("truth", TRUTH)
         self.place, self.placed = box("place", PLACE), box("placed", PLACED)
         self.late = {
@@ -81,7 +82,7 @@ class WheelsInMemory:
     def __init__(self, memory: WireMemory, host: Host = COMPUTER) -> None:
         self._host = host
         self._now, self._orders = memory.wheels, memory.wheel_orders
-        self._row, self._order = np.zeros(1, WHEELS), np.zeros(1, WHEEL_ORDERS)
+        self._row, self._order = np.zeros(1, self._now.dtype), np.zeros(1, self._orders.dtype)
         self._order["cut"] = 1
 
     def speed_radps(self, wheel: int) -> float:
@@ -114,7 +115,7 @@ class CylindersInMemory:
 
     def __init__(self, memory: WireMemory) -> None:
         self._now, self._orders = memory.pressures, memory.valve_orders
-        self._row, self._order = np.zeros(1, PRESSURES), np.zeros(1, VALVE_ORDERS)
+        self._row, self._order = np.zeros(1, self._now.dtype), np.zeros(1, self._orders.dtype)
 
     def power(self, valve: int, on: bool) -> None:
         """Power a valve, or let it go."""

@@ -55,7 +55,7 @@ def _roboclaws(config: Config, wheels: Wheels) -> dict[str, Peer]:
 
 def _roboteqs(config: Config, wheels: Wheels) -> dict[str, Peer]:
     drives = config.devices.drives if config.devices else None
-    given = settings.roboteq(drives) if isinstance(drives, RoboteqDrives) else TEQ
+    given = settings.roboteq(config, drives) if isinstance(drives, RoboteqDrives) else TEQ
     return {
         numbered("roboteq", i): Peer(
             RoboteqDevice(

@@ -13,17 +13,7 @@ import numpy as np
 
 from drivers.host import COMPUTER, Host
 from hil.app.simulated import build_far_end, build_plant, warm_up_far_end
-from hil.app.wire.memory import (
-    CLOCK,
-    PLACE,
-    PLACED,
-    PRESSURES,
-    TAKEN,
-    VALVE_ORDERS,
-    WHEEL_ORDERS,
-    WHEELS,
-    WireMemory,
-)
+from hil.app.wire.memory import CLOCK, PLACE, PLACED, TAKEN, WireMemory
 from hil.links.late import LateNotes
 from hil.realtime import RealtimeClock, RightsWanted, rights
 from hil.workers.far_end import BELOW_LOOP, Witness
@@ -47,8 +37,8 @@ class PlantAtTheWire:
         self._start_ns = self._offset_ns = start_ns
         self._first = 0  # sample of the rig that is the plant's sample 0
         self._seen = dict.fromkeys(("wheels", "valves", "place"), 0)
-        self._wheel_orders, self._valve_orders = np.zeros(1, WHEEL_ORDERS), np.zeros(1, VALVE_ORDERS)
-        self._wheels, self._pressures = np.zeros(1, WHEELS), np.zeros(1, PRESSURES)
+        boxes = (memory.wheel_orders, memory.valve_orders, memory.wheels, memory.pressures)
+        self._wheel_orders, self._valve_orders, self._wheels, self._pressures = (np.zeros(1, b.dtype) for b in boxes)
         self._taken, self._place, self._placed = np.zeros(1, TAKEN), np.zeros(1, PLACE), np.zeros(1, PLACED)
         clock = np.array([(start_ns, self._config.daq.rate_hz)], CLOCK)
         memory.clock.write(clock)
@@ -71,11 +61,11 @@ class PlantAtTheWire:
             plant.set_each_drive(order["speed_radps"].tolist(), order["cut"].tolist())
         if (version := memory.valve_orders.read(self._valve_orders)) > self._seen["valves"]:
             self._seen["valves"] = version
-            a, b, c, d = map(bool, self._valve_orders["powered"][0])
-            plant.set_valves(((a, b), (c, d)))
+            on = map(bool, self._valve_orders["powered"][0][:-1])
+            plant.set_valves(tuple(zip(on, on, strict=True)))
         self._wheels["speed_radps"] = plant.wheel_speed
         self._wheels["angle_rad"] += plant.wheel_speed * (plant.t_ns - before_ns) * 1e-9
-        self._pressures["pressure_Pa"].flat[: plant.pressure.size] = plant.pressure.reshape(-1)
+        self._pressures["pressure_Pa"][0, :-1] = plant.pressure.reshape(-1)
         memory.wheels.write(self._wheels)
         memory.pressures.write(self._pressures)
         self._hand_out(plant)

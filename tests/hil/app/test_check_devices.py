@@ -12,7 +12,9 @@ from drivers.types import DaqBlock, DriveSample, ValveSample
 from hil.app.check import check_rig
 from hil.app.check.devices import check_daq, check_drives, check_valves, sample_rate_hz
 from hil.config import load_config
-from hil.values import STILL
+
+STILL = (0.0,) * 6  # the speeds of six wheels
+
 
 CONFIG = load_config("sim_wire", ["devices.daq.e_stop=cDAQ1Mod4/port0/line0", "telemetry.endpoint=''"])
 MS = 1_000_000

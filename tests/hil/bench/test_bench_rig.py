@@ -9,8 +9,11 @@ import hil.bench.rig
 from drivers.types import DaqBlock, DriveSample, ValveSample
 from hil.bench.impacts import PAUSE_NS, CutTimes, RepeatedImpacts, parts_ms
 from hil.bench.rig import MOST_ENDED, Cuts, _cut_rows, _many_cuts, _seen_by_devices
-from hil.trials.state import ARMED_NS, State
-from hil.values import STILL, Estimate, Samples
+from hil.experiments.base import ARMED_NS
+from hil.experiments.impact.experiment import State
+from hil.values import Estimate, Samples
+
+STILL = (0.0,) * 6  # the speeds of six wheels
 
 MS = 1_000_000
 SPEEDS = (0.03,) * 6

@@ -6,7 +6,8 @@ import pytest
 
 from hil.config import ConfigError, load_config, shipped_configs
 from hil.config.devices import ModbusValves, NiValves, RoboclawDrives, RoboteqDrives
-from hil.rows import SENSORS, WHEELS
+from hil.layout import WHEELS
+from hil.rows import SENSORS
 
 CONTROLLERS = "devices.drives.controllers"
 AXLES = ("front", "middle", "rear")

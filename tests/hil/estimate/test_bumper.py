@@ -10,7 +10,9 @@ import pytest
 from drivers.types import DaqBlock, DriveSample, ValveSample
 from hil.config import load_config
 from hil.estimate.estimator import Estimator
-from hil.values import STILL, Samples
+from hil.values import Samples
+
+STILL = (0.0,) * 6  # the speeds of six wheels
 
 RATE, ZERO = 10_000, 2000  # [Hz], samples of bias
 THRESHOLD = 10.0  # N

@@ -15,9 +15,11 @@ from drivers.types import DaqBlock, DriveSample, ValveSample
 from hil.config import load_config
 from hil.estimate.channels import BAD, COUNT, Channels, digest, make_channel_state
 from hil.estimate.estimator import Estimator, channel_parameters
-from hil.values import STILL, Estimate, Samples
+from hil.values import Estimate, Samples
 from models.bound import BoundArguments
 from models.sensors.piezo import Piezo, make_piezo_state, sample
+
+STILL = (0.0,) * 6  # the speeds of six wheels
 
 RATE = 10_000
 ZERO = 2000  # samples of bias, 0.2 s

@@ -11,10 +11,12 @@ from drivers.types import DriveSample, ValveSample
 from hil.config import load_config
 from hil.estimate.twin import RoverTwin
 from hil.rig import nominal_rig
-from hil.values import STILL, Estimate, Prediction, Samples
+from hil.values import Estimate, Prediction, Samples
 from models.impact import effective_kinetic_energy, pair_energy
 from models.rover import rcp
 from models.rover.dynamics import make_work
+
+STILL = (0.0,) * 6  # the speeds of six wheels
 
 ANGLE = math.radians(60.0)
 RADIUS = 0.175

@@ -5,12 +5,16 @@ import pytest
 
 from drivers.types import DaqBlock
 from hil.journal import JournalFull
+from hil.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
 from hil.links.journal import FULL, RingJournal
 from hil.links.rows import TRUTH
 from hil.links.shared import EVENTS, RECORDER, Shared
 from hil.links.truth import SharedTruth
-from hil.rows import TICK, TIMING, event_row
+from hil.rows import TIMING, event_row, tick_dtype
 from hil.safety import Fault
+
+LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+TICK = tick_dtype(LAYOUT)
 
 
 def test_rows_reach_the_recorder_in_order(shared):

@@ -12,11 +12,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from hil.app import trial as app
+from hil.app import run as app
 from hil.clock import LockstepClock
 from hil.config import load_config
+from hil.experiments.impact import figure
 from hil.safety import Alarm, Fault
-from hil.trials import report
 
 QUICK = (
     "trial.start_distance_m=0.03",
@@ -152,8 +152,8 @@ def make_run(folder: Path, overrides: tuple[str, ...], tamper: Callable[[Any], N
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(app, "open_rig", open_and_tamper)
-        patch.setattr(report, "draw_trial", lambda *_: None)  # saves half the time
-        app.run_trial(load_config("sim_impact", [*QUICK, *overrides], 3), folder, say=lambda _: None)
+        patch.setattr(figure, "draw_trial", lambda *_: None)  # saves half the time
+        app.run_experiment(load_config("sim_impact", [*QUICK, *overrides], 3), folder, say=lambda _: None)
 
 
 class Edit:

@@ -8,17 +8,21 @@ import numpy as np
 import pytest
 
 import hil as program
-from hil.app.trial import run_trial
+from hil.app.run import run_experiment
 from hil.cli import run as hil
 from hil.config import load_config
 from hil.estimate.estimator import Estimator
+from hil.experiments.impact import figure
 from hil.folders import FolderError
-from hil.gate import Gate
+from hil.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.limiter import Limiter
 from hil.proof.replay import IN_SAFE, replay
 from hil.proof.replayable import CannotReplayError
 from hil.record import read_trial
-from hil.rows import TICK
-from hil.trials import report
+from hil.rows import tick_dtype
+
+LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+TICK = tick_dtype(LAYOUT)
 
 KNOWN = (
     "good", "delayed", "stopped", "silent", "not_finite", "skipping", "late", "refused", "raised_after_its_row",
@@ -40,9 +44,9 @@ def test_a_run_is_the_same_bit_for_bit(recorded, name):
 
 
 def test_a_realtime_run_is_the_same_bit_for_bit_whatever_happened_in_it(quick, tmp_path, monkeypatch):
-    monkeypatch.setattr(report, "draw_trial", lambda *_: None)
+    monkeypatch.setattr(figure, "draw_trial", lambda *_: None)
     config = load_config("sim_impact", [*quick, "clock=realtime"])
-    run_trial(config, tmp_path, say=lambda _: None)
+    run_experiment(config, tmp_path, say=lambda _: None)
     outcome = replay(tmp_path)
     assert outcome.differences == []
     assert outcome.ticks > 100
@@ -106,13 +110,13 @@ def test_a_difference_of_one_bit_and_one_of_nan_are_found(edited):
 
 
 def test_another_gate_is_found(recorded, monkeypatch):
-    folder, check = recorded("good"), Gate.check
+    folder, check = recorded("good"), Limiter.check
 
     def slower(gate, tick, request):
         gate._limit = 0.2
         return check(gate, tick, request)
 
-    monkeypatch.setattr(Gate, "check", slower)
+    monkeypatch.setattr(Limiter, "check", slower)
     found = differing(folder)
     assert found["set_speed_radps"].replayed == 0.2
     assert found["clamped"].first_tick == found["set_speed_radps"].first_tick

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-import hil.app.trial
+import hil.app.run
 from hil.config import load_config
 from hil.loop import TICKS_AFTER_FAULT, Loop
 from hil.realtime import RealtimeClock
@@ -19,7 +19,7 @@ SHORT = ("trial.start_distance_m=0.03", "trial.ramp_s=0.1", "telemetry.endpoint=
 
 def run(folder, watch_rig=lambda _: None):
     folder.mkdir()
-    real = hil.app.trial.open_rig
+    real = hil.app.run.open_rig
 
     def watched(*args):
         rig = real(*args)
@@ -27,8 +27,8 @@ def run(folder, watch_rig=lambda _: None):
         return rig
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hil.app.trial, "open_rig", watched)
-        return hil.app.trial.run_trial(load_config("sim_impact", SHORT), folder, say=lambda _: None)
+        patch.setattr(hil.app.run, "open_rig", watched)
+        return hil.app.run.run_experiment(load_config("sim_impact", SHORT), folder, say=lambda _: None)
 
 
 def put_on_a_realtime_clock(rig) -> None:

@@ -13,10 +13,10 @@ from hil.app.build import build_cycle
 from hil.app.simulated import build_far_end
 from hil.config import load_config
 from hil.devices import Devices
+from hil.experiments.impact.experiment import State
 from hil.links.devices import SharedDaq, SharedDrives, SharedValves
 from hil.links.journal import RingJournal
 from hil.links.shared import Shared
-from hil.trials.state import State
 from hil.values import Tick
 from hil.workers.pump import BlockFeed, DriveFeed, Pump, ValveFeed
 
@@ -115,7 +115,7 @@ def trial(tmp_path):
     made: dict[int, int] = {}
     states: dict[int, int] = {}
     number = 0
-    while not cycle.trial.over:
+    while not cycle.experiment.over:
         number += 1
         t_ns = number * MS
         far_end.advance(t_ns)
@@ -123,13 +123,13 @@ def trial(tmp_path):
         with counted() as counter:
             cycle.run(Tick(number, t_ns, 0, 0))
         pump.take(t_ns, t_ns)
-        made[number], states[number] = counter.count, cycle.trial.state
+        made[number], states[number] = counter.count, cycle.experiment.state
     return cycle, made, states
 
 
 def test_no_array_is_allocated_in_a_tick(trial):
     cycle, made, states = trial
-    assert cycle.trial.state is State.DONE
+    assert cycle.experiment.state is State.DONE
     assert set(states.values()) == set(State) - {State.ABORTED}
     # arming looks at the sensors once, and an impact is an event: two ticks of the whole run
     once = {next(number for number, state in states.items() if state == first) for first in (State.ARMED, State.IMPACT)}

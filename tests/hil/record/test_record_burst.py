@@ -3,15 +3,19 @@
 import numpy as np
 import pytest
 
+from hil.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
 from hil.record import Recorder, read_trial
-from hil.rows import BLOCK
+from hil.rows import block_dtype
+
+LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+BLOCK = block_dtype(LAYOUT)
 
 RATE = 30_000
 S = 1_000_000_000
 
 
 def recorder(path, **more):
-    return Recorder(path, **({"meta": {}, "channels": 3, "sample_rate_hz": RATE, "before_s": 0.5} | more))
+    return Recorder(path, **({"meta": {}, "layout": LAYOUT, "sample_rate_hz": RATE, "before_s": 0.5} | more))
 
 
 @pytest.mark.parametrize("size", [1, 7, 30, 1500, 60_000])

@@ -7,9 +7,14 @@ import numpy as np
 import pytest
 
 from hil.fields import COMPOUND
+from hil.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
 from hil.record import Recorder, read_trial
 from hil.record.layout import write_whole
-from hil.rows import BLOCK, EVENT, TICK, TIMING, WHEELS
+from hil.rows import EVENT, TIMING, block_dtype, tick_dtype
+
+LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+TICK = tick_dtype(LAYOUT)
+BLOCK = block_dtype(LAYOUT)
 
 DTYPES = {"tick": TICK, "events": EVENT, "timing": TIMING, "daq/blocks": BLOCK}
 
@@ -18,7 +23,7 @@ DTYPES = {"tick": TICK, "events": EVENT, "timing": TIMING, "daq/blocks": BLOCK}
 def record(request, tmp_path):
     """A file as the recorder makes it, and as recovery makes it of what was left."""
     path = tmp_path / "trial.h5"
-    Recorder(path, meta={"version": "1"}, channels=3, sample_rate_hz=30_000).close()
+    Recorder(path, meta={"version": "1"}, layout=LAYOUT, sample_rate_hz=30_000).close()
     if request.param == "recovered":
         path = tmp_path / "whole.h5"
         write_whole(path, read_trial(tmp_path / "trial.h5"), 30_000)

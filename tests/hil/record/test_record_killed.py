@@ -15,11 +15,14 @@ import sys
 from pathlib import Path
 import numpy as np
 from drivers.types import DaqBlock
+from hil.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
 from hil.record import Recorder
-from hil.rows import TICK, TIMING, event_row
+from hil.rows import TIMING, event_row, tick_dtype
 
-record = Recorder(Path(sys.argv[1]), meta={"version": "1"}, channels=3, sample_rate_hz=30000, before_s=0.5)
-row, times = np.zeros(1, TICK), np.zeros(1, TIMING)
+LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+
+record = Recorder(Path(sys.argv[1]), meta={"version": "1"}, layout=LAYOUT, sample_rate_hz=30000, before_s=0.5)
+row, times = np.zeros(1, tick_dtype(LAYOUT)), np.zeros(1, TIMING)
 for i in range(1_000_000):
     row["tick"], row["t_ns"] = i, i * 1_000_000
     t_ns = ((i * 30 + np.arange(30)) * 1e9 / 30000).astype(np.int64)

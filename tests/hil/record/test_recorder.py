@@ -4,8 +4,12 @@ import h5py
 import numpy as np
 import pytest
 
+from hil.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
 from hil.record import Recorder, read_trial
-from hil.rows import EVENT, TICK, TIMING, event_row
+from hil.rows import EVENT, TIMING, event_row, tick_dtype
+
+LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+TICK = tick_dtype(LAYOUT)
 
 RATE = 30_000
 S = 1_000_000_000
@@ -18,7 +22,7 @@ META = {
 
 
 def recorder(path, **more):
-    return Recorder(path, **({"meta": META, "channels": 3, "sample_rate_hz": RATE, "before_s": 0.5} | more))
+    return Recorder(path, **({"meta": META, "layout": LAYOUT, "sample_rate_hz": RATE, "before_s": 0.5} | more))
 
 
 def rows(n, rate_hz=1000):

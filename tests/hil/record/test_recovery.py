@@ -16,11 +16,11 @@ from hil.links.shared import FOLDER, Shared
 from hil.record import open_recorder, read_trial
 from hil.record import recovery as module
 from hil.record.recovery import KILLED, NothingToRecoverError, holes, recover
-from hil.rows import IMPACT, TICK, TIMING, event_row
+from hil.rows import IMPACT, TIMING, event_row, tick_dtype
 from hil.telemetry import open_publisher
 from hil.workers.recorder import Drain
 
-START_NS = 7_000_000_000
+TICK, START_NS = tick_dtype(load_config("sim_impact").layout), 7_000_000_000
 BURST = ("record.sensors=burst", "record.before_s=0.1", "record.after_s=0.2", "trial.settle_s=0.5")
 GRID = np.arange(200_000) * 1_000_000_000 // 30_000
 

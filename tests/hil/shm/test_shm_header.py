@@ -7,9 +7,13 @@ import re
 import numpy as np
 import pytest
 
-from hil.rows import EVENT, TICK
+from hil.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.rows import EVENT, tick_dtype
 from hil.shm import Heartbeat, Mailbox, Ring, ShmError
 from hil.shm import mapped as mapped_module
+
+LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+TICK = tick_dtype(LAYOUT)
 
 A = np.dtype([("tick", "<i8"), ("speed", "<f8")])
 B = np.dtype([("tick", "<i8"), ("force", "<f8")])

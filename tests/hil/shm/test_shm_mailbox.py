@@ -1,9 +1,13 @@
 import numpy as np
 import pytest
 
-from hil.rows import TICK
+from hil.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.rows import tick_dtype
 from hil.shm import STALE, Mailbox
 from hil.shm.mapped import PAYLOAD_AT
+
+LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+TICK = tick_dtype(LAYOUT)
 
 ODD = np.dtype([("number", "<i8"), ("text", "S3")])  # 11 bytes
 

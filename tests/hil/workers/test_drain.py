@@ -6,11 +6,15 @@ import pytest
 from drivers.types import DaqBlock
 from hil.config import load_config
 from hil.journal import Keeper
+from hil.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
 from hil.links.shared import Shared
 from hil.record import open_recorder, read_trial
-from hil.rows import IMPACT, TICK, TIMING, event_row
+from hil.rows import IMPACT, TIMING, event_row, tick_dtype
 from hil.telemetry import open_publisher
 from hil.workers.recorder import Drain
+
+LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+TICK = tick_dtype(LAYOUT)
 
 BURST = ("record.sensors=burst", "record.before_s=0.1", "record.after_s=0.2", "trial.settle_s=0.5")
 

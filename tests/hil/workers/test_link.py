@@ -8,10 +8,11 @@ from drivers.types import DriveCommand, DriveSample
 from hil.links.devices import SharedDrives
 from hil.links.rows import HEALTH, START, TROUBLE
 from hil.safety import Fault
-from hil.values import STILL
 from hil.workers import link
 from hil.workers.link import LinkWorker, fault_of
 from hil.workers.pump import DEAD_MAN_NS, DriveFeed, Pump
+
+STILL = (0.0,) * 6  # the speeds of six wheels
 
 NOW_NS = 7_000_000_000
 SPEEDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)

@@ -5,8 +5,9 @@ import pytest
 
 from drivers.types import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from hil.links.devices import SharedDaq, SharedDrives, SharedValves
-from hil.values import STILL
 from hil.workers.pump import DEAD_MAN_NS, BlockFeed, DriveFeed, Pump, ValveFeed
+
+STILL = (0.0,) * 6  # the speeds of six wheels
 
 BEAT_NS = 5_000_000_000
 SPEEDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)

@@ -1,4 +1,4 @@
-"""Nothing passes the gate that a rig must not be told: properties over any floats at all."""
+"""Nothing passes the limiter that a rig must not be told: properties over any floats at all."""
 
 from __future__ import annotations
 
@@ -11,34 +11,36 @@ from hypothesis import strategies as st
 
 from drivers.types import VALVES_OFF
 from hil.config import load_config
-from hil.gate import CLAMPS_ALLOWED, Gate
+from hil.limiter import CLAMPS_ALLOWED, Limiter
 from hil.safety import Fault, Safety
-from hil.values import STILL, Command, Request, Tick
+from hil.values import Command, SetPoints, Tick
+
+STILL = (0.0,) * 6  # the speeds of six wheels
 
 CONFIG = load_config("sim_impact", ["loop.rate_hz=1000"])
 LIMIT, STEP = 1.0, 0.005  # rad/s, and 5 rad/s^2 in a millisecond
-ALL_ON = ((True, True), (True, True))
+ON = ((True, False), (False, True))
 
 anything = st.floats(allow_nan=True, allow_infinity=True)
 near = st.floats(-2.0, 2.0)
 six = st.tuples(*[st.one_of(anything, near, st.sampled_from([math.nan, math.inf, -math.inf, 1e308, -0.0, 5e-324]))] * 6)
-requests = st.lists(st.builds(Request, st.integers(0, 6), st.booleans(), six, st.just(ALL_ON)), min_size=1, max_size=40)
+requests = st.lists(st.builds(SetPoints, st.integers(0, 6), st.booleans(), six, st.just(ON)), min_size=1, max_size=40)
 
 
 class Through:
-    """A gate, fed requests one tick after the other."""
+    """A limiter, fed set-points one tick after the other."""
 
     def __init__(self) -> None:
         self.safety = Safety(CONFIG)
-        self.gate = Gate(CONFIG, self.safety)
+        self.limiter = Limiter(CONFIG, self.safety)
         self.tick = 0
 
     def ask(self, speeds, cut: bool = False) -> Command:
-        return self.check(Request(2, cut, tuple(speeds), ALL_ON))
+        return self.check(SetPoints(2, cut, tuple(speeds), ON))
 
-    def check(self, request: Request) -> Command:
+    def check(self, request: SetPoints) -> Command:
         self.tick += 1
-        return self.gate.check(Tick(self.tick, self.tick * 1_000_000, 0, 0), request)
+        return self.limiter.check(Tick(self.tick, self.tick * 1_000_000, 0, 0), request)
 
 
 def steps_of(stop: float, start: float = 0.0, step: float = 0.9 * STEP):
@@ -67,7 +69,7 @@ def test_a_cut_gives_zero_speeds_and_safe_gives_a_cut_with_valves_off(asked):
         assert command.safe == through.safety.safe
         assert command.cut == (command.safe or request.cut)
         assert command.speed_radps == STILL or not command.cut
-        assert command.valves == (VALVES_OFF if command.safe else ALL_ON)
+        assert command.valves == (VALVES_OFF if command.safe else ON)
         assert command.state == request.state
 
 
@@ -101,7 +103,7 @@ def test_a_steady_climb_ends_at_the_speed_limit():
     for speed in steps_of(LIMIT):
         through.ask((speed,) * 6)
     assert through.ask((1.001,) * 6).speed_radps == (LIMIT,) * 6
-    assert through.gate.clamped == 1
+    assert through.limiter.clamped == 1
 
 
 def test_after_a_cut_the_rate_limit_starts_from_standstill():
@@ -147,7 +149,7 @@ def test_clamped_commands_are_counted_for_good():
     assert [command.clamped for command in clamp_in_a_row(through, 3)] == [1, 2, 3]
     assert through.ask((3 * STEP,) * 6).clamped == 3
     assert through.ask(STILL, cut=True).clamped == 3
-    assert through.ask((0.9,) * 6).clamped == through.gate.clamped == 4
+    assert through.ask((0.9,) * 6).clamped == through.limiter.clamped == 4
 
 
 def test_safe_holds_whatever_is_asked_from_then_on():

@@ -1,4 +1,4 @@
-"""What a person sees of a trial: the figure `trial.png` and the table in the terminal."""
+"""The figure of an impact trial, `trial.png`."""
 
 from __future__ import annotations
 
@@ -12,39 +12,19 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from rich.markup import escape
-from rich.table import Table
 
-from hil.disturbances import disturbance_lines
+from hil.experiments.drawing import COLOURS, decimated, wheel_style
+from hil.layout import BUMPER, CYLINDERS, TRIANGLE, WHEELS, Layout
 from hil.record import TrialRecord
-from hil.rows import WHEELS, sensor_names
 
 FloatArray = NDArray[np.floating[Any]]
 Summary = Mapping[str, Any]
 Span = tuple[float, float]
 
 _SIZE_IN, _DPI = (14.0, 10.0), 100  # 1400 x 1000 px
-_BINS = 700  # about one a pixel of a panel
 _SENSORS = ("#0072b2", "#009e73", "#e69f00")
-_AXLES = ("#0072b2", "#d55e00", "#009e73")  # front, middle, rear; left is solid, right is dashed
 _DETECTED, _CUT, _GREY, _CORRECTED = "#cc3311", "#7a3db8", "#8a8a8a", "#cc79a7"
 _FORCE, _ALL = "force [N]", (-math.inf, math.inf)
-
-# name, key of the summary, unit, digits, scale
-_QUANTITIES = (
-    ("obstacle angle", "angle_deg", "°", 1, 1.0),
-    ("impact speed", "impact_speed_mps", "mm/s", 1, 1e3),
-    ("peak force, sum of sensors", "peak_force_N", "N", 1, 1.0),
-    ("of the impact itself", "impact_peak_force_N", "N", 1, 1.0),
-    ("sum of the channels' peaks", "sum_of_peaks_N", "N", 1, 1.0),
-    ("peak contact force, plant", "contact_force_peak_N", "N (both wheels)", 1, 1.0),
-    ("T_c, twin", "effective_kinetic_energy_J", "J", 4, 1.0),
-    ("T_c, plant", "effective_kinetic_energy_plant_J", "J", 4, 1.0),
-    ("load point", "load_point_m", "mm (across, up)", 1, 1e3),
-    ("contact duration", "contact_duration_s", "ms", 1, 1e3),
-    ("cut latency", "cut_latency_ms", "ms", 2, 1.0),
-    ("impact at", "impact_time_s", "s", 4, 1.0),
-)
 
 
 def draw_trial(record: TrialRecord, summary: Summary, path: Path) -> None:
@@ -119,21 +99,9 @@ def _newtons(record: TrialRecord) -> tuple[FloatArray, str]:
         return record.raw, "reading [V]"
 
 
-def _decimated(t: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Returns smallest and largest value of each of at most `_BINS` stretches: what a line this wide can show."""
-    size = math.ceil(len(y) / _BINS)
-    if size < 3:
-        return t, y
-    bins = math.ceil(len(y) / size)
-    padded = np.append(y, np.full(bins * size - len(y), y[-1])).reshape(bins, size)
-    pairs = np.sort(np.stack([padded.argmin(axis=1), padded.argmax(axis=1)], axis=1), axis=1)
-    index = (pairs + size * np.arange(bins)[:, None]).ravel().clip(max=len(y) - 1)
-    return t[index], y[index]
-
-
 def _plot(axes: Axes, t: FloatArray, y: FloatArray, span: Span, **style: Any) -> None:
     inside = (t >= span[0]) & (t <= span[1])
-    axes.plot(*_decimated(t[inside], y[inside]), **({"lw": 1.2} | style))
+    axes.plot(*decimated(t[inside], y[inside]), **({"lw": 1.2} | style))
 
 
 def _dress(axes: Axes, title: str, time: str, quantity: str, legend: Axes | None = None) -> None:
@@ -159,8 +127,8 @@ def _sensors(axes: Axes, record: TrialRecord, moments: _Moments, span: Span, sca
     """Draws the raw readings, their sum and the corrected sum (on a scaled time axis each tick); returns the unit."""
     values, quantity = _newtons(record)
     t_daq, t_tick = moments.t_daq * scale, moments.t_tick * scale
-    for i, name in enumerate(sensor_names(values.shape[1])):
-        _plot(axes, t_daq, values[:, i], span, color=_SENSORS[i], label=name.replace("_", " "))
+    for i, name in enumerate(_layout(record).channels):
+        _plot(axes, t_daq, values[:, i], span, color=_SENSORS[i % len(_SENSORS)], label=name.replace("_", " "))
     _plot(axes, t_daq, values @ np.ones(values.shape[1]), span, color="black", lw=1.6, label="sum")
     if quantity == _FORCE:
         line: dict[str, Any] = {"lw": 1.4, "ls": (0, (4, 1.5))} if scale == 1.0 else {"marker": "o", "ms": 3.5}
@@ -211,7 +179,7 @@ def _energy(axes: Axes, record: TrialRecord, moments: _Moments, summary: Summary
     for key, name, marker in (("", "twin at impact", "o"), ("_plant", "plant at impact", "x")):
         energy = summary.get(f"effective_kinetic_energy{key}_J")
         if energy is not None and moments.impact:
-            style: dict[str, Any] = {"ls": "none", "color": _AXLES[1], "ms": 7, "mew": 2, "fillstyle": "none"}
+            style: dict[str, Any] = {"ls": "none", "color": COLOURS[1], "ms": 7, "mew": 2, "fillstyle": "none"}
             axes.plot(0.0, energy, marker, label=f"{name}: {energy:.3g} J", **style)
     axes.margins(x=0.01, y=0.12)
     moments.mark(axes)
@@ -219,8 +187,9 @@ def _energy(axes: Axes, record: TrialRecord, moments: _Moments, summary: Summary
 
 
 def _loads(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
-    for i, name in enumerate(WHEELS):
-        style = {"label": name.replace("_", " ")} | _wheel_style(i)
+    layout = _layout(record)
+    for i, name in enumerate(layout.wheels):
+        style = {"label": name.replace("_", " ")} | wheel_style(layout, i)
         _plot(axes, moments.t_tick, record.tick["normal_force_N"][:, i], _ALL, **style)
     axes.margins(x=0.01)
     moments.mark(axes)
@@ -230,11 +199,12 @@ def _loads(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
 def _speeds(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
     """Wheel speeds set and measured, in the colours of the panel of normal forces; rover speed on the right axis."""
     t, wheel, rover = moments.t_tick, record.tick["wheel_speed_radps"], record.tick["speed_mps"] * 1e3
-    for i in range(len(WHEELS)):
+    layout = _layout(record)
+    for i in range(len(layout.wheels)):
         style: dict[str, Any] = {"color": "#c4c4c4", "lw": 4.0, "label": None if i else "set"}
         _plot(axes, t, record.tick["set_speed_radps"][:, i], _ALL, **style)
-    for i in range(len(WHEELS)):
-        style = {"label": None if i else "measured (colours as on the left)"} | _wheel_style(i)
+    for i in range(len(layout.wheels)):
+        style = {"label": None if i else "measured (colours as on the left)"} | wheel_style(layout, i)
         _plot(axes, t, wheel[:, i], _ALL, **style)
     axes.margins(x=0.01)
     moments.mark(axes)
@@ -250,51 +220,8 @@ def _speeds(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
     _dress(axes, "Speeds of wheels and rover", moments.label, "wheel speed [rad/s]", legend=right)
 
 
-def _wheel_style(wheel: int) -> dict[str, Any]:
-    return {"color": _AXLES[wheel // 2], "ls": "--" if wheel % 2 else "-"}
-
-
-def trial_table(summary: Summary) -> Table:
-    """Returns the table of a trial for the terminal, the verdict first.
-
-    Args:
-        summary: As in `summary.json`; what is null or missing shows as a dash.
-    """
-    table = Table(title="Impact trial", title_justify="left", show_header=False)
-    table.add_column("quantity")
-    table.add_column("value", overflow="fold")
-    for name, value in _rows(summary):
-        table.add_row(name, value)
-    return table
-
-
-def _rows(summary: Summary) -> list[tuple[str, str]]:
-    loop = summary.get("loop") or {}
-    verdict = "[bold green]yes[/]" if summary.get("accepted") else "[bold red]no[/]"
-    reasons = "".join(f"\n- {escape(str(reason))}" for reason in summary.get("reasons") or [])
-    rows = [("accepted", verdict + reasons)]
-    if summary.get("aborted"):
-        rows.append(("aborted", f"[bold red]{escape(str(summary['aborted']))}[/]"))
-    rows += [(name, _quantity(summary.get(key), unit, digits, scale)) for name, key, unit, digits, scale in _QUANTITIES]
-    return [
-        *rows,
-        ("loop", f"{_quantity(loop.get('rate_hz'), 'Hz', 0)}, {_quantity(loop.get('ticks'), 'ticks', 0)}"),
-        ("late, skipped", f"{_quantity(loop.get('late'), '', 0)}, {_quantity(loop.get('skipped'), '', 0)}"),
-        ("work p50, p99, p99.9, max", _spread(loop.get("work_us"))),
-        ("wake p50, p99, p99.9, max", _spread(loop.get("wake_us"))),
-        *disturbance_lines(summary),
-        ("clock, seed", f"{summary.get('clock', '-')}, {summary.get('seed', '-')}"),
-    ]
-
-
-def _quantity(value: Any, unit: str, digits: int, scale: float = 1.0) -> str:
-    """Returns a number, or a list of numbers, with its unit; a dash where there is none."""
-    if value is None:
-        return "-"
-    items = value if isinstance(value, list | tuple) else [value]
-    text = ", ".join("-" if item is None else f"{item * scale:.{digits}f}" for item in items)
-    return f"{text} {unit}".rstrip()
-
-
-def _spread(times: Mapping[str, float] | None) -> str:
-    return _quantity([times.get(key) for key in ("p50", "p99", "p99_9", "max")], "us", 1) if times else "-"
+def _layout(record: TrialRecord) -> Layout:
+    """Names of wheels and channels; of a record from before they were kept, those of its kind of rig."""
+    if "layout" in record.meta:
+        return Layout.from_json(str(record.meta["layout"]))
+    return Layout(WHEELS, CYLINDERS, TRIANGLE if record.raw.shape[1] == len(TRIANGLE) else BUMPER)

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import hil
-from hil.app.trial import open_rig
+from hil.app.run import open_rig, summarise
 from hil.config import load_config
+from hil.experiments.base import Finished
+from hil.experiments.summary import FILE_NAME, write_summary
 from hil.record import read_trial
 from hil.rows import PHASES
-from hil.trials.summary import FILE_NAME, summarise, write_summary
 
 SHORT = ["trial.start_distance_m=0.03", "trial.ramp_s=0.2", "trial.settle_s=0.5", "record.after_s=0.5"]
 # as the contract lists them; from real_time_factor on they are ours
@@ -24,7 +25,7 @@ KEYS = {
     "sum_of_peaks_N",
     "effective_kinetic_energy_J", "effective_kinetic_energy_plant_J", "load_point_m", "impact_time_s",
     "contact_duration_s", "cut_latency_ms", "accepted", "reasons", "aborted", "clock", "seed", "loop", "config_sha256",
-    "version", "real_time_factor", "cut_effective_ms", "links", "machine", "simulated_rig",
+    "version", "real_time_factor", "cut_effective_ms", "links", "machine", "simulated_rig", "experiment",
 }  # fmt: skip
 LOOP_KEYS = {"rate_hz", "ticks", "late", "skipped", "work_us", "wake_us", "plant_us", "phases_us", "far_end"}
 OF_A_HIT = {
@@ -53,17 +54,20 @@ class Run:
 
     def summary(self, truth=None, wall_s: float = 0.5, far_end=None, events=None):
         rig = self.rig
+        rig_truth, clock = truth or rig.truth, rig.loop.clock
         return summarise(
-            self.config,
-            rig.cycle,
-            rig.cycle.trial,
-            rig.loop.clock,
-            truth or rig.truth,
-            self.record.timing,
-            self.record.events if events is None else events,
-            far_end,
-            None,
-            wall_s,
+            Finished(
+                self.config,
+                rig.cycle,
+                clock,
+                rig_truth,
+                self.record.tick,
+                self.record.timing,
+                self.record.events if events is None else events,
+                far_end,
+                None,
+                wall_s,
+            )
         )
 
 
@@ -146,9 +150,9 @@ def test_loop_figures_come_from_the_ticks(hit):
         assert of["p50"] == pytest.approx(times_us[len(times_us) // 2], rel=0.05)
 
 
-def test_the_rooms_times_add_up_to_the_work(hit):
-    rooms = sum(hit.record.timing[f"{phase}_ns"] for phase in PHASES)
-    np.testing.assert_array_equal(rooms, hit.record.timing["work_ns"])
+def test_the_times_of_the_stages_add_up_to_the_work(hit):
+    stages = sum(hit.record.timing[f"{phase}_ns"] for phase in PHASES)
+    np.testing.assert_array_equal(stages, hit.record.timing["work_ns"])
 
 
 def test_a_far_end_in_its_own_process_tells_its_own_times(hit):

@@ -11,10 +11,12 @@ from drivers.types import DaqBlock, DriveSample, ValveSample
 from hil.arming import Check
 from hil.config import load_config
 from hil.estimate.estimator import Estimator
+from hil.experiments.impact.acceptance import LEAST_SHARE, SECOND_HIT, reasons_against
+from hil.experiments.impact.experiment import ImpactExperiment
 from hil.safety import Fault, Safety
-from hil.trials.quality import LEAST_SHARE, SECOND_HIT, reasons_against
-from hil.trials.state import ImpactTrial
-from hil.values import STILL, Samples
+from hil.values import Samples
+
+STILL = (0.0,) * 6  # the speeds of six wheels
 
 RATE = 10_000
 CONFIG = load_config("sim_impact", [f"daq.rate_hz={RATE}", "daq.droop_s=1000"])
@@ -41,7 +43,7 @@ class Judged:
     """A trial that is as good as can be, until a test spoils it."""
 
     def __init__(self) -> None:
-        self.trial, self.safety = ImpactTrial(CONFIG, lambda *_: ()), Safety(CONFIG)
+        self.trial, self.safety = ImpactExperiment(CONFIG, lambda *_: ()), Safety(CONFIG)
         self.trial.impact_tick_ns = 205_000_000
         self.trial.checks = (Check("disk space", True, "1 GB free", "at least 200 MB"),)
 

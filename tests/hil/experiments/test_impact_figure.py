@@ -8,10 +8,17 @@ import pytest
 from matplotlib import image
 from rich.console import Console
 
+from hil.experiments import drawing
+from hil.experiments.impact import figure
+from hil.experiments.impact.figure import draw_trial
+from hil.experiments.impact.summary import impact_table
+from hil.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
 from hil.record import TrialRecord
-from hil.rows import BLOCK, EVENT, TICK, TIMING
-from hil.trials import report
-from hil.trials.report import draw_trial, trial_table
+from hil.rows import EVENT, TIMING, block_dtype, tick_dtype
+
+LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+TICK = tick_dtype(LAYOUT)
+BLOCK = block_dtype(LAYOUT)
 
 IMPACT_S = 2.0
 SUMMARY = {
@@ -99,7 +106,7 @@ def test_every_record_gives_a_figure_of_1400_by_1000(tmp_path, record, summary):
 
 
 def test_readings_are_divided_by_their_sensitivities():
-    values, quantity = report._newtons(trial())
+    values, quantity = figure._newtons(trial())
     assert quantity == "force [N]"
     assert values.sum(axis=1).max() == pytest.approx(73.0, abs=2.0)  # 80 N less its droop
     assert values.sum(axis=1).min() < -10.0
@@ -109,34 +116,34 @@ def test_readings_are_divided_by_their_sensitivities():
 def test_decimation_keeps_extremes_order_and_ends(n):
     t = np.arange(n, dtype=float)
     y = np.random.default_rng(n).normal(size=n)
-    thin_t, thin_y = report._decimated(t, y)
-    assert len(thin_t) <= max(2 * report._BINS, 0)
+    thin_t, thin_y = drawing.decimated(t, y)
+    assert len(thin_t) <= max(2 * drawing._BINS, 0)
     np.testing.assert_array_equal(thin_y, y[thin_t.astype(int)])
     assert (np.diff(thin_t) >= 0).all()
     if n:
         assert (thin_y.min(), thin_y.max()) == (y.min(), y.max())
-        assert thin_t[0] <= n / report._BINS
-        assert thin_t[-1] >= n - 1 - n / report._BINS
+        assert thin_t[0] <= n / drawing._BINS
+        assert thin_t[-1] >= n - 1 - n / drawing._BINS
 
 
 def test_no_line_of_the_figure_is_drawn_at_full_rate(tmp_path, monkeypatch):
     sizes = []
-    plot = report.Axes.plot
+    plot = figure.Axes.plot
 
     def counting(self, *args, **more):
         sizes.append(np.size(args[0]))
         return plot(self, *args, **more)
 
-    monkeypatch.setattr(report.Axes, "plot", counting)
+    monkeypatch.setattr(figure.Axes, "plot", counting)
     draw_trial(trial(), SUMMARY, tmp_path / "trial.png")
     assert len(sizes) > 30
-    assert max(sizes) <= 2 * report._BINS
+    assert max(sizes) <= 2 * drawing._BINS
 
 
 def shown(summary):
     console = Console(width=100, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
     with console.file:
-        console.print(trial_table(summary))
+        console.print(impact_table(summary))
     return console.export_text()
 
 
@@ -165,5 +172,5 @@ def test_abort_is_shown():
 
 
 def test_import_brings_no_pyplot():
-    code = "import sys, hil.trials.report; sys.exit('matplotlib.pyplot' in sys.modules)"
+    code = "import sys, hil.experiments.impact.figure; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

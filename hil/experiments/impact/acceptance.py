@@ -8,8 +8,9 @@ import numpy as np
 
 from hil.config import Config
 from hil.estimate.estimator import Estimator
+from hil.experiments.impact.experiment import ImpactExperiment
+from hil.experiments.summary import common_reasons
 from hil.safety import Safety
-from hil.trials.state import ImpactTrial
 from models.sensors.piezo import shares_of
 
 # A sensor that bears less than this share of the first hit was not really inside the triangle's reach.
@@ -20,17 +21,14 @@ SECOND_HIT = 0.5
 
 def reasons_against(
     config: Config,
-    trial: ImpactTrial,
+    trial: ImpactExperiment,
     safety: Safety,
     estimator: Estimator,
     saturated: bool,
     beside: Callable[[int], str] = lambda _: "",
 ) -> list[str]:
     """Why this trial does not count; empty if it does. `beside` says what disturbed a fault of a time [ns]."""
-    reasons = [
-        f"not armed: {check.item} is {check.found}, allowed: {check.allowed}" for check in trial.checks if not check.ok
-    ]
-    reasons += fault_reasons(safety, beside)
+    reasons = common_reasons(trial, safety, beside)
     if trial.timed_out:
         reasons.append(f"no impact within trial.timeout_s, {config.trial.timeout_s:g} s")
     if trial.impact_tick_ns is None:
@@ -48,11 +46,6 @@ def reasons_against(
             f"second hit of {again:.0f} N after the release: the shield snapped back, or the rover came again"
         )
     return reasons
-
-
-def fault_reasons(safety: Safety, beside: Callable[[int], str]) -> list[str]:
-    """Each latched fault in words, and what stands beside it."""
-    return [f"fault {event.fault.value}: {event.detail}{beside(event.t_ns)}" for event in safety.events]
 
 
 def _contact(config: Config, estimator: Estimator) -> list[str]:

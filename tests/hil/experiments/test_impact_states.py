@@ -6,12 +6,15 @@ import math
 
 import pytest
 
-from drivers.types import VALVES_OFF, DriveSample, ValveSample
+from drivers.types import DriveSample, ValveSample
 from hil.arming import Check
 from hil.config import load_config
 from hil.control.wheel_speed import LARGEST_SLIP, SMOOTHING_S, WheelSpeed
-from hil.trials.state import ARMED_NS, ImpactTrial, State
-from hil.values import STILL, Estimate, Prediction, Request, Samples
+from hil.experiments.base import ARMED_NS
+from hil.experiments.impact.experiment import ImpactExperiment, State
+from hil.values import Estimate, Goal, Prediction, Samples, SetPoints
+
+STILL = (0.0,) * 6  # the speeds of six wheels
 
 SPEED, RAMP_S, SETTLE_S, TIMEOUT_S = 0.07, 0.5, 1.0, 8.0
 CONFIG = load_config(
@@ -35,38 +38,47 @@ def prediction(*slip: float) -> Prediction:
     return Prediction(STILL, STILL, slip or STILL, 0.0, 0.0, math.inf, True)
 
 
+def speeds(wheels, *slips):
+    return wheels.control(Goal(2, False, SPEED), None, prediction(*slips)).speed_radps
+
+
 class Course:
     """A trial, a tick every millisecond."""
 
     def __init__(self, *checks: Check, delay_ms: float = 0.0) -> None:
         self.armed, self.acknowledged_ns = 0, -1
         links = CONFIG.links.model_copy(update={"drives_delay_ms": delay_ms})
-        self.trial = ImpactTrial(CONFIG.model_copy(update={"links": links}), lambda *_: self.arm(checks))
+        self.trial = ImpactExperiment(CONFIG.model_copy(update={"links": links}), lambda *_: self.arm(checks))
+        self.controller = self.trial.controller()
+        self.set_points = SetPoints(0, True, ())
         self.t_ns = 0
 
     def arm(self, checks):
         self.armed += 1
         return checks
 
-    def tick(self, impact_ns: int | None = None, safe: bool = False, zeroed: bool = True, slip: float = 0.0) -> Request:
+    def tick(self, impact_ns: int | None = None, safe: bool = False, zeroed: bool = True, slip: float = 0.0) -> Goal:
         self.t_ns += MS
         valves = ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)), -1)
         samples = Samples(self.t_ns, (), 0, 0, DriveSample(0, 0, STILL, self.acknowledged_ns), valves)
-        return self.trial.control(samples, estimate(impact_ns, zeroed), prediction(*(slip,) * 6), safe)
+        slips = prediction(*(slip,) * 6)
+        goal = self.trial.decide(samples, estimate(impact_ns, zeroed), slips, safe)
+        self.set_points = self.controller.control(goal, samples, slips)
+        return goal
 
-    def until(self, state: State, most_ms: int = 20_000, **values) -> Request:
+    def until(self, state: State, most_ms: int = 20_000, **values) -> Goal:
         for _ in range(most_ms):
-            request = self.tick(**values)
-            if self.trial.state is state:
-                return request
+            goal = self.tick(**values)
+            if self.trial.state == state:
+                return goal
         raise AssertionError(f"still {self.trial.state!r}")
 
 
 def test_a_trial_goes_through_its_states_in_order():
     course, seen = Course(GOOD), []
     for tick in range(4000):
-        request = course.tick(zeroed=tick >= 200, impact_ns=1_999 * MS if tick >= 2000 else None)
-        assert request.state == course.trial.state
+        goal = course.tick(zeroed=tick >= 200, impact_ns=1_999 * MS if tick >= 2000 else None)
+        assert goal.state == course.trial.state
         if not seen or seen[-1] is not course.trial.state:
             seen.append(course.trial.state)
     assert seen == [State.IDLE, State.ARMED, State.RUN_UP, State.IMPACT, State.SETTLE, State.DONE]
@@ -78,14 +90,15 @@ def test_a_trial_goes_through_its_states_in_order():
 def test_every_state_but_the_run_up_is_a_cut(safe_at):
     course = Course(GOOD)
     for tick in range(4000):
-        request = course.tick(
+        goal = course.tick(
             zeroed=tick >= 200,
             impact_ns=1_999 * MS if tick >= 2000 else None,
             safe=safe_at is not None and tick >= safe_at,
         )
-        assert request.cut == (course.trial.state is not State.RUN_UP)
-        assert request.speed_radps == STILL or not request.cut
-        assert request.valves == VALVES_OFF
+        assert goal.cut == (course.trial.state != State.RUN_UP)
+        assert course.set_points.cut == goal.cut
+        assert course.set_points.speed_radps == () or not goal.cut
+        assert course.set_points.valves == ()
 
 
 def test_nothing_happens_before_the_sensors_are_zeroed():
@@ -127,8 +140,8 @@ def test_the_tick_in_which_the_impact_is_first_known_is_a_cut(into_run_up_ms):
     course.until(State.RUN_UP)
     for _ in range(into_run_up_ms):
         assert not course.tick().cut
-    request = course.tick(impact_ns=course.t_ns)
-    assert (request.cut, request.speed_radps, request.state) == (True, STILL, State.IMPACT)
+    goal = course.tick(impact_ns=course.t_ns)
+    assert (goal.cut, course.set_points.cut, goal.state) == (True, True, State.IMPACT)
     assert course.trial.impact_tick_ns == course.t_ns
 
 
@@ -137,9 +150,9 @@ def test_an_impact_in_the_tick_that_would_start_the_run_up_is_a_cut():
     course.until(State.ARMED)
     for _ in range(ARMED_NS // MS - 1):
         course.tick()
-    assert course.trial.state is State.ARMED
+    assert course.trial.state == State.ARMED
     assert course.tick(impact_ns=course.t_ns).cut
-    assert course.trial.state is State.IMPACT
+    assert course.trial.state == State.IMPACT
 
 
 def test_an_impact_and_a_timeout_in_one_tick_is_an_impact():
@@ -196,9 +209,9 @@ def test_safe_aborts_any_trial_that_is_not_over(state):
     elif state is not State.IDLE:
         course.until(state)
     assert course.tick(safe=True).cut
-    assert course.trial.state is State.ABORTED
+    assert course.trial.state == State.ABORTED
     assert course.tick(impact_ns=course.t_ns).cut  # and it stays so
-    assert course.trial.state is State.ABORTED
+    assert course.trial.state == State.ABORTED
 
 
 @pytest.mark.parametrize("state", [State.DONE, State.ABORTED])
@@ -207,22 +220,24 @@ def test_a_trial_that_is_over_stays_as_it_is(state):
     course.trial.state = state
     course.tick(safe=True)
     assert course.tick(impact_ns=0).cut
-    assert course.trial.state is state
+    assert course.trial.state == state
 
 
 def test_speed_rises_linearly_over_the_ramp_and_then_holds():
     course = Course(GOOD)
-    requests = [course.until(State.RUN_UP)] + [course.tick() for _ in range(1000)]
-    for ms, request in enumerate(requests):
+    course.until(State.RUN_UP)
+    for ms in range(1000):
         wanted = SPEED / RADIUS * min(ms * 1e-3 / RAMP_S, 1.0)
-        assert request.speed_radps == pytest.approx((wanted,) * 6, rel=1e-9, abs=1e-12)
+        assert course.set_points.speed_radps == pytest.approx((wanted,) * 6, rel=1e-9, abs=1e-12)
+        course.tick()
 
 
 def test_the_run_up_makes_up_for_the_slip_that_the_twin_predicts():
     course = Course(GOOD)
     course.until(State.RUN_UP, slip=0.1)
-    requests = [course.tick(slip=0.1) for _ in range(2000)]
-    assert requests[-1].speed_radps == pytest.approx((SPEED / (RADIUS * 0.9),) * 6, rel=1e-6)
+    for _ in range(2000):
+        course.tick(slip=0.1)
+    assert course.set_points.speed_radps == pytest.approx((SPEED / (RADIUS * 0.9),) * 6, rel=1e-6)
 
 
 def test_slip_compensation_smooths_the_mean_slip():
@@ -232,12 +247,12 @@ def test_slip_compensation_smooths_the_mean_slip():
         slips = tuple(0.05 * (wheel + 1) * math.sin(0.02 * i) ** 2 for wheel in range(6))
         filtered += (sum(slips) / 6.0 - filtered) * 1e-3 / SMOOTHING_S
         wanted = SPEED / (RADIUS * (1.0 - filtered))
-        assert wheels.speeds(SPEED, prediction(*slips)) == pytest.approx((wanted,) * 6, rel=1e-12)
+        assert speeds(wheels, *slips) == pytest.approx((wanted,) * 6, rel=1e-12)
 
 
 @pytest.mark.parametrize(("slip", "counted"), [(1.0, LARGEST_SLIP), (5.0, LARGEST_SLIP), (-0.5, 0.0)])
 def test_slip_that_no_wheel_speed_could_make_up_for_is_capped(slip, counted):
     wheels = WheelSpeed(RADIUS, 1e-3)
     for _ in range(3000):
-        speeds = wheels.speeds(SPEED, prediction(*(slip,) * 6))
-    assert speeds == pytest.approx((SPEED / (RADIUS * (1.0 - counted)),) * 6, rel=1e-6)
+        found = speeds(wheels, *(slip,) * 6)
+    assert found == pytest.approx((SPEED / (RADIUS * (1.0 - counted)),) * 6, rel=1e-6)

@@ -1,0 +1,22 @@
+"""Controllers: between what an experiment wants and the set-points that the limiter checks."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from hil.values import Goal, Prediction, Samples, SetPoints
+
+
+class Controller(Protocol):
+    """Turns the goal of each tick into set-points."""
+
+    def control(self, goal: Goal, samples: Samples, prediction: Prediction) -> SetPoints:
+        """The set-points of this tick."""
+
+
+class DirectSetPoints:
+    """Hands on the wheel speeds that the goal holds."""
+
+    def control(self, goal: Goal, samples: Samples, prediction: Prediction) -> SetPoints:  # noqa: ARG002
+        """The set-points of this tick."""
+        return SetPoints(goal.state, goal.cut, goal.speed_radps, goal.valves)

@@ -1,0 +1,230 @@
+"""What all experiments have in common: their states, arming, what the operator asks, and how a run is judged."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from hil.arming import Check
+from hil.config import Config
+from hil.control.base import Controller
+from hil.disturbances import beside
+from hil.operator_input import Arm, Start, Stop, asks
+from hil.values import Estimate, Goal, Prediction, Samples
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from rich.table import Table
+
+    from hil.clock import Clock
+    from hil.cycle import Cycle
+    from hil.record import TrialRecord
+
+# How long the rig stands armed before it moves by itself [ns].
+ARMED_NS = 50_000_000
+
+ArmingChecks = Callable[[Samples, Estimate], Sequence[Check]]
+Summary = dict[str, Any]
+
+
+class State(IntEnum):
+    """States that every experiment has; what it does while it runs lies between ARMED and DONE."""
+
+    IDLE = 0
+    ARMED = 1
+    DONE = 5
+    ABORTED = 6
+
+
+class Experiment(ABC):
+    """Decides what the rig does, tick by tick.
+
+    Unattended, it is armed as soon as the sensors are zeroed and every check passes, and starts ARMED_NS later.
+    Attended, it waits for the operator's arm and start, and a refused arming can be tried again.
+
+    Args:
+        config: of the rig and the experiment.
+        checks: makes the arming checks that every experiment has.
+        attended: whether an operator arms and starts it.
+
+    Attributes:
+        name: as the config names it.
+        states: all of its states.
+        state: the one it is in.
+        checks: of arming, once that was tried.
+        stopped: the operator ended it.
+    """
+
+    name: ClassVar[str]
+    states: ClassVar[type[IntEnum]] = State
+
+    def __init__(self, config: Config, checks: ArmingChecks, *, attended: bool = False) -> None:
+        self.config = config
+        self._arming_checks, self._attended = checks, attended
+        # a cut that is not confirmed by then is late, whatever the delay is set to: arming shows it
+        self._late_ns = round(2.0 * config.links.drives_delay_ms * 1e6)
+        self._since_ns = 0
+        self.state: IntEnum = State.IDLE
+        self.checks: Sequence[Check] = ()
+        self.stopped = False
+
+    @property
+    def over(self) -> bool:
+        """Nothing more will happen."""
+        return self.state in (State.DONE, State.ABORTED)
+
+    @property
+    def done(self) -> bool:
+        """It went through to its end."""
+        return self.state == State.DONE
+
+    @property
+    def refused(self) -> bool:
+        """Arming was tried last and refused."""
+        return any(not check.ok for check in self.checks)
+
+    @abstractmethod
+    def controller(self) -> Controller:
+        """What turns its goals into set-points."""
+
+    @abstractmethod
+    def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:
+        """What is wanted in this tick; a cut wherever nothing is."""
+
+    def own_checks(self, samples: Samples, estimate: Estimate) -> Sequence[Check]:  # noqa: ARG002
+        """Arming checks beside those that every experiment has."""
+        return ()
+
+    def _begin_or_end(self, samples: Samples, estimate: Estimate, safe: bool) -> bool:
+        """Whether this tick was decided by a fault, by the operator's stop, or by arming."""
+        t_ns = samples.t_ns
+        if self.over:
+            return False
+        if safe and not (self._attended and self.state == State.IDLE):  # there a fault can still be cleared
+            self._enter(State.ABORTED, t_ns)
+        elif samples.operator and asks(samples.operator, Stop):
+            self.stopped = True
+            self._enter(State.ABORTED, t_ns)
+        elif self.state == State.IDLE and self._can_be_armed(samples, estimate) and self._asked(samples, Arm):
+            self.checks = [*self._arming_checks(samples, estimate), *self.own_checks(samples, estimate)]
+            if not self.refused:
+                self._enter(State.ARMED, t_ns)
+            elif not self._attended:
+                self._enter(State.ABORTED, t_ns)
+        else:
+            return False
+        return True
+
+    def _can_be_armed(self, samples: Samples, estimate: Estimate) -> bool:
+        """Whether the sensors are zeroed, and the drives have confirmed their cut or had all the time they get."""
+        confirmed = samples.drives.acknowledged_ns >= 0 or samples.t_ns >= self._late_ns
+        return estimate.zeroed and confirmed
+
+    def _may_start(self, samples: Samples) -> bool:
+        """Whether the armed rig may move from this tick on."""
+        return samples.t_ns - self._since_ns >= ARMED_NS and self._asked(samples, Start)
+
+    def _asked(self, samples: Samples, what: type[Arm | Start]) -> bool:
+        return not self._attended or asks(samples.operator, what)
+
+    def _enter(self, state: IntEnum, t_ns: int) -> None:
+        self.state, self._since_ns = state, t_ns
+
+
+class GroundTruth(Protocol):
+    """What only a simulated rig can tell."""
+
+    @property
+    def contact_force_peak(self) -> float:
+        """Over both front wheels [N]."""
+
+    @property
+    def hit_speed(self) -> float:
+        """[m/s]."""
+
+    @property
+    def hit_ns(self) -> int | None:
+        """[ns]."""
+
+    @property
+    def cut_ns(self) -> int | None:
+        """When the rig obeyed the first cut after that [ns]."""
+
+    def effective_kinetic_energy_when_hit(self) -> float:
+        """[J]."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that is over, and all that its summary is made of.
+
+    Attributes:
+        config: of the run.
+        cycle: that ran, its experiment included.
+        clock: that paced it.
+        truth: of a simulated rig.
+        ticks: its ticks, rows of the record.
+        timing: what each of them took, rows of `TIMING`.
+        events: of the record, rows of `EVENT`.
+        plant_loop: how a simulated rig in its own process kept up; None where there is none.
+        links: health of each link to real devices; None where there is none.
+        wall_s: how long the loop ran [s].
+    """
+
+    config: Config
+    cycle: Cycle
+    clock: Clock
+    truth: GroundTruth
+    ticks: NDArray[Any]
+    timing: NDArray[Any]
+    events: NDArray[Any]
+    plant_loop: dict[str, Any] | None
+    links: dict[str, Any] | None
+    wall_s: float
+
+    @property
+    def experiment(self) -> Experiment:
+        """The one that ran."""
+        experiment = self.cycle.experiment
+        assert isinstance(experiment, Experiment)
+        return experiment
+
+    def beside(self, t_ns: int) -> str:
+        """What disturbed the run when a fault was noticed [ns], in words to follow the fault's own."""
+        return beside(self.events, t_ns)
+
+
+class ExperimentType(Protocol):
+    """One kind of experiment, as the registry holds it.
+
+    Attributes:
+        name: as the config names it.
+        figure: name of the file that `draw` makes; None: it has no figure.
+        states: names of its states by number.
+    """
+
+    name: str
+    figure: str | None
+    states: type[IntEnum]
+
+    def make(self, config: Config, checks: ArmingChecks, *, attended: bool = False) -> Experiment:
+        """The experiment of one run."""
+
+    def headline(self, config: Config) -> str:
+        """What will be done, in a few words for people."""
+
+    def label(self, config: Config) -> str:
+        """What tells its runs apart, for the name of the run folder."""
+
+    def summarise(self, run: Finished) -> Summary:
+        """Its part of summary.json; `accepted` and `reasons` among its keys."""
+
+    def table(self, summary: Summary) -> Table:
+        """The summary for the terminal."""
+
+    def draw(self, record: TrialRecord, summary: Summary, path: Path) -> None:
+        """Draw the figure."""

@@ -1,0 +1,56 @@
+"""Driving: wheel speeds over time, over whatever ground the config has, with no obstacle.
+
+experiment  its states, and what is wanted in each tick
+summary     way, slip and loads of each step
+figure      drive.png
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hil.config import Config
+from hil.experiments.base import ArmingChecks, Finished, Summary
+from hil.experiments.drive.experiment import DriveExperiment, State
+from hil.experiments.drive.summary import drive_summary, drive_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hil.record import TrialRecord
+
+
+class Drive:
+    """The drive, as the registry holds it (`hil.experiments.base.ExperimentType`)."""
+
+    name = "drive"
+    figure: str | None = "drive.png"
+    states: type[IntEnum] = State
+
+    def make(self, config: Config, checks: ArmingChecks, *, attended: bool = False) -> DriveExperiment:
+        """The experiment of one run."""
+        return DriveExperiment(config, checks, attended=attended)
+
+    def headline(self, config: Config) -> str:
+        """Its steps."""
+        return ", ".join(f"{step.speed_mps:g} m/s for {step.for_s:g} s" for step in config.drive.steps)
+
+    def label(self, config: Config) -> str:  # noqa: ARG002
+        """The same for all."""
+        return "drive"
+
+    def summarise(self, run: Finished) -> Summary:
+        """Way, speed, slip and loads."""
+        return drive_summary(run)
+
+    def table(self, summary: Summary) -> Table:
+        """The summary for the terminal."""
+        return drive_table(summary)
+
+    def draw(self, record: TrialRecord, summary: Summary, path: Path) -> None:
+        """Draw drive.png."""
+        from hil.experiments.drive.figure import draw_drive  # matplotlib takes half a second to import
+
+        draw_drive(record, summary, path)

@@ -1,0 +1,95 @@
+"""Wheel speeds over time: the steps of the config, one after the other, each reached by a ramp."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from itertools import accumulate
+
+from hil.config import Config
+from hil.control.base import DirectSetPoints
+from hil.experiments.base import ArmingChecks, Experiment
+from hil.operator_input import SetPoint
+from hil.values import Estimate, Goal, Prediction, Samples
+
+# Recorded after the last step, cut.
+AFTER_NS = 500_000_000
+# Part of the acceleration that the limiter allows: a loop that has lost ticks catches up before the limiter clamps.
+OF_ACCELERATION = 0.5
+
+
+class State(IntEnum):
+    """Where a drive stands; numbered as an impact trial's states are."""
+
+    IDLE = 0
+    ARMED = 1
+    DRIVE = 2
+    SETTLE = 4
+    DONE = 5
+    ABORTED = 6
+
+
+class DriveExperiment(Experiment):
+    """Idle until armed, then the steps, then cut.
+
+    An operator's set-points `speed_mps` and `turn_mps` replace those of the step that runs.
+
+    Args: as `Experiment`.
+
+    Attributes:
+        step: the one that runs, counted from 0.
+    """
+
+    name = "drive"
+    states = State
+
+    def __init__(self, config: Config, checks: ArmingChecks, *, attended: bool = False) -> None:
+        super().__init__(config, checks, attended=attended)
+        self._steps = config.drive.steps
+        self._ends_ns = [round(end * 1e9) for end in accumulate(step.for_s for step in self._steps)]
+        self._sides = tuple(-1.0 if "left" in wheel else 1.0 for wheel in config.layout.wheels)
+        self._radius_m = config.wheel_radius_m
+        self._change = OF_ACCELERATION * config.limits.wheel_acceleration_radps2 / config.loop.rate_hz
+        self._speeds = config.layout.zero_speeds
+        self._wanted = {"speed_mps": 0.0, "turn_mps": 0.0}
+        self.step = -1
+
+    def controller(self) -> DirectSetPoints:
+        """Wheel speeds are handed on as they are."""
+        return DirectSetPoints()
+
+    def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
+        """What is wanted in this tick."""
+        t_ns, elapsed_ns = samples.t_ns, samples.t_ns - self._since_ns
+        if self._begin_or_end(samples, estimate, safe):
+            pass
+        elif self.state == State.ARMED and self._may_start(samples):
+            self._enter(State.DRIVE, t_ns)
+            elapsed_ns = 0
+        elif self.state == State.DRIVE and elapsed_ns >= self._ends_ns[-1]:
+            self._enter(State.SETTLE, t_ns)
+        elif self.state == State.SETTLE and elapsed_ns >= AFTER_NS:
+            self._enter(State.DONE, t_ns)
+        if self.state != State.DRIVE:
+            self._speeds = self.config.layout.zero_speeds
+            return Goal(self.state, True, speed_radps=self._speeds)
+        self._take_step(elapsed_ns)
+        for command in samples.operator:
+            if isinstance(command, SetPoint) and command.name in self._wanted:
+                self._wanted[command.name] = command.value
+        forward, turn = self._wanted["speed_mps"], self._wanted["turn_mps"]
+        wanted = [(forward + side * turn) / self._radius_m for side in self._sides]
+        change = self._change
+        self._speeds = tuple(
+            [last + min(max(new - last, -change), change) for new, last in zip(wanted, self._speeds, strict=True)]
+        )
+        return Goal(self.state, False, speed_radps=self._speeds)
+
+    def _take_step(self, elapsed_ns: int) -> None:
+        """Begin the next step when the last is over."""
+        step = max(self.step, 0)
+        while elapsed_ns >= self._ends_ns[step]:
+            step += 1
+        if step != self.step:
+            self.step = step
+            now = self._steps[step]
+            self._wanted = {"speed_mps": now.speed_mps, "turn_mps": now.turn_mps}

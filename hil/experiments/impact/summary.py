@@ -1,0 +1,73 @@
+"""What an impact trial comes down to: its part of summary.json, and the table in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.table import Table
+
+from hil.experiments.base import Finished, Summary
+from hil.experiments.impact.acceptance import reasons_against
+from hil.experiments.impact.experiment import ImpactExperiment
+from hil.experiments.summary import finite, loop_rows, quantity, summary_table, verdict_rows
+
+# name, key of the summary, unit, digits, scale
+_QUANTITIES = (
+    ("obstacle angle", "angle_deg", "°", 1, 1.0),
+    ("impact speed", "impact_speed_mps", "mm/s", 1, 1e3),
+    ("peak force, sum of sensors", "peak_force_N", "N", 1, 1.0),
+    ("of the impact itself", "impact_peak_force_N", "N", 1, 1.0),
+    ("sum of the channels' peaks", "sum_of_peaks_N", "N", 1, 1.0),
+    ("peak contact force, plant", "contact_force_peak_N", "N (both wheels)", 1, 1.0),
+    ("T_c, twin", "effective_kinetic_energy_J", "J", 4, 1.0),
+    ("T_c, plant", "effective_kinetic_energy_plant_J", "J", 4, 1.0),
+    ("load point", "load_point_m", "mm (across, up)", 1, 1e3),
+    ("contact duration", "contact_duration_s", "ms", 1, 1e3),
+    ("cut latency", "cut_latency_ms", "ms", 2, 1.0),
+    ("impact at", "impact_time_s", "s", 4, 1.0),
+)
+
+
+def impact_summary(run: Finished) -> Summary:
+    """Keys as docs/reference.md lists them, numbers finite or None."""
+    config, cycle, truth = run.config, run.cycle, run.truth
+    trial, estimator = run.experiment, cycle.estimator
+    assert isinstance(trial, ImpactExperiment)
+    impact_ns = cycle.scribe.impact_ns
+    *channel_peaks, peak, _ = estimator.peaks_N
+    triangle = config.daq.layout == "triangle"
+    hit = truth.hit_ns is not None
+    reasons = reasons_against(config, trial, cycle.safety, estimator, cycle.scribe.saturated, run.beside)
+    impact = trial.impact_tick_ns is not None and impact_ns is not None
+    return {
+        "angle_deg": config.trial.angle_deg,
+        "impact_speed_mps": finite(truth.hit_speed) if hit else None,
+        "contact_force_peak_N": finite(truth.contact_force_peak) if hit else None,
+        "peak_force_N": finite(peak) if impact else None,
+        "impact_peak_force_N": finite(estimator.impact_peak_N) if impact else None,
+        "sum_of_peaks_N": finite(sum(channel_peaks)) if impact else None,
+        "effective_kinetic_energy_J": finite(cycle.twin.energy_at_impact_J),
+        "effective_kinetic_energy_plant_J": finite(truth.effective_kinetic_energy_when_hit()) if hit else None,
+        "load_point_m": [finite(value) for value in estimator.load_points_m[1]] if impact and triangle else None,
+        "impact_time_s": impact_ns * 1e-9 if impact_ns is not None else None,
+        "contact_duration_s": estimator.contact_duration_s,
+        "cut_latency_ms": _span_ms(impact_ns, cycle.scribe.stopped_ns),
+        "cut_effective_ms": _span_ms(impact_ns, truth.cut_ns),
+        "accepted": trial.done and not reasons,
+        "reasons": reasons,
+    }
+
+
+def impact_table(summary: Mapping[str, Any]) -> Table:
+    """The table of a trial for the terminal, the verdict first.
+
+    Args:
+        summary: As in `summary.json`; what is null or missing shows as a dash.
+    """
+    rows = [(name, quantity(summary.get(key), unit, digits, scale)) for name, key, unit, digits, scale in _QUANTITIES]
+    return summary_table("Impact trial", [*verdict_rows(summary), *rows, *loop_rows(summary)])
+
+
+def _span_ms(from_ns: int | None, to_ns: int | None) -> float | None:
+    return (to_ns - from_ns) * 1e-6 if from_ns is not None and to_ns is not None else None

@@ -1,0 +1,92 @@
+"""One motion of a rig for a while: wheels that turn, or a valve that is powered."""
+
+from __future__ import annotations
+
+import math
+from enum import IntEnum
+
+from drivers.types import ValveSet
+from hil.config import Config
+from hil.control.base import DirectSetPoints
+from hil.experiments.base import ArmingChecks, Experiment
+from hil.values import ByWheel, Estimate, Goal, Prediction, Samples
+
+# Recorded after it, cut.
+AFTER_NS = 500_000_000
+# Part of the acceleration that the limiter allows: a loop that has lost ticks catches up before the limiter clamps.
+OF_ACCELERATION = 0.5
+
+
+class State(IntEnum):
+    """Where a jog stands; numbered as an impact trial's states are."""
+
+    IDLE = 0
+    ARMED = 1
+    MOVE = 2
+    SETTLE = 4
+    DONE = 5
+    ABORTED = 6
+
+
+def wheel_speeds(config: Config) -> ByWheel:
+    """Speed of each wheel that the config's section `jog` asks for [rad/s]; one at 0 is held there."""
+    jog, radius_m = config.jog, config.rover.wheel_radius_m
+    wanted = [wheel in jog.wheels or "all" in jog.wheels for wheel in config.layout.wheels]
+    return tuple(jog.speed_mps / radius_m if turns else 0.0 for turns in wanted)
+
+
+def powered_valves(config: Config) -> ValveSet:
+    """The valve that the config's section `jog` asks for; the wheels are cut meanwhile."""
+    valve = config.jog.valve
+    return tuple((f"{name}_extend" == valve, f"{name}_retract" == valve) for name in config.layout.cylinders)
+
+
+class JogExperiment(Experiment):
+    """Idle until the sensors are zeroed, armed if every check passes, then one motion, then cut.
+
+    An impact cuts it short. Speeds grow slower than the limits, so that the limiter has nothing to clamp.
+
+    Args: as `Experiment`.
+
+    Attributes:
+        touched: an impact cut it short.
+    """
+
+    name = "jog"
+    states = State
+
+    def __init__(self, config: Config, checks: ArmingChecks, *, attended: bool = False) -> None:
+        super().__init__(config, checks, attended=attended)
+        self._speeds, self._valves = wheel_speeds(config), powered_valves(config)
+        self._duration_ns = config.jog.seconds * 1e9
+        self._acceleration = OF_ACCELERATION * config.limits.wheel_acceleration_radps2
+        self.touched = False
+
+    @property
+    def done(self) -> bool:
+        """It went through to its end, and no impact cut it short."""
+        return super().done and not self.touched
+
+    def controller(self) -> DirectSetPoints:
+        """Wheel speeds are handed on as they are."""
+        return DirectSetPoints()
+
+    def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
+        """What is wanted in this tick."""
+        t_ns, elapsed_ns = samples.t_ns, samples.t_ns - self._since_ns
+        if self._begin_or_end(samples, estimate, safe):
+            pass
+        elif self.state in (State.ARMED, State.MOVE) and estimate.impact_ns is not None:
+            self.touched = True
+            self._enter(State.SETTLE, t_ns)
+        elif self.state == State.ARMED and self._may_start(samples):
+            self._enter(State.MOVE, t_ns)
+        elif self.state == State.MOVE and elapsed_ns >= self._duration_ns:
+            self._enter(State.SETTLE, t_ns)
+        elif self.state == State.SETTLE and elapsed_ns >= AFTER_NS:
+            self._enter(State.DONE, t_ns)
+        if self.state != State.MOVE:
+            return Goal(self.state, True)
+        reach = self._acceleration * (t_ns - self._since_ns) * 1e-9
+        speeds = tuple([math.copysign(min(abs(speed), reach), speed) for speed in self._speeds])
+        return Goal(self.state, not any(self._speeds), speed_radps=speeds, valves=self._valves)

@@ -1,1 +1,0 @@
-"""Impact trials: the state machine of one, campaigns of many, the rules of acceptance, and reports."""

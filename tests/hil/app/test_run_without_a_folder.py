@@ -1,0 +1,37 @@
+"""A run as a pure function gives what a run with a folder gives."""
+
+from __future__ import annotations
+
+import pytest
+
+from hil.app.run import run, run_experiment
+from hil.config import ConfigError, load_config
+from hil.record import read_trial
+
+SHORT = (
+    "trial.start_distance_m=0.03", "trial.ramp_s=0.2", "trial.settle_s=0.5", "record.after_s=0.5",
+    "telemetry.endpoint=''",
+)  # fmt: skip
+TIMED = ("loop", "real_time_factor")
+
+
+def test_ticks_and_summary_are_those_of_the_run_with_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = load_config("sim_impact", SHORT)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    outcome, result = run_experiment(config, folder, say=lambda _: None), run(config)
+    record = read_trial(folder)
+    assert result.ticks.tobytes() == record.tick.tobytes()
+    assert result.events[result.events["name"] == b"impact"].tobytes() == (
+        record.events[record.events["name"] == b"impact"].tobytes()
+    )
+    with_folder, without = ({k: v for k, v in s.items() if k not in TIMED} for s in (outcome.summary, result.summary))
+    assert without == with_folder
+    assert result.exit_code == outcome.exit_code == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_an_experiment_that_nobody_has_is_refused_with_those_there_are():
+    with pytest.raises(ConfigError, match="experiment: found 'dance'; allowed: one of impact, jog, drive"):
+        run(load_config("sim_impact", ["experiment=dance"]))

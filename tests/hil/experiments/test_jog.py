@@ -1,0 +1,133 @@
+"""Jogging by itself: what may be asked for, and what is commanded tick by tick."""
+
+import itertools
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from hil.arming import Check
+from hil.config import ConfigError, load_config
+from hil.experiments.base import ARMED_NS
+from hil.experiments.jog.experiment import AFTER_NS, JogExperiment, State, wheel_speeds
+
+CONFIG = load_config("sim_impact")
+MS = 1_000_000
+PASSED = [Check("all", True, "", "")]
+BAD = [Check("sensor", False, "broken", "whole")]
+
+
+def run(jog, ms, *, impact_ms=None, safe_ms=None):
+    """All goals of so many ticks; sensors are zeroed at 10 ms."""
+    goals = []
+    for now in range(1, ms + 1):
+        hit = 1 if impact_ms is not None and now >= impact_ms else None
+        estimate = SimpleNamespace(zeroed=now >= 10, impact_ns=hit)
+        safe = safe_ms is not None and now >= safe_ms
+        goals.append(jog.decide(SimpleNamespace(t_ns=now * MS, operator=()), estimate, None, safe))
+    return goals
+
+
+def turn(wheels, speed_mps, seconds):
+    asked = [f"jog.wheels={json.dumps(wheels)}", f"jog.speed_mps={speed_mps}", f"jog.seconds={seconds}"]
+    return load_config("sim_impact", ["experiment=jog", *asked])
+
+
+def power(valve, seconds):
+    return load_config(
+        "sim_impact", ["experiment=jog", "jog.wheels=[]", f"jog.valve={valve}", f"jog.seconds={seconds}"]
+    )
+
+
+def make(config, checks=PASSED):
+    return JogExperiment(config, lambda *_: checks)
+
+
+def moving(goals):
+    return [goal for goal in goals if not goal.cut]
+
+
+def test_one_wheel_turns_for_its_time_and_no_other():
+    goals = run(make(turn(["middle_right"], -0.02, 0.5)), 2000)
+    speeds = [goal.speed_radps for goal in moving(goals)]
+    assert len(speeds) == 500
+    assert all(speed == 0.0 for each in speeds for place, speed in enumerate(each) if place != 3)
+    assert speeds[-1][3] * CONFIG.rover.wheel_radius_m == pytest.approx(-0.02)
+
+
+def test_speed_grows_slower_than_the_limiter_allows():
+    limit = CONFIG.limits.wheel_acceleration_radps2 / CONFIG.loop.rate_hz
+    speeds = [goal.speed_radps[0] for goal in moving(run(make(turn(["all"], 0.1, 1.0)), 2000))]
+    steps = [after - before for before, after in itertools.pairwise(speeds)]
+    assert 0.0 < max(steps) < limit
+    assert speeds[-1] > 0.9 * 0.1 / CONFIG.rover.wheel_radius_m
+
+
+def test_a_valve_is_powered_with_all_wheels_cut():
+    goals = run(make(power("right_retract", 0.2)), 1000)
+    powered = [goal.valves for goal in goals if any(map(any, goal.valves))]
+    assert powered == [((False, False), (False, True))] * 200
+    assert all(goal.cut and not any(goal.speed_radps) for goal in goals)
+
+
+def test_it_ends_cut_and_a_while_after():
+    jog = make(turn(["all"], 0.1, 0.1))
+    last = (10 * MS + ARMED_NS + 100 * MS + AFTER_NS) // MS
+    assert run(jog, last)[-1].cut
+    assert jog.state == State.DONE
+    assert jog.over
+
+
+@pytest.mark.parametrize("impact_ms", [20, 300])
+def test_an_impact_cuts_it_short(impact_ms):
+    jog = make(turn(["all"], 0.02, 1.0))
+    goals = run(jog, 900, impact_ms=impact_ms)
+    assert all(goal.cut and not goal.valves for goal in goals[impact_ms - 1 :])
+    assert len(moving(goals)) == max(impact_ms - 60, 0)
+    assert jog.touched
+    assert jog.over
+    assert not jog.done
+
+
+def test_nothing_moves_unless_every_check_passes():
+    jog = make(turn(["all"], 0.1, 0.1), BAD)
+    assert moving(run(jog, 500)) == []
+    assert jog.refused
+    assert jog.state == State.ABORTED
+
+
+def test_safe_ends_it_at_once():
+    jog = make(turn(["all"], 0.1, 1.0))
+    goals = run(jog, 500, safe_ms=200)
+    assert moving(goals[199:]) == []
+    assert jog.state == State.ABORTED
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, 10.001])
+def test_a_time_that_is_too_long_or_none_is_refused(seconds):
+    for ask in (lambda: turn(["all"], 0.02, seconds), lambda: power("left_extend", seconds)):
+        with pytest.raises(ConfigError, match=r"jog\.seconds: found .*; allowed: "):
+            ask()
+
+
+@pytest.mark.parametrize("speed", [0.0, 0.1751, -0.1751])
+def test_a_speed_over_the_limit_or_none_is_refused(speed):
+    with pytest.raises(ConfigError, match=r"jog\.speed_mps: found .* m/s; allowed: up to 0\.175 m/s either way"):
+        turn(["all"], speed, 1.0)
+
+
+def test_the_largest_speed_is_allowed_either_way():
+    limit = CONFIG.limits.wheel_speed_radps * CONFIG.rover.wheel_radius_m
+    assert wheel_speeds(turn(["front_left"], -limit, 10.0))[0] == pytest.approx(-1.0)
+
+
+def test_all_that_cannot_be_is_said_at_once():
+    with pytest.raises(ConfigError) as refused:
+        turn(["nose"], 9.0, 1.0)
+    assert [problem.key for problem in refused.value.problems] == ["jog.wheels", "jog.speed_mps"]
+    with pytest.raises(ConfigError, match=r"jog\.wheels: found none"):
+        turn([], 0.02, 1.0)
+    with pytest.raises(ConfigError, match=r"jog\.valve: found up_sideways; allowed: one of left_extend"):
+        power("up_sideways", 1.0)
+    with pytest.raises(ConfigError, match=r"jog\.wheels: found all; allowed: none with jog.valve"):
+        load_config("sim_impact", ["experiment=jog", "jog.valve=left_extend"])
