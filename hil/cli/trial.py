@@ -78,14 +78,16 @@ def report(
     with usage_errors():
         folder = finished_run(run)
         summary = summary_of(folder) or {}
-        kind = experiment_named(str(summary.get("experiment", "impact")))
 
     from hil.record import RecordError, read_trial
 
     place = folder / "trial.h5"
     try:
+        record = read_trial(place)
+        with usage_errors():
+            kind = experiment_named(str(record.meta.get("experiment", "impact")))
         if kind.figure:
-            kind.draw(read_trial(place), summary, folder / kind.figure)
+            kind.draw(record, summary, folder / kind.figure)
     except (RecordError, OSError) as error:
         complain(str(error))
         raise typer.Exit(USAGE) from None

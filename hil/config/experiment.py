@@ -58,7 +58,7 @@ class Quality(Section):
 class Jog(Section):
     """One motion for bring-up: wheels that turn, or a valve that is powered with the wheels cut."""
 
-    wheels: Annotated[tuple[str, ...], Field(strict=False)] = Field(
+    wheels: Annotated[tuple[Annotated[str, Field(max_length=100)], ...], Field(strict=False)] = Field(
         ("all",), max_length=64, description="names of the wheels that turn, all for every one; none with a valve"
     )
     speed_mps: float = Field(0.02, ge=-10, le=10, description="at the rim, negative: backward")
@@ -80,7 +80,7 @@ class Drive(Section):
     """A drive: wheel speeds over time."""
 
     steps: Annotated[tuple[DriveStep, ...], Field(strict=False)] = Field(
-        (DriveStep(for_s=5.0, speed_mps=0.05),), min_length=1, max_length=1000, description="one after the other"
+        (DriveStep(for_s=5.0, speed_mps=0.05),), max_length=1000, description="one after the other"
     )
 
 

@@ -33,7 +33,8 @@ def _jog_misfits(config: Config) -> list[Problem]:
     unknown = [wheel for wheel in jog.wheels if wheel not in (*wheels, "all")]
     problems += [Problem("jog.wheels", wheel, f"one of {names}") for wheel in unknown]
     if not jog.wheels:
-        problems.append(Problem("jog.wheels", "none", f"one or more of {names}, or a valve as jog.valve"))
+        allowed = f"one or more of {names}, or a valve as jog.valve"
+        problems.append(Problem("jog.wheels", "none", allowed, ("jog.valve",)))
     if not 0.0 < abs(jog.speed_mps) <= limit_mps:
         allowed = f"up to {limit_mps:.3g} m/s either way (limits.wheel_speed_radps at the rim), and not 0"
         problems.append(Problem("jog.speed_mps", f"{jog.speed_mps:g} m/s", allowed, ("limits.wheel_speed_radps",)))
@@ -42,7 +43,7 @@ def _jog_misfits(config: Config) -> list[Problem]:
 
 def _drive_misfits(config: Config) -> list[Problem]:
     limit_mps = config.limits.wheel_speed_radps * config.wheel_radius_m
-    problems = []
+    problems = [] if config.drive.steps else [Problem("drive.steps", "none", "one or more")]
     for number, step in enumerate(config.drive.steps):
         fastest = abs(step.speed_mps) + abs(step.turn_mps)
         if fastest > limit_mps:

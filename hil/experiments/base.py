@@ -68,7 +68,7 @@ class Experiment(ABC):
         # a cut that is not confirmed by then is late, whatever the delay is set to: arming shows it
         self._late_ns = round(2.0 * config.links.drives_delay_ms * 1e6)
         self._since_ns = 0
-        self.state: IntEnum = State.IDLE
+        self.state = self.states(State.IDLE)
         self.checks: Sequence[Check] = ()
         self.stopped = False
 
@@ -110,7 +110,7 @@ class Experiment(ABC):
             self.stopped = True
             self._enter(State.ABORTED, t_ns)
         elif self.state == State.IDLE and self._can_be_armed(samples, estimate) and self._asked(samples, Arm):
-            self.checks = [*self._arming_checks(samples, estimate), *self.own_checks(samples, estimate)]
+            self.checks = (*self._arming_checks(samples, estimate), *self.own_checks(samples, estimate))
             if not self.refused:
                 self._enter(State.ARMED, t_ns)
             elif not self._attended:
@@ -132,7 +132,7 @@ class Experiment(ABC):
         return not self._attended or asks(samples.operator, what)
 
     def _enter(self, state: IntEnum, t_ns: int) -> None:
-        self.state, self._since_ns = state, t_ns
+        self.state, self._since_ns = self.states(state), t_ns
 
 
 class GroundTruth(Protocol):

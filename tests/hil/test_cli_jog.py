@@ -67,10 +67,10 @@ def test_json_prints_the_summary_and_nothing_else(capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["jog", "sim_impact", "--wheel", "all", "--speed", "0.5", "--for", "1"], "--speed: found 0.5 m/s"),
-        (["jog", "sim_impact", "--wheel", "all", "--speed", "0.02", "--for", "11"], "--for: found 11 s"),
-        (["jog", "sim_impact", "--speed", "0.02", "--for", "1"], "--wheel: found none"),
-        (["valve", "sim_impact", "left", "sideways", "--for", "1"], "WAY: found sideways"),
+        (["jog", "sim_impact", "--wheel", "all", "--speed", "0.5", "--for", "1"], "jog.speed_mps: found 0.5 m/s"),
+        (["jog", "sim_impact", "--wheel", "all", "--speed", "0.02", "--for", "11"], "jog.seconds: found 11.0"),
+        (["jog", "sim_impact", "--speed", "0.02", "--for", "1"], "jog.wheels: found none"),
+        (["valve", "sim_impact", "left", "sideways", "--for", "1"], "1 problem\n  jog.valve: found left_sideways"),
     ],
 )
 def test_what_is_over_its_limit_is_refused_before_anybody_is_asked(arguments, said, capsys):
@@ -79,7 +79,9 @@ def test_what_is_over_its_limit_is_refused_before_anybody_is_asked(arguments, sa
     assert not list(Path().iterdir())
 
 
-def test_report_says_that_it_is_no_trial(capsys):
+def test_report_prints_what_moved_again_and_draws_nothing(capsys):
     assert run([*JOG, "--yes", "--out", "run"]) == 0
-    assert run(["report", "run"]) == 2
-    assert "hil jog" in capsys.readouterr().err
+    table = capsys.readouterr().out.partition("run folder:")[0]
+    assert run(["report", "run"]) == 0
+    assert capsys.readouterr().out == table
+    assert {path.name for path in Path("run").iterdir()} == {"trial.h5", "summary.json"}

@@ -8,6 +8,9 @@ import pytest
 from drivers.base import Health
 from drivers.types import DaqBlock
 from hil.devices import MOST_BLOCKS, Devices
+from hil.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+
+LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
 
 
 class Daq:
@@ -33,7 +36,7 @@ def daq():
 
 @pytest.fixture
 def take_in(daq):
-    devices = Devices(daq, Silent(), Silent())
+    devices = Devices(LAYOUT, daq, Silent(), Silent())
 
     def take_in(*sequences):
         daq.blocks = [
@@ -65,7 +68,7 @@ def test_a_daq_that_always_has_an_old_block_does_not_hold_the_tick():
             assert len(reads) <= MOST_BLOCKS
             return old
 
-    assert Devices(Endless(), Silent(), Silent()).sample(10_000).blocks == ()
+    assert Devices(LAYOUT, Endless(), Silent(), Silent()).sample(10_000).blocks == ()
 
 
 def test_the_longest_gap_of_a_tick_is_told_also_one_before_its_first_block(take_in):

@@ -134,7 +134,7 @@ class Failing:
 
 
 class Bench:
-    """The loop with real latch, gate, trial and device handling, and fakes around them."""
+    """The loop with real latch, limiter, trial and device handling, and fakes around them."""
 
     def __init__(self) -> None:
         self.journal: Journal = []
@@ -144,8 +144,9 @@ class Bench:
         self.safety = Safety(CONFIG, lambda event: self.scribe.note(event))  # noqa: PLW0108 - a test replaces note
         self.trial = ImpactExperiment(CONFIG, lambda *_: ())
         self.cycle = Cycle(
-            Devices(FakeDaq("daq", self.journal), self.drives, self.valves),
-            FakeEstimator(), FakeTwin(), self.safety, self.trial, Limiter(CONFIG, self.safety), self.scribe,
+            Devices(CONFIG.layout, FakeDaq("daq", self.journal), self.drives, self.valves),
+            FakeEstimator(), FakeTwin(), self.safety, self.trial, self.trial.controller(), Limiter(CONFIG, self.safety),
+            self.scribe,
         )  # fmt: skip
 
     def loop(self) -> Loop:
@@ -177,7 +178,8 @@ class Bench:
 
 
 PLACES = ["clock.next", "devices.sample", "estimator.estimate", "twin.predict", "safety.watch"]
-PLACES += ["trial.control", "gate.check", "devices.command", "scribe.record", "scribe.timing"]
+PLACES += ["experiment.decide", "controller.control", "limiter.check", "devices.command", "scribe.record"]
+PLACES += ["scribe.timing"]
 ERRORS = [ValueError, RuntimeError, ZeroDivisionError, OddError, MemoryError, DeviceError]
 
 
@@ -251,7 +253,7 @@ def test_a_second_fault_in_the_stop_still_turns_the_valves_off():
 
 def test_valves_that_fail_do_not_keep_the_drives_from_being_cut():
     bench = Bench()
-    bench.fail("gate.check", ValueError, lambda call: call == FAULT_TICK)
+    bench.fail("limiter.check", ValueError, lambda call: call == FAULT_TICK)
     bench.valves.write_fails = True
     bench.loop().run()
     assert dict(bench.told_after(("raise", FAULT_TICK)))["drives"].cut

@@ -33,7 +33,7 @@ class Cycle:
 
     def __init__(self, error: Exception | None = None) -> None:
         self.safety, self.error = Safety(CONFIG), error
-        self.trial = SimpleNamespace(over=False)
+        self.experiment = SimpleNamespace(over=False)
         self.devices = SimpleNamespace(stop=lambda t_ns: None)
         self.safe: dict[int, bool] = {}
 
@@ -94,7 +94,7 @@ class Link:
 def test_devices_are_stopped_before_they_are_closed_and_each_is_closed():
     told: list = []
     daq, drives, valves = Link(told, True), Link(told, False), Link(told, True)
-    Devices(daq, drives, valves).close()
+    Devices(CONFIG.layout, daq, drives, valves).close()
     assert told[0].cut
     assert told[1].powered == VALVES_OFF
     assert (daq.closed, drives.closed, valves.closed) == (True, True, True)

@@ -116,7 +116,7 @@ def assert_stopped(run: Run) -> None:
     assert any(t_ns == run.raised_ns[0] and cut for t_ns, cut, _ in after)
     first_cut = next(i for i, (_, cut, _) in enumerate(after) if cut)
     assert all(cut and not any(speeds) for _, cut, speeds in after[first_cut:])
-    assert not run.plant._cylinders.valve.any()
+    assert not run.plant._state.cylinders.valve.any()
     assert (run.plant._state.drives.cut == 1.0).all()
 
 
@@ -134,8 +134,9 @@ ROOMS = (
     "estimator.estimate",
     "twin.predict",
     "safety.watch",
-    "trial.control",
-    "gate.check",
+    "experiment.decide",
+    "controller.control",
+    "limiter.check",
     "devices.command",
     "scribe.record",
     "recorder.tick",
@@ -224,7 +225,7 @@ def test_a_drive_link_that_fails_does_not_keep_the_valves_on(run):
 
     done = run(tamper, "trial.timeout_s=1")
     assert done.exit_code == 1
-    assert not done.plant._cylinders.valve.any()
+    assert not done.plant._state.cylinders.valve.any()
 
 
 def test_a_fault_in_the_last_tick_is_not_passed_over(run):

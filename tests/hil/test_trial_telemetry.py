@@ -178,7 +178,8 @@ def test_a_trial_without_a_fault_publishes_its_impact_and_no_other_event(whole):
 
 def test_an_event_arrives_under_its_name_and_the_ticks_after_it_are_safe(stopped):
     messages, summary = stopped
-    (event,) = bodies(messages, b"event")
+    event, asked = bodies(messages, b"event")
+    assert "operator e_stop" in asked
     assert type(event["timestamp"]) is float
     assert event["stop_by_operator"]["id"] == 18
     assert all(type(number) in (int, float) for number in numbers(event))

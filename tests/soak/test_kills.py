@@ -7,7 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from hil.links.rows import DRIVE_SAMPLE, TRUTH
+from hil.links.rows import TRUTH
 from hil.record import read_trial
 from hil.shm import STALE
 from hil.workers.pump import DEAD_MAN_NS
@@ -34,7 +34,7 @@ def test_a_stopped_loop_cannot_drive_again(kill_run, tmp_path):
         try:
             shared, start_ns = kill_run.wait_for_start(run, loop, 0.3)
             os.kill(loop.pid, signal.SIGSTOP)
-            drive, truth = np.zeros(1, DRIVE_SAMPLE), np.zeros(1, TRUTH)
+            drive, truth = np.zeros(1, shared.drives.dtype), np.zeros(1, TRUTH)
             last_good_ns = shared.heartbeat.last_ns("loop") - start_ns
             while shared.drives.read(drive) == STALE or drive["acknowledged_ns"][0] <= last_good_ns + DEAD_MAN_NS // 2:
                 assert loop.poll() is None

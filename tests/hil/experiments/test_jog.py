@@ -23,8 +23,9 @@ def run(jog, ms, *, impact_ms=None, safe_ms=None):
     for now in range(1, ms + 1):
         hit = 1 if impact_ms is not None and now >= impact_ms else None
         estimate = SimpleNamespace(zeroed=now >= 10, impact_ns=hit)
+        samples = SimpleNamespace(t_ns=now * MS, operator=(), drives=SimpleNamespace(acknowledged_ns=0))
         safe = safe_ms is not None and now >= safe_ms
-        goals.append(jog.decide(SimpleNamespace(t_ns=now * MS, operator=()), estimate, None, safe))
+        goals.append(jog.decide(samples, estimate, None, safe))
     return goals
 
 

@@ -109,19 +109,19 @@ def test_a_difference_of_one_bit_and_one_of_nan_are_found(edited):
     assert (found["set_speed_radps"].first_tick, found["set_speed_radps"].largest) == (100, 0.0)
 
 
-def test_another_gate_is_found(recorded, monkeypatch):
+def test_another_limiter_is_found(recorded, monkeypatch):
     folder, check = recorded("good"), Limiter.check
 
-    def slower(gate, tick, request):
-        gate._limit = 0.2
-        return check(gate, tick, request)
+    def slower(limiter, tick, request):
+        limiter._limit = 0.2
+        return check(limiter, tick, request)
 
     monkeypatch.setattr(Limiter, "check", slower)
     found = differing(folder)
     assert found["set_speed_radps"].replayed == 0.2
     assert found["clamped"].first_tick == found["set_speed_radps"].first_tick
     assert found["safe"].first_tick == found["clamped"].first_tick + 19
-    assert found["event"].replayed.endswith(" ns: gate: 20 commands in a row out of limit")
+    assert found["event"].replayed.endswith(" ns: limiter: 20 commands in a row out of limit")
 
 
 def test_an_exception_of_todays_program_is_a_difference(recorded, monkeypatch):

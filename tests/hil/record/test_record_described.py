@@ -26,7 +26,7 @@ def record(request, tmp_path):
     Recorder(path, meta={"version": "1"}, layout=LAYOUT, sample_rate_hz=30_000).close()
     if request.param == "recovered":
         path = tmp_path / "whole.h5"
-        write_whole(path, read_trial(tmp_path / "trial.h5"), 30_000)
+        write_whole(path, read_trial(tmp_path / "trial.h5"), LAYOUT, 30_000)
     with h5py.File(path, "r") as file:
         yield file
 

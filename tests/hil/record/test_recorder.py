@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from hil.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
-from hil.record import Recorder, read_trial
+from hil.record import Recorder, RecordError, read_trial
 from hil.rows import EVENT, TIMING, event_row, tick_dtype
 
 LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
@@ -246,5 +246,5 @@ def test_copy_in_the_oldest_format_opens_too(tmp_path):
 
 
 def test_missing_file_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"nowhere\.h5"):
+    with pytest.raises(RecordError, match=r"nowhere\.h5"):
         read_trial(tmp_path / "nowhere.h5")
