@@ -130,20 +130,10 @@ def assert_told(run: Run) -> None:
 
 
 ROOMS = (
-    "devices.sample",
-    "estimator.estimate",
-    "twin.predict",
-    "safety.watch",
-    "experiment.decide",
-    "controller.control",
-    "limiter.check",
-    "devices.command",
-    "scribe.record",
-    "recorder.tick",
-    "recorder.block",
-    "publisher.tick",
+    "devices.sample", "estimator.estimate", "twin.predict", "safety.watch", "experiment.decide", "controller.control",
+    "limiter.check", "devices.command", "scribe.record", "recorder.tick", "recorder.block", "publisher.tick",
     "far_end.advance",
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("state", [State.RUN_UP, State.IMPACT], ids=["run_up", "impact"])

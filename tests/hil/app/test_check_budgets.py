@@ -59,7 +59,7 @@ def test_controllers_stopped_one_by_one_wait_for_each_other_s_answers():
 
 def test_a_roboteq_is_stopped_by_its_four_bytes():
     config = sim_wire(ROBOTEQ)
-    given = settings.roboteq(config.devices.drives)
+    given = settings.roboteq(config, config.devices.drives)
     stop, *_ = RoboteqDrives(given).stop_frames()
     assert b"!EX" in stop.frames[0]
     assert roboteq_cut_s(given) == pytest.approx(4 * 10 / 115200)

@@ -199,7 +199,9 @@ def test_valves_that_do_not_confirm_are_named_and_pressures_are_told(devices):
     devices._valves.pressure = ((1000.0, 2000.0), (3000.0, 207_000.0))
     checks = check_valves(CONFIG, devices)
     assert failed(checks) == ["valves"]
-    assert one(checks, "pressures").found == "left extend and retract 1 and 2 kPa, right 3 and 207 kPa"
+    assert (
+        one(checks, "pressures").found == "left extend and retract 1 and 2 kPa, right extend and retract 3 and 207 kPa"
+    )
 
 
 def test_valves_without_a_dead_man_say_so(devices):

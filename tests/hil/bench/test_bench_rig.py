@@ -9,6 +9,7 @@ import hil.bench.rig
 from drivers.types import DaqBlock, DriveSample, ValveSample
 from hil.bench.impacts import PAUSE_NS, CutTimes, RepeatedImpacts, parts_ms
 from hil.bench.rig import MOST_ENDED, Cuts, _cut_rows, _many_cuts, _seen_by_devices
+from hil.config import load_config
 from hil.experiments.base import ARMED_NS
 from hil.experiments.impact.experiment import State
 from hil.values import Estimate, Samples
@@ -33,12 +34,12 @@ def estimate(zeroed=True, impact_ns=None):
 
 @pytest.fixture
 def trial():
-    return RepeatedImpacts(2, SPEEDS, 100.0, lambda *_: ())
+    return RepeatedImpacts(2, SPEEDS, 100.0, load_config("sim_impact"), lambda *_: ())
 
 
 def to_run_up(trial, t_ns):
     for at_ns in (t_ns, t_ns + ARMED_NS):
-        trial.control(samples(at_ns), estimate(), None, False)
+        trial.decide(samples(at_ns), estimate(), None, False)
     assert trial.state is State.RUN_UP
     return t_ns + ARMED_NS
 
@@ -46,15 +47,15 @@ def to_run_up(trial, t_ns):
 def hit(trial, t_ns):
     """An impact, its cut confirmed after 3 ms; when the pause is over."""
     sample_ns = t_ns - 2 * MS
-    request = trial.control(samples(t_ns, block_end_ns=t_ns - MS), estimate(impact_ns=sample_ns), None, False)
+    request = trial.decide(samples(t_ns, block_end_ns=t_ns - MS), estimate(impact_ns=sample_ns), None, False)
     assert request.cut
-    trial.control(samples(t_ns + 4 * MS, stopped_ns=t_ns + 3 * MS), estimate(), None, False)
+    trial.decide(samples(t_ns + 4 * MS, stopped_ns=t_ns + 3 * MS), estimate(), None, False)
     return t_ns + PAUSE_NS
 
 
 def test_it_runs_until_it_is_hit_and_then_cuts(trial):
     t_ns = to_run_up(trial, 0)
-    request = trial.control(samples(t_ns + MS), estimate(), None, False)
+    request = trial.decide(samples(t_ns + MS), estimate(), None, False)
     assert (request.cut, request.speed_radps) == (False, SPEEDS)
     hit(trial, t_ns + 2 * MS)
     [cut] = trial.found
@@ -66,7 +67,7 @@ def test_after_a_pause_it_forgets_the_impact_and_begins_again(trial):
     forgotten = []
     trial.reset = lambda: forgotten.append(trial.state)
     over_ns = hit(trial, to_run_up(trial, 0) + MS)
-    trial.control(samples(over_ns), estimate(), None, False)
+    trial.decide(samples(over_ns), estimate(), None, False)
     assert (forgotten, trial.state) == ([State.IMPACT], State.IDLE)
 
 
@@ -75,14 +76,14 @@ def test_it_is_over_after_as_many_as_were_wanted(trial):
     for _ in range(2):
         t_ns = hit(trial, to_run_up(trial, t_ns) + MS)
         if not trial.over:
-            trial.control(samples(t_ns), estimate(), None, False)
+            trial.decide(samples(t_ns), estimate(), None, False)
             t_ns += MS
     assert (trial.state, len(trial.found)) == (State.DONE, 2)
 
 
 @pytest.mark.parametrize(("t_ns", "safe"), [(MS, True), (101_000 * MS, False)])
 def test_a_fault_or_no_more_time_ends_it(trial, t_ns, safe):
-    request = trial.control(samples(t_ns), estimate(), None, safe)
+    request = trial.decide(samples(t_ns), estimate(), None, safe)
     assert (trial.state, request.cut) == (State.ABORTED, True)
 
 

@@ -66,7 +66,7 @@ def test_a_loop_that_loses_its_time_goes_safe_in_that_tick() -> None:
 
     cycle = SimpleNamespace(
         safety=safety,
-        trial=SimpleNamespace(over=False),
+        experiment=SimpleNamespace(over=False),
         run=lambda tick: safe_at.append((tick.number, safety.safe)),
     )
     Loop(Clock(), cycle).run()

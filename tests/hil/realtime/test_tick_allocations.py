@@ -110,7 +110,7 @@ def trial(tmp_path):
     pump = Pump(
         shared, BlockFeed(shared, far_end.daq), DriveFeed(shared, far_end.drives), ValveFeed(shared, far_end.valves)
     )
-    devices = Devices(SharedDaq(shared), SharedDrives(shared), SharedValves(shared))
+    devices = Devices(config.layout, SharedDaq(shared), SharedDrives(shared), SharedValves(shared))
     cycle = build_cycle(config, devices, RingJournal(shared), tmp_path)
     made: dict[int, int] = {}
     states: dict[int, int] = {}

@@ -38,8 +38,7 @@ class Killed:
         self.shared.start.write(start)
 
     def live(self, ticks, skipped=0):
-        rings = (self.shared.ticks, self.shared.timings, self.shared.blocks)
-        row, times, block = (np.zeros(1, ring.dtype) for ring in rings)
+        row, times, block = (np.zeros(1, getattr(self.shared, it).dtype) for it in ("ticks", "timings", "blocks"))
         self.number += skipped
         for _ in range(ticks):
             self.number += 1
