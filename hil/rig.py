@@ -28,7 +28,7 @@ def nominal_rig(config: Config) -> RigParameters:
         grouser_height=config.wheel_radius_m - config.rover.wheel_radius_m,
         ground=_ground(config),
         launch_speed=config.trial.speed_mps if config.ground.glides else 0.0,
-        obstacle=_obstacle(config, len(rover_of(rover).wheel_names)),
+        obstacle=_obstacle(config, len(rover_of(rover).wheel_names)) if config.has_obstacle else None,
         start_distance=config.trial.start_distance_m,
         start_across=0.0,
         drive=Drive(

@@ -75,10 +75,11 @@ def _ground_misfits(config: Config) -> list[Problem]:
 
 def _obstacle_misfits(config: Config) -> list[Problem]:
     obstacle, ground = config.obstacle, config.ground
+    allowed = "0: the obstacle stands on level ground; any with experiment drive, which has none"
     problems = [
-        Problem(f"ground.{key}", f"{getattr(ground, key):g}", "0: the obstacle stands on level ground")
+        Problem(f"ground.{key}", f"{getattr(ground, key):g}", allowed, ("experiment",))
         for key in ("pitch_deg", "roll_deg")
-        if getattr(ground, key) != 0.0
+        if getattr(ground, key) != 0.0 and config.has_obstacle
     ]
     if obstacle.law == "kelvin_voigt" and obstacle.exponent != 1.0:
         problems.append(

@@ -112,6 +112,11 @@ class Config(Section):
         return self
 
     @property
+    def has_obstacle(self) -> bool:
+        """Whether an obstacle stands before the rover; it is driven over open ground without."""
+        return self.experiment != "drive"
+
+    @property
     def sensitivities_mVpN(self) -> tuple[float, ...]:
         """Of each sensor, in the order of `daq.channels`: from its calibration sheet if there is one [mV/N]."""
         device = self.devices.daq if self.devices else None

@@ -52,7 +52,7 @@ def test_the_json_has_the_contracts_shape_and_names(yardstick, tmp_path, capsys)
         "wake_1khz_spin",
         "cyclictest",
         "tick_1khz_work_idle",
-        "tick_1khz_hand_off_loaded",
+        "tick_1khz_record_loaded",
     } <= set(rows)
     assert {f"wake_{rate}_{kind}" for rate in ("500hz", "2khz") for kind in ("idle", "spin_loaded")} <= set(rows)
     for row in rows.values():

@@ -42,7 +42,7 @@ def test_every_shipped_config_is_one_and_is_named_by_its_file(name: str) -> None
 
 
 def test_calibration_files_are_shipped_but_are_no_configs() -> None:
-    assert list(shipped_configs()) == ["bumper", "mars_dome", "sim_impact", "sim_wire"]
+    assert list(shipped_configs()) == ["bumper", "mars_dome", "sim_impact", "sim_juno", "sim_wire"]
 
 
 @pytest.mark.parametrize("name", ["mars_dome", "bumper", "sim_wire"])
