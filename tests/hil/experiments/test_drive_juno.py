@@ -1,0 +1,70 @@
+"""A rover that is data: Juno, four wheels and no cylinders, drives over level ground and up a slope."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from hil.app.run import run_experiment
+from hil.cli import run as hil
+from hil.config import ConfigError, load_config
+from hil.experiments.drive.experiment import State
+from hil.record import read_trial
+
+QUICK = ("drive.steps=[{for_s: 1.5, speed_mps: 0.05}]", "telemetry.endpoint=''")
+SLOPE_DEG = 10.0
+
+
+def driven(folder, *overrides):
+    outcome = run_experiment(load_config("sim_juno", [*QUICK, *overrides]), folder, say=lambda _: None)
+    assert outcome.summary["reasons"] == []
+    assert outcome.exit_code == 0
+    return outcome.summary, read_trial(folder)
+
+
+@pytest.fixture(scope="module")
+def level(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("level")
+    return folder, *driven(folder)
+
+
+@pytest.fixture(scope="module")
+def slope(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("slope")
+    return folder, *driven(folder, f"ground.pitch_deg={SLOPE_DEG}")
+
+
+def load_N(record) -> float:
+    """Sum of the twin's wheel loads, mean over the second half of the drive."""
+    moving = record.tick[record.tick["state"] == State.DRIVE]
+    return float(moving["normal_force_N"][len(moving) // 2 :].sum(axis=1).mean())
+
+
+@pytest.mark.parametrize("where", ["level", "slope"])
+@pytest.mark.parametrize("command", ["verify", "replay"])
+def test_its_record_is_whole_and_replays_to_the_same_bits(where, command, request):
+    folder, *_ = request.getfixturevalue(where)
+    assert hil([command, str(folder)]) == 0
+
+
+def test_the_record_names_four_wheels_and_no_valve(level):
+    _, _, record = level
+    assert record.tick["wheel_speed_radps"].shape[1] == 4
+    assert "pressure_Pa" not in record.tick.dtype.names
+
+
+def test_its_wheels_bear_its_weight_and_on_a_slope_the_part_of_it_across_the_ground(level, slope):
+    weight_N = 317.7 * 9.81
+    assert load_N(level[2]) == pytest.approx(weight_N, rel=0.01)
+    assert load_N(slope[2]) == pytest.approx(weight_N * math.cos(math.radians(SLOPE_DEG)), rel=0.01)
+
+
+def test_it_slips_more_up_a_slope(level, slope):
+    (flat,), (steep,) = level[1]["steps"], slope[1]["steps"]
+    assert max(flat["slip"]) < min(steep["slip"])
+
+
+def test_a_slope_with_an_obstacle_is_refused():
+    with pytest.raises(ConfigError, match=r"ground\.pitch_deg: found 10; allowed: 0: the obstacle stands on level"):
+        load_config("sim_juno", ["experiment=impact", "ground.pitch_deg=10"])
