@@ -42,7 +42,7 @@ def test_the_json_has_the_contracts_shape_and_names(yardstick, tmp_path, capsys)
     file = tmp_path / "loop.json"
     assert run(["bench", "loop", "--seconds", "0.02", "--json", str(file)]) == 0
     result = json.loads(file.read_text())
-    assert set(result) == {"machine", "peers", "rows"}
+    assert set(result) == {"machine", "peers", "rows", "left_out"}
     assert result["peers"] == {"cyclictest": "9.87"}
     assert {item["name"] for item in result["machine"]["rights"]} >= {"scheduler", "memory"}
     rows = {row["name"]: row for row in result["rows"]}

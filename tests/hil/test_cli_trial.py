@@ -231,7 +231,7 @@ def wait_for_run_up(path: Path, process: subprocess.Popen[str]) -> None:
             with h5py.File(path, "r", swmr=True) as file:
                 if (file["tick"]["state"] == State.RUN_UP).sum() > 50:
                     return
-        except ValueError:  # not there yet, or not yet ready for readers
+        except (OSError, ValueError):  # not there yet, or not yet ready for readers
             pass
         time.sleep(0.02)
     pytest.fail(f"ended before its run-up, with exit status {process.poll()}")

@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
-from hil.record import Recorder, read_trial
+from hil.record import Recorder, RecordError, read_trial
 from hil.rows import EVENT, TICK, TIMING, event_row
 
 RATE = 30_000
@@ -242,5 +242,5 @@ def test_copy_in_the_oldest_format_opens_too(tmp_path):
 
 
 def test_missing_file_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"nowhere\.h5"):
+    with pytest.raises(RecordError, match=r"nowhere\.h5"):
         read_trial(tmp_path / "nowhere.h5")

@@ -26,7 +26,9 @@ def run(jog, ms, *, impact_ms=None, safe_ms=None):
         hit = 1 if impact_ms is not None and now >= impact_ms else None
         estimate = SimpleNamespace(zeroed=now >= 10, impact_ns=hit)
         safe = safe_ms is not None and now >= safe_ms
-        requests.append(jog.control(SimpleNamespace(t_ns=now * MS), estimate, None, safe))
+        requests.append(
+            jog.control(SimpleNamespace(t_ns=now * MS, drives=SimpleNamespace(acknowledged_ns=0)), estimate, None, safe)
+        )
     return requests
 
 
