@@ -53,6 +53,24 @@ class Bound(Generic[T]):
         self.address = int(self._buffer.ctypes.data)
         keep(value, self._buffer)
 
+    def slot(self, other: Bound[T]) -> int:
+        """Where the one number lies in which two values of the same types differ; for `set_number`.
+
+        Raises:
+            ValueError: they differ in none, or in more.
+        """
+        places = np.flatnonzero(self._buffer.view(np.int64) != other._buffer.view(np.int64))
+        if places.size != 1:
+            raise ValueError(f"the two differ in {places.size} places, needed: one")
+        return int(places[0])
+
+    def set_number(self, slot: int, number: float) -> None:
+        """Change one number where it lies, within a tick: a new Bound takes more than a tick has.
+
+        The value that this was made of keeps the old one, and so does a copy.
+        """
+        self._buffer[slot] = number
+
     def __reduce__(self) -> tuple[type[Bound[T]], tuple[T]]:
         """A copy is bound to its own copy of the arrays."""
         return Bound, (self._kept,)

@@ -53,6 +53,9 @@ class RoverTwin:
             np.zeros(3),
         )
         self._bound = Bound(self._twin)
+        # the same with the obstacle in the way, made before the run: at the impact only its place is filled in
+        self._touching, other = (Bound(self._with_obstacle(foot)) for foot in (0.0, 1.0))
+        self._foot = self._touching.slot(other)
         self._t_ns = 0
 
     def predict(self, samples: Samples, estimate: Estimate) -> Prediction:
@@ -83,9 +86,12 @@ class RoverTwin:
         self.energy_at_impact_J = energy_J
         gap = float(self._motion.obstacle.gap.min())
         foot = self._obstacle.foot - gap / math.sin(self._obstacle.angle)
-        vehicle = self._twin.vehicle._replace(obstacle=self._obstacle._replace(foot=foot))
-        self._twin = self._twin._replace(vehicle=vehicle)
-        self._bound = Bound(self._twin)
+        self._touching.set_number(self._foot, foot)
+        self._bound = self._touching
+
+    def _with_obstacle(self, foot: float) -> _Twin:
+        """The twin before an obstacle that stands there [m]."""
+        return self._twin._replace(vehicle=self._twin.vehicle._replace(obstacle=self._obstacle._replace(foot=foot)))
 
 
 @kernel
