@@ -27,7 +27,7 @@ def run(jog, ms, *, impact_ms=None, safe_ms=None):
         estimate = SimpleNamespace(zeroed=now >= 10, impact_ns=hit)
         safe = safe_ms is not None and now >= safe_ms
         requests.append(
-            jog.control(SimpleNamespace(t_ns=now * MS, drives=SimpleNamespace(acknowledged_ns=0)), estimate, None, safe)
+            jog.control(samples, estimate, None, safe)
         )
     return requests
 
