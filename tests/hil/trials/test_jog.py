@@ -26,9 +26,8 @@ def run(jog, ms, *, impact_ms=None, safe_ms=None):
         hit = 1 if impact_ms is not None and now >= impact_ms else None
         estimate = SimpleNamespace(zeroed=now >= 10, impact_ns=hit)
         safe = safe_ms is not None and now >= safe_ms
-        requests.append(
-            jog.control(samples, estimate, None, safe)
-        )
+        samples = SimpleNamespace(t_ns=now * MS, drives=SimpleNamespace(acknowledged_ns=0))
+        requests.append(jog.control(samples, estimate, None, safe))
     return requests
 
 
