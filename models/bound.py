@@ -25,7 +25,7 @@ class BoundType(types.Type):
 
     def __init__(self, content: types.Type) -> None:
         self.content = content
-        super().__init__(f"Bound({content})")
+        super().__init__(f"BoundArguments({content})")
 
 
 @register_model(BoundType)
@@ -52,6 +52,24 @@ class BoundArguments(Generic[T]):
         self._buffer = np.zeros(size_of(value) // 8 + 1)
         self.address = int(self._buffer.ctypes.data)
         keep(value, self._buffer)
+
+    def slot(self, other: BoundArguments[T]) -> int:
+        """Where the one number lies in which two values of the same types differ; for `set_number`.
+
+        Raises:
+            ValueError: they differ in none, or in more.
+        """
+        places = np.flatnonzero(self._buffer.view(np.int64) != other._buffer.view(np.int64))
+        if places.size != 1:
+            raise ValueError(f"the two differ in {places.size} places, needed: one")
+        return int(places[0])
+
+    def set_number(self, slot: int, number: float) -> None:
+        """Change one number where it lies, within a tick: a new BoundArguments takes more than a tick has.
+
+        The value that this was made of keeps the old one, and so does a copy.
+        """
+        self._buffer[slot] = number
 
     def __reduce__(self) -> tuple[type[BoundArguments[T]], tuple[T]]:
         """A copy is bound to its own copy of the arrays."""

@@ -61,6 +61,10 @@ class RoverTwin:
             np.zeros(3),
         )
         self._bound = BoundArguments(self._twin)
+        if self._obstacle is not None:
+            # the same with the obstacle in the way, made before the run: at the impact only its place is filled in
+            self._touching, other = (BoundArguments(self._before(self._obstacle, foot)) for foot in (0.0, 1.0))
+            self._foot = self._touching.slot(other)
         self._t_ns = 0
 
     def predict(self, samples: Samples, estimate: Estimate) -> Prediction:
@@ -91,7 +95,9 @@ class RoverTwin:
         """Measured gauge pressures: a row a cylinder, its (extend, retract) chambers."""
         self._pressure_Pa = pressure_Pa
         cylinders = self._state.cylinders.pressure
-        cylinders[:] = np.nan_to_num(np.array(pressure_Pa, dtype=np.float64)[: len(cylinders)], nan=0.0)
+        for cylinder, chambers in enumerate(pressure_Pa[: len(cylinders)]):  # no array is made: this is in the tick
+            for chamber, pressure in enumerate(chambers):
+                cylinders[cylinder, chamber] = 0.0 if math.isnan(pressure) else pressure
 
     def _meet_obstacle(self, energy_J: float) -> None:
         """The rig has hit: put the obstacle where the twin's nearer wheel is."""
@@ -100,9 +106,12 @@ class RoverTwin:
         self.energy_at_impact_J = energy_J
         gap = float(self._state.obstacle.gap.min())
         foot = self._obstacle.foot - gap / math.sin(self._obstacle.angle)
-        vehicle = self._twin.vehicle._replace(obstacle=self._obstacle._replace(foot=foot))
-        self._twin = self._twin._replace(vehicle=vehicle)
-        self._bound = BoundArguments(self._twin)
+        self._touching.set_number(self._foot, foot)
+        self._bound = self._touching
+
+    def _before(self, obstacle: Obstacle, foot: float) -> _Twin:
+        """The twin before this obstacle, with its foot there [m]."""
+        return self._twin._replace(vehicle=self._twin.vehicle._replace(obstacle=obstacle._replace(foot=foot)))
 
 
 @kernel

@@ -61,3 +61,20 @@ def test_arrays_live_as_long_as_they_are_bound(bench):
 def test_what_is_no_bound_is_refused(bench):
     with pytest.raises(TypingError, match="BoundArguments are needed"):
         run_bound(Scene(bench.vehicle(), bench.resting()), 1, 1e-4)
+
+
+def test_one_number_can_be_changed_where_it_lies(pair):
+    where, plain, motion = pair
+    fast, slow = (where._replace(drive=where.drive._replace(gain=gain)) for gain in (200.0, 20.0))
+    bound = BoundArguments(Scene(fast, motion))
+    bound.set_number(bound.slot(BoundArguments(Scene(slow, motion))), 20.0)
+    run_bound(bound, 100, 1e-4)
+    run(slow, plain, 100, 1e-4)
+    assert plain.v.tobytes() == motion.v.tobytes()
+
+
+def test_values_that_differ_in_more_than_one_number_have_no_slot(pair):
+    where, motion, _ = pair
+    other = where._replace(drive=where.drive._replace(gain=1.0, torque_limit=1.0))
+    with pytest.raises(ValueError, match="differ in 2 places, needed: one"):
+        BoundArguments(Scene(where, motion)).slot(BoundArguments(Scene(other, motion)))
