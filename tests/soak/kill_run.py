@@ -259,7 +259,7 @@ def table(kills):
 
 
 def main():
-    """Kill and tell; status 1 if anything was wrong."""
+    """Kill, and print what was seen; status 1 if anything was wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1, help="of the first kill; each has the next")

@@ -23,7 +23,7 @@ from hil.app.links import at_endpoints, make_drives
 from hil.app.wire.memory import WireMemory
 from hil.app.wire.rig import Child
 from hil.config import load_config
-from hil.links.rows import DRIVE_COMMAND, START
+from hil.links.rows import START
 from hil.links.shared import Shared
 from hil.links.stops import write_stops
 from hil.realtime import RightsWanted, rights
@@ -121,10 +121,10 @@ class Bench:
 
 
 class _Loop:
-    """What the worker hears of the loop."""
+    """What the worker receives from the loop."""
 
     def __init__(self, shared):
-        self._shared, self._command = shared, np.zeros(1, DRIVE_COMMAND)
+        self._shared, self._command = shared, np.zeros(1, shared.drive_command.dtype)
         start = np.zeros(1, START)
         start["start_ns"] = self._start_ns = time.monotonic_ns()
         shared.start.write(start)
@@ -142,7 +142,7 @@ class _Loop:
 
 
 def main():
-    """Kill and tell; status 1 if a stop came late and no stall of the machine covers it."""
+    """Kill, and print what was seen; status 1 if a stop came late and no stall of the machine covers it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)

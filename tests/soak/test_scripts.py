@@ -1,0 +1,14 @@
+"""What `make soak` and benchmarks start, which the suite does not run."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = [*sorted((ROOT / "benchmarks").glob("*.py")), ROOT / "tests/soak/loaded.py", ROOT / "tests/soak/stop_run.py"]
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
+def test_a_script_finds_all_that_it_imports(script: Path):
+    assert callable(runpy.run_path(str(script), run_name="imported")["main"])
