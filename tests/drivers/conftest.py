@@ -56,7 +56,9 @@ def port_type(line_time: LineTime) -> type[serial.Serial]:
         @property
         def in_waiting(self) -> int:
             line_time.pass_until(line_time.now_ns, lambda: False)
-            select.select([self.fileno()], [], [], 0)  # what has been written is there
+            written = select.poll()  # as pyserial does not: descriptors over 1023, too
+            written.register(self.fileno(), select.POLLIN)
+            written.poll(0)  # what has been written is there
             return super().in_waiting
 
         def read(self, size: int = 1) -> bytes:
