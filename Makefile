@@ -31,7 +31,7 @@ define CHECK_PYTHON
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev trial test test-loaded soak fuzz bench lint format lock clean
+.PHONY: help install install-dev trial test test-loaded soak fuzz bench lint docs format lock clean
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -61,18 +61,23 @@ soak: $(DEV_STAMP) ## deadlines, on a quiet machine: SOAK=200 trials and 200 dri
 fuzz: $(DEV_STAMP) ## 5000 random and mutated bytes for each promise of a parser, both directions; 2 min
 	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 -m hypothesis tests/drivers
 
-bench: $(DEV_STAMP) ## what README's numbers come from: models, loop and rig, 10 min on a machine with nothing else to do
+bench: $(DEV_STAMP) ## what the figures of docs/benchmarks.md come from: models, loop and rig, 10 min on a machine with nothing else to do
 	@mkdir -p build
 	$(BIN)/hil bench models --json build/bench-models.json
 	$(BIN)/hil bench loop --json build/bench-loop.json
 	$(BIN)/hil bench rig --json build/bench-rig.json
 
-lint: $(DEV_STAMP) ## style, types, import direction, tree rules
+lint: $(DEV_STAMP) ## style, types, import direction, tree rules, links and tables of the docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_tree.py
+	$(BIN)/python tools/reference.py --check
+
+docs: $(STAMP) ## write the tables of docs/reference, and the picture of the architecture, from the code
+	$(BIN)/python tools/reference.py --write
+	$(BIN)/python docs/figures/architecture.py
 
 format: $(DEV_STAMP) ## fix what ruff can fix by itself
 	$(BIN)/ruff check --fix-only --quiet .

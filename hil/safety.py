@@ -23,7 +23,7 @@ LEAST_NOISE_STEPS = 0.5
 
 
 class Fault(IntEnum):
-    """Faults noticed so far, numbered as in docs/reference.md."""
+    """Faults noticed so far, numbered as in docs/reference/faults.md."""
 
     SENSOR_DROPOUT = 1
     SENSOR_STALE = 2

@@ -13,6 +13,9 @@ NOT_PORTABLE = re.compile(
     r"file:|://|^\s*(?:-i|-f|--(?:extra-)?index-url|--find-links|--trusted-host)\b"
     r"|(?:^|[\s='\"@(])(?:/|~/|[A-Za-z]:[\\/])"
 )
+CODE_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+PAGE = re.compile(r"\bdocs/[\w./-]+\.md\b")
 
 
 def tree_files(root: Path) -> list[Path]:
@@ -56,10 +59,44 @@ def lock_problems(root: Path) -> list[str]:
     ]
 
 
+def broken_links(root: Path, files: list[Path]) -> list[str]:
+    """Links in Markdown to files that are not there, or to headings that the file does not have."""
+    problems = []
+    for file in (file for file in files if file.suffix == ".md"):
+        text = CODE_BLOCK.sub("", (root / file).read_text(encoding="utf-8"))
+        for target in LINK.findall(text):
+            if "://" in target or target.startswith("mailto:"):
+                continue
+            path, _, heading = target.partition("#")
+            there = (root / file.parent / path).resolve() if path else root / file
+            if not there.exists():
+                problems.append(f"{file}: link to {target}, which is not there: mend the path")
+            elif heading and heading not in headings(there.read_text(encoding="utf-8")):
+                problems.append(f"{file}: link to {target}: the page has no such heading")
+    return problems
+
+
+def headings(text: str) -> set[str]:
+    """What a link can name behind its #: the headings, in small letters with hyphens for spaces."""
+    found = re.findall(r"^#+ (.*)$", CODE_BLOCK.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
+def lost_pages(root: Path, files: list[Path]) -> list[str]:
+    """Pages of docs that code, configs or settings name, and that are not there."""
+    problems = []
+    for file in (file for file in files if file.suffix in (".py", ".yaml", ".toml", ".ll")):
+        for name in PAGE.findall((root / file).read_text(encoding="utf-8")):
+            if not (root / name).is_file():
+                problems.append(f"{file}: names {name}, which is not there: mend the path")
+    return problems
+
+
 def main() -> int:
     """Print every broken rule; 1 if there is one."""
     files = tree_files(ROOT)
     problems = [*long_files(ROOT, files), *utils_folders(files), *lock_problems(ROOT)]
+    problems += [*broken_links(ROOT, files), *lost_pages(ROOT, files)]
     for problem in problems:
         print(problem, file=sys.stderr)
     if not problems:

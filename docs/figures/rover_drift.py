@@ -1,4 +1,4 @@
-"""The tables of docs/rover.md: what two integrators keep of energy and momentum, and what a step of each rover costs.
+"""Tables of docs/explanation/rover.md: what two integrators keep of energy and momentum, and what a step costs.
 
 Run: python docs/figures/rover_drift.py    (about half a minute; prints both tables)
 """

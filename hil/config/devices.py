@@ -74,7 +74,9 @@ class RoboclawDrives(Section):
     timeout_ms: int = Field(
         100, ge=100, le=1000, multiple_of=100, description="without a packet for so long a controller stops by itself"
     )
-    counts_per_rev: float = Field(ge=1, le=1e7, description="encoder counts in a turn of the axle, gearbox included")
+    counts_per_rev: float = Field(
+        ge=1, le=1e7, description="encoder counts in a turn of the axle, with gearbox [counts]"
+    )
     acceleration_radps2: float = Field(
         0.0, ge=0, le=1000, description="ramp of the controller itself; 0: it follows set-points at once"
     )
@@ -118,19 +120,19 @@ class EachValve(Section):
 class Coils(EachValve):
     """Coil of each valve, counted from 0."""
 
-    left_extend: int = Field(0, ge=0, le=65535, description="side cylinder left, to extend")
-    left_retract: int = Field(1, ge=0, le=65535, description="left, to retract")
-    right_extend: int = Field(2, ge=0, le=65535, description="right, to extend")
-    right_retract: int = Field(3, ge=0, le=65535, description="right, to retract")
+    left_extend: int = Field(0, ge=0, le=65535, description="left cylinder, to extend")
+    left_retract: int = Field(1, ge=0, le=65535, description="left cylinder, to retract")
+    right_extend: int = Field(2, ge=0, le=65535, description="right cylinder, to extend")
+    right_retract: int = Field(3, ge=0, le=65535, description="right cylinder, to retract")
 
 
 class PressureRegisters(EachValve):
     """Input register of the pressure in each chamber, counted from 0."""
 
-    left_extend: int = Field(ge=0, le=65535, description="side cylinder left, to extend")
-    left_retract: int = Field(ge=0, le=65535, description="left, to retract")
-    right_extend: int = Field(ge=0, le=65535, description="right, to extend")
-    right_retract: int = Field(ge=0, le=65535, description="right, to retract")
+    left_extend: int = Field(ge=0, le=65535, description="left cylinder, to extend")
+    left_retract: int = Field(ge=0, le=65535, description="left cylinder, to retract")
+    right_extend: int = Field(ge=0, le=65535, description="right cylinder, to extend")
+    right_retract: int = Field(ge=0, le=65535, description="right cylinder, to retract")
     kPa_per_count: float = Field(ge=1e-6, le=1e3, description="of gauge pressure")
 
 
@@ -151,9 +153,9 @@ class ModbusValves(Section):
     rate_hz: float = Field(10.0, ge=1, le=200, description="coils written and pressures read a second")
     coils: Coils = Field(default_factory=Coils, description="coil of each valve")
     flash_on: bool = Field(
-        False, description="the board lets a valve go by itself when it is not told again: a dead-man"
+        False, description="the board switches a valve off by itself unless the command is repeated: a dead-man"
     )
-    flash_s: float = Field(0.5, ge=0.1, le=10, description="after so long")
+    flash_s: float = Field(0.5, ge=0.1, le=10, description="the board switches a valve off after this time")
     pressure_registers: PressureRegisters | None = Field(None, description="of the chambers; null: not measured")
     regulator: RegulatorRegister | None = Field(None, description="proportional regulator; null: set by hand")
     moves_within_s: float | None = Field(
@@ -165,19 +167,19 @@ class ModbusValves(Section):
 class ValveLines(EachValve):
     """Digital output line of each valve."""
 
-    left_extend: NiChannel = Field(description="side cylinder left, to extend")
-    left_retract: NiChannel = Field(description="left, to retract")
-    right_extend: NiChannel = Field(description="right, to extend")
-    right_retract: NiChannel = Field(description="right, to retract")
+    left_extend: NiChannel = Field(description="left cylinder, to extend")
+    left_retract: NiChannel = Field(description="left cylinder, to retract")
+    right_extend: NiChannel = Field(description="right cylinder, to extend")
+    right_retract: NiChannel = Field(description="right cylinder, to retract")
 
 
 class PressureInputs(EachValve):
     """Analog input of the pressure in each chamber."""
 
-    left_extend: NiChannel = Field(description="side cylinder left, to extend")
-    left_retract: NiChannel = Field(description="left, to retract")
-    right_extend: NiChannel = Field(description="right, to extend")
-    right_retract: NiChannel = Field(description="right, to retract")
+    left_extend: NiChannel = Field(description="left cylinder, to extend")
+    left_retract: NiChannel = Field(description="left cylinder, to retract")
+    right_extend: NiChannel = Field(description="right cylinder, to extend")
+    right_retract: NiChannel = Field(description="right cylinder, to retract")
     kPa_per_V: float = Field(ge=1e-3, le=1e5, description="of gauge pressure")
 
 

@@ -63,13 +63,13 @@ class Jog(Section):
     )
     speed_mps: float = Field(0.02, ge=-10, le=10, description="at the rim, negative: backward")
     valve: str = Field("", max_length=100, description='name of the valve to power, like left_extend; "": none')
-    seconds: float = Field(1.0, gt=0, le=10, description="for so long")
+    seconds: float = Field(1.0, gt=0, le=10, description="how long it moves [s]")
 
 
 class DriveStep(Section):
     """Part of a drive."""
 
-    for_s: float = Field(ge=0.1, le=600, description="for so long")
+    for_s: float = Field(ge=0.1, le=600, description="how long this step lasts")
     speed_mps: float = Field(ge=-10, le=10, description="of the rims, in the mean of both sides")
     turn_mps: float = Field(
         0.0, ge=-10, le=10, description="right wheels faster by this, left ones slower (skid steer)"
@@ -157,7 +157,7 @@ class ObstacleContact(Section):
         5.5e4, ge=1e3, le=1e8, description="of each leg; lumped: of contact and leg [N/m^exponent]"
     )
     leg_damping_Nspm: float = Field(70.0, ge=0, le=1e6, description="of each leg's own spring, with legs each")
-    plate_stiffness: float = Field(1e9, ge=1e3, le=1e12, description="of the plate [N/m^exponent], with legs each")
+    plate_stiffness: float = Field(1e9, ge=1e3, le=1e12, description="of the plate, with legs each [N/m^exponent]")
     exponent: float = Field(1.0, ge=1, le=3, description="of the depth in the contact law; 1 with kelvin_voigt")
     restitution: float = Field(0.9, gt=0, le=1, description="as the law takes it; hertz, kelvin_voigt: not at all")
     damping_Nspm: float = Field(70.0, ge=0, le=1e6, description="of the contact, kelvin_voigt")

@@ -13,7 +13,8 @@ from pydantic_core import ErrorDetails
 
 from hil.config.problems import MisfitError, Problem
 
-_KINDS = {"number": "a number", "integer": "a whole number", "string": "text", "boolean": "true or false"}
+# What a key takes, by the type of its JSON schema.
+KINDS = {"number": "a number", "integer": "a whole number", "string": "text", "boolean": "true or false"}
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = 60
 _short.maxlist = _short.maxdict = 3
@@ -55,16 +56,16 @@ def shown(value: Any) -> str:
 def _problem(detail: ErrorDetails, cause: Any) -> Problem:
     location, schema = _place(detail["loc"])
     if detail["type"] in ("union_tag_invalid", "union_tag_not_found"):
-        found = detail["input"].get(_tag(schema)) if isinstance(detail["input"], dict) else detail["input"]
+        found = detail["input"].get(tag(schema)) if isinstance(detail["input"], dict) else detail["input"]
         return Problem(
-            ".".join((*location, _tag(schema))), shown(found), " or ".join(schema["discriminator"]["mapping"])
+            ".".join((*location, tag(schema))), shown(found), " or ".join(schema["discriminator"]["mapping"])
         )
     key = ".".join(location) or "(file)"
     if detail["type"] == "extra_forbidden":
         return Problem(key, f"an unknown key = {shown(detail['input'])}", _known_keys(detail["loc"]))
     if detail["type"] == "missing":
-        return Problem(key, "nothing", f"{_allowed(schema)}; this key is needed")
-    return Problem(key, shown(detail["input"]), str(cause) if cause is not None else _allowed(schema))
+        return Problem(key, "nothing", f"{allowed(schema)}; this key is needed")
+    return Problem(key, shown(detail["input"]), str(cause) if cause is not None else allowed(schema))
 
 
 def _known_keys(location: Sequence[int | str]) -> str:
@@ -74,12 +75,12 @@ def _known_keys(location: Sequence[int | str]) -> str:
     return f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}"
 
 
-def _tag(schema: dict[str, Any]) -> str:
+def tag(schema: dict[str, Any]) -> str:
     """The key that says which of several sections one is."""
     return str(schema["discriminator"]["propertyName"])
 
 
-def _allowed(schema: dict[str, Any]) -> str:
+def allowed(schema: dict[str, Any]) -> str:
     """What a key takes."""
     return _allowed_but_null(schema) + (" or null" if schema.get("nullable") else "")
 
@@ -98,7 +99,7 @@ def _allowed_but_null(schema: dict[str, Any]) -> str:
         allowed = " to ".join(dict.fromkeys(str(schema.get(key, 0)) for key in ("minItems", "maxItems")))
         allowed = f"a list of {allowed}"
     else:
-        allowed = " ".join(filter(None, (_KINDS.get(str(schema.get("type")), "something else"), _range(schema))))
+        allowed = " ".join(filter(None, (KINDS.get(str(schema.get("type")), "something else"), _range(schema))))
     return allowed
 
 
@@ -113,7 +114,8 @@ def _range(schema: dict[str, Any]) -> str:
 
 
 @functools.cache
-def _whole() -> dict[str, Any]:
+def whole_schema() -> dict[str, Any]:
+    """The JSON schema of `Config`, which messages and `docs/reference/config.md` are made of."""
     from hil.config.model import Config
 
     return Config.model_json_schema()
@@ -125,11 +127,11 @@ def _place(location: Sequence[int | str]) -> tuple[tuple[str, ...], dict[str, An
     pydantic names the kind of a section of several kinds in its location; the person does not.
     """
     keys: list[str] = []
-    node = _whole()
+    node = whole_schema()
     for step in location:
         kinds = node.get("discriminator", {}).get("mapping", {})
         if step in kinds:
-            node = _resolved({"$ref": kinds[step]})
+            node = resolved({"$ref": kinds[step]})
             continue
         keys.append(str(step))
         if isinstance(step, int):
@@ -137,15 +139,15 @@ def _place(location: Sequence[int | str]) -> tuple[tuple[str, ...], dict[str, An
             node = items[step] if step < len(items) else node.get("items", {})
         else:
             node = node.get("properties", {}).get(step, {})
-        node = _resolved(node)
+        node = resolved(node)
     return tuple(keys), node
 
 
-def _resolved(node: dict[str, Any]) -> dict[str, Any]:
+def resolved(node: dict[str, Any]) -> dict[str, Any]:
     """The schema itself instead of where it is; of one that may be null, the other, marked so."""
     if "$ref" in node:
-        node = _whole()["$defs"][node["$ref"].rsplit("/", 1)[1]]
+        node = whole_schema()["$defs"][node["$ref"].rsplit("/", 1)[1]]
     others = [kind for kind in node.get("anyOf", []) if kind != {"type": "null"}]
     if len(others) == 1 and len(node["anyOf"]) == 2:
-        return {**_resolved(others[0]), "nullable": True, **({"note": node["note"]} if "note" in node else {})}
+        return {**resolved(others[0]), "nullable": True, **({"note": node["note"]} if "note" in node else {})}
     return node

@@ -13,7 +13,8 @@ from models.compiled import FloatArray, IntArray, kernel
 RUN, RUN_NS, IMPACT_NS, PEAK_NS, RELEASE_NS, BELOW, BELOW_NS, SATURATED, COUNT, BAD, FALLEN, LATER_NS = range(12)
 NEVER = -1
 # The impact is over once the sum has fallen to this share of its largest value: the wheel is pushed back by then. On a
-# shallow obstacle the wheel stays on the ramp, and what the sensors bear from then on is weight (docs/contact.md).
+# shallow obstacle the wheel stays on the ramp, and what the sensors bear from then on is weight
+# (docs/explanation/contact.md).
 IMPACT_OVER = 0.8
 
 

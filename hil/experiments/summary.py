@@ -24,7 +24,7 @@ FILE_NAME = "summary.json"
 
 
 def run_summary(run: Finished) -> Summary:
-    """What every run's summary holds: keys as docs/reference.md lists them, numbers finite or None."""
+    """What every run's summary holds: keys as docs/reference/summary.md lists them, numbers finite or None."""
     config, cycle, clock, plant_loop = run.config, run.cycle, run.clock, run.plant_loop
     experiment, ticks = run.experiment, cycle.scribe.ticks
     return {

@@ -104,7 +104,7 @@ def make_law(
         name: a key of LAWS.
         stiffness: k [N/m^p], above 0.
         exponent: p in [1, 3]; Kelvin-Voigt has 1.
-        restitution: e in (0, 1]. Which one each law then gives is tabled in docs/contact.md.
+        restitution: e in (0, 1]. Which one each law then gives is tabled in docs/explanation/contact.md.
         damping: b of Kelvin-Voigt [N s/m] or of the visco-elastic law [N s/m^(1+p)], 0 or more.
         mass: for Kelvin-Voigt instead of `damping`: the mass [kg] that shall come back with `restitution`.
 

@@ -18,7 +18,7 @@ STEADY = 0.5
 
 
 def drive_summary(run: Finished) -> Summary:
-    """Keys as docs/reference.md lists them: way of the whole drive, and means over the second half of each step."""
+    """Keys as docs/reference/summary.md lists them: way of the drive, and means over the second half of each step."""
     drive = run.experiment
     assert isinstance(drive, DriveExperiment)
     ticks = run.ticks[run.ticks["state"] == State.DRIVE]

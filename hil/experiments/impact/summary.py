@@ -30,7 +30,7 @@ _QUANTITIES = (
 
 
 def impact_summary(run: Finished) -> Summary:
-    """Keys as docs/reference.md lists them, numbers finite or None."""
+    """Keys as docs/reference/summary.md lists them, numbers finite or None."""
     config, cycle, truth = run.config, run.cycle, run.truth
     trial, estimator = run.experiment, cycle.estimator
     assert isinstance(trial, ImpactExperiment)

@@ -18,7 +18,7 @@ from hil.layout import Layout
 
 
 def jog_summary(run: Finished) -> Summary:
-    """Keys as docs/reference.md lists them; None for what was not measured."""
+    """Keys as docs/reference/summary.md lists them; None for what was not measured."""
     jog = run.experiment
     assert isinstance(jog, JogExperiment)
     reasons = common_reasons(jog, run.cycle.safety, run.beside)

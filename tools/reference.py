@@ -1,0 +1,213 @@
+"""Writes the tables of docs/reference that the code knows: fields of a record, keys of a config.
+
+Run: python tools/reference.py --write | --check    (`make docs` writes, `make lint` checks)
+
+A page says with a pair of comments where a table goes; what stands between them is replaced.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hil.config.wording import KINDS, allowed, resolved, tag, whole_schema
+from hil.fields import COMPOUND, PLAIN, Field
+from hil.layout import Layout
+from hil.rows import EVENT, TIMING, block_dtype, tick_dtype
+
+ROOT = Path(__file__).resolve().parent.parent
+REFERENCE = Path("docs") / "reference"
+MARKED = re.compile(r"(<!-- generated: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+# Endings of config keys, and the unit that each says; the longest that fits counts.
+UNITS = {
+    "_Nm": "N m", "_Npm": "N/m", "_Nspm": "N s/m", "_Pa": "Pa", "_V": "V", "_N": "N", "_deg": "deg", "_hz": "Hz",
+    "_kPa": "kPa", "_kPa_per_V": "kPa/V", "_kPa_per_count": "kPa/count", "_kg": "kg", "_m": "m", "_mA": "mA",
+    "_mVpN": "mV/N", "_mVpVpN": "mV/V/N", "_mm": "mm", "_mps": "m/s", "_ms": "ms", "_pCpN": "pC/N", "_per_s": "1/s",
+    "_radps": "rad/s", "_radps2": "rad/s^2", "_rpm": "1/min", "_s": "s", "_spm": "s/m", "_us": "us",
+    "_baud": "bit/s",
+}  # fmt: skip
+# A layout in which every count is another, so that a shape says what it counts.
+_LAYOUT = Layout(tuple("1234567"), tuple("12345"), tuple("123"))
+_COUNTS = {7: "wheels", 5: "cylinders", 3: "channels"}
+
+
+def table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *([cell.replace("|", r"\|") for cell in row] for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+# ---- fields of a record ----
+def record_tables() -> str:
+    """Every dataset of `trial.h5` but `/meta`: its fields with type, unit and meaning."""
+    dtypes = {"tick": tick_dtype(_LAYOUT), "events": EVENT, "timing": TIMING, "daq/blocks": block_dtype(_LAYOUT)}
+    parts = []
+    for path, (description, fields) in COMPOUND.items():
+        rows = (_field_row(name, dtypes[path][name], fields[name]) for name in dtypes[path].names or ())
+        head = ("field", "type", "unit", "shape", "what it is")
+        parts.append(f"### /{path}\n\n{_sentence(description)}\n\n{table(head, rows)}")
+    plain = ((f"`/{path}`", field.unit, field.elements, field.description) for path, field in PLAIN.items())
+    parts.append(f"### Plain numbers\n\n{table(('dataset', 'unit', 'columns', 'what it is'), plain)}")
+    return "\n".join(parts)
+
+
+def _field_row(name: str, dtype: np.dtype[Any], field: Field) -> Sequence[str]:
+    kind = "text" if dtype.base.kind == "S" else dtype.base.name
+    size = f" of {dtype.itemsize} bytes" if dtype.base.kind == "S" else ""
+    shape = " x ".join(_COUNTS.get(count, str(count)) for count in dtype.shape)
+    names = f" ({field.elements.replace(',', ', ')})" if "," in field.elements else ""
+    return f"`{name}`", f"{kind}{size}", field.unit, f"{shape}{names}", field.description
+
+
+# ---- keys of a config ----
+def config_tables() -> str:
+    """Every key of a config: type, unit, default, what is allowed, and what it is."""
+    return "\n".join(_sections("", whole_schema()))
+
+
+def _sections(path: str, schema: Mapping[str, Any], when: str = "", note: str = "") -> Iterator[str]:
+    """A table of a section's own keys, then one for each kind of section inside it.
+
+    Args:
+        path: of the section, dotted; alike sections with commas between.
+        schema: of the section.
+        when: the driver that it belongs to.
+        note: what its key says of it, where it may be null.
+    """
+    properties = {key: resolved(value) for key, value in schema["properties"].items()}
+    described = {key: value | schema["properties"][key] for key, value in properties.items()}
+    needed = schema.get("required", ())
+    rows = [_key_row(key, described[key], key in needed) for key in properties if not _is_section(properties[key])]
+    title = ", ".join(f"`{name}`" for name in path.split(", ")) if path else "At the top"
+    words = " ".join(dict.fromkeys((_sentence(schema["description"]), *([_sentence(note)] if note else []))))
+    head = ("key", "type", "unit", "default", "allowed", "what it is")
+    yield f"### {title}{when}\n\n{words}\n" + (f"\n{table(head, iter(rows))}" if rows else "")
+    inner: dict[str, tuple[dict[str, Any], str, str]] = {}
+    alike: dict[str, list[str]] = {}
+    for key, value in properties.items():
+        note = str(schema["properties"][key].get("description", "")) if value.get("nullable") else ""
+        for suffix, driver, kind in _kinds(value):
+            alike.setdefault(kind["title"], []).append(f"{path}.{key}{suffix}".lstrip("."))
+            inner[kind["title"]] = (kind, driver or when, "" if driver or suffix else note)
+    for name, (kind, driver, text) in inner.items():
+        yield from _sections(", ".join(alike[name]), kind, driver, text if len(alike[name]) == 1 else "")
+
+
+def _is_section(schema: Mapping[str, Any]) -> bool:
+    return "properties" in schema or "discriminator" in schema
+
+
+def _kinds(schema: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The sections that a key holds: none, one, one for each driver, or those of a list; suffix, driver, schema."""
+    if "discriminator" in schema:
+        key = tag(dict(schema))
+        for name, reference in schema["discriminator"]["mapping"].items():
+            yield "", f" with `{key}: {name}`", resolved({"$ref": reference})
+    elif schema.get("type") == "array":
+        for _, driver, kind in _kinds(resolved(schema["items"])):
+            yield "[]", driver, kind
+    elif "properties" in schema:
+        yield "", "", dict(schema)
+
+
+def _key_row(key: str, schema: dict[str, Any], needed: bool) -> Sequence[str]:
+    kind = "choice" if "enum" in schema or "const" in schema else str(schema.get("type", ""))
+    kind = {"array": "list", "object": "sections"}.get(kind, KINDS.get(kind, kind).removeprefix("a "))
+    takes = allowed(schema).removeprefix(KINDS.get(str(schema.get("type")), "a list of ")).strip()
+    if kind == "sections":
+        takes = "by the name of the experiment"
+    description, unit = str(schema["description"]), ""
+    if schema.get("type") in ("number", "integer"):
+        unit = _unit(key, description)
+        description = description.replace(f" [{unit}]", "")
+    return f"`{key}`", kind, unit, _default(schema, needed), takes, description
+
+
+def _unit(key: str, description: str) -> str:
+    """The unit in brackets at the end of the description, else the one that the key ends in; "1": a pure number."""
+    if bracketed := re.search(r" \[([^]]+)\]$", description):
+        return bracketed[1]
+    endings = [ending for ending in UNITS if f"_{key}".endswith(ending)]
+    return UNITS[max(endings, key=len)] if endings else "1"
+
+
+def _default(schema: Mapping[str, Any], needed: bool) -> str:
+    if needed:
+        return "needed"
+    if "default" not in schema:
+        return "see below" if schema.get("type") == "array" else "none"
+    return f"`{_shown(schema['default'])}`"
+
+
+def _shown(value: Any) -> str:
+    """A value as YAML has it."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_shown(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_shown, value)) + "]"
+    return f"{value:.10g}" if isinstance(value, float | int) else value or '""'
+
+
+def _sentence(text: str) -> str:
+    first = " ".join(text.partition("\n\n")[0].split())
+    return first[:1].upper() + first[1:].rstrip(".") + "."
+
+
+TABLES: dict[str, Callable[[], str]] = {"record": record_tables, "config": config_tables}
+
+
+def pages(root: Path) -> dict[Path, tuple[str, str]]:
+    """Each page with marks, as it is and as it should be.
+
+    Args:
+        root: of the tree.
+
+    Raises:
+        ValueError: a table has no page, or a page asks for a table that there is none of.
+    """
+    found, placed = {}, set()
+    for path in sorted((root / REFERENCE).glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        names = [match[2] for match in MARKED.finditer(text)]
+        if names:
+            placed.update(names)
+            if unknown := set(names) - set(TABLES):
+                raise ValueError(f"{path}: no table {', '.join(unknown)}, there are: {', '.join(TABLES)}")
+            found[path] = (text, MARKED.sub(lambda match: f"{match[1]}\n{TABLES[match[2]]()}\n{match[4]}", text))
+    if missing := set(TABLES) - placed:
+        raise ValueError(f"{REFERENCE}: no page has the mark <!-- generated: {', '.join(sorted(missing))} -->")
+    return found
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the pages, or say which are out of date; 1 if one is."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--write", action="store_true", help="write the tables into their pages")
+    what.add_argument("--check", action="store_true", help="fail if a table is not what the code says")
+    parser.add_argument("--root", type=Path, default=ROOT, help="of the tree")
+    chosen = parser.parse_args(arguments)
+    stale = {path: texts for path, texts in pages(chosen.root).items() if texts[0] != texts[1]}
+    for path, (old, new) in stale.items():
+        name = path.relative_to(chosen.root)
+        if chosen.write:
+            path.write_text(new, encoding="utf-8")
+            print(f"written: {name}")
+            continue
+        lines = difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0)
+        changed = [line for line in lines if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+        print(f"{name} is not what the code says: run `make docs`", *changed[:6], sep="\n  ", file=sys.stderr)
+    return 1 if stale and chosen.check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
