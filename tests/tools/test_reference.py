@@ -1,0 +1,91 @@
+"""The tables of docs/reference are what the code says, or `make lint` fails."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from hil.config import load_config
+from hil.config.wording import whole_schema
+from hil.fields import TICK_FIELDS, Field
+
+
+@pytest.fixture
+def tree(root, tmp_path):
+    shutil.copytree(root / "docs/reference", tmp_path / "docs/reference")
+    return tmp_path
+
+
+def check(reference, tree) -> int:
+    return reference.main(["--check", "--root", str(tree)])
+
+
+def test_the_pages_are_what_the_code_says(reference, tree, capsys):
+    assert check(reference, tree) == 0, capsys.readouterr().err
+
+
+def test_a_changed_unit_of_a_field_makes_the_check_fail_until_it_is_written(reference, tree, capsys, monkeypatch):
+    monkeypatch.setitem(TICK_FIELDS, "slip", Field("%", "slip of each wheel", "wheels"))
+    assert check(reference, tree) == 1
+    said = capsys.readouterr().err
+    assert "record.md" in said
+    assert "make docs" in said
+    assert reference.main(["--write", "--root", str(tree)]) == 0
+    assert check(reference, tree) == 0
+
+
+@pytest.mark.parametrize(("of_key", "value"), [("default", 61.0), ("maximum", 80), ("description", "another one")])
+def test_a_changed_config_key_makes_the_check_fail(reference, tree, capsys, monkeypatch, of_key, value):
+    monkeypatch.setitem(whole_schema()["$defs"]["Trial"]["properties"]["angle_deg"], of_key, value)
+    assert check(reference, tree) == 1
+    assert "angle_deg" in capsys.readouterr().err
+
+
+def test_a_page_without_its_table_is_refused(reference, tree):
+    (tree / "docs/reference/record.md").write_text("# trial.h5\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="record"):
+        check(reference, tree)
+
+
+def keys_of(page: str) -> set[str]:
+    """Dotted keys and sections that the tables of a page have."""
+    found, sections = set(), [""]
+    for line in page.splitlines():
+        if line.startswith("### "):
+            sections = re.findall(r"`([\w.\[\]]+)`", line) or [""]
+            found |= {section.removesuffix("[]") for section in sections}
+        elif line.startswith("| `"):
+            found |= {f"{section}.{line.split('`')[1]}".lstrip(".") for section in sections}
+    return found
+
+
+def dotted(values: dict, path: str = "") -> Iterator[str]:
+    for key, value in values.items():
+        yield path + key
+        if isinstance(value, dict):
+            yield from dotted(value, f"{path}{key}.")
+
+
+@pytest.mark.parametrize("name", ["sim_impact", "mars_dome"])
+def test_every_key_of_an_effective_config_is_in_the_reference(reference, name):
+    config = load_config(name).model_dump(mode="json")
+    assert set(dotted(config)) <= keys_of(reference.config_tables())
+
+
+def test_every_key_and_field_is_described_and_every_number_has_a_unit(reference):
+    rows = [line.strip("| ").split(" | ") for line in reference.config_tables().splitlines() if line.startswith("| `")]
+    assert len(rows) > 200
+    for key, kind, unit, _default, _allowed, description in rows:
+        assert description, key
+        assert bool(unit) == ("number" in kind), key
+
+
+def test_shapes_say_what_they_count(reference):
+    rows = {line.split("`")[1]: line for line in reference.record_tables().splitlines() if line.startswith("| `")}
+    assert "| wheels |" in rows["slip"]
+    assert "| cylinders x 2 |" in rows["pressure_Pa"]
+    assert "| channels |" in rows["overload"]
+    assert "| 2 (across, up) |" in rows["load_point_m"]
