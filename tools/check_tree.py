@@ -15,6 +15,7 @@ NOT_PORTABLE = re.compile(
 )
 CODE_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+NAMES_PAGES = (".py", ".yaml", ".toml", ".ll")
 PAGE = re.compile(r"\bdocs/[\w./-]+\.md\b")
 
 
@@ -85,9 +86,7 @@ def headings(text: str) -> set[str]:
 def lost_pages(root: Path, files: list[Path]) -> list[str]:
     """Pages of docs that code, configs or settings name, and that are not there."""
     problems = []
-    for file in (
-        file for file in files if file.suffix in (".py", ".yaml", ".toml", ".ll") and file.parts[0] != "tests"
-    ):
+    for file in (file for file in files if file.suffix in NAMES_PAGES and file.parts[0] != "tests"):
         for name in PAGE.findall((root / file).read_text(encoding="utf-8")):
             if not (root / name).is_file():
                 problems.append(f"{file}: names {name}, which is not there: mend the path")

@@ -7,7 +7,7 @@ from typing import Any
 
 from hil.config.base import Section
 
-# Groups of entry points (docs/how-to/add-a-driver.md).
+# Groups of entry points (CONTRIBUTING.md).
 EXPERIMENTS = "rover_hil.experiments"
 
 
