@@ -14,13 +14,15 @@ from hil.rows import SENSORS, SensorName
 class Drives(Section):
     """The six wheel drives, all alike, as the axle feels them."""
 
-    gain: float = Field(200.0, ge=0.1, le=1e4, description="of the drive's own speed controller [N m s/rad]")
-    integral_gain: float = Field(2000.0, ge=0, le=1e6, description="of the drive's own speed controller [N m/rad]")
-    torque_limit_Nm: float = Field(40.0, ge=0.1, le=1000, description="at the axle")
+    gain: float = Field(200.0, ge=0.1, le=1e4, description="gain of the drive's speed controller [N m s/rad]")
+    integral_gain: float = Field(2000.0, ge=0, le=1e6, description="its integral gain [N m/rad]")
+    torque_limit_Nm: float = Field(40.0, ge=0.1, le=1000, description="largest torque at the axle")
     gear_friction_Nm: float = Field(0.3, ge=0, le=100, description="Coulomb friction of the gearbox")
-    friction_speed_radps: float = Field(0.02, ge=1e-4, le=1, description="slower, that friction grows in proportion")
-    coast_damping: float = Field(0.5, ge=0, le=1000, description="with the bridge open [N m s/rad]")
-    brake_damping: float = Field(40.0, ge=0, le=1e4, description="with the motor shorted [N m s/rad]")
+    friction_speed_radps: float = Field(
+        0.02, ge=1e-4, le=1, description="below this speed, that friction grows in proportion"
+    )
+    coast_damping: float = Field(0.5, ge=0, le=1000, description="damping with the bridge open [N m s/rad]")
+    brake_damping: float = Field(40.0, ge=0, le=1e4, description="damping with the motor shorted [N m s/rad]")
     on_cut: Literal["coast", "brake"] = Field("coast", description="what the power stage does once it is cut")
     holds_on_slope: str = Field(
         "gearbox friction only",
@@ -34,7 +36,7 @@ class Drives(Section):
 class Cylinders(Section):
     """The two air cylinders on the side bogies."""
 
-    bore_mm: float = Field(38.1, ge=5, le=200, description="of each cylinder")
+    bore_mm: float = Field(38.1, ge=5, le=200, description="bore of each cylinder")
     supply_kPa: float = Field(207.0, ge=0, le=207, description="regulated gauge pressure, at most 30 psi")
     fill_time_s: float = Field(0.05, ge=1e-3, le=10, description="time constant of filling a chamber")
     vent_time_s: float = Field(0.03, ge=1e-3, le=10, description="time constant of venting it")
@@ -44,9 +46,9 @@ class Cylinders(Section):
 class Channel(Section):
     """One force sensor."""
 
-    name: SensorName = Field(description="which corner of the sensing triangle, or which wheel's bumper")
+    name: SensorName = Field(description="corner of the sensing triangle, or wheel of the bumper")
     sensitivity_mVpN: float = Field(
-        11.24, ge=1e-3, le=1000, description="where devices.daq.calibration does not give it"
+        11.24, ge=1e-3, le=1000, description="sensitivity, where devices.daq.calibration does not give it"
     )
     across_m: float | None = Field(
         None, ge=-2, le=2, description="place on the triangle's plate, to port, from where a smooth wheel hits"
@@ -82,10 +84,10 @@ class Daq(Section):
     rate_hz: int = Field(30000, ge=10000, le=100000, description="samples a second and channel")
     block_ms: float = Field(2.0, ge=1, le=10, description="samples arrive in blocks of this length")
     range_V: float = Field(5.0, ge=1e-3, le=50, description="full scale, either sign")
-    bits: int = Field(16, ge=8, le=32, description="of the converter")
+    bits: int = Field(16, ge=8, le=32, description="resolution of the converter")
     droop_s: float = Field(0.5, ge=0.01, le=1000, description="time constant of the AC coupling")
-    ring_hz: float = Field(20.0, ge=1, le=1000, description="ring of the shield")
-    ring_damping: float = Field(0.05, ge=0, le=2, description="of that ring, ratio of critical")
+    ring_hz: float = Field(20.0, ge=1, le=1000, description="frequency at which the shield rings")
+    ring_damping: float = Field(0.05, ge=0, le=2, description="damping of that ring, ratio of critical")
     ring_share: float = Field(0.1, ge=0, le=1, description="part of the load that rides on the ringing shield")
     channels: Annotated[tuple[Channel, ...], Field(strict=False)] = Field(
         default_factory=_triangle,
@@ -136,7 +138,7 @@ class Detector(Section):
         10.0,
         ge=0.1,
         le=1000,
-        description="sum of the triangle's sensors, or any one of a bumper's, that counts as a hit",
+        description="an impact: the sum of the triangle's sensors, or any one of a bumper's, is over this",
     )
     consecutive: int = Field(3, ge=1, le=1000, description="samples in a row over the threshold")
 
@@ -150,9 +152,11 @@ class Limits(Section):
     drives_age_ms: float = Field(200.0, ge=10, le=5000, description="older newest wheel speeds are stale")
     valves_age_ms: float = Field(1000.0, ge=10, le=10000, description="an older newest answer of the valves is stale")
     frozen_samples: int = Field(
-        3000, ge=0, le=1000000, description="a sensor with so many equal samples in a row is frozen, 0: not watched"
+        3000, ge=0, le=1000000, description="a sensor with this many equal samples in a row is frozen; 0: not checked"
     )
-    valve_least_on_ms: float = Field(20.0, ge=0, le=10000, description="a valve that was switched on stays on so long")
+    valve_least_on_ms: float = Field(
+        20.0, ge=0, le=10000, description="a valve that was switched on stays on for this time"
+    )
     valve_switchings_per_s: int = Field(
         10, ge=1, le=1000, description="most times a second that a valve is switched on"
     )
@@ -163,8 +167,8 @@ class Limits(Section):
 class Links(Section):
     """Delays of the links in lockstep."""
 
-    daq_delay_ms: float = Field(0.0, ge=0, le=500, description="from sampling to the loop")
-    drives_delay_ms: float = Field(0.0, ge=0, le=500, description="from the loop to the power stage")
+    daq_delay_ms: float = Field(0.0, ge=0, le=500, description="delay from sampling to the loop")
+    drives_delay_ms: float = Field(0.0, ge=0, le=500, description="delay from the loop to the power stage")
 
 
 class Spread(Section):
@@ -181,7 +185,7 @@ class Plant(Section):
     """The simulated rig."""
 
     substep_us: int = Field(100, ge=10, le=100, description="longest step of its integration")
-    spread: Spread = Field(default_factory=Spread, description="its distance from the nominal model")
+    spread: Spread = Field(default_factory=Spread, description="how far it lies from the nominal model")
 
 
 class Record(Section):
@@ -191,8 +195,8 @@ class Record(Section):
     sensors: Literal["all", "burst"] = Field(
         "all", description="which sensor samples are kept: all, as `hil replay` needs them, or those around an impact"
     )
-    before_s: float = Field(0.5, ge=0, le=20, description="of a burst: kept before an impact or a fault")
-    after_s: float = Field(2.0, ge=0.1, le=20, description="of a burst: kept after an impact or a fault")
+    before_s: float = Field(0.5, ge=0, le=20, description="burst: time kept before an impact or a fault")
+    after_s: float = Field(2.0, ge=0.1, le=20, description="burst: time kept after an impact or a fault")
 
 
 class Telemetry(Section):

@@ -32,7 +32,7 @@ class Realtime(Section):
         1.0, ge=0.001, le=1000, description="how late the kernel may wake it where SCHED_FIFO is refused"
     )
     measure_s: float = Field(
-        1.0, ge=0, le=60, description="wake-ups are measured for so long before arming without SCHED_FIFO; 0: not"
+        1.0, ge=0, le=60, description="without SCHED_FIFO, wake-ups are measured for this time before arming; 0: not"
     )
 
 
@@ -42,11 +42,11 @@ class Trial(Section):
     angle_deg: float = Field(60.0, ge=10, le=90, description="inclination of the obstacle to the ground")
     speed_mps: float = Field(0.07, ge=0.005, le=0.2, description="set forward speed at impact")
     start_distance_m: float = Field(
-        0.3, ge=0.01, le=5, description="from the front wheels to the obstacle at the start"
+        0.3, ge=0.01, le=5, description="distance from the front wheels to the obstacle at the start"
     )
-    ramp_s: float = Field(0.5, ge=0.05, le=10, description="from rest to the set speed")
+    ramp_s: float = Field(0.5, ge=0.05, le=10, description="time from rest to the set speed")
     settle_s: float = Field(2.0, ge=0.5, le=20, description="how long the trial goes on after the impact, drives cut")
-    timeout_s: float = Field(30.0, ge=1, le=2000, description="without an impact by then the trial is aborted")
+    timeout_s: float = Field(30.0, ge=1, le=2000, description="the trial is aborted if there is no impact by then")
 
 
 class Quality(Section):
@@ -59,9 +59,11 @@ class Jog(Section):
     """One motion for bring-up: wheels that turn, or a valve that is powered with the wheels cut."""
 
     wheels: Annotated[tuple[Annotated[str, Field(max_length=100)], ...], Field(strict=False)] = Field(
-        ("all",), max_length=64, description="names of the wheels that turn, all for every one; none with a valve"
+        ("all",),
+        max_length=64,
+        description="names of the wheels that turn; all: every wheel; no wheel turns with a valve",
     )
-    speed_mps: float = Field(0.02, ge=-10, le=10, description="at the rim, negative: backward")
+    speed_mps: float = Field(0.02, ge=-10, le=10, description="speed of the rim, negative: backward")
     valve: str = Field("", max_length=100, description='name of the valve to power, like left_extend; "": none')
     seconds: float = Field(1.0, gt=0, le=10, description="how long it moves [s]")
 
@@ -70,7 +72,7 @@ class DriveStep(Section):
     """Part of a drive."""
 
     for_s: float = Field(ge=0.1, le=600, description="how long this step lasts")
-    speed_mps: float = Field(ge=-10, le=10, description="of the rims, in the mean of both sides")
+    speed_mps: float = Field(ge=-10, le=10, description="speed of the rims, mean of both sides")
     turn_mps: float = Field(
         0.0, ge=-10, le=10, description="right wheels faster by this, left ones slower (skid steer)"
     )
@@ -80,7 +82,7 @@ class Drive(Section):
     """A drive: wheel speeds over time."""
 
     steps: Annotated[tuple[DriveStep, ...], Field(strict=False)] = Field(
-        (DriveStep(for_s=5.0, speed_mps=0.05),), max_length=1000, description="one after the other"
+        (DriveStep(for_s=5.0, speed_mps=0.05),), max_length=1000, description="parts of the drive, one after the other"
     )
 
 
@@ -94,13 +96,13 @@ class SoilAssumptions(Section):
     rebound: float = Field(0.07, gt=0, le=1, description="part of the sinkage that springs back behind the wheel")
     slip_modulus: float = Field(0.185, ge=0.01, le=10, description="K of the traction's tanh(slip/K)")
     damping_spm: float = Field(2.0, ge=0, le=1000, description="the normal force grows by this times the sinkage rate")
-    slip_speed_mps: float = Field(0.02, ge=1e-4, le=1, description="slower than this, slip is measured against it")
+    slip_speed_mps: float = Field(0.02, ge=1e-4, le=1, description="below this speed, slip is measured against it")
     shear_displacement_m: float = Field(
         0.001, ge=1e-5, le=0.1, description="by which the soil is sheared at its shear limit; holds a standing wheel"
     )
     shear_damping_s: float = Field(0.005, ge=0, le=1, description="retardation time of the shearing soil")
     rut: Literal["fresh", "remembered"] = Field(
-        "fresh", description="what a wheel meets where others have passed: fresh soil, or soil they have compacted"
+        "fresh", description="soil under a wheel that follows another one: fresh, or compacted by those ahead"
     )
     peak_offset: float = Field(0.4, ge=0, le=1, description="c_1 of the angle of largest stress, wheel.variant xu")
 
@@ -111,18 +113,24 @@ class GroundModel(Section):
     kind: Literal["soil", "firm", "rigid", "none"] = Field(
         "soil", description="soil, firm (visco-elastic), rigid (unilateral constraints), or none and no weight"
     )
-    law: Literal["kelvin_voigt", "visco_elastic"] = Field("kelvin_voigt", description="of firm ground: linear or not")
-    stiffness: float = Field(1e6, ge=1e3, le=1e10, description="of firm ground, a wheel [N/m^exponent]")
-    exponent: float = Field(1.0, ge=1, le=3, description="of firm ground's depth; 1 with kelvin_voigt")
-    damping_Nspm: float = Field(5e3, ge=0, le=1e8, description="of firm ground, a wheel, kelvin_voigt")
-    damping_spm: float = Field(2.0, ge=0, le=1000, description="visco_elastic: the force grows by this times the rate")
+    law: Literal["kelvin_voigt", "visco_elastic"] = Field(
+        "kelvin_voigt", description="contact law of firm ground: linear (kelvin_voigt) or not"
+    )
+    stiffness: float = Field(
+        1e6, ge=1e3, le=1e10, description="stiffness of firm ground under one wheel [N/m^exponent]"
+    )
+    exponent: float = Field(1.0, ge=1, le=3, description="exponent of the depth in firm ground; 1 with kelvin_voigt")
+    damping_Nspm: float = Field(5e3, ge=0, le=1e8, description="damping of firm ground under one wheel, kelvin_voigt")
+    damping_spm: float = Field(
+        2.0, ge=0, le=1000, description="visco_elastic: the force grows by this times the rate of the depth"
+    )
     friction: float = Field(0.6, ge=0, le=2, description="Coulomb coefficient of firm ground; 0: the rover glides")
     friction_speed_mps: float = Field(
         0.005, ge=1e-4, le=1, description="slower than this, that friction grows in proportion"
     )
-    rolling: bool = Field(True, description="rigid ground keeps its wheels from slipping; if not, the rover glides")
-    pitch_deg: float = Field(0.0, ge=-30, le=30, description="of the slope: positive where the ground rises ahead")
-    roll_deg: float = Field(0.0, ge=-30, le=30, description="of the slope: positive where the ground rises to port")
+    rolling: bool = Field(True, description="wheels do not slip on rigid ground; false: the rover glides")
+    pitch_deg: float = Field(0.0, ge=-30, le=30, description="slope, positive where the ground rises ahead")
+    roll_deg: float = Field(0.0, ge=-30, le=30, description="slope, positive where the ground rises to port")
 
     @property
     def glides(self) -> bool:
@@ -137,10 +145,12 @@ class WheelModel(Section):
     variant: Literal["exact", "tire_1", "tire_2", "tire_3", "published", "xu"] = Field(
         "exact", description="wheel-soil model: column integrals (exact is tire_3), thesis's closed forms, or Xu's"
     )
-    grousers: int = Field(0, ge=0, le=90, description="on each wheel, an even number from 4 on; 0: a smooth rim")
-    grouser_height_m: float = Field(0.01, ge=0.001, le=0.1, description="of the grousers above the rim")
+    grousers: int = Field(
+        0, ge=0, le=90, description="grousers on each wheel, an even number from 4 on; 0: a smooth rim"
+    )
+    grouser_height_m: float = Field(0.01, ge=0.001, le=0.1, description="height of the grousers above the rim")
     grouser_offset_deg: float = Field(
-        0.0, ge=-90, le=90, description="of a grouser above the line of contact with the obstacle, at the start"
+        0.0, ge=-90, le=90, description="angle of a grouser above the line of contact with the obstacle, at the start"
     )
 
 
@@ -154,13 +164,19 @@ class ObstacleContact(Section):
         "lumped", description="legs and plate as one contact, or each leg with a spring of its own before the plate"
     )
     leg_stiffness_Npm: float = Field(
-        5.5e4, ge=1e3, le=1e8, description="of each leg; lumped: of contact and leg [N/m^exponent]"
+        5.5e4, ge=1e3, le=1e8, description="stiffness of each leg; lumped: of contact and leg [N/m^exponent]"
     )
-    leg_damping_Nspm: float = Field(70.0, ge=0, le=1e6, description="of each leg's own spring, with legs each")
-    plate_stiffness: float = Field(1e9, ge=1e3, le=1e12, description="of the plate, with legs each [N/m^exponent]")
-    exponent: float = Field(1.0, ge=1, le=3, description="of the depth in the contact law; 1 with kelvin_voigt")
-    restitution: float = Field(0.9, gt=0, le=1, description="as the law takes it; hertz, kelvin_voigt: not at all")
-    damping_Nspm: float = Field(70.0, ge=0, le=1e6, description="of the contact, kelvin_voigt")
+    leg_damping_Nspm: float = Field(70.0, ge=0, le=1e6, description="damping of each leg's own spring, with legs each")
+    plate_stiffness: float = Field(
+        1e9, ge=1e3, le=1e12, description="stiffness of the plate, with legs each [N/m^exponent]"
+    )
+    exponent: float = Field(
+        1.0, ge=1, le=3, description="exponent of the depth in the contact law; 1 with kelvin_voigt"
+    )
+    restitution: float = Field(
+        0.9, gt=0, le=1, description="restitution, as the law uses it; hertz and kelvin_voigt do not"
+    )
+    damping_Nspm: float = Field(70.0, ge=0, le=1e6, description="damping of the contact, kelvin_voigt")
     friction: float = Field(0.1, ge=0, le=2, description="Coulomb coefficient of wheel on plate")
     friction_speed_mps: float = Field(
         0.005, ge=1e-4, le=1, description="slower than this, friction grows in proportion"

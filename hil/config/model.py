@@ -52,14 +52,16 @@ class Config(Section):
     name: str = Field(
         pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$",
         max_length=64,
-        description="of the config; run folders are named by it",
+        description="name of the config; run folders are named by it",
         json_schema_extra={"note": "letters, digits, - and _"},
     )
     rig: Literal["simulated", "simulated_wire", "real"] = Field(
-        description="what is at the far end: a model, simulated devices at the wire, or the devices themselves"
+        description="what is controlled: a model, devices simulated at the protocol level, or real devices"
     )
-    clock: Literal["lockstep", "realtime"] = Field("lockstep", description="virtual time, or against the wall clock")
-    seed: int = Field(1, ge=0, le=2**63 - 1, description="of all chance: the plant's spread and the sensors' noise")
+    clock: Literal["lockstep", "realtime"] = Field("lockstep", description="virtual time, or the wall clock")
+    seed: int = Field(
+        1, ge=0, le=2**63 - 1, description="seed of all random numbers: the plant's spread and the sensors' noise"
+    )
     experiment: str = Field(
         "impact",
         pattern=r"^[a-z][a-z0-9_]*$",
@@ -90,7 +92,9 @@ class Config(Section):
     extensions: dict[str, SerializeAsAny[Section]] = Field(
         default_factory=dict, max_length=100, description="sections of experiments that installed packages bring"
     )
-    devices: Devices | None = Field(None, description="what hangs on which port; needed unless the rig is simulated")
+    devices: Devices | None = Field(
+        None, description="which device is at which port; needed unless the rig is simulated"
+    )
 
     @field_validator("extensions", mode="before")
     @classmethod
