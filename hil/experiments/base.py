@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 # How long the rig stands armed before it moves by itself [ns].
 ARMED_NS = 50_000_000
+# What the devices get to confirm that they are safe before arming is tried [ns]: as long as zeroing the sensors takes,
+# where there are any.
+CONFIRM_NS = 200_000_000
 
 ArmingChecks = Callable[[Samples, Estimate], Sequence[Check]]
 Summary = dict[str, Any]
@@ -122,7 +125,7 @@ class Experiment(ABC):
     def _can_be_armed(self, samples: Samples, estimate: Estimate) -> bool:
         """Whether the sensors are zeroed, and the drives have confirmed their cut or had all the time they get."""
         confirmed = samples.drives.acknowledged_ns >= 0 or samples.t_ns >= self._late_ns
-        return estimate.zeroed and confirmed
+        return estimate.zeroed and confirmed and samples.t_ns >= CONFIRM_NS
 
     def _may_start(self, samples: Samples) -> bool:
         """Whether the armed rig may move from this tick on."""

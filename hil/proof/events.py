@@ -31,7 +31,7 @@ def schema_mismatch(record: TrialRecord, layout: Layout) -> str:
 
 def wrong_channels(record: TrialRecord, config: Config) -> str:
     """Sensor samples of more or fewer channels than the config has, in words; empty if they fit."""
-    found, known = record.raw.shape[1], len(config.daq.channels)
+    found, known = record.raw.shape[1], len(config.layout.channels)
     return f"/daq/raw has {found} channels, its config {known}" if found != known else ""
 
 

@@ -36,7 +36,7 @@ def replayable_config(record: TrialRecord) -> Config:
         raise CannotReplayError(f"it has {mismatch}, this is {hil.__version__}")
     if wrong := wrong_channels(record, config):
         raise CannotReplayError(wrong)
-    if config.record.sensors != "all":
+    if config.daq and config.record.sensors != "all":
         raise CannotReplayError(f"record.sensors is {config.record.sensors}, and a replay needs all sensor samples")
     return config
 
