@@ -11,12 +11,10 @@ import h5py
 import hil
 from hil.arming import Check
 from hil.config import Config, ConfigError, parse_config
-from hil.config.model import fingerprint
-from hil.config.text import read_yaml
 from hil.folders import recorded_run, summary_of
 from hil.links.shared import FOLDER
 from hil.proof import commands, samples, ticks
-from hil.proof.events import schema_mismatch, wrong_channels
+from hil.proof.events import schema_mismatch, text_fingerprint, wrong_channels
 from hil.record import RecordError, TrialRecord, read_trial
 from hil.record.reading import file_of
 from hil.workers.pump import DEAD_MAN_NS
@@ -45,7 +43,10 @@ def verify(run: Path) -> list[Check]:
     except ConfigError as error:
         return [*found, Check("config", False, "; ".join(map(str, error.problems)), "a config of this version")]
     if mismatch := schema_mismatch(record, config.layout):
-        return [*found, Check("version", False, mismatch, f"rows as version {hil.__version__} writes them")]
+        allowed = (
+            f"rows as version {hil.__version__} writes them for such a rig; the version that recorded it reads them"
+        )
+        return [*found, Check("version", False, mismatch, allowed)]
     if wrong := wrong_channels(record, config):
         return [*found, Check("channels", False, wrong, "as many in both")]
     loop = summary.get("loop") if summary else None
@@ -71,11 +72,7 @@ def _file(run: Path, record: TrialRecord) -> Check:
 
 def _checksum(record: TrialRecord, summary: Mapping[str, Any] | None) -> Check:
     """Of the config as it stands in the record, against what record and summary say it is."""
-    values, _ = read_yaml(str(record.meta.get("config", "")), "/meta/config")
-    try:
-        found = fingerprint(values)
-    except (TypeError, ValueError):  # what no JSON can say: not a number, a tag of YAML
-        found = "not a config"
+    found = text_fingerprint(record)
     said = {"/meta": record.meta.get("config_sha256")}
     if summary:
         said["summary.json"] = summary.get("config_sha256")
