@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,8 @@ def schema_mismatch(record: TrialRecord, layout: Layout) -> str:
 
 def _other_fields(found: np.dtype[Any], known: np.dtype[Any]) -> str:
     """What sets two kinds of rows apart, in words."""
-    ours, theirs = known.fields or {}, found.fields or {}
+    ours: Mapping[str, Any] = known.fields or {}
+    theirs: Mapping[str, Any] = found.fields or {}
     words = [_in_words(name, theirs[name][0], ours[name][0]) for name in theirs if name in ours]
     words = [word for word in words if word]
     if lacking := [name for name in ours if name not in theirs]:
