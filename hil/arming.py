@@ -42,17 +42,21 @@ def arming_checks(config: Config, samples: Samples, estimate: Estimate, faults: 
         estimate: of this tick, sensors zeroed.
         faults: names of the faults latched.
     """
-    age_ms = samples.daq_age_ns * 1e-6
+    links, drives, valves = config.layout.links, samples.drives, samples.valves
+    checks = [Check("fault latch", not faults, ", ".join(faults) or "none", "none")]
+    if "daq" in links:
+        checks.append(age_check(config, samples.daq_age_ns * 1e-6))
+    checks.append(_fresh("drives", samples.t_ns - drives.t_ns, config.limits.drives_age_ms))
+    if "valves" in links:
+        checks.append(_fresh("valves", samples.t_ns - valves.t_ns, config.limits.valves_age_ms))
+    checks.append(_confirmed("drives", drives.acknowledged_ns, "cut"))
+    if "valves" in links:
+        checks.append(_confirmed("valves", valves.acknowledged_ns, "all off"))
     return [
-        Check("fault latch", not faults, ", ".join(faults) or "none", "none"),
-        age_check(config, age_ms),
-        _fresh("drives", samples.t_ns - samples.drives.t_ns, config.limits.drives_age_ms),
-        _fresh("valves", samples.t_ns - samples.valves.t_ns, config.limits.valves_age_ms),
-        _confirmed("drives", samples.drives.acknowledged_ns, "cut"),
-        _confirmed("valves", samples.valves.acknowledged_ns, "all off"),
+        *checks,
         *sensor_checks(config, estimate),
         standing_check(estimate.wheel_speed_radps),
-        *pressure_checks(config, samples.valves),
+        *pressure_checks(config, valves),
     ]
 
 
@@ -64,8 +68,8 @@ def age_check(config: Config, age_ms: float) -> Check:
 def sensor_checks(config: Config, estimate: Estimate) -> list[Check]:
     """Whether each sensor rests where it should, and is quiet."""
     limits, checks = config.limits, []
-    for channel, bias, noise in zip(config.daq.channels, estimate.bias_V, estimate.noise_V, strict=True):
-        name = f"sensor {channel.name}"
+    for channel, bias, noise in zip(config.layout.channels, estimate.bias_V, estimate.noise_V, strict=True):
+        name = f"sensor {channel}"
         checks += [
             _at_most(f"{name} bias", abs(bias), limits.bias_V, "V", "limits.bias_V; an open or shorted sensor is off"),
             _at_most(f"{name} noise", noise, limits.noise_V, "V", "limits.noise_V"),

@@ -29,9 +29,9 @@ class Devices:
 
     Args:
         layout: of the rig.
-        daq: the force sensors.
+        daq: the force sensors; None: the rig has none.
         drives: the wheel drives.
-        valves: the cylinders' valves.
+        valves: the cylinders' valves; None: the rig has none.
         operator: where an operator's commands come from, besides this process; None: nowhere.
 
     Attributes:
@@ -41,9 +41,9 @@ class Devices:
     def __init__(
         self,
         layout: Layout,
-        daq: Source[DaqBlock],
+        daq: Source[DaqBlock] | None,
         drives: DriveLink,
-        valves: ValveLink,
+        valves: ValveLink | None,
         operator: OperatorSource | None = None,
     ) -> None:
         self._layout = layout
@@ -55,7 +55,7 @@ class Devices:
 
     @property
     def _links(self) -> Sequence[Link]:
-        return (self._daq, self._drives, self._valves)
+        return [link for link in (self._daq, self._drives, self._valves) if link is not None]
 
     def open(self) -> None:
         """Open every link. Raises DeviceError."""
@@ -76,9 +76,9 @@ class Devices:
     def sample(self, t_ns: int) -> Samples:
         """Everything that has arrived by t_ns, but for blocks that are not newer than the last. Raises DeviceError."""
         blocks: list[DaqBlock] = []
-        gap = 0
+        daq, gap = self._daq, 0
         for _ in range(MOST_BLOCKS):
-            if (block := self._daq.read(t_ns)) is None:
+            if daq is None or (block := daq.read(t_ns)) is None:
                 break
             if (step := block.sequence - self._sequence) <= 0:
                 continue
@@ -86,19 +86,22 @@ class Devices:
             gap = max(gap, step - 1)
             self._newest_ns, self._sequence = int(block.t_ns[-1]), block.sequence
         self._drive = self._drives.read(t_ns) or self._drive
-        self._valve = self._valves.read(t_ns) or self._valve
-        age_ns = t_ns - self._newest_ns
+        if self._valves is not None:
+            self._valve = self._valves.read(t_ns) or self._valve
+        age_ns = 0 if daq is None else t_ns - self._newest_ns
         asked = self.operator.read() + (self._operator.read() if self._operator else ())
         return Samples(t_ns, tuple(blocks), age_ns, self._sequence, self._drive, self._valve, gap, asked)
 
     def command(self, t_ns: int, command: Command) -> None:
         """Hand a command to every sink. Raises DeviceError."""
         self._drives.write(DriveCommand(t_ns, command.cut, command.speed_radps))
-        self._valves.write(ValveCommand(t_ns, command.valves))
+        if self._valves is not None:
+            self._valves.write(ValveCommand(t_ns, command.valves))
 
     def stop(self, t_ns: int) -> None:
         """Make the rig safe: drives cut, valves off. A device that fails does not keep the next from being stopped."""
         with suppress(Exception):
             self._drives.write(DriveCommand(t_ns, True, self._layout.zero_speeds))
-        with suppress(Exception):
-            self._valves.write(ValveCommand(t_ns, self._layout.valves_off))
+        if self._valves is not None:
+            with suppress(Exception):
+                self._valves.write(ValveCommand(t_ns, self._layout.valves_off))

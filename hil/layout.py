@@ -41,6 +41,11 @@ class Layout(msgspec.Struct, frozen=True, dict=True):
         return tuple(f"{cylinder}_{way}" for cylinder in self.cylinders for way in WAYS)
 
     @cached_property
+    def links(self) -> tuple[str, ...]:
+        """Names of the links to devices: without force sensors no DAQ, without cylinders no valves."""
+        return ("daq",) * bool(self.channels) + ("drives",) + ("valves",) * bool(self.cylinders)
+
+    @cached_property
     def zero_speeds(self) -> tuple[float, ...]:
         """(wheels,) standing still [rad/s]."""
         return (0.0,) * len(self.wheels)

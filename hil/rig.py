@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from hil.config import Config
+from hil.config.equipment import Daq
 from models.actuators.drive import Drive
 from models.actuators.pneumatic import Cylinder
 from models.contact.compliant import make_compliant_ground
@@ -48,8 +49,8 @@ def nominal_rig(config: Config) -> RigParameters:
             vent_time=cylinders.vent_time_s,
             lever=cylinders.lever_m,
         ),
-        piezo=_piezo(config),
-        sample_rate_hz=config.daq.rate_hz,
+        piezo=_piezo(config, config.daq) if config.daq else None,
+        sample_rate_hz=config.daq.rate_hz if config.daq else 0,
         alignment=(0.0, 0.0),
         substep_ns=round(config.plant.substep_us * 1e3),
         payload=Payload(payload.mass_kg, (payload.x_m, payload.y_m, payload.z_m), payload.edge_m),
@@ -117,8 +118,7 @@ def spread(config: Config) -> Spread:
     return Spread(given.mass, given.soil, given.legs, given.sensitivity, given.start_m)
 
 
-def _piezo(config: Config) -> Piezo:
-    daq = config.daq
+def _piezo(config: Config, daq: Daq) -> Piezo:
     return Piezo(
         place=np.array(daq.places_m),
         sensitivity=np.array([sensitivity * 1e-3 for sensitivity in config.sensitivities_mVpN]),

@@ -100,10 +100,11 @@ class Safety:
     def __init__(self, config: Config, announce: Callable[[Event], None] = lambda _: None) -> None:
         limits = config.limits
         self._daq_age_ns = limits.daq_age_ms * 1e6
-        self._ages_ns = {"drives": limits.drives_age_ms * 1e6, "valves": limits.valves_age_ms * 1e6}
+        valves_age_ms = limits.valves_age_ms if config.layout.valves else math.inf
+        self._ages_ns = {"drives": limits.drives_age_ms * 1e6, "valves": valves_age_ms * 1e6}
         self._still_allowed = _still_allowed(config)
-        self._names = [channel.name for channel in config.daq.channels]
-        self._least_still = min(self._still_allowed)
+        self._names = config.layout.channels
+        self._least_still = min(self._still_allowed, default=math.inf)
         self._valves = ValveWatch(config)
         self._announce = announce
         self._bad_ticks = 0
@@ -203,6 +204,8 @@ def _still_allowed(config: Config) -> list[float]:
     noise of the simulated one.
     """
     daq, count = config.daq, config.limits.frozen_samples
+    if daq is None:
+        return []
     step_V = 2.0 * daq.range_V / 2**daq.bits
     return [
         count if count and (config.rig == "real" or channel.noise_V >= LEAST_NOISE_STEPS * step_V) else math.inf

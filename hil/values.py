@@ -50,6 +50,7 @@ class Laps:
 class Samples(msgspec.Struct, frozen=True, gc=False):
     """What the devices said, newest last; `drives` and `valves` are held between their samples.
 
+    Of a rig without force sensors there are no blocks, of age 0; of one without valves, the sample of before the first.
     `gap` is the most blocks of sensor samples that were missing between two of this tick's, or before its first;
     `operator` what an operator has asked since the last tick.
     """

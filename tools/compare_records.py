@@ -1,9 +1,9 @@
 """Whether two records hold the same numbers: `python tools/compare_records.py BEFORE AFTER`.
 
 For a change that must not change behaviour: the same config and seed, in lockstep, before and after. Every dataset and
-field that both records have is compared bit for bit; what only one of them has is listed. Left out is what differs
-between any two runs: /timing, and of /meta wall time, version, config and digests. BEFORE and AFTER are run folders, or
-folders of run folders, which are matched by name.
+field that both records have is compared bit for bit; what only one of them has is listed, elements at the end of a row
+included. Left out is what differs between any two runs: /timing, and of /meta wall time, version, config and digests.
+BEFORE and AFTER are run folders, or folders of run folders, which are matched by name.
 
 Exit status: 0 all equal, 1 something differs.
 """
@@ -28,10 +28,11 @@ def compare(before: Path, after: Path) -> list[str]:
     ):
         ours, theirs = _columns(old), _columns(new)
     lines = [f"  {name}: {_difference(ours[name], theirs[name])}" for name in ours if name in theirs]
-    different = [line for line in lines if not line.endswith(": equal")]
+    different = [line for line in lines if not line.endswith("equal")]
+    part = [line for line in lines if line.endswith("elements equal")]
     alone = [f"  {name}: only in BEFORE" for name in ours if name not in theirs]
     alone += [f"  {name}: only in AFTER" for name in theirs if name not in ours]
-    print(f"  {len(lines) - len(different)} of {len(lines)} columns equal", *alone, sep="\n")
+    print(f"  {len(lines) - len(different)} of {len(lines)} columns equal", *part, *alone, sep="\n")
     return different
 
 
@@ -54,7 +55,11 @@ def _columns(file: h5py.File) -> dict[str, np.ndarray]:
 
 def _difference(old: np.ndarray, new: np.ndarray) -> str:
     if old.shape != new.shape:
-        return f"shape {old.shape} and {new.shape}"
+        common = min(old.shape[-1:], new.shape[-1:])[0] if old.ndim == new.ndim > 1 else 0
+        if old.shape[:-1] != new.shape[:-1] or not common:
+            return f"shape {old.shape} and {new.shape}"
+        found = _difference(old[..., :common], new[..., :common])
+        return found.replace("equal", f"{common} of {old.shape[-1]} and {new.shape[-1]} elements equal")
     number = np.issubdtype(old.dtype, np.number) and np.issubdtype(new.dtype, np.number)
     if np.array_equal(old, new, equal_nan=bool(number)):
         return "equal"

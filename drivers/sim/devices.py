@@ -60,7 +60,9 @@ class SimDaq(_Device):
     def read(self, t_ns: int) -> DaqBlock | None:
         """The next whole block, or None."""
         self._require_open()
-        rate = self._plant.parameters.sample_rate_hz
+        rate, piezo = self._plant.parameters.sample_rate_hz, self._plant.parameters.piezo
+        if piezo is None:
+            return None
         last = self._taken + self._block_samples - 1
         if last >= self._plant.samples or last * 1_000_000_000 // rate + self._delay_ns > t_ns:
             return None
@@ -71,7 +73,7 @@ class SimDaq(_Device):
             raise DeviceError(f"{self.name}: samples lost, {error}; read more often") from error
         stamps = np.arange(self._taken, last + 1, dtype=np.int64) * 1_000_000_000 // rate
         self._taken = last + 1
-        reach = OVERLOAD * self._plant.parameters.piezo.range
+        reach = OVERLOAD * piezo.range
         overload = tuple(bool(peak >= reach) for peak in np.abs(volts).max(axis=0))
         return DaqBlock(self._next(), stamps, volts, overload, t_ns)
 

@@ -57,7 +57,9 @@ def build_cycle(
 
 def simulated_devices(config: Config, far_end: FarEnd) -> Devices:
     """The loop's hold on the devices of a simulated rig in its own process."""
-    return Devices(config.layout, far_end.daq, far_end.drives, far_end.valves)
+    links = config.layout.links
+    daq, valves = far_end.daq if "daq" in links else None, far_end.valves if "valves" in links else None
+    return Devices(config.layout, daq, far_end.drives, valves)
 
 
 def record_meta(config: Config) -> dict[str, str | float | int]:

@@ -75,7 +75,8 @@ def stop_frames(config: Config) -> Mapping[str, Sequence[StopFrames]]:
     """What stops each link without its driver, by the link's name; nothing where there is no real one."""
     if config.rig == "simulated":
         return {}
-    return {"drives": make_drives(config).stop_frames(), "valves": make_valves(config).stop_frames()}
+    frames = {"drives": make_drives(config).stop_frames()}
+    return frames | ({"valves": make_valves(config).stop_frames()} if "valves" in config.layout.links else {})
 
 
 def at_endpoints(config: Config, endpoints: Mapping[str, str]) -> Config:
@@ -85,21 +86,22 @@ def at_endpoints(config: Config, endpoints: Mapping[str, str]) -> Config:
         DeviceError: it has not as many ports as the config needs, or they are no ports.
     """
     raw = config.model_dump(mode="json")
-    drives, valves = raw["devices"]["drives"], raw["devices"]["valves"]
+    drives, valves, daq = (raw["devices"][name] for name in ("drives", "valves", "daq"))
     try:
         if drives["driver"] == "roboclaw":
             drives["ports"] = [endpoints[numbered("roboclaw", i)] for i in range(len(drives["ports"]))]
         else:
             for i, controller in enumerate(drives["controllers"]):
                 controller["port"] = endpoints[numbered("roboteq", i)]
+        if valves and valves["driver"] == "modbus":
+            valves["port"] = endpoints["modbus"]
+        elif valves:
+            valves["server"] = endpoints["daq"]
+        if daq:
+            daq["server"] = endpoints["daq"]
     except KeyError as error:
-        found = f"it has no {error}, which the config's drives need"
+        found = f"it has no {error}, which the config's devices need"
         raise DeviceError(f"simulated rig: {found}; start one from this config") from error
-    if valves["driver"] == "modbus":
-        valves["port"] = endpoints["modbus"]
-    else:
-        valves["server"] = endpoints["daq"]
-    raw["devices"]["daq"]["server"] = endpoints["daq"]
     try:
         return Config.model_validate(raw)
     except ValidationError as error:

@@ -14,6 +14,7 @@ from hil.journal import Rows
 from hil.realtime import Granted, Histogram, rights
 from hil.realtime.pace import Pace, measure_pace
 from hil.values import Tick
+from hil.workers.pump import DEAD_MAN_NS
 
 CHECK_S = 10.0
 # What ticks cost is seen in so many, with such pauses between them, as the loop has them [s].
@@ -39,12 +40,13 @@ def check_pace(config: Config, say: Say, seconds: float = CHECK_S) -> list[Check
     count = f"{len(pace.stalls)}, longest {longest_ms:.0f} ms" if pace.stalls else "none"
     period = f"work and wake-up (p99) within {1e6 / config.loop.rate_hz:.0f} us"
     allowed = period if pace.holds else f"{period}; {_advice(pace, granted)}"
-    stalls = f"none over {config.limits.daq_age_ms:g} ms (limits.daq_age_ms), each of which ends a run in Safe"
+    away_ms, source = _away_ms(config)
+    stalls = f"none over {away_ms:g} ms ({source}), each of which ends a run in Safe"
     return [
         Check("wake-up of the loop", True, _in_words(pace.wake_us), f"within {pace.allowed_us:.0f} us (p99.9)"),
         Check("work of a tick", True, _in_words(pace.work_us or {}), period),
         # one that was seen says little of when the next comes, but on a real rig the wheels turn on through it
-        Check("machine stalls", config.rig != "real" or longest_ms <= config.limits.daq_age_ms, count, stalls),
+        Check("machine stalls", config.rig != "real" or longest_ms <= away_ms, count, stalls),
         Check("rate of the loop", pace.holds, _verdict(pace), allowed),
     ]
 
@@ -73,8 +75,15 @@ def refuse_without_pace(config: Config, granted: Sequence[Granted], say: Say) ->
 
 
 def _allowed_us(config: Config) -> float:
-    """What is left of the age that samples may have, once two blocks of them have been waited for."""
-    return (config.limits.daq_age_ms - 2.0 * config.daq.block_ms) * 1e3
+    """What is left of what the loop may be away, once two blocks of samples have been waited for."""
+    return (_away_ms(config)[0] - (2.0 * config.daq.block_ms if config.daq else 0.0)) * 1e3
+
+
+def _away_ms(config: Config) -> tuple[float, str]:
+    """How long the loop may be away, and what says so: without samples that grow old, the workers' dead-man."""
+    return (
+        (config.limits.daq_age_ms, "limits.daq_age_ms") if config.daq else (DEAD_MAN_NS * 1e-6, "the dead-man's time")
+    )
 
 
 def _verdict(pace: Pace) -> str:

@@ -32,7 +32,7 @@ from hil.links.health import healths
 from hil.links.journal import RingJournal
 from hil.links.late import Late, late_since
 from hil.links.rows import START
-from hil.links.shared import FOLDER, LINKS, RECORDER, Shared
+from hil.links.shared import FOLDER, RECORDER, Shared
 from hil.links.stops import write_stops
 from hil.links.truth import SharedTruth
 from hil.loop import Loop
@@ -171,16 +171,18 @@ class RealtimeRig:
         self._crew = crew = Crew(shared, platform.host, platform.launch)
         stack.callback(self._tidy)
         stack.enter_context(crew)
-        self._workers = ("far_end",) if config.rig == "simulated" else LINKS
+        links = config.layout.links
+        self._workers = ("far_end",) if config.rig == "simulated" else links
         write_stops(shared, stop_frames(config))
-        what = "the simulated rig, which settles on its soil" if config.rig == "simulated" else "DAQ, drives and valves"
+        what = "the simulated rig, which settles on its soil" if config.rig == "simulated" else ", ".join(links)
         say(f"starting {what}, the recorder and the watchdog")
         self._began_ns = self._host.now_ns()
         for name in (RECORDER, *self._workers):
             crew.start(name)
         crew.start_watchdog()
         journal = RingJournal(shared)
-        self.devices = Devices(config.layout, SharedDaq(shared), SharedDrives(shared), SharedValves(shared))
+        daq, valves = SharedDaq(shared) if "daq" in links else None, SharedValves(shared) if "valves" in links else None
+        self.devices = Devices(config.layout, daq, SharedDrives(shared), valves)
         self.cycle = build_cycle(config, self.devices, journal, folder, make)
         self._clock = platform.make_clock(config.loop.rate_hz, config.realtime.spin_share)
         self.loop = Loop(self._clock, self.cycle, (crew.alarm, journal.alarm), crew.feed)
@@ -221,7 +223,7 @@ class RealtimeRig:
 
     def unwatch(self) -> None:
         """End the watchdog; the links' health is that of now."""
-        self._links = healths(self.shared) if self._workers == LINKS else None
+        self._links = None if self._workers == ("far_end",) else healths(self.shared)
         self._crew.end("watchdog")
 
     def close_record(self) -> None:

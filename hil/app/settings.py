@@ -95,9 +95,11 @@ def ni_valves(config: Config, valves: NiValves) -> NiValveSettings:
 
 def ni_daq(config: Config, daq: NiDaq) -> NiDaqSettings:
     """Force sensors."""
+    sensors = config.daq
+    assert sensors is not None  # or the config has no device for them either
     by_sensor = {item.sensor: item for item in daq.inputs}
     channels = []
-    for channel, sensitivity in zip(config.daq.channels, config.sensitivities_mVpN, strict=True):
+    for channel, sensitivity in zip(sensors.channels, config.sensitivities_mVpN, strict=True):
         place, sheet = by_sensor[channel.name], daq.sheet(channel.name)
         # a bridge's sheet is for each volt of excitation
         scale = daq.excitation_V if place.kind == "bridge" else 1.0
@@ -107,14 +109,14 @@ def ni_daq(config: Config, daq: NiDaq) -> NiDaqSettings:
                 place.channel,
                 place.kind,
                 sensitivity / scale,
-                config.daq.range_V,
+                sensors.range_V,
                 sheet.serial if sheet else "",
             )
         )
     return NiDaqSettings(
         channels=tuple(channels),
-        rate_hz=config.daq.rate_hz,
-        block_samples=config.daq.block_samples,
+        rate_hz=sensors.rate_hz,
+        block_samples=sensors.block_samples,
         server=daq.server,
         excitation_A=daq.excitation_mA * 1e-3,
         bridge_V=daq.excitation_V,

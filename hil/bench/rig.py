@@ -207,7 +207,7 @@ def _cuts(config: Config, events: int) -> Cuts:
             (trial,) = trials
             trial.reset = rig.cycle.estimator.reset
             found = read_endpoints(endpoints)
-            command = [sys.executable, "-P", "-m", "hil.bench.stepper", found["control"], config.daq.channels[0].name]
+            command = [sys.executable, "-P", "-m", "hil.bench.stepper", found["control"], config.layout.channels[0]]
             stepper = subprocess.Popen([*command, str(STEP_V), "1"])
             stack.callback(_end, stepper)
             run_loop(rig, config, signals, lambda _: None)

@@ -41,16 +41,20 @@ def _ages(config: Config) -> Iterator[Problem]:
 
 
 def _rig(config: Config) -> Iterator[Problem]:
-    """What each kind of rig needs."""
+    """What each kind of rig needs, and what none can have."""
+    devices, links = config.devices, config.layout.links
+    if devices is not None and devices.valves is not None and "valves" not in links:
+        allowed = f"null, or left out: rover.type {config.rover.type} has no cylinders"
+        yield Problem("devices.valves", f"a section, {devices.valves.driver}", allowed, ("rover.type",))
+    if devices is not None and devices.daq is not None and "daq" not in links:
+        allowed = "null, or left out: with daq: null the rig has no force sensors"
+        yield Problem("devices.daq", f"a section, {devices.daq.driver}", allowed, ("daq",))
     if config.rig == "simulated":
         return
     if config.clock == "lockstep":
         found = "lockstep"
         yield Problem("clock", found, f"realtime, for devices keep no virtual time (rig: {config.rig})", ("rig",))
-    names = ("drives", "valves", "daq")
-    missing = (
-        ["devices"] if config.devices is None else [f"devices.{n}" for n in names if not getattr(config.devices, n)]
-    )
+    missing = ["devices"] if devices is None else [f"devices.{n}" for n in links if not getattr(devices, n)]
     for key in missing:
         yield Problem(key, "nothing", f"a section, as in mars_dome.yaml; needed with rig: {config.rig}", ("rig",))
 

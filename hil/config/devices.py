@@ -246,9 +246,9 @@ class Devices(Section):
     """All devices; each is needed unless the rig is simulated in this program."""
 
     drives: Annotated[RoboclawDrives | RoboteqDrives, Field(discriminator="driver")] | None = Field(
-        None, description="the six wheel drives"
+        None, description="the wheel drives"
     )
     valves: Annotated[ModbusValves | NiValves, Field(discriminator="driver")] | None = Field(
-        None, description="the four valves of the side cylinders"
+        None, description="the valves of the side cylinders; null on a rover without cylinders"
     )
-    daq: NiDaq | None = Field(None, description="the force sensors")
+    daq: NiDaq | None = Field(None, description="the force sensors; null with daq: null")

@@ -12,7 +12,7 @@ from hil.rows import SENSORS, SensorName
 
 
 class Drives(Section):
-    """The six wheel drives, all alike, as the axle feels them."""
+    """The wheel drives, all alike, as the axle feels them."""
 
     gain: float = Field(200.0, ge=0.1, le=1e4, description="gain of the drive's speed controller [N m s/rad]")
     integral_gain: float = Field(2000.0, ge=0, le=1e6, description="its integral gain [N m/rad]")
@@ -34,7 +34,7 @@ class Drives(Section):
 
 
 class Cylinders(Section):
-    """The two air cylinders on the side bogies."""
+    """The air cylinders on the side bogies, all alike; of a rover that has any."""
 
     bore_mm: float = Field(38.1, ge=5, le=200, description="bore of each cylinder")
     supply_kPa: float = Field(207.0, ge=0, le=207, description="regulated gauge pressure, at most 30 psi")

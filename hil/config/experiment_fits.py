@@ -60,6 +60,8 @@ def _trial_misfits(config: Config) -> list[Problem]:
     ramp_m = 0.5 * trial.speed_mps * trial.ramp_s
     wheel_speed = trial.speed_mps / radius
     problems = []
+    if config.daq is None:
+        problems.append(Problem("daq", "null", "a section: an impact is what the force sensors feel", ("experiment",)))
     if trial.timeout_s <= needed_s:
         problems.append(
             Problem(

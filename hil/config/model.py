@@ -82,7 +82,7 @@ class Config(Section):
     obstacle: ObstacleContact = Field(default_factory=ObstacleContact)
     drives: Drives = Field(default_factory=Drives)
     cylinders: Cylinders = Field(default_factory=Cylinders)
-    daq: Daq = Field(default_factory=Daq)
+    daq: Daq | None = Field(default_factory=Daq, description="of the force sensors; null: the rig has none")
     detector: Detector = Field(default_factory=Detector)
     limits: Limits = Field(default_factory=Limits)
     links: Links = Field(default_factory=Links)
@@ -106,7 +106,8 @@ class Config(Section):
     @cached_property
     def layout(self) -> Layout:
         """Wheels, cylinders and force channels of the rig."""
-        return layout_of(self.rover.type, tuple(channel.name for channel in self.daq.channels))
+        channels = self.daq.channels if self.daq else ()
+        return layout_of(self.rover.type, tuple(channel.name for channel in channels))
 
     @model_validator(mode="after")
     def _fits(self) -> Config:
@@ -121,11 +122,16 @@ class Config(Section):
         return self.experiment != "drive"
 
     @property
+    def triangle(self) -> Daq | None:
+        """The sensing triangle behind the obstacle's plate, where the rig has one."""
+        return self.daq if self.daq and self.daq.layout == "triangle" else None
+
+    @property
     def sensitivities_mVpN(self) -> tuple[float, ...]:
         """Of each sensor, in the order of `daq.channels`: from its calibration sheet if there is one [mV/N]."""
         device = self.devices.daq if self.devices else None
         found = []
-        for channel in self.daq.channels:
+        for channel in self.daq.channels if self.daq else ():
             sheet = device.sheet(channel.name) if device else None
             calibrated = (
                 sensitivity_mVpN(sheet, device.kind(channel.name), device.excitation_V) if sheet and device else None

@@ -11,24 +11,27 @@ from hil.config.devices import NiDaq
 from hil.config.problems import Problem
 
 if TYPE_CHECKING:
+    from hil.config.equipment import Daq
     from hil.config.model import Config
 
 _CALIBRATION, _INPUTS = ".".join(KEY), "devices.daq.inputs"
 
 
 def sensor_misfits(config: Config) -> list[Problem]:
-    """All of them, each naming the key to change."""
-    device = config.devices.daq if config.devices else None
-    problems = [*_blocks(config), *_triangle(config), *_threshold(config)]
+    """All of them, each naming the key to change; none of a rig without force sensors."""
+    daq, device = config.daq, config.devices.daq if config.devices else None
+    if daq is None:
+        return []
+    problems = [*_blocks(config, daq), *_triangle(daq), *_threshold(config, daq)]
     if device is not None:
-        problems += [*_inputs(config, device), *_sheets(config, device)]
+        problems += [*_inputs(daq, device), *_sheets(daq, device)]
     if config.rig == "real" and (device is None or device.calibration is None):
-        problems += _uncalibrated(config)
+        problems += _uncalibrated(daq)
     return problems
 
 
-def _blocks(config: Config) -> Iterator[Problem]:
-    daq, limits = config.daq, config.limits
+def _blocks(config: Config, daq: Daq) -> Iterator[Problem]:
+    limits = config.limits
     samples = daq.rate_hz * daq.block_ms / 1000.0
     if abs(samples - round(samples)) > 1e-6:
         yield Problem(
@@ -46,10 +49,10 @@ def _blocks(config: Config) -> Iterator[Problem]:
         )
 
 
-def _triangle(config: Config) -> Iterator[Problem]:
-    if config.daq.layout != "triangle":
+def _triangle(daq: Daq) -> Iterator[Problem]:
+    if daq.layout != "triangle":
         return
-    (x, y), (left_x, left_y), (right_x, right_y) = config.daq.places_m
+    (x, y), (left_x, left_y), (right_x, right_y) = daq.places_m
     ax, ay, bx, by = left_x - x, left_y - y, right_x - x, right_y - y
     area = 0.5 * abs(ax * by - ay * bx)
     if area <= 1e-6:
@@ -61,8 +64,8 @@ def _triangle(config: Config) -> Iterator[Problem]:
         )
 
 
-def _threshold(config: Config) -> Iterator[Problem]:
-    daq, threshold = config.daq, config.detector.threshold_N
+def _threshold(config: Config, daq: Daq) -> Iterator[Problem]:
+    threshold = config.detector.threshold_N
     device = config.devices.daq if config.devices else None
     for channel, sensitivity in zip(daq.channels, config.sensitivities_mVpN, strict=True):
         full_N = daq.range_V / (sensitivity / 1000.0)
@@ -83,8 +86,8 @@ def _threshold(config: Config) -> Iterator[Problem]:
             )
 
 
-def _inputs(config: Config, device: NiDaq) -> Iterator[Problem]:
-    wanted, depends_on = [channel.name for channel in config.daq.channels], ("daq.channels", "daq.layout")
+def _inputs(daq: Daq, device: NiDaq) -> Iterator[Problem]:
+    wanted, depends_on = [channel.name for channel in daq.channels], ("daq.channels", "daq.layout")
     found = Counter(item.sensor for item in device.inputs)
     for name in found:
         if name not in wanted:
@@ -97,12 +100,12 @@ def _inputs(config: Config, device: NiDaq) -> Iterator[Problem]:
             yield Problem(_INPUTS, f"no input for {name}", "one for each sensor of daq.channels", depends_on)
 
 
-def _sheets(config: Config, device: NiDaq) -> Iterator[Problem]:
+def _sheets(daq: Daq, device: NiDaq) -> Iterator[Problem]:
     """A sensor's calibration sheet says what the kind of its conditioning needs."""
     if device.calibration is None:
         return
     depends_on = (_INPUTS, "daq.channels", "daq.layout")
-    for channel in config.daq.channels:
+    for channel in daq.channels:
         needed, sheet = SENSITIVITY[device.kind(channel.name)], device.sheet(channel.name)
         if sheet is None:
             allowed = f"its serial number and {needed}, from its calibration sheet"
@@ -112,10 +115,10 @@ def _sheets(config: Config, device: NiDaq) -> Iterator[Problem]:
             yield Problem(f"{_CALIBRATION}.{channel.name}.{needed}", "nothing", allowed, depends_on)
 
 
-def _uncalibrated(config: Config) -> Iterator[Problem]:
+def _uncalibrated(daq: Daq) -> Iterator[Problem]:
     """On a real rig nobody's default stands in for a sensor's sensitivity."""
     allowed = f"sensitivity_mVpN of each, from its calibration sheet, or a file with all of them in {_CALIBRATION}"
-    for channel in config.daq.channels:
+    for channel in daq.channels:
         if "sensitivity_mVpN" not in channel.model_fields_set:
             found = f"no sensitivity of {channel.name}"
             yield Problem("daq.channels", found, allowed, ("rig", _CALIBRATION))

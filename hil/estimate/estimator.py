@@ -30,8 +30,10 @@ ZERO_TIME_S = 0.2
 
 
 def channel_parameters(config: Config) -> ChannelParameters:
-    """The channels as the config describes them."""
+    """The channels as the config describes them; where there are none, nothing has to be zeroed."""
     daq = config.daq
+    if daq is None:
+        return ChannelParameters(np.zeros((0, 2)), np.zeros(0), math.inf, 0.0, math.inf, False, 1, zero_samples=-1)
     return ChannelParameters(
         place=np.array(daq.places_m),
         newton_per_volt=np.array([1000.0 / sensitivity for sensitivity in config.sensitivities_mVpN]),
@@ -49,7 +51,7 @@ class Estimator:
 
     def __init__(self, config: Config) -> None:
         self._parameters = channel_parameters(config)
-        self._state = make_channel_state(len(config.daq.channels))
+        self._state = make_channel_state(len(config.layout.channels))
         self._channels = Channels(self._parameters, self._state, np.full(2, np.nan))
         self._bound = BoundArguments(self._channels)
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 # How long the rig stands armed before it moves by itself [ns].
 ARMED_NS = 50_000_000
+# What the devices get to confirm that they are safe before arming is tried, where there are no sensors that have to be
+# zeroed meanwhile [ns].
+CONFIRM_NS = 200_000_000
 
 ArmingChecks = Callable[[Samples, Estimate], Sequence[Check]]
 Summary = dict[str, Any]
@@ -67,6 +70,7 @@ class Experiment(ABC):
         self._arming_checks, self._attended = checks, attended
         # a cut that is not confirmed by then is late, whatever the delay is set to: arming shows it
         self._late_ns = round(2.0 * config.links.drives_delay_ms * 1e6)
+        self._ready_ns = 0 if config.layout.channels else CONFIRM_NS
         self._since_ns = 0
         self.state = self.states(State.IDLE)
         self.checks: Sequence[Check] = ()
@@ -122,7 +126,7 @@ class Experiment(ABC):
     def _can_be_armed(self, samples: Samples, estimate: Estimate) -> bool:
         """Whether the sensors are zeroed, and the drives have confirmed their cut or had all the time they get."""
         confirmed = samples.drives.acknowledged_ns >= 0 or samples.t_ns >= self._late_ns
-        return estimate.zeroed and confirmed
+        return estimate.zeroed and confirmed and samples.t_ns >= self._ready_ns
 
     def _may_start(self, samples: Samples) -> bool:
         """Whether the armed rig may move from this tick on."""

@@ -28,7 +28,7 @@ from hil.shm import Heartbeat, Mailbox, Ring
 
 FOLDER = "shm"  # of the run folder
 RECORDER = "recorder"
-LINKS = ("daq", "drives", "valves")  # each a worker of its own where the devices are real
+LINKS = ("daq", "drives", "valves")  # each a worker of its own where the devices are real; `Layout.links` of them
 # What the rings hold: the recorder may be away for so long.
 RING_S = 4.0
 LEAST_TICKS = 4096
@@ -76,14 +76,16 @@ class Shared:
 
         # samples that may yet become part of a burst stay in the ring, for whoever recovers it
         burst = config.record.sensors == "burst"
-        self.blocks_held = round((config.record.before_s + BURST_SLACK_S) * 1e3 / config.daq.block_ms) if burst else 0
+        # of a rig without force sensors the ring stays empty
+        block_ms, samples = (config.daq.block_ms, config.daq.block_samples) if config.daq else (RING_S * 1e3, 1)
+        self.blocks_held = round((config.record.before_s + BURST_SLACK_S) * 1e3 / block_ms) if burst else 0
         ticks = max(round(RING_S * config.loop.rate_hz), LEAST_TICKS)
-        blocks = round(RING_S * 1e3 / config.daq.block_ms) + 2 * self.blocks_held
+        blocks = round(RING_S * 1e3 / block_ms) + 2 * self.blocks_held
         layout = config.layout
         self.ticks, self.timings = ring("ticks", tick_dtype(layout), ticks), ring("timings", TIMING, ticks)
         # an event ring each for the loop and for the watchdog: a ring has one writer
         self.events, self.watchdog_events = ring("events", EVENT, EVENTS), ring("watchdog_events", EVENT, EVENTS)
-        self.blocks = ring("blocks", block_row(config.daq.block_samples, len(config.daq.channels)), blocks)
+        self.blocks = ring("blocks", block_row(samples, len(layout.channels)), blocks)
         self.start = box("start", START)
         self.drive_command = box("drive_command", drive_command_dtype(layout))
         self.drives = box("drives", drive_sample_dtype(layout))

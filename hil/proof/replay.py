@@ -17,7 +17,7 @@ from hil.config import Config
 from hil.folders import recorded_run, summary_of
 from hil.journal import MemoryJournal
 from hil.proof.differences import Difference, event_differences, tick_differences
-from hil.proof.events import commands_of, faults_of, impacts_of
+from hil.proof.events import commands_of, faults_of, impacts_of, text_fingerprint
 from hil.proof.replayable import NEVER, CannotReplayError, known_until, replayable_config, replayable_ticks
 from hil.proof.tape import Tape
 from hil.record import RecordError, TrialRecord, read_trial
@@ -115,8 +115,11 @@ def _run(config: Config, tape: Tape, journal: MemoryJournal, faults: Rows) -> li
 
 def _notes(record: TrialRecord, config: Config, left_out: int, until: int) -> list[str]:
     notes = []
-    if config.sha256() != record.meta.get("config_sha256"):
+    said = record.meta.get("config_sha256")
+    if text_fingerprint(record) != said:
         notes.append("the config in the record is not the one of the run: its checksum differs")
+    elif config.sha256() != said:
+        notes.append("the config of the run lacks keys that this version has: they take their defaults")
     if left_out:
         notes.append(f"{left_out} ticks at the end were left out: their sensor samples are not in the record")
     if until < NEVER:

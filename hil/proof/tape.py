@@ -33,12 +33,11 @@ class Tape:
 
     def __init__(self, record: TrialRecord, ticks: NDArray[np.void], layout: Layout) -> None:
         self.ticks, self._row = ticks, ticks[:1]
-        self._no_pressures = ((0.0, 0.0),) * len(layout.cylinders)
         asked = [(int(event["tick"]), command_of(event)) for event in commands_of(record.events)]
         self._asked = {tick: tuple(one for at, one in asked if at == tick) for tick, _ in asked}
         whole = whole_blocks(record)
         starts, ends = block_places(record)
-        heads, flagged = record.blocks[whole], record.blocks["overload"][whole]
+        heads, flagged = record.blocks[whole], record.blocks["overload"][whole] if layout.channels else ()
         self._blocks = [
             DaqBlock(
                 int(head["sequence"]),
@@ -50,7 +49,8 @@ class Tape:
             for head, flags, a, b in zip(heads, flagged, starts[whole], ends[whole], strict=True)
         ]
         self._next_block = 0
-        self.devices = Devices(layout, _Daq(self), _Drives(self), _Valves(self), _Operator(self))
+        daq, valves = _Daq(self) if layout.channels else None, _Valves(self) if layout.valves else None
+        self.devices = Devices(layout, daq, _Drives(self), valves, _Operator(self))
 
     def turn_to(self, place: int) -> Tick:
         """The tick of that row; its inputs are what the devices say from now on."""
@@ -77,7 +77,7 @@ class Tape:
     def valves(self) -> ValveSample:
         """What the valves had said by this tick."""
         (tick,) = self._row
-        pressures = tuple(map(tuple, tick["pressure_Pa"].tolist())) if self._no_pressures else ()
+        pressures = tuple(map(tuple, tick["pressure_Pa"].tolist()))
         return ValveSample(int(tick["tick"]), int(tick["valves_t_ns"]), pressures, int(tick["valves_acknowledged_ns"]))
 
     def operator(self) -> OperatorInput:

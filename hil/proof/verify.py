@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,10 @@ import h5py
 import hil
 from hil.arming import Check
 from hil.config import Config, ConfigError, parse_config
-from hil.config.model import fingerprint
-from hil.config.text import read_yaml
 from hil.folders import recorded_run, summary_of
 from hil.links.shared import FOLDER
 from hil.proof import commands, samples, ticks
-from hil.proof.events import schema_mismatch, wrong_channels
+from hil.proof.events import schema_mismatch, text_fingerprint, wrong_channels
 from hil.record import RecordError, TrialRecord, read_trial
 from hil.record.reading import file_of
 from hil.workers.pump import DEAD_MAN_NS
@@ -45,7 +43,10 @@ def verify(run: Path) -> list[Check]:
     except ConfigError as error:
         return [*found, Check("config", False, "; ".join(map(str, error.problems)), "a config of this version")]
     if mismatch := schema_mismatch(record, config.layout):
-        return [*found, Check("version", False, mismatch, f"rows as version {hil.__version__} writes them")]
+        allowed = (
+            f"rows as version {hil.__version__} writes them for such a rig; the version that recorded it reads them"
+        )
+        return [*found, Check("version", False, mismatch, allowed)]
     if wrong := wrong_channels(record, config):
         return [*found, Check("channels", False, wrong, "as many in both")]
     loop = summary.get("loop") if summary else None
@@ -58,24 +59,20 @@ def _file(run: Path, record: TrialRecord) -> Check:
     mend = f"hil recover {run} makes it whole"
     try:
         with h5py.File(file_of(run), "r") as file:  # without swmr, one that was never closed is refused
-            stored = {name: file[name].shape[0] for name in ("tick", "timing", "events", "daq/blocks", "daq/raw")}
+            parts: dict[str, Sized] = {"tick": record.tick, "timing": record.timing, "events": record.events}
+            parts |= {"daq/blocks": record.blocks, "daq/raw": record.raw} if "daq" in file else {}
+            lacking = {name: file[name].shape[0] - len(part) for name, part in parts.items()}
     except OSError:
         return Check(item, False, f"its writer was killed, or still writes; {mend}", allowed)
     if (run / FOLDER).is_dir():
         return Check(item, False, f"closed, but the run was killed or goes on: there is {FOLDER}; {mend}", allowed)
-    parts = (record.tick, record.timing, record.events, record.blocks, record.raw)
-    lacking = {name: rows - len(part) for (name, rows), part in zip(stored.items(), parts, strict=True)}
     empty = ", ".join(f"{rows} of /{name}" for name, rows in lacking.items() if rows)
     return Check(item, not empty, f"without content: {empty}" if empty else "closed", allowed)
 
 
 def _checksum(record: TrialRecord, summary: Mapping[str, Any] | None) -> Check:
     """Of the config as it stands in the record, against what record and summary say it is."""
-    values, _ = read_yaml(str(record.meta.get("config", "")), "/meta/config")
-    try:
-        found = fingerprint(values)
-    except (TypeError, ValueError):  # what no JSON can say: not a number, a tag of YAML
-        found = "not a config"
+    found = text_fingerprint(record)
     said = {"/meta": record.meta.get("config_sha256")}
     if summary:
         said["summary.json"] = summary.get("config_sha256")
@@ -94,6 +91,8 @@ def _of_ticks(record: TrialRecord, config: Config, loop: Mapping[str, Any] | Non
 
 
 def _of_samples(record: TrialRecord, config: Config) -> list[Check]:
+    if config.daq is None:
+        return []
     length = config.daq.block_samples
     return [
         samples.blocks_missing(record.blocks, record.tick),
@@ -106,17 +105,21 @@ def _of_commands(record: TrialRecord, config: Config) -> list[Check]:
     rows = ticks.in_order(record.tick)
     quick_ns = DEAD_MAN_NS - -1_000_000_000 // config.loop.rate_hz
     devices = config.devices if config.rig != "simulated" else None
-    if devices is None or devices.drives is None or devices.valves is None:
-        drives_ns, why = round(config.links.drives_delay_ms * 1e6), "links.drives_delay_ms, "
-        valves_ns, also = 0, ""
-    else:
+    drives_ns, why = round(config.links.drives_delay_ms * 1e6), "links.drives_delay_ms, "
+    if devices is not None and devices.drives is not None:
         drives_ns, why = _periods_ns(devices.drives.rate_hz), "two periods of devices.drives.rate_hz, "
-        valves_ns, also = _periods_ns(devices.valves.rate_hz), "two periods of devices.valves.rate_hz, "
-    return [
+    checks = [
         commands.confirmed_in_order("drives", rows),
         commands.confirmed_in_time("drives", rows, ("cut", "set_speed_radps"), quick_ns + drives_ns, why),
-        commands.confirmed_in_order("valves", rows),
-        commands.confirmed_in_time("valves", rows, ("valves",), quick_ns + valves_ns, also),
+    ]
+    if config.layout.valves:
+        valves_ns, why = 0, ""
+        if devices is not None and devices.valves is not None:
+            valves_ns, why = _periods_ns(devices.valves.rate_hz), "two periods of devices.valves.rate_hz, "
+        checks.append(commands.confirmed_in_order("valves", rows))
+        checks.append(commands.confirmed_in_time("valves", rows, ("valves",), quick_ns + valves_ns, why))
+    return [
+        *checks,
         commands.cut_in_safe(rows),
         commands.safe_after_fault(rows, record.events),
         commands.cut_at_impact(rows, record.events),

@@ -36,6 +36,8 @@ def _describe(file: h5py.File, layout: Layout) -> None:
         return np.array([name.encode("ascii") for name in names], "S")
 
     for path, (description, described) in COMPOUND.items():
+        if path not in file:
+            continue
         attributes = file[path].attrs
         fields = {name: described[name] for name in file[path].dtype.names}  # what the rig has none of has no field
         attributes["description"] = np.bytes_(description)
@@ -44,6 +46,8 @@ def _describe(file: h5py.File, layout: Layout) -> None:
         attributes["descriptions"] = text(field.description for field in fields.values())
         attributes["elements"] = text(",".join(element_names(field, layout)) for field in fields.values())
     for path, field in PLAIN.items():
+        if path not in file:
+            continue
         attributes = file[path].attrs
         attributes["description"], attributes["unit"] = np.bytes_(field.description), np.bytes_(field.unit)
         if names := element_names(field, layout):
@@ -51,7 +55,7 @@ def _describe(file: h5py.File, layout: Layout) -> None:
 
 
 def create_datasets(file: h5py.File, meta: Meta, layout: Layout, sample_rate_hz: float) -> None:
-    """Make the datasets of a record, all but `/meta` empty."""
+    """Make the datasets of a record, all but `/meta` empty; without force sensors it has no `/daq`."""
 
     def grows(name: str, dtype: Any, *chunk: int) -> Any:
         shape, limit = (0, *chunk[1:]), (None, *chunk[1:])
@@ -65,10 +69,11 @@ def create_datasets(file: h5py.File, meta: Meta, layout: Layout, sample_rate_hz:
     timing.attrs["histogram_from_ns"] = BIN_EDGES_NS
     timing.attrs["histogram"] = new_histogram()
     grows("events", EVENT, 32)
-    grows("daq/blocks", block_dtype(layout), 512)
-    raw = grows("daq/raw", "<f8", 2048, len(layout.channels))
-    raw.attrs["sample_rate_hz"] = float(sample_rate_hz)
-    grows("daq/t_ns", "<i8", 4096)
+    if layout.channels:
+        grows("daq/blocks", block_dtype(layout), 512)
+        raw = grows("daq/raw", "<f8", 2048, len(layout.channels))
+        raw.attrs["sample_rate_hz"] = float(sample_rate_hz)
+        grows("daq/t_ns", "<i8", 4096)
     _describe(file, layout)
     group = file.create_group("meta")
     for key, value in meta.items():
@@ -103,7 +108,8 @@ def write_whole(path: Path, record: TrialRecord, layout: Layout, sample_rate_hz:
         create_datasets(file, record.meta, layout, sample_rate_hz)
         parts = {"tick": record.tick, "timing": record.timing, "events": record.events, "daq/blocks": record.blocks}
         for name, rows in {**parts, "daq/raw": record.raw, "daq/t_ns": record.daq_t_ns}.items():
-            append(file[name], rows)
+            if name in file:
+                append(file[name], rows)
         histogram = new_histogram()
         count_times(record.timing, histogram)
         file["timing"].attrs.modify("histogram", histogram)

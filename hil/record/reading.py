@@ -13,6 +13,9 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from hil.layout import Layout
+from hil.rows import block_dtype
+
 FILE_NAME = "trial.h5"
 # A file that was never closed and takes longer to read is damaged: so long, and so long for each byte [s].
 READ_WITHIN_S = 10.0
@@ -26,7 +29,7 @@ class TrialRecord:
     tick: NDArray[np.void]  # rows of tick_dtype, shape (ticks,)
     events: NDArray[np.void]  # rows of EVENT, shape (events,)
     timing: NDArray[np.void]  # rows of TIMING, shape (ticks,)
-    blocks: NDArray[np.void]  # rows of block_dtype, shape (blocks,)
+    blocks: NDArray[np.void]  # rows of block_dtype, shape (blocks,); this and the next two empty without force sensors
     raw: NDArray[np.float64]  # sensor readings [V], shape (samples, channels)
     daq_t_ns: NDArray[np.int64]  # their times [ns], shape (samples,)
     meta: dict[str, str | float | int]
@@ -97,7 +100,7 @@ def _can_be_read(place: Path) -> bool:
 def _content(file: h5py.File) -> TrialRecord:
     with file:
         tick, timing, events = file["tick"][()], file["timing"][()], file["events"][()]
-        blocks, raw, daq_t_ns = file["daq/blocks"][()], file["daq/raw"][()], file["daq/t_ns"][()]
+        blocks, raw, daq_t_ns = _samples(file)
         meta = {key: _plain(dataset[()]) for key, dataset in file["meta"].items()}
     if raw.ndim != 2 or daq_t_ns.ndim != 1:
         raise ValueError(f"/daq/raw and /daq/t_ns have {raw.ndim} and {daq_t_ns.ndim} axes, a record 2 and 1")
@@ -111,6 +114,15 @@ def _content(file: h5py.File) -> TrialRecord:
         daq_t_ns=daq_t_ns[:samples],
         meta=meta,
     )
+
+
+def _samples(file: h5py.File) -> tuple[NDArray[np.void], NDArray[np.float64], NDArray[np.int64]]:
+    """What `/daq` holds; nothing where the rig, by its layout, has no force sensors."""
+    if "daq" not in file and "layout" in file["meta"]:
+        layout = Layout.from_json(file["meta/layout"][()].decode())
+        if not layout.channels:
+            return np.zeros(0, block_dtype(layout)), np.zeros((0, 0)), np.zeros(0, np.int64)
+    return file["daq/blocks"][()], file["daq/raw"][()], file["daq/t_ns"][()]
 
 
 def file_of(path: Path) -> Path:

@@ -69,7 +69,7 @@ class Recorder:
         path: The file, or the folder it goes into as `trial.h5`; it must not exist yet.
         meta: What `/meta` holds, one scalar dataset a key: effective config, version, `wall_time`, sensitivities.
         layout: Of the rig.
-        sample_rate_hz: Rate of the sensor samples [Hz]; recorded as an attribute of `/daq/raw`.
+        sample_rate_hz: Rate of the sensor samples [Hz]; recorded as an attribute of `/daq/raw`, if there are any.
         flush_ns: Tick (and sample) time between two flushes to disk [ns].
         before_s: Which sensor samples are kept: those from so long before the first impact or fault [s]; None: all.
         after_s: To so long after it [s].
@@ -108,10 +108,13 @@ class Recorder:
     def _create(self, meta: Meta, layout: Layout, sample_rate_hz: float) -> None:
         create_datasets(self._file, meta, layout, sample_rate_hz)
         self._event_set, self._timing_set = self._file["events"], self._file["timing"]
-        self._raw_set, self._t_ns_set = self._file["daq/raw"], self._file["daq/t_ns"]
         self._ticks = _Table(self._file["tick"], tick_dtype(layout))
         self._timing = _Table(self._timing_set, TIMING, self._count)
-        self._blocks = _Table(self._file["daq/blocks"], block_dtype(layout))
+        self._tables = [self._ticks, self._timing]
+        if layout.channels:
+            self._raw_set, self._t_ns_set = self._file["daq/raw"], self._file["daq/t_ns"]
+            self._blocks = _Table(self._file["daq/blocks"], block_dtype(layout))
+            self._tables.append(self._blocks)
 
     def tick(self, rows: Rows) -> None:
         """Records ticks; each `flush_ns` of tick time all that is buffered goes to disk, which takes longer.
@@ -162,7 +165,7 @@ class Recorder:
     def flush(self) -> None:
         """Writes to disk what is buffered; raises OSError once only the reserve has room for it."""
         full = self._reserve.free_if_full()
-        for table in (self._ticks, self._timing, self._blocks):
+        for table in self._tables:
             table.write()
         self._write_burst()
         if full:
@@ -203,7 +206,7 @@ def open_recorder(folder: Path, config: Config, meta: Meta) -> Recorder:
         folder,
         meta=meta,
         layout=config.layout,
-        sample_rate_hz=config.daq.rate_hz,
+        sample_rate_hz=config.daq.rate_hz if config.daq else 0.0,
         flush_ns=round(record.flush_ms * 1e6),
         before_s=record.before_s if record.sensors == "burst" else None,
         after_s=record.after_s,

@@ -147,7 +147,7 @@ def _whole(path: Path) -> bool:
 def _replace(run: Path, record: TrialRecord, config: Config) -> None:
     unfinished, kept, killed = run / _UNFINISHED, run / FILE_NAME, run / KILLED
     unfinished.unlink(missing_ok=True)  # of a recovery that was itself cut short
-    write_whole(unfinished, record, config.layout, config.daq.rate_hz)
+    write_whole(unfinished, record, config.layout, config.daq.rate_hz if config.daq else 0.0)
     with open(unfinished, "rb") as file:
         os.fsync(file.fileno())
     if kept.is_file() and not killed.exists():
@@ -157,21 +157,19 @@ def _replace(run: Path, record: TrialRecord, config: Config) -> None:
 
 def _merged(old: TrialRecord, shared: Shared) -> TrialRecord:
     """File and rings together; what is in both counts once."""
-    ring = _rows(shared.blocks)
-    blocks = _later(ring, "sequence", old.blocks)
-    heads = np.zeros(len(blocks), block_dtype(shared.config.layout))
-    heads["sequence"], heads["overload"] = blocks["sequence"], blocks["overload"]
-    heads["t_ns"], heads["samples"] = blocks["t_ns"][:, 0], blocks["t_ns"].shape[1]
-    heads["arrived_ns"] = blocks["arrived_ns"]
     events = np.concatenate([old.events, _rows(shared.events), _rows(shared.watchdog_events)])
     # as bytes: a value that is not a number is not equal to itself
     events = np.frombuffer(b"".join(dict.fromkeys(event.tobytes() for event in events)), EVENT)
-    t_ns, raw = _samples(old, ring, events, shared)
+    heads, t_ns, raw = old.blocks, old.daq_t_ns, old.raw
+    if shared.config.layout.channels:
+        ring = _rows(shared.blocks)
+        heads = np.concatenate([heads, _heads(_later(ring, "sequence", heads), heads.dtype)])
+        t_ns, raw = _samples(old, ring, events, shared)
     return TrialRecord(
         tick=np.concatenate([old.tick, _later(_rows(shared.ticks), "tick", old.tick)]),
         events=events,
         timing=np.concatenate([old.timing, _later(_rows(shared.timings), "tick", old.timing)]),
-        blocks=np.concatenate([old.blocks, heads]),
+        blocks=heads,
         raw=raw,
         daq_t_ns=t_ns,
         meta=old.meta,
@@ -185,6 +183,15 @@ def _rows(ring: Ring) -> NDArray[Any]:
 
 def _later(rows: NDArray[Any], key: str, than: NDArray[Any]) -> NDArray[Any]:
     return rows[rows[key] > than[key][-1]] if than.size else rows
+
+
+def _heads(blocks: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[np.void]:
+    """Blocks of the ring as the record has them, without their samples."""
+    heads = np.zeros(len(blocks), dtype)
+    for name in ("sequence", "overload", "arrived_ns"):
+        heads[name] = blocks[name]
+    heads["t_ns"], heads["samples"] = blocks["t_ns"][:, 0], blocks["t_ns"].shape[1]
+    return heads
 
 
 def _samples(

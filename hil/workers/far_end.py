@@ -15,7 +15,7 @@ from hil.links.shared import Shared
 from hil.realtime import Histogram, RealtimeClock, RightsWanted, rights
 from hil.shm import Mailbox
 from hil.workers.life import Life
-from hil.workers.pump import BlockFeed, DriveFeed, Pump, ValveFeed
+from hil.workers.pump import BlockFeed, DriveFeed, Feed, Pump, ValveFeed
 from models.plant import Plant
 
 # Below the loop, whose commands it carries out.
@@ -35,9 +35,12 @@ def main(run: Path, parent: int) -> None:
 
     warm_up_far_end(config, build_far_end(config))
     far_end = build_far_end(config)
-    pump = Pump(
-        shared, BlockFeed(shared, far_end.daq), DriveFeed(shared, far_end.drives), ValveFeed(shared, far_end.valves)
-    )
+    feeds: dict[str, Feed] = {
+        "daq": BlockFeed(shared, far_end.daq),
+        "drives": DriveFeed(shared, far_end.drives),
+        "valves": ValveFeed(shared, far_end.valves),
+    }
+    pump = Pump(shared, *(feeds[name] for name in config.layout.links))
     for link in (far_end.daq, far_end.drives, far_end.valves):
         link.open()
     witness = Witness(shared.truth, far_end.plant)

@@ -57,12 +57,12 @@ class Log(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """All that the plant is made of: the vehicle, what fills its cylinders, sensors, log."""
+    """All that the plant is made of: the vehicle, what fills its cylinders, sensors if any, log."""
 
     vehicle: VehicleModel
     state: VehicleState
     cylinder: Cylinder
-    sensing: Sensing
+    sensing: Sensing | None
     log: Log
 
 
@@ -78,6 +78,16 @@ def advance(parts: BoundArguments[Parts], from_ns: int, to_ns: int, steps: int) 
         fill_cylinders(cylinder, state.cylinders, dt)
         step(vehicle, state, dt)
         _note_contact(state, log, end)
+        _take_samples(sensing, state, log, last_left, last_right, begin, end)
+        last_left, last_right = state.obstacle.force[PORT], state.obstacle.force[STARBOARD]
+
+
+@kernel
+def _take_samples(
+    sensing: Sensing | None, state: VehicleState, log: Log, last_left: float, last_right: float, begin: int, end: int
+) -> None:
+    """The samples between the two ends of a sub-step, in which the forces went from the last ones to those of now."""
+    if sensing is not None:
         left, right = state.obstacle.force[PORT], state.obstacle.force[STARBOARD]
         across = state.obstacle.point[STARBOARD, 0] - sensing.origin[0]
         up = state.obstacle.point[STARBOARD, 1] - sensing.origin[1]
@@ -93,7 +103,6 @@ def advance(parts: BoundArguments[Parts], from_ns: int, to_ns: int, steps: int) 
                 sample_pair(sensing.piezo, sensing.state, other, force, since, noise, volts)
             log.counts[SAMPLES] += 1
             taken_at = log.counts[SAMPLES] * 1_000_000_000 // sensing.rate_hz
-        last_left, last_right = left, right
 
 
 @kernel

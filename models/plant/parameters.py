@@ -57,8 +57,8 @@ class RigParameters:
         start_across: lateral place of the rover [m], to port.
         drive: of every wheel.
         cylinder: every one of the rover's, which its kind names (models.rover.RoverKind.cylinder_joints).
-        piezo: channels of the starboard obstacle, or of the front wheels' bumpers.
-        sample_rate_hz: of the piezo channels.
+        piezo: channels of the starboard obstacle, or of the front wheels' bumpers. None: there are none.
+        sample_rate_hz: of the piezo channels; not looked at where there are none.
         alignment: (across, up) error of the sensing triangle [m].
         substep_ns: longest contact sub-step.
         payload: what the rover carries.
@@ -74,7 +74,7 @@ class RigParameters:
     start_across: float
     drive: Drive
     cylinder: Cylinder
-    piezo: Piezo
+    piezo: Piezo | None
     sample_rate_hz: int
     alignment: tuple[float, float]
     substep_ns: int
@@ -96,7 +96,8 @@ class RigParameters:
         """The same before it has settled. Raises ValueError with what is out of range."""
         check_drive(self.drive)
         check_cylinder(self.cylinder)
-        check_piezo(self.piezo)
+        if self.piezo is not None:
+            check_piezo(self.piezo)
         kind = kind_of(self.rover)
         rover = self.payload.on(kind.build(self.rover, locks=dict.fromkeys(kind.rig_locks, 0.0))).with_grousers(
             self.grouser_height
@@ -160,7 +161,10 @@ class RigParameters:
         soil = self.ground.soil
         stiffness, slip_modulus = vary(soil.stiffness, spread.soil), vary(soil.slip_modulus, spread.soil)
         soil = replace(soil, stiffness=stiffness, slip_modulus=slip_modulus)
-        gains = np.array([vary(value, spread.sensitivity) for value in self.piezo.sensitivity])
+        piezo = self.piezo
+        if piezo is not None:
+            gains = np.array([vary(value, spread.sensitivity) for value in piezo.sensitivity])
+            piezo = piezo._replace(sensitivity=gains)
         places = spread.start_m * random.standard_normal(4)
         obstacle = self.obstacle
         if obstacle is not None:
@@ -176,7 +180,7 @@ class RigParameters:
             rover=replace(self.rover, **masses),
             ground=replace(self.ground, soil=soil, compliant=compliant),
             obstacle=obstacle,
-            piezo=self.piezo._replace(sensitivity=gains),
+            piezo=piezo,
             start_distance=max(self.start_distance + float(places[0]), 1e-3),
             start_across=self.start_across + float(places[1]),
             alignment=(self.alignment[0] + float(places[2]), self.alignment[1] + float(places[3])),

@@ -34,7 +34,7 @@ class Plant:
         random: source of the sensor noise.
 
     Attributes:
-        channels: of the sensors.
+        channels: of the sensors; 0: there are none.
         cut_ns: when all drives first were cut after a wheel had touched the obstacle [ns], or None.
     """
 
@@ -43,16 +43,10 @@ class Plant:
         self.t_ns = 0
         self.cut_ns: int | None = None
         self._random = random
-        self.channels = len(parameters.piezo.sensitivity)
+        self.channels = 0 if parameters.piezo is None else len(parameters.piezo.sensitivity)
         self.rover, vehicle, self._state = parameters.build()
         self._wheel_speeds = 5 + self.rover.chain.wheel_body
-        self._sensing = Sensing(
-            parameters.piezo,
-            make_piezo_state(self.channels),
-            self._triangle_origin(),
-            parameters.sample_rate_hz,
-            random.standard_normal((RING, self.channels)),
-        )
+        self._sensing = self._make_sensing()
         self._log = make_log(self._state, self.channels)
         self._parts = BoundArguments(Parts(vehicle, self._state, parameters.cylinder, self._sensing, self._log))
 
@@ -66,12 +60,14 @@ class Plant:
         if span <= 0:
             return
         # all whose time n / rate, in whole ns, is t_ns at most
-        due = -(-(t_ns + 1) * self.parameters.sample_rate_hz // 1_000_000_000) - self.samples
+        rate_hz = self.parameters.sample_rate_hz if self._sensing else 0
+        due = -(-(t_ns + 1) * rate_hz // 1_000_000_000) - self.samples
         if due > RING // 2:
             raise ValueError(f"plant asked to leap {span * 1e-9:.3f} s; the sample ring holds half of {RING} samples")
         advance(self._parts, self.t_ns, t_ns, -(-span // self.parameters.substep_ns))
         self.t_ns = t_ns
-        self._renew_noise(due)
+        if self._sensing:
+            self._renew_noise(self._sensing, due)
 
     def set_drives(self, speed_radps: tuple[float, ...], cut: bool) -> None:
         """Set the wheels' speeds (wheels,) [rad/s], or cut all drives."""
@@ -149,6 +145,18 @@ class Plant:
         jacobian = self.rover.impact_jacobian(q, self.parameters.obstacle.angle)
         return effective_kinetic_energy(self.rover.mass_matrix(q), jacobian, v)
 
+    def _make_sensing(self) -> Sensing | None:
+        parameters = self.parameters
+        if parameters.piezo is None:
+            return None
+        return Sensing(
+            parameters.piezo,
+            make_piezo_state(self.channels),
+            self._triangle_origin(),
+            parameters.sample_rate_hz,
+            self._random.standard_normal((RING, self.channels)),
+        )
+
     def _triangle_origin(self) -> FloatArray:
         """Where a smooth wheel that stands as this rover's does will hit: there the lab puts the triangle (6.2.4)."""
         if self.parameters.obstacle is None:
@@ -161,7 +169,7 @@ class Plant:
         nominal_across = centre[1] - self.parameters.start_across
         return np.array([nominal_across + self.parameters.alignment[0], up + self.parameters.alignment[1]])
 
-    def _renew_noise(self, used: int) -> None:
+    def _renew_noise(self, sensing: Sensing, used: int) -> None:
         first = self.samples - used
         rows = np.arange(first, self.samples) % RING
-        self._sensing.noise[rows] = self._random.standard_normal((used, self.channels))
+        sensing.noise[rows] = self._random.standard_normal((used, self.channels))

@@ -6,7 +6,7 @@ import pytest
 
 from hil.config import load_config
 from hil.layout import TRIANGLE, layout_of
-from hil.rows import block_dtype, tick_dtype
+from hil.rows import tick_dtype
 from models.rover.registry import ROVERS
 
 
@@ -32,6 +32,7 @@ def test_a_config_has_the_layout_of_its_rover():
 def test_what_a_rig_has_none_of_has_no_field():
     layout = load_config("sim_juno").layout
     names = tick_dtype(layout).names
-    assert not {"valves", "pressure_Pa"} & set(names)
+    assert not {"valves", "pressure_Pa", "force_N"} & set(names)
     assert tick_dtype(layout)["slip"].shape == (4,)
-    assert block_dtype(layout)["overload"].shape == (3,)
+    assert layout.links == ("drives",)
+    assert load_config("sim_impact").layout.links == ("daq", "drives", "valves")

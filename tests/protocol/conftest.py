@@ -23,9 +23,10 @@ from hil.safety import Event, Fault
 MS = 1_000_000
 # The wheels run from 0.3 s on and touch at 1.7 s; what goes wrong does so well between.
 MOMENT_S = 0.7
+QUIET = ("telemetry.endpoint=''",)
 SETTINGS = (
-    "trial.start_distance_m=0.1", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5",
-    "telemetry.endpoint=''", "devices.daq.e_stop=cDAQ1Mod4/port0/line0",
+    *QUIET, "trial.start_distance_m=0.1", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5",
+    "devices.daq.e_stop=cDAQ1Mod4/port0/line0",
 )  # fmt: skip
 
 
@@ -109,13 +110,17 @@ def trial(tmp_path) -> Callable[..., Trial]:
     runs: list[Running] = []
 
     def trial(
-        act: Act | None = None, *settings: str, at_s: float = MOMENT_S, make: MakeExperiment | None = None
+        act: Act | None = None,
+        *settings: str,
+        at_s: float = MOMENT_S,
+        make: MakeExperiment | None = None,
+        config: str = "sim_wire",
     ) -> Trial:
-        config = load_config("sim_wire", [*SETTINGS, *settings])
+        effective = load_config(config, [*(SETTINGS if config == "sim_wire" else QUIET), *settings])
         folder, scratch = tmp_path / f"run_{len(runs)}", tmp_path / f"rig_{len(runs)}"
         folder.mkdir()
         scratch.mkdir()
-        run = Running(config, folder, scratch, make)
+        run = Running(effective, folder, scratch, make)
         runs.append(run)
         done = Trial(run, folder)
         if act is not None and run.until(at_s):

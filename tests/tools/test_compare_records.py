@@ -14,12 +14,12 @@ SCRIPT = Path(__file__).parents[2] / "tools" / "compare_records.py"
 ROW = np.dtype([("tick", "i8"), ("speed_mps", "f8"), ("state", "S8")])
 
 
-def record(folder: Path, *, speed: float = 0.07, wall: float = 1.0, extra: bool = False) -> Path:
+def record(folder: Path, *, speed: float = 0.07, wall: float = 1.0, extra: bool = False, channels: int = 3) -> Path:
     """A run folder with a record of three ticks."""
     folder.mkdir(parents=True)
     with h5py.File(folder / "trial.h5", "w", libver="latest") as file:
         rows = np.array([(k, np.nan if k == 0 else speed, b"driving") for k in range(3)], ROW)
-        file["tick"], file["daq/raw"] = rows, np.ones((4, 3))
+        file["tick"], file["daq/raw"] = rows, np.ones((4, channels))
         file["timing"], file["meta/wall_time"] = np.full(3, wall), wall
         if extra:
             file["daq/valves"] = np.zeros(3)
@@ -43,6 +43,12 @@ def test_one_last_digit_is_a_difference_and_says_where(tmp_path):
     done = compared(record(tmp_path / "a"), record(tmp_path / "b", speed=np.nextafter(0.07, 1.0)))
     assert done.returncode == 1
     assert "tick.speed_mps: 2 of 3 entries differ, first in row 1" in done.stdout
+
+
+def test_elements_that_only_one_of_them_has_are_named_and_no_difference(tmp_path):
+    done = compared(record(tmp_path / "a"), record(tmp_path / "b", channels=2))
+    assert done.returncode == 0
+    assert "4 of 4 columns equal\n  daq/raw: 2 of 3 and 2 elements equal" in done.stdout
 
 
 def test_folders_of_runs_are_matched_by_name(tmp_path):

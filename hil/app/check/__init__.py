@@ -21,7 +21,11 @@ from hil.arming import Check
 from hil.config import Config
 
 Say = Callable[[str], None]
-_LOOKS = {"data acquisition": check_daq, "wheel drives": check_drives, "bogie valves": check_valves}
+_LOOKS = {  # by the link
+    "daq": ("data acquisition", check_daq),
+    "drives": ("wheel drives", check_drives),
+    "valves": ("bogie valves", check_valves),
+}
 
 
 class Checked(NamedTuple):
@@ -61,7 +65,7 @@ def check_rig(
                 config = at_endpoints(config, attach(config, endpoints, stack)[0])
             stack.enter_context(RigLock(config))
             access = DirectAccess(config)
-        for name, look in _LOOKS.items():
+        for name, look in (_LOOKS[link] for link in config.layout.links):
             say(f"asking the {name}")
             try:
                 checks += look(config, access)

@@ -82,16 +82,17 @@ class DirectAccess:
     def __init__(self, config: Config) -> None:
         self._config = config
         self._stepped: Stepped | None = None
-        self._daq = make_daq(config)
+        self._daq = make_daq(config) if config.daq else None
         self._drives: Drives | None = None
 
     @property
     def filter_delay_ms(self) -> float:
         """See Access."""
-        return self._daq.filter_delay_ns * 1e-6
+        return self._daq.filter_delay_ns * 1e-6 if self._daq else 0.0
 
     def daq(self) -> Source[DaqBlock]:
         """See Access."""
+        assert self._daq is not None  # a rig without force sensors is not asked for it
         self._stepped = self._daq
         return self._daq
 

@@ -38,11 +38,11 @@ def cut_latency(config: Config, filter_delay_ms: float = 0.0) -> list[Check]:
     """From the first sample over the threshold to the last byte of the last stop, at worst, part by part.
 
     Args:
-        config: of the rig; with drives.
+        config: of the rig; without drives or force sensors, which feel the impact, there is nothing to work out.
         filter_delay_ms: of the converters [ms].
     """
-    drives = config.devices.drives if config.devices else None
-    if drives is None:
+    drives, daq = config.devices.drives if config.devices else None, config.daq
+    if drives is None or daq is None:
         return []
     if isinstance(drives, RoboclawDrives):
         claw = settings.roboclaw(config, drives)
@@ -50,11 +50,11 @@ def cut_latency(config: Config, filter_delay_ms: float = 0.0) -> list[Check]:
     else:
         teq = settings.roboteq(config, drives)
         in_flight_s, cut_s = roboteq_settings.in_flight_s(teq), roboteq_settings.cut_s(teq)
-    samples_ms = (config.detector.consecutive - 1) / config.daq.rate_hz * 1e3
+    samples_ms = (config.detector.consecutive - 1) / daq.rate_hz * 1e3
     parts = {
         "converter's filter": (filter_delay_ms, "as the device says"),
         "samples in a row": (samples_ms, "detector.consecutive"),
-        "block": (config.daq.block_ms, "daq.block_ms"),
+        "block": (daq.block_ms, "daq.block_ms"),
         "delivery": (DELIVERY_MS, "assumed: a request to the device server, or a look at the driver"),
         "tick": (1e3 / config.loop.rate_hz, "loop.rate_hz"),
         "transaction in flight": (in_flight_s * 1e3, "devices.drives.baud"),

@@ -49,9 +49,10 @@ def check_daq(config: Config, access: Access) -> list[Check]:
         )
     checks = [_open(health), age_check(config, statistics.median(ages_ms)), *sensor_checks(config, estimate)]
     rate_hz = sample_rate_hz(blocks)
-    if rate_hz is not None:
-        ok = abs(rate_hz / config.daq.rate_hz - 1.0) <= RATE_OFF
-        allowed = f"{config.daq.rate_hz} Hz within {RATE_OFF:.0%} (daq.rate_hz)"
+    if rate_hz is not None and config.daq is not None:
+        wanted_hz = config.daq.rate_hz
+        ok = abs(rate_hz / wanted_hz - 1.0) <= RATE_OFF
+        allowed = f"{wanted_hz} Hz within {RATE_OFF:.0%} (daq.rate_hz)"
         checks.append(Check("sample rate", ok, f"{rate_hz:.0f} Hz, by when blocks come", allowed))
     if config.devices and config.devices.daq:
         checks += _sheets(config, config.devices.daq)
@@ -156,14 +157,14 @@ def _controller(state: ControllerState) -> Check:
 def _sheets(config: Config, daq: NiDaq) -> list[Check]:
     """What is known of each sensor; none is a reason not to arm, and all of it is in the record."""
     checks = []
-    for channel, sensitivity in zip(config.daq.channels, config.sensitivities_mVpN, strict=True):
-        sheet = daq.sheet(channel.name)
-        key = SENSITIVITY[daq.kind(channel.name)]
+    for channel, sensitivity in zip(config.layout.channels, config.sensitivities_mVpN, strict=True):
+        sheet = daq.sheet(channel)
+        key = SENSITIVITY[daq.kind(channel)]
         calibrated = sheet is not None and getattr(sheet, key) is not None
         found = f"{sensitivity:.4g} mV/N by {'its sheet' if calibrated else 'daq.channels'}"
         serial, date = (sheet.serial, sheet.date) if sheet else ("unknown", None)
         found = f"serial number {serial}, {found}, {f'calibrated {date}' if date else 'no date of calibration'}"
-        checks.append(Check(f"sensor {channel.name} sheet", True, found, "as engraved on it (devices.daq.calibration)"))
+        checks.append(Check(f"sensor {channel} sheet", True, found, "as engraved on it (devices.daq.calibration)"))
     return checks
 
 

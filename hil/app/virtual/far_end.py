@@ -16,6 +16,7 @@ from drivers.sim.virtual.serial import VirtualLines
 from drivers.sim.wire.ni_chassis import Chassis
 from hil.app.wire.daq import Served
 from hil.app.wire.memory import WireMemory
+from hil.app.wire.peers import has_chassis
 from hil.app.wire.plant import RATE_HZ, PlantAtTheWire
 from hil.app.wire.serial import Lines
 from hil.config import Config
@@ -49,15 +50,16 @@ class VirtualRig:
         def make_server(chassis: Chassis) -> VirtualNiServer:
             return VirtualNiServer(chassis, host)
 
-        self._daq = Served(memory, host, make_server)
-        self._daq.server.serve(SERVER, PORT)
         self.endpoints = {name: str(line.path) for name, line in self._serial.lines.items()}
-        self.endpoints["daq"] = f"{SERVER}:{PORT}"
+        self._daq = Served(memory, host, make_server) if has_chassis(config) else None
+        if self._daq:
+            self._daq.server.serve(SERVER, PORT)
+            self.endpoints["daq"] = f"{SERVER}:{PORT}"
         self._handlers: dict[str, Callable[[dict[str, Any]], Mapping[str, Any]]] = {
             "truth": self._truth,
             "lateness": lambda _order: {"late": []},  # in virtual time nothing is ever late by itself
             **self._serial.handlers,
-            **self._daq.handlers,
+            **(self._daq.handlers if self._daq else {}),
             "misbehave": self._of("misbehave"),
             "e_stop": self._of("e_stop"),
         }
@@ -73,7 +75,7 @@ class VirtualRig:
 
     def lines(self) -> dict[str, bool]:
         """States of the digital outputs."""
-        return dict(self._daq.server.chassis.lines)
+        return dict(self._daq.server.chassis.lines) if self._daq else {}
 
     def driven_radps(self) -> list[float]:
         """The speed that each wheel's controller drives it at [rad/s]; 0 where it is cut, or held still."""
@@ -93,7 +95,7 @@ class VirtualRig:
         """To whom an order goes is up to the device that it names."""
 
         def handle(order: dict[str, Any]) -> Mapping[str, Any]:
-            served = self._daq if order.get("device") == "daq" else self._serial
+            served = self._daq if self._daq and order.get("device") == "daq" else self._serial
             return served.handlers[do](order)
 
         return handle

@@ -15,7 +15,7 @@ from hil.workers.process import Process
 
 READY_S = 120.0
 END_S = 15.0
-NAMES = ("roboclaw", "roboteq", "modbus", "daq", "control")
+NAMES = ("roboclaw", "roboteq", "control")  # every rig has them; `at_endpoints` sees to the rest
 _HOW = "`hil sim CONFIG --endpoints FILE` writes them"
 
 Say = Callable[[str], None]

@@ -24,7 +24,8 @@ from hil.workers.life import Life
 LOOK_NS = 5_000_000
 # Of those who stand for hardware the least urgent: it has a buffer.
 BELOW_LOOP = 12
-
+# Of converters without a force sensor, on a chassis that has the valves alone.
+_RANGE_V = 5.0
 
 Server = TypeVar("Server", bound=NiService)
 
@@ -40,12 +41,13 @@ class Served(Generic[Server]):
 
     def __init__(self, memory: WireMemory, host: Host, make_server: Callable[[Chassis], Server]) -> None:
         config = memory.config
-        analog, cylinders = AnalogInMemory(memory), CylindersInMemory(memory)
-        self._names = [channel.name for channel in config.daq.channels]
+        analog, cylinders = AnalogInMemory(memory), CylindersInMemory(memory) if config.layout.valves else None
+        self._names = config.layout.channels
         notes = LateNotes(memory.late["daq"])
         self.looked = notes.of("daq server")
         delivered = notes.of("daq")
-        self._chassis = Chassis(analog, cylinders, range_V=config.daq.range_V, delivered=delivered, host=host)
+        range_V = config.daq.range_V if config.daq else _RANGE_V
+        self._chassis = Chassis(analog, cylinders, range_V=range_V, delivered=delivered, host=host)
         self.server = make_server(self._chassis)
 
     @property

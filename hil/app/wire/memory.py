@@ -17,7 +17,7 @@ from hil.shm import Mailbox, Ring
 
 # Samples of each channel that the rig remembers: some 4 s at 30 kHz.
 REMEMBERED = 2**17
-CLOCK = np.dtype([("start_ns", "<i8"), ("rate_hz", "<i8")])  # of the first sample, on CLOCK_MONOTONIC
+CLOCK = np.dtype([("start_ns", "<i8"), ("rate_hz", "<i8")])  # of the first sample, on CLOCK_MONOTONIC; 0: none
 TAKEN = np.dtype([("samples", "<i8")])
 PLACE = np.dtype([("angle_deg", "<f8"), ("seed", "<i8")])
 # Processes of the rig, each of which notes what it did late; the newest so many are kept.
@@ -58,7 +58,7 @@ class WireMemory:
         self.late = {
             name: Ring(folder / f"late_{name}", LATE, LATE_KEPT, create=create, must_not_lose=()) for name in CHILDREN
         }
-        self.volts: NDArray[np.float64] = _mapped(folder / "volts", len(config.daq.channels), create)
+        self.volts: NDArray[np.float64] = _mapped(folder / "volts", len(config.layout.channels), create)
 
     def keep(self, first: int, volts: NDArray[np.float64]) -> None:
         """Remember samples first, first + 1, ... (n, channels) [V]."""
@@ -67,6 +67,8 @@ class WireMemory:
 
 def _mapped(path: Path, channels: int, create: bool) -> NDArray[np.float64]:
     size = REMEMBERED * channels * 8
+    if not size:
+        return np.zeros((REMEMBERED, 0))
     handle = os.open(path, os.O_RDWR | (os.O_CREAT | os.O_EXCL if create else 0), 0o600)
     try:
         if create:

@@ -13,20 +13,12 @@ from drivers.sim.wire.roboteq import RoboteqDevice
 from hil.app import settings
 from hil.app.links import numbered
 from hil.config import Config
-from hil.config.devices import ModbusValves, RoboclawDrives, RoboteqDrives
+from hil.config.devices import ModbusValves, NiValves, RoboclawDrives, RoboteqDrives
+from hil.layout import Layout
 
 # A RoboClaw answers within so long.
 CLAW_TURNAROUND_NS = 100_000
 TEQ_TURNAROUND_NS = 300_000
-# Where the config has other devices, these are served beside them, on the same rover.
-CLAW = roboclaw_settings.RoboClawSettings(
-    (roboclaw_settings.Bus("", 115200),),
-    tuple(roboclaw_settings.Controller(0, 0x80 + i, 2 * i, 2 * i + 1) for i in range(3)),
-    150_000,
-)
-TEQ = roboteq_settings.RoboteqSettings(
-    tuple(roboteq_settings.Controller("", 2 * i, 2 * i + 1) for i in range(3)), max_rpm=3000, gear_ratio=100.0
-)
 
 
 class Peer(NamedTuple):
@@ -38,13 +30,19 @@ class Peer(NamedTuple):
 
 
 def serial_peers(config: Config, wheels: Wheels, cylinders: Cylinders) -> dict[str, Peer]:
-    """All serial devices by the names of their endpoints."""
-    return {**_roboclaws(config, wheels), **_roboteqs(config, wheels), "modbus": _board(config, cylinders)}
+    """All serial devices by the names of their endpoints; wheel drives that the config does not have among them."""
+    board = {"modbus": _board(config, cylinders)} if config.layout.valves else {}
+    return {**_roboclaws(config, wheels), **_roboteqs(config, wheels), **board}
+
+
+def has_chassis(config: Config) -> bool:
+    """Whether the rig has anything that hangs on an NI chassis."""
+    return config.daq is not None or (config.devices is not None and isinstance(config.devices.valves, NiValves))
 
 
 def _roboclaws(config: Config, wheels: Wheels) -> dict[str, Peer]:
     drives = config.devices.drives if config.devices else None
-    given = settings.roboclaw(config, drives) if isinstance(drives, RoboclawDrives) else CLAW
+    given = settings.roboclaw(config, drives) if isinstance(drives, RoboclawDrives) else _claw(config.layout)
     return {
         numbered("roboclaw", bus): Peer(
             RoboClawBus(wheels, given.on(bus), given.counts_per_rev, sign=given.sign), port.baud, CLAW_TURNAROUND_NS
@@ -55,7 +53,7 @@ def _roboclaws(config: Config, wheels: Wheels) -> dict[str, Peer]:
 
 def _roboteqs(config: Config, wheels: Wheels) -> dict[str, Peer]:
     drives = config.devices.drives if config.devices else None
-    given = settings.roboteq(config, drives) if isinstance(drives, RoboteqDrives) else TEQ
+    given = settings.roboteq(config, drives) if isinstance(drives, RoboteqDrives) else _teq(config.layout)
     return {
         numbered("roboteq", i): Peer(
             RoboteqDevice(
@@ -70,6 +68,22 @@ def _roboteqs(config: Config, wheels: Wheels) -> dict[str, Peer]:
         )
         for i, one in enumerate(given.controllers)
     }
+
+
+def _claw(layout: Layout) -> roboclaw_settings.RoboClawSettings:
+    """As many RoboClaws as the rover's wheels need, two each, on one bus."""
+    pairs = [(i, i + 1) for i in range(0, len(layout.wheels) - 1, 2)]
+    controllers = tuple(roboclaw_settings.Controller(0, 0x80 + i, *pair) for i, pair in enumerate(pairs))
+    bus = roboclaw_settings.Bus("", 115200)
+    return roboclaw_settings.RoboClawSettings((bus,), controllers, 150_000, sign=(1,) * len(layout.wheels))
+
+
+def _teq(layout: Layout) -> roboteq_settings.RoboteqSettings:
+    """As many Roboteqs as the rover's wheels need, two each."""
+    pairs = [(i, i + 1) for i in range(0, len(layout.wheels) - 1, 2)]
+    controllers = tuple(roboteq_settings.Controller("", *pair) for pair in pairs)
+    sign = (1,) * len(layout.wheels)
+    return roboteq_settings.RoboteqSettings(controllers, max_rpm=3000, gear_ratio=100.0, sign=sign)
 
 
 def _board(config: Config, cylinders: Cylinders) -> Peer:

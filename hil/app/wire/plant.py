@@ -40,8 +40,8 @@ class PlantAtTheWire:
         boxes = (memory.wheel_orders, memory.valve_orders, memory.wheels, memory.pressures)
         self._wheel_orders, self._valve_orders, self._wheels, self._pressures = (np.zeros(1, b.dtype) for b in boxes)
         self._taken, self._place, self._placed = np.zeros(1, TAKEN), np.zeros(1, PLACE), np.zeros(1, PLACED)
-        clock = np.array([(start_ns, self._config.daq.rate_hz)], CLOCK)
-        memory.clock.write(clock)
+        self._rate_hz = self._config.daq.rate_hz if self._config.daq else 0
+        memory.clock.write(np.array([(start_ns, self._rate_hz)], CLOCK))
         self._given = 0  # samples of the rig handed out
         self.plant = build_plant(self._config)
         self.witness = Witness(memory.truth, self.plant, start_ns)
@@ -89,14 +89,14 @@ class PlantAtTheWire:
         self._config = self._config.model_copy(update={"trial": trial, "seed": int(seed)})
         with _ordinary():
             self.plant = build_plant(self._config)
-        rate = self._config.daq.rate_hz
-        now_ns = self._host.now_ns()
-        # from the next whole sample on; the gap was sampled by nobody, and reads zero
-        self._first = (now_ns - self._start_ns) * rate // 1_000_000_000 + 1
-        self._offset_ns = self._start_ns + self._first * 1_000_000_000 // rate
-        gap = self._first - self._given
-        self._memory.keep(self._given, np.zeros((gap, self._memory.volts.shape[1])))
-        self._given = self._first
+        rate, self._offset_ns = self._rate_hz, self._host.now_ns()
+        if rate:
+            # from the next whole sample on; the gap was sampled by nobody, and reads zero
+            self._first = (self._offset_ns - self._start_ns) * rate // 1_000_000_000 + 1
+            self._offset_ns = self._start_ns + self._first * 1_000_000_000 // rate
+            gap = self._first - self._given
+            self._memory.keep(self._given, np.zeros((gap, self._memory.volts.shape[1])))
+            self._given = self._first
         self.witness = Witness(self._memory.truth, self.plant, self._offset_ns)
         self._placed["version"] = version
         self._memory.placed.write(self._placed)

@@ -19,6 +19,7 @@ import numpy as np
 from drivers.base import DeviceError
 from hil.app.wire.control import ControlServer, wait_for
 from hil.app.wire.memory import PLACE, PLACED, WireMemory
+from hil.app.wire.peers import has_chassis
 from hil.config import Config
 from hil.links.late import late_since
 from hil.links.rows import TRUTH
@@ -99,7 +100,8 @@ class SimulatedRig:
         self._memory = WireMemory(folder, config)
         self._plant = stack.enter_context(Child("plant", folder))
         self._serial = stack.enter_context(Child("serial", folder))
-        self._daq = stack.enter_context(Child("daq", folder))
+        self._daq = stack.enter_context(Child("daq", folder)) if has_chassis(config) else None
+        self._children = [child for child in (self._plant, self._serial, self._daq) if child is not None]
         self._control = ControlServer(
             folder / "control",
             {
@@ -109,21 +111,21 @@ class SimulatedRig:
                 "misbehave": lambda order: self._of(order).ask({"do": "misbehave", **order}),
                 "e_stop": lambda order: self._of(order).ask({"do": "e_stop", **order}),
                 "stops": lambda order: self._serial.ask({"do": "stops", **order}),
-                "step": lambda order: self._daq.ask({"do": "step", **order}),
-                "clear_steps": lambda order: self._daq.ask({"do": "clear_steps", **order}),
+                "step": lambda order: self._chassis().ask({"do": "step", **order}),
+                "clear_steps": lambda order: self._chassis().ask({"do": "clear_steps", **order}),
             },
             owned=("place",),  # or a second run would move the rover under the first
         )
         stack.callback(self._control.close)
         self.endpoints: dict[str, str] = {
             **self._serial.words["endpoints"],
-            **self._daq.words["endpoints"],
+            **(self._daq.words["endpoints"] if self._daq else {}),
             "control": str(folder / "control"),
         }
 
     def serve(self, told: Told) -> None:
         """Until told to end. Raises DeviceError: one of its processes has ended by itself."""
-        children = (self._plant, self._serial, self._daq)
+        children = self._children
         self._control.serve(lambda: not (told.ending or any(child.ended for child in children)))
         if not told.ending:
             lost = ", ".join(child.name for child in children if child.ended)
@@ -131,7 +133,13 @@ class SimulatedRig:
 
     def _of(self, order: dict[str, Any]) -> Child:
         """The process that has the device of an order."""
-        return self._daq if order.get("device") == "daq" else self._serial
+        return self._chassis() if order.get("device") == "daq" else self._serial
+
+    def _chassis(self) -> Child:
+        """The process of the NI chassis. Raises ValueError: the rig has none."""
+        if self._daq is None:
+            raise ValueError("this rig has no data acquisition")
+        return self._daq
 
     def _truth(self, order: dict[str, Any]) -> dict[str, Any]:
         """What only the plant knows; times of CLOCK_MONOTONIC."""

@@ -23,7 +23,7 @@ def drive_summary(run: Finished) -> Summary:
     assert isinstance(drive, DriveExperiment)
     ticks = run.ticks[run.ticks["state"] == State.DRIVE]
     period_s = 1.0 / run.config.loop.rate_hz
-    reasons = common_reasons(drive, run.cycle.safety)
+    reasons = common_reasons(drive, run.cycle.safety, run.beside)
     steps, began_s = [], 0.0
     for step in run.config.drive.steps:
         t_s = (ticks["t_ns"] - ticks["t_ns"][:1].sum()) * 1e-9

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hil.config import Config
+from hil.config.equipment import Daq
 from hil.estimate.estimator import Estimator
 from hil.experiments.impact.experiment import ImpactExperiment
 from hil.experiments.summary import common_reasons
@@ -35,8 +36,8 @@ def reasons_against(
         return reasons
     if trial.hit_standing:
         reasons.append("the obstacle was hit before the run-up")
-    if config.daq.layout == "triangle":
-        reasons += _outside(config, estimator)
+    if config.triangle:
+        reasons += _outside(config.triangle, estimator)
     if saturated or safety.marks:
         reasons.append("a sensor reached the end of its range")
     reasons += _contact(config, estimator)
@@ -56,7 +57,7 @@ def _contact(config: Config, estimator: Estimator) -> list[str]:
         reasons.append(f"the contact did not end, allowed: {allowed_s:g} s (quality.contact_s): the wheel stayed on")
     elif found_s > allowed_s:
         reasons.append(f"contact of {found_s:.3g} s, allowed: {allowed_s:g} s (quality.contact_s): the wheel stayed on")
-    if config.daq.layout == "triangle" and (later := estimator.later_peak):
+    if config.triangle and (later := estimator.later_peak):
         force_N, after_s = later
         if force_N > estimator.impact_peak_N:
             reasons.append(
@@ -66,9 +67,9 @@ def _contact(config: Config, estimator: Estimator) -> list[str]:
     return reasons
 
 
-def _outside(config: Config, estimator: Estimator) -> list[str]:
+def _outside(triangle: Daq, estimator: Estimator) -> list[str]:
     first, _ = estimator.load_points_m
-    place = np.array(config.daq.places_m)
+    place = np.array(triangle.places_m)
     on_plate = place.mean(axis=0) + first
     if shares_of(place, *on_plate).min() >= LEAST_SHARE:
         return []

@@ -36,7 +36,6 @@ def impact_summary(run: Finished) -> Summary:
     assert isinstance(trial, ImpactExperiment)
     impact_ns = cycle.scribe.impact_ns
     *channel_peaks, peak, _ = estimator.peaks_N
-    triangle = config.daq.layout == "triangle"
     hit = truth.hit_ns is not None
     reasons = reasons_against(config, trial, cycle.safety, estimator, cycle.scribe.saturated, run.beside)
     impact = trial.impact_tick_ns is not None and impact_ns is not None
@@ -49,7 +48,7 @@ def impact_summary(run: Finished) -> Summary:
         "sum_of_peaks_N": finite(sum(channel_peaks)) if impact else None,
         "effective_kinetic_energy_J": finite(cycle.twin.energy_at_impact_J),
         "effective_kinetic_energy_plant_J": finite(truth.effective_kinetic_energy_when_hit()) if hit else None,
-        "load_point_m": [finite(value) for value in estimator.load_points_m[1]] if impact and triangle else None,
+        "load_point_m": [finite(value) for value in estimator.load_points_m[1]] if impact and config.triangle else None,
         "impact_time_s": impact_ns * 1e-9 if impact_ns is not None else None,
         "contact_duration_s": estimator.contact_duration_s,
         "cut_latency_ms": _span_ms(impact_ns, cycle.scribe.stopped_ns),

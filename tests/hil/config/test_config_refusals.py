@@ -64,6 +64,7 @@ def test_a_misspelt_key_is_answered_with_the_likely_one() -> None:
         (["trial.ramp_s=0.05"], "trial.ramp_s", "limits.wheel_acceleration_radps2"),
         (["daq.channels.0.up_m=-0.0508"], "daq.channels", "triangle"),
         (["daq.channels.0.name=lower_left"], "daq.channels", "once"),
+        (["daq=null"], "daq", "an impact is what the force sensors feel"),
         (["detector.threshold_N=500"], "detector.threshold_N", "daq.range_V"),
         (["soil.exponent=1.75", "soil.rebound=0.9"], "soil.rebound", "soil.exponent"),
         (["soil.rut=remembered", "wheel.variant=tire_2"], "soil.rut", "wheel.variant"),

@@ -42,10 +42,10 @@ def test_every_shipped_config_is_one_and_is_named_by_its_file(name: str) -> None
 
 
 def test_calibration_files_are_shipped_but_are_no_configs() -> None:
-    assert list(shipped_configs()) == ["bumper", "mars_dome", "sim_impact", "sim_juno", "sim_wire"]
+    assert list(shipped_configs()) == ["bumper", "mars_dome", "sim_impact", "sim_juno", "sim_juno_wire", "sim_wire"]
 
 
-@pytest.mark.parametrize("name", ["mars_dome", "bumper", "sim_wire"])
+@pytest.mark.parametrize("name", ["mars_dome", "bumper", "sim_wire", "sim_juno_wire"])
 def test_a_rig_with_devices_can_be_run_as_a_model_in_virtual_time(name: str) -> None:
     config = load_config(name, ["rig=simulated", "clock=lockstep"], seed=4)
     assert (config.rig, config.clock, config.seed) == ("simulated", "lockstep", 4)
@@ -193,3 +193,23 @@ def test_the_drives_cover_the_wheels_and_sensors_of_the_record() -> None:
     for name, layout in (("sim_wire", "triangle"), ("bumper", "bumper")):
         config = load_config(name)
         assert tuple(channel.name for channel in config.daq.channels) == SENSORS[layout]
+
+
+def test_a_rig_without_force_sensors_and_cylinders_needs_drives_alone() -> None:
+    devices = load_config("sim_juno_wire").devices
+    assert devices is not None
+    assert (devices.daq, devices.valves) == (None, None)
+    assert set(refused("devices.drives=null", config="sim_juno_wire")) == {"devices.drives"}
+
+
+@pytest.mark.parametrize(
+    ("override", "key", "why"),
+    [
+        ("devices.valves={driver: modbus, flash_on: true}", "devices.valves", "rover.type juno has no cylinders"),
+        ("devices.daq={driver: ni}", "devices.daq", "with daq: null the rig has no force sensors"),
+    ],
+)
+def test_a_device_for_what_the_rig_has_not_is_refused(override: str, key: str, why: str) -> None:
+    problems = refused(override, config="sim_juno_wire")
+    assert set(problems) == {key}
+    assert why in problems[key][0][1]

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import math
 
+import h5py
 import pytest
 
+from hil.app.build import simulated_devices
 from hil.app.run import run_experiment
+from hil.app.simulated import build_far_end
+from hil.arming import arming_checks
 from hil.cli import run as hil
 from hil.config import ConfigError, load_config
+from hil.estimate.estimator import Estimator
+from hil.experiments.base import CONFIRM_NS
 from hil.experiments.drive.experiment import State
 from hil.record import read_trial
 
@@ -42,16 +48,38 @@ def load_N(record) -> float:
 
 
 @pytest.mark.parametrize("where", ["level", "slope"])
-@pytest.mark.parametrize("command", ["verify", "replay"])
-def test_its_record_is_whole_and_replays_to_the_same_bits(where, command, request):
+@pytest.mark.parametrize("command", ["verify", "replay", "report"])
+def test_its_record_is_whole_replays_to_the_same_bits_and_is_drawn_again(where, command, request):
     folder, *_ = request.getfixturevalue(where)
     assert hil([command, str(folder)]) == 0
 
 
-def test_the_record_names_four_wheels_and_no_valve(level):
-    _, _, record = level
+def test_the_record_names_four_wheels_no_valve_and_no_force_sensor(level):
+    folder, _, record = level
     assert record.tick["wheel_speed_radps"].shape[1] == 4
-    assert "pressure_Pa" not in record.tick.dtype.names
+    assert not {"pressure_Pa", "valves", "force_N"} & set(record.tick.dtype.names)
+    with h5py.File(folder / "trial.h5", "r") as file:
+        assert set(file) == {"tick", "timing", "events", "meta"}
+
+
+def test_it_is_armed_once_the_drives_have_had_their_time_to_confirm(level):
+    _, _, record = level
+    armed = record.tick["t_ns"][record.tick["state"] >= State.ARMED][0]
+    assert armed == CONFIRM_NS
+
+
+def test_without_sensors_and_valves_it_is_checked_and_recorded_as_one_that_has_them():
+    """Only what is asked of a device that is not there is left out."""
+    config = load_config("sim_juno")
+    far_end = build_far_end(config)
+    devices = simulated_devices(config, far_end)
+    devices.open()
+    far_end.advance(1_000_000)
+    samples = devices.sample(1_000_000)
+    assert (samples.blocks, samples.daq_age_ns, samples.valves.acknowledged_ns) == ((), 0, -1)
+    assert [health.device for health in devices.health()] == ["simulated drives"]
+    items = [check.item for check in arming_checks(config, samples, Estimator(config).estimate(samples), [])]
+    assert items == ["fault latch", "drives sample age", "drives confirmed cut", "wheel speed before the start"]
 
 
 def test_its_wheels_bear_its_weight_and_on_a_slope_the_part_of_it_across_the_ground(level, slope):

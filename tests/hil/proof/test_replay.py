@@ -11,6 +11,8 @@ import hil as program
 from hil.app.run import run_experiment
 from hil.cli import run as hil
 from hil.config import load_config
+from hil.config.model import fingerprint
+from hil.config.text import read_yaml
 from hil.estimate.estimator import Estimator
 from hil.experiments.impact import figure
 from hil.folders import FolderError
@@ -80,6 +82,16 @@ def test_another_threshold_is_found_in_the_tick_that_would_have_cut(edited):
     assert outcome.differences[0].first_tick == impact
     assert not {"daq_sequence", "wheel_speed_radps", "pressure_Pa", "t_ns", "force_N"} & set(found)
     assert outcome.notes == ["the config in the record is not the one of the run: its checksum differs"]
+
+
+def test_a_record_from_before_a_key_was_there_is_replayed_with_its_default(edited):
+    def older(edit):
+        edit.config("  awake: true\n", "")
+        edit.meta("config_sha256", fingerprint(read_yaml(edit["meta/config"][()].decode(), "")[0]))
+
+    outcome = replay(edited("good", older))
+    assert outcome.differences == []
+    assert outcome.notes == ["the config of the run lacks keys that this version has: they take their defaults"]
 
 
 def test_one_sample_changed_is_found_in_the_tick_that_took_it_in(edited):
