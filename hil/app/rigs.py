@@ -31,6 +31,7 @@ from hil.links.devices import SharedDaq, SharedDrives, SharedValves
 from hil.links.health import healths
 from hil.links.journal import RingJournal
 from hil.links.late import Late, late_since
+from hil.links.operator import SharedOperator
 from hil.links.rows import START
 from hil.links.shared import FOLDER, LINKS, RECORDER, Shared
 from hil.links.stops import write_stops
@@ -180,7 +181,9 @@ class RealtimeRig:
             crew.start(name)
         crew.start_watchdog()
         journal = RingJournal(shared)
-        self.devices = Devices(config.layout, SharedDaq(shared), SharedDrives(shared), SharedValves(shared))
+        self.devices = Devices(
+            config.layout, SharedDaq(shared), SharedDrives(shared), SharedValves(shared), SharedOperator(shared)
+        )
         self.cycle = build_cycle(config, self.devices, journal, folder, make)
         self._clock = platform.make_clock(config.loop.rate_hz, config.realtime.spin_share)
         self.loop = Loop(self._clock, self.cycle, (crew.alarm, journal.alarm), crew.feed)

@@ -81,7 +81,10 @@ def open_rig(
         raise DeviceError(f"--endpoints {endpoints}: found rig: {config.rig}; allowed: with rig: simulated_wire")
     if config.clock == "lockstep":
         return LockstepRig(config, folder, say, stack, make)
-    return RealtimeRig(config, folder, say, stack, make, endpoints)
+    at_last = stack.enter_context(ExitStack())  # after all that RealtimeRig itself has closed
+    rig = RealtimeRig(config, folder, say, stack, make, endpoints)
+    at_last.callback(rig.shared.close)
+    return rig
 
 
 def run_experiment(config: Config, folder: Path, say: Say, endpoints: Path | None = None) -> Outcome:

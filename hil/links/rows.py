@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.layout import Layout
+from hil.operator_input import MOST_BYTES
 from hil.rows import compound
 
 START = np.dtype(
@@ -37,6 +38,7 @@ TROUBLE = np.dtype(  # of a worker: why the loop has to go Safe
 LATE = np.dtype(  # of a simulated rig: what it did later than it should have
     [("due_ns", "<i8"), ("late_ns", "<i8"), ("device", "S32")]  # CLOCK_MONOTONIC; by how much; who
 )
+OPERATOR_COMMAND = np.dtype([("content", f"S{MOST_BYTES}")])  # JSON, as in the event that records it
 HEALTH = np.dtype(  # drivers.base.Health of a link, as its worker sees it
     [
         ("t_ns", "<i8"),

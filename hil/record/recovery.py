@@ -75,7 +75,7 @@ def recover(run: Path, shared: Shared | None = None) -> Recovered:
     try:
         return _recover(run, opened)
     finally:
-        opened.leave()
+        opened.close()
 
 
 def _recover(run: Path, shared: Shared) -> Recovered:

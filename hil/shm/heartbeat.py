@@ -48,3 +48,7 @@ class Heartbeat:
     def last_ns(self, name: str) -> int:
         """When `name` was last alive (CLOCK_MONOTONIC [ns]), 0 if it never was. KeyError as with `beat`."""
         return self._call.load(self._at[name])
+
+    def close(self) -> None:
+        """Unmap the file; twice is fine. Any other call raises ShmError from then on."""
+        self._call = self._file.close()

@@ -5,7 +5,6 @@ Nothing here waits for the machine: times are virtual, the same on every machine
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -137,5 +136,3 @@ def trial(tmp_path) -> Callable[..., Trial]:
     yield trial
     for run in runs:
         run.close()
-    runs.clear()
-    gc.collect()  # a run has cycles, and 130 mapped files: a few of them would use up this process's descriptors

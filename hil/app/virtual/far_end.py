@@ -82,6 +82,10 @@ class VirtualRig:
         speeds: list[float] = order["speed_radps"][0].tolist()
         return speeds
 
+    def close(self) -> None:
+        """Unmap its memory; nothing of it may be due any more."""
+        self._memory.close()
+
     def _round(self) -> None:
         """Move the plant on, every ms."""
         time = self._host.time

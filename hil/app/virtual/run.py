@@ -104,9 +104,11 @@ class VirtualRun:
         self.time.close()
         for process in self.processes.by_name.values():
             process.kill()
+            process.shared.close()
         if self.shared is not None:
-            self.shared.leave()
+            self.shared.close()
             self.shared = None
+        self.far_end.close()
 
     def _run(self) -> None:
         try:
