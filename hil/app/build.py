@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import hil
@@ -15,7 +14,6 @@ from hil.cycle import Cycle
 from hil.devices import Devices
 from hil.estimate.estimator import Estimator
 from hil.estimate.twin import RoverTwin
-from hil.experiments.base import ArmingChecks, Experiment
 from hil.experiments.registry import experiment_type
 from hil.journal import Journal
 from hil.limiter import Limiter
@@ -25,11 +23,9 @@ from hil.safety import Safety
 from hil.scribe import Scribe
 from hil.values import Estimate, Samples
 
-MakeExperiment = Callable[[Config, ArmingChecks], Experiment]
-
 
 def build_cycle(
-    config: Config, devices: Devices, journal: Journal, folder: Path | None, make: MakeExperiment | None = None
+    config: Config, devices: Devices, journal: Journal, folder: Path | None, *, attended: bool = False
 ) -> Cycle:
     """The stages of a tick; kernels compile here.
 
@@ -38,7 +34,7 @@ def build_cycle(
         devices: of the rig.
         journal: takes the record.
         folder: where it goes; arming looks at the room there. None: nowhere, as in a replay.
-        make: makes the experiment; by default the one that the config names.
+        attended: an operator arms and starts it.
 
     Raises:
         ConfigError: there is no experiment of that name.
@@ -50,7 +46,7 @@ def build_cycle(
         found = arming_checks(config, samples, estimate, safety.faults)
         return found if folder is None else [*found, disk_check(folder)]
 
-    experiment = (make or experiment_type(config).make)(config, checks)
+    experiment = experiment_type(config).make(config, checks, attended=attended)
     twin, limiter = RoverTwin(nominal_rig(config)), Limiter(config, safety)
     return Cycle(devices, Estimator(config), twin, safety, experiment, experiment.controller(), limiter, scribe)
 
@@ -60,7 +56,7 @@ def simulated_devices(config: Config, far_end: FarEnd) -> Devices:
     return Devices(config.layout, far_end.daq, far_end.drives, far_end.valves)
 
 
-def record_meta(config: Config) -> dict[str, str | float | int]:
+def record_meta(config: Config, *, attended: bool = False) -> dict[str, str | float | int]:
     """What `/meta` of the record holds; `calibration`, where there is one, as in the file it came from."""
     device = config.devices.daq if config.devices else None
     sheets = device.calibration.model_dump(mode="json", exclude_none=True) if device and device.calibration else None
@@ -71,6 +67,7 @@ def record_meta(config: Config) -> dict[str, str | float | int]:
         "clock": config.clock,
         "seed": config.seed,
         "experiment": config.experiment,
+        "attended": int(attended),
         "states": ",".join(f"{state.value}={state.name.lower()}" for state in experiment_type(config).states),
         "layout": config.layout.to_json(),
         "sensitivity_VpN": ",".join(repr(sensitivity * 1e-3) for sensitivity in config.sensitivities_mVpN),

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from drivers.base import DeviceError
-from hil.app.build import MakeExperiment, build_cycle, record_meta, simulated_devices
+from hil.app.build import build_cycle, record_meta, simulated_devices
 from hil.app.links import at_endpoints, stop_frames
 from hil.app.platform import THIS_COMPUTER, Platform
 from hil.app.rig_lock import RigLock
@@ -92,17 +92,18 @@ class LockstepRig:
         folder: of the run.
         say: told what is going on.
         stack: closes it all.
-        make: makes the experiment.
+        attended: an operator arms and starts each run.
     """
 
-    def __init__(self, config: Config, folder: Path, say: Say, stack: ExitStack, make: MakeExperiment) -> None:
+    def __init__(self, config: Config, folder: Path, say: Say, stack: ExitStack, *, attended: bool = False) -> None:
         publisher = stack.enter_context(open_publisher(config, say))
-        self.keeper = Keeper(stack.enter_context(open_recorder(folder, config, record_meta(config))), publisher)
+        meta = record_meta(config, attended=attended)
+        self.keeper = Keeper(stack.enter_context(open_recorder(folder, config, meta)), publisher)
         warm_up(config, say)
         say("settling the rover on its ground")
         self.far_end = build_far_end(config)
         self.devices = simulated_devices(config, self.far_end)
-        self.cycle = build_cycle(config, self.devices, self.keeper, folder, make)
+        self.cycle = build_cycle(config, self.devices, self.keeper, folder, attended=attended)
         self.loop = Loop(LockstepClock(self.far_end, config.loop.rate_hz), self.cycle)
 
     @property
@@ -154,7 +155,8 @@ class RealtimeRig:
         folder: Path,
         say: Say,
         stack: ExitStack,
-        make: MakeExperiment,
+        *,
+        attended: bool = False,
         endpoints: Path | None = None,
         platform: Platform = THIS_COMPUTER,
     ) -> None:
@@ -163,7 +165,7 @@ class RealtimeRig:
         self._host = platform.host
         self._control: Asked | None = None
         self._links: dict[str, Any] | None = None
-        meta = record_meta(config)
+        meta = record_meta(config, attended=attended)
         if config.rig == "simulated_wire":
             say("starting the simulated rig at the wire, which settles on its soil")
             found, self._control = platform.attach(config, endpoints, stack)
@@ -184,7 +186,7 @@ class RealtimeRig:
         self.devices = Devices(
             config.layout, SharedDaq(shared), SharedDrives(shared), SharedValves(shared), SharedOperator(shared)
         )
-        self.cycle = build_cycle(config, self.devices, journal, folder, make)
+        self.cycle = build_cycle(config, self.devices, journal, folder, attended=attended)
         self._clock = platform.make_clock(config.loop.rate_hz, config.realtime.spin_share)
         self.loop = Loop(self._clock, self.cycle, (crew.alarm, journal.alarm), crew.feed)
         self._truth: SharedTruth | WireTruth | NoTruth = SharedTruth(shared) if config.rig == "simulated" else NoTruth()

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.base import DeviceError
-from hil.app.build import MakeExperiment, build_cycle, simulated_devices
+from hil.app.build import build_cycle, simulated_devices
 from hil.app.rigs import LockstepRig, RealtimeRig, Rig
 from hil.app.runs import Signals, run_loop
 from hil.app.simulated import build_far_end
@@ -59,8 +59,9 @@ def open_rig(
     folder: Path,
     say: Say,
     stack: ExitStack,
-    make: MakeExperiment | None = None,
     endpoints: Path | None = None,
+    *,
+    attended: bool = False,
 ) -> Rig:
     """A rig that is ready to run; `stack` closes it.
 
@@ -69,20 +70,19 @@ def open_rig(
         folder: of the run; exists and is empty.
         say: told what is going on, a line at a time.
         stack: closes the rig.
-        make: makes the experiment; by default the one that the config names.
         endpoints: of a simulated rig at the wire that runs already (`hil sim --endpoints`).
+        attended: an operator arms and starts the experiment.
 
     Raises:
         ConfigError: there is no experiment of that name.
         DeviceError: a device could not be opened, or a worker could not begin.
     """
-    make = make or experiment_type(config).make
     if endpoints and config.rig != "simulated_wire":
         raise DeviceError(f"--endpoints {endpoints}: found rig: {config.rig}; allowed: with rig: simulated_wire")
     if config.clock == "lockstep":
-        return LockstepRig(config, folder, say, stack, make)
+        return LockstepRig(config, folder, say, stack, attended=attended)
     at_last = stack.enter_context(ExitStack())  # after all that RealtimeRig itself has closed
-    rig = RealtimeRig(config, folder, say, stack, make, endpoints)
+    rig = RealtimeRig(config, folder, say, stack, attended=attended, endpoints=endpoints)
     at_last.callback(rig.shared.close)
     return rig
 
@@ -99,7 +99,7 @@ def run_experiment(config: Config, folder: Path, say: Say, endpoints: Path | Non
     """
     kind = experiment_type(config)
     with Signals() as signals, ExitStack() as stack:
-        rig = open_rig(config, folder, say, stack, kind.make, endpoints)
+        rig = open_rig(config, folder, say, stack, endpoints)
         what = f"{kind.name}, {kind.headline(config)}, {config.loop.rate_hz} Hz, {config.clock}"
         wall_s = run_loop(rig, config, signals, say, what)
         record = read_trial(folder)
@@ -136,7 +136,7 @@ def run(config: Config) -> RunResult:
         return RunResult(outcome.exit_code, outcome.summary, record.tick, record.events)
     far_end, journal = build_far_end(config), MemoryJournal(config.layout)
     devices = simulated_devices(config, far_end)
-    cycle = build_cycle(config, devices, journal, None, experiment_type(config).make)
+    cycle = build_cycle(config, devices, journal, None)
     loop = Loop(LockstepClock(far_end, config.loop.rate_hz), cycle)
     devices.open()
     began = time.perf_counter()

@@ -75,7 +75,8 @@ def _replayed(record: TrialRecord, summary: Mapping[str, Any] | None) -> Replay:
     until = known_until(record, config, summary)
     ticks, faults = replayable_ticks(record, until), faults_of(record.events)
     journal = MemoryJournal(config.layout)
-    differences = _run(config, Tape(record, ticks, config.layout), journal, faults)
+    attended = bool(record.meta.get("attended"))
+    differences = _run(config, Tape(record, ticks, config.layout), journal, faults, attended=attended)
     new, events = journal.ticks, journal.events
     old, told = ticks[: len(new)], np.concatenate([impacts_of(record.events), commands_of(record.events), faults])
     known = old["tick"] < until
@@ -90,9 +91,9 @@ def _replayed(record: TrialRecord, summary: Mapping[str, Any] | None) -> Replay:
     return Replay(len(new), differences, str(record.meta.get("version")), hil.__version__, notes)
 
 
-def _run(config: Config, tape: Tape, journal: MemoryJournal, faults: Rows) -> list[Difference]:
+def _run(config: Config, tape: Tape, journal: MemoryJournal, faults: Rows, *, attended: bool) -> list[Difference]:
     """Every tick of the tape. Returns the exception that ends it early, if one does."""
-    cycle = build_cycle(config, tape.devices, journal, folder=None)
+    cycle = build_cycle(config, tape.devices, journal, folder=None, attended=attended)
     pending = deque(faults[np.isin(faults["id"], list(NOT_IN_VALUES))])
 
     def trip(until: int) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.app.build import MakeExperiment
 from hil.app.virtual.run import VirtualRun
 from hil.config import load_config
 from hil.links.rows import HEALTH
@@ -107,14 +106,12 @@ def trial(tmp_path) -> Callable[..., Trial]:
     """Makes a trial and does something in the middle of it."""
     runs: list[Running] = []
 
-    def trial(
-        act: Act | None = None, *settings: str, at_s: float = MOMENT_S, make: MakeExperiment | None = None
-    ) -> Trial:
+    def trial(act: Act | None = None, *settings: str, at_s: float = MOMENT_S, attended: bool = False) -> Trial:
         config = load_config("sim_wire", [*SETTINGS, *settings])
         folder, scratch = tmp_path / f"run_{len(runs)}", tmp_path / f"rig_{len(runs)}"
         folder.mkdir()
         scratch.mkdir()
-        run = Running(config, folder, scratch, make)
+        run = Running(config, folder, scratch, attended=attended)
         runs.append(run)
         done = Trial(run, folder)
         if act is not None and run.until(at_s):

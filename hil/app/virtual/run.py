@@ -10,7 +10,6 @@ import numpy as np
 
 from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.schedule import Actor, VirtualTime
-from hil.app.build import MakeExperiment
 from hil.app.platform import Platform
 from hil.app.rigs import RealtimeRig
 from hil.app.runs import Signals, run_loop
@@ -19,7 +18,6 @@ from hil.app.virtual.processes import VirtualProcesses
 from hil.app.wire.attach import Endpoints
 from hil.app.wire.control import Asked
 from hil.config import Config
-from hil.experiments.registry import experiment_type
 from hil.links.rows import START
 from hil.links.shared import Shared
 from hil.realtime import RealtimeClock, RightsWanted
@@ -46,7 +44,7 @@ class VirtualRun:
         config: of the rig and the experiment.
         folder: of the run; exists and is empty.
         scratch: folder for the memory of the simulated rig; exists and is empty.
-        make: makes the experiment; by default the one that the config names.
+        attended: an operator arms and starts the experiment.
 
     Attributes:
         host: clock, ports and network.
@@ -57,8 +55,8 @@ class VirtualRun:
         error: what the run ended with, if it did not end by itself.
     """
 
-    def __init__(self, config: Config, folder: Path, scratch: Path, make: MakeExperiment | None = None) -> None:
-        self._config, self._folder, self._make = config, folder, make or experiment_type(config).make
+    def __init__(self, config: Config, folder: Path, scratch: Path, *, attended: bool = False) -> None:
+        self._config, self._folder, self._attended = config, folder, attended
         self.time = VirtualTime()
         self.host = VirtualHost(self.time)
         self.far_end = VirtualRig(config, scratch, self.host)
@@ -114,7 +112,9 @@ class VirtualRun:
         try:
             with ExitStack() as stack:
                 platform = Platform(self.host, self.processes.launch, self._attach, self._make_clock)
-                self.rig = RealtimeRig(self._config, self._folder, lambda _: None, stack, self._make, platform=platform)
+                self.rig = RealtimeRig(
+                    self._config, self._folder, lambda _: None, stack, attended=self._attended, platform=platform
+                )
                 self.shared = self.rig.shared
                 run_loop(
                     self.rig, self._config, Signals(), lambda _: None,
