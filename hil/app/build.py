@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import hil
@@ -19,13 +20,19 @@ from hil.journal import Journal
 from hil.limiter import Limiter
 from hil.realtime import RightsWanted
 from hil.rig import nominal_rig
-from hil.safety import Safety
+from hil.safety import Event, Safety
 from hil.scribe import Scribe
 from hil.values import Estimate, Samples
 
 
 def build_cycle(
-    config: Config, devices: Devices, journal: Journal, folder: Path | None, *, attended: bool = False
+    config: Config,
+    devices: Devices,
+    journal: Journal,
+    folder: Path | None,
+    *,
+    attended: bool = False,
+    latched: Sequence[Event] = (),
 ) -> Cycle:
     """The stages of a tick; kernels compile here.
 
@@ -35,12 +42,15 @@ def build_cycle(
         journal: takes the record.
         folder: where it goes; arming looks at the room there. None: nowhere, as in a replay.
         attended: an operator arms and starts it.
+        latched: faults of an earlier run on this rig that nobody has cleared.
 
     Raises:
         ConfigError: there is no experiment of that name.
     """
     scribe = Scribe(journal, config.layout)
-    safety = Safety(config, scribe.note)
+    safety = Safety(config, scribe.note, latched)
+    for event in latched:
+        scribe.carry(event)
 
     def checks(samples: Samples, estimate: Estimate) -> list[Check]:
         found = arming_checks(config, samples, estimate, safety.faults)

@@ -10,11 +10,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hil.config import Config
 from hil.links.rows import (
     HEALTH,
     LATE,
     OPERATOR_COMMAND,
+    RINGS,
     START,
     TROUBLE,
     TRUTH,
@@ -106,6 +109,33 @@ class Shared:
         # released by the kernel, whatever becomes of this process
         self._lock: int | None = os.open(folder / "config.json", os.O_RDONLY | os.O_CLOEXEC)
         fcntl.flock(self._lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+    def move(self, run: Path, meta: Mapping[str, str | float | int]) -> None:
+        """Make it the memory of another run: its files move to that run's folder, where a kill leaves them.
+
+        What the rings hold is of the run before, and is not recovered as part of the new one.
+
+        Nobody else moves it, and no other process opens it meanwhile; those that have it open follow by `moved_to`.
+
+        Raises:
+            OSError: that folder is on another file system.
+        """
+        start = np.zeros(1, START)
+        self.start.read(start)
+        start["over"] = 1
+        for name in RINGS:
+            start[f"first_{name}"] = getattr(self, name).written
+        self.start.write(start)
+        here, part = self.run / FOLDER, self.run / FOLDER / "meta.part"
+        part.write_text(json.dumps(meta), encoding="utf-8")
+        part.replace(here / "meta.json")
+        here.rename(run / FOLDER)
+        self.moved_to(run)
+
+    def moved_to(self, run: Path) -> None:
+        """Its files are in that run's folder now."""
+        self.run = run
+        self.meta = json.loads((run / FOLDER / "meta.json").read_text(encoding="utf-8"))
 
     def leave(self) -> None:
         """Count as a process of the run no longer; twice is fine."""

@@ -166,6 +166,11 @@ class Cursor:
         self.release()
         return not spoilt
 
+    def skip(self) -> None:
+        """Leave out all rows published so far, and release them."""
+        self._next = self._ring._call.load(self._end_at)
+        self.release()
+
     def _waiting(self) -> int:
         """Rows that can be read now; a reader that was overwritten is moved to the oldest row there is."""
         end = self._ring._call.load(self._end_at)

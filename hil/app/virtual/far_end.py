@@ -15,7 +15,7 @@ from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.serial import VirtualLines
 from drivers.sim.wire.ni_chassis import Chassis
 from hil.app.wire.daq import Served
-from hil.app.wire.memory import WireMemory
+from hil.app.wire.memory import PLACE, WireMemory
 from hil.app.wire.plant import RATE_HZ, PlantAtTheWire
 from hil.app.wire.serial import Lines
 from hil.config import Config
@@ -55,6 +55,7 @@ class VirtualRig:
         self.endpoints["daq"] = f"{SERVER}:{PORT}"
         self._handlers: dict[str, Callable[[dict[str, Any]], Mapping[str, Any]]] = {
             "truth": self._truth,
+            "place": self._place,
             "lateness": lambda _order: {"late": []},  # in virtual time nothing is ever late by itself
             **self._serial.handlers,
             **self._daq.handlers,
@@ -101,6 +102,12 @@ class VirtualRig:
             return served.handlers[do](order)
 
         return handle
+
+    def _place(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Put the rover back to its start, before an obstacle of that angle, as the rig of that seed."""
+        self._memory.place.write(np.array([(order["angle_deg"], order["seed"])], PLACE))
+        self._host.sleep(2 * _PERIOD_NS * 1e-9)  # the plant's next round does it
+        return {}
 
     def _truth(self, order: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """What only the plant knows; times of the virtual clock."""
