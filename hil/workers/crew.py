@@ -54,6 +54,7 @@ class Crew:
         self._trouble = np.zeros(1, TROUBLE)
         self._troubles = list(shared.troubles.values())
         self._not_held: list[str] = []
+        self._again = False
         self.record_closed = False
 
     def start(self, name: str, *arguments: str) -> None:
@@ -114,7 +115,13 @@ class Crew:
         return None
 
     def begin(self) -> None:
-        """Called before the first beat of the loop. Raises DeviceError: a worker has ended or failed meanwhile."""
+        """Called before the first beat of the loop. Raises DeviceError: a worker has ended or failed meanwhile.
+
+        Between two runs a device that has failed gets some time to answer again.
+        """
+        until_ns = self._host.now_ns() + round(COMES_BACK_S * 1e9)
+        while self._again and self._told() and self._host.now_ns() < until_ns:
+            self._host.sleep(LOOK_AGAIN_S)
         if trouble := self._told():
             raise DeviceError(trouble.detail)
         self.record_closed = False
@@ -155,10 +162,10 @@ class Crew:
         return bool(words)
 
     def next_run(self, folder: str) -> None:
-        """Have the recorder begin the next record, and wait until all stand where a run begins.
+        """Have the recorder begin the next record, and wait until a simulated rover stands where a run begins.
 
         Raises:
-            DeviceError: a worker has ended or failed, and has not come back.
+            DeviceError: a worker has ended.
         """
         if self._not_held:
             raise DeviceError(f"{', '.join(self._not_held)}: no process holds its devices any more; start anew")
@@ -166,9 +173,7 @@ class Crew:
             self._processes["far_end"].hear(READY_S)  # it is at its start place again
         self._processes[RECORDER].say({"run": folder})
         self.wait_ready(RECORDER)
-        until_ns = self._host.now_ns() + round(COMES_BACK_S * 1e9)
-        while self._told() and self._host.now_ns() < until_ns:
-            self._host.sleep(LOOK_AGAIN_S)
+        self._again = True
 
     def _with_devices(self) -> list[str]:
         return [name for name in WITH_DEVICES if name in self._processes]

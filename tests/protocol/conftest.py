@@ -52,7 +52,8 @@ class Trial:
     """A trial that is over.
 
     Attributes:
-        start_ns: its t = 0 [ns of the virtual clock].
+        more: folders of further runs on the same rig.
+        start_ns: its t = 0 [ns of the virtual clock]; of several runs, that of the last.
         acted_ns: when something was made to go wrong [ns of the same].
         events: faults that it latched.
         healths: newest of each link, rows of HEALTH.
@@ -62,6 +63,7 @@ class Trial:
 
     run: Running
     folder: Path
+    more: list[Path] = field(default_factory=list)
     start_ns: int | None = None
     acted_ns: int = 0
     events: list[Event] = field(default_factory=list)
@@ -106,14 +108,24 @@ def trial(tmp_path) -> Callable[..., Trial]:
     """Makes a trial and does something in the middle of it."""
     runs: list[Running] = []
 
-    def trial(act: Act | None = None, *settings: str, at_s: float = MOMENT_S, attended: bool = False) -> Trial:
+    def trial(
+        act: Act | None = None,
+        *settings: str,
+        at_s: float = MOMENT_S,
+        attended: bool = False,
+        again: int = 0,
+        between: Act = lambda _: None,
+    ) -> Trial:
         config = load_config("sim_wire", [*SETTINGS, *settings])
         folder, scratch = tmp_path / f"run_{len(runs)}", tmp_path / f"rig_{len(runs)}"
         folder.mkdir()
         scratch.mkdir()
-        run = Running(config, folder, scratch, attended=attended)
+        more = [tmp_path / f"run_{len(runs)}_{number + 2}" for number in range(again)]
+        for one in more:
+            one.mkdir()
+        run = Running(config, folder, scratch, attended=attended, more=more, between=between)
         runs.append(run)
-        done = Trial(run, folder)
+        done = Trial(run, folder, more)
         if act is not None and run.until(at_s):
             done.acted_ns = run.time.now_ns
             act(run)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
 from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.schedule import Actor, VirtualTime
 from hil.app.platform import Platform
+from hil.app.resident import Resident
 from hil.app.rigs import RealtimeRig
 from hil.app.runs import Signals, run_loop
 from hil.app.virtual.far_end import VirtualRig
@@ -45,6 +48,8 @@ class VirtualRun:
         folder: of the run; exists and is empty.
         scratch: folder for the memory of the simulated rig; exists and is empty.
         attended: an operator arms and starts the experiment.
+        more: folders of further runs on the same rig, each existing and empty.
+        between: called between two runs, while the rig is held; what it waits for passes there.
 
     Attributes:
         host: clock, ports and network.
@@ -55,8 +60,18 @@ class VirtualRun:
         error: what the run ended with, if it did not end by itself.
     """
 
-    def __init__(self, config: Config, folder: Path, scratch: Path, *, attended: bool = False) -> None:
+    def __init__(
+        self,
+        config: Config,
+        folder: Path,
+        scratch: Path,
+        *,
+        attended: bool = False,
+        more: Sequence[Path] = (),
+        between: Callable[[Self], None] = lambda _: None,
+    ) -> None:
         self._config, self._folder, self._attended = config, folder, attended
+        self._more, self._between = more, between
         self.time = VirtualTime()
         self.host = VirtualHost(self.time)
         self.far_end = VirtualRig(config, scratch, self.host)
@@ -116,14 +131,22 @@ class VirtualRun:
                     self._config, self._folder, lambda _: None, stack, attended=self._attended, platform=platform
                 )
                 self.shared = self.rig.shared
-                run_loop(
-                    self.rig, self._config, Signals(), lambda _: None,
-                    wanted=lambda _: RightsWanted(), refuse=lambda *_: None,
-                )  # fmt: skip
-                self.rig.publish({})
+                resident = Resident(self._config, self.rig, Signals(), lambda _: None)
+                self._run_once()
+                for folder in self._more:
+                    self._between(self)
+                    resident.next_run(folder)
+                    self._run_once()
         except Exception as error:
             self.error = error
         self._ended()
+
+    def _run_once(self) -> None:
+        assert self.rig is not None
+        run_loop(
+            self.rig, self._config, Signals(), lambda _: None, wanted=lambda _: RightsWanted(), refuse=lambda *_: None
+        )
+        self.rig.publish({})
 
     def _ended(self) -> None:
         self.over = True

@@ -65,9 +65,10 @@ class WireMemory:
         self.volts: NDArray[np.float64] = _mapped(folder / "volts", len(config.daq.channels), create)
 
     def close(self) -> None:
-        """Unmap the boxes; the samples are unmapped with the last view of them. Twice is fine."""
+        """Unmap all of it; twice is fine."""
         for part in self._parts:
             part.close()
+        self.volts = self.volts[:0].copy()  # whoever has a view of it keeps it mapped
 
     def keep(self, first: int, volts: NDArray[np.float64]) -> None:
         """Remember samples first, first + 1, ... (n, channels) [V]."""
@@ -149,7 +150,7 @@ class AnalogInMemory:
         if memory.clock.read(clock) <= 0:
             raise RuntimeError("the simulated rig's sample clock does not run yet")
         self._start_ns, self.rate_hz = int(clock["start_ns"][0]), int(clock["rate_hz"][0])
-        self._taken, self._volts = memory.taken, memory.volts
+        self._memory, self._taken = memory, memory.taken
         self._row = np.zeros(1, TAKEN)
         self.channels = memory.volts.shape[1]
 
@@ -160,7 +161,7 @@ class AnalogInMemory:
 
     def copy(self, first: int, volts: NDArray[np.float64]) -> None:
         """Copy samples from the first one on into volts (n, channels) [V]."""
-        np.take(self._volts, np.arange(first, first + len(volts)) % REMEMBERED, axis=0, out=volts)
+        np.take(self._memory.volts, np.arange(first, first + len(volts)) % REMEMBERED, axis=0, out=volts)
         if self.taken() - first > REMEMBERED:
             raise OverflowError(f"sample {first} is gone: {self.taken()} taken, the last {REMEMBERED} kept")
 
