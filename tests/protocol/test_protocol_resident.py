@@ -16,6 +16,7 @@ from hil.links.rows import HEALTH
 from hil.links.shared import FOLDER, Shared
 from hil.operator_input import Arm, ClearFault, EStop, Start, Stop
 from hil.proof.replay import replay
+from hil.proof.verify import verify
 from hil.record import read_trial
 from hil.record.recovery import holes, recover
 from hil.safety import Fault
@@ -52,6 +53,7 @@ def test_each_run_reaches_its_end_and_has_a_record_of_its_own_that_replays(trial
         assert {State.ARMED, State.RUN_UP, State.IMPACT, State.DONE} <= states(folder)
         assert record.events["name"].tolist().count(b"impact") == 1
         assert replay(folder).differences == []
+        assert [check.item for check in verify(folder) if not check.ok] == []
 
 
 def test_the_rover_stands_at_its_start_place_again_and_the_sensors_are_zeroed_anew(trial):
@@ -193,6 +195,7 @@ def test_the_operator_clears_the_fault_of_the_run_before_and_drives_again(trial)
     assert not safe[at["operator clear"] :].any()
     assert states(done.more[0]) == {State.IDLE, State.ARMED, State.RUN_UP, State.IMPACT, State.SETTLE, State.DONE}
     assert replay(done.more[0]).differences == []
+    assert [check.item for check in verify(done.more[0]) if not check.ok] == []
 
 
 def test_a_loop_killed_in_its_second_run_leaves_that_run_whole_and_nothing_of_the_first_in_it(trial):
