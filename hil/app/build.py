@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import hil
@@ -15,6 +16,7 @@ from hil.cycle import Cycle
 from hil.devices import Devices
 from hil.estimate.estimator import Estimator
 from hil.estimate.twin import RoverTwin
+from hil.experiments.base import ArmingChecks, Experiment
 from hil.experiments.registry import experiment_type
 from hil.journal import Journal
 from hil.limiter import Limiter
@@ -24,6 +26,8 @@ from hil.safety import Event, Safety
 from hil.scribe import Scribe
 from hil.values import Estimate, Samples
 
+MakeExperiment = Callable[[Config, ArmingChecks], Experiment]
+
 
 def build_cycle(
     config: Config,
@@ -31,6 +35,7 @@ def build_cycle(
     journal: Journal,
     folder: Path | None,
     *,
+    make: MakeExperiment | None = None,
     attended: bool = False,
     latched: Sequence[Event] = (),
 ) -> Cycle:
@@ -41,6 +46,7 @@ def build_cycle(
         devices: of the rig.
         journal: takes the record.
         folder: where it goes; arming looks at the room there. None: nowhere, as in a replay.
+        make: makes the experiment; by default the one that the config names.
         attended: an operator arms and starts it.
         latched: faults of an earlier run on this rig that nobody has cleared.
 
@@ -56,7 +62,8 @@ def build_cycle(
         found = arming_checks(config, samples, estimate, safety.faults)
         return found if folder is None else [*found, disk_check(folder)]
 
-    experiment = experiment_type(config).make(config, checks, attended=attended)
+    make = make or partial(experiment_type(config).make, attended=attended)
+    experiment = make(config, checks)
     twin, limiter = RoverTwin(nominal_rig(config)), Limiter(config, safety)
     return Cycle(devices, Estimator(config), twin, safety, experiment, experiment.controller(), limiter, scribe)
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from drivers.base import DeviceError
-from hil.app.build import build_cycle, record_meta
+from hil.app.build import MakeExperiment, build_cycle, record_meta
 from hil.app.links import at_endpoints, stop_frames
 from hil.app.platform import THIS_COMPUTER, Platform
 from hil.app.rig_lock import RigLock
@@ -99,6 +99,7 @@ class RealtimeRig:
         folder: of the first run.
         say: told what is going on.
         stack: closes it all.
+        make: makes the experiment of each run; by default the one that the config names.
         attended: an operator arms and starts each run.
         endpoints: of a simulated rig at the wire that runs already; None: one of our own where the config asks for one.
         platform: that it stands on.
@@ -114,13 +115,14 @@ class RealtimeRig:
         say: Say,
         stack: ExitStack,
         *,
+        make: MakeExperiment | None = None,
         attended: bool = False,
         endpoints: Path | None = None,
         platform: Platform = THIS_COMPUTER,
     ) -> None:
         stack.enter_context(RigLock(config))
         warm_up(config, say)
-        self._platform, self._host, self._attended = platform, platform.host, attended
+        self._platform, self._host, self._make, self._attended = platform, platform.host, make, attended
         self._control: Asked | None = None
         self._links: dict[str, Any] | None = None
         meta = record_meta(config, attended=attended)
@@ -156,7 +158,9 @@ class RealtimeRig:
         self.devices = Devices(
             config.layout, SharedDaq(shared), SharedDrives(shared), SharedValves(shared), SharedOperator(shared)
         )
-        self.cycle = build_cycle(config, self.devices, journal, shared.run, attended=self._attended, latched=latched)
+        self.cycle = build_cycle(
+            config, self.devices, journal, shared.run, make=self._make, attended=self._attended, latched=latched
+        )
         self._clock = self._platform.make_clock(config.loop.rate_hz, config.realtime.spin_share)
         self.loop = Loop(self._clock, self.cycle, (self._crew.alarm, journal.alarm), self._crew.feed)
         self._truth: SharedTruth | WireTruth | NoTruth = SharedTruth(shared) if config.rig == "simulated" else NoTruth()

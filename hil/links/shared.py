@@ -28,7 +28,7 @@ from hil.links.rows import (
     valve_sample_dtype,
 )
 from hil.rows import BURST_SLACK_S, EVENT, TIMING, tick_dtype
-from hil.shm import Heartbeat, Mailbox, Ring
+from hil.shm import Heartbeat, Mailbox, Ring, ShmError
 
 FOLDER = "shm"  # of the run folder
 RECORDER = "recorder"
@@ -151,6 +151,8 @@ class Shared:
 
     def alone(self, within_s: float = 0.0) -> bool:
         """No other process of the run is alive, or will be so long from now [s]; one that is killed takes a moment."""
+        if self._lock is None:
+            raise ShmError(f"{self.run}: asked who is in a run that this process has left")
         until = time.monotonic() + within_s
         while True:
             try:

@@ -45,4 +45,4 @@ def mapped_bytes(fd: int, size: int, *, populate: bool) -> NDArray[np.uint8]:
     held = (ctypes.c_uint8 * size).from_address(address)
     # not at the interpreter's exit: a thread may still be using it, and the kernel unmaps it then
     weakref.finalize(held, _libc().munmap, address, size).atexit = False
-    return np.frombuffer(held, np.uint8)
+    return np.ctypeslib.as_array(held)

@@ -6,10 +6,13 @@ import math
 import sys
 import time
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
-from drivers.sim.far_end import FarEnd
+from drivers.base import Source
+from drivers.types import DaqBlock
+from hil.devices import DriveLink, ValveLink
 from hil.links.late import LateNotes
 from hil.links.rows import START, TRUTH
 from hil.links.shared import Shared
@@ -53,7 +56,7 @@ def main(run: Path, parent: int) -> None:
             life.tell(placed=True)
 
 
-def _move(far_end: FarEnd, shared: Shared, runs: _Runs, start_ns: int) -> None:
+def _move(far_end: SimulatedRig, shared: Shared, runs: _Runs, start_ns: int) -> None:
     """One run: t_ns = 0 at that time [ns of CLOCK_MONOTONIC]."""
     feeds = BlockFeed(shared, far_end.daq), DriveFeed(shared, far_end.drives), ValveFeed(shared, far_end.valves)
     for feed in feeds:
@@ -79,6 +82,18 @@ def _move(far_end: FarEnd, shared: Shared, runs: _Runs, start_ns: int) -> None:
         shared.heartbeat.beat("far_end", done_ns)
     pump.stop(far_end.plant.t_ns)
     witness.conclude()
+
+
+class SimulatedRig(Protocol):
+    """What `hil.app.simulated.build_far_end` makes."""
+
+    plant: Plant
+    daq: Source[DaqBlock]
+    drives: DriveLink
+    valves: ValveLink
+
+    def advance(self, t_ns: int) -> None:
+        """Move to a time of the run [ns]."""
 
 
 class _Runs:

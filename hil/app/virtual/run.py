@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Self
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +68,7 @@ class VirtualRun:
         *,
         attended: bool = False,
         more: Sequence[Path] = (),
-        between: Callable[[Self], None] = lambda _: None,
+        between: Callable[[Any], None] = lambda _: None,
     ) -> None:
         self._config, self._folder, self._attended = config, folder, attended
         self._more, self._between = more, between

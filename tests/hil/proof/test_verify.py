@@ -292,11 +292,6 @@ def test_safe_ends_where_the_operator_clears_the_last_fault(edited):
     assert failed(edited("stopped", cleared)) == {}
 
 
-def test_safe_that_stays_after_the_last_fault_is_cleared_is_named(edited):
-    clear = command_event(ClearFault(int(Fault.STOP_BY_OPERATOR)), 700, 700_000_000)
-    assert set(failed(edited("stopped", with_events(clear)))) == {"Safe after a fault"}
-
-
 def test_a_fault_of_the_run_before_is_a_reason_for_safe_from_the_first_tick_on(edited):
     carried = event_row(0, LATCHED_BEFORE, 0, 0, Fault.VALVE_STUCK, detail="a valve")
     assert set(failed(edited("good", with_events(carried)))) == {"Safe after a fault"}
