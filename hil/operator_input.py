@@ -13,6 +13,8 @@ from hil.rows import EVENT, event_row
 
 # Names of the events that record them begin so.
 PREFIX = "operator "
+# A command fits into the detail of an event, as JSON.
+MOST_BYTES = EVENT["detail"].itemsize
 # Words of an operator are cut off after so many bytes: a command fits into the detail of an event.
 LONGEST_WORDS = 80
 
@@ -84,7 +86,7 @@ class OperatorQueue:
 
     def put(self, command: OperatorCommand) -> None:
         """Hand a command to the next tick. Raises ValueError: it is too long to be recorded."""
-        command_event(command, 0, 0)
+        command_to_bytes(command)
         self._waiting.append(command)
 
     def read(self) -> OperatorInput:
@@ -99,18 +101,35 @@ def asks(commands: Iterable[OperatorCommand], what: type[OperatorCommand]) -> bo
     return any(isinstance(command, what) for command in commands)
 
 
+def command_to_bytes(command: OperatorCommand) -> bytes:
+    """A command as JSON; `command_of_bytes` reads it back.
+
+    Raises:
+        ValueError: it does not fit into the detail of an event.
+    """
+    content = msgspec.json.encode(command)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"operator command of {len(content)} bytes, allowed: {MOST_BYTES} ({content[:40]!r}...)")
+    return content
+
+
+def command_of_bytes(content: bytes) -> OperatorCommand:
+    """The command of such JSON. Raises ValueError: it is none."""
+    try:
+        command: OperatorCommand = _DECODER.decode(content)
+    except msgspec.MsgspecError as error:
+        raise ValueError(f"{content[:40]!r} is no operator command: {error}") from None
+    return command
+
+
 def command_event(command: OperatorCommand, tick: int, t_ns: int) -> np.ndarray[tuple[int], np.dtype[np.void]]:
     """The event, a row of `EVENT`, that a command is recorded as; `command_of` reads it back.
 
     Raises:
         ValueError: the command does not fit into the detail of an event.
     """
-    content = msgspec.json.encode(command)
-    if len(content) > EVENT["detail"].itemsize:
-        raise ValueError(
-            f"operator command of {len(content)} bytes, allowed: {EVENT['detail'].itemsize} ({content[:40]!r}...)"
-        )
-    return event_row(0, PREFIX + command.__struct_config__.tag, tick, t_ns, detail=content.decode())  # type: ignore[operator]
+    name = f"{PREFIX}{command.__struct_config__.tag}"
+    return event_row(0, name, tick, t_ns, detail=command_to_bytes(command).decode())
 
 
 def is_command(event: np.void) -> bool:
@@ -121,10 +140,9 @@ def is_command(event: np.void) -> bool:
 def command_of(event: np.void) -> OperatorCommand:
     """The command that an event records. Raises ValueError: it records none."""
     try:
-        command: OperatorCommand = _DECODER.decode(bytes(event["detail"]))
-    except msgspec.MsgspecError as error:
+        return command_of_bytes(bytes(event["detail"]))
+    except ValueError as error:
         raise ValueError(f"event {bytes(event['name']).decode()!r} records no operator command: {error}") from None
-    return command
 
 
 def shortened(words: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -90,6 +90,7 @@ class Safety:
     Args:
         config: of the rig.
         announce: told of each new kind of fault, for the record.
+        latched: faults of an earlier run on the same rig that nobody has cleared.
 
     Attributes:
         events: faults that have latched Safe.
@@ -97,7 +98,9 @@ class Safety:
         cleared: faults that an operator has cleared.
     """
 
-    def __init__(self, config: Config, announce: Callable[[Event], None] = lambda _: None) -> None:
+    def __init__(
+        self, config: Config, announce: Callable[[Event], None] = lambda _: None, latched: Sequence[Event] = ()
+    ) -> None:
         limits = config.limits
         self._daq_age_ns = limits.daq_age_ms * 1e6
         valves_age_ms = limits.valves_age_ms if config.layout.valves else math.inf
@@ -108,7 +111,7 @@ class Safety:
         self._valves = ValveWatch(config)
         self._announce = announce
         self._bad_ticks = 0
-        self.events: list[Event] = []
+        self.events: list[Event] = list(latched)
         self.marks: list[Event] = []
         self.cleared: list[Event] = []
 

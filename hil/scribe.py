@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from hil.journal import Journal
 from hil.layout import Layout
 from hil.operator_input import command_event
 from hil.rows import IMPACT, TIMING, Row, event_row, tick_dtype
-from hil.safety import Event
+from hil.safety import Event, Fault
 from hil.values import Command, Estimate, Laps, Prediction, Samples, Tick
+
+# Name of the event that tells of a fault latched in an earlier run.
+LATCHED_BEFORE = "latched before"
+
+
+def carried_fault(event: np.void) -> Event:
+    """The fault that an event of that name, a row of `EVENT`, tells of."""
+    return Event(Fault(int(event["value"])), 0, 0, math.nan, math.nan, bytes(event["detail"]).decode())
 
 
 class Scribe:
@@ -52,6 +64,10 @@ class Scribe:
     def tell(self, name: str, detail: str) -> None:
         """Keep something that is no fault, said before the first tick."""
         self._journal.event(event_row(0, name, 0, 0, detail=detail))
+
+    def carry(self, event: Event) -> None:
+        """Keep a fault of an earlier run that is still latched as this one begins; `carried_fault` reads it back."""
+        self._journal.event(event_row(0, LATCHED_BEFORE, 0, 0, event.fault, detail=event.detail))
 
     def note(self, event: Event) -> None:
         """Keep a fault."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import hil
@@ -21,7 +22,7 @@ from hil.journal import Journal
 from hil.limiter import Limiter
 from hil.realtime import RightsWanted
 from hil.rig import nominal_rig
-from hil.safety import Safety
+from hil.safety import Event, Safety
 from hil.scribe import Scribe
 from hil.values import Estimate, Samples
 
@@ -29,7 +30,14 @@ MakeExperiment = Callable[[Config, ArmingChecks], Experiment]
 
 
 def build_cycle(
-    config: Config, devices: Devices, journal: Journal, folder: Path | None, make: MakeExperiment | None = None
+    config: Config,
+    devices: Devices,
+    journal: Journal,
+    folder: Path | None,
+    *,
+    make: MakeExperiment | None = None,
+    attended: bool = False,
+    latched: Sequence[Event] = (),
 ) -> Cycle:
     """The stages of a tick; kernels compile here.
 
@@ -39,18 +47,23 @@ def build_cycle(
         journal: takes the record.
         folder: where it goes; arming looks at the room there. None: nowhere, as in a replay.
         make: makes the experiment; by default the one that the config names.
+        attended: an operator arms and starts it.
+        latched: faults of an earlier run on this rig that nobody has cleared.
 
     Raises:
         ConfigError: there is no experiment of that name.
     """
     scribe = Scribe(journal, config.layout)
-    safety = Safety(config, scribe.note)
+    safety = Safety(config, scribe.note, latched)
+    for event in latched:
+        scribe.carry(event)
 
     def checks(samples: Samples, estimate: Estimate) -> list[Check]:
         found = arming_checks(config, samples, estimate, safety.faults)
         return found if folder is None else [*found, disk_check(folder)]
 
-    experiment = (make or experiment_type(config).make)(config, checks)
+    make = make or partial(experiment_type(config).make, attended=attended)
+    experiment = make(config, checks)
     twin, limiter = RoverTwin(nominal_rig(config)), Limiter(config, safety)
     return Cycle(devices, Estimator(config), twin, safety, experiment, experiment.controller(), limiter, scribe)
 
@@ -62,7 +75,7 @@ def simulated_devices(config: Config, far_end: FarEnd) -> Devices:
     return Devices(config.layout, daq, far_end.drives, valves)
 
 
-def record_meta(config: Config) -> dict[str, str | float | int]:
+def record_meta(config: Config, *, attended: bool = False) -> dict[str, str | float | int]:
     """What `/meta` of the record holds; `calibration`, where there is one, as in the file it came from."""
     device = config.devices.daq if config.devices else None
     sheets = device.calibration.model_dump(mode="json", exclude_none=True) if device and device.calibration else None
@@ -73,6 +86,7 @@ def record_meta(config: Config) -> dict[str, str | float | int]:
         "clock": config.clock,
         "seed": config.seed,
         "experiment": config.experiment,
+        "attended": int(attended),
         "states": ",".join(f"{state.value}={state.name.lower()}" for state in experiment_type(config).states),
         "layout": config.layout.to_json(),
         "sensitivity_VpN": ",".join(repr(sensitivity * 1e-3) for sensitivity in config.sensitivities_mVpN),

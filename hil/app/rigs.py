@@ -1,4 +1,4 @@
-"""The two ways in which a rig stands behind the same loop: in its process and in virtual time, or in workers."""
+"""What stands behind the loop: a rig, and the one whose devices, recorder and watchdog are processes of their own."""
 
 from __future__ import annotations
 
@@ -12,35 +12,32 @@ from typing import Any, Protocol
 import numpy as np
 
 from drivers.base import DeviceError
-from hil.app.build import MakeExperiment, build_cycle, record_meta, simulated_devices
+from hil.app.build import MakeExperiment, build_cycle, record_meta
 from hil.app.links import at_endpoints, stop_frames
 from hil.app.platform import THIS_COMPUTER, Platform
 from hil.app.rig_lock import RigLock
-from hil.app.simulated import build_far_end
 from hil.app.truths import NoTruth, WireTruth
 from hil.app.warm import warm_up
 from hil.app.wire.control import Asked
-from hil.clock import LockstepClock
 from hil.config import Config
 from hil.cycle import Cycle
 from hil.devices import Devices
 from hil.disturbances import late_event, late_words, stall_event
 from hil.experiments.base import GroundTruth
-from hil.journal import Keeper
 from hil.links.devices import SharedDaq, SharedDrives, SharedValves
 from hil.links.health import healths
 from hil.links.journal import RingJournal
 from hil.links.late import Late, late_since
+from hil.links.operator import SharedOperator
 from hil.links.rows import START
 from hil.links.shared import FOLDER, RECORDER, Shared
 from hil.links.stops import write_stops
 from hil.links.truth import SharedTruth
 from hil.loop import Loop
 from hil.realtime import Granted
-from hil.record import open_recorder
 from hil.record.reading import FILE_NAME
 from hil.record.recovery import NothingToRecoverError, recover
-from hil.telemetry import open_publisher
+from hil.safety import Event
 from hil.workers.crew import Crew
 
 Say = Callable[[str], None]
@@ -51,7 +48,7 @@ STALLS_NOTED = LATE_NOTED = 60
 
 
 class Rig(Protocol):
-    """A rig that is ready to run."""
+    """A rig that is ready to run, and after a run can be made ready for another."""
 
     devices: Devices
     cycle: Cycle
@@ -73,73 +70,37 @@ class Rig(Protocol):
     def begin(self) -> None:
         """Time begins now."""
 
-    def unwatch(self) -> None:
-        """The loop has ended: from now on nobody takes its silence for a fault."""
+    def hold(self) -> None:
+        """The loop has ended: whoever has the devices stops them and holds them so, and nobody misses the loop."""
 
     def close_record(self) -> None:
-        """The run is over: stop the far end and finish the record. Raises DeviceError: there is none."""
+        """The run is over and the devices are held: finish the record. Raises DeviceError: there is none."""
 
     def publish(self, summary: Mapping[str, Any]) -> None:
         """Tell viewers how it ended."""
 
+    def next_run(self, folder: Path, latched: Sequence[Event]) -> None:
+        """Make it ready for a run in another folder, with new devices, cycle and loop.
 
-class LockstepRig:
-    """Everything in one process, in virtual time.
+        Args:
+            folder: of that run; exists and is empty.
+            latched: faults that nobody has cleared.
 
-    Args:
-        config: of the rig and the trial.
-        folder: of the run.
-        say: told what is going on.
-        stack: closes it all.
-        make: makes the experiment.
-    """
-
-    def __init__(self, config: Config, folder: Path, say: Say, stack: ExitStack, make: MakeExperiment) -> None:
-        publisher = stack.enter_context(open_publisher(config, say))
-        self.keeper = Keeper(stack.enter_context(open_recorder(folder, config, record_meta(config))), publisher)
-        warm_up(config, say)
-        say("settling the rover on its ground")
-        self.far_end = build_far_end(config)
-        self.devices = simulated_devices(config, self.far_end)
-        self.cycle = build_cycle(config, self.devices, self.keeper, folder, make)
-        self.loop = Loop(LockstepClock(self.far_end, config.loop.rate_hz), self.cycle)
-
-    @property
-    def truth(self) -> GroundTruth:
-        """Of the simulated rig."""
-        return self.far_end.plant
-
-    def granted(self) -> Sequence[Granted]:
-        """None: there are no other processes."""
-        return ()
-
-    def far_end_loop(self) -> dict[str, Any] | None:
-        """None: the clock moves it."""
-        return None
-
-    def links(self) -> dict[str, Any] | None:
-        """None: the rig is simulated in this process."""
-        return None
-
-    def begin(self) -> None:
-        """Virtual time begins with the first tick."""
-
-    def unwatch(self) -> None:
-        """Nobody watches it."""
-
-    def close_record(self) -> None:
-        """Finish the record."""
-        self.keeper.recorder.close()
-
-    def publish(self, summary: Mapping[str, Any]) -> None:
-        """Tell viewers how it ended."""
-        self.keeper.publisher.trial(summary)
+        Raises:
+            DeviceError: it cannot run again.
+        """
 
 
 class RealtimeRig:
     """The loop in this process and against the wall clock; devices or simulated rig, recorder and watchdog in theirs.
 
-    Args: as `LockstepRig`, and
+    Args:
+        config: of the rig and the trial.
+        folder: of the first run.
+        say: told what is going on.
+        stack: closes it all.
+        make: makes the experiment of each run; by default the one that the config names.
+        attended: an operator arms and starts each run.
         endpoints: of a simulated rig at the wire that runs already; None: one of our own where the config asks for one.
         platform: that it stands on.
 
@@ -153,16 +114,18 @@ class RealtimeRig:
         folder: Path,
         say: Say,
         stack: ExitStack,
-        make: MakeExperiment,
+        *,
+        make: MakeExperiment | None = None,
+        attended: bool = False,
         endpoints: Path | None = None,
         platform: Platform = THIS_COMPUTER,
     ) -> None:
         stack.enter_context(RigLock(config))
         warm_up(config, say)
-        self._host = platform.host
+        self._platform, self._host, self._make, self._attended = platform, platform.host, make, attended
         self._control: Asked | None = None
         self._links: dict[str, Any] | None = None
-        meta = record_meta(config)
+        meta = record_meta(config, attended=attended)
         if config.rig == "simulated_wire":
             say("starting the simulated rig at the wire, which settles on its soil")
             found, self._control = platform.attach(config, endpoints, stack)
@@ -180,13 +143,7 @@ class RealtimeRig:
         for name in (RECORDER, *self._workers):
             crew.start(name)
         crew.start_watchdog()
-        journal = RingJournal(shared)
-        daq, valves = SharedDaq(shared) if "daq" in links else None, SharedValves(shared) if "valves" in links else None
-        self.devices = Devices(config.layout, daq, SharedDrives(shared), valves)
-        self.cycle = build_cycle(config, self.devices, journal, folder, make)
-        self._clock = platform.make_clock(config.loop.rate_hz, config.realtime.spin_share)
-        self.loop = Loop(self._clock, self.cycle, (crew.alarm, journal.alarm), crew.feed)
-        self._truth: SharedTruth | WireTruth | NoTruth = SharedTruth(shared) if config.rig == "simulated" else NoTruth()
+        self._build()
         for line in crew.wait_ready("recorder")["said"]:
             say(line)
         with self._lateness_named():
@@ -194,6 +151,34 @@ class RealtimeRig:
                 if detail := crew.wait_ready(name).get("detail"):
                     say(f"{name}: {detail}")
         crew.wait_ready("watchdog")
+
+    def _build(self, latched: Sequence[Event] = ()) -> None:
+        """The loop's side of a run; nothing that its views see was said in an earlier one."""
+        shared, config = self.shared, self.shared.config
+        journal = RingJournal(shared)
+        links = config.layout.links
+        daq, valves = SharedDaq(shared) if "daq" in links else None, SharedValves(shared) if "valves" in links else None
+        self.devices = Devices(config.layout, daq, SharedDrives(shared), valves, SharedOperator(shared))
+        self.cycle = build_cycle(
+            config, self.devices, journal, shared.run, make=self._make, attended=self._attended, latched=latched
+        )
+        self._clock = self._platform.make_clock(config.loop.rate_hz, config.realtime.spin_share)
+        self.loop = Loop(self._clock, self.cycle, (self._crew.alarm, journal.alarm), self._crew.feed)
+        self._truth: SharedTruth | WireTruth | NoTruth = SharedTruth(shared) if config.rig == "simulated" else NoTruth()
+
+    def next_run(self, folder: Path, latched: Sequence[Event]) -> None:
+        """See `Rig`: a simulated rover is put back to its start place, a real one by the operator."""
+        shared, config = self.shared, self.shared.config
+        if not self._crew.record_closed:
+            raise DeviceError("recorder: its process is gone, and no further run can be recorded; start anew")
+        if self._control:
+            self._control.ask("place", angle_deg=config.trial.angle_deg, seed=config.seed)
+        try:
+            shared.move(folder, record_meta(config, attended=self._attended))
+        except OSError as error:
+            raise DeviceError(f"run folder {folder}: cannot follow {shared.run}: {error.strerror}") from error
+        self._crew.next_run(str(folder))
+        self._build(latched)
 
     @property
     def truth(self) -> GroundTruth:
@@ -217,19 +202,19 @@ class RealtimeRig:
         with self._lateness_named():
             self._crew.begin()
         start = np.zeros(1, START)
+        self.shared.start.read(start)
+        start["over"] = 0
         start["start_ns"] = self._clock.start_ns = self._host.now_ns() + LEAD_NS
         start["wall_start_s"] = time.time() + LEAD_NS * 1e-9
         self.shared.start.write(start)
 
-    def unwatch(self) -> None:
-        """End the watchdog; the links' health is that of now."""
+    def hold(self) -> None:
+        """See `Rig`; the links' health is that of now."""
         self._links = None if self._workers == ("far_end",) else healths(self.shared)
-        self._crew.end("watchdog")
+        self._crew.hold()
 
     def close_record(self) -> None:
-        """End who has the devices, have the recorder finish; if it is gone, finish its file from what it left."""
-        for name in self._workers:
-            self._crew.end(name)
+        """Have the recorder finish; if it is gone, finish its file from what it left, which ends all the others."""
         start_ns = self._clock.start_ns or 0
         if self._control:
             self._truth = WireTruth(self._control, start_ns)
@@ -241,6 +226,7 @@ class RealtimeRig:
             self.shared.events.append(late_event(late, start_ns, rate_hz))
         if self._crew.close_record():
             return
+        self._crew.end_all()
         try:
             recover(self.shared.run, self.shared)
         except NothingToRecoverError as error:
@@ -267,7 +253,10 @@ class RealtimeRig:
 
     def _tidy(self) -> None:
         """After the last process is gone: what they shared is kept only if the file lacks something of it."""
-        if not self.shared.ticks.written:  # no tick was made, as when a device is missing: a record of nothing
+        start = np.zeros(1, START)
+        self.shared.start.read(start)
+        made = self.shared.ticks.written > start["first_ticks"][0]
+        if not made:  # no tick was made, as when a device is missing: a record of nothing
             (self.shared.run / FILE_NAME).unlink(missing_ok=True)
-        if self._crew.record_closed or not self.shared.ticks.written:
+        if self._crew.record_closed or not made:
             shutil.rmtree(self.shared.run / FOLDER, ignore_errors=True)

@@ -13,28 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.base import DeviceError
-from hil.app.build import MakeExperiment, build_cycle, simulated_devices
-from hil.app.rigs import LockstepRig, RealtimeRig, Rig
-from hil.app.runs import Signals, run_loop
+from hil.app.build import build_cycle, simulated_devices
+from hil.app.lockstep_rig import LockstepRig
+from hil.app.resident import Outcome, Resident, exit_code, summarise
+from hil.app.rigs import RealtimeRig, Rig
+from hil.app.runs import Signals
 from hil.app.simulated import build_far_end
 from hil.clock import LockstepClock
 from hil.config import Config
 from hil.experiments.base import Finished, Summary
-from hil.experiments.registry import experiment_type
-from hil.experiments.summary import run_summary, write_summary
 from hil.journal import MemoryJournal
 from hil.loop import Loop
 from hil.record import read_trial
 
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a run ended: the exit status of the command, and the summary as written."""
-
-    exit_code: int
-    summary: Summary
 
 
 @dataclass(frozen=True)
@@ -59,8 +51,9 @@ def open_rig(
     folder: Path,
     say: Say,
     stack: ExitStack,
-    make: MakeExperiment | None = None,
     endpoints: Path | None = None,
+    *,
+    attended: bool = False,
 ) -> Rig:
     """A rig that is ready to run; `stack` closes it.
 
@@ -69,19 +62,21 @@ def open_rig(
         folder: of the run; exists and is empty.
         say: told what is going on, a line at a time.
         stack: closes the rig.
-        make: makes the experiment; by default the one that the config names.
         endpoints: of a simulated rig at the wire that runs already (`hil sim --endpoints`).
+        attended: an operator arms and starts the experiment.
 
     Raises:
         ConfigError: there is no experiment of that name.
         DeviceError: a device could not be opened, or a worker could not begin.
     """
-    make = make or experiment_type(config).make
     if endpoints and config.rig != "simulated_wire":
         raise DeviceError(f"--endpoints {endpoints}: found rig: {config.rig}; allowed: with rig: simulated_wire")
     if config.clock == "lockstep":
-        return LockstepRig(config, folder, say, stack, make)
-    return RealtimeRig(config, folder, say, stack, make, endpoints)
+        return LockstepRig(config, folder, say, stack, attended=attended)
+    at_last = stack.enter_context(ExitStack())  # after all that RealtimeRig itself has closed
+    rig = RealtimeRig(config, folder, say, stack, attended=attended, endpoints=endpoints)
+    at_last.callback(rig.shared.close)
+    return rig
 
 
 def run_experiment(config: Config, folder: Path, say: Say, endpoints: Path | None = None) -> Outcome:
@@ -94,23 +89,43 @@ def run_experiment(config: Config, folder: Path, say: Say, endpoints: Path | Non
         DeviceError: a device could not be opened, or a worker could not begin.
         NotArmedError: without real-time rights, this machine does not hold the loop's rate.
     """
-    kind = experiment_type(config)
+    return run_repeatedly(config, 1, lambda _: folder, say, endpoints)
+
+
+def run_repeatedly(
+    config: Config,
+    count: int,
+    folder_of: Callable[[int], Path],
+    say: Say,
+    endpoints: Path | None = None,
+    go_on: Callable[[Outcome], bool] = lambda _: True,
+) -> Outcome:
+    """Run the experiment so many times on a rig that is opened once (`Resident`).
+
+    A run that does not end well is the last: its fault is latched, and nobody here is an operator who could clear it.
+
+    Args: as `open_rig`, and
+        count: runs wanted, 1 at least.
+        folder_of: makes the folder of a run, counted from 0, when it is needed.
+        go_on: told how a run ended that another is to follow; whether that shall be made. The rig is held meanwhile.
+
+    Returns:
+        How the last run ended.
+
+    Raises: as `run_experiment`.
+    """
     with Signals() as signals, ExitStack() as stack:
-        rig = open_rig(config, folder, say, stack, kind.make, endpoints)
-        what = f"{kind.name}, {kind.headline(config)}, {config.loop.rate_hz} Hz, {config.clock}"
-        wall_s = run_loop(rig, config, signals, say, what)
-        record = read_trial(folder)
-        finished = Finished(
-            config, rig.cycle, rig.loop.clock, rig.truth, record.tick, record.timing, record.events,
-            rig.far_end_loop(), rig.links(), wall_s,
-        )  # fmt: skip
-        summary = summarise(finished)
-        write_summary(folder, summary)
-        rig.publish(summary)
-    if kind.figure:
-        say(f"drawing {kind.figure}")
-        kind.draw(record, summary, folder / kind.figure)
-    return Outcome(exit_code(finished), summary)
+        folder = folder_of(0)
+        resident = Resident(config, open_rig(config, folder, say, stack, endpoints), signals, say)
+        outcome = resident.run(folder)
+        for number in range(1, count):
+            signals.loop = None  # no run to be ended in Safe: the rig is
+            if outcome.exit_code or not go_on(outcome):
+                break
+            folder = folder_of(number)
+            resident.next_run(folder)
+            outcome = resident.run(folder)
+    return outcome
 
 
 def run(config: Config) -> RunResult:
@@ -133,7 +148,7 @@ def run(config: Config) -> RunResult:
         return RunResult(outcome.exit_code, outcome.summary, record.tick, record.events)
     far_end, journal = build_far_end(config), MemoryJournal(config.layout)
     devices = simulated_devices(config, far_end)
-    cycle = build_cycle(config, devices, journal, None, experiment_type(config).make)
+    cycle = build_cycle(config, devices, journal, None)
     loop = Loop(LockstepClock(far_end, config.loop.rate_hz), cycle)
     devices.open()
     began = time.perf_counter()
@@ -144,16 +159,3 @@ def run(config: Config) -> RunResult:
         config, cycle, loop.clock, far_end.plant, journal.ticks, journal.timings, journal.events, None, None, wall_s
     )  # fmt: skip
     return RunResult(exit_code(finished), summarise(finished), journal.ticks, journal.events)
-
-
-def summarise(run: Finished) -> Summary:
-    """The whole summary: the experiment's part, and what every run has."""
-    return {**experiment_type(run.config).summarise(run), **run_summary(run)}
-
-
-def exit_code(run: Finished) -> int:
-    """The exit status of a run's command (docs/reference/command-line.md)."""
-    experiment = run.experiment
-    if experiment.done and not run.cycle.safety.safe:
-        return 0
-    return 3 if experiment.refused else 1

@@ -58,7 +58,7 @@ def run_loop(
             began = time.perf_counter()
             rig.loop.run()
             wall_s = time.perf_counter() - began
-            rig.unwatch()
+            rig.hold()
     finally:
         rig.devices.close()
     rig.close_record()

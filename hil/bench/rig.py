@@ -203,7 +203,7 @@ def _cuts(config: Config, events: int) -> Cuts:
         with Signals() as signals, ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             endpoints = own_rig(config, stack)
-            rig = RealtimeRig(config, folder, lambda _: None, stack, make, endpoints)
+            rig = RealtimeRig(config, folder, lambda _: None, stack, make=make, endpoints=endpoints)
             (trial,) = trials
             trial.reset = rig.cycle.estimator.reset
             found = read_endpoints(endpoints)

@@ -29,6 +29,10 @@ Endpoints = Annotated[
     Path | None,
     typer.Option("--endpoints", metavar="FILE", help="Use the simulated rig that wrote this (hil sim --endpoints)."),
 ]
+Repeat = Annotated[
+    int,
+    typer.Option("--repeat", metavar="N", min=1, help="So many runs, one after the other, on the rig opened once."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print only the result, as JSON.")]
 
 

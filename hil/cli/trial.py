@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,9 +11,10 @@ import typer
 
 from hil.cli.console import show
 from hil.cli.exits import USAGE, complain, usage_errors
-from hil.cli.options import AsJson, Clock, ConfigSource, Endpoints, Out, Overrides, Seed, config_from, say
+from hil.cli.options import AsJson, Clock, ConfigSource, Endpoints, Out, Overrides, Repeat, Seed, config_from, say
 
 if TYPE_CHECKING:
+    from hil.app.resident import Outcome
     from hil.config import Config
 
 
@@ -23,12 +25,13 @@ def run(
     seed: Seed = None,
     clock: Clock = None,
     endpoints: Endpoints = None,
+    repeat: Repeat = 1,
     as_json: AsJson = False,
 ) -> None:
     """Run the experiment that the config names: record it, sum it up, draw it."""
     with usage_errors():
         effective = config_from(config, overrides, seed, clock)
-    run_and_show(effective, out, endpoints, as_json)
+    run_and_show(effective, out, endpoints, as_json, repeat)
 
 
 def trial(
@@ -38,32 +41,54 @@ def trial(
     seed: Seed = None,
     clock: Clock = None,
     endpoints: Endpoints = None,
+    repeat: Repeat = 1,
     as_json: AsJson = False,
 ) -> None:
     """One impact trial: drive into the obstacle, cut at the impact, record, judge."""
     with usage_errors():
         effective = config_from(config, [*(overrides or ()), "experiment=impact"], seed, clock)
-    run_and_show(effective, out, endpoints, as_json)
+    run_and_show(effective, out, endpoints, as_json, repeat)
 
 
-def run_and_show(config: Config, out: Path | None, endpoints: Path | None, as_json: bool) -> None:
-    """Run what a config names, print the summary, and end with the run's exit status."""
+def run_and_show(config: Config, out: Path | None, endpoints: Path | None, as_json: bool, repeat: int = 1) -> None:
+    """Run what a config names, print each summary, and end with the last run's exit status."""
     from hil.experiments.registry import experiment_type
     from hil.folders import run_folder
 
+    if repeat > 1 and config.rig == "real" and not sys.stdin.isatty():
+        complain(f"--repeat {repeat}: no terminal to say on that the rover is back at its start: make single runs")
+        raise typer.Exit(USAGE)
     with usage_errors():
         kind = experiment_type(config)
-        folder = run_folder(out, config.name, kind.label(config))
 
-    from hil.app.run import run_experiment
+    def folder_of(number: int) -> Path:
+        if out and repeat > 1 and not number:
+            run_folder(out, config.name, "")
+        place = out / f"run_{number + 1}" if out and repeat > 1 else out
+        return run_folder(place, config.name, kind.label(config))
+
+    def print_outcome(outcome: Outcome) -> None:
+        if as_json:
+            print(json.dumps(outcome.summary, allow_nan=False), flush=True)
+        else:
+            show(kind.table(outcome.summary))
+            print(f"run folder: {outcome.folder}", flush=True)
+
+    def go_on(outcome: Outcome) -> bool:
+        print_outcome(outcome)
+        question = "The drives are cut. Is the rover back at its start, and everybody clear?"
+        return config.rig != "real" or typer.confirm(question, err=True)
 
     with usage_errors():
-        outcome = run_experiment(config, folder, say, endpoints)
-    if as_json:
-        print(json.dumps(outcome.summary, allow_nan=False))
-    else:
-        show(kind.table(outcome.summary))
-        print(f"run folder: {folder}")
+        first = folder_of(0)
+
+    from hil.app.run import run_repeatedly
+
+    with usage_errors():
+        outcome = run_repeatedly(
+            config, repeat, lambda number: folder_of(number) if number else first, say, endpoints, go_on
+        )
+    print_outcome(outcome)
     raise typer.Exit(outcome.exit_code)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from hil.arming import Check
 from hil.config import Config
-from hil.control.base import Controller
+from hil.control.base import Controller, DirectSetPoints
 from hil.disturbances import beside
 from hil.operator_input import Arm, Start, Stop, asks
 from hil.values import Estimate, Goal, Prediction, Samples
@@ -91,9 +91,9 @@ class Experiment(ABC):
         """Arming was tried last and refused."""
         return any(not check.ok for check in self.checks)
 
-    @abstractmethod
     def controller(self) -> Controller:
-        """What turns its goals into set-points."""
+        """What turns its goals into set-points; by default they are set-points already."""
+        return DirectSetPoints()
 
     @abstractmethod
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:

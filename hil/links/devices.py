@@ -39,7 +39,7 @@ class SharedDaq(_View):
     name = "DAQ"
 
     def __init__(self, shared: Shared) -> None:
-        self._cursor = shared.blocks.reader("loop")
+        self._cursor = shared.blocks.reader("loop", newest=True)
         rows = [np.zeros(1, shared.blocks.dtype) for _ in range(MOST_BLOCKS + 1)]
         self._slots: list[tuple[Any, ...]] = [
             (row, row["t_ns"][0], row["volts"][0], row["overload"][0]) for row in rows
@@ -103,11 +103,11 @@ class SharedValves(_View):
 
 
 class _Newest:
-    """The newest record of a mailbox, once."""
+    """The newest record of a mailbox, once; what is in it already is of an earlier run."""
 
     def __init__(self, mailbox: Mailbox) -> None:
         self._mailbox, self._row = mailbox, Row(mailbox.dtype)
-        self._version = 0
+        self._version = mailbox.read(self._row.array)
 
     def read(self) -> tuple[Any, ...] | None:
         version = self._mailbox.read(self._row.array)

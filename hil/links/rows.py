@@ -10,14 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.layout import Layout
+from hil.operator_input import MOST_BYTES
 from hil.rows import compound
 
+RINGS = ("ticks", "timings", "events", "watchdog_events", "blocks")  # what a record is made from
 START = np.dtype(
     [
         ("start_ns", "<i8"),  # t_ns = 0 of the run on CLOCK_MONOTONIC
         ("wall_start_s", "<f8"),  # and in Unix time
+        ("over", "<i8"),  # 1: the run is over, and the next has not begun
+        *((f"first_{name}", "<i8") for name in RINGS),  # rows that each ring had been given before the run
     ]
 )
+NO_FAULT = 0
 TRUTH = np.dtype(  # what only a simulated rig can tell, and how its process keeps up
     [
         ("contact_force_peak", "<f8"),  # [N]
@@ -31,12 +36,13 @@ TRUTH = np.dtype(  # what only a simulated rig can tell, and how its process kee
         ("cost_us", "<f8", (4,)),  # of one of its ticks: p50, p99, p99.9, longest
     ]
 )
-TROUBLE = np.dtype(  # of a worker: why the loop has to go Safe
+TROUBLE = np.dtype(  # of a worker: why the loop has to go Safe; fault NO_FAULT: for nothing any more
     [("t_ns", "<i8"), ("fault", "<i8"), ("value", "<f8"), ("limit", "<f8"), ("detail", "S128")]
 )
 LATE = np.dtype(  # of a simulated rig: what it did later than it should have
     [("due_ns", "<i8"), ("late_ns", "<i8"), ("device", "S32")]  # CLOCK_MONOTONIC; by how much; who
 )
+OPERATOR_COMMAND = np.dtype([("content", f"S{MOST_BYTES}")])  # JSON, as in the event that records it
 HEALTH = np.dtype(  # drivers.base.Health of a link, as its worker sees it
     [
         ("t_ns", "<i8"),

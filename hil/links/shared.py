@@ -6,14 +6,18 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from hil.config import Config
 from hil.links.rows import (
     HEALTH,
     LATE,
+    OPERATOR_COMMAND,
+    RINGS,
     START,
     TROUBLE,
     TRUTH,
@@ -24,7 +28,7 @@ from hil.links.rows import (
     valve_sample_dtype,
 )
 from hil.rows import BURST_SLACK_S, EVENT, TIMING, tick_dtype
-from hil.shm import Heartbeat, Mailbox, Ring
+from hil.shm import Heartbeat, Mailbox, Ring, ShmError
 
 FOLDER = "shm"  # of the run folder
 RECORDER = "recorder"
@@ -33,6 +37,7 @@ LINKS = ("daq", "drives", "valves")  # each a worker of its own where the device
 RING_S = 4.0
 LEAST_TICKS = 4096
 EVENTS = 256
+OPERATOR_COMMANDS = 64
 _LOOK_AGAIN_S = 0.01
 
 
@@ -68,11 +73,15 @@ class Shared:
         self.run, self.config = run, config
         self.meta: dict[str, Any] = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
 
-        def ring(name: str, dtype: Any, rows: int) -> Ring:
-            return Ring(folder / name, dtype, rows, create=create, must_not_lose=(RECORDER,))
+        self._parts: list[Ring | Mailbox | Heartbeat] = []
+
+        def ring(name: str, dtype: Any, rows: int, must_not_lose: Sequence[str] = (RECORDER,)) -> Ring:
+            self._parts.append(made := Ring(folder / name, dtype, rows, create=create, must_not_lose=must_not_lose))
+            return made
 
         def box(name: str, dtype: Any) -> Mailbox:
-            return Mailbox(folder / name, dtype, create=create)
+            self._parts.append(made := Mailbox(folder / name, dtype, create=create))
+            return made
 
         # samples that may yet become part of a burst stay in the ring, for whoever recovers it
         burst = config.record.sensors == "burst"
@@ -91,21 +100,61 @@ class Shared:
         self.drives = box("drives", drive_sample_dtype(layout))
         self.valve_command = box("valve_command", valve_command_dtype(layout))
         self.valves = box("valves", valve_sample_dtype(layout))
+        # the loop misses none, and one that it has not taken by its end waits for the next run
+        self.operator = ring("operator", OPERATOR_COMMAND, OPERATOR_COMMANDS, must_not_lose=("loop",))
         self.truth = box("truth", TRUTH)
-        self.late = Ring(folder / "late", LATE, EVENTS, create=create, must_not_lose=())
+        self.late = ring("late", LATE, EVENTS, must_not_lose=())
         self.troubles = {name: box(f"trouble_{name}", TROUBLE) for name in (RECORDER, *LINKS)}
         self.healths = {name: box(f"health_{name}", HEALTH) for name in LINKS}
-        self.heartbeat = Heartbeat(folder / "heartbeat", create=create)
+        self._parts.append(heartbeat := Heartbeat(folder / "heartbeat", create=create))
+        self.heartbeat = heartbeat
         # released by the kernel, whatever becomes of this process
-        self._lock = os.open(folder / "config.json", os.O_RDONLY | os.O_CLOEXEC)
+        self._lock: int | None = os.open(folder / "config.json", os.O_RDONLY | os.O_CLOEXEC)
         fcntl.flock(self._lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
+    def move(self, run: Path, meta: Mapping[str, str | float | int]) -> None:
+        """Make it the memory of another run: its files move to that run's folder, where a kill leaves them.
+
+        What the rings hold is of the run before, and is not recovered as part of the new one.
+
+        Nobody else moves it, and no other process opens it meanwhile; those that have it open follow by `moved_to`.
+
+        Raises:
+            OSError: that folder is on another file system.
+        """
+        start = np.zeros(1, START)
+        self.start.read(start)
+        start["over"] = 1
+        for name in RINGS:
+            start[f"first_{name}"] = getattr(self, name).written
+        self.start.write(start)
+        here, part = self.run / FOLDER, self.run / FOLDER / "meta.part"
+        part.write_text(json.dumps(meta), encoding="utf-8")
+        part.replace(here / "meta.json")
+        here.rename(run / FOLDER)
+        self.moved_to(run)
+
+    def moved_to(self, run: Path) -> None:
+        """Its files are in that run's folder now."""
+        self.run = run
+        self.meta = json.loads((run / FOLDER / "meta.json").read_text(encoding="utf-8"))
+
     def leave(self) -> None:
-        """Count as a process of the run no longer."""
-        os.close(self._lock)
+        """Count as a process of the run no longer; twice is fine."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def close(self) -> None:
+        """Leave, and unmap all of it; twice is fine."""
+        self.leave()
+        for part in self._parts:
+            part.close()
 
     def alone(self, within_s: float = 0.0) -> bool:
         """No other process of the run is alive, or will be so long from now [s]; one that is killed takes a moment."""
+        if self._lock is None:
+            raise ShmError(f"{self.run}: asked who is in a run that this process has left")
         until = time.monotonic() + within_s
         while True:
             try:

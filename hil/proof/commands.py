@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.arming import Check
-from hil.proof.events import faults_of, impacts_of
+from hil.operator_input import ClearFault, command_of
+from hil.proof.events import carried_of, commands_of, faults_of, impacts_of
 from hil.safety import ONLY_MARKED
 
 Rows = NDArray[np.void]
+_EVER = 2**62
 
 
 def confirmed_in_order(device: str, ticks: Rows) -> Check:
@@ -74,23 +76,37 @@ def cut_in_safe(ticks: Rows) -> Check:
 
 
 def safe_after_fault(ticks: Rows, events: Rows) -> Check:
-    """Safe is latched by a fault, in its tick or the next, and stays."""
-    item, allowed = "Safe after a fault", "Safe from the first fault on, and not before"
+    """Safe is latched by a fault, in its tick or the next, and stays until an operator has cleared each fault."""
+    item, allowed = "Safe after a fault", "Safe from the first fault on, until each is cleared, and not before"
+    changes = _latched_after(events)
+    first = next((change for change in changes if change[1]), None)
+    found = f"{first[2]} in tick {first[0]}" if first else "no fault"
+    good = True
+    for (since, faults, _), (until, *_) in zip([(-1, 0, ""), *changes], [*changes, (_EVER, 0, "")], strict=True):
+        # in the tick of a change it is the one or the other
+        inside = ticks[(ticks["tick"] > since) & (ticks["tick"] < until)]
+        wrong = inside["tick"][inside["safe"] != bool(faults)]
+        if wrong.size:
+            good = False
+            found += f", {'not Safe' if faults else 'Safe'} in tick {wrong[0]}"
+            break
+    return Check(item, good, found, allowed)
+
+
+def _latched_after(events: Rows) -> list[tuple[int, int, str]]:
+    """Tick of each change, how many faults are latched from then on, and the name of what changed it."""
+    latched = {int(event["value"]) for event in carried_of(events)}
+    changes = [(0, len(latched), "a fault of the run before")] if latched else []
     faults = faults_of(events)
     faults = faults[~np.isin(faults["id"], list(ONLY_MARKED))]
-    if not faults.size:
-        first = ticks["tick"][ticks["safe"] == 1][:1]
-        return Check(item, not first.size, f"no fault, Safe in tick {first[0]}" if first.size else "no fault", allowed)
-    fault = faults[faults["tick"].argmin()]
-    number = int(fault["tick"])
-    early = ticks["tick"][(ticks["tick"] < number) & (ticks["safe"] == 1)]
-    late = ticks["tick"][(ticks["tick"] > number) & (ticks["safe"] != 1)]
-    found = f"{fault['name'].decode()} in tick {number}"
-    if early.size:
-        found += f", Safe before, in tick {early[0]}"
-    if late.size:
-        found += f", not Safe in tick {late[0]}"
-    return Check(item, not early.size and not late.size, found, allowed)
+    noted = [(int(fault["tick"]), int(fault["id"]), fault["name"].decode()) for fault in faults]
+    for event in commands_of(events):
+        if isinstance(command := command_of(event), ClearFault):
+            noted.append((int(event["tick"]), -command.fault, "clear"))
+    for tick, fault, name in sorted(noted):  # of one tick the clearing first: what is there still latches again
+        latched = latched - {-fault} if fault < 0 else latched | {fault}
+        changes.append((tick, len(latched), name))
+    return changes
 
 
 def cut_at_impact(ticks: Rows, events: Rows) -> Check:

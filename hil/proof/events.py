@@ -17,6 +17,7 @@ from hil.operator_input import is_command
 from hil.record import TrialRecord
 from hil.rows import EVENT, IMPACT, block_dtype, tick_dtype
 from hil.safety import Fault
+from hil.scribe import LATCHED_BEFORE
 
 _FAULTS = {(int(fault), fault.name.lower().encode()) for fault in Fault}
 _IMPACTS = {(0, IMPACT.encode())}
@@ -85,6 +86,11 @@ def impacts_of(events: NDArray[np.void]) -> NDArray[np.void]:
 def commands_of(events: NDArray[np.void]) -> NDArray[np.void]:
     """Events that record what an operator has asked: rows of `EVENT`."""
     return events[[is_command(event) for event in events]]
+
+
+def carried_of(events: NDArray[np.void]) -> NDArray[np.void]:
+    """Events that tell of a fault latched in an earlier run on the same rig: rows of `EVENT`."""
+    return _named(events, {(0, LATCHED_BEFORE.encode())})
 
 
 def _named(events: NDArray[np.void], wanted: set[tuple[int, bytes]]) -> NDArray[Any]:

@@ -14,14 +14,16 @@ from numpy.typing import NDArray
 import hil
 from hil.app.build import build_cycle
 from hil.config import Config
+from hil.cycle import Cycle
 from hil.folders import recorded_run, summary_of
 from hil.journal import MemoryJournal
 from hil.proof.differences import Difference, event_differences, tick_differences
-from hil.proof.events import commands_of, faults_of, impacts_of, text_fingerprint
+from hil.proof.events import carried_of, commands_of, faults_of, impacts_of, text_fingerprint
 from hil.proof.replayable import NEVER, CannotReplayError, known_until, replayable_config, replayable_ticks
 from hil.proof.tape import Tape
 from hil.record import RecordError, TrialRecord, read_trial
 from hil.safety import NOT_IN_VALUES, Fault
+from hil.scribe import carried_fault
 
 Rows = NDArray[np.void]
 
@@ -75,9 +77,15 @@ def _replayed(record: TrialRecord, summary: Mapping[str, Any] | None) -> Replay:
     until = known_until(record, config, summary)
     ticks, faults = replayable_ticks(record, until), faults_of(record.events)
     journal = MemoryJournal(config.layout)
-    differences = _run(config, Tape(record, ticks, config.layout), journal, faults)
+    carried, commands = carried_of(record.events), commands_of(record.events)
+    tape = Tape(record, ticks, config.layout)
+    cycle = build_cycle(
+        config, tape.devices, journal, folder=None,
+        attended=bool(record.meta.get("attended")), latched=[carried_fault(event) for event in carried],
+    )  # fmt: skip
+    differences = _run(cycle, tape, faults)
     new, events = journal.ticks, journal.events
-    old, told = ticks[: len(new)], np.concatenate([impacts_of(record.events), commands_of(record.events), faults])
+    old, told = ticks[: len(new)], np.concatenate([carried, impacts_of(record.events), commands, faults])
     known = old["tick"] < until
     differences += tick_differences(old[known], new[known], ticks.dtype.names or ())
     differences += tick_differences(
@@ -90,9 +98,8 @@ def _replayed(record: TrialRecord, summary: Mapping[str, Any] | None) -> Replay:
     return Replay(len(new), differences, str(record.meta.get("version")), hil.__version__, notes)
 
 
-def _run(config: Config, tape: Tape, journal: MemoryJournal, faults: Rows) -> list[Difference]:
+def _run(cycle: Cycle, tape: Tape, faults: Rows) -> list[Difference]:
     """Every tick of the tape. Returns the exception that ends it early, if one does."""
-    cycle = build_cycle(config, tape.devices, journal, folder=None)
     pending = deque(faults[np.isin(faults["id"], list(NOT_IN_VALUES))])
 
     def trip(until: int) -> None:

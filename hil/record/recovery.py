@@ -20,7 +20,7 @@ from hil.record.burst import Burst
 from hil.record.layout import write_whole
 from hil.record.reading import FILE_NAME, RecordError, TrialRecord, read_trial
 from hil.rows import EVENT, TIMING, block_dtype, claims_samples, tick_dtype
-from hil.shm import Ring, ShmError
+from hil.shm import ShmError
 
 KILLED = "trial.killed.h5"
 _UNFINISHED = "trial.recovering.h5"
@@ -75,7 +75,7 @@ def recover(run: Path, shared: Shared | None = None) -> Recovered:
     try:
         return _recover(run, opened)
     finally:
-        opened.leave()
+        opened.close()
 
 
 def _recover(run: Path, shared: Shared) -> Recovered:
@@ -157,18 +157,18 @@ def _replace(run: Path, record: TrialRecord, config: Config) -> None:
 
 def _merged(old: TrialRecord, shared: Shared) -> TrialRecord:
     """File and rings together; what is in both counts once."""
-    events = np.concatenate([old.events, _rows(shared.events), _rows(shared.watchdog_events)])
+    events = np.concatenate([old.events, _rows(shared, "events"), _rows(shared, "watchdog_events")])
     # as bytes: a value that is not a number is not equal to itself
     events = np.frombuffer(b"".join(dict.fromkeys(event.tobytes() for event in events)), EVENT)
     heads, t_ns, raw = old.blocks, old.daq_t_ns, old.raw
     if shared.config.layout.channels:
-        ring = _rows(shared.blocks)
+        ring = _rows(shared, "blocks")
         heads = np.concatenate([heads, _heads(_later(ring, "sequence", heads), heads.dtype)])
         t_ns, raw = _samples(old, ring, events, shared)
     return TrialRecord(
-        tick=np.concatenate([old.tick, _later(_rows(shared.ticks), "tick", old.tick)]),
+        tick=np.concatenate([old.tick, _later(_rows(shared, "ticks"), "tick", old.tick)]),
         events=events,
-        timing=np.concatenate([old.timing, _later(_rows(shared.timings), "tick", old.timing)]),
+        timing=np.concatenate([old.timing, _later(_rows(shared, "timings"), "tick", old.timing)]),
         blocks=heads,
         raw=raw,
         daq_t_ns=t_ns,
@@ -176,9 +176,16 @@ def _merged(old: TrialRecord, shared: Shared) -> TrialRecord:
     )
 
 
-def _rows(ring: Ring) -> NDArray[Any]:
-    """All that it holds, also what the recorder has released: that may be in a file that nobody can read any more."""
-    return ring.reader("recover").read(_MANY)
+def _rows(shared: Shared, name: str) -> NDArray[Any]:
+    """All that a ring holds of this run, and nothing of those before it in the same memory.
+
+    Also what the recorder has released: that may be in a file that nobody can read any more.
+    """
+    start, ring = np.zeros(1, START), getattr(shared, name)
+    shared.start.read(start)
+    rows: NDArray[Any] = ring.reader("recover").read(_MANY)
+    overwritten = ring.written - len(rows)
+    return rows[max(int(start[f"first_{name}"][0]) - overwritten, 0) :]
 
 
 def _later(rows: NDArray[Any], key: str, than: NDArray[Any]) -> NDArray[Any]:

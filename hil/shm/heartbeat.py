@@ -40,6 +40,10 @@ class Heartbeat:
         """Says that `name` was alive at `t_ns` (CLOCK_MONOTONIC [ns], above 0). KeyError for a name there is not."""
         self._call.store(self._at[name], t_ns)
 
+    def rest(self, name: str) -> None:
+        """Says that `name` is not to be watched until it beats again. KeyError as with `beat`."""
+        self._call.store(self._at[name], 0)
+
     def age(self, name: str, now_ns: int) -> int:
         """How long ago `name` was last alive [ns]: 0 at least, `NEVER_NS` if it never was. KeyError as with `beat`."""
         beat_ns = self.last_ns(name)
@@ -48,3 +52,7 @@ class Heartbeat:
     def last_ns(self, name: str) -> int:
         """When `name` was last alive (CLOCK_MONOTONIC [ns]), 0 if it never was. KeyError as with `beat`."""
         return self._call.load(self._at[name])
+
+    def close(self) -> None:
+        """Unmap the file; twice is fine. Any other call raises ShmError from then on."""
+        self._call = self._file.close()

@@ -69,6 +69,10 @@ class Mailbox:
             self._out = out
         return self._call.snapshot(self._box_address, self._out_address)
 
+    def close(self) -> None:
+        """Unmap the file; twice is fine. Any other call raises ShmError from then on."""
+        self._call = self._file.close()
+
     def _one(self, array: NDArray[Any], writable: bool) -> int:
         address = array_address(self.path, array, self.dtype, writable)
         if array.size != 1:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import binascii
-import mmap
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hil.shm.machine import Functions
+from hil.shm.mapping import mapped_bytes
 
 SPACING = (
     128  # bytes between control words: no two share a cache line, nor the line fetched with it (also in atomics.ll)
@@ -106,18 +108,32 @@ class Mapped:
         try:
             self._header = self._checked(os.pread(fd, _HEADER.itemsize, 0), os.fstat(fd).st_size)
             # populated: a first touch of a page in a tick would be a page fault
-            self._map = mmap.mmap(fd, self._header["size"], mmap.MAP_SHARED | mmap.MAP_POPULATE)
+            self._bytes: NDArray[np.uint8] | None = mapped_bytes(fd, self._header["size"], populate=True)
         finally:
             os.close(fd)
         self.capacity: int = self._header["capacity"]
         self.names: tuple[str, ...] = tuple(self._header["names"].decode().split())
         self._compare(kind, dtype, capacity, names)
-        self._bytes = np.frombuffer(self._map, np.uint8)
         self.address = int(self._bytes.ctypes.data)
 
     def control(self, word: int) -> int:
         """Address of a control word."""
         return self.address + CONTROL_AT + word * SPACING
+
+    def close(self) -> Functions:
+        """Unmap the file; twice is fine.
+
+        Returns:
+            What takes the place of the functions that were used on it: its addresses are void from now on, and each of
+            these raises ShmError instead of using one.
+        """
+        self._bytes = None
+        self.address = 0
+
+        def refuse(*_: int) -> Any:
+            raise ShmError(f"{self.path}: used after it was closed")
+
+        return Functions(*(refuse,) * len(Functions._fields))
 
     def _create(
         self, kind: str, dtype: np.dtype[Any], capacity: int, names: tuple[str, ...], slots: int | None

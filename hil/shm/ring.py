@@ -102,6 +102,10 @@ class Ring:
         """
         return Cursor(self, name, newest)
 
+    def close(self) -> None:
+        """Unmap the file; twice is fine. Any other call, also of its cursors, raises ShmError from then on."""
+        self._call = self._file.close()
+
 
 class Cursor:
     """The place of one reader in a ring; made by `Ring.reader`.
@@ -113,7 +117,6 @@ class Cursor:
 
     def __init__(self, ring: Ring, name: str, newest: bool) -> None:
         self._ring = ring
-        self._call = ring._call
         self.name = name
         self.lost = 0
         self._end_at = ring._file.control(_PUBLISHED)
@@ -122,7 +125,7 @@ class Cursor:
         self._kept: list[NDArray[Any]] = []
         if name in ring.must_not_lose:
             self._released_at = ring._file.control(_CURSORS + ring.must_not_lose.index(name))
-            self._next = self._call.load(self._released_at)
+            self._next = self._ring._call.load(self._released_at)
         else:
             end = ring.written
             self._next = end if newest else max(0, end - ring.capacity)
@@ -130,8 +133,8 @@ class Cursor:
     @property
     def depth(self) -> int:
         """Rows published and not yet read; for a reader that must not lose any, not yet released by whoever reads."""
-        since = self._call.load(self._released_at) if self._released_at else self._next
-        return self._call.load(self._end_at) - since
+        since = self._ring._call.load(self._released_at) if self._released_at else self._next
+        return self._ring._call.load(self._end_at) - since
 
     def read(self, max_rows: int, *, keep: bool = False) -> NDArray[Any]:
         """A copy of the next rows, oldest first, at most `max_rows`; empty if there are none.
@@ -163,9 +166,14 @@ class Cursor:
         self.release()
         return not spoilt
 
+    def skip(self) -> None:
+        """Leave out all rows published so far, and release them."""
+        self._next = self._ring._call.load(self._end_at)
+        self.release()
+
     def _waiting(self) -> int:
         """Rows that can be read now; a reader that was overwritten is moved to the oldest row there is."""
-        end = self._call.load(self._end_at)
+        end = self._ring._call.load(self._end_at)
         oldest = end - self._ring.capacity
         if self._next < oldest:
             self.lost += oldest - self._next
@@ -175,7 +183,7 @@ class Cursor:
     def _fetch(self, address: int, count: int) -> int:
         """Copy rows; how many of them, the first ones, were overwritten meanwhile."""
         first = self._next
-        oldest = self._call.fetch(self._ring._ring_address, address, first, count)
+        oldest = self._ring._call.fetch(self._ring._ring_address, address, first, count)
         self._next = first + count
         if self._released_at or oldest <= first:
             return 0
@@ -185,5 +193,5 @@ class Cursor:
     def release(self, but: int = 0) -> None:
         """Lets the producer overwrite all rows read so far but the last `but` of them [1]."""
         if self._released_at:
-            released = self._call.load(self._released_at)
-            self._call.store(self._released_at, max(released, self._next - but))
+            released = self._ring._call.load(self._released_at)
+            self._ring._call.store(self._released_at, max(released, self._next - but))

@@ -9,7 +9,7 @@ import numpy as np
 
 from drivers.base import DeviceError
 from drivers.host import COMPUTER, Host
-from hil.links.rows import TROUBLE
+from hil.links.rows import NO_FAULT, START, TROUBLE
 from hil.links.shared import LINKS, RECORDER, Shared
 from hil.realtime.rights import Granted
 from hil.safety import Alarm, Fault
@@ -22,6 +22,9 @@ READY_S = 60.0
 END_S = {"recorder": 30.0}
 END_OTHERS_S = 5.0
 DYING_S = 0.5
+# What a device that has failed gets between two runs to answer again [s], and how often that is looked at.
+COMES_BACK_S = 5.0
+LOOK_AGAIN_S = 0.02
 # How long a process may be silent before the loop goes Safe [ns].
 WITH_DEVICES = ("far_end", *LINKS)
 SILENT_NS = {"watchdog": 50_000_000, "recorder": 2_000_000_000, **dict.fromkeys(WITH_DEVICES, 20_000_000)}
@@ -50,6 +53,8 @@ class Crew:
         self._watched: dict[str, int] = {}
         self._trouble = np.zeros(1, TROUBLE)
         self._troubles = list(shared.troubles.values())
+        self._not_held: list[str] = []
+        self._again = False
         self.record_closed = False
 
     def start(self, name: str, *arguments: str) -> None:
@@ -102,15 +107,24 @@ class Crew:
     def _told(self) -> Alarm | None:
         """What a worker has met that ends in Safe."""
         for box in self._troubles:
-            if box.read(self._trouble) > 0:
-                _, fault, value, limit, detail = self._trouble[0].tolist()
+            if box.read(self._trouble) <= 0:
+                continue
+            _, fault, value, limit, detail = self._trouble[0].tolist()
+            if fault != NO_FAULT:
                 return Alarm(Fault(fault), value, limit, detail.decode(errors="replace"))
         return None
 
     def begin(self) -> None:
-        """Called before the first beat of the loop. Raises DeviceError: a worker has ended or failed meanwhile."""
+        """Called before the first beat of the loop. Raises DeviceError: a worker has ended or failed meanwhile.
+
+        Between two runs a device that has failed gets some time to answer again.
+        """
+        until_ns = self._host.now_ns() + round(COMES_BACK_S * 1e9)
+        while self._again and self._told() and self._host.now_ns() < until_ns:
+            self._host.sleep(LOOK_AGAIN_S)
         if trouble := self._told():
             raise DeviceError(trouble.detail)
+        self.record_closed = False
         for name, process in self._processes.items():
             if (code := process.status()) is not None:
                 raise DeviceError(f"{name}: its process ended with status {code}; what it said is above")
@@ -127,11 +141,53 @@ class Crew:
             self.record_closed = True
         return good
 
+    def hold(self) -> None:
+        """The run is over: those that have the devices stop them and hold them so, watched by the watchdog.
+
+        The loop need not be alive from now on: it is watched again from its next tick on.
+        """
+        for name in ("loop", "loop_turn"):
+            self._shared.heartbeat.rest(name)
+        start = np.zeros(1, START)
+        self._shared.start.read(start)  # the rows that were there before the run stay as they are, for a recovery
+        start["over"] = 1
+        version = self._shared.start.write(start)
+        self._not_held = [name for name in self._with_devices() if not self._holds(name, version)]
+
+    def _holds(self, name: str, version: int) -> bool:
+        """Wait until a worker says that it holds its devices since the start's row of that version."""
+        words = {"held": 0}
+        while words and words.get("held", 0) < version:
+            words = self._processes[name].hear(END_OTHERS_S)
+        return bool(words)
+
+    def next_run(self, folder: str) -> None:
+        """Have the recorder begin the next record, and wait until a simulated rover stands where a run begins.
+
+        Raises:
+            DeviceError: a worker has ended.
+        """
+        if self._not_held:
+            raise DeviceError(f"{', '.join(self._not_held)}: no process holds its devices any more; start anew")
+        if "far_end" in self._processes:
+            self._processes["far_end"].hear(READY_S)  # it is at its start place again
+        self._processes[RECORDER].say({"run": folder})
+        self.wait_ready(RECORDER)
+        self._again = True
+
+    def _with_devices(self) -> list[str]:
+        return [name for name in WITH_DEVICES if name in self._processes]
+
+    def end_all(self) -> None:
+        """End every worker that is left."""
+        for name in sorted(self._processes, key=_ENDING.index):
+            self.end(name)
+
     def close_record(self) -> bool:
         """Have the recorder finish its file; it stays, to publish the summary. False, and it is gone, if it did not."""
         self._watched.pop(RECORDER, None)
         recorder = self._processes[RECORDER]
-        recorder.ask_to_end()
+        recorder.say({"close": True})
         self.record_closed = bool(recorder.hear(END_S[RECORDER]).get("closed"))
         if not self.record_closed:
             recorder.kill()
@@ -139,11 +195,11 @@ class Crew:
 
     def publish(self, summary: Mapping[str, Any]) -> None:
         """Have the recorder publish the summary, if it is still there."""
-        self._processes[RECORDER].say(summary)
+        if RECORDER in self._processes:
+            self._processes[RECORDER].say({"summary": summary})
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for name in sorted(self._processes, key=_ENDING.index):
-            self.end(name)
+        self.end_all()

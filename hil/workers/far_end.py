@@ -6,9 +6,13 @@ import math
 import sys
 import time
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
+from drivers.base import Source
+from drivers.types import DaqBlock
+from hil.devices import DriveLink, ValveLink
 from hil.links.late import LateNotes
 from hil.links.rows import START, TRUTH
 from hil.links.shared import Shared
@@ -26,7 +30,7 @@ _POLL_NS = 1_000_000
 
 
 def main(run: Path, parent: int) -> None:
-    """Move the simulated rig of a run in real time until told to end."""
+    """Move the simulated rig in real time, from its start place in each run, until told to end."""
     life = Life(parent)
     shared = Shared(run)
     config, wanted = shared.config, shared.config.realtime
@@ -35,51 +39,96 @@ def main(run: Path, parent: int) -> None:
 
     warm_up_far_end(config, build_far_end(config))
     far_end = build_far_end(config)
-    feeds: dict[str, Feed] = {
-        "daq": BlockFeed(shared, far_end.daq),
-        "drives": DriveFeed(shared, far_end.drives),
-        "valves": ValveFeed(shared, far_end.valves),
-    }
-    pump = Pump(shared, *(feeds[name] for name in config.layout.links))
-    for link in (far_end.daq, far_end.drives, far_end.valves):
-        link.open()
-    witness = Witness(shared.truth, far_end.plant)
-    moved = LateNotes(shared.late).of("plant")
     asked = RightsWanted(
         fifo_priority=max(wanted.fifo_priority - BELOW_LOOP, 1) if wanted.fifo_priority else 0,
         lock_memory=wanted.lock_memory,
         timer_slack_ns=round(wanted.timer_slack_us * 1e3),
         freeze_gc=True,
     )
+    runs = _Runs(shared, life)
     with rights(asked) as granted:
         life.ready(granted)
-        start_ns = _start_ns(shared, life)
-        offset_ns = round(PHASE * 1e9 / config.loop.rate_hz)
-        clock = RealtimeClock(config.loop.rate_hz)
-        clock.start_ns = start_ns + offset_ns
-        while not life.ending:
-            tick = clock.next()
-            t_ns = tick.t_ns + offset_ns
-            far_end.advance(t_ns)
-            pump.give(t_ns)
-            pump.take(t_ns, tick.began_ns)  # last: what is commanded now cannot change what was before
-            done_ns = time.monotonic_ns()
-            moved(clock.due_ns, done_ns)
-            witness.tell(clock, done_ns - tick.began_ns)
-            shared.heartbeat.beat("far_end", done_ns)
-        pump.stop(far_end.plant.t_ns)
-        witness.conclude()
+        while (start_ns := runs.next_start_ns()) is not None:
+            _move(far_end, shared, runs, start_ns)
+            shared.heartbeat.rest("far_end")
+            life.tell(held=runs.version)
+            far_end = build_far_end(config)
+            life.tell(placed=True)
 
 
-def _start_ns(shared: Shared, life: Life) -> int:
-    """Wait for the loop to say when t_ns = 0 is [ns of CLOCK_MONOTONIC], and until it nearly is."""
-    start, start_ns = np.zeros(1, START), 2**62
-    while not life.ending and (now_ns := time.monotonic_ns()) < start_ns - 2 * _POLL_NS:
-        shared.heartbeat.beat("far_end", now_ns)
-        time.sleep(_POLL_NS * 1e-9)
-        if shared.start.read(start) > 0:
-            start_ns = int(start["start_ns"][0])
-    return start_ns
+def _move(far_end: SimulatedRig, shared: Shared, runs: _Runs, start_ns: int) -> None:
+    """One run: t_ns = 0 at that time [ns of CLOCK_MONOTONIC]."""
+    feeds: dict[str, Feed] = {
+        "daq": BlockFeed(shared, far_end.daq),
+        "drives": DriveFeed(shared, far_end.drives),
+        "valves": ValveFeed(shared, far_end.valves),
+    }
+    in_use = [feeds[name] for name in shared.config.layout.links]
+    for feed in in_use:
+        feed.skip()
+    pump = Pump(shared, *in_use)
+    for link in (far_end.daq, far_end.drives, far_end.valves):
+        link.open()
+    witness = Witness(shared.truth, far_end.plant)
+    moved = LateNotes(shared.late).of("plant")
+    rate_hz = shared.config.loop.rate_hz
+    offset_ns = round(PHASE * 1e9 / rate_hz)
+    clock = RealtimeClock(rate_hz)
+    clock.start_ns = start_ns + offset_ns
+    while not runs.over:
+        tick = clock.next()
+        t_ns = tick.t_ns + offset_ns
+        far_end.advance(t_ns)
+        pump.give(t_ns)
+        pump.take(t_ns, tick.began_ns)  # last: what is commanded now cannot change what was before
+        done_ns = time.monotonic_ns()
+        moved(clock.due_ns, done_ns)
+        witness.tell(clock, done_ns - tick.began_ns)
+        shared.heartbeat.beat("far_end", done_ns)
+    pump.stop(far_end.plant.t_ns)
+    witness.conclude()
+
+
+class SimulatedRig(Protocol):
+    """What `hil.app.simulated.build_far_end` makes."""
+
+    plant: Plant
+    daq: Source[DaqBlock]
+    drives: DriveLink
+    valves: ValveLink
+
+    def advance(self, t_ns: int) -> None:
+        """Move to a time of the run [ns]."""
+
+
+class _Runs:
+    """When runs begin and when they are over, as the loop says.
+
+    Attributes:
+        version: of what it said last.
+    """
+
+    def __init__(self, shared: Shared, life: Life) -> None:
+        self._shared, self._life = shared, life
+        self._start = np.zeros(1, START)
+        self._start["over"] = 1
+        self.version = 0
+
+    @property
+    def over(self) -> bool:
+        """The run is over, or this process is to end."""
+        self.version = self._shared.start.read(self._start)
+        return self._life.ending or bool(self._start["over"][0])
+
+    def next_start_ns(self) -> int | None:
+        """Wait until the loop has said when t_ns = 0 is [ns of CLOCK_MONOTONIC] and it nearly is; None: told to end."""
+        while not self._life.ending:
+            now_ns = time.monotonic_ns()
+            if not self.over and now_ns >= int(self._start["start_ns"][0]) - 2 * _POLL_NS:
+                return int(self._start["start_ns"][0])
+            self._shared.heartbeat.beat("far_end", now_ns)
+            time.sleep(_POLL_NS * 1e-9)
+        return None
 
 
 class Witness:

@@ -8,13 +8,12 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
 from drivers.base import DamagedError, DeviceError, Health, LinkLostError, SamplesLostError, Stepped
 from drivers.host import COMPUTER, Host
-from hil.links.rows import HEALTH, START, trouble_row
+from hil.links.rows import HEALTH, NO_FAULT, START, trouble_row
 from hil.links.shared import LINKS, Shared
 from hil.realtime import Granted, RightsWanted, rights
 from hil.safety import Fault
@@ -38,12 +37,6 @@ STEPS_TO_STOP = 50
 _IDLE_S = 0.002
 
 
-class Told(Protocol):
-    """Who is told to end, and when."""
-
-    ending: bool
-
-
 class LinkWorker:
     """Steps one device, hands on what it says and what it is told, and goes on stopping it whatever happens.
 
@@ -51,31 +44,36 @@ class LinkWorker:
     stopped; it takes no command any more in this run. Nor is it asked any more once it has confirmed its stop, or for
     GIVE_UP_NS has not.
 
+    Between two runs it holds the device in its stop by itself (docs/decisions/0023): it goes on asking it, is watched,
+    and takes no command of anybody. What was told of a failure is withdrawn there once its cause is gone.
+
     Args:
         name: of the link.
         shared: memory of the run.
         device: opened already.
         pump: between the two.
-        life: tells when to end.
+        life: tells when to end, and is told once the device is held.
         host: whose clock is used.
     """
 
     def __init__(
-        self, name: str, shared: Shared, device: Stepped, pump: Pump, life: Told, host: Host = COMPUTER
+        self, name: str, shared: Shared, device: Stepped, pump: Pump, life: Reporter, host: Host = COMPUTER
     ) -> None:
         pump.start_ns, self._host = None, host
         self._name, self._shared, self._device, self._pump, self._life = name, shared, device, pump, life
         self._start = np.zeros(1, START)
         self._health = np.zeros(1, HEALTH)
-        self._told = self._due_ns = 0
-        self._lost = False
+        self._told: Fault | None = None
+        self._seen = self._due_ns = 0
+        self._watched = self._lost = False
+        self._held: bool | None = None  # None: in a run, or before the first; False: the stop is not confirmed yet
         self._pause_s, self._again_ns = FIRST_PAUSE_S, 0
 
     def run(self) -> None:
         """Until told to end; then the device is stopped."""
         while not self._life.ending:
             self.round(self._host.now_ns())
-        self._pump.stop(self._t_ns(self._host.now_ns()))
+        self._pump.stop(self._host.now_ns())
         for _ in range(STEPS_TO_STOP):
             if self._pump.stopped or self._lost:
                 break
@@ -84,14 +82,15 @@ class LinkWorker:
     def round(self, now_ns: int) -> None:
         """Take, step, give."""
         pump = self._pump
-        if pump.start_ns is None and self._shared.start.read(self._start) > 0:
-            pump.start_ns = int(self._start["start_ns"][0])
-        if pump.start_ns is not None:  # before the run nobody drives, and while all start each may take its time
+        if (version := self._shared.start.read(self._start)) > self._seen:
+            self._seen = version
+            self._begin_or_hold(now_ns)
+        if self._watched:  # before the first run nobody drives, and while all start each may take its time
             self._shared.heartbeat.beat(self._name, now_ns)
-        pump.take(self._t_ns(now_ns), now_ns)
+        pump.take(now_ns, now_ns)
         if self._lost:
             self._take_hold(now_ns)
-        elif pump.stopped or pump.stopping_ns(self._t_ns(now_ns)) > GIVE_UP_NS:
+        elif self._held is None and (pump.stopped or pump.stopping_ns(now_ns) > GIVE_UP_NS):
             # a device that goes on being asked would take its host for alive
             self._host.sleep(_IDLE_S)
         else:
@@ -103,10 +102,34 @@ class LinkWorker:
         if now_ns >= self._due_ns:
             self._due_ns = now_ns + HEALTH_EVERY_NS
             self._report(self._device.health(), now_ns)
+        if self._held is not None:
+            self._hold_on(now_ns)
+
+    def _begin_or_hold(self, now_ns: int) -> None:
+        """A run begins, or it is over."""
+        if not self._start["over"][0]:
+            self._watched, self._held = True, None
+            self._pump.begin(int(self._start["start_ns"][0]))
+            if self._lost:
+                self._pump.stop(now_ns)
+        elif self._held is None:
+            self._held = False
+            self._pump.hold(now_ns)
+
+    def _hold_on(self, now_ns: int) -> None:
+        """Between two runs: say once that the stop is confirmed; a device that does not confirm it is lost."""
+        if not self._lost and not self._pump.stopped and self._pump.stopping_ns(now_ns) > GIVE_UP_NS:
+            silent_ms = GIVE_UP_NS * 1e-6
+            self._lose(LinkLostError(f"{self._name}: the stop is not confirmed within {silent_ms:g} ms"), now_ns)
+        if not self._held and (self._lost or self._pump.stopped):
+            self._held = True
+            self._life.tell(held=self._seen)
+        if self._told is not None and self._pump.stopped and not self._lost and not self._device.health().e_stop:
+            self._withdraw()
 
     def _lose(self, error: DeviceError, now_ns: int) -> None:
         self._tell(fault_of(error), str(error))
-        self._pump.stop(self._t_ns(now_ns))
+        self._pump.stop(now_ns)
         with suppress(DeviceError):  # one controller is lost, but those beside it may still hear a stop
             self._device.step()
         self._lost, self._again_ns = True, now_ns
@@ -116,7 +139,7 @@ class LinkWorker:
         if now_ns < self._again_ns:
             self._host.sleep(_IDLE_S)
             return
-        if self._pump.start_ns is not None:
+        if self._watched:
             self._shared.heartbeat.beat(self._name, now_ns + LEAVE_NS)
         try:
             self._device.close()
@@ -126,11 +149,7 @@ class LinkWorker:
             self._pause_s = min(2.0 * self._pause_s, LONGEST_PAUSE_S)
         else:
             self._lost, self._pause_s = False, FIRST_PAUSE_S
-            self._pump.stop(self._t_ns(now_ns))
-
-    def _t_ns(self, now_ns: int) -> int:
-        """Time of the run [ns], 0 before it."""
-        return now_ns - self._pump.start_ns if self._pump.start_ns is not None else 0
+            self._pump.stop(now_ns)
 
     def _report(self, health: Health, now_ns: int) -> None:
         words = health.detail.encode()[: HEALTH["detail"].itemsize]
@@ -139,11 +158,19 @@ class LinkWorker:
         self._shared.healths[self._name].write(self._health)
         if health.e_stop:
             self._tell(Fault.STOP_BY_OPERATOR, f"{health.device}: the emergency stop is pressed")
+        elif self._told is Fault.STOP_BY_OPERATOR:
+            self._withdraw()
 
     def _tell(self, fault: Fault, detail: str) -> None:
         """The first trouble stays in the box: what follows from it says less."""
-        if not self._told:
-            self._told = self._shared.troubles[self._name].write(trouble_row(fault, detail, math.nan, math.nan))
+        if self._told is None:
+            self._told = fault
+            self._shared.troubles[self._name].write(trouble_row(fault, detail, math.nan, math.nan))
+
+    def _withdraw(self) -> None:
+        """The cause is gone: a fault that is cleared now stays so."""
+        self._told = None
+        self._shared.troubles[self._name].write(trouble_row(NO_FAULT, ""))
 
 
 def fault_of(error: DeviceError) -> Fault:

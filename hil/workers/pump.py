@@ -29,11 +29,18 @@ class Feed(Protocol):
                 device says is thrown away.
         """
 
-    def take(self) -> None:
-        """Hand the newest command to the device, if it is new."""
+    def skip(self) -> None:
+        """Leave out the commands given so far."""
+
+    def take(self, start_ns: int) -> None:
+        """Hand the newest command to the device, if it is new.
+
+        Args:
+            start_ns: t = 0 of the run on the clock that the device's commands are stamped with [ns].
+        """
 
     def stop(self, t_ns: int) -> None:
-        """Command what is safe."""
+        """Command what is safe, at a time of that clock [ns]."""
 
     def stopped(self, t_ns: int) -> bool:
         """Whether the device has confirmed the stop of that time, or a newer one."""
@@ -59,7 +66,10 @@ class BlockFeed:
             row["arrived_ns"] = _since(block.arrived_ns, start_ns)
             self._ring.append(row)  # a full ring shows as a gap in the sequence
 
-    def take(self) -> None:
+    def skip(self) -> None:
+        """Nothing is commanded."""
+
+    def take(self, start_ns: int) -> None:
         """Nothing is commanded."""
 
     def stop(self, t_ns: int) -> None:
@@ -86,15 +96,20 @@ class DriveFeed:
         self._acknowledged_ns = drive.acknowledged_ns
         if start_ns is not None:
             at_ns, stopped_ns = drive.t_ns - start_ns, _since(drive.stopped_ns, start_ns)
-            self._sample.set(drive.sequence, at_ns, *drive.speed_radps, drive.acknowledged_ns, stopped_ns)
+            acknowledged_ns = _since(drive.acknowledged_ns, start_ns)
+            self._sample.set(drive.sequence, at_ns, *drive.speed_radps, acknowledged_ns, stopped_ns)
             self._samples.write(self._sample.array)
 
-    def take(self) -> None:
+    def skip(self) -> None:
+        """Leave out the commands given so far."""
+        self._version = max(self._commands.read(self._command.array), self._version)
+
+    def take(self, start_ns: int) -> None:
         """Hand on speeds, or a cut."""
         if (version := self._commands.read(self._command.array)) > self._version:
             self._version = version
             sent_ns, cut, *speeds = self._command.numbers()
-            self._drives.write(DriveCommand(sent_ns, bool(cut), tuple(speeds)))
+            self._drives.write(DriveCommand(start_ns + sent_ns, bool(cut), tuple(speeds)))
 
     def stop(self, t_ns: int) -> None:
         """Cut."""
@@ -121,16 +136,21 @@ class ValveFeed:
         self._acknowledged_ns = valve.acknowledged_ns
         if start_ns is not None:
             pressures = [pressure_Pa for pair in valve.pressure_Pa for pressure_Pa in pair]
-            self._sample.set(valve.sequence, valve.t_ns - start_ns, *pressures, valve.acknowledged_ns)
+            acknowledged_ns = _since(valve.acknowledged_ns, start_ns)
+            self._sample.set(valve.sequence, valve.t_ns - start_ns, *pressures, acknowledged_ns)
             self._samples.write(self._sample.array)
 
-    def take(self) -> None:
+    def skip(self) -> None:
+        """Leave out the commands given so far."""
+        self._version = max(self._commands.read(self._command.array), self._version)
+
+    def take(self, start_ns: int) -> None:
         """Hand on which valves to power."""
         if (version := self._commands.read(self._command.array)) > self._version:
             self._version = version
             sent_ns, *powered = self._command.numbers()
             on = map(bool, powered)
-            self._valves.write(ValveCommand(sent_ns, tuple(zip(on, on, strict=True))))
+            self._valves.write(ValveCommand(start_ns + sent_ns, tuple(zip(on, on, strict=True))))
 
     def stop(self, t_ns: int) -> None:
         """All off."""
@@ -145,7 +165,7 @@ class Pump:
     """One round: `give` what the devices say, `take` what the loop commands.
 
     Once the loop has been silent for DEAD_MAN_NS, the devices are stopped and no command is taken any more: a loop that
-    comes back has to be armed again.
+    comes back has to be armed again. Between two runs it is the same: whoever commands, nothing is taken.
 
     Args:
         shared: memory of the run.
@@ -153,7 +173,8 @@ class Pump:
 
     Attributes:
         released: the dead-man, or whoever called `stop`, has stopped the devices.
-        start_ns: t_ns = 0 of the run on the clock that the devices' samples are stamped with [ns]; None before it.
+        start_ns: t_ns = 0 of the run on the clock that samples and commands of the devices are stamped with [ns]; None
+            before it, and between two runs.
     """
 
     def __init__(self, shared: Shared, *feeds: Feed) -> None:
@@ -162,11 +183,23 @@ class Pump:
         self.released = False
         self.start_ns: int | None = 0
 
+    def begin(self, start_ns: int) -> None:
+        """A run begins: commands are taken again, but none that was given before."""
+        if self.released:
+            for feed in self._feeds:
+                feed.skip()
+        self.start_ns, self.released = start_ns, False
+
+    def hold(self, t_ns: int) -> None:
+        """The run is over: stop, and hold the devices so until the next begins."""
+        self.start_ns = None
+        self.stop(t_ns)
+
     def take(self, t_ns: int, now_ns: int) -> None:
         """Hand new commands to the devices; stop them if the loop is silent.
 
         Args:
-            t_ns: time of the run [ns].
+            t_ns: time on the devices' clock [ns].
             now_ns: CLOCK_MONOTONIC [ns].
         """
         age_ns = self._heartbeat.age("loop", now_ns)
@@ -175,7 +208,7 @@ class Pump:
                 self.stop(t_ns)
             return
         for feed in self._feeds:
-            feed.take()
+            feed.take(self.start_ns or 0)
 
     def stop(self, t_ns: int) -> None:
         """Drives cut, valves off, and nothing taken any more."""
@@ -199,5 +232,5 @@ class Pump:
 
 
 def _since(at_ns: int, start_ns: int) -> int:
-    """A time of the run; one that is not known stays -1."""
-    return at_ns - start_ns if at_ns >= 0 else -1
+    """A time of the run; -1 for one before it, or not known."""
+    return at_ns - start_ns if at_ns >= start_ns else -1

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import select
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,22 +17,21 @@ from drivers.base import DeviceError
 from drivers.host import COMPUTER, Host
 from drivers.types import DaqBlock
 from hil.journal import Keeper
-from hil.links.rows import START, trouble_row
+from hil.links.rows import NO_FAULT, RINGS, START, trouble_row
 from hil.links.shared import RECORDER, Shared
 from hil.record import open_recorder
 from hil.rows import event_row
 from hil.safety import Fault
 from hil.shm import Cursor
-from hil.telemetry import open_publisher
+from hil.telemetry import Publisher, open_publisher
 from hil.workers.life import Life, Reporter
 
 # Between two rounds; what the loop has handed over is in shared memory all the while.
 PERIOD_S = 0.02
 # Told to end, it does so once nothing has come for this long.
 QUIET_S = 0.1
-# How long it waits for the summary to publish.
-SUMMARY_S = 30.0
 _MANY = 2**16
+_READ_CHUNK = 65536
 
 
 class Drain:
@@ -81,49 +81,77 @@ def _each(cursor: Cursor) -> Iterator[Any]:
         yield row
 
 
+class Inbox(Protocol):
+    """What the loop process says to the recorder.
+
+    `{"close": true}`: finish the record. `{"summary": {...}}`: publish it. `{"run": FOLDER}`: record the next run.
+    """
+
+    def take(self, within_s: float) -> Mapping[str, Any] | None:
+        """The next message; an empty one if none comes in time, None if none will come any more."""
+
+
 def main(run: Path, parent: int) -> None:
-    """Record a run until told to end."""
-    serve(Shared(run), Life(parent), _summary)
+    """Record runs until told to end."""
+    serve(Shared(run), Life(parent), StandardInput())
 
 
-def serve(
-    shared: Shared, life: Reporter, summary_told: Callable[[], Mapping[str, Any] | None], host: Host = COMPUTER
-) -> None:
-    """Record a run until told to end, then publish its summary.
+def serve(shared: Shared, life: Reporter, inbox: Inbox, host: Host = COMPUTER) -> None:
+    """Record a run and publish its summary, then the next, until told to end.
 
     Args:
         shared: memory of the run.
         life: tells when to end, and is told how it goes.
-        summary_told: waits for the summary; None: there is none.
+        inbox: what the loop process says.
         host: whose clock is used.
     """
-    with open_recorder(shared.run, shared.config, shared.meta) as recorder:
-        said: list[str] = []
-        try:
-            publisher = open_publisher(shared.config, said.append)
-        except DeviceError as error:
-            life.tell(error=str(error))
-            return
-        with publisher:
-            shared.heartbeat.beat("recorder", host.now_ns())
-            life.ready(said=said)
-            keeper = Keeper(recorder, publisher)
-            _record(shared, Drain(shared, keeper), keeper, life, host)
-            recorder.close()
+    said: list[str] = []
+    try:
+        publisher = open_publisher(shared.config, said.append)
+    except DeviceError as error:
+        life.tell(error=str(error))
+        return
+    with publisher:
+        while True:
+            with open_recorder(shared.run, shared.config, shared.meta) as recorder:
+                shared.heartbeat.beat("recorder", host.now_ns())
+                life.ready(said=said)
+                keeper = Keeper(recorder, publisher)
+                _record(shared, Drain(shared, keeper), keeper, life, inbox, host)
             life.tell(closed=True)
-            if not life.orphaned and (summary := summary_told()):
-                publisher.trial(summary)
-                host.sleep(QUIET_S)  # a socket that is closed drops what it has not sent
+            if not _next_run(shared, publisher, life, inbox, host):
+                return
+            said.clear()
 
 
-def _record(shared: Shared, drain: Drain, keeper: Keeper, life: Reporter, host: Host) -> None:
-    start, started = np.zeros(1, START), False
+def _next_run(shared: Shared, publisher: Publisher, life: Reporter, inbox: Inbox, host: Host) -> bool:
+    """Publish the summary of a run that is over, and wait for the next run. False: there is none."""
+    while not life.orphaned and (message := inbox.take(PERIOD_S)) is not None:
+        if summary := message.get("summary"):
+            publisher.trial(summary)
+            host.sleep(QUIET_S)  # a socket that is closed drops what it has not sent
+        elif folder := message.get("run"):
+            shared.moved_to(Path(folder))
+            for name in RINGS:  # what is left there is of the run before
+                getattr(shared, name).reader(RECORDER).skip()
+            shared.troubles[RECORDER].write(trouble_row(NO_FAULT, ""))
+            return True
+        elif life.ending:
+            break
+    return False
+
+
+def _record(shared: Shared, drain: Drain, keeper: Keeper, life: Reporter, inbox: Inbox, host: Host) -> None:
+    start = np.zeros(1, START)
+    seen = shared.start.read(start)
     quiet_since_ns = host.now_ns()
+    closing = False
     while True:
         shared.heartbeat.beat("recorder", host.now_ns())
-        if not started and shared.start.read(start) > 0:
-            started = True
-            keeper.publisher.starts_at(float(start["wall_start_s"][0]))
+        if (version := shared.start.read(start)) > seen:
+            seen = version
+            if not start["over"][0]:
+                keeper.publisher.starts_at(float(start["wall_start_s"][0]))
         try:
             count = drain.run()
         except OSError as error:  # a full disk: what has been read so far is in the file, the reserve holds the rest
@@ -131,9 +159,12 @@ def _record(shared: Shared, drain: Drain, keeper: Keeper, life: Reporter, host: 
             count = 1
         if count:
             quiet_since_ns = host.now_ns()
-        elif life.ending and host.now_ns() - quiet_since_ns > QUIET_S * 1e9:
+        elif (closing or life.ending) and host.now_ns() - quiet_since_ns > QUIET_S * 1e9:
             break
-        host.sleep(PERIOD_S)
+        if (message := inbox.take(PERIOD_S)) is None:
+            host.sleep(PERIOD_S)
+        elif message.get("close"):
+            closing = True
     if life.orphaned:
         number, t_ns = drain.last
         detail = f"the loop process is gone; its last tick was {number}"
@@ -145,13 +176,27 @@ def _complain(shared: Shared, error: OSError) -> None:
     shared.troubles[RECORDER].write(trouble_row(Fault.DISK_FULL, f"recorder: {error}"))
 
 
-def _summary() -> dict[str, Any] | None:
-    """The summary that the loop process hands over, one line of JSON; None if it does not."""
-    if not select.select([sys.stdin], [], [], SUMMARY_S)[0]:
-        return None
-    line = sys.stdin.readline()
-    summary: dict[str, Any] | None = json.loads(line) if line else None
-    return summary
+class StandardInput:
+    """What comes on standard input (`Inbox`)."""
+
+    def __init__(self) -> None:
+        self._input = sys.stdin.fileno()
+        self._rest = b""
+
+    def take(self, within_s: float) -> Mapping[str, Any] | None:
+        """See `Inbox`."""
+        if b"\n" not in self._rest:
+            if not select.select([self._input], [], [], within_s)[0]:
+                return {}
+            if not (data := os.read(self._input, _READ_CHUNK)):
+                return None
+            self._rest += data
+        line, newline, rest = self._rest.partition(b"\n")
+        if not newline:
+            return {}
+        self._rest = rest
+        message: dict[str, Any] = json.loads(line)
+        return message
 
 
 if __name__ == "__main__":

@@ -74,10 +74,13 @@ class Watchdog:
         self._dying: dict[str, Callable[[], bool]] = {}  # whether a process that was killed is gone
         self._kill = kill or Killed
         self._noted: set[str] = set()
-        self._start = np.zeros(1, START)
+        self._start, self._seen = np.zeros(1, START), 0
 
     def look(self, now_ns: int) -> None:
         """One look at all of them, and what is due of the stops [ns of CLOCK_MONOTONIC]."""
+        if (version := self._shared.start.read(self._start)) > self._seen:
+            self._seen = version
+            self._noted.clear()  # of the run before
         age = self._shared.heartbeat.age
         silent_ns = age("loop", now_ns)
         if LOOP_SILENT_NS < silent_ns < NEVER_NS:
@@ -109,9 +112,9 @@ class Watchdog:
 
     def note_stalls(self, stalls: Iterable[Stall], *, real_time: bool) -> None:
         """Note stalls of the machine, for the record; those of before the run are of no interest."""
-        if self._shared.start.read(self._start) <= 0:
+        if (start_ns := self._start_ns) is None:
             return
-        start_ns, ring = int(self._start["start_ns"][0]), self._shared.watchdog_events
+        ring = self._shared.watchdog_events
         for stall in stalls:
             # half of the ring is kept for what this watchdog is here for
             if stall.began_ns + stall.length_ns > start_ns and ring.reader(RECORDER).depth < ring.capacity // 2:
@@ -144,9 +147,15 @@ class Watchdog:
                 del self._begun[port]
 
     def _t_ns(self, now_ns: int) -> int:
-        """Time of the run, 0 before it."""
-        begun = self._shared.start.read(self._start) > 0
-        return max(now_ns - int(self._start["start_ns"][0]), 0) if begun else 0
+        """Time of the run, 0 outside of one."""
+        start_ns = self._start_ns
+        return 0 if start_ns is None else max(now_ns - start_ns, 0)
+
+    @property
+    def _start_ns(self) -> int | None:
+        """Of the run that is under way [ns of CLOCK_MONOTONIC]."""
+        begun = self._shared.start.read(self._start) > 0 and not self._start["over"][0]
+        return int(self._start["start_ns"][0]) if begun else None
 
     def _tell_stopped(self, stop: StopFrames, now_ns: int) -> None:
         name = "stopped by the watchdog"

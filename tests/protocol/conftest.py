@@ -5,7 +5,6 @@ Nothing here waits for the machine: times are virtual, the same on every machine
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.app.build import MakeExperiment
 from hil.app.virtual.run import VirtualRun
 from hil.config import load_config
 from hil.links.rows import HEALTH
@@ -55,7 +53,8 @@ class Trial:
     """A trial that is over.
 
     Attributes:
-        start_ns: its t = 0 [ns of the virtual clock].
+        more: folders of further runs on the same rig.
+        start_ns: its t = 0 [ns of the virtual clock]; of several runs, that of the last.
         acted_ns: when something was made to go wrong [ns of the same].
         events: faults that it latched.
         healths: newest of each link, rows of HEALTH.
@@ -65,6 +64,7 @@ class Trial:
 
     run: Running
     folder: Path
+    more: list[Path] = field(default_factory=list)
     start_ns: int | None = None
     acted_ns: int = 0
     events: list[Event] = field(default_factory=list)
@@ -113,16 +113,21 @@ def trial(tmp_path) -> Callable[..., Trial]:
         act: Act | None = None,
         *settings: str,
         at_s: float = MOMENT_S,
-        make: MakeExperiment | None = None,
         config: str = "sim_wire",
+        attended: bool = False,
+        again: int = 0,
+        between: Act = lambda _: None,
     ) -> Trial:
         effective = load_config(config, [*(SETTINGS if config == "sim_wire" else QUIET), *settings])
         folder, scratch = tmp_path / f"run_{len(runs)}", tmp_path / f"rig_{len(runs)}"
         folder.mkdir()
         scratch.mkdir()
-        run = Running(effective, folder, scratch, make)
+        more = [tmp_path / f"run_{len(runs)}_{number + 2}" for number in range(again)]
+        for one in more:
+            one.mkdir()
+        run = Running(effective, folder, scratch, attended=attended, more=more, between=between)
         runs.append(run)
-        done = Trial(run, folder)
+        done = Trial(run, folder, more)
         if act is not None and run.until(at_s):
             done.acted_ns = run.time.now_ns
             act(run)
@@ -142,5 +147,3 @@ def trial(tmp_path) -> Callable[..., Trial]:
     yield trial
     for run in runs:
         run.close()
-    runs.clear()
-    gc.collect()  # a run has cycles, and 130 mapped files: a few of them would use up this process's descriptors

@@ -15,7 +15,7 @@ from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.serial import VirtualLines
 from drivers.sim.wire.ni_chassis import Chassis
 from hil.app.wire.daq import Served
-from hil.app.wire.memory import WireMemory
+from hil.app.wire.memory import PLACE, WireMemory
 from hil.app.wire.peers import has_chassis
 from hil.app.wire.plant import RATE_HZ, PlantAtTheWire
 from hil.app.wire.serial import Lines
@@ -57,6 +57,7 @@ class VirtualRig:
             self.endpoints["daq"] = f"{SERVER}:{PORT}"
         self._handlers: dict[str, Callable[[dict[str, Any]], Mapping[str, Any]]] = {
             "truth": self._truth,
+            "place": self._place,
             "lateness": lambda _order: {"late": []},  # in virtual time nothing is ever late by itself
             **self._serial.handlers,
             **(self._daq.handlers if self._daq else {}),
@@ -84,6 +85,10 @@ class VirtualRig:
         speeds: list[float] = order["speed_radps"][0].tolist()
         return speeds
 
+    def close(self) -> None:
+        """Unmap its memory; nothing of it may be due any more."""
+        self._memory.close()
+
     def _round(self) -> None:
         """Move the plant on, every ms."""
         time = self._host.time
@@ -99,6 +104,12 @@ class VirtualRig:
             return served.handlers[do](order)
 
         return handle
+
+    def _place(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Put the rover back to its start, before an obstacle of that angle, as the rig of that seed."""
+        self._memory.place.write(np.array([(order["angle_deg"], order["seed"])], PLACE))
+        self._host.sleep(2 * _PERIOD_NS * 1e-9)  # the plant's next round does it
+        return {}
 
     def _truth(self, order: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """What only the plant knows; times of the virtual clock."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from drivers.sim.virtual.host import VirtualHost
-from drivers.sim.virtual.schedule import NEVER_NS, Actor
+from drivers.sim.virtual.schedule import Actor
 from hil.links.shared import Shared
 from hil.links.stops import read_stops
 from hil.realtime import Granted
@@ -49,7 +49,8 @@ class VirtualProcess:
         self._host, self.name, self.pid, self.shared = host, name, pid, shared
         self._listener: Actor | None = None
         self.life = VirtualLife(self._wake_listener)
-        self.summary: Mapping[str, Any] | None = None
+        self.messages: deque[Mapping[str, Any]] = deque()
+        self._closed = False
         self.actor: Actor | None = None
         self._code: int | None = None
 
@@ -74,8 +75,20 @@ class VirtualProcess:
         return words.popleft() if words else {}
 
     def say(self, words: Mapping[str, Any]) -> None:
-        """See `Process`: only the recorder is told anything, the summary."""
-        self.summary = words
+        """See `Process`: only the recorder is told anything."""
+        self.messages.append(words)
+        if self.actor is not None:
+            self._host.time.wake(self.actor)
+
+    def take(self, within_s: float) -> Mapping[str, Any] | None:
+        """What was said to it, as `hil.workers.recorder.Inbox`."""
+        time = self._host.time
+        time.wait(time.now_ns + round(within_s * 1e9), lambda: bool(self.messages) or self._closed)
+        return self.messages.popleft() if self.messages else None if self._closed else {}
+
+    def hang_up(self) -> None:
+        """Nothing more will be said to it."""
+        self._closed = True
         if self.actor is not None:
             self._host.time.wake(self.actor)
 
@@ -93,9 +106,7 @@ class VirtualProcess:
         """See `Process`."""
         was_there = self._code is None
         self.ask_to_end()
-        self.summary = self.summary or {}  # nothing more comes: a recorder that waits for it need not
-        if self.actor is not None:
-            self._host.time.wake(self.actor)
+        self.hang_up()
         if self.status(within_s) is None:
             self.kill()
         return was_there and self._code == 0
@@ -160,17 +171,13 @@ class VirtualProcesses:
         """The loop is gone: all are told to end, as the kernel does."""
         for process in self.by_name.values():
             process.life.ending = process.life.orphaned = True
-            process.say({})
+            process.hang_up()
 
     def _link(self, me: VirtualProcess, arguments: Sequence[str]) -> None:
         link.serve(arguments[0], me.shared, me.life, host=self.host)
 
     def _recorder(self, me: VirtualProcess, arguments: Sequence[str]) -> None:  # noqa: ARG002
-        def summary() -> Mapping[str, Any] | None:
-            self.host.time.wait(NEVER_NS, lambda: me.summary is not None)
-            return me.summary
-
-        recorder.serve(me.shared, me.life, summary, self.host)
+        recorder.serve(me.shared, me.life, me, self.host)
 
     def _watchdog(self, me: VirtualProcess, arguments: Sequence[str]) -> None:
         workers = {name: int(pid) for name, pid in (item.split("=") for item in arguments)}

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.schedule import Actor, VirtualTime
-from hil.app.build import MakeExperiment
 from hil.app.platform import Platform
+from hil.app.resident import Resident
 from hil.app.rigs import RealtimeRig
 from hil.app.runs import Signals, run_loop
 from hil.app.virtual.far_end import VirtualRig
@@ -19,7 +21,6 @@ from hil.app.virtual.processes import VirtualProcesses
 from hil.app.wire.attach import Endpoints
 from hil.app.wire.control import Asked
 from hil.config import Config
-from hil.experiments.registry import experiment_type
 from hil.links.rows import START
 from hil.links.shared import Shared
 from hil.realtime import RealtimeClock, RightsWanted
@@ -46,7 +47,9 @@ class VirtualRun:
         config: of the rig and the experiment.
         folder: of the run; exists and is empty.
         scratch: folder for the memory of the simulated rig; exists and is empty.
-        make: makes the experiment; by default the one that the config names.
+        attended: an operator arms and starts the experiment.
+        more: folders of further runs on the same rig, each existing and empty.
+        between: called between two runs, while the rig is held; what it waits for passes there.
 
     Attributes:
         host: clock, ports and network.
@@ -57,8 +60,18 @@ class VirtualRun:
         error: what the run ended with, if it did not end by itself.
     """
 
-    def __init__(self, config: Config, folder: Path, scratch: Path, make: MakeExperiment | None = None) -> None:
-        self._config, self._folder, self._make = config, folder, make or experiment_type(config).make
+    def __init__(
+        self,
+        config: Config,
+        folder: Path,
+        scratch: Path,
+        *,
+        attended: bool = False,
+        more: Sequence[Path] = (),
+        between: Callable[[Any], None] = lambda _: None,
+    ) -> None:
+        self._config, self._folder, self._attended = config, folder, attended
+        self._more, self._between = more, between
         self.time = VirtualTime()
         self.host = VirtualHost(self.time)
         self.far_end = VirtualRig(config, scratch, self.host)
@@ -104,24 +117,36 @@ class VirtualRun:
         self.time.close()
         for process in self.processes.by_name.values():
             process.kill()
+            process.shared.close()
         if self.shared is not None:
-            self.shared.leave()
+            self.shared.close()
             self.shared = None
+        self.far_end.close()
 
     def _run(self) -> None:
         try:
             with ExitStack() as stack:
                 platform = Platform(self.host, self.processes.launch, self._attach, self._make_clock)
-                self.rig = RealtimeRig(self._config, self._folder, lambda _: None, stack, self._make, platform=platform)
+                self.rig = RealtimeRig(
+                    self._config, self._folder, lambda _: None, stack, attended=self._attended, platform=platform
+                )
                 self.shared = self.rig.shared
-                run_loop(
-                    self.rig, self._config, Signals(), lambda _: None,
-                    wanted=lambda _: RightsWanted(), refuse=lambda *_: None,
-                )  # fmt: skip
-                self.rig.publish({})
+                resident = Resident(self._config, self.rig, Signals(), lambda _: None)
+                self._run_once()
+                for folder in self._more:
+                    self._between(self)
+                    resident.next_run(folder)
+                    self._run_once()
         except Exception as error:
             self.error = error
         self._ended()
+
+    def _run_once(self) -> None:
+        assert self.rig is not None
+        run_loop(
+            self.rig, self._config, Signals(), lambda _: None, wanted=lambda _: RightsWanted(), refuse=lambda *_: None
+        )
+        self.rig.publish({})
 
     def _ended(self) -> None:
         self.over = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from drivers.host import COMPUTER, Host
 from hil.config import Config
 from hil.links.rows import LATE, TRUTH
 from hil.shm import Mailbox, Ring
+from hil.shm.mapping import mapped_bytes
 
 # Samples of each channel that the rig remembers: some 4 s at 30 kHz.
 REMEMBERED = 2**17
@@ -42,8 +42,11 @@ class WireMemory:
             (folder / "config.json").write_text(config.model_dump_json(), encoding="utf-8")
         self.folder, self.config = folder, config
 
+        self._parts: list[Mailbox | Ring] = []
+
         def box(name: str, dtype: Any) -> Mailbox:
-            return Mailbox(folder / name, dtype, create=create)
+            self._parts.append(made := Mailbox(folder / name, dtype, create=create))
+            return made
 
         self.clock, self.taken = box("clock", CLOCK), box("taken", TAKEN)
         wheels, valves = len(config.layout.wheels), len(config.layout.valves)
@@ -58,7 +61,14 @@ class WireMemory:
         self.late = {
             name: Ring(folder / f"late_{name}", LATE, LATE_KEPT, create=create, must_not_lose=()) for name in CHILDREN
         }
+        self._parts += self.late.values()
         self.volts: NDArray[np.float64] = _mapped(folder / "volts", len(config.layout.channels), create)
+
+    def close(self) -> None:
+        """Unmap all of it; twice is fine."""
+        for part in self._parts:
+            part.close()
+        self.volts = self.volts[:0].copy()  # whoever has a view of it keeps it mapped
 
     def keep(self, first: int, volts: NDArray[np.float64]) -> None:
         """Remember samples first, first + 1, ... (n, channels) [V]."""
@@ -73,7 +83,7 @@ def _mapped(path: Path, channels: int, create: bool) -> NDArray[np.float64]:
     try:
         if create:
             os.ftruncate(handle, size)
-        return np.frombuffer(mmap.mmap(handle, size), np.float64).reshape(REMEMBERED, channels)
+        return mapped_bytes(handle, size, populate=False).view(np.float64).reshape(REMEMBERED, channels)
     finally:
         os.close(handle)
 
@@ -142,7 +152,7 @@ class AnalogInMemory:
         if memory.clock.read(clock) <= 0:
             raise RuntimeError("the simulated rig's sample clock does not run yet")
         self._start_ns, self.rate_hz = int(clock["start_ns"][0]), int(clock["rate_hz"][0])
-        self._taken, self._volts = memory.taken, memory.volts
+        self._memory, self._taken = memory, memory.taken
         self._row = np.zeros(1, TAKEN)
         self.channels = memory.volts.shape[1]
 
@@ -153,7 +163,7 @@ class AnalogInMemory:
 
     def copy(self, first: int, volts: NDArray[np.float64]) -> None:
         """Copy samples from the first one on into volts (n, channels) [V]."""
-        np.take(self._volts, np.arange(first, first + len(volts)) % REMEMBERED, axis=0, out=volts)
+        np.take(self._memory.volts, np.arange(first, first + len(volts)) % REMEMBERED, axis=0, out=volts)
         if self.taken() - first > REMEMBERED:
             raise OverflowError(f"sample {first} is gone: {self.taken()} taken, the last {REMEMBERED} kept")
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
@@ -23,6 +25,17 @@ from models.plant import Plant
 RATE_HZ = 1000
 
 
+# Runs something beside the plant, or at once.
+Aside: TypeAlias = Callable[[Callable[[], Plant]], "Future[Plant]"]
+
+
+def at_once(build: Callable[[], Plant]) -> Future[Plant]:
+    """An `Aside` for virtual time, where computing takes no time."""
+    done: Future[Plant] = Future()
+    done.set_result(build())
+    return done
+
+
 class PlantAtTheWire:
     """A plant that hears orders, moves on and tells, and can be put back to the start.
 
@@ -30,9 +43,10 @@ class PlantAtTheWire:
         memory: of the rig.
         start_ns: its t = 0 [ns of CLOCK_MONOTONIC].
         host: whose clock is used.
+        aside: where a new plant is built while this one goes on: drivers that have the rig open miss no sample.
     """
 
-    def __init__(self, memory: WireMemory, start_ns: int, host: Host = COMPUTER) -> None:
+    def __init__(self, memory: WireMemory, start_ns: int, host: Host = COMPUTER, aside: Aside = at_once) -> None:
         self._memory, self._config, self._host = memory, memory.config, host
         self._start_ns = self._offset_ns = start_ns
         self._first = 0  # sample of the rig that is the plant's sample 0
@@ -43,15 +57,20 @@ class PlantAtTheWire:
         self._rate_hz = self._config.daq.rate_hz if self._config.daq else 0
         memory.clock.write(np.array([(start_ns, self._rate_hz)], CLOCK))
         self._given = 0  # samples of the rig handed out
+        self._aside = aside
+        self._built: Future[Plant] | None = None
         self.plant = build_plant(self._config)
         self.witness = Witness(memory.truth, self.plant, start_ns)
 
     def round(self, now_ns: int) -> bool:
-        """Move on to a time [ns of CLOCK_MONOTONIC]; True if the rover was put back instead, which takes its time."""
+        """Move on to a time [ns of CLOCK_MONOTONIC]; True if the rover was put back instead."""
         memory, plant = self._memory, self.plant
-        if (version := memory.place.read(self._place)) > self._seen["place"]:
+        if self._built is None and (version := memory.place.read(self._place)) > self._seen["place"]:
             self._seen["place"] = version
-            self._put_back(version)
+            self._built = self._begin_to_put_back()
+        if self._built is not None and self._built.done():
+            self.plant, self._built = self._built.result(), None
+            self._put_back()
             return True
         before_ns = plant.t_ns
         plant.advance(now_ns - self._offset_ns)
@@ -82,13 +101,21 @@ class PlantAtTheWire:
             self._taken["samples"] = self._given
             self._memory.taken.write(self._taken)
 
-    def _put_back(self, version: int) -> None:
-        """A rover at the start again, perhaps of another seed and before another angle; sampling goes on meanwhile."""
+    def _begin_to_put_back(self) -> Future[Plant]:
+        """Build the rover at its start, perhaps of another seed and before another angle."""
         angle, seed = self._place[0].tolist()
         trial = self._config.trial.model_copy(update={"angle_deg": angle})
         self._config = self._config.model_copy(update={"trial": trial, "seed": int(seed)})
-        with _ordinary():
-            self.plant = build_plant(self._config)
+        config = self._config
+
+        def build() -> Plant:
+            with _ordinary():
+                return build_plant(config)
+
+        return self._aside(build)
+
+    def _put_back(self) -> None:
+        """The new rover stands in the old one's place; sampling goes on."""
         rate, self._offset_ns = self._rate_hz, self._host.now_ns()
         if rate:
             # from the next whole sample on; the gap was sampled by nobody, and reads zero
@@ -98,7 +125,7 @@ class PlantAtTheWire:
             self._memory.keep(self._given, np.zeros((gap, self._memory.volts.shape[1])))
             self._given = self._first
         self.witness = Witness(self._memory.truth, self.plant, self._offset_ns)
-        self._placed["version"] = version
+        self._placed["version"] = self._seen["place"]
         self._memory.placed.write(self._placed)
 
 
@@ -131,10 +158,10 @@ def main(folder: Path, parent: int) -> None:
         lock_memory=wanted.lock_memory,
         freeze_gc=True,
     )
-    with rights(asked) as granted:
+    with rights(asked) as granted, ThreadPoolExecutor(max_workers=1) as beside:
         clock = RealtimeClock(RATE_HZ)
         clock.start_ns = time.monotonic_ns()
-        rig = PlantAtTheWire(memory, clock.start_ns)
+        rig = PlantAtTheWire(memory, clock.start_ns, aside=beside.submit)
         moved = LateNotes(memory.late["plant"]).of("plant")
         life.ready(granted)
         while not life.ending:

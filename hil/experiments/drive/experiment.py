@@ -6,7 +6,6 @@ from enum import IntEnum
 from itertools import accumulate
 
 from hil.config import Config
-from hil.control.base import DirectSetPoints
 from hil.experiments.base import ArmingChecks, Experiment
 from hil.operator_input import SetPoint
 from hil.values import Estimate, Goal, Prediction, Samples
@@ -52,10 +51,6 @@ class DriveExperiment(Experiment):
         self._speeds = config.layout.zero_speeds
         self._wanted = {"speed_mps": 0.0, "turn_mps": 0.0}
         self.step = -1
-
-    def controller(self) -> DirectSetPoints:
-        """Wheel speeds are handed on as they are."""
-        return DirectSetPoints()
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
         """What is wanted in this tick."""

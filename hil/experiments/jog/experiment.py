@@ -7,7 +7,6 @@ from enum import IntEnum
 
 from drivers.types import ValveSet
 from hil.config import Config
-from hil.control.base import DirectSetPoints
 from hil.experiments.base import ArmingChecks, Experiment
 from hil.values import ByWheel, Estimate, Goal, Prediction, Samples
 
@@ -66,10 +65,6 @@ class JogExperiment(Experiment):
     def done(self) -> bool:
         """It went through to its end, and no impact cut it short."""
         return super().done and not self.touched
-
-    def controller(self) -> DirectSetPoints:
-        """Wheel speeds are handed on as they are."""
-        return DirectSetPoints()
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
         """What is wanted in this tick."""

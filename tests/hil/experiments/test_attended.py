@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 
 from hil.app.build import build_cycle, simulated_devices
 from hil.app.simulated import build_far_end
 from hil.clock import LockstepClock
 from hil.config import load_config
-from hil.experiments.drive import Drive
-from hil.experiments.impact import Impact
 from hil.experiments.impact.experiment import State
 from hil.journal import MemoryJournal
 from hil.operator_input import Arm, ClearFault, EStop, SetPoint, Start, Stop
@@ -24,11 +20,11 @@ STOP = int(Fault.STOP_BY_OPERATOR)
 class Attended:
     """A simulated rig in lockstep whose experiment waits for an operator."""
 
-    def __init__(self, kind, *overrides):
+    def __init__(self, *overrides):
         self.config = load_config("sim_impact", [*SHORT, *overrides])
         far_end, self.journal = build_far_end(self.config), MemoryJournal(self.config.layout)
         self.devices = simulated_devices(self.config, far_end)
-        self.cycle = build_cycle(self.config, self.devices, self.journal, None, partial(kind.make, attended=True))
+        self.cycle = build_cycle(self.config, self.devices, self.journal, None, attended=True)
         self.clock = LockstepClock(far_end, self.config.loop.rate_hz)
         self.devices.open()
 
@@ -46,7 +42,7 @@ class Attended:
 
 @pytest.fixture
 def impact():
-    return Attended(Impact())
+    return Attended()
 
 
 def test_nothing_is_armed_before_the_operator_asks(impact):
@@ -117,7 +113,7 @@ def test_a_fault_whose_cause_is_still_there_latches_again(impact):
 
 
 def test_a_set_point_changes_the_speed_of_a_drive():
-    drive = Attended(Drive(), "experiment=drive", "drive.steps=[{for_s: 60, speed_mps: 0.02}]")
+    drive = Attended("experiment=drive", "drive.steps=[{for_s: 60, speed_mps: 0.02}]")
     drive.ticks(400)
     drive.ticks(100, Arm())
     drive.ticks(500, Start())

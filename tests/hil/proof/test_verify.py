@@ -12,9 +12,12 @@ import pytest
 from hil.cli import run as hil
 from hil.folders import FolderError
 from hil.links.shared import FOLDER
+from hil.operator_input import ClearFault, command_event
 from hil.proof.verify import verify
 from hil.record.layout import FORMAT
 from hil.rows import event_row
+from hil.safety import Fault
+from hil.scribe import LATCHED_BEFORE
 
 EVERY_ITEM = [
     "file", "config checksum",
@@ -272,3 +275,23 @@ def test_exit_status_and_json_say_what_was_found(recorded, edited, tmp_path, cap
     assert "NO" in capsys.readouterr().out
     assert hil(["verify", str(tmp_path)]) == 2
     assert "holds no trial.h5" in capsys.readouterr().err
+
+
+def with_events(*rows):
+    """The same events, and these among them."""
+    return lambda edit: edit.rows("events", np.concatenate([edit["events"][()], *rows]))
+
+
+def test_safe_ends_where_the_operator_clears_the_last_fault(edited):
+    clear = command_event(ClearFault(int(Fault.STOP_BY_OPERATOR)), 700, 700_000_000)
+
+    def cleared(edit):
+        with_events(clear)(edit)
+        edit.cells("tick", "safe", slice(700, None), lambda _: 0)
+
+    assert failed(edited("stopped", cleared)) == {}
+
+
+def test_a_fault_of_the_run_before_is_a_reason_for_safe_from_the_first_tick_on(edited):
+    carried = event_row(0, LATCHED_BEFORE, 0, 0, Fault.VALVE_STUCK, detail="a valve")
+    assert set(failed(edited("good", with_events(carried)))) == {"Safe after a fault"}

@@ -43,7 +43,7 @@ def test_value_survives_the_next_write_until_that_is_complete(mailbox):
     """The slot being written is never the one being read: a writer suspended in mid-write holds nobody up."""
     mailbox.write(odd(1))
     begun = PAYLOAD_AT + 2 * 16
-    mailbox._file._map[begun : begun + 16] = b"\xff" * 16  # what version 2 has done so far
+    mailbox._file._bytes[begun : begun + 16] = 0xFF  # what version 2 has done so far
     out = np.zeros(1, ODD)
     assert mailbox.read(out) == 1
     assert out == odd(1)

@@ -1,0 +1,106 @@
+"""A rig that is opened once and runs as often as it is asked to: kernels warm, links open, watchdog on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from hil.app.rigs import Rig
+from hil.app.runs import Signals, run_loop
+from hil.config import Config
+from hil.experiments.base import Finished, Summary
+from hil.experiments.registry import experiment_type
+from hil.experiments.summary import run_summary, write_summary
+from hil.record import read_trial
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended: the exit status of the command, the summary as written, and the run's folder."""
+
+    exit_code: int
+    summary: Summary
+    folder: Path
+
+
+class Resident:
+    """Makes runs on a rig that stays open between them.
+
+    Each run has a folder, a record, a summary and a figure of its own, and begins as the first does: sensors zeroed,
+    estimator, twin and experiment new, a simulated rover at its start place. Between two runs whoever has the devices
+    holds them cut, and takes no command (docs/decisions/0023). A fault that a run ends with stays latched in the next,
+    where an operator clears it (`ClearFault`); an unattended run ends at once for it.
+
+    After an exception no further run can be made.
+
+    Args:
+        config: of the rig and the experiment.
+        rig: opened, and ready for its first run.
+        signals: that end a run early, in Safe.
+        say: told what is going on, a line at a time.
+    """
+
+    def __init__(self, config: Config, rig: Rig, signals: Signals, say: Say) -> None:
+        self._config, self._signals, self._say = config, signals, say
+        self.rig = rig
+
+    @property
+    def faults(self) -> list[str]:
+        """Names of the faults that are latched now."""
+        return self.rig.cycle.safety.faults
+
+    def next_run(self, folder: Path) -> None:
+        """Make the rig ready for another run; `run` has to have come to its end.
+
+        Args:
+            folder: of that run; exists and is empty.
+
+        Raises:
+            DeviceError: the rig cannot run again: a process of it is gone, or a link is lost.
+        """
+        latched = [msgspec.structs.replace(event, tick=0, t_ns=0) for event in self.rig.cycle.safety.events]
+        self.rig.next_run(folder, latched)
+
+    def run(self, folder: Path) -> Outcome:
+        """Make a run; leave trial.h5, summary.json and the experiment's figure in its folder.
+
+        Args:
+            folder: that the rig was made ready for.
+
+        Raises:
+            DeviceError: a link is lost, or nothing was recorded.
+            NotArmedError: without real-time rights, this machine does not hold the loop's rate.
+        """
+        config, rig, kind = self._config, self.rig, experiment_type(self._config)
+        what = f"{kind.name}, {kind.headline(config)}, {config.loop.rate_hz} Hz, {config.clock}"
+        wall_s = run_loop(rig, config, self._signals, self._say, what)
+        record = read_trial(folder)
+        finished = Finished(
+            config, rig.cycle, rig.loop.clock, rig.truth, record.tick, record.timing, record.events,
+            rig.far_end_loop(), rig.links(), wall_s,
+        )  # fmt: skip
+        summary = summarise(finished)
+        write_summary(folder, summary)
+        rig.publish(summary)
+        if kind.figure:
+            self._say(f"drawing {kind.figure}")
+            kind.draw(record, summary, folder / kind.figure)
+        return Outcome(exit_code(finished), summary, folder)
+
+
+def summarise(run: Finished) -> Summary:
+    """The whole summary: the experiment's part, and what every run has."""
+    return {**experiment_type(run.config).summarise(run), **run_summary(run)}
+
+
+def exit_code(run: Finished) -> int:
+    """The exit status of a run's command (docs/reference.md)."""
+    experiment = run.experiment
+    if experiment.done and not run.cycle.safety.safe:
+        return 0
+    return 3 if experiment.refused else 1

@@ -1,0 +1,166 @@
+"""Several runs on a rig that is opened once are like as many runs of their own, and leave nothing behind."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from contextlib import ExitStack
+
+import pytest
+
+from hil.app.resident import Resident
+from hil.app.run import open_rig, run_experiment, run_repeatedly
+from hil.app.runs import Signals
+from hil.config import load_config
+from hil.experiments.impact import figure
+from hil.experiments.impact.experiment import State
+from hil.operator_input import Arm, ClearFault, EStop, Start, Stop
+from hil.proof.replay import replay
+from hil.record import read_trial
+from hil.safety import Fault
+
+QUICK = (
+    "trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5",
+    "telemetry.endpoint=''",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _no_figure(monkeypatch):
+    monkeypatch.setattr(figure, "draw_trial", lambda *_: None)
+
+
+@pytest.fixture
+def folder_of(tmp_path):
+    def make(number):
+        folder = tmp_path / f"run_{number}"
+        folder.mkdir()
+        return folder
+
+    return make
+
+
+def quiet(_):
+    """Says nothing."""
+
+
+def content(folder):
+    """What a record holds, as bytes: ticks, events, blocks and samples."""
+    record = read_trial(folder)
+    return [rows.tobytes() for rows in (record.tick, record.events, record.blocks, record.raw, record.daq_t_ns)]
+
+
+def test_two_runs_on_one_rig_and_two_of_their_own_have_the_same_record(folder_of, tmp_path):
+    config = load_config("sim_impact", QUICK, seed=5)
+    assert run_repeatedly(config, 2, folder_of, quiet).exit_code == 0
+    for number in (2, 3):
+        assert run_experiment(config, folder_of(number), quiet).exit_code == 0
+    records = [content(tmp_path / f"run_{number}") for number in range(4)]
+    assert records[0] == records[1] == records[2] == records[3]
+    assert len(records[0][0]) > 0
+
+
+def test_descriptors_threads_and_mappings_do_not_grow_over_twenty_runs(folder_of):
+    counts = []
+
+    def count(_):
+        gc.collect()
+        with open("/proc/self/maps") as maps:
+            files = sum("run_" in line for line in maps)
+        counts.append((len(os.listdir("/proc/self/fd")), threading.active_count(), files))
+        return True
+
+    config = load_config("sim_impact", [*QUICK, "limits.noise_V=0.0001"])  # refused: each run is over soon
+    with Signals() as signals, ExitStack() as stack:
+        folder = folder_of(0)
+        resident = Resident(config, open_rig(config, folder, quiet, stack), signals, quiet)
+        resident.run(folder)
+        for number in range(1, 20):
+            count(None)
+            folder = folder_of(number)
+            resident.next_run(folder)
+            resident.run(folder)
+        count(None)
+    assert len(counts) == 20
+    assert counts[-1] == counts[0]
+
+
+def test_each_run_is_asked_for_and_the_rest_is_not_made_once_nobody_wants_it(folder_of, tmp_path):
+    asked = []
+
+    def go_on(outcome):
+        asked.append(outcome.folder.name)
+        return len(asked) < 2
+
+    config = load_config("sim_impact", QUICK)
+    assert run_repeatedly(config, 5, folder_of, quiet, go_on=go_on).folder.name == "run_1"
+    assert asked == ["run_0", "run_1"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run_0", "run_1"]
+
+
+def test_a_run_that_does_not_end_well_is_the_last_one(folder_of, tmp_path):
+    config = load_config("sim_impact", [*QUICK, "limits.noise_V=0.0001"])  # arming is refused
+    assert run_repeatedly(config, 3, folder_of, quiet).exit_code == 3
+    assert [path.name for path in tmp_path.iterdir()] == ["run_0"]
+
+
+class Operated:
+    """An attended rig in lockstep, and commands that come at times of each of its runs."""
+
+    def __init__(self, stack, folder, *, daq_is_silent=False):
+        self.config = load_config("sim_impact", QUICK)
+        rig = open_rig(self.config, folder, quiet, stack, attended=True)
+        self.resident = Resident(self.config, rig, Signals(), quiet)
+        self.folder, self.daq_is_silent = folder, daq_is_silent
+
+    def run(self, commands, folder=None):
+        if folder:
+            self.resident.next_run(folder)
+            self.folder = folder
+        rig = self.resident.rig
+        if self.daq_is_silent:
+            rig.far_end.daq.read = lambda _: None
+        next_tick = rig.loop.clock.next
+
+        def next_and_ask():
+            tick = next_tick()
+            if (command := commands.get(tick.number)) is not None:
+                rig.devices.operator.put(command)
+            return tick
+
+        rig.loop.clock.next = next_and_ask
+        return self.resident.run(self.folder)
+
+
+def test_a_fault_stays_latched_over_the_end_of_a_run_until_the_operator_clears_it(folder_of):
+    with ExitStack() as stack:
+        rig = Operated(stack, folder_of(0))
+        rig.run({300: EStop("button"), 400: Stop()})
+        assert rig.resident.faults == ["stop by operator"]
+        second = rig.run(
+            {300: Arm(), 400: ClearFault(int(Fault.STOP_BY_OPERATOR)), 500: Arm(), 600: Start()}, folder_of(1)
+        )
+        assert rig.resident.faults == []
+    assert second.exit_code == 0
+    record = read_trial(second.folder)
+    by_tick = dict(zip(record.tick["tick"].tolist(), record.tick["state"].tolist(), strict=True))
+    assert [by_tick[tick] for tick in (301, 401, 501)] == [State.IDLE, State.IDLE, State.ARMED]
+    assert record.tick["safe"][:399].all()
+    assert not record.tick["safe"][399:].any()
+    assert replay(second.folder).differences == []
+
+
+def test_a_fault_whose_cause_is_still_there_latches_again_in_the_next_run(folder_of):
+    clear = ClearFault(int(Fault.SENSOR_DROPOUT))
+    with ExitStack() as stack:
+        rig = Operated(stack, folder_of(0), daq_is_silent=True)
+        rig.run({300: Stop()})
+        assert rig.resident.faults == ["sensor dropout"]
+        second = rig.run({300: clear, 400: Stop()}, folder_of(1))
+        assert rig.resident.faults == ["sensor dropout"]
+    record = read_trial(second.folder)
+    assert record.tick["safe"].all()
+    assert record.events["name"].tolist() == [
+        b"latched before", b"sensor_dropout", b"operator clear", b"operator stop",
+    ]  # fmt: skip

@@ -1,0 +1,38 @@
+"""An operator arms, starts and stops a run at the protocol level from outside of the loop, and it is replayed."""
+
+import pytest
+
+from hil.experiments.impact.experiment import State
+from hil.links.operator import OperatorWriter
+from hil.links.shared import Shared
+from hil.operator_input import Arm, Start, Stop
+from hil.proof.replay import replay
+from hil.record import read_trial
+
+pytestmark = pytest.mark.timeout(900)  # of seconds of the wall, which a busy machine may need
+ADDRESSES = {0x80, 0x81, 0x82}
+
+
+def test_commands_of_another_process_are_obeyed_recorded_and_replayed_bit_for_bit(trial):
+    def act(run):
+        outside = Shared(run.shared.run)
+        writer = OperatorWriter(outside)
+        for at_s, command in ((0.5, Arm()), (0.7, Start()), (0.9, Stop("enough"))):
+            run.until(at_s)
+            assert writer.put(command)
+        outside.close()
+
+    done = trial(act, "record.sensors=all", at_s=0.4, attended=True)
+    assert done.error is None
+    assert done.faults == []
+    record = read_trial(done.folder)
+    asked = [event for event in record.events if event["name"].startswith(b"operator")]
+    assert [event["name"].decode() for event in asked] == ["operator arm", "operator start", "operator stop"]
+    states = dict(zip(record.tick["tick"].tolist(), record.tick["state"].tolist(), strict=True))
+    in_its_tick = [states[int(event["tick"])] for event in asked]
+    assert in_its_tick == [State.ARMED, State.RUN_UP, State.ABORTED]
+    assert set(done.seen_ms("starts")) == ADDRESSES  # they turned, by the operator's word alone
+    assert done.runs_at_the_end() == set()
+    outcome = replay(done.folder)
+    assert outcome.differences == []
+    assert outcome.ticks == len(record.tick) > 500

@@ -1,0 +1,226 @@
+"""Several runs on one rig: between them the workers hold the devices cut, watched, and take no command of anybody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from drivers.base import DeviceError
+from drivers.types import DriveCommand
+from hil.experiments.impact.experiment import State
+from hil.links.devices import SharedDrives
+from hil.links.operator import OperatorWriter
+from hil.links.rows import HEALTH
+from hil.links.shared import FOLDER, Shared
+from hil.operator_input import Arm, ClearFault, EStop, Start, Stop
+from hil.proof.replay import replay
+from hil.proof.verify import verify
+from hil.record import read_trial
+from hil.record.recovery import holes, recover
+from hil.safety import Fault
+
+pytestmark = pytest.mark.timeout(900)  # of seconds of the wall, which a busy machine may need
+ADDRESSES = {0x80, 0x81, 0x82}
+ALL_SAMPLES = "record.sensors=all"
+
+
+def rests(run, seconds=0.5):
+    run.host.sleep(seconds)
+
+
+def states(folder):
+    return set(read_trial(folder).tick["state"].tolist())
+
+
+def whole(folder):
+    """A record from its own first tick on, with no row of another run."""
+    record = read_trial(folder)
+    assert record.tick["tick"].tolist() == list(range(1, len(record.tick) + 1))
+    assert record.blocks["sequence"].tolist() == list(range(1, len(record.blocks) + 1))
+    assert (np.diff(record.daq_t_ns) > 0).all()
+    assert not (folder / FOLDER).exists()
+    return record
+
+
+def test_each_run_reaches_its_end_and_has_a_record_of_its_own_that_replays(trial):
+    done = trial(None, ALL_SAMPLES, again=2, between=rests)
+    assert done.error is None
+    assert done.faults == []
+    for folder in (done.folder, *done.more):
+        record = whole(folder)
+        assert {State.ARMED, State.RUN_UP, State.IMPACT, State.DONE} <= states(folder)
+        assert record.events["name"].tolist().count(b"impact") == 1
+        assert replay(folder).differences == []
+        assert [check.item for check in verify(folder) if not check.ok] == []
+
+
+def test_the_rover_stands_at_its_start_place_again_and_the_sensors_are_zeroed_anew(trial):
+    done = trial(None, again=1, between=rests)
+    first, second = (read_trial(folder) for folder in (done.folder, *done.more))
+    hits = [record.events["t_ns"][record.events["name"] == b"impact"][0] for record in (first, second)]
+    assert hits[0] == pytest.approx(hits[1], abs=20_000_000)  # the lines' phases differ, the way does not
+    armed = [int(record.tick["tick"][record.tick["state"] == State.ARMED][0]) for record in (first, second)]
+    assert min(armed) > 200  # of 1 ms: what the sensors are averaged over
+
+
+def test_between_two_runs_the_controllers_are_asked_on_and_none_starts_or_times_out(trial):
+    held = {}
+
+    def between(run):
+        rates, row = [], np.zeros(1, HEALTH)
+        held["from_ns"] = run.time.now_ns
+        for _ in range(10):
+            run.host.sleep(0.2)
+            run.shared.healths["drives"].read(row)
+            rates.append((int(row["open"][0]), float(row["rate_hz"][0]), float(row["age_ms"][0])))
+        held["to_ns"], held["health"] = run.time.now_ns, rates
+
+    done = trial(None, again=1, between=between)
+
+    def inside(what):
+        return [at_ns for _, at_ns in done.all_seen(what) if held["from_ns"] <= at_ns <= held["to_ns"]]
+
+    assert done.error is None
+    assert inside("starts") == []
+    assert inside("timeouts") == []
+    assert all(is_open and rate_hz > 10.0 and age_ms < 100.0 for is_open, rate_hz, age_ms in held["health"])
+
+
+def test_between_two_runs_no_command_is_taken_and_the_next_run_does_not_find_it(trial):
+    def between(run):
+        rests(run)
+        run.held_ns = run.time.now_ns
+        SharedDrives(run.shared).write(DriveCommand(1, False, (1.0,) * 6))
+        rests(run)
+        run.freed_ns = run.time.now_ns
+
+    done = trial(None, again=1, between=between)
+    begun_ns = done.start_ns + 250_000_000  # nothing is armed before
+    assert [at for _, at in done.all_seen("starts") if done.run.held_ns <= at <= begun_ns] == []
+
+
+def test_a_worker_that_hangs_between_two_runs_is_killed_its_bus_is_stopped_and_no_run_begins(trial):
+    def between(run):
+        rests(run)
+        noted = run.shared.watchdog_events.reader("test", newest=True)
+        run.stop("drives")
+        rests(run)
+        run.noted = [name.decode() for name in noted.read(10)["name"].tolist()]
+
+    done = trial(None, again=1, between=between)
+    assert sorted(done.run.noted) == ["drives_silent", "stopped by the watchdog"]
+    assert isinstance(done.error, DeviceError)
+    assert "drives: its process ended with status -9" in str(done.error)
+    assert len(read_trial(done.folder).tick) > 500  # of the first run nothing is lost
+
+
+def test_a_bus_that_was_unplugged_between_two_runs_and_came_back_runs_again(trial):
+    def between(run):
+        run.misbehave("roboclaw", "hang_up")
+        rests(run)
+        run.misbehave("roboclaw", "plug_in")
+        rests(run, 3.0)
+
+    done = trial(None, again=1, between=between)
+    assert done.error is None
+    assert done.faults == []
+    assert State.DONE in states(done.more[0])
+
+
+def test_a_bus_that_stays_unplugged_keeps_the_next_run_from_beginning_and_says_so(trial):
+    done = trial(None, again=1, between=lambda run: run.misbehave("roboclaw", "hang_up"))
+    assert isinstance(done.error, DeviceError)
+    assert "roboclaw" in str(done.error)
+    assert not (done.more[0] / "trial.h5").exists()
+
+
+@pytest.mark.parametrize("released", [True, False])
+def test_an_emergency_stop_between_two_runs_keeps_the_next_from_beginning_until_it_is_released(trial, released):
+    def between(run):
+        run.press("daq")
+        rests(run)
+        if released:
+            run.press("daq", pressed=False)
+            rests(run)
+
+    done = trial(None, again=1, between=between)
+    if released:
+        assert done.error is None
+        assert State.DONE in states(done.more[0])
+    else:
+        assert "emergency stop is pressed" in str(done.error)
+
+
+def test_an_unattended_run_after_a_fault_moves_nothing_for_nobody_has_cleared_it(trial):
+    done = trial(lambda run: run.rig.loop.stop("button"), ALL_SAMPLES, again=1, between=rests)
+    record = whole(done.more[0])
+    assert (record.tick["safe"] == 1).all()
+    assert states(done.more[0]) == {State.ABORTED}
+    assert record.events["name"].tolist().count(b"latched before") == 1
+    assert [at_ns for _, at_ns in done.all_seen("starts") if at_ns > done.start_ns] == []
+    assert replay(done.more[0]).differences == []
+
+
+def test_the_operator_clears_the_fault_of_the_run_before_and_drives_again(trial):
+    """Fault by fault, in the run that it is latched in, through the door that another process has."""
+
+    def act(run):
+        outside = Shared(run.shared.run)
+        writer = OperatorWriter(outside)
+        writer.put(EStop("button"))
+        run.host.sleep(0.1)
+        writer.put(Stop())
+        first_ns = run.start_ns
+        while run.start_ns == first_ns:
+            run.host.sleep(0.01)
+        for at_s, command in (
+            (0.4, Arm()),
+            (0.6, ClearFault(int(Fault.STOP_BY_OPERATOR))),
+            (0.8, Arm()),
+            (1.0, Start()),
+        ):
+            run.until(at_s)
+            assert writer.put(command)
+        outside.close()
+
+    done = trial(act, ALL_SAMPLES, at_s=0.4, attended=True, again=1, between=rests)
+    assert done.error is None
+    assert done.faults == []
+    record = whole(done.more[0])
+    at = {bytes(event["name"]).decode(): int(event["tick"]) for event in record.events}
+    safe = record.tick["safe"]
+    assert safe[: at["operator clear"] - 1].all()
+    assert not safe[at["operator clear"] :].any()
+    assert states(done.more[0]) == {State.IDLE, State.ARMED, State.RUN_UP, State.IMPACT, State.SETTLE, State.DONE}
+    assert replay(done.more[0]).differences == []
+    assert [check.item for check in verify(done.more[0]) if not check.ok] == []
+
+
+def test_a_loop_killed_in_its_second_run_leaves_that_run_whole_and_nothing_of_the_first_in_it(trial):
+    def act(run):
+        first_ns = run.start_ns
+        while run.start_ns == first_ns:
+            run.host.sleep(0.01)
+        run.until(0.7)
+        for process in run.processes.by_name.values():
+            process.kill()
+        run.kill_loop()
+        run.host.sleep(0.2)
+
+    done = trial(act, again=1, between=rests)
+    done.run.close()
+    recover(done.more[0])
+    record = read_trial(done.more[0])
+    assert holes(record.tick["tick"]) == ()
+    assert record.tick["tick"][0] == 1
+    assert 690 <= len(record.tick) <= 710
+    assert b"impact" not in record.events["name"].tolist()
+    whole(done.folder)
+
+
+def test_runs_on_one_rig_leave_no_mapping_behind(trial, tmp_path):
+    done = trial(None, again=1)
+    done.run.close()
+    assert str(tmp_path) not in Path("/proc/self/maps").read_text()
