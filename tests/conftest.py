@@ -9,6 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+# Else each worker rewrites the asserts of all test files anew, and each process of a rig compiles our sources anew: 10 s of
+# a processor a worker, 1 s a process. Images of containers often ask for no bytecode.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Before anything loads OpenBLAS: our matrices are small, and its threads would take the other workers' processors.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 

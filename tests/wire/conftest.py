@@ -212,9 +212,9 @@ def stand_still(loop, wire) -> Callable[[float], None]:
     return stand_still
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def serve(tmp_path_factory):
-    """Starts simulated rigs by the command; all end with the session."""
+    """Starts simulated rigs by the command; all end with the module, for they take a third of a processor each."""
     with ExitStack() as stack:
 
         def serve(config: str, *settings: str) -> Wire:
@@ -234,7 +234,7 @@ def serve(tmp_path_factory):
         yield serve
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def wire(serve) -> Wire:
-    """The rig that most modules share: three RoboClaws on a bus, a relay board, NI's inputs."""
+    """The rig that the tests of a module share: three RoboClaws on a bus, a relay board, NI's inputs."""
     return serve("sim_wire", *SETTINGS)
