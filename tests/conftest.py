@@ -5,19 +5,21 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-# Else each worker rewrites the asserts of all test files anew, and each process of a rig compiles our sources anew: 10 s of
-# a processor a worker, 1 s a process. Images of containers often ask for no bytecode.
-sys.dont_write_bytecode = False
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Before anything loads OpenBLAS: our matrices are small, and its threads would take the other workers' processors.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from hil.disturbances import RIG_LATE, STALL
+from hil.realtime.stalls import StallMonitor, measured_wakeups
+from hil.record.reading import RecordError, read_trial
 
 # No example has to be quick: a busy machine is no defect, and the first call of a kernel compiles it.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -49,6 +51,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Images of containers often ask for no bytecode. Then each worker would rewrite the asserts of all test files anew,
+    # which takes 6 s, and each process that a test starts would compile our sources anew.
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if os.environ.get("PYTEST_XDIST_WORKER") and LOCKS in os.environ:
         compile_each_kernel_once(Path(os.environ[LOCKS]))
 
@@ -76,6 +82,41 @@ def compile_each_kernel_once(folder: Path) -> None:
             return compile_now(self, types)
 
     Dispatcher.compile = compile_or_load
+
+
+@pytest.fixture
+def stalls() -> Iterator[StallMonitor]:
+    """Of this machine while a test of real processes runs: if it fails, its report names them."""
+    monitor = StallMonitor()
+    with measured_wakeups(monitor):
+        yield monitor
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Iterator:
+    report = yield
+    given = getattr(item, "funcargs", {})
+    if report.when == "call" and report.failed and "stalls" in given:
+        report.sections.append(("stalls", "\n".join(stalls_beside(given)) or "none: neither this machine nor a run's"))
+    return report
+
+
+def stalls_beside(given: dict[str, Any]) -> list[str]:
+    """What kept real processes waiting: as the test itself measured it, and as the records of its runs say."""
+    now_ns = time.monotonic_ns()
+    lines = [
+        f"the test waited {stall.length_ns * 1e-6:.0f} ms to go on, {(now_ns - stall.began_ns) * 1e-9:.3f} s ago"
+        for stall in given["stalls"].take()
+    ]
+    for file in sorted(given["tmp_path"].rglob("trial.h5")) if "tmp_path" in given else ():
+        try:
+            events = read_trial(file).events
+        except RecordError as error:
+            lines.append(str(error))
+            continue
+        details = [row["detail"].decode() for row in events if row["name"] in (STALL.encode(), RIG_LATE.encode())]
+        lines += [f"{file.parent.name}: {detail}" for detail in details]
+    return lines
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from drivers.base import DeviceError
 from hil.app.build import MakeExperiment, build_cycle, simulated_devices
-from hil.app.rigs import LockstepRig, RealtimeRig, Rig
+from hil.app.rigs import LockstepRig, RealtimeRig, Rig, SimulatedRigLateError
 from hil.app.runs import Signals, run_loop
 from hil.app.simulated import build_far_end
 from hil.clock import LockstepClock
@@ -27,6 +27,8 @@ from hil.loop import Loop
 from hil.record import read_trial
 
 Say = Callable[[str], None]
+# How often a run on a simulated rig may begin, and the pause before it begins again [s], longer each time.
+STARTS, PAUSE_S = 4, 1.0
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,9 @@ def open_rig(
 def run_experiment(config: Config, folder: Path, say: Say, endpoints: Path | None = None) -> Outcome:
     """Run the experiment that the config names; leave trial.h5, summary.json and its figure in `folder`.
 
+    A run that a simulated device kept from beginning, because it was late itself, begins again: while a dozen processes
+    start on a busy machine, one of them may not get to run in time. A real rig ends the run: there nothing is excused.
+
     Args: as `open_rig`.
 
     Raises:
@@ -94,6 +99,16 @@ def run_experiment(config: Config, folder: Path, say: Say, endpoints: Path | Non
         DeviceError: a device could not be opened, or a worker could not begin.
         NotArmedError: without real-time rights, this machine does not hold the loop's rate.
     """
+    for start in range(1, STARTS):
+        try:
+            return _run_once(config, folder, say, endpoints)
+        except SimulatedRigLateError as error:
+            say(f"{error}; nothing was driven, starting again ({start + 1} of {STARTS})")
+            time.sleep(start * PAUSE_S)
+    return _run_once(config, folder, say, endpoints)
+
+
+def _run_once(config: Config, folder: Path, say: Say, endpoints: Path | None) -> Outcome:
     kind = experiment_type(config)
     with Signals() as signals, ExitStack() as stack:
         rig = open_rig(config, folder, say, stack, kind.make, endpoints)

@@ -93,7 +93,9 @@ def read_yaml(text: str, key: str) -> tuple[Any, list[Problem]]:
     return copy.deepcopy(value), list(problems)
 
 
-@lru_cache(maxsize=64)  # the shipped configs take 15 ms each, and who runs many trials reads the same text again and again
+@lru_cache(
+    maxsize=64
+)  # the shipped configs take 15 ms each, and who runs many trials reads the same text again and again
 def _read_once(text: str, key: str) -> tuple[Any, tuple[Problem, ...]]:
     try:
         reader = _Reader(text)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FILE_NAME = "trial.h5"
-# HDF5 reads a piece whose checksum is wrong up to 100 times, and sleeps twice as long before each attempt, from 1 ns on.
+# HDF5 reads a piece whose checksum is wrong up to 100 times, and sleeps twice as long before each attempt, from 1 ns.
 # Who writes puts it right within microseconds. A reader that sleeps for so long at a stretch is at about its 29th [s].
 _DAMAGED_AFTER_S = 0.5
 _LOOK_S = 0.01
@@ -74,7 +74,7 @@ def _read(place: Path) -> TrialRecord:
 def _can_be_read(place: Path) -> bool:
     """Let a child try: HDF5 takes a damaged piece for one that is being written, and tries again for ever.
 
-    How long the child takes says nothing: the file may be large and the machine busy. How long it sleeps at a stretch does.
+    How long the child takes says nothing: the file may be large, the machine busy. How long it sleeps at a stretch does.
     """
     child = os.fork()
     if not child:
@@ -101,7 +101,7 @@ def _can_be_read(place: Path) -> bool:
 
 
 def _sleep_of(process: int) -> str:
-    """Which of its sleeps a process is in, counted by the kernel; empty: it runs, waits for a processor or for a disk."""
+    """Which of its sleeps a process is in, counted by the kernel; empty: it runs, or waits for a processor or a disk."""
     text = Path(f"/proc/{process}/status").read_text(encoding="ascii", errors="replace")
     status = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
     return status["voluntary_ctxt_switches"] if status["State"].startswith("S") else ""

@@ -12,7 +12,7 @@ from hil.safety import Fault
 
 # A simulated device that is late while the run starts ends it there: this wants a quiet machine. That a stall comes to
 # Safe is held by tests/protocol/test_protocol_stalls.py, in virtual time.
-pytestmark = pytest.mark.soak
+pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("stalls")]
 
 # The wheels run from 0.3 s on and touch at 1.7 s.
 MOMENT_S = 0.7
