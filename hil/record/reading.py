@@ -74,7 +74,7 @@ def _read(place: Path) -> TrialRecord:
 def _can_be_read(place: Path) -> bool:
     """Let a child try: HDF5 takes a damaged piece for one that is being written, and tries again for ever.
 
-    How long the child takes says nothing: the file may be large, the machine busy. How long it sleeps at a stretch does.
+    How long the child takes says nothing: the file may be large, the machine busy. How long it sleeps does.
     """
     child = os.fork()
     if not child:
@@ -101,7 +101,7 @@ def _can_be_read(place: Path) -> bool:
 
 
 def _sleep_of(process: int) -> str:
-    """Which of its sleeps a process is in, counted by the kernel; empty: it runs, or waits for a processor or a disk."""
+    """Which of its sleeps a process is in, as the kernel counts; empty: it runs, or waits for a processor or a disk."""
     text = Path(f"/proc/{process}/status").read_text(encoding="ascii", errors="replace")
     status = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
     return status["voluntary_ctxt_switches"] if status["State"].startswith("S") else ""
