@@ -5,8 +5,10 @@ import os
 import subprocess
 import sys
 import tempfile
+import termios
 import time
-from collections.abc import Iterator
+import tty
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import pytest
 from hypothesis import HealthCheck, settings
 
+from drivers.base import StopFrames
 from hil.disturbances import RIG_LATE, STALL
 from hil.realtime.stalls import StallMonitor, measured_wakeups
 from hil.record.reading import RecordError, read_trial
@@ -29,6 +32,8 @@ settings.load_profile("fuzz" if os.environ.get("HIL_FUZZ") else "suite")
 
 # The folder of locks that the workers of one session share, in the environment they inherit.
 LOCKS = "HIL_TEST_LOCKS"
+# Written after what a test looks for at the far end of a port.
+MARK = b"|"
 # Every kernel that `hil` itself uses; what tests compile beyond it is compiled by the first worker that needs it.
 WARM_UP = """
 from hil.app.warm import warm_up
@@ -117,6 +122,57 @@ def stalls_beside(given: dict[str, Any]) -> list[str]:
         details = [row["detail"].decode() for row in events if row["name"] in (STALL.encode(), RIG_LATE.encode())]
         lines += [f"{file.parent.name}: {detail}" for detail in details]
     return lines
+
+
+class Terminal:
+    """A serial port that stands in for a device's, and all that is written to it.
+
+    Attributes:
+        path: of the port.
+        master: descriptor of the device's end.
+        slave: and of the port's, held open, or the device would see a hang-up between two who open it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.plug_in()
+
+    def plug_in(self) -> None:
+        self.master, self.slave = os.openpty()
+        tty.setraw(self.slave, termios.TCSANOW)
+        self.path.unlink(missing_ok=True)
+        self.path.symlink_to(os.ttyname(self.slave))
+
+    def hang_up(self) -> None:
+        os.close(self.master)
+        os.close(self.slave)
+        self.path.unlink()
+
+    def come(self) -> bytes:
+        """All that was written by now: what comes before a mark that is written after it."""
+        os.write(self.slave, MARK)
+        data = b""
+        while not data.endswith(MARK):
+            data += os.read(self.master, 4096)
+        return data.removesuffix(MARK)
+
+    def stop(self, *frames: bytes, device: str = "thing", pause_s: float = 0.0) -> StopFrames:
+        return StopFrames(device, str(self.path), 115200, frames, pause_s)
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Callable[[str], Terminal]]:
+    """Makes terminals, by the name of their port."""
+    made: list[Terminal] = []
+
+    def make(name: str) -> Terminal:
+        made.append(Terminal(tmp_path / name))
+        return made[-1]
+
+    yield make
+    for one in made:
+        if one.path.exists():
+            one.hang_up()
 
 
 @pytest.fixture(scope="session")

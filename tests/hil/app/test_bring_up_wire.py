@@ -41,7 +41,7 @@ def endpoints(tmp_path_factory):
         yield file
     finally:
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
+        process.communicate()
 
 
 @pytest.fixture(autouse=True)
