@@ -1,6 +1,7 @@
 import fcntl
 import hashlib
 import importlib.util
+import itertools
 import os
 import subprocess
 import sys
@@ -62,6 +63,24 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if os.environ.get("PYTEST_XDIST_WORKER") and LOCKS in os.environ:
         compile_each_kernel_once(Path(os.environ[LOCKS]))
+
+
+@pytest.hookimpl(trylast=True)  # once they are shuffled, and those left out are gone
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Modules with slow tests come first in each worker's share: one at the end would keep one worker and no other."""
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    modules = [list(group) for _, group in itertools.groupby(items, key=lambda item: item.path)]
+    slow = [module for module in modules if any(item.get_closest_marker("slow") for item in module)]
+    rest = [item for module in modules if module not in slow for item in module]
+    ordered: list[pytest.Item] = []
+    for worker in range(workers):
+        share = [item for module in slow[worker::workers] for item in module]
+        room = (
+            len(items) * (worker + 1) // workers - len(ordered) - len(share)
+        )  # `--dist worksteal` begins with even shares
+        ordered += share + rest[: max(room, 0)]
+        del rest[: max(room, 0)]
+    items[:] = ordered + rest
 
 
 def compile_each_kernel_once(folder: Path) -> None:

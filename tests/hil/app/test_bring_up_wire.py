@@ -15,7 +15,7 @@ from hil.app.wire.control import Control, wait_for
 from hil.cli import run
 from hil.record import read_trial
 
-pytestmark = pytest.mark.usefixtures("stalls")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("stalls")]
 ROOT = Path(hil.__path__[0]).parent
 CONFIG = (
     "telemetry.endpoint=''",
