@@ -11,19 +11,24 @@ import time
 import tty
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 # Before anything loads OpenBLAS: our matrices are small, and its threads would take the other workers' processors.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
 from drivers.base import StopFrames
 from hil.disturbances import RIG_LATE, STALL
+from hil.links.rows import HEALTH
+from hil.links.shared import LINKS, Shared
 from hil.realtime.stalls import StallMonitor, measured_wakeups
 from hil.record.reading import RecordError, read_trial
+from hil.safety import Event, Fault
 
 # No example has to be quick: a busy machine is no defect, and the first call of a kernel compiles it.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -141,6 +146,72 @@ def stalls_beside(given: dict[str, Any]) -> list[str]:
         details = [row["detail"].decode() for row in events if row["name"] in (STALL.encode(), RIG_LATE.encode())]
         lines += [f"{file.parent.name}: {detail}" for detail in details]
     return lines
+
+
+@dataclass
+class FinishedTrial:
+    """A trial at the protocol level that is over, of real processes or in virtual time.
+
+    Attributes:
+        ask: a command to its simulated rig, as `Control.ask`.
+        run: what is left of it, in virtual time.
+        start_ns: its t = 0 [ns of the rig's clock].
+        acted_ns: when something was made to go wrong [ns of the same].
+        events: faults that it latched.
+        healths: newest of each link, rows of HEALTH.
+        stopped_ns: when all drives had been told to stop after the impact [ns of the run]; None: there was none.
+        error: what kept it from beginning or from ending well.
+    """
+
+    ask: Callable[..., dict[str, Any]]
+    folder: Path
+    run: Any = None
+    start_ns: int | None = None
+    acted_ns: int = 0
+    events: list[Event] = field(default_factory=list)
+    healths: dict[str, np.void] = field(default_factory=dict)
+    stopped_ns: int | None = None
+    error: Exception | None = None
+
+    def take_healths(self, shared: Shared) -> None:
+        for name in LINKS:
+            row = np.zeros(1, HEALTH)
+            shared.healths[name].read(row)
+            self.healths[name] = row[0]
+
+    @property
+    def faults(self) -> list[Fault]:
+        return [event.fault for event in self.events]
+
+    def noticed_ms(self, fault: Fault) -> float:
+        """From the act to the tick that a fault was noticed in [ms]."""
+        (event,) = (event for event in self.events if event.fault is fault)
+        return (self.start_ns + event.t_ns - self.acted_ns) * 1e-6
+
+    def all_seen(self, what: str, device: str = "roboclaw") -> list[tuple[int, int]]:
+        """What the controllers of a bus saw themselves: addresses, and when [ns]."""
+        return self.ask("stops", device=device)[what]
+
+    def seen_ms(self, what: str, device: str = "roboclaw") -> dict[int, float]:
+        """The same since the act: by address, when first [ms after the act]."""
+        found: dict[int, float] = {}
+        for address, at_ns in self.all_seen(what, device):
+            if at_ns >= self.acted_ns:
+                found.setdefault(address, (at_ns - self.acted_ns) * 1e-6)
+        return found
+
+    def runs_at_the_end(self, device: str = "roboclaw") -> set[int]:
+        """Controllers whose newest start has no stop after it, by a command or by their own time-out."""
+        starts, stops = dict(self.all_seen("starts", device)), {}
+        for address, at_ns in [*self.all_seen("stops", device), *self.all_seen("timeouts", device)]:
+            stops[address] = max(at_ns, stops.get(address, 0))
+        return {address for address, at_ns in starts.items() if at_ns > stops.get(address, 0)}
+
+
+@pytest.fixture(scope="session")
+def finished_trial() -> type[FinishedTrial]:
+    """Test folders import nothing of each other, so they get it from here."""
+    return FinishedTrial
 
 
 class Terminal:
