@@ -40,6 +40,8 @@ settings.load_profile("fuzz" if os.environ.get("HIL_FUZZ") else "suite")
 LOCKS = "HIL_TEST_LOCKS"
 # Written after what a test looks for at the far end of a port.
 MARK = b"|"
+# Of a failed test, the longest.
+STALLS_NAMED = 20
 # Every kernel that `hil` itself uses; what tests compile beyond it is compiled by the first worker that needs it.
 WARM_UP = """
 from hil.app.warm import warm_up
@@ -133,9 +135,10 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Itera
 def stalls_beside(given: dict[str, Any]) -> list[str]:
     """What kept real processes waiting: as the test itself measured it, and as the records of its runs say."""
     now_ns = time.monotonic_ns()
+    longest = sorted(given["stalls"].take(), key=lambda stall: -stall.length_ns)[:STALLS_NAMED]
     lines = [
         f"the test waited {stall.length_ns * 1e-6:.0f} ms to go on, {(now_ns - stall.began_ns) * 1e-9:.3f} s ago"
-        for stall in given["stalls"].take()
+        for stall in sorted(longest)
     ]
     for file in sorted(given["tmp_path"].rglob("trial.h5")) if "tmp_path" in given else ():
         try:
