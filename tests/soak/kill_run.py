@@ -104,7 +104,7 @@ def looked_at(run):
 
 
 def wait_for_start(run, loop, moment):
-    """Wait until so long after t_ns = 0 [s]; the memory of the run, and when that was. None: it ended before t_ns = 0."""
+    """Wait until so long after t_ns = 0 [s]; the memory of the run, and when that was. None: it ended before."""
     shared, start = None, np.zeros(1, START)
     while shared is None or shared.start.read(start) <= 0:
         if loop.poll() is not None:
