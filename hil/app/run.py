@@ -28,7 +28,7 @@ from hil.record import read_trial
 
 Say = Callable[[str], None]
 # How often a run on a simulated rig may begin, and the pause before it begins again [s], longer each time.
-STARTS, PAUSE_S = 4, 1.0
+STARTS, PAUSE_S = 3, 1.0
 
 
 @dataclass(frozen=True)
