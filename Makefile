@@ -59,8 +59,8 @@ soak: $(DEV_STAMP) ## deadlines, on a quiet machine: SOAK=200 trials and 200 dri
 	$(BIN)/pytest --timeout 0 -m soak tests/wire
 	SOAK_STALLS=30 $(BIN)/pytest --timeout 0 tests/protocol/test_protocol_stalls.py
 
-fuzz: $(DEV_STAMP) ## 5000 random and mutated bytes for each promise of a parser, both directions; 2 min
-	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 -m hypothesis tests/drivers
+fuzz: $(DEV_STAMP) ## 5000 random and mutated bytes for each promise of a parser, both directions, and wrong configs; 5 min
+	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 -m hypothesis tests/drivers tests/hil/config
 
 bench: $(DEV_STAMP) ## what README's numbers come from: models, loop and rig, 10 min on a machine with nothing else to do
 	@mkdir -p build
