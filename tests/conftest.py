@@ -1,19 +1,34 @@
 import fcntl
 import hashlib
 import importlib.util
+import itertools
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import termios
+import time
+import tty
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 # Before anything loads OpenBLAS: our matrices are small, and its threads would take the other workers' processors.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+from drivers.base import StopFrames
+from hil.disturbances import RIG_LATE, STALL
+from hil.links.rows import HEALTH
+from hil.links.shared import LINKS, Shared
+from hil.realtime.stalls import StallMonitor, measured_wakeups
+from hil.record.reading import RecordError, read_trial
+from hil.safety import Event, Fault
 
 # No example has to be quick: a busy machine is no defect, and the first call of a kernel compiles it.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -23,6 +38,10 @@ settings.load_profile("fuzz" if os.environ.get("HIL_FUZZ") else "suite")
 
 # The folder of locks that the workers of one session share, in the environment they inherit.
 LOCKS = "HIL_TEST_LOCKS"
+# Written after what a test looks for at the far end of a port.
+MARK = b"|"
+# Of a failed test, the longest.
+STALLS_NAMED = 20
 # Every kernel that `hil` itself uses; what tests compile beyond it is compiled by the first worker that needs it.
 WARM_UP = """
 from hil.app.warm import warm_up
@@ -45,8 +64,30 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Images of containers often ask for no bytecode. Then each worker would rewrite the asserts of all test files anew,
+    # which takes 6 s, and each process that a test starts would compile our sources anew.
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if os.environ.get("PYTEST_XDIST_WORKER") and LOCKS in os.environ:
         compile_each_kernel_once(Path(os.environ[LOCKS]))
+
+
+@pytest.hookimpl(trylast=True)  # once they are shuffled, and those left out are gone
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Modules with slow tests come first in each worker's share: one at the end would keep one worker and no other."""
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    modules = [list(group) for _, group in itertools.groupby(items, key=lambda item: item.path)]
+    slow = [module for module in modules if any(item.get_closest_marker("slow") for item in module)]
+    rest = [item for module in modules if module not in slow for item in module]
+    ordered: list[pytest.Item] = []
+    for worker in range(workers):
+        share = [item for module in slow[worker::workers] for item in module]
+        room = (
+            len(items) * (worker + 1) // workers - len(ordered) - len(share)
+        )  # `--dist worksteal` begins with even shares
+        ordered += share + rest[: max(room, 0)]
+        del rest[: max(room, 0)]
+    items[:] = ordered + rest
 
 
 def compile_each_kernel_once(folder: Path) -> None:
@@ -72,6 +113,161 @@ def compile_each_kernel_once(folder: Path) -> None:
             return compile_now(self, types)
 
     Dispatcher.compile = compile_or_load
+
+
+@pytest.fixture
+def stalls() -> Iterator[StallMonitor]:
+    """Of this machine while a test of real processes runs: if it fails, its report names them."""
+    monitor = StallMonitor()
+    with measured_wakeups(monitor):
+        yield monitor
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Iterator:
+    report = yield
+    given = getattr(item, "funcargs", {})
+    if report.when == "call" and report.failed and "stalls" in given:
+        report.sections.append(("stalls", "\n".join(stalls_beside(given)) or "none: neither this machine nor a run's"))
+    return report
+
+
+def stalls_beside(given: dict[str, Any]) -> list[str]:
+    """What kept real processes waiting: as the test itself measured it, and as the records of its runs say."""
+    now_ns = time.monotonic_ns()
+    longest = sorted(given["stalls"].take(), key=lambda stall: -stall.length_ns)[:STALLS_NAMED]
+    lines = [
+        f"the test waited {stall.length_ns * 1e-6:.0f} ms to go on, {(now_ns - stall.began_ns) * 1e-9:.3f} s ago"
+        for stall in sorted(longest)
+    ]
+    for file in sorted(given["tmp_path"].rglob("trial.h5")) if "tmp_path" in given else ():
+        try:
+            events = read_trial(file).events
+        except RecordError as error:
+            lines.append(str(error))
+            continue
+        details = [row["detail"].decode() for row in events if row["name"] in (STALL.encode(), RIG_LATE.encode())]
+        lines += [f"{file.parent.name}: {detail}" for detail in details]
+    return lines
+
+
+@dataclass
+class FinishedTrial:
+    """A trial at the protocol level that is over, of real processes or in virtual time.
+
+    Attributes:
+        ask: a command to its simulated rig, as `Control.ask`.
+        run: what is left of it, in virtual time.
+        more: folders of further runs on the same rig.
+        start_ns: its t = 0 [ns of the rig's clock]; of several runs, that of the last.
+        acted_ns: when something was made to go wrong [ns of the same].
+        events: faults that it latched.
+        healths: newest of each link, rows of HEALTH.
+        stopped_ns: when all drives had been told to stop after the impact [ns of the run]; None: there was none.
+        error: what kept it from beginning or from ending well.
+    """
+
+    ask: Callable[..., dict[str, Any]]
+    folder: Path
+    run: Any = None
+    more: list[Path] = field(default_factory=list)
+    start_ns: int | None = None
+    acted_ns: int = 0
+    events: list[Event] = field(default_factory=list)
+    healths: dict[str, np.void] = field(default_factory=dict)
+    stopped_ns: int | None = None
+    error: Exception | None = None
+
+    def take_healths(self, shared: Shared) -> None:
+        for name in LINKS:
+            row = np.zeros(1, HEALTH)
+            shared.healths[name].read(row)
+            self.healths[name] = row[0]
+
+    @property
+    def faults(self) -> list[Fault]:
+        return [event.fault for event in self.events]
+
+    def noticed_ms(self, fault: Fault) -> float:
+        """From the act to the tick that a fault was noticed in [ms]."""
+        (event,) = (event for event in self.events if event.fault is fault)
+        return (self.start_ns + event.t_ns - self.acted_ns) * 1e-6
+
+    def all_seen(self, what: str, device: str = "roboclaw") -> list[tuple[int, int]]:
+        """What the controllers of a bus saw themselves: addresses, and when [ns]."""
+        return self.ask("stops", device=device)[what]
+
+    def seen_ms(self, what: str, device: str = "roboclaw") -> dict[int, float]:
+        """The same since the act: by address, when first [ms after the act]."""
+        found: dict[int, float] = {}
+        for address, at_ns in self.all_seen(what, device):
+            if at_ns >= self.acted_ns:
+                found.setdefault(address, (at_ns - self.acted_ns) * 1e-6)
+        return found
+
+    def runs_at_the_end(self, device: str = "roboclaw") -> set[int]:
+        """Controllers whose newest start has no stop after it, by a command or by their own time-out."""
+        starts, stops = dict(self.all_seen("starts", device)), {}
+        for address, at_ns in [*self.all_seen("stops", device), *self.all_seen("timeouts", device)]:
+            stops[address] = max(at_ns, stops.get(address, 0))
+        return {address for address, at_ns in starts.items() if at_ns > stops.get(address, 0)}
+
+
+@pytest.fixture(scope="session")
+def finished_trial() -> type[FinishedTrial]:
+    """Test folders import nothing of each other, so they get it from here."""
+    return FinishedTrial
+
+
+class Terminal:
+    """A serial port that stands in for a device's, and all that is written to it.
+
+    Attributes:
+        path: of the port.
+        master: descriptor of the device's end.
+        slave: and of the port's, held open, or the device would see a hang-up between two who open it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.plug_in()
+
+    def plug_in(self) -> None:
+        self.master, self.slave = os.openpty()
+        tty.setraw(self.slave, termios.TCSANOW)
+        self.path.unlink(missing_ok=True)
+        self.path.symlink_to(os.ttyname(self.slave))
+
+    def hang_up(self) -> None:
+        os.close(self.master)
+        os.close(self.slave)
+        self.path.unlink()
+
+    def come(self) -> bytes:
+        """All that was written by now: what comes before a mark that is written after it."""
+        os.write(self.slave, MARK)
+        data = b""
+        while not data.endswith(MARK):
+            data += os.read(self.master, 4096)
+        return data.removesuffix(MARK)
+
+    def stop(self, *frames: bytes, device: str = "thing", pause_s: float = 0.0) -> StopFrames:
+        return StopFrames(device, str(self.path), 115200, frames, pause_s)
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Callable[[str], Terminal]]:
+    """Makes terminals, by the name of their port."""
+    made: list[Terminal] = []
+
+    def make(name: str) -> Terminal:
+        made.append(Terminal(tmp_path / name))
+        return made[-1]
+
+    yield make
+    for one in made:
+        if one.path.exists():
+            one.hang_up()
 
 
 @pytest.fixture(scope="session")

@@ -47,6 +47,10 @@ LEAD_NS = 50_000_000
 STALLS_NOTED = LATE_NOTED = 60
 
 
+class SimulatedRigLateError(DeviceError):
+    """A device failed before the run whose simulation was late itself; on a better moment nothing may be wrong."""
+
+
 class Rig(Protocol):
     """A rig that is ready to run, and after a run can be made ready for another."""
 
@@ -239,7 +243,9 @@ class RealtimeRig:
             yield
         except DeviceError as error:
             late = max(self._late_since(self._began_ns), key=lambda late: late.late_ns, default=None)
-            raise DeviceError(f"{error}; beside it: {late_words(late)}" if late else str(error)) from error
+            if late:
+                raise SimulatedRigLateError(f"{error}; beside it: {late_words(late)}") from error
+            raise
 
     def _late_since(self, since_ns: int) -> list[Late]:
         """What a simulated rig did late since a time [ns of CLOCK_MONOTONIC]; of a real one nothing is known."""

@@ -16,7 +16,7 @@ from drivers.base import DeviceError
 from hil.app.build import build_cycle, simulated_devices
 from hil.app.lockstep_rig import LockstepRig
 from hil.app.resident import Outcome, Resident, exit_code, summarise
-from hil.app.rigs import RealtimeRig, Rig
+from hil.app.rigs import RealtimeRig, Rig, SimulatedRigLateError
 from hil.app.runs import Signals
 from hil.app.simulated import build_far_end
 from hil.clock import LockstepClock
@@ -27,6 +27,8 @@ from hil.loop import Loop
 from hil.record import read_trial
 
 Say = Callable[[str], None]
+# How often a run on a simulated rig may begin, and the pause before it begins again [s], longer each time.
+STARTS, PAUSE_S = 3, 1.0
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,9 @@ def open_rig(
 def run_experiment(config: Config, folder: Path, say: Say, endpoints: Path | None = None) -> Outcome:
     """Run the experiment that the config names; leave trial.h5, summary.json and its figure in `folder`.
 
+    A run that a simulated device kept from beginning, because it was late itself, begins again: while a dozen processes
+    start on a busy machine, one of them may not get to run in time. A real rig ends the run: there nothing is excused.
+
     Args: as `open_rig`.
 
     Raises:
@@ -114,18 +119,42 @@ def run_repeatedly(
 
     Raises: as `run_experiment`.
     """
+    folder = folder_of(0)
+    for start in range(1, STARTS + 1):
+        done: list[Outcome] = []
+        try:
+            _run_on_one_rig(config, count, folder, folder_of, say, endpoints, go_on, done)
+        except SimulatedRigLateError as error:
+            if done or start == STARTS:
+                raise
+            say(f"{error}; nothing was driven, starting again ({start + 1} of {STARTS})")
+            time.sleep(start * PAUSE_S)
+        else:
+            break
+    return done[-1]
+
+
+def _run_on_one_rig(
+    config: Config,
+    count: int,
+    folder: Path,
+    folder_of: Callable[[int], Path],
+    say: Say,
+    endpoints: Path | None,
+    go_on: Callable[[Outcome], bool],
+    done: list[Outcome],
+) -> None:
+    """Open the rig once, and append to `done` how each run ended."""
     with Signals() as signals, ExitStack() as stack:
-        folder = folder_of(0)
         resident = Resident(config, open_rig(config, folder, say, stack, endpoints), signals, say)
-        outcome = resident.run(folder)
+        done.append(resident.run(folder))
         for number in range(1, count):
             signals.loop = None  # no run to be ended in Safe: the rig is
-            if outcome.exit_code or not go_on(outcome):
+            if done[-1].exit_code or not go_on(done[-1]):
                 break
             folder = folder_of(number)
             resident.next_run(folder)
-            outcome = resident.run(folder)
-    return outcome
+            done.append(resident.run(folder))
 
 
 def run(config: Config) -> RunResult:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Hashable
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -87,6 +89,14 @@ def read_yaml(text: str, key: str) -> tuple[Any, list[Problem]]:
         text: YAML, one document.
         key: named in the problem if this is no YAML at all.
     """
+    value, problems = _read_once(text, key)
+    return copy.deepcopy(value), list(problems)
+
+
+@lru_cache(
+    maxsize=64
+)  # the shipped configs take 15 ms each, and who runs many trials reads the same text again and again
+def _read_once(text: str, key: str) -> tuple[Any, tuple[Problem, ...]]:
     try:
         reader = _Reader(text)
         try:
@@ -95,8 +105,8 @@ def read_yaml(text: str, key: str) -> tuple[Any, list[Problem]]:
             reader.dispose()
     except yaml.MarkedYAMLError as error:
         place = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
-        return None, [Problem(key, f"{place}{error.problem}", "YAML")]
+        return None, (Problem(key, f"{place}{error.problem}", "YAML"),)
     except (yaml.YAMLError, RecursionError, ValueError, KeyError, AttributeError, TypeError) as error:
         # the last three: what PyYAML lets through for an explicit tag that does not fit, like `!!bool maybe`
-        return None, [Problem(key, f"{error}".partition("\n")[0], "YAML")]
-    return value, reader.problems
+        return None, (Problem(key, f"{error}".partition("\n")[0], "YAML"),)
+    return value, tuple(reader.problems)

@@ -93,9 +93,18 @@ class SimulatedRig(Protocol):
     """What `hil.app.simulated.build_far_end` makes."""
 
     plant: Plant
-    daq: Source[DaqBlock]
-    drives: DriveLink
-    valves: ValveLink
+
+    @property
+    def daq(self) -> Source[DaqBlock]:
+        """Force sensors."""
+
+    @property
+    def drives(self) -> DriveLink:
+        """Wheel drives."""
+
+    @property
+    def valves(self) -> ValveLink:
+        """Valves."""
 
     def advance(self, t_ns: int) -> None:
         """Move to a time of the run [ns]."""

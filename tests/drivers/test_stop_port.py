@@ -1,61 +1,23 @@
 """A stop on a descriptor of its own, beside whoever has the port, by a clock of the test's own."""
 
-import os
-import select
 import termios
-import tty
 
 import pytest
 
 from drivers import roboclaw
-from drivers.base import LinkLostError, StopFrames
+from drivers.base import LinkLostError
 from drivers.host import COMPUTER
 from drivers.roboclaw import Command, Listener
 from drivers.stop_port import NEVER_NS, StopPort
 
 MS = 1_000_000
-MARK, PATIENCE_S = b"|", 30.0
 NOW_NS = 5_000_000_000
 BYTE_NS = 10 * 1_000_000_000 // 115200
 
 
-class Pty:
-    """A port, and what comes out of it."""
-
-    def __init__(self, path):
-        self.path = path
-        self.plug_in()
-
-    def plug_in(self):
-        self.master, self.slave = os.openpty()
-        tty.setraw(self.slave, termios.TCSANOW)
-        self.path.unlink(missing_ok=True)
-        self.path.symlink_to(os.ttyname(self.slave))
-
-    def hang_up(self):
-        os.close(self.master)
-        os.close(self.slave)
-        self.path.unlink()
-
-    def come(self):
-        """All that was written by now: what comes before a mark that is written after it."""
-        os.write(self.slave, MARK)
-        data = b""
-        while not data.endswith(MARK):
-            assert select.select([self.master], [], [], PATIENCE_S)[0]
-            data += os.read(self.master, 4096)
-        return data.removesuffix(MARK)
-
-    def stop(self, *frames, pause_s=0.0):
-        return StopFrames("thing", str(self.path), 115200, frames, pause_s)
-
-
 @pytest.fixture
-def pty(tmp_path):
-    pty = Pty(tmp_path / "port")
-    yield pty
-    if pty.path.exists():
-        pty.hang_up()
+def pty(terminal):
+    return terminal("port")
 
 
 def test_a_stop_is_written_while_another_process_has_the_port_for_itself(pty):

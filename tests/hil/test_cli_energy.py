@@ -3,6 +3,7 @@
 import csv
 import itertools
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -159,8 +160,7 @@ def test_heavier_bodies_lower_the_peak_angle() -> None:
 
 def test_the_program_itself_prints_clean_json(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "hil.cli", "energy", "sim_impact", "--angles", "55:65:5", "--json", "--out", "e"]
-    done = subprocess.run(
-        command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT), "HOME": str(tmp_path)}, capture_output=True, check=False
-    )
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     assert set(json.loads(done.stdout)) == {"angles_deg", "energy_J", "peak_angle_deg"}

@@ -15,6 +15,8 @@ import pytest
 from hil.bench.shares import seconds_used as descendants
 from hil.cli import run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def served(tmp_path):

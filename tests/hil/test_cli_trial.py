@@ -199,7 +199,8 @@ def test_a_folder_without_write_permission_ends_with_status_two_and_one_sentence
 @pytest.fixture(scope="module")
 def interrupted(tmp_path_factory) -> dict[int, tuple[subprocess.CompletedProcess[str], Path]]:
     """Three long trials at once, each sent its signal once it is under way."""
-    long = ("--set", "trial.start_distance_m=5", "--set", "trial.timeout_s=200", "--set", "telemetry.endpoint=''")
+    settings = ("trial.start_distance_m=5", "trial.speed_mps=0.01", "trial.timeout_s=600", "telemetry.endpoint=''")
+    long = [part for setting in settings for part in ("--set", setting)]  # none is over before its signal comes
     place = tmp_path_factory.mktemp("interrupted")
     processes = {}
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ import zmq
 
 from hil.app import run as app
 from hil.config import load_config
+from hil.experiments.impact import figure
 from hil.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
 from hil.rows import tick_dtype
 
@@ -37,10 +37,14 @@ Messages = list[tuple[bytes, dict[str, Any]]]
 class Viewer(threading.Thread):
     """Subscribes to everything, as a plotting program does, and keeps it."""
 
-    def __init__(self, endpoint: str) -> None:
+    def __init__(self) -> None:
         super().__init__(daemon=True)
-        self._endpoint, self._enough = endpoint, threading.Event()
+        self._endpoint, self._enough = "", threading.Event()
         self.seen: Messages = []
+
+    def watch(self, endpoint: str) -> None:
+        self._endpoint = endpoint
+        self.start()
 
     def run(self) -> None:
         with zmq.Context() as context, context.socket(zmq.SUB) as subscriber:
@@ -61,21 +65,18 @@ class Viewer(threading.Thread):
 
     def stop(self) -> None:
         self._enough.set()
-        self.join()
+        if self.is_alive():  # else the rig could not be built
+            self.join()
 
 
 def watch_a_trial(folder: Path, reason: str | None) -> tuple[Messages, dict[str, Any]]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    endpoint = f"tcp://127.0.0.1:{port}"
-    viewer = Viewer(endpoint)
-    viewer.start()
+    viewer = Viewer()
     build = app.open_rig
 
     def stopped_on_the_way(*args):
         rig = build(*args)
         advance, (_, publisher) = rig.far_end.advance, rig.keeper
+        viewer.watch(publisher.endpoint)
         while not viewer.seen:  # not yet subscribed
             publisher.trial({"knock": 1}, t_ns=0)
             time.sleep(0.01)
@@ -91,9 +92,10 @@ def watch_a_trial(folder: Path, reason: str | None) -> tuple[Messages, dict[str,
         return rig
 
     try:
-        config = load_config("sim_impact", [*QUICK, f"telemetry.endpoint={endpoint}"])
+        config = load_config("sim_impact", [*QUICK, f"telemetry.endpoint=ipc://{folder}.socket"])
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(app, "open_rig", stopped_on_the_way)
+            patch.setattr(figure, "draw_trial", lambda *_: None)  # saves half the time
             outcome = app.run_experiment(config, folder, say=lambda _: None)
     finally:
         viewer.stop()

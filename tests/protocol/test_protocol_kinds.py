@@ -6,7 +6,7 @@ from hil.proof.replay import replay
 from hil.proof.verify import verify
 from hil.safety import Fault
 
-pytestmark = pytest.mark.timeout(900)  # of seconds of the wall, which a busy machine may need
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # of seconds of the wall, which a busy machine may need
 WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")
 PAIRS = zip(WHEELS[::2], WHEELS[1::2], strict=True)
 CONTROLLERS = ", ".join(f"{{port: '', channel_1: {one}, channel_2: {two}}}" for one, two in PAIRS)

@@ -7,7 +7,7 @@ import pytest
 
 from hil.safety import Fault
 
-pytestmark = pytest.mark.timeout(900)  # of seconds of the wall, which a busy machine may need
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # of seconds of the wall, which a busy machine may need
 ADDRESSES = {0x80, 0x81, 0x82}
 TIMEOUT_MS = 100  # devices.drives.timeout_ms
 WAKE_MS = 2  # a simulated controller looks at its time-out so often

@@ -4,7 +4,7 @@ import pytest
 
 from hil.record import read_trial
 
-pytestmark = pytest.mark.timeout(900)  # of seconds of the wall, which a busy machine may need
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # of seconds of the wall, which a busy machine may need
 ADDRESSES = {0x80, 0x81, 0x82}
 DEAD_MAN_MS, TIMEOUT_MS, WAKE_MS = 20, 100, 2
 TRANSACTIONS_MS = 15  # one under way, and the stops of all controllers

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,11 +22,8 @@ from hil.app.run import open_rig
 from hil.app.runs import Signals, run_loop
 from hil.app.wire.control import Control, wait_for
 from hil.config import Config, load_config
-from hil.links.rows import HEALTH, START
-from hil.links.shared import LINKS
-from hil.safety import Event, Fault
+from hil.links.rows import START
 
-MS = 1_000_000
 # The wheels run from 0.3 s on and touch at 1.7 s; what goes wrong does so well between.
 MOMENT_S = 0.7
 SETTINGS = (
@@ -91,54 +89,25 @@ class Wire:
             self.press(device, False)
 
 
-@dataclass
-class Run:
-    """A trial that is over.
-
-    Attributes:
-        start_ns: its t = 0 [ns of CLOCK_MONOTONIC].
-        acted_ns: when something was made to go wrong, as whoever did it says [ns].
-        events: faults that it latched.
-        healths: newest of each link, rows of HEALTH.
-        stopped_ns: when all drives had been told to stop after the impact [ns of the run]; None: there was none.
-    """
-
-    folder: Path
-    start_ns: int = 0
-    acted_ns: int = 0
-    events: list[Event] = field(default_factory=list)
-    healths: dict[str, np.void] = field(default_factory=dict)
-    stopped_ns: int | None = None
-
-    @property
-    def faults(self) -> list[Fault]:
-        return [event.fault for event in self.events]
-
-    def noticed_ms(self, fault: Fault) -> float:
-        """From the act to the tick that a fault was noticed in [ms]."""
-        (event,) = (event for event in self.events if event.fault is fault)
-        return (self.start_ns + event.t_ns - self.acted_ns) / MS
-
-
 Act = Callable[[dict[str, int]], int]
 
 
 @pytest.fixture
-def trial(wire, tmp_path) -> Callable[..., Run]:
+def trial(wire, tmp_path, finished_trial) -> Callable[..., Any]:
     """Makes a trial in this process, with its workers in theirs, and does something in the middle of it."""
 
-    def trial(act: Act | None, *settings: str, at_s: float = MOMENT_S) -> Run:
+    def trial(act: Act | None, *settings: str, at_s: float = MOMENT_S) -> Any:
         config = load_config(wire.config, [*wire.settings, *settings])
         folder = tmp_path / "run"
         folder.mkdir()
-        return _run(config, Run(folder), wire, act, at_s)
+        return _run(config, finished_trial(wire.control.ask, folder), wire, act, at_s)
 
     wire.mend()
     yield trial
     wire.mend()
 
 
-def _run(config: Config, run: Run, wire: Wire, act: Act | None, at_s: float) -> Run:
+def _run(config: Config, run: Any, wire: Wire, act: Act | None, at_s: float) -> Any:
     with ExitStack() as stack:
         rig = open_rig(config, run.folder, lambda _: None, stack, endpoints=wire.endpoints)
         shared, workers = rig.shared, {name: process.pid for name, process in rig._crew._processes.items()}
@@ -159,10 +128,7 @@ def _run(config: Config, run: Run, wire: Wire, act: Act | None, at_s: float) -> 
             over.set()
             thread.join()
         run.events, run.stopped_ns = list(rig.cycle.safety.events), rig.cycle.scribe.stopped_ns
-        for name in LINKS:
-            row = np.zeros(1, HEALTH)
-            shared.healths[name].read(row)
-            run.healths[name] = row[0]
+        run.take_healths(shared)
     return run
 
 
@@ -212,9 +178,9 @@ def stand_still(loop, wire) -> Callable[[float], None]:
     return stand_still
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def serve(tmp_path_factory):
-    """Starts simulated rigs by the command; all end with the session."""
+    """Starts simulated rigs by the command; all end with the module, for they take a third of a processor each."""
     with ExitStack() as stack:
 
         def serve(config: str, *settings: str) -> Wire:
@@ -234,7 +200,7 @@ def serve(tmp_path_factory):
         yield serve
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def wire(serve) -> Wire:
-    """The rig that most modules share: three RoboClaws on a bus, a relay board, NI's inputs."""
+    """The rig that the tests of a module share: three RoboClaws on a bus, a relay board, NI's inputs."""
     return serve("sim_wire", *SETTINGS)

@@ -12,7 +12,7 @@ import pytest
 
 from hil.safety import Fault
 
-pytestmark = pytest.mark.soak
+pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("stalls")]
 MS = 1_000_000
 MARGIN_MS = 60
 ADDRESSES = {0x80, 0x81, 0x82}

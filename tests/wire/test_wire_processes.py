@@ -14,7 +14,7 @@ import pytest
 
 from hil.app.wire.control import wait_for
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("stalls")]
 ADDRESSES = {0x80, 0x81, 0x82}
 PATIENCE_S = 120.0
 

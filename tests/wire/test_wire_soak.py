@@ -9,7 +9,7 @@ import pytest
 
 from hil.record import read_trial
 
-pytestmark = pytest.mark.soak
+pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("stalls")]
 MS = 1_000_000
 SETTLED_MS = 250  # after a fault: two tries of the slowest link, a time-out of the controllers, and some room
 LINES = ("roboclaw", "modbus")

@@ -12,7 +12,7 @@ from hil.safety import Fault
 
 # A simulated device that is late while the run starts ends it there: this wants a quiet machine. That a stall comes to
 # Safe is held by tests/protocol/test_protocol_stalls.py, in virtual time.
-pytestmark = pytest.mark.soak
+pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("stalls")]
 
 # The wheels run from 0.3 s on and touch at 1.7 s.
 MOMENT_S = 0.7
@@ -25,7 +25,7 @@ RIG_LEAST_MS = STILL_S * 1e3 - 5.0
 
 def test_a_machine_that_stands_still_ends_a_trial_in_safe_and_is_named_beside_the_fault(loop, stand_still, kill_run):
     # at any moment of a tick, a block, a transaction
-    kill_run.wait_for_start(loop.run, loop.process, MOMENT_S + random.random() * 0.1)
+    assert kill_run.wait_for_start(loop.run, loop.process, MOMENT_S + random.random() * 0.1)
     stand_still(STILL_S)
     loop.process.wait()
     events, summary = read_trial(loop.run).events, json.loads((loop.run / "summary.json").read_text())

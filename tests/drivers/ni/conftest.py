@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from drivers import daq_ni
+from drivers import daq_ni, ni_session
 from drivers.daq_ni import NiDaq
 from drivers.host import COMPUTER, Computer
 from drivers.ni_channels import NiChannel, NiDaqSettings
@@ -21,6 +21,7 @@ from drivers.valves_ni import NiValves, NiValveSettings
 RATE = 25_600
 BLOCK = 64
 NAMES = ("top", "lower_left", "lower_right")
+PATIENCE_S = 300.0  # of the wall: nothing here waits for it, and a busy machine may take its time
 LINES = tuple(f"cDAQ1Mod2/port0/line{i}" for i in range(4))
 
 
@@ -163,6 +164,7 @@ def chassis(analog, rams, machine, request):
 def server(chassis, request, monkeypatch):
     if "clock" in request.fixturenames:
         monkeypatch.setattr(NiServer, "_wake", lambda server: None)  # time is virtual, and the tests wake the chassis
+    monkeypatch.setattr(ni_session, "PATIENCE_S", PATIENCE_S)
     server = NiServer(chassis)
     server.port = server.serve()
     yield server
@@ -178,7 +180,7 @@ def make_daq(server, machine, monkeypatch):
     def make(channel=None, alive=lambda: None, **changes):
         channels = [NiChannel(name, f"cDAQ1Mod1/ai{i}", sensitivity=11.24) for i, name in enumerate(NAMES)]
         channels[1] = msgspec.structs.replace(channels[1], **(channel or {}))
-        settings = NiDaqSettings(tuple(channels), RATE, BLOCK, f"127.0.0.1:{server.port}", timeout_s=5.0)
+        settings = NiDaqSettings(tuple(channels), RATE, BLOCK, f"127.0.0.1:{server.port}", timeout_s=PATIENCE_S)
         made.append(Daq(msgspec.structs.replace(settings, **changes), machine, alive))
         return made[-1]
 
@@ -200,7 +202,7 @@ def make_valves(server, clock):
     made = []
 
     def make(opened=True, **changes):
-        settings = NiValveSettings(LINES, f"127.0.0.1:{server.port}", timeout_s=10.0, watchdog_device="cDAQ1")
+        settings = NiValveSettings(LINES, f"127.0.0.1:{server.port}", timeout_s=PATIENCE_S, watchdog_device="cDAQ1")
         made.append(Valves(msgspec.structs.replace(settings, **changes), clock))
         if opened:
             made[-1].open()

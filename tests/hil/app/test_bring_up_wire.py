@@ -15,6 +15,7 @@ from hil.app.wire.control import Control, wait_for
 from hil.cli import run
 from hil.record import read_trial
 
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("stalls")]
 ROOT = Path(hil.__path__[0]).parent
 CONFIG = (
     "telemetry.endpoint=''",
@@ -40,7 +41,7 @@ def endpoints(tmp_path_factory):
         yield file
     finally:
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
+        process.communicate()
 
 
 @pytest.fixture(autouse=True)
@@ -62,6 +63,11 @@ def test_check_asks_every_device_and_moves_none(endpoints, capsys):
         before = control.ask("truth")
         status, items = checked(endpoints, capsys)
         after = control.ask("truth")
+        late = control.ask("lateness")["late"]
+    assert after["hit_ns"] == before["hit_ns"]
+    assert not list(Path().iterdir())
+    if late and any("no answer" in items[name]["found"] for name in failed(items)):
+        return  # the simulated devices were late themselves, and say so
     assert failed(items) == set()
     assert status in (0, 3)
     claws = [item for name, item in items.items() if name.startswith("address 0x8")]
@@ -70,8 +76,6 @@ def test_check_asks_every_device_and_moves_none(endpoints, capsys):
     assert "cDAQ1Mod1" in items["NI-DAQ"]["found"]
     assert "released" in items["emergency stop"]["found"]
     assert "0 and 0 kPa" in items["pressures"]["found"]
-    assert after["hit_ns"] == before["hit_ns"]
-    assert not list(Path().iterdir())
 
 
 def test_check_finds_a_wrong_address_and_a_pressed_emergency_stop_and_asks_the_others_all_the_same(endpoints, capsys):
@@ -109,6 +113,10 @@ def test_a_motion_is_made_or_the_summary_says_what_kept_it(endpoints, capsys, ar
     if status == 2:  # it could not even begin: a device did not answer in time
         assert "no answer" in printed.err or "DAQ" in printed.err
         return
+    if "hil: not armed: without real-time rights" in printed.err:
+        assert status == 3
+        return
+    assert printed.out, (status, printed.err)
     summary = json.loads(printed.out)
     assert status in ((1, 3) if summary["reasons"] else (0,))
     assert all(reason.startswith(("fault ", "not armed: ")) for reason in summary["reasons"])

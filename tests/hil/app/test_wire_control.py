@@ -78,7 +78,6 @@ def test_what_is_no_command_is_answered_with_an_error(line):
 @pytest.mark.parametrize("line", HOSTILE)
 def test_after_a_hostile_line_the_next_command_is_answered(path, line):
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-        client.settimeout(20)
         client.connect(str(path))
         client.sendall(line + b'\n{"do": "echo", "number": 7}\n')
         with client.makefile() as answers:
@@ -95,7 +94,7 @@ def test_the_rig_of_one_client_is_refused_to_others_until_it_hangs_up(path):
             two.ask("place", number=3)
         assert two.ask("echo") == {}  # may ask, but not move it
     with Control(path) as three:  # hung up on, if the server has seen it by now
-        assert wait_for(lambda: taken(three), 20.0)
+        assert wait_for(lambda: taken(three), 300.0)
 
 
 def taken(control):
@@ -109,7 +108,6 @@ def taken(control):
 def test_a_client_that_never_ends_its_line_is_dropped(path):
     client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     client.connect(str(path))
-    client.settimeout(20)
     with pytest.raises((BrokenPipeError, ConnectionResetError)):
         client.sendall(b"x" * 100_000_000)
     client.close()

@@ -52,6 +52,15 @@ def test_valves_obey_and_pressures_are_told(rig):
     assert pressures[0] == pressures[1] == pressures[3] == 0.0
 
 
+def test_a_plant_that_stood_still_for_two_seconds_goes_on_where_it_would_be_with_every_sample_handed_out(rig):
+    memory, plant = rig
+    WheelsInMemory(WireMemory(memory.folder)).hold(0, 0.4)
+    run(plant, 0, 100)
+    run(plant, 2099, 2100)
+    assert plant.plant.t_ns == 2100 * MS
+    assert AnalogInMemory(WireMemory(memory.folder)).taken() == pytest.approx(2100 * 30, abs=1)
+
+
 def test_samples_are_numbered_and_timed_without_a_gap(rig):
     memory, plant = rig
     run(plant, 0, 50)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from hypothesis import strategies as st
 from hil.config import Config, ConfigError, load_config
 from hil.config.text import read_yaml
 from hil.config.wording import _place
+
+# Wrong values of each of 154 keys; `make fuzz` tries more.
+A_KEY = 100 if os.environ.get("HIL_FUZZ") else 6
 
 
 def _leaves(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -170,7 +174,7 @@ def short(files: dict[str, Path]) -> Path:
 
 
 @pytest.mark.parametrize("path", _paths("short"), ids=_dotted)
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=A_KEY)
 @given(data=st.data())
 def test_a_wrong_value_is_refused_and_its_key_named(short: Path, path: tuple[Any, ...], data: st.DataObject) -> None:
     _refuse(short, path, data.draw(_wrong("short", path)))

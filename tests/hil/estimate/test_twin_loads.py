@@ -51,14 +51,14 @@ def loads_after(rig, powered, seconds: float = 0.6):
 
 
 @pytest.mark.parametrize("slope", SLOPES)
-@pytest.mark.parametrize("valve", VALVES)
-def test_wheel_loads_of_the_twin_are_those_of_the_rig_with_a_valve_powered(slope, valve):
+def test_wheel_loads_of_the_twin_are_those_of_the_rig_whichever_valve_is_powered(slope):
     rig = rig_on(slope)
-    powered = tuple(tuple((side, chamber) == valve for chamber in range(2)) for side in range(2))
     passive, _ = loads_after(rig, ((False, False), (False, False)))
-    ours, theirs = loads_after(rig, powered)
-    assert np.abs(ours - passive).max() > 50.0  # what a twin without cylinders would be wrong by
-    assert theirs == pytest.approx(ours, rel=0.02)
+    for valve in VALVES:
+        powered = tuple(tuple((side, chamber) == valve for chamber in range(2)) for side in range(2))
+        ours, theirs = loads_after(rig, powered)
+        assert np.abs(ours - passive).max() > 50.0, valve  # what a twin without cylinders would be wrong by
+        assert theirs == pytest.approx(ours, rel=0.02), valve
 
 
 def test_a_pressure_that_is_not_measured_counts_as_vented():

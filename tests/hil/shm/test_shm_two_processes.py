@@ -9,6 +9,9 @@ import pytest
 
 from hil.shm import STALE, Mailbox, Ring
 
+# Plain stores tear in 28 of 1000 reads (docs/decisions/0006-shared-memory.md).
+MANY_READS = 300_000
+
 
 def read_hard(peers, mailbox, task, enough):
     """Reads until `enough(reads, changes, torn)`; returns these counts."""
@@ -33,7 +36,7 @@ def read_hard(peers, mailbox, task, enough):
 def test_mailbox_never_tears_under_a_writer_at_full_speed(tmp_path, peers):
     mailbox = Mailbox(tmp_path / "box", peers.module.RECORD, create=True)
     reads, changes, torn = read_hard(
-        peers, mailbox, ("write", tmp_path / "box"), lambda reads, changes, torn: reads > 1_500_000 and changes > 1000
+        peers, mailbox, ("write", tmp_path / "box"), lambda reads, changes, torn: reads > MANY_READS and changes > 1000
     )
     assert torn == 0, f"{torn} of {reads} reads torn, {changes} versions"
 
@@ -66,7 +69,7 @@ def test_reader_that_falls_behind_gets_whole_rows_in_order_and_the_exact_number_
     ring = Ring(tmp_path / "ring", peers.module.RECORD, 8, create=True)
     cursor, seen, reads = ring.reader("slow"), 0, 0
     with peers.run("append", ring.path, 3):
-        while seen < 20_000 or not cursor.lost:
+        while seen < 5_000 or not cursor.lost:
             rows = cursor.read(5)
             reads += 1
             if len(rows):

@@ -1,7 +1,6 @@
 """The loop's side: workers that fail in each way they can."""
 
 import os
-import select
 import subprocess
 import sys
 import time
@@ -66,6 +65,8 @@ def test_a_worker_that_cannot_begin_is_named_and_none_is_left(crew, monkeypatch,
         crew.wait_ready("recorder")
         if "0.5 s" in said:
             monkeypatch.setattr(crew_module, "READY_S", 0.5)
+        else:  # its end follows; a busy machine may take its time
+            monkeypatch.setattr(crew_module, "DYING_S", 60.0)
         with pytest.raises(DeviceError, match=said):
             crew.wait_ready("far_end")
     assert all(map(gone, processes))
@@ -121,16 +122,16 @@ from hil.workers.life import Life
 
 life = Life(int(sys.argv[1]))
 os.write(int(sys.argv[2]), b"begun ")
-until = time.monotonic() + 30.0
+until = time.monotonic() + 300.0
 while not life.ending and time.monotonic() < until:
     time.sleep(0.01)
-os.write(int(sys.argv[2]), b"ended")
+os.write(int(sys.argv[2]), b"ended" if life.ending else b"lived on")
 """
 PARENT = """
 import os, subprocess, sys, time
 pipe = int(sys.argv[2])
 subprocess.Popen([sys.executable, "-c", sys.argv[1], str(os.getpid()), str(pipe)], pass_fds=[pipe])
-time.sleep(60)
+time.sleep(600)
 """
 
 
@@ -141,7 +142,6 @@ def test_a_worker_ends_by_itself_when_the_loop_process_is_killed():
     assert os.read(read, 10) == b"begun "
     parent.kill()
     parent.wait()
-    assert select.select([read], [], [], 20.0)[0], "the worker lives on"
     assert os.read(read, 10) == b"ended"
     assert os.read(read, 10) == b""  # nobody has the pipe any more
     os.close(read)

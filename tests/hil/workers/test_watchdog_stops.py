@@ -1,56 +1,24 @@
 """The order in which the watchdog stops what a worker had: by a clock of the test's own, at ports of its own."""
 
 import os
-import select
 import signal
 import subprocess
 import sys
-import tty
 
 import pytest
 
-from drivers.base import StopFrames
 from drivers.host import COMPUTER
 from hil.workers.watchdog import TRIED_NS, WORKER_SILENT_NS, Watchdog
 
 NOW_NS = 9_000_000_000
 MS = 1_000_000
-MARK, PATIENCE_S = b"|", 30.0
 PAUSE_S = 0.011
 LATER_NS = 50 * MS
 
 
-class Port:
-    """A serial port whose far end is read by the test."""
-
-    def __init__(self, path):
-        self.path = path
-        self.master, self.slave = os.openpty()
-        tty.setraw(self.slave)
-        path.symlink_to(os.ttyname(self.slave))
-
-    def come(self):
-        """All that was written by now: what comes before a mark that is written after it."""
-        os.write(self.slave, MARK)
-        data = b""
-        while not data.endswith(MARK):
-            assert select.select([self.master], [], [], PATIENCE_S)[0]
-            data += os.read(self.master, 4096)
-        return data.removesuffix(MARK)
-
-    def close(self):
-        os.close(self.master)
-        os.close(self.slave)
-        self.path.unlink()
-
-
 @pytest.fixture
-def ports(tmp_path):
-    found = [Port(tmp_path / name) for name in ("bus_1", "bus_2")]
-    yield found
-    for port in found:
-        if port.path.exists():
-            port.close()
+def ports(terminal):
+    return [terminal(name) for name in ("bus_1", "bus_2")]
 
 
 @pytest.fixture
@@ -66,7 +34,7 @@ def worker():
 
 @pytest.fixture
 def dog(shared, worker, ports):
-    stops = [StopFrames("drives", str(port.path), 115200, (b"halt", b"halt"), PAUSE_S) for port in ports]
+    stops = [port.stop(b"halt", b"halt", device="drives", pause_s=PAUSE_S) for port in ports]
     return Watchdog(shared, 111, {"drives": worker.pid}, {"drives": stops})
 
 
@@ -126,7 +94,7 @@ def test_a_stopped_worker_is_killed_before_its_ports_are_written_to(dog, shared,
 
 
 def test_a_port_that_is_gone_is_given_up_and_noted_and_its_neighbour_is_stopped(dog, shared, ports):
-    ports[0].close()
+    ports[0].hang_up()
     go_silent(shared)
     dog.look(NOW_NS)
     assert ports[1].come() == b"halt"

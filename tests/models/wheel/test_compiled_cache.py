@@ -14,11 +14,23 @@ import models
 from models import compiled
 
 SOURCE = Path(models.__file__).resolve().parent
-PROGRAM = """
-from models.wheel import RigidWheel, Soil
-soil = Soil(1.783e6, 0.75, friction_angle=0.5, rebound=0.1, slip_modulus=0.185)
-print(float(RigidWheel(0.265, 0.22, soil).forces([0.02], 0.3)[2][0]))
+# A package `models` of two kernels in two files, with our own `compiled.py`; `caller` is what a process calls.
+CALLEE = """
+from models.compiled import kernel
+
+@kernel
+def pull(slip):
+    return 10.0 * slip
 """
+CALLER = """
+from models.callee import pull
+from models.compiled import kernel
+
+@kernel
+def torque(slip):
+    return 0.25 * pull(slip)
+"""
+PROGRAM = "from models.caller import torque; print(torque(0.3))"
 SETTINGS = ("ROVER_HIL_CACHE", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
 
 
@@ -37,10 +49,12 @@ def torque_in_a_new_process(folder: Path, cache: Path) -> float:
 
 
 def test_cache_is_used_again_and_follows_an_edited_callee_in_another_file(tmp_path: Path) -> None:
-    copy, cache = tmp_path / "models", tmp_path / "cache"
-    shutil.copytree(SOURCE / "wheel", copy / "wheel", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("__init__.py", "compiled.py"):
-        shutil.copy(SOURCE / name, copy / name)
+    package, cache = tmp_path / "models", tmp_path / "cache"
+    package.mkdir()
+    shutil.copy(SOURCE / "compiled.py", package)
+    (package / "__init__.py").touch()
+    (package / "caller.py").write_text(CALLER)
+    (package / "callee.py").write_text(CALLEE)
 
     first = torque_in_a_new_process(tmp_path, cache)
     stored = {path: path.stat().st_mtime_ns for path in cache.rglob("*.nbc")}
@@ -48,11 +62,7 @@ def test_cache_is_used_again_and_follows_an_edited_callee_in_another_file(tmp_pa
     assert torque_in_a_new_process(tmp_path, cache) == first
     assert {path: path.stat().st_mtime_ns for path in cache.rglob("*.nbc")} == stored
 
-    # the array call is compiled in rigid.py, and only the callee's file changes
-    callee = copy / "wheel" / "kernels.py"
-    text = callee.read_text()
-    assert text.count("limit * math.tanh(") == 1
-    callee.write_text(text.replace("limit * math.tanh(", "0.5 * limit * math.tanh("))
+    (package / "callee.py").write_text(CALLEE.replace("10.0", "5.0"))
     assert torque_in_a_new_process(tmp_path, cache) == 0.5 * first
 
 

@@ -1,0 +1,78 @@
+"""A simulated rig that was late itself keeps a run from beginning only for a moment; any other failure ends it."""
+
+import pytest
+
+from drivers.base import DeviceError
+from hil.app import rigs
+from hil.app import run as app
+from hil.app.rigs import SimulatedRigLateError
+from hil.config import load_config
+from hil.experiments.impact import figure
+from hil.links.late import Late
+
+QUICK = (
+    "trial.start_distance_m=0.03",
+    "trial.ramp_s=0.1",
+    "trial.settle_s=0.5",
+    "record.after_s=0.5",
+    "telemetry.endpoint=''",
+)
+LATE = SimulatedRigLateError("drives: no answer; beside it: simulated rig late by 86 ms (serial devices)")
+
+
+@pytest.fixture
+def begin(tmp_path, monkeypatch):
+    """Runs a trial whose first starts fail; what was said, how often it began, its outcome or what it ended with."""
+    monkeypatch.setattr(app, "PAUSE_S", 0.0)
+    monkeypatch.setattr(figure, "draw_trial", lambda *_: None)
+    opened, build, said = [], app.open_rig, []
+
+    def begin(*failures):
+        left = list(failures)
+
+        def open_rig(*arguments):
+            opened.append(arguments)
+            if left:
+                raise left.pop(0)
+            return build(*arguments)
+
+        monkeypatch.setattr(app, "open_rig", open_rig)
+        try:
+            outcome = app.run_experiment(load_config("sim_impact", QUICK), tmp_path, said.append)
+        except DeviceError as error:
+            outcome = error
+        return said, len(opened), outcome
+
+    return begin
+
+
+def test_a_run_begins_again_where_the_simulated_rig_was_late_itself(begin):
+    said, starts, outcome = begin(LATE, LATE)
+    assert (starts, outcome.exit_code) == (app.STARTS, 0)
+    assert [line for line in said if "again" in line] == [
+        f"{LATE}; nothing was driven, starting again ({start} of {app.STARTS})" for start in (2, 3)
+    ]
+
+
+def test_a_simulated_rig_that_is_late_each_time_ends_the_run(begin):
+    _, starts, outcome = begin(*[LATE] * app.STARTS)
+    assert starts == app.STARTS
+    assert outcome is LATE
+
+
+def test_a_device_that_fails_beside_a_rig_that_was_in_time_ends_the_run_at_once(begin):
+    error = DeviceError("drives: no answer")
+    _, starts, outcome = begin(error)
+    assert starts == 1
+    assert outcome is error
+
+
+@pytest.mark.parametrize("late", [[], [Late(5, 86_000_000, "serial devices"), Late(7, 4_000_000, "plant")]])
+def test_what_a_device_fails_with_names_the_longest_lateness_of_its_simulation(monkeypatch, late):
+    rig = rigs.RealtimeRig.__new__(rigs.RealtimeRig)
+    rig._began_ns = 0
+    monkeypatch.setattr(rigs.RealtimeRig, "_late_since", lambda *_: late)
+    with pytest.raises(DeviceError, match=r"^drives: no answer") as caught, rig._lateness_named():
+        raise DeviceError("drives: no answer")
+    assert isinstance(caught.value, SimulatedRigLateError) == bool(late)
+    assert str(caught.value).endswith("simulated rig late by 86 ms (serial devices)") == bool(late)
