@@ -92,19 +92,21 @@ def _move(far_end: SimulatedRig, shared: Shared, runs: _Runs, start_ns: int) -> 
 class SimulatedRig(Protocol):
     """What `hil.app.simulated.build_far_end` makes."""
 
-    plant: Plant
+    @property
+    def plant(self) -> Plant:
+        """What moves."""
 
     @property
     def daq(self) -> Source[DaqBlock]:
-        """Force sensors."""
+        """Its sensors."""
 
     @property
     def drives(self) -> DriveLink:
-        """Wheel drives."""
+        """Its wheel drives."""
 
     @property
     def valves(self) -> ValveLink:
-        """Valves."""
+        """Its valves."""
 
     def advance(self, t_ns: int) -> None:
         """Move to a time of the run [ns]."""

@@ -261,3 +261,25 @@ def test_a_signal_ends_the_trial_in_safe_with_its_record_closed(interrupted, num
     assert summary["reasons"] == [f"fault 18: operator: {number.name}"]
     assert (folder / "trial.png").read_bytes()[:8] == PNG
     assert f"fault 18: operator: {number.name}" in done.stdout
+
+
+def test_repeated_runs_have_a_folder_and_a_line_of_json_each(tmp_path, capsys):
+    assert run(["trial", "sim_impact", *QUICK, "--repeat", "2", "--json", "--out", "series"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    summaries = [json.loads(line) for line in lines]
+    files = [tmp_path / "series" / name / "summary.json" for name in ("run_1", "run_2")]
+    assert [json.loads(file.read_text()) for file in files] == summaries
+    assert summaries[0]["impact_speed_mps"] == summaries[1]["impact_speed_mps"]
+
+
+def test_repeated_runs_into_a_folder_with_something_in_it_are_refused(tmp_path, capsys):
+    (tmp_path / "series").mkdir()
+    (tmp_path / "series" / "note.txt").touch()
+    assert run(["trial", "sim_impact", *QUICK, "--repeat", "2", "--out", "series"]) == 2
+    assert "is not empty (note.txt)" in capsys.readouterr().err
+
+
+def test_repeated_runs_on_a_real_rig_are_refused_where_nobody_can_say_that_the_rover_is_back(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: False, raising=False)
+    assert run(["run", "mars_dome", "--repeat", "2"]) == 2
+    assert "no terminal to say on that the rover is back" in capsys.readouterr().err

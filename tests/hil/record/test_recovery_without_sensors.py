@@ -19,7 +19,9 @@ def test_file_and_rings_together_are_whole(tmp_path, damage):
     shared = Shared(tmp_path, config, {"version": "1", "layout": config.layout.to_json()})
     recorder = open_recorder(tmp_path, config, shared.meta)
     drain = Drain(shared, Keeper(recorder, open_publisher(config, print)))
-    shared.start.write(np.ones(1, START))
+    start = np.zeros(1, START)
+    start["start_ns"] = start["wall_start_s"] = 1
+    shared.start.write(start)
     row, times = (np.zeros(1, ring.dtype) for ring in (shared.ticks, shared.timings))
     for number in range(1, 151):
         row["tick"] = times["tick"] = number
