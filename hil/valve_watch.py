@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from drivers.types import ValveSet
+from drivers.messages import ValveSet
 from hil.config import Config
 from hil.config.devices import ModbusValves
 from hil.values import Samples

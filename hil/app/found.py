@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from drivers.base import DeviceError
-from drivers.ni_session import NiDevice, NiSession
-from drivers.serial_ports import SerialPort, serial_ports
+from drivers.interfaces import DeviceError
+from drivers.ni.session import NiDevice, NiSession
+from drivers.serial.ports import SerialPort, serial_ports
 from hil.config import Config
 from hil.config.devices import VALVES, ModbusValves, NiValves, RoboclawDrives
 

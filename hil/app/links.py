@@ -7,13 +7,13 @@ from contextlib import contextmanager
 
 from pydantic import ValidationError
 
-from drivers.base import DeviceError, Stepped, StopFrames
-from drivers.daq_ni import NiDaq
-from drivers.drives_roboclaw import RoboClawDrives
-from drivers.drives_roboteq import RoboteqDrives
 from drivers.host import COMPUTER, Host
-from drivers.valves_modbus import ModbusValves
-from drivers.valves_ni import NiValves
+from drivers.interfaces import DeviceError, PolledDevice, StopFrames
+from drivers.modbus.valves import ModbusValves
+from drivers.ni.daq import NiDaq
+from drivers.ni.valves import NiValves
+from drivers.roboclaw.drives import RoboClawDrives
+from drivers.roboteq.drives import RoboteqDrives
 from hil.app import settings
 from hil.config import Config
 from hil.config.devices import Devices, RoboclawDrives
@@ -54,9 +54,11 @@ def make_valves(config: Config, alive: Alive = lambda: None, host: Host = COMPUT
         return NiValves(settings.ni_valves(config, valves), host, alive)
 
 
-def open_link(name: str, config: Config, shared: Shared, alive: Alive, host: Host = COMPUTER) -> tuple[Stepped, Feed]:
+def open_link(
+    name: str, config: Config, shared: Shared, alive: Alive, host: Host = COMPUTER
+) -> tuple[PolledDevice, Feed]:
     """A device by the name of its link, opened, and what feeds its samples to shared memory. Raises DeviceError."""
-    device: Stepped
+    device: PolledDevice
     feed: Feed
     if name == "daq":
         device = daq = make_daq(config, alive, host)

@@ -9,7 +9,7 @@ import socket
 from collections.abc import Iterator
 from typing import Self
 
-from drivers.base import DeviceError
+from drivers.interfaces import DeviceError
 from hil.app import settings
 from hil.app.peer import peer_pid
 from hil.config import Config

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.base import DeviceError
+from drivers.interfaces import DeviceError
 from hil.app.build import MakeExperiment, build_cycle, simulated_devices
 from hil.app.rigs import LockstepRig, RealtimeRig, Rig
 from hil.app.runs import Signals, run_loop

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
-from drivers import roboclaw_settings, roboteq_settings
-from drivers.modbus_settings import ModbusValvesSettings, Regulator
-from drivers.ni_channels import NiChannel, NiDaqSettings
-from drivers.roboclaw_settings import RoboClawSettings
-from drivers.roboteq_settings import RoboteqSettings
-from drivers.valves_ni import NiValveSettings
+from drivers.modbus.settings import ModbusValvesSettings, Regulator
+from drivers.ni.channels import NiChannel, NiDaqSettings
+from drivers.ni.valves import NiValveSettings
+from drivers.roboclaw import settings as roboclaw_settings
+from drivers.roboclaw.settings import RoboClawSettings
+from drivers.roboteq import settings as roboteq_settings
+from drivers.roboteq.settings import RoboteqSettings
 from hil.config import Config
 from hil.config.devices import ModbusValves, NiDaq, NiValves, RoboclawDrives, RoboteqDrives
 

@@ -37,7 +37,7 @@ TROUBLE = np.dtype(  # of a worker: why the loop has to go Safe
 LATE = np.dtype(  # of a simulated rig: what it did later than it should have
     [("due_ns", "<i8"), ("late_ns", "<i8"), ("device", "S32")]  # CLOCK_MONOTONIC; by how much; who
 )
-HEALTH = np.dtype(  # drivers.base.Health of a link, as its worker sees it
+HEALTH = np.dtype(  # drivers.interfaces.Health of a link, as its worker sees it
     [
         ("t_ns", "<i8"),
         ("open", "<u1"),

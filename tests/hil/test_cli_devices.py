@@ -7,9 +7,9 @@ import pytest
 import serial
 from serial.tools import list_ports
 
-from drivers.base import DeviceError
-from drivers.ni_session import NiDevice, NiSession
-from drivers.serial_ports import serial_ports
+from drivers.interfaces import DeviceError
+from drivers.ni.session import NiDevice, NiSession
+from drivers.serial.ports import serial_ports
 from hil.cli import run
 
 FTDI = SimpleNamespace(

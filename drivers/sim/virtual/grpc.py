@@ -9,10 +9,10 @@ from typing import Any, NoReturn, Protocol
 import grpc
 
 from drivers.host import Host
+from drivers.ni.simulated.chassis import Chassis
+from drivers.ni.simulated.server import WAKE_S
+from drivers.ni.simulated.service import NiService
 from drivers.sim.virtual.schedule import NEVER_NS, Actor, VirtualTime
-from drivers.sim.wire.ni_chassis import Chassis
-from drivers.sim.wire.ni_server import WAKE_S
-from drivers.sim.wire.ni_service import NiService
 
 _WAKE_NS = round(WAKE_S * 1e9)
 
@@ -44,7 +44,7 @@ class VirtualNiServer(NiService):
         self._network.servers[self._listens_at] = self
         return port
 
-    def hang_up(self) -> None:
+    def disconnect(self) -> None:
         """See `NiService`."""
         self._network.servers.pop(self._listens_at, None)
 

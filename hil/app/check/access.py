@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
-from drivers.base import ControllerState, Source, Stepped
-from drivers.types import DaqBlock
+from drivers.interfaces import ControllerState, PolledDevice, Source
+from drivers.messages import DaqBlock
 from hil.app.links import Drives, make_daq, make_drives, make_valves
 from hil.app.simulated import build_far_end
 from hil.clock import LockstepClock
@@ -81,7 +81,7 @@ class DirectAccess:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._stepped: Stepped | None = None
+        self._stepped: PolledDevice | None = None
         self._daq = make_daq(config)
         self._drives: Drives | None = None
 

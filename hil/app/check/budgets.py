@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from drivers import modbus_settings, roboclaw_settings, roboteq_settings
+from drivers.modbus import settings as modbus_settings
+from drivers.roboclaw import settings as roboclaw_settings
+from drivers.roboteq import settings as roboteq_settings
 from hil.app import settings
 from hil.arming import Check
 from hil.config import Config

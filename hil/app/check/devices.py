@@ -7,8 +7,8 @@ import statistics
 from collections.abc import Sequence
 from contextlib import closing
 
-from drivers.base import ControllerState, DeviceError, Health
-from drivers.types import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from drivers.interfaces import ControllerState, DeviceError, Health
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from hil.app.check.access import Access
 from hil.arming import Check, age_check, sensor_checks, standing_check
 from hil.config import Config

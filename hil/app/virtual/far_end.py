@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from drivers.base import DeviceError
+from drivers.interfaces import DeviceError
+from drivers.ni.simulated.chassis import Chassis
 from drivers.sim.virtual.grpc import VirtualNiServer
 from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.serial import VirtualLines
-from drivers.sim.wire.ni_chassis import Chassis
 from hil.app.wire.daq import Served
 from hil.app.wire.memory import WireMemory
 from hil.app.wire.plant import RATE_HZ, PlantAtTheWire
@@ -58,7 +58,7 @@ class VirtualRig:
             "lateness": lambda _order: {"late": []},  # in virtual time nothing is ever late by itself
             **self._serial.handlers,
             **self._daq.handlers,
-            "misbehave": self._of("misbehave"),
+            "inject_fault": self._of("inject_fault"),
             "e_stop": self._of("e_stop"),
         }
         self._memory = memory

@@ -10,10 +10,10 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from drivers.host import COMPUTER, Host
-from drivers.sim.wire.ni_chassis import Chassis
-from drivers.sim.wire.ni_parts import NiMisbehaviour
-from drivers.sim.wire.ni_server import NiServer
-from drivers.sim.wire.ni_service import NiService
+from drivers.ni.simulated.chassis import Chassis
+from drivers.ni.simulated.parts import ServerFault
+from drivers.ni.simulated.server import NiServer
+from drivers.ni.simulated.service import NiService
 from hil.app.wire.memory import AnalogInMemory, CylindersInMemory, WireMemory
 from hil.app.wire.orders import Answer, Handler, Orders
 from hil.links.late import LateNotes
@@ -54,7 +54,7 @@ class Served(Generic[Server]):
         return {
             "step": self.step,
             "clear_steps": self.clear_steps,
-            "misbehave": self.misbehave,
+            "inject_fault": self.inject_fault,
             "e_stop": self.e_stop,
         }
 
@@ -71,10 +71,10 @@ class Served(Generic[Server]):
         self._chassis.clear_steps()
         return {}
 
-    def misbehave(self, order: dict[str, Any]) -> Answer:
+    def inject_fault(self, order: dict[str, Any]) -> Answer:
         """Answer late, with errors, or not at all."""
         order.pop("device", None)
-        self.server.misbehave(msgspec.convert(order, NiMisbehaviour))
+        self.server.inject_fault(msgspec.convert(order, ServerFault))
         return {}
 
     def e_stop(self, order: dict[str, Any]) -> Answer:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from drivers import modbus, roboclaw_settings, roboteq_settings
-from drivers.sim.wire.behind import Cylinders, Wheels
-from drivers.sim.wire.line import WireDevice
-from drivers.sim.wire.relay_board import RelayBoard, Terminal
-from drivers.sim.wire.roboclaw import RoboClawBus
-from drivers.sim.wire.roboteq import RoboteqDevice
+from drivers.modbus import protocol
+from drivers.modbus.simulated import RelayBoard, Terminal
+from drivers.roboclaw import settings as roboclaw_settings
+from drivers.roboclaw.simulated import RoboClawBus
+from drivers.roboteq import settings as roboteq_settings
+from drivers.roboteq.simulated import RoboteqDevice
+from drivers.sim.protocol.line import SimulatedSerialDevice
+from drivers.sim.protocol.plant_ports import Cylinders, Wheels
 from hil.app import settings
 from hil.app.links import numbered
 from hil.config import Config
@@ -32,7 +34,7 @@ TEQ = roboteq_settings.RoboteqSettings(
 class Peer(NamedTuple):
     """A device, and the line it hangs on."""
 
-    device: WireDevice
+    device: SimulatedSerialDevice
     baud: int
     turnaround_ns: int
 
@@ -75,7 +77,7 @@ def _roboteqs(config: Config, wheels: Wheels) -> dict[str, Peer]:
 def _board(config: Config, cylinders: Cylinders) -> Peer:
     valves = config.devices.valves if config.devices else None
     if not isinstance(valves, ModbusValves):
-        return Peer(RelayBoard(cylinders), 9600, modbus.silence_ns(9600))
+        return Peer(RelayBoard(cylinders), 9600, protocol.silence_ns(9600))
     given = settings.modbus(config, valves)
     terminal = Terminal(
         given.pressure_registers, given.Pa_per_count, given.regulator.register if given.regulator else None
@@ -83,4 +85,4 @@ def _board(config: Config, cylinders: Cylinders) -> Peer:
     board = RelayBoard(
         cylinders, given.coils, address=given.address, baud=given.baud, flash=given.flash_on, terminal=terminal
     )
-    return Peer(board, given.baud, modbus.silence_ns(given.baud))
+    return Peer(board, given.baud, protocol.silence_ns(given.baud))

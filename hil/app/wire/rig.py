@@ -16,7 +16,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from drivers.base import DeviceError
+from drivers.interfaces import DeviceError
 from hil.app.wire.control import ControlServer, wait_for
 from hil.app.wire.memory import PLACE, PLACED, WireMemory
 from hil.config import Config
@@ -106,7 +106,7 @@ class SimulatedRig:
                 "truth": self._truth,
                 "lateness": self._lateness,
                 "place": self._place,
-                "misbehave": lambda order: self._of(order).ask({"do": "misbehave", **order}),
+                "inject_fault": lambda order: self._of(order).ask({"do": "inject_fault", **order}),
                 "e_stop": lambda order: self._of(order).ask({"do": "e_stop", **order}),
                 "stops": lambda order: self._serial.ask({"do": "stops", **order}),
                 "step": lambda order: self._daq.ask({"do": "step", **order}),

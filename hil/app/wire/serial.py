@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from drivers.host import COMPUTER, Host
-from drivers.sim.wire.line import Line, Misbehaviour, Pty, Terminal, serve_lines
-from drivers.sim.wire.roboclaw import RoboClawBus
-from drivers.sim.wire.roboteq import RoboteqDevice
+from drivers.roboclaw.simulated import RoboClawBus
+from drivers.roboteq.simulated import RoboteqDevice
+from drivers.sim.protocol.line import Line, LineFault, Pty, Terminal, serve_lines
 from hil.app.wire.memory import CylindersInMemory, WheelsInMemory, WireMemory
 from hil.app.wire.orders import Answer, Handler, Orders
 from hil.app.wire.peers import serial_peers
@@ -50,12 +50,12 @@ class Lines:
     @property
     def handlers(self) -> dict[str, Handler]:
         """What it can be ordered to do."""
-        return {"misbehave": self.misbehave, "e_stop": self.e_stop, "stops": self.stops}
+        return {"inject_fault": self.inject_fault, "e_stop": self.e_stop, "stops": self.stops}
 
-    def misbehave(self, order: dict[str, Any]) -> Answer:
+    def inject_fault(self, order: dict[str, Any]) -> Answer:
         """Spoil what goes over a line."""
         line = self._of(order, self.lines)
-        line.misbehave(msgspec.convert(order, Misbehaviour))
+        line.inject_fault(msgspec.convert(order, LineFault))
         return {}
 
     def e_stop(self, order: dict[str, Any]) -> Answer:

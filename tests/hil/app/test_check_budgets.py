@@ -2,10 +2,10 @@
 
 import pytest
 
-from drivers.drives_roboclaw import RoboClawDrives
-from drivers.drives_roboteq import RoboteqDrives
-from drivers.roboclaw_settings import cut_s, in_flight_s
-from drivers.roboteq_settings import cut_s as roboteq_cut_s
+from drivers.roboclaw.drives import RoboClawDrives
+from drivers.roboclaw.settings import cut_s, in_flight_s
+from drivers.roboteq.drives import RoboteqDrives
+from drivers.roboteq.settings import cut_s as roboteq_cut_s
 from hil.app import settings
 from hil.app.check.budgets import bus_loads, cut_latency
 from hil.config import load_config

@@ -9,8 +9,8 @@ import tty
 
 import pytest
 
-from drivers.base import StopFrames
 from drivers.host import COMPUTER
+from drivers.interfaces import StopFrames
 from hil.workers.watchdog import TRIED_NS, WORKER_SILENT_NS, Watchdog
 
 NOW_NS = 9_000_000_000
