@@ -7,6 +7,8 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+
 Sample_co = TypeVar("Sample_co", covariant=True)
 Command_contra = TypeVar("Command_contra", contravariant=True)
 
@@ -116,6 +118,18 @@ class PolledDevice(Link, Protocol):
         """
 
 
+class IoDevice(msgspec.Struct, frozen=True):
+    """A device as its maker's library lists it, with the names of its channels and lines."""
+
+    name: str
+    product: str
+    serial: str
+    ai: tuple[str, ...]
+    ao: tuple[str, ...]
+    di: tuple[str, ...]
+    do: tuple[str, ...]
+
+
 class StopFrames(msgspec.Struct, frozen=True):
     """What has to be written to a serial port to stop what hangs on it, without asking anything back.
 
@@ -132,3 +146,30 @@ class StopFrames(msgspec.Struct, frozen=True):
     baud: int
     frames: tuple[bytes, ...]
     pause_s: float = 0.0
+
+
+class DrivesDevice(PolledDevice, Source[DriveSample], Sink[DriveCommand], Protocol):
+    """Wheel drives: encoders out, speeds in."""
+
+    def states(self) -> tuple[ControllerState, ...]:
+        """What each controller says of itself."""
+
+    def stop_frames(self) -> tuple[StopFrames, ...]:
+        """What stops the devices without their driver; nothing: they stop by themselves."""
+
+
+class ValvesDevice(PolledDevice, Source[ValveSample], Sink[ValveCommand], Protocol):
+    """The cylinders' valves: pressures out, coils in."""
+
+    def stop_frames(self) -> tuple[StopFrames, ...]:
+        """See DrivesDevice."""
+
+
+class DaqDevice(PolledDevice, Source[DaqBlock], Protocol):
+    """The data acquisition.
+
+    Attributes:
+        filter_delay_ns: delay of the converters' filters [ns], taken off the sample times; known once it is open.
+    """
+
+    filter_delay_ns: int

@@ -5,10 +5,14 @@ Times are monotonic nanoseconds. An array inside a sample is a copy: nobody writ
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+# Of the force sensors: of the triangle's corners, or by the wheel whose bumper it is.
+SensorName = Literal["top", "lower_left", "lower_right", "front_left", "front_right"]
 SpeedSet = tuple[float, ...]
 ValveSet = tuple[tuple[bool, bool], ...]
 VALVES_OFF: ValveSet = ((False, False), (False, False))

@@ -95,6 +95,10 @@ class RelayBoard:
             if until_ns <= now_ns:
                 self._switch(coil, False, until_ns)
 
+    def press(self, pressed: bool) -> None:  # noqa: ARG002
+        """Raises ValueError: it reads no emergency stop."""
+        raise ValueError("this device has no emergency stop")
+
     def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
         """Bytes of a host; what is sent back."""
         self.wake(began_ns)

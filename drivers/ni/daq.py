@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from drivers.host import COMPUTER, Host
-from drivers.interfaces import DeviceError, Health, LinkLostError, SamplesLostError
+from drivers.interfaces import DeviceError, Health, IoDevice, LinkLostError, SamplesLostError
 from drivers.messages import DaqBlock
 from drivers.ni.channels import NiDaqSettings, add_channel, check_settings, filter_delay_ns, to_volts
 from drivers.ni.sample_clock import SampleClock
-from drivers.ni.session import NiDevice, NiSession
+from drivers.ni.session import NiSession
 
 # A channel counts as overloaded from this share of its range on.
 OVERLOAD = 0.99
@@ -135,7 +135,7 @@ class NiDaq:
         """The oldest block not yet read, or None."""
         return self._blocks.popleft() if self._blocks else None
 
-    def _find(self, devices: tuple[NiDevice, ...]) -> None:
+    def _find(self, devices: tuple[IoDevice, ...]) -> None:
         """Look for all channels among those there are."""
         inputs = {name: device for device in devices for name in device.ai}
         lines = {name: device for device in devices for name in device.di}

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
-import msgspec
-
 from drivers.host import COMPUTER, SLICE_S, Host
-from drivers.interfaces import DeviceError, LinkLostError, SamplesLostError
+from drivers.interfaces import DeviceError, IoDevice, LinkLostError, SamplesLostError
 
 # How long anything may take while a device is being opened or closed [s].
 SETUP_TIMEOUT_S = 3.0
@@ -46,18 +44,6 @@ _KNOWN: dict[int, tuple[type[DeviceError], str]] = {
     -201434: (LinkLostError, _WATCHDOG),
     -201478: (LinkLostError, _WATCHDOG),
 }
-
-
-class NiDevice(msgspec.Struct, frozen=True):
-    """A device as NI-DAQmx lists it, with the names of its channels and lines."""
-
-    name: str
-    product: str
-    serial: str
-    ai: tuple[str, ...]
-    ao: tuple[str, ...]
-    di: tuple[str, ...]
-    do: tuple[str, ...]
 
 
 class NiSession:
@@ -148,7 +134,7 @@ class NiSession:
             WatchdogTask(module, name, timeout_s, options).close()
         return WatchdogTask(module, name, timeout_s, options)
 
-    def devices(self) -> tuple[NiDevice, ...]:
+    def devices(self) -> tuple[IoDevice, ...]:
         """What there is. Raises DeviceError."""
         from nidaqmx.system import System
 
@@ -225,7 +211,7 @@ class _InterruptibleChannel:
         return call
 
 
-def _described(device: Any) -> NiDevice:
+def _described(device: Any) -> IoDevice:
     import nidaqmx.errors
 
     def names(of: str) -> tuple[str, ...]:
@@ -236,7 +222,7 @@ def _described(device: Any) -> NiDevice:
     serial = ""
     with suppress(nidaqmx.errors.DaqError):
         serial = f"{device.serial_num:08X}"
-    return NiDevice(
+    return IoDevice(
         device.name,
         device.product_type,
         serial,

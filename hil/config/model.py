@@ -10,7 +10,6 @@ from typing import Any, Literal
 from pydantic import Field, SerializeAsAny, field_validator, model_validator
 
 from hil.config.base import Section
-from hil.config.calibration import sensitivity_mVpN
 from hil.config.device_fits import device_misfits
 from hil.config.devices import Devices
 from hil.config.equipment import (
@@ -120,14 +119,11 @@ class Config(Section):
     def sensitivities_mVpN(self) -> tuple[float, ...]:
         """Of each sensor, in the order of `daq.channels`: from its calibration sheet if there is one [mV/N]."""
         device = self.devices.daq if self.devices else None
-        found = []
-        for channel in self.daq.channels:
-            sheet = device.sheet(channel.name) if device else None
-            calibrated = (
-                sensitivity_mVpN(sheet, device.kind(channel.name), device.excitation_V) if sheet and device else None
-            )
-            found.append(channel.sensitivity_mVpN if calibrated is None else calibrated)
-        return tuple(found)
+        sheets = [device.sensitivity_mVpN(channel.name) if device else None for channel in self.daq.channels]
+        return tuple(
+            channel.sensitivity_mVpN if sheet is None else sheet
+            for channel, sheet in zip(self.daq.channels, sheets, strict=True)
+        )
 
     @property
     def wheel_radius_m(self) -> float:

@@ -7,14 +7,15 @@ from contextlib import closing
 import pytest
 
 from drivers.messages import VALVES_OFF, DriveCommand, ValveCommand
+from drivers.modbus.section import ModbusValves
 from drivers.roboclaw import protocol
 from drivers.roboclaw.protocol import Command
+from drivers.roboclaw.section import RoboclawDrives
 from drivers.serial.link import SerialLink
 from hil.app.check import check_rig
 from hil.app.links import make_drives, make_valves
 from hil.app.run import run_experiment
 from hil.config import Config
-from hil.config.devices import ModbusValves, RoboclawDrives
 from hil.config.experiment import Jog
 from hil.layout import WHEELS
 

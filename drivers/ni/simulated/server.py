@@ -54,7 +54,7 @@ class NiServer(NiService):
 
     def stop(self) -> None:
         """Serve no more; may be called twice."""
-        self.die()
+        self.switch_off()
         self._awake.set()
         if self._waker is not None:
             self._waker.join()

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from threading import RLock
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -30,6 +30,17 @@ class SimulatedSerialDevice(Protocol):
 
     def wake(self, now_ns: int) -> None:
         """It is now_ns: time-outs of its own run. Called every few ms and before `receive`, in order of time."""
+
+    def press(self, pressed: bool) -> None:
+        """Press the emergency stop that it reads, or release it. Raises ValueError: it has none."""
+
+
+class SimulatedPort(NamedTuple):
+    """A device, and the line it is connected to."""
+
+    device: SimulatedSerialDevice
+    baud: int
+    turnaround_ns: int
 
 
 class LineFault(msgspec.Struct, frozen=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -57,3 +57,10 @@ class Analog(Protocol):
 
     def at_ns(self, sample: int) -> int:
         """When a sample is taken [ns of CLOCK_MONOTONIC]."""
+
+
+class PlantPorts(NamedTuple):
+    """What serial devices act on."""
+
+    wheels: Wheels
+    cylinders: Cylinders

@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
-from drivers.interfaces import ControllerState, PolledDevice, Source
+from drivers.interfaces import ControllerState, DrivesDevice, PolledDevice, Source
 from drivers.messages import DaqBlock
-from hil.app.links import Drives, make_daq, make_drives, make_valves
+from hil.app.links import make_daq, make_drives, make_valves
 from hil.app.simulated import build_far_end
 from hil.clock import LockstepClock
 from hil.config import Config
@@ -83,7 +83,7 @@ class DirectAccess:
         self._config = config
         self._stepped: PolledDevice | None = None
         self._daq = make_daq(config)
-        self._drives: Drives | None = None
+        self._drives: DrivesDevice | None = None
 
     @property
     def filter_delay_ms(self) -> float:

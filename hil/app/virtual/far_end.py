@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from drivers.interfaces import DeviceError
-from drivers.ni.simulated.chassis import Chassis
-from drivers.sim.virtual.grpc import VirtualNiServer
 from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.serial import VirtualLines
 from hil.app.wire.daq import Served
@@ -23,7 +21,6 @@ from hil.links.rows import TRUTH
 from hil.realtime import RealtimeClock
 
 _PERIOD_NS = 1_000_000_000 // RATE_HZ
-SERVER, PORT = "simulated", 31763
 
 
 class VirtualRig:
@@ -46,13 +43,9 @@ class VirtualRig:
         self._serial = Lines(memory, host, host.terminal)
         VirtualLines(host.time, self._serial.lines, host.ports)
 
-        def make_server(chassis: Chassis) -> VirtualNiServer:
-            return VirtualNiServer(chassis, host)
-
-        self._daq = Served(memory, host, make_server)
-        self._daq.server.serve(SERVER, PORT)
+        self._daq = Served(memory, host, host)
         self.endpoints = {name: str(line.path) for name, line in self._serial.lines.items()}
-        self.endpoints["daq"] = f"{SERVER}:{PORT}"
+        self.endpoints["daq"] = self._daq.server.start()
         self._handlers: dict[str, Callable[[dict[str, Any]], Mapping[str, Any]]] = {
             "truth": self._truth,
             "lateness": lambda _order: {"late": []},  # in virtual time nothing is ever late by itself
@@ -73,7 +66,7 @@ class VirtualRig:
 
     def lines(self) -> dict[str, bool]:
         """States of the digital outputs."""
-        return dict(self._daq.server.chassis.lines)
+        return dict(self._daq.server.lines)
 
     def driven_radps(self) -> list[float]:
         """The speed that each wheel's controller drives it at [rad/s]; 0 where it is cut, or held still."""

@@ -15,7 +15,8 @@ from hil.workers.process import Process
 
 READY_S = 120.0
 END_S = 15.0
-NAMES = ("roboclaw", "roboteq", "modbus", "daq", "control")
+# Of every simulated rig; whether it has the ports of a config is seen when they are put into it.
+NAMES = ("daq", "control")
 _HOW = "`hil sim CONFIG --endpoints FILE` writes them"
 
 Say = Callable[[str], None]

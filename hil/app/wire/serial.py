@@ -10,9 +10,8 @@ from typing import Any
 import msgspec
 
 from drivers.host import COMPUTER, Host
-from drivers.roboclaw.simulated import RoboClawBus
-from drivers.roboteq.simulated import RoboteqDevice
 from drivers.sim.protocol.line import Line, LineFault, Pty, Terminal, serve_lines
+from drivers.sim.protocol.plant_ports import PlantPorts
 from hil.app.wire.memory import CylindersInMemory, WheelsInMemory, WireMemory
 from hil.app.wire.orders import Answer, Handler, Orders
 from hil.app.wire.peers import serial_peers
@@ -38,7 +37,7 @@ class Lines:
     """
 
     def __init__(self, memory: WireMemory, host: Host = COMPUTER, terminal: Callable[[Path], Terminal] = Pty) -> None:
-        peers = serial_peers(memory.config, WheelsInMemory(memory, host), CylindersInMemory(memory))
+        peers = serial_peers(memory.config, PlantPorts(WheelsInMemory(memory, host), CylindersInMemory(memory)))
         self._devices = {name: peer.device for name, peer in peers.items()}
         notes = LateNotes(memory.late["serial"])
         self.served = notes.of("serial devices")
@@ -60,10 +59,7 @@ class Lines:
 
     def e_stop(self, order: dict[str, Any]) -> Answer:
         """Press the emergency stop that a controller reads, or let it go."""
-        device = self._of(order, self._devices)
-        if not isinstance(device, RoboClawBus | RoboteqDevice):
-            raise ValueError("this device has no emergency stop")
-        device.press(bool(order["pressed"]))
+        self._of(order, self._devices).press(bool(order["pressed"]))
         return {}
 
     def stops(self, order: dict[str, Any]) -> Answer:

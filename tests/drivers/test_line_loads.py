@@ -4,9 +4,10 @@ import struct
 
 import pytest
 
+from drivers.modbus.section import ModbusValves
+from drivers.roboclaw.section import RoboclawDrives
+from drivers.roboteq.section import RoboteqDrives
 from hil.config import load_config
-from hil.config.bus_load import modbus_load, roboclaw_load, roboteq_load
-from hil.config.devices import ModbusValves, RoboclawDrives, RoboteqDrives
 
 CRC = b"cc"
 SPEED_READ = bytes([0x80, 18]), struct.pack(">iB", 1, 0) + CRC
@@ -40,20 +41,20 @@ def test_a_roboclaw_bus_carries_set_points_and_speeds_each_period_and_slow_state
 ) -> None:
     each_period = size((set_point, b"\xff"), SPEED_READ, SPEED_READ)
     bits = 10 * 3 * (50 * each_period + STATUS_HZ * size(STATUS) + size(*ONCE_A_SECOND))
-    assert roboclaw_load(roboclaw(acceleration_radps2=acceleration)) == [pytest.approx(bits / 115200)]
+    assert roboclaw(acceleration_radps2=acceleration).bus_loads() == [pytest.approx(bits / 115200)]
 
 
 def test_a_set_point_takes_the_line_time_that_was_measured() -> None:
-    without, one_more = (roboclaw_load(roboclaw(acceleration_radps2=0.0, rate_hz=rate))[0] for rate in (50.0, 51.0))
+    without, one_more = (roboclaw(acceleration_radps2=0.0, rate_hz=rate).bus_loads()[0] for rate in (50.0, 51.0))
     speeds_ms = 1e3 * 3 * 2 * size(SPEED_READ) * 10 / 115200
     assert (one_more - without) * 1e3 - speeds_ms == pytest.approx(3.4, abs=0.05)  # three controllers
 
 
 def test_each_bus_bears_its_own_controllers_only() -> None:
     drives = roboclaw()
-    one_bus = roboclaw_load(drives)[0]
+    one_bus = drives.bus_loads()[0]
     controllers = tuple(item.model_copy(update={"bus": bus}) for bus, item in enumerate(drives.controllers))
-    three = roboclaw_load(roboclaw(ports=("", "", ""), controllers=controllers))
+    three = roboclaw(ports=("", "", ""), controllers=controllers).bus_loads()
     assert three == pytest.approx([one_bus / 3.0] * 3)
 
 
@@ -69,7 +70,7 @@ def test_a_roboteq_port_carries_the_longest_of_each_line() -> None:
         }
     )
     bits = 10 * (50 * 2 * size(set_point, speed) + size(*slow))
-    assert roboteq_load(drives) == [pytest.approx(bits / 115200)]
+    assert drives.port_load() == pytest.approx(bits / 115200)
 
 
 def valves(**keys: object) -> ModbusValves:
@@ -78,7 +79,7 @@ def valves(**keys: object) -> ModbusValves:
 
 def test_one_coil_on_a_relay_board_takes_the_line_time_that_was_measured() -> None:
     silences_s = 2 * 3.5 * 10 / 9600
-    refreshed = modbus_load(valves(flash_on=True, flash_s=2.0)) - modbus_load(valves())  # four valves once a second
+    refreshed = valves(flash_on=True, flash_s=2.0).line_load() - valves().line_load()  # four valves once a second
     assert refreshed / 4.0 - silences_s == pytest.approx(0.017, abs=0.0005)
 
 
@@ -86,12 +87,12 @@ def test_pressures_near_each_other_are_read_in_one_go() -> None:
     def extra(first: int, *others: int) -> float:
         names = ("left_extend", "left_retract", "right_extend", "right_retract")
         registers = dict(zip(names, (first, *others), strict=True)) | {"kPa_per_count": 1.0}
-        return (modbus_load(valves(pressure_registers=registers)) - modbus_load(valves())) * 9600 / 10
+        return (valves(pressure_registers=registers).line_load() - valves().line_load()) * 9600 / 10
 
     assert extra(10, 11, 12, 13) == pytest.approx(8 + 5 + 4 * 2 + 7.0)
     assert extra(10, 11, 12, 1000) == pytest.approx(4 * (8 + 5 + 2 + 7.0))
 
 
 def test_twice_the_baud_is_half_the_load() -> None:
-    assert modbus_load(valves(flash_on=True, baud=19200)) == pytest.approx(modbus_load(valves(flash_on=True)) / 2.0)
-    assert roboclaw_load(roboclaw(baud=230400))[0] == pytest.approx(roboclaw_load(roboclaw())[0] / 2.0)
+    assert valves(flash_on=True, baud=19200).line_load() == pytest.approx(valves(flash_on=True).line_load() / 2.0)
+    assert roboclaw(baud=230400).bus_loads()[0] == pytest.approx(roboclaw().bus_loads()[0] / 2.0)

@@ -1,0 +1,26 @@
+"""What the drivers have to know of a rig, taken from its config."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from drivers.driver_type import RigSetup, SensorSetup
+
+if TYPE_CHECKING:
+    from hil.config.model import Config
+
+
+def rig_setup(config: Config) -> RigSetup:
+    """Of the rig of a config."""
+    sensors = zip(config.daq.channels, config.sensitivities_mVpN, strict=True)
+    return RigSetup(
+        rover=config.rover.type,
+        wheels=config.layout.wheels,
+        wheel_speed_limit_radps=config.limits.wheel_speed_radps,
+        on_cut=config.drives.on_cut,
+        supply_kPa=config.cylinders.supply_kPa,
+        sensors=tuple(SensorSetup(channel.name, sensitivity) for channel, sensitivity in sensors),
+        range_V=config.daq.range_V,
+        sample_rate_hz=config.daq.rate_hz,
+        block_samples=config.daq.block_samples,
+    )
