@@ -58,7 +58,7 @@ def _rig(config: Config) -> Iterator[Problem]:
 
 def _connections(config: Config) -> Iterator[Problem]:
     """Every link has a port of its own, and every physical channel is used once, on each device server by itself."""
-    sections = config.devices.sections() if config.devices else []
+    sections = sorted(config.devices.sections() if config.devices else (), key=lambda section: section.role)
     used = [connection for section in sections for connection in driver_of(section).connections(section)]
     by_place: dict[tuple[bool, str, str], list[Connection]] = defaultdict(list)
     for connection in used:
