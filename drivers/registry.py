@@ -8,30 +8,24 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from drivers.device_sections import DeviceSection, Role
 from drivers.driver_type import DaqType, DriverType, DrivesType, ValvesType
+from drivers.extensions import DRIVERS, ExtensionError, installed_names, load_installed
 from drivers.modbus.entry import MODBUS
 from drivers.ni.entry import NI_DAQ, NI_VALVES
 from drivers.roboclaw.entry import ROBOCLAW
 from drivers.roboteq.entry import ROBOTEQ
 
-ENTRY_POINTS = "rover_hil.drivers"
 BUILT_IN: tuple[DriverType[Any], ...] = (ROBOCLAW, ROBOTEQ, MODBUS, NI_VALVES, NI_DAQ)
-_KINDS = {"drives": DrivesType, "valves": ValvesType, "daq": DaqType}
-
-
-class DriverPackageError(ValueError):
-    """An installed package says that it brings a driver, and does not; the message names the package."""
 
 
 def driver_type(role: Role, name: str) -> DriverType[Any] | None:
     """The driver of that role and name; None: there is none.
 
     Raises:
-        DriverPackageError: an installed package should bring it, and cannot be imported or has no such driver.
+        ExtensionError: an installed package should bring it, and cannot be imported or has no such driver.
     """
     for kind in (*BUILT_IN, *_installed(name)):
         if (kind.role, kind.name) == (role, name):
@@ -74,37 +68,28 @@ def built_in(role: Role) -> tuple[DriverType[Any], ...]:
 
 def driver_names(role: Role) -> list[str]:
     """Names of all drivers that may be of a role; none of the installed packages is imported for it."""
-    return [*(kind.name for kind in built_in(role)), *sorted(point.name for point in entry_points(group=ENTRY_POINTS))]
+    return [*(kind.name for kind in built_in(role)), *installed_names(DRIVERS)]
 
 
-def broken_packages() -> Iterator[str]:
-    """A sentence for each installed package that does not bring the driver it says."""
-    for point in entry_points(group=ENTRY_POINTS):
+def broken_drivers() -> Iterator[str]:
+    """A sentence for each installed package that does not bring the driver it says; all of them are imported."""
+    for name in installed_names(DRIVERS):
         try:
-            _installed(point.name)
-        except DriverPackageError as error:
+            _installed(name)
+        except ExtensionError as error:
             yield str(error)
 
 
 @functools.cache
 def _installed(name: str) -> tuple[DriverType[Any], ...]:
-    """What the installed packages bring by that name: one driver type, or several of different roles."""
+    """What the installed packages bring by that name: a driver type, or several of different roles."""
     if any(kind.name == name for kind in BUILT_IN):
         return ()
-    return tuple(kind for point in entry_points(group=ENTRY_POINTS, name=name) for kind in _loaded(point))
-
-
-def _loaded(point: EntryPoint) -> Iterator[DriverType[Any]]:
-    """Raises DriverPackageError."""
-    package = f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown package"
-    told = f"driver {point.name}: the installed package {package} should bring it"
-    try:
-        found = point.load()
-    except Exception as error:  # whatever a stranger's module raises when it is imported
-        reason = f"{type(error).__name__}: {error}"
-        raise DriverPackageError(f"{told} and cannot be imported ({reason}); mend, update or remove it") from error
-    for kind in found if isinstance(found, tuple) else (found,):
-        if not isinstance(kind, DriverType) or kind.name != point.name:
-            allowed = "an instance of a DriverType of that name, or a tuple of them"
-            raise DriverPackageError(f"{told}; found {point.value} = {kind!r}, needed: {allowed}")
-        yield kind
+    kinds: list[DriverType[Any]] = []
+    for found, package in load_installed(DRIVERS, name):
+        for kind in found if isinstance(found, tuple) else (found,):
+            if not isinstance(kind, DriverType) or kind.name != name:
+                needed = f"a DriverType with the name {name}, or a tuple of them"
+                raise ExtensionError(f"{package} brings {kind!r}; needed: {needed}")
+            kinds.append(kind)
+    return tuple(kinds)

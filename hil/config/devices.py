@@ -14,7 +14,8 @@ from pydantic import Field, GetCoreSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, InitErrorDetails, core_schema
 
 from drivers.device_sections import DaqSection, DeviceSection, DrivesSection, Role, ValvesSection
-from drivers.registry import DriverPackageError, built_in, driver_type
+from drivers.extensions import ExtensionError
+from drivers.registry import built_in, driver_type
 from hil.config.base import Section
 from hil.config.problems import MisfitError, Problem
 
@@ -44,7 +45,7 @@ class _OfDriver:
             return check(values)
         try:
             kind = driver_type(self._role, name)
-        except DriverPackageError as error:
+        except ExtensionError as error:
             raise MisfitError([Problem(f"devices.{self._role}.driver", repr(name), str(error))]) from error
         if kind is None:
             return check(values)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from typing import Any
 
+from drivers.extensions import EXPERIMENTS, installed_names, load_installed
 from hil.config.base import Section
-
-# Groups of entry points (docs/how-to/add-a-driver.md).
-EXPERIMENTS = "rover_hil.experiments"
 
 
 def extension_section(name: str, values: Any) -> Section:
@@ -19,14 +16,13 @@ def extension_section(name: str, values: Any) -> Section:
         values: as the config has them.
 
     Raises:
-        ValueError: no installed package brings an experiment of that name, or it takes no section.
+        ValueError: no installed package brings an experiment of that name, it cannot be imported, or takes no section.
         ValidationError: it does not take these values.
     """
-    found = {point.name: point for point in entry_points(group=EXPERIMENTS)}
-    if name not in found:
-        installed = ", ".join(sorted(found)) or "none is installed"
-        raise ValueError(f"the name of an experiment that an installed package brings: {installed}")
-    section: type[Section] | None = getattr(found[name].load(), "section", None)
-    if section is None:
-        raise ValueError(f"no section: the experiment {name} takes none")
-    return values if isinstance(values, section) else section.model_validate(values)
+    for kind, _ in load_installed(EXPERIMENTS, name):
+        section: type[Section] | None = getattr(kind, "section", None)
+        if section is None:
+            raise ValueError(f"no section: the experiment {name} takes none")
+        return values if isinstance(values, section) else section.model_validate(values)
+    installed = ", ".join(installed_names(EXPERIMENTS)) or "none is installed"
+    raise ValueError(f"the name of an experiment that an installed package brings: {installed}")
