@@ -7,16 +7,16 @@ driver has to know to reach it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, Any
 
-from pydantic import Field, GetCoreSchemaHandler, ValidationError
-from pydantic_core import CoreSchema, InitErrorDetails, core_schema
+from pydantic import Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
 
 from drivers.device_sections import DaqSection, DeviceSection, DrivesSection, Role, ValvesSection
 from drivers.extensions import ExtensionError
 from drivers.registry import built_in, driver_type
 from hil.config.base import Section
+from hil.config.nested import checked_below
 from hil.config.problems import MisfitError, Problem
 
 
@@ -49,18 +49,7 @@ class _OfDriver:
             raise MisfitError([Problem(f"devices.{self._role}.driver", repr(name), str(error))]) from error
         if kind is None:
             return check(values)
-        try:
-            return kind.settings.model_validate(values)
-        except ValidationError as error:
-            raise ValidationError.from_exception_data(error.title, list(_below(name, error))) from None
-
-
-def _below(name: str, error: ValidationError) -> Iterator[InitErrorDetails]:
-    """The same errors one step deeper, as those of a union: the place of each then names the driver."""
-    for detail in error.errors(include_url=False):
-        yield InitErrorDetails(
-            type=detail["type"], loc=(name, *detail["loc"]), input=detail["input"], ctx=detail.get("ctx", {})
-        )  # fmt: skip
+        return checked_below(name, kind.settings, values)
 
 
 class Devices(Section):

@@ -6,6 +6,7 @@ from typing import Any
 
 from drivers.extensions import EXPERIMENTS, installed_names, load_installed
 from hil.config.base import Section
+from hil.config.nested import checked_below
 
 
 def extension_section(name: str, values: Any) -> Section:
@@ -16,13 +17,22 @@ def extension_section(name: str, values: Any) -> Section:
         values: as the config has them.
 
     Raises:
-        ValueError: no installed package brings an experiment of that name, it cannot be imported, or takes no section.
+        ValueError: see `section_class`.
         ValidationError: it does not take these values.
+    """
+    return checked_below(name, section_class(name), values)
+
+
+def section_class(name: str) -> type[Section]:
+    """Class of the section of an installed experiment.
+
+    Raises:
+        ValueError: no installed package brings an experiment of that name, it cannot be imported, or takes no section.
     """
     for kind, _ in load_installed(EXPERIMENTS, name):
         section: type[Section] | None = getattr(kind, "section", None)
         if section is None:
             raise ValueError(f"no section: the experiment {name} takes none")
-        return values if isinstance(values, section) else section.model_validate(values)
+        return section
     installed = ", ".join(installed_names(EXPERIMENTS)) or "none is installed"
     raise ValueError(f"the name of an experiment that an installed package brings: {installed}")

@@ -7,7 +7,7 @@ import json
 from functools import cached_property
 from typing import Any, Literal
 
-from pydantic import Field, SerializeAsAny, field_validator, model_validator
+from pydantic import Field, SerializeAsAny, ValidatorFunctionWrapHandler, field_validator, model_validator
 
 from hil.config.base import Section
 from hil.config.device_fits import device_misfits
@@ -91,11 +91,12 @@ class Config(Section):
     )
     devices: Devices | None = Field(None, description="what hangs on which port; needed unless the rig is simulated")
 
-    @field_validator("extensions", mode="before")
+    @field_validator("extensions", mode="wrap")
     @classmethod
-    def _extended(cls, values: Any) -> Any:
+    def _extended(cls, values: Any, check: ValidatorFunctionWrapHandler) -> Any:
         if not isinstance(values, dict):
-            return values
+            return check(values)
+        check(dict.fromkeys(values, Section()))  # that there are not too many, and that each has a name
         return {name: extension_section(name, section) for name, section in values.items()}
 
     @cached_property

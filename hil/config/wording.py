@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from drivers.device_sections import Role
 from drivers.registry import driver_names, driver_type
+from hil.config.extensions import section_class
 from hil.config.problems import MisfitError, Problem
 
 _KINDS = {"number": "a number", "integer": "a whole number", "string": "text", "boolean": "true or false"}
@@ -134,6 +135,10 @@ def _place(location: Sequence[int | str]) -> tuple[tuple[str, ...], dict[str, An
             continue
         if kinds and (kind := driver_type(cast("Role", keys[-1]), str(step))) is not None:
             node = whole = kind.settings.model_json_schema()  # of a driver that an installed package brings
+            continue
+        if keys == ["extensions"]:
+            keys.append(str(step))
+            node = whole = section_class(str(step)).model_json_schema()
             continue
         keys.append(str(step))
         if isinstance(step, int):
