@@ -55,18 +55,9 @@ class NiDaqType(DaqType[DaqSection]):
 
     def simulated(self, setup: ServerSetup) -> SimulatedServer:
         """See DaqType."""
-        from drivers.ni.simulated.chassis import Chassis
+        from drivers.ni.simulated.rig_part import NiRigPart
 
-        chassis = Chassis(
-            setup.analog, setup.cylinders, range_V=setup.range_V, delivered=setup.delivered, host=setup.host
-        )
-        if setup.network is not None:
-            from drivers.ni.simulated.virtual import VirtualNiServer
-
-            return VirtualNiServer(chassis, setup.network)
-        from drivers.ni.simulated.server import NiServer
-
-        return NiServer(chassis, setup.host)
+        return NiRigPart(setup)
 
     def driver_settings(self, section: DaqSection, rig: RigSetup) -> NiDaqSettings:
         """The same in the driver's own units."""

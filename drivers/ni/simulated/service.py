@@ -7,12 +7,11 @@ metadata of a failed call, but for a read that timed out, whose answer carries i
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import Enum
-from typing import Any, ClassVar
+from typing import Any
 
 import grpc
-import msgspec
 from google.protobuf.message_factory import GetMessageClass
 from nidaqmx._stubs import nidaqmx_pb2 as stubs
 from nidaqmx.constants import (
@@ -64,9 +63,6 @@ class NiService:
         host: whose clock is used.
     """
 
-    # Where `start` serves; port 0: one that is free.
-    ADDRESS: ClassVar[tuple[str, int]] = ("127.0.0.1", 0)
-
     def __init__(self, chassis: Chassis, host: Host = COMPUTER) -> None:
         self.chassis, self.host = chassis, host
         self._sessions: dict[str, Task] = {}
@@ -83,11 +79,6 @@ class NiService:
         """Take none any more, until `listen`."""
         raise NotImplementedError
 
-    def start(self) -> str:
-        """Begin to serve where it usually does; the endpoint."""
-        host, port = self.ADDRESS
-        return f"{host}:{self.serve(host, port)}"
-
     def serve(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Begin to serve; the port, chosen if 0. Raises RuntimeError: it is taken."""
         self.chassis.goes_on, self._dead = True, False
@@ -95,30 +86,12 @@ class NiService:
         self._address = f"{host}:{bound}"
         return bound
 
-    @property
-    def lines(self) -> dict[str, bool]:
-        """States of the digital outputs."""
-        return dict(self.chassis.lines)
-
-    def step(self, channel: int, volts: float, after: int) -> tuple[int, int]:
-        """See `drivers.sim.protocol.server.SimulatedServer`."""
-        return self.chassis.step(channel, volts, after)
-
-    def clear_steps(self) -> None:
-        """See `drivers.sim.protocol.server.SimulatedServer`."""
-        self.chassis.clear_steps()
-
-    def press(self, pressed: bool) -> None:
-        """Press the emergency stop, or release it."""
-        self.chassis.e_stop = pressed
-
     def stop(self) -> None:
         """Serve no more; may be called twice."""
         self.switch_off()
 
-    def inject_fault(self, fault: ServerFault | Mapping[str, Any]) -> None:
-        """Fail so from now on, or once or more often. Raises ValueError: no such fault."""
-        how = fault if isinstance(fault, ServerFault) else msgspec.convert(fault, ServerFault)
+    def inject_fault(self, how: ServerFault) -> None:
+        """Fail so from now on, or once or more often."""
         if how.kind == "off":
             self.switch_off()
         elif how.kind == "reconnect":

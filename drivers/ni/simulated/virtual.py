@@ -18,8 +18,6 @@ class VirtualNiServer(NiService):
         network: where it listens.
     """
 
-    ADDRESS = ("simulated", 31763)
-
     def __init__(self, chassis: Chassis, network: Network) -> None:
         super().__init__(chassis, network)
         self._network, self._listens_at = network, ""
