@@ -145,6 +145,16 @@ class DriverType(ABC, Generic[S]):
             KeyError: the rig does not have this endpoint.
         """
 
+    def simulated_ports(self, section: S | None, rig: RigSetup, ports: PlantPorts) -> Mapping[str, SimulatedPort]:  # noqa: ARG002
+        """Its devices on serial ports, simulated at the protocol level, by the names of their endpoints.
+
+        Args:
+            section: of the config; None: as a lab would have them, beside those of another maker.
+            rig: that they are part of.
+            ports: of the plant.
+        """
+        return {}
+
     def servers(self, section: S) -> Sequence[str]:  # noqa: ARG002
         """Device servers that it asks; "" is this computer."""
         return ()
@@ -171,16 +181,6 @@ class DrivesType(DriverType[S]):
         """The longest transaction that a cut waits for, and from its first byte to the last stop's last [s]."""
         return None
 
-    def simulated(self, section: S | None, rig: RigSetup, ports: PlantPorts) -> Mapping[str, SimulatedPort]:  # noqa: ARG002
-        """Its devices, simulated at the protocol level, by the names of their endpoints.
-
-        Args:
-            section: of the config; None: as a lab would have them, beside those of another maker.
-            rig: that they are part of.
-            ports: of the plant.
-        """
-        return {}
-
 
 class ValvesType(DriverType[S]):
     """A driver of the cylinders' valves."""
@@ -195,10 +195,6 @@ class ValvesType(DriverType[S]):
     def dead_man(self, section: S) -> str:
         """What takes the valves off when this program dies, for people; "" for nothing."""
 
-    def simulated(self, section: S | None, rig: RigSetup, ports: PlantPorts) -> Mapping[str, SimulatedPort]:  # noqa: ARG002
-        """See DrivesType."""
-        return {}
-
 
 class DaqType(DriverType[S]):
     """A driver of the data acquisition."""
@@ -209,7 +205,7 @@ class DaqType(DriverType[S]):
     def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> DaqDevice:
         """See DriverType."""
 
-    def simulated(self, setup: ServerSetup) -> SimulatedServer:  # noqa: ARG002
+    def simulated_server(self, setup: ServerSetup) -> SimulatedServer:  # noqa: ARG002
         """Its device server, simulated at the protocol level, not yet served. Raises ValueError: it has none."""
         raise ValueError(f"the driver {self.name} has no simulated device")
 

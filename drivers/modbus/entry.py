@@ -70,8 +70,8 @@ class ModbusType(ValvesType[Section]):
         """See DriverType."""
         values["port"] = endpoints[self.name]
 
-    def simulated(self, section: Section | None, rig: RigSetup, ports: PlantPorts) -> Mapping[str, SimulatedPort]:
-        """See DrivesType."""
+    def simulated_ports(self, section: Section | None, rig: RigSetup, ports: PlantPorts) -> Mapping[str, SimulatedPort]:
+        """See DriverType."""
         from drivers.modbus import protocol
         from drivers.modbus.simulated import RelayBoard, Terminal
         from drivers.sim.protocol.line import SimulatedPort

@@ -53,7 +53,7 @@ class NiDaqType(DaqType[DaqSection]):
         """See DriverType."""
         return _list_devices(server)
 
-    def simulated(self, setup: ServerSetup) -> SimulatedServer:
+    def simulated_server(self, setup: ServerSetup) -> SimulatedServer:
         """See DaqType."""
         from drivers.ni.simulated.rig_part import NiRigPart
 

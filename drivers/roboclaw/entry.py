@@ -87,10 +87,10 @@ class RoboclawType(DrivesType[RoboclawDrives]):
         """See DriverType."""
         values["ports"] = [endpoints[numbered(self.name, bus)] for bus in range(len(values["ports"]))]
 
-    def simulated(
+    def simulated_ports(
         self, section: RoboclawDrives | None, rig: RigSetup, ports: PlantPorts
     ) -> Mapping[str, SimulatedPort]:
-        """See DrivesType."""
+        """See DriverType."""
         from drivers.roboclaw.simulated import RoboClawBus
         from drivers.sim.protocol.line import SimulatedPort
 

@@ -84,8 +84,8 @@ class RoboteqType(DrivesType[Section]):
         for place, controller in enumerate(values["controllers"]):
             controller["port"] = endpoints[numbered(self.name, place)]
 
-    def simulated(self, section: Section | None, rig: RigSetup, ports: PlantPorts) -> Mapping[str, SimulatedPort]:
-        """See DrivesType."""
+    def simulated_ports(self, section: Section | None, rig: RigSetup, ports: PlantPorts) -> Mapping[str, SimulatedPort]:
+        """See DriverType."""
         from drivers.roboteq.simulated import RoboteqDevice
         from drivers.sim.protocol.line import SimulatedPort
 

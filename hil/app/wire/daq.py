@@ -45,7 +45,7 @@ class Served:
         self.looked = notes.of("daq server")
         analog, cylinders = AnalogInMemory(memory), CylindersInMemory(memory)
         setup = ServerSetup(analog, cylinders, config.daq.range_V, notes.of("daq"), host, network)
-        self.server: SimulatedServer = _driver(config).simulated(setup)
+        self.server: SimulatedServer = _driver(config).simulated_server(setup)
 
     @property
     def handlers(self) -> dict[str, Handler]:

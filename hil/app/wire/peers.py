@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from drivers.driver_type import DrivesType, ValvesType
 from drivers.registry import BUILT_IN, driver_of
 from drivers.sim.protocol.line import SimulatedPort
 from drivers.sim.protocol.plant_ports import PlantPorts
@@ -18,6 +17,5 @@ def serial_peers(config: Config, ports: PlantPorts) -> dict[str, SimulatedPort]:
     sections = {driver_of(one): one for one in (config.devices.sections() if config.devices else ())}
     found: dict[str, SimulatedPort] = {}
     for kind in dict.fromkeys((*BUILT_IN, *sections)):
-        if isinstance(kind, DrivesType | ValvesType):
-            found |= kind.simulated(sections.get(kind), rig_setup(config), ports)
+        found |= kind.simulated_ports(sections.get(kind), rig_setup(config), ports)
     return found

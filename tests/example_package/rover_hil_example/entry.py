@@ -44,7 +44,7 @@ class TextlineType(DrivesType[TextlineSection]):
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
         values["port"] = endpoints["textline"]
 
-    def simulated(self, section, rig: RigSetup, ports):
+    def simulated_ports(self, section, rig: RigSetup, ports):
         if section is None:
             return {}
         from drivers.sim.protocol.line import SimulatedPort
