@@ -43,7 +43,7 @@ class SharedPort(Protocol):
     def discard_output(self) -> None:
         """Throw away what has been written by anybody and has not left yet."""
 
-    def hung_up(self) -> bool:
+    def is_disconnected(self) -> bool:
         """Whether the port is gone."""
 
     def close(self) -> None:
@@ -95,7 +95,7 @@ class Descriptor:
         """See `SharedPort`."""
         termios.tcflush(self._handle, termios.TCOFLUSH)
 
-    def hung_up(self) -> bool:
+    def is_disconnected(self) -> bool:
         """See `SharedPort`."""
         return bool(self._poll.poll(0))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from drivers.types import ValveSample
+from drivers.messages import ValveSample
 from hil.config import Config
 from hil.values import ByWheel, Estimate, Samples
 from hil.valve_watch import HALFWAY, measures_pressures

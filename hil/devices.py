@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Protocol
 
-from drivers.base import Health, Link, Sink, Source
-from drivers.types import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from drivers.interfaces import Health, Link, Sink, Source
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from hil.layout import Layout
 from hil.operator_input import OperatorQueue, OperatorSource
 from hil.values import Command, Samples

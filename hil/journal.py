@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.types import DaqBlock
+from drivers.messages import DaqBlock
 from hil.layout import Layout
 from hil.record import Recorder
 from hil.rows import EVENT, TIMING, tick_dtype

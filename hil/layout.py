@@ -6,7 +6,7 @@ from functools import cached_property
 
 import msgspec
 
-from drivers.types import ValveSet
+from drivers.messages import ValveSet
 
 # Of the rovers of the sources, and of the rig's side bogies.
 WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")

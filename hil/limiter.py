@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 
-from drivers.types import ValveSet
+from drivers.messages import ValveSet
 from hil.config import Config
 from hil.safety import Fault, Safety
 from hil.values import Command, SetPoints, Tick

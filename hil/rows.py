@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from drivers.messages import SensorName
 from hil.layout import Layout
 
-SensorName = Literal["top", "lower_left", "lower_right", "front_left", "front_right"]
 SENSORS: dict[str, tuple[SensorName, ...]] = {  # by layout, in the order of the channels
     "triangle": ("top", "lower_left", "lower_right"),
     "bumper": ("front_left", "front_right"),

@@ -19,7 +19,7 @@ import numpy as np
 import zmq
 from numpy.typing import NDArray
 
-from drivers.base import DeviceError
+from drivers.interfaces import DeviceError
 from hil.config import Config
 from hil.layout import Layout
 from hil.rows import BY_WHEEL, tick_dtype

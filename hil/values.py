@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from drivers.types import DaqBlock, DriveSample, ValveSample, ValveSet
+from drivers.messages import DaqBlock, DriveSample, ValveSample, ValveSet
 from hil.operator_input import OperatorInput
 
 T = TypeVar("T")

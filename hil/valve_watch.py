@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from drivers.types import ValveSet
+from drivers.messages import ValveSet
 from hil.config import Config
-from hil.config.devices import ModbusValves
 from hil.values import Samples
 
 # A valve has moved once its chamber is on the other side of this share of the supply's pressure.
@@ -18,10 +17,7 @@ PATIENCE = 2.0
 def measures_pressures(config: Config) -> bool:
     """Whether the rig's chambers have pressure sensors."""
     valves = config.devices.valves if config.devices else None
-    if valves is None:
-        return False
-    sensors = valves.pressure_registers if isinstance(valves, ModbusValves) else valves.pressure_channels
-    return sensors is not None
+    return valves is not None and valves.measures_pressures
 
 
 class ValveWatch:

@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from drivers.base import StopFrames
+from drivers.interfaces import StopFrames
 from hil.disturbances import RIG_LATE, STALL
 from hil.links.rows import HEALTH
 from hil.links.shared import LINKS, Shared
@@ -230,15 +230,15 @@ class Terminal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.plug_in()
+        self.reconnect()
 
-    def plug_in(self) -> None:
+    def reconnect(self) -> None:
         self.master, self.slave = os.openpty()
         tty.setraw(self.slave, termios.TCSANOW)
         self.path.unlink(missing_ok=True)
         self.path.symlink_to(os.ttyname(self.slave))
 
-    def hang_up(self) -> None:
+    def disconnect(self) -> None:
         os.close(self.master)
         os.close(self.slave)
         self.path.unlink()
@@ -267,7 +267,7 @@ def terminal(tmp_path: Path) -> Iterator[Callable[[str], Terminal]]:
     yield make
     for one in made:
         if one.path.exists():
-            one.hang_up()
+            one.disconnect()
 
 
 @pytest.fixture(scope="session")

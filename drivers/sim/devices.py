@@ -7,8 +7,8 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from drivers.base import DeviceError, Health
-from drivers.types import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from drivers.interfaces import DeviceError, Health
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from models.plant import Plant
 
 C = TypeVar("C")

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import hil
-from drivers.sim.far_end import FarEnd
+from drivers.sim.rig import InProcessRig
 from hil.arming import Check, arming_checks, disk_check
 from hil.config import Config
 from hil.config.text import write_yaml
@@ -68,7 +68,7 @@ def build_cycle(
     return Cycle(devices, Estimator(config), twin, safety, experiment, experiment.controller(), limiter, scribe)
 
 
-def simulated_devices(config: Config, far_end: FarEnd) -> Devices:
+def simulated_devices(config: Config, far_end: InProcessRig) -> Devices:
     """The loop's hold on the devices of a simulated rig in its own process."""
     links = config.layout.links
     daq, valves = far_end.daq if "daq" in links else None, far_end.valves if "valves" in links else None

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from drivers.base import DeviceError
-from drivers.ni_session import NiDevice, NiSession
-from drivers.serial_ports import SerialPort, serial_ports
+from drivers.driver_type import Connection, DriverType
+from drivers.interfaces import DeviceError, IoDevice
+from drivers.registry import built_in, driver_of
+from drivers.serial.ports import SerialPort, serial_ports
 from hil.config import Config
-from hil.config.devices import VALVES, ModbusValves, NiValves, RoboclawDrives
 
 
-class NiFound(NamedTuple):
-    """Devices of a computer with NI's driver, or why there are none.
+class ServerFound(NamedTuple):
+    """Devices of a computer with a maker's library, or why there are none.
 
     Attributes:
         server: HOST:PORT of its device server; "" for this computer.
@@ -23,7 +23,7 @@ class NiFound(NamedTuple):
     """
 
     server: str
-    devices: tuple[NiDevice, ...]
+    devices: tuple[IoDevice, ...]
     problem: str
 
 
@@ -36,83 +36,63 @@ class Key(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Everything that was found."""
+    """Everything that was found; of device servers by the name of the driver that asked them."""
 
     serial: tuple[SerialPort, ...]
-    ni: tuple[NiFound, ...]
+    servers: dict[str, tuple[ServerFound, ...]]
     keys: tuple[Key, ...]
 
 
 def find_devices(config: Config | None = None, server: str | None = None) -> Found:
-    """List serial ports and NI devices.
+    """List serial ports, and devices behind device servers.
 
     Args:
         config: whose keys are looked for, and whose device servers are asked; None: of none.
         server: HOST:PORT of the only device server to ask; None: those of the config, or this computer.
     """
-    servers = [server] if server is not None else _servers(config)
-    ni = tuple(_of(each) for each in dict.fromkeys(servers))
-    return Found(serial_ports(), ni, tuple(_keys(config, ni, server)) if config else ())
+    asked = _servers(config)
+    servers = {
+        kind.name: tuple(_of(kind, each) for each in ([server] if server is not None else dict.fromkeys(addresses)))
+        for kind, addresses in asked.items()
+    }
+    return Found(serial_ports(), servers, tuple(_keys(config, servers, server)) if config else ())
 
 
-def _servers(config: Config | None) -> list[str]:
-    devices = config.devices if config else None
-    servers = [devices.daq.server] if devices and devices.daq else [""]
-    if devices and isinstance(devices.valves, NiValves):
-        servers.append(devices.valves.server)
-    return servers
+def _servers(config: Config | None) -> dict[DriverType[Any], list[str]]:
+    """By driver that uses device servers: those of the config; of our own also this computer, if it has no other."""
+    sections = config.devices.sections() if config and config.devices else []
+    found: dict[str, tuple[DriverType[Any], list[str]]] = {}
+    for section in sorted(sections, key=lambda section: section.role):  # the data acquisition's first
+        kind = driver_of(section)
+        if kind.uses_servers:
+            found.setdefault(kind.name, (kind, []))[1].extend(kind.servers(section))
+    for kind in built_in("daq"):
+        if kind.uses_servers and not (config and config.devices and config.devices.daq):
+            found.setdefault(kind.name, (kind, []))[1].insert(0, "")
+    return dict(found.values())
 
 
-def _of(server: str) -> NiFound:
-    session = NiSession("NI devices", server, lambda: None)
+def _of(kind: DriverType[Any], server: str) -> ServerFound:
     try:
-        session.open()
-        return NiFound(server, session.devices(), "")
+        return ServerFound(server, kind.list_devices(server), "")
     except DeviceError as error:
-        return NiFound(server, (), str(error))
-    finally:
-        session.close()
+        return ServerFound(server, (), str(error))
 
 
-def _keys(config: Config, ni: Sequence[NiFound], only: str | None) -> Iterator[Key]:
-    devices = config.devices
-    if devices is None:
-        return
-    drives, valves, daq = devices.drives, devices.valves, devices.daq
-    if isinstance(drives, RoboclawDrives):
-        for place, port in enumerate(drives.ports):
-            yield _port(f"devices.drives.ports.{place}", port)
-    elif drives is not None:
-        for place, controller in enumerate(drives.controllers):
-            yield _port(f"devices.drives.controllers.{place}.port", controller.port)
-    known = {one.server: _channels(one.devices) for one in ni if not one.problem}
-
-    def channel(key: str, name: str, server: str) -> Key:
-        channels = known.get(server if only is None else only)
-        return Key(key, name, None if channels is None else name.lstrip("/").lower() in channels)
-
-    if isinstance(valves, ModbusValves):
-        yield _port("devices.valves.port", valves.port)
-    elif valves is not None:
-        for valve in VALVES:
-            yield channel(f"devices.valves.lines.{valve}", getattr(valves.lines, valve), valves.server)
-        if valves.pressure_channels is not None:
-            for valve in VALVES:
-                name = getattr(valves.pressure_channels, valve)
-                yield channel(f"devices.valves.pressure_channels.{valve}", name, valves.server)
-        if valves.regulator is not None:
-            yield channel("devices.valves.regulator.channel", valves.regulator.channel, valves.server)
-    if daq is not None:
-        for place, item in enumerate(daq.inputs):
-            yield channel(f"devices.daq.inputs.{place}.channel", item.channel, daq.server)
-        if daq.e_stop is not None:
-            yield channel("devices.daq.e_stop", daq.e_stop, daq.server)
+def _keys(config: Config, servers: Mapping[str, Sequence[ServerFound]], only: str | None) -> Iterator[Key]:
+    for section in config.devices.sections() if config.devices else ():
+        known = {one.server: _channels(one.devices) for one in servers.get(section.driver, ()) if not one.problem}
+        for connection in driver_of(section).connections(section):
+            yield Key(connection.key, connection.name, _is_there(connection, known, only))
 
 
-def _port(key: str, port: str) -> Key:
-    return Key(key, port, Path(port).is_char_device() if port else None)
+def _is_there(connection: Connection, known: Mapping[str, set[str]], only: str | None) -> bool | None:
+    if connection.server is None:
+        return Path(connection.name).is_char_device() if connection.name else None
+    channels = known.get(connection.server if only is None else only)
+    return None if channels is None else connection.place[1] in channels
 
 
-def _channels(devices: Sequence[NiDevice]) -> set[str]:
-    """NI writes names in any case."""
+def _channels(devices: Sequence[IoDevice]) -> set[str]:
+    """Names may be written in any case."""
     return {name.lower() for one in devices for name in (*one.ai, *one.ao, *one.di, *one.do)}

@@ -7,56 +7,48 @@ from contextlib import contextmanager
 
 from pydantic import ValidationError
 
-from drivers.base import DeviceError, Stepped, StopFrames
-from drivers.daq_ni import NiDaq
-from drivers.drives_roboclaw import RoboClawDrives
-from drivers.drives_roboteq import RoboteqDrives
 from drivers.host import COMPUTER, Host
-from drivers.valves_modbus import ModbusValves
-from drivers.valves_ni import NiValves
-from hil.app import settings
+from drivers.interfaces import DaqDevice, DeviceError, DrivesDevice, PolledDevice, StopFrames, ValvesDevice
+from drivers.registry import daq_driver, driver_of, drives_driver, valves_driver
 from hil.config import Config
-from hil.config.devices import Devices, RoboclawDrives
-from hil.config.devices import ModbusValves as ModbusValvesConfig
+from hil.config.devices import Devices
+from hil.config.rig_setup import rig_setup
 from hil.config.wording import problems_of
 from hil.links.shared import Shared
 from hil.workers.pump import BlockFeed, DriveFeed, Feed, ValveFeed
 
 Alive = Callable[[], None]
-Drives = RoboClawDrives | RoboteqDrives
-Valves = ModbusValves | NiValves
 
 
-def make_daq(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> NiDaq:
-    """The data acquisition, not opened yet."""
+def make_daq(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> DaqDevice:
+    """The data acquisition, not opened yet. Raises DeviceError: it cannot work as set."""
     daq = _devices(config).daq
     assert daq is not None
-    return NiDaq(settings.ni_daq(config, daq), host, alive)
+    with _refusal_told("devices.daq"):
+        return daq_driver(daq).make(daq, rig_setup(config), host, alive)
 
 
-def make_drives(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> Drives:
+def make_drives(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> DrivesDevice:
     """The wheel drives, not opened yet. Raises DeviceError: they cannot work as set."""
     drives = _devices(config).drives
     assert drives is not None
     with _refusal_told("devices.drives"):
-        if isinstance(drives, RoboclawDrives):
-            return RoboClawDrives(settings.roboclaw(config, drives), host, alive)
-        return RoboteqDrives(settings.roboteq(config, drives), host, alive)
+        return drives_driver(drives).make(drives, rig_setup(config), host, alive)
 
 
-def make_valves(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> Valves:
+def make_valves(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> ValvesDevice:
     """The bogie valves, not opened yet. Raises DeviceError: they cannot work as set."""
     valves = _devices(config).valves
     assert valves is not None
     with _refusal_told("devices.valves"):
-        if isinstance(valves, ModbusValvesConfig):
-            return ModbusValves(settings.modbus(config, valves), host, alive)
-        return NiValves(settings.ni_valves(config, valves), host, alive)
+        return valves_driver(valves).make(valves, rig_setup(config), host, alive)
 
 
-def open_link(name: str, config: Config, shared: Shared, alive: Alive, host: Host = COMPUTER) -> tuple[Stepped, Feed]:
+def open_link(
+    name: str, config: Config, shared: Shared, alive: Alive, host: Host = COMPUTER
+) -> tuple[PolledDevice, Feed]:
     """A device by the name of its link, opened, and what feeds its samples to shared memory. Raises DeviceError."""
-    device: Stepped
+    device: PolledDevice
     feed: Feed
     if name == "daq":
         device = daq = make_daq(config, alive, host)
@@ -86,32 +78,17 @@ def at_endpoints(config: Config, endpoints: Mapping[str, str]) -> Config:
         DeviceError: it has not as many ports as the config needs, or they are no ports.
     """
     raw = config.model_dump(mode="json")
-    drives, valves, daq = (raw["devices"][name] for name in ("drives", "valves", "daq"))
-    try:
-        if drives["driver"] == "roboclaw":
-            drives["ports"] = [endpoints[numbered("roboclaw", i)] for i in range(len(drives["ports"]))]
-        else:
-            for i, controller in enumerate(drives["controllers"]):
-                controller["port"] = endpoints[numbered("roboteq", i)]
-        if valves and valves["driver"] == "modbus":
-            valves["port"] = endpoints["modbus"]
-        elif valves:
-            valves["server"] = endpoints["daq"]
-        if daq:
-            daq["server"] = endpoints["daq"]
-    except KeyError as error:
-        found = f"it has no {error}, which the config's devices need"
-        raise DeviceError(f"simulated rig: {found}; start one from this config") from error
+    for section in _devices(config).sections():
+        try:
+            driver_of(section).at_endpoints(raw["devices"][section.role], endpoints)
+        except KeyError as error:
+            found = f"it has no {error}, which the config's {section.role} need"
+            raise DeviceError(f"simulated rig: {found}; start one from this config") from error
     try:
         return Config.model_validate(raw)
     except ValidationError as error:
         wrong = "; ".join(str(problem) for problem in problems_of(error))
         raise DeviceError(f"simulated rig: endpoints that cannot be: {wrong}") from error
-
-
-def numbered(name: str, number: int) -> str:
-    """Name of an endpoint of which there are several: roboclaw, roboclaw_2, ..."""
-    return f"{name}_{number + 1}" if number else name
 
 
 @contextmanager

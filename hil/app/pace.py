@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from drivers.types import DaqBlock
+from drivers.messages import DaqBlock
 from hil.app.build import build_cycle, rights_wanted, simulated_devices
 from hil.app.simulated import build_far_end
 from hil.arming import Check, NotArmedError

@@ -9,11 +9,11 @@ import socket
 from collections.abc import Iterator
 from typing import Self
 
-from drivers.base import DeviceError
-from hil.app import settings
+from drivers.interfaces import DeviceError
+from drivers.registry import driver_of
 from hil.app.peer import peer_pid
 from hil.config import Config
-from hil.config.devices import Devices, ModbusValves, NiValves, RoboclawDrives
+from hil.config.devices import Devices
 
 # Refused runs that can still be told the owner's process id.
 _ASKING = 128
@@ -86,18 +86,6 @@ def _address(place: str) -> bytes:
 
 def _places(devices: Devices) -> Iterator[str]:
     """What a rig is made of, each by one name whatever link or letter case it goes by."""
-    drives, valves, daq = devices.drives, devices.valves, devices.daq
-    if isinstance(drives, RoboclawDrives):
-        yield from map(os.path.realpath, drives.ports)
-    elif drives is not None:
-        yield from (os.path.realpath(one.port) for one in drives.controllers)
-    if isinstance(valves, ModbusValves):
-        yield os.path.realpath(valves.port)
-    elif isinstance(valves, NiValves):
-        yield from (_chassis(valves.server, line) for line in valves.lines.in_order)
-    if daq is not None:
-        yield from (_chassis(daq.server, item.channel) for item in daq.inputs)
-
-
-def _chassis(server: str, channel: str) -> str:
-    return f"{settings.chassis_of(channel).lower()} on {server.lower() or 'this computer'}"
+    for section in devices.sections():
+        for connection in driver_of(section).connections(section):
+            yield os.path.realpath(connection.name) if connection.server is None else connection.reserved

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from drivers.base import DeviceError
+from drivers.interfaces import DeviceError
 from hil.app.build import MakeExperiment, build_cycle, record_meta
 from hil.app.links import at_endpoints, stop_frames
 from hil.app.platform import THIS_COMPUTER, Platform

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.base import DeviceError
+from drivers.interfaces import DeviceError
 from hil.app.build import build_cycle, simulated_devices
 from hil.app.lockstep_rig import LockstepRig
 from hil.app.resident import Outcome, Resident, exit_code, summarise

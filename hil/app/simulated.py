@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from drivers.sim.far_end import FarEnd
+from drivers.sim.rig import InProcessRig
 from hil.config import Config
 from hil.rig import nominal_rig, spread
 from models.plant import Plant
@@ -20,9 +20,9 @@ def build_plant(config: Config) -> Plant:
     return Plant(parameters, np.random.default_rng([config.seed, 1]))
 
 
-def build_far_end(config: Config) -> FarEnd:
+def build_far_end(config: Config) -> InProcessRig:
     """The simulated rig, in the controller's own terms."""
-    return FarEnd(
+    return InProcessRig(
         build_plant(config),
         block_samples=config.daq.block_samples if config.daq else 0,
         daq_delay_ns=round(config.links.daq_delay_ms * 1e6),
@@ -30,7 +30,7 @@ def build_far_end(config: Config) -> FarEnd:
     )
 
 
-def warm_up_far_end(config: Config, far_end: FarEnd) -> int:
+def warm_up_far_end(config: Config, far_end: InProcessRig) -> int:
     """Run every kernel of a simulated rig once; the time that it has come to [ns]: two blocks from its start."""
     to_ns = round(2e6 * config.daq.block_ms) if config.daq else _WARM_NS
     far_end.advance(to_ns)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from drivers.base import DeviceError
+from drivers.interfaces import DeviceError
 from hil.arming import NotArmedError
 from hil.bench.left_out import LeftOut
 from hil.bench.load import busy_processors

@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from drivers.base import DeviceError
+from drivers.checks import ALLOWED_LOAD
+from drivers.interfaces import DeviceError
+from drivers.registry import driver_of
 from hil.app.rigs import RealtimeRig
 from hil.app.runs import Signals, run_loop
 from hil.app.warm import warm_up
@@ -27,8 +29,6 @@ from hil.bench.left_out import LeftOut
 from hil.bench.machine import machine
 from hil.bench.shares import ALLOWED_IN_ALL_MB, ALLOWED_MB, memory_shares, processor_shares
 from hil.config import Config, load_config
-from hil.config.bus_load import ALLOWED, modbus_load, roboclaw_load
-from hil.config.devices import ModbusValves, RoboclawDrives
 from hil.disturbances import beside
 from hil.experiments.base import ArmingChecks
 from hil.experiments.summary import fault_reasons
@@ -156,11 +156,9 @@ def _memory_rows(found: Mapping[str, Memory]) -> list[Row]:
 
 def _load_rows(config: Config) -> list[Row]:
     """How busy each line is, as it is worked out before arming."""
-    drives, valves = (config.devices.drives, config.devices.valves) if config.devices else (None, None)
-    assert isinstance(drives, RoboclawDrives)
-    assert isinstance(valves, ModbusValves)
-    loads = {"drives": max(roboclaw_load(drives)), "valves": modbus_load(valves)}
-    return [_one(f"load_{name}", "share", load) | {"allowed": ALLOWED} for name, load in loads.items()]
+    sections = config.devices.sections() if config.devices else []
+    loads = {one.role: [load.share for load in driver_of(one).line_loads(one)] for one in sections}
+    return [_one(f"load_{role}", "share", max(of)) | {"allowed": ALLOWED_LOAD} for role, of in loads.items() if of]
 
 
 class Cuts(NamedTuple):
@@ -213,7 +211,9 @@ def _cuts(config: Config, events: int) -> Cuts:
             run_loop(rig, config, signals, lambda _: None)
             start_ns = rig.loop.clock.start_ns or 0  # type: ignore[attr-defined]
             with Control(found["control"]) as control:
-                names = [name for name in found if name.startswith("roboclaw")]
+                assert config.devices is not None
+                assert config.devices.drives is not None
+                names = [name for name in found if name.startswith(config.devices.drives.driver)]
                 stops = {name: control.ask("stops", device=name)["stops"] for name in names}
             ended = fault_reasons(rig.cycle.safety, partial(beside, read_trial(folder).events))
     except (DeviceError, NotArmedError) as error:

@@ -9,7 +9,7 @@ import random
 import sys
 import time
 
-from drivers.base import DeviceError
+from drivers.interfaces import DeviceError
 from hil.app.wire.control import Control
 
 # Within the pause after a cut the step is over; within the rest the channels are zeroed and the rig runs again.

@@ -38,10 +38,13 @@ def check(
         effective = config_from(config, overrides, seed, clock)
 
     from hil.app.check import check_rig
+    from hil.app.extensions import broken_extensions
 
     with usage_errors():
         checks, missing = check_rig(effective, say, endpoints, quick=quick)
     show_checks(checks, f"{effective.name}: check before arming", as_json)
+    for text in broken_extensions():
+        complain(f"warning: {text}")
     for text in missing:
         complain(text)
     if missing:

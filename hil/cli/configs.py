@@ -24,6 +24,7 @@ def configs(
     ] = None,
 ) -> None:
     """List the shipped configs, or copy one to edit."""
+    from hil.app.extensions import broken_extensions
     from hil.config import shipped_configs
     from hil.config.load import shipped_files, shipped_name
     from hil.config.text import read_yaml
@@ -34,6 +35,8 @@ def configs(
             first_line = text.partition("\n")[0].lstrip("# ")
             rig = read_yaml(text, name)[0]["rig"]
             print(f"{name} ({_NEEDS[rig]}): {first_line}")
+        for text in broken_extensions():
+            complain(f"warning: {text}")
         return
     name = shipped_name(copy)
     if name not in shipped:

@@ -35,11 +35,11 @@ def devices(
     from hil.app.found import find_devices
     from hil.app.links import at_endpoints
     from hil.app.wire.attach import read_endpoints
-    from hil.config.devices import NI_SERVER
+    from hil.config.base import SERVER
 
     with usage_errors():
         effective = config_from(config, overrides, None, None) if config else None
-        if server and not re.match(NI_SERVER, server):
+        if server and not re.match(SERVER, server):
             complain(f"--server {server}: allowed: HOST:PORT, with a port of at most 65535")
             raise typer.Exit(USAGE)
         if effective and endpoints and effective.rig == "simulated_wire":
@@ -57,7 +57,10 @@ def _plain(found: Found) -> dict[str, Any]:
 
     return {
         "serial": [fields(port) for port in found.serial],
-        "ni": [one._asdict() | {"devices": [fields(device) for device in one.devices]} for one in found.ni],
+        **{
+            driver: [one._asdict() | {"devices": [fields(device) for device in one.devices]} for one in servers]
+            for driver, servers in found.servers.items()
+        },
         "keys": [key._asdict() for key in found.keys],
     }
 
@@ -70,11 +73,13 @@ def _show(found: Found) -> None:
         show(table)
     else:
         print("no serial ports")
-    for one in found.ni:
+    for driver, one in ((driver, one) for driver, servers in found.servers.items() for one in servers):
         if one.problem:
             print(one.problem)
             continue
-        table = Table("device", "product", "serial number", "channels", title=f"NI, {one.server or 'this computer'}")
+        table = Table(
+            "device", "product", "serial number", "channels", title=f"{driver}, {one.server or 'this computer'}"
+        )
         for device in one.devices:
             channels = "\n".join(map(_span, filter(None, (device.ai, device.ao, device.di, device.do))))
             table.add_row(*map(Text, (device.name, device.product, device.serial, channels)))

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from drivers.messages import SensorName
 from hil.config.base import PORT, Section
-from hil.rows import SENSORS, SensorName
+from hil.rows import SENSORS
 
 
 class Drives(Section):

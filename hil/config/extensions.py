@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from typing import Any
 
+from drivers.extensions import EXPERIMENTS, installed_names, load_installed
 from hil.config.base import Section
-
-# Groups of entry points (CONTRIBUTING.md).
-EXPERIMENTS = "rover_hil.experiments"
+from hil.config.nested import checked_below
 
 
 def extension_section(name: str, values: Any) -> Section:
@@ -19,14 +17,22 @@ def extension_section(name: str, values: Any) -> Section:
         values: as the config has them.
 
     Raises:
-        ValueError: no installed package brings an experiment of that name, or it takes no section.
+        ValueError: see `section_class`.
         ValidationError: it does not take these values.
     """
-    found = {point.name: point for point in entry_points(group=EXPERIMENTS)}
-    if name not in found:
-        installed = ", ".join(sorted(found)) or "none is installed"
-        raise ValueError(f"the name of an experiment that an installed package brings: {installed}")
-    section: type[Section] | None = getattr(found[name].load(), "section", None)
-    if section is None:
-        raise ValueError(f"no section: the experiment {name} takes none")
-    return values if isinstance(values, section) else section.model_validate(values)
+    return checked_below(name, section_class(name), values)
+
+
+def section_class(name: str) -> type[Section]:
+    """Class of the section of an installed experiment.
+
+    Raises:
+        ValueError: no installed package brings an experiment of that name, it cannot be imported, or takes no section.
+    """
+    for kind, _ in load_installed(EXPERIMENTS, name):
+        section: type[Section] | None = getattr(kind, "section", None)
+        if section is None:
+            raise ValueError(f"no section: the experiment {name} takes none")
+        return section
+    installed = ", ".join(installed_names(EXPERIMENTS)) or "none is installed"
+    raise ValueError(f"the name of an experiment that an installed package brings: {installed}")

@@ -7,10 +7,9 @@ import json
 from functools import cached_property
 from typing import Any, Literal
 
-from pydantic import Field, SerializeAsAny, field_validator, model_validator
+from pydantic import Field, SerializeAsAny, ValidatorFunctionWrapHandler, field_validator, model_validator
 
 from hil.config.base import Section
-from hil.config.calibration import sensitivity_mVpN
 from hil.config.device_fits import device_misfits
 from hil.config.devices import Devices
 from hil.config.equipment import (
@@ -96,11 +95,12 @@ class Config(Section):
         None, description="which device is at which port; needed unless the rig is simulated"
     )
 
-    @field_validator("extensions", mode="before")
+    @field_validator("extensions", mode="wrap")
     @classmethod
-    def _extended(cls, values: Any) -> Any:
+    def _extended(cls, values: Any, check: ValidatorFunctionWrapHandler) -> Any:
         if not isinstance(values, dict):
-            return values
+            return check(values)
+        check(dict.fromkeys(values, Section()))  # that there are not too many, and that each has a name
         return {name: extension_section(name, section) for name, section in values.items()}
 
     @cached_property
@@ -130,14 +130,12 @@ class Config(Section):
     def sensitivities_mVpN(self) -> tuple[float, ...]:
         """Of each sensor, in the order of `daq.channels`: from its calibration sheet if there is one [mV/N]."""
         device = self.devices.daq if self.devices else None
-        found = []
-        for channel in self.daq.channels if self.daq else ():
-            sheet = device.sheet(channel.name) if device else None
-            calibrated = (
-                sensitivity_mVpN(sheet, device.kind(channel.name), device.excitation_V) if sheet and device else None
-            )
-            found.append(channel.sensitivity_mVpN if calibrated is None else calibrated)
-        return tuple(found)
+        channels = self.daq.channels if self.daq else ()
+        sheets = [device.sensitivity_mVpN(channel.name) if device else None for channel in channels]
+        return tuple(
+            channel.sensitivity_mVpN if sheet is None else sheet
+            for channel, sheet in zip(channels, sheets, strict=True)
+        )
 
     @property
     def wheel_radius_m(self) -> float:

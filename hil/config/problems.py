@@ -3,26 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from drivers.section import Problem
 
-class Problem(NamedTuple):
-    """One wrong key.
-
-    Attributes:
-        key: path of the key, dotted.
-        found: what stands there.
-        allowed: what may.
-        depends_on: other keys that the verdict rests on.
-    """
-
-    key: str
-    found: str
-    allowed: str
-    depends_on: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return f"{self.key}: found {self.found}; allowed: {self.allowed}"
+__all__ = ["ConfigError", "MisfitError", "Problem"]
 
 
 class MisfitError(ValueError):

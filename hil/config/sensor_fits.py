@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hil.config.calibration import KEY, SENSITIVITY
-from hil.config.devices import NiDaq
+from drivers.calibration import SENSITIVITY
+from drivers.device_sections import DaqSection
+from hil.config.calibration import KEY
 from hil.config.problems import Problem
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _threshold(config: Config, daq: Daq) -> Iterator[Problem]:
             )
 
 
-def _inputs(daq: Daq, device: NiDaq) -> Iterator[Problem]:
+def _inputs(daq: Daq, device: DaqSection) -> Iterator[Problem]:
     wanted, depends_on = [channel.name for channel in daq.channels], ("daq.channels", "daq.layout")
     found = Counter(item.sensor for item in device.inputs)
     for name in found:
@@ -100,7 +101,7 @@ def _inputs(daq: Daq, device: NiDaq) -> Iterator[Problem]:
             yield Problem(_INPUTS, f"no input for {name}", "one for each sensor of daq.channels", depends_on)
 
 
-def _sheets(daq: Daq, device: NiDaq) -> Iterator[Problem]:
+def _sheets(daq: Daq, device: DaqSection) -> Iterator[Problem]:
     """A sensor's calibration sheet says what the kind of its conditioning needs."""
     if device.calibration is None:
         return

@@ -6,11 +6,14 @@ import difflib
 import functools
 import reprlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from drivers.device_sections import Role
+from drivers.registry import driver_names, driver_type
+from hil.config.extensions import section_class
 from hil.config.problems import MisfitError, Problem
 
 # What a key takes, by the type of its JSON schema.
@@ -57,9 +60,8 @@ def _problem(detail: ErrorDetails, cause: Any) -> Problem:
     location, schema = _place(detail["loc"])
     if detail["type"] in ("union_tag_invalid", "union_tag_not_found"):
         found = detail["input"].get(tag(schema)) if isinstance(detail["input"], dict) else detail["input"]
-        return Problem(
-            ".".join((*location, tag(schema))), shown(found), " or ".join(schema["discriminator"]["mapping"])
-        )
+        names = driver_names(cast("Role", location[-1]))
+        return Problem(".".join((*location, tag(schema))), shown(found), " or ".join(names))
     key = ".".join(location) or "(file)"
     if detail["type"] == "extra_forbidden":
         return Problem(key, f"an unknown key = {shown(detail['input'])}", _known_keys(detail["loc"]))
@@ -127,11 +129,18 @@ def _place(location: Sequence[int | str]) -> tuple[tuple[str, ...], dict[str, An
     pydantic names the kind of a section of several kinds in its location; the person does not.
     """
     keys: list[str] = []
-    node = whole_schema()
+    node, whole = whole_schema(), whole_schema()
     for step in location:
         kinds = node.get("discriminator", {}).get("mapping", {})
         if step in kinds:
-            node = resolved({"$ref": kinds[step]})
+            node = resolved({"$ref": kinds[step]}, whole)
+            continue
+        if kinds and (kind := driver_type(cast("Role", keys[-1]), str(step))) is not None:
+            node = whole = kind.settings.model_json_schema()  # of a driver that an installed package brings
+            continue
+        if keys == ["extensions"]:
+            keys.append(str(step))
+            node = whole = section_class(str(step)).model_json_schema()
             continue
         keys.append(str(step))
         if isinstance(step, int):
@@ -139,15 +148,22 @@ def _place(location: Sequence[int | str]) -> tuple[tuple[str, ...], dict[str, An
             node = items[step] if step < len(items) else node.get("items", {})
         else:
             node = node.get("properties", {}).get(step, {})
-        node = resolved(node)
+        node = resolved(node, whole)
     return tuple(keys), node
 
 
-def resolved(node: dict[str, Any]) -> dict[str, Any]:
-    """The schema itself instead of where it is; of one that may be null, the other, marked so."""
+def resolved(node: dict[str, Any], whole: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The schema itself instead of where it is in the whole; of one that may be null, the other, marked so.
+
+    Args:
+        node: a part of a JSON schema.
+        whole: the schema with its `$defs`; None: that of `Config`.
+    """
+    whole = whole_schema() if whole is None else whole
     if "$ref" in node:
-        node = whole_schema()["$defs"][node["$ref"].rsplit("/", 1)[1]]
+        node = whole["$defs"][node["$ref"].rsplit("/", 1)[1]]
     others = [kind for kind in node.get("anyOf", []) if kind != {"type": "null"}]
     if len(others) == 1 and len(node["anyOf"]) == 2:
-        return {**resolved(others[0]), "nullable": True, **({"note": node["note"]} if "note" in node else {})}
+        null = {"nullable": True, **({"note": node["note"]} if "note" in node else {})}
+        return {**resolved(others[0], whole), **null}
     return node

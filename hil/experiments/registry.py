@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from collections.abc import Iterator
 
+from drivers.extensions import EXPERIMENTS, ExtensionError, installed_names, load_installed
 from hil.config import Config, ConfigError, Problem
-from hil.config.extensions import EXPERIMENTS
 from hil.experiments.base import ExperimentType
 from hil.experiments.drive import Drive
 from hil.experiments.impact import Impact
@@ -16,7 +16,7 @@ BUILT_IN: tuple[ExperimentType, ...] = (Impact(), Jog(), Drive())
 
 def experiment_names() -> tuple[str, ...]:
     """All that can stand under `experiment` in a config."""
-    return (*(kind.name for kind in BUILT_IN), *sorted(point.name for point in entry_points(group=EXPERIMENTS)))
+    return (*(kind.name for kind in BUILT_IN), *installed_names(EXPERIMENTS))
 
 
 def experiment_type(config: Config) -> ExperimentType:
@@ -25,12 +25,24 @@ def experiment_type(config: Config) -> ExperimentType:
 
 
 def experiment_named(name: str) -> ExperimentType:
-    """The experiment of that name. Raises ConfigError: there is none."""
+    """The experiment of that name. Raises ConfigError: there is none, or its package is broken."""
     for kind in BUILT_IN:
         if kind.name == name:
             return kind
-    for point in entry_points(group=EXPERIMENTS, name=name):
-        found: ExperimentType = point.load()()
-        return found
     allowed = f"one of {', '.join(experiment_names())}"
+    try:
+        for found, _ in load_installed(EXPERIMENTS, name):
+            installed: ExperimentType = found()
+            return installed
+    except ExtensionError as error:
+        allowed = str(error)
     raise ConfigError("(experiment)", [Problem("experiment", repr(name), allowed)])
+
+
+def broken_experiments() -> Iterator[str]:
+    """A sentence for each installed package that does not bring the experiment it says; all of them are imported."""
+    for name in installed_names(EXPERIMENTS):
+        try:
+            list(load_installed(EXPERIMENTS, name))
+        except ExtensionError as error:
+            yield str(error)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from drivers.base import Health
-from drivers.types import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from drivers.interfaces import Health
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from hil.devices import MOST_BLOCKS
 from hil.links.shared import Shared
 from hil.rows import Row

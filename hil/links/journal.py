@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.types import DaqBlock
+from drivers.messages import DaqBlock
 from hil.journal import JournalFull
 from hil.links.shared import RECORDER, Shared
 from hil.safety import Alarm, Fault

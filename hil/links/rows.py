@@ -43,7 +43,7 @@ LATE = np.dtype(  # of a simulated rig: what it did later than it should have
     [("due_ns", "<i8"), ("late_ns", "<i8"), ("device", "S32")]  # CLOCK_MONOTONIC; by how much; who
 )
 OPERATOR_COMMAND = np.dtype([("content", f"S{MOST_BYTES}")])  # JSON, as in the event that records it
-HEALTH = np.dtype(  # drivers.base.Health of a link, as its worker sees it
+HEALTH = np.dtype(  # drivers.interfaces.Health of a link, as its worker sees it
     [
         ("t_ns", "<i8"),
         ("open", "<u1"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from drivers.base import StopFrames
+from drivers.interfaces import StopFrames
 from hil.links.shared import FOLDER, Shared
 
 _FILE = "stops.json"

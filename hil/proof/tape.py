@@ -7,8 +7,8 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.base import Health
-from drivers.types import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from drivers.interfaces import Health
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from hil.devices import Devices
 from hil.layout import Layout
 from hil.operator_input import OperatorInput, command_of

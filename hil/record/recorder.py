@@ -12,7 +12,7 @@ from typing import Any, Self
 import h5py
 import numpy as np
 
-from drivers.types import DaqBlock
+from drivers.messages import DaqBlock
 from hil.config import Config
 from hil.layout import Layout
 from hil.record.burst import Burst

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from drivers.base import DeviceError
 from drivers.host import COMPUTER, Host
+from drivers.interfaces import DeviceError
 from hil.links.rows import NO_FAULT, START, TROUBLE
 from hil.links.shared import LINKS, RECORDER, Shared
 from hil.realtime.rights import Granted

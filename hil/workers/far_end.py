@@ -10,8 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
-from drivers.base import Source
-from drivers.types import DaqBlock
+from drivers.interfaces import Source
+from drivers.messages import DaqBlock
 from hil.devices import DriveLink, ValveLink
 from hil.links.late import LateNotes
 from hil.links.rows import START, TRUTH

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from drivers.base import DamagedError, DeviceError, Health, LinkLostError, SamplesLostError, Stepped
 from drivers.host import COMPUTER, Host
+from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError, PolledDevice, SamplesLostError
 from hil.links.rows import HEALTH, NO_FAULT, START, trouble_row
 from hil.links.shared import LINKS, Shared
 from hil.realtime import Granted, RightsWanted, rights
@@ -57,7 +57,7 @@ class LinkWorker:
     """
 
     def __init__(
-        self, name: str, shared: Shared, device: Stepped, pump: Pump, life: Reporter, host: Host = COMPUTER
+        self, name: str, shared: Shared, device: PolledDevice, pump: Pump, life: Reporter, host: Host = COMPUTER
     ) -> None:
         pump.start_ns, self._host = None, host
         self._name, self._shared, self._device, self._pump, self._life = name, shared, device, pump, life

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from drivers.base import Source
-from drivers.types import DaqBlock, DriveCommand, ValveCommand
+from drivers.interfaces import Source
+from drivers.messages import DaqBlock, DriveCommand, ValveCommand
 from hil.devices import DriveLink, ValveLink
 from hil.links.shared import Shared
 from hil.rows import Row

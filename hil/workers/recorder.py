@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from drivers.base import DeviceError
 from drivers.host import COMPUTER, Host
-from drivers.types import DaqBlock
+from drivers.interfaces import DeviceError
+from drivers.messages import DaqBlock
 from hil.journal import Keeper
 from hil.links.rows import NO_FAULT, RINGS, START, trouble_row
 from hil.links.shared import RECORDER, Shared

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from drivers.base import DeviceError, StopFrames
 from drivers.host import COMPUTER, Host
-from drivers.stop_port import NEVER_NS as NOT_DUE_NS
-from drivers.stop_port import StopPort
+from drivers.interfaces import DeviceError, StopFrames
+from drivers.serial.stop_port import NEVER_NS as NOT_DUE_NS
+from drivers.serial.stop_port import StopPort
 from hil.disturbances import stall_event
 from hil.links.rows import START
 from hil.links.shared import LINKS, RECORDER, Shared

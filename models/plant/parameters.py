@@ -25,7 +25,7 @@ OFF = Drive(0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class Spread:
-    """How far a simulated rig strays from its nominal model, one standard deviation.
+    """How far a simulated rig unsolicited_bytes from its nominal model, one standard deviation.
 
     Attributes:
         mass: relative, each mass of the rover by itself.

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import serial
 
-from drivers.base import DeviceError, StopFrames
 from drivers.host import COMPUTER, SLICE_S
-from drivers.sim.wire.line import WAKE_S, serve_lines
-from drivers.stop_port import NEVER_NS, StopPort
-from drivers.types import DriveCommand
+from drivers.interfaces import DeviceError, StopFrames
+from drivers.messages import DriveCommand
+from drivers.serial.stop_port import NEVER_NS, StopPort
+from drivers.sim.protocol.line import WAKE_S, serve_lines
 
 PATIENCE_S = 10.0  # of virtual time
 

@@ -4,13 +4,13 @@ import math
 
 import pytest
 
-from drivers import roboteq_settings
-from drivers.base import ControllerState
-from drivers.drives_roboclaw import RoboClawDrives
-from drivers.drives_roboteq import RoboteqDrives
-from drivers.roboclaw_settings import Bus, Controller, RoboClawSettings
-from drivers.roboteq import VOLTS, Fault, MotorFlag
-from drivers.roboteq_controller import RoboteqController
+from drivers.interfaces import ControllerState
+from drivers.roboclaw.drives import RoboClawDrives
+from drivers.roboclaw.settings import Bus, Controller, RoboClawSettings
+from drivers.roboteq import settings as roboteq_settings
+from drivers.roboteq.controller import RoboteqController
+from drivers.roboteq.drives import RoboteqDrives
+from drivers.roboteq.protocol import VOLTS, Fault, MotorFlag
 
 CLAW = RoboClawSettings((Bus("/dev/claw"),), tuple(Controller(0, 0x80 + i, 2 * i, 2 * i + 1) for i in range(3)), 8192.0)
 TEQ = roboteq_settings.RoboteqSettings(

@@ -6,15 +6,16 @@ from contextlib import closing
 
 import pytest
 
-from drivers import roboclaw
-from drivers.roboclaw import Command
-from drivers.serial_link import SerialLink
-from drivers.types import VALVES_OFF, DriveCommand, ValveCommand
+from drivers.messages import VALVES_OFF, DriveCommand, ValveCommand
+from drivers.modbus.section import ModbusValves
+from drivers.roboclaw import protocol
+from drivers.roboclaw.protocol import Command
+from drivers.roboclaw.section import RoboclawDrives
+from drivers.serial.link import SerialLink
 from hil.app.check import check_rig
 from hil.app.links import make_drives, make_valves
 from hil.app.run import run_experiment
 from hil.config import Config
-from hil.config.devices import ModbusValves, RoboclawDrives
 from hil.config.experiment import Jog
 from hil.layout import WHEELS
 
@@ -83,7 +84,7 @@ def test_the_serial_time_out_stops_a_wheel_that_nobody_commands_any_more(config)
     one = next(one for one in config.devices.drives.controllers if WHEELS[0] in (one.m1, one.m2))
     asked = Command.SPEED_M1 if one.m1 == WHEELS[0] else Command.SPEED_M2
     with closing(link(config.devices.drives.ports[one.bus], config.devices.drives.baud)) as bus:
-        assert roboclaw.speed_qpps(bus.ask(*roboclaw.reading(one.address, asked))) == 0
+        assert protocol.speed_qpps(bus.ask(*protocol.reading(one.address, asked))) == 0
 
 
 @pytest.mark.parametrize("side", ["left", "right"])

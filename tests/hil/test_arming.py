@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from drivers.types import DriveSample, ValveSample
+from drivers.messages import DriveSample, ValveSample
 from hil.arming import DISK_NEEDED, STANDING_RADPS, Check, arming_checks, disk_check
 from hil.config import load_config
 from hil.values import Estimate, Samples

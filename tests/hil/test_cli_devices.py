@@ -7,16 +7,16 @@ import pytest
 import serial
 from serial.tools import list_ports
 
-from drivers.base import DeviceError
-from drivers.ni_session import NiDevice, NiSession
-from drivers.serial_ports import serial_ports
+from drivers.interfaces import DeviceError, IoDevice
+from drivers.ni.session import NiSession
+from drivers.serial.ports import serial_ports
 from hil.cli import run
 
 FTDI = SimpleNamespace(
     device="/dev/ttyUSB7", vid=0x0403, pid=0x6001, manufacturer="FTDI", product="FT232R", serial_number="A50285BI"
 )
 PLAIN = SimpleNamespace(device="/dev/ttyS0", vid=None, pid=None, manufacturer=None, product=None, serial_number=None)
-MODULE = NiDevice("cDAQ1Mod1", "NI 9234", "01A2B3C4", ("cDAQ1Mod1/ai0", "cDAQ1Mod1/ai1"), (), (), ())
+MODULE = IoDevice("cDAQ1Mod1", "NI 9234", "01A2B3C4", ("cDAQ1Mod1/ai0", "cDAQ1Mod1/ai1"), (), (), ())
 
 
 @pytest.fixture(autouse=True)

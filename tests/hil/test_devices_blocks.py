@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from drivers.base import Health
-from drivers.types import DaqBlock
+from drivers.interfaces import Health
+from drivers.messages import DaqBlock
 from hil.devices import MOST_BLOCKS, Devices
 from hil.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drivers.types import VALVES_OFF
+from drivers.messages import VALVES_OFF
 from hil.config import load_config
 from hil.limiter import CLAMPS_ALLOWED, Limiter
 from hil.safety import Fault, Safety

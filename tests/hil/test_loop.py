@@ -9,8 +9,8 @@ from itertools import takewhile
 import numpy as np
 import pytest
 
-from drivers.base import DeviceError
-from drivers.types import VALVES_OFF, DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from drivers.interfaces import DeviceError
+from drivers.messages import VALVES_OFF, DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from hil.config import load_config
 from hil.cycle import Cycle
 from hil.devices import Devices

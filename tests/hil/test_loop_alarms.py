@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from drivers.base import DeviceError
-from drivers.types import VALVES_OFF
+from drivers.interfaces import DeviceError
+from drivers.messages import VALVES_OFF
 from hil.config import load_config
 from hil.devices import Devices
 from hil.journal import JournalFull

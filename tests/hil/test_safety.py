@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from drivers.types import DaqBlock, DriveSample, ValveSample
+from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.config import load_config
 from hil.safety import Event, Fault, Safety
 from hil.values import Command, Estimate, Prediction, Samples

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from drivers.base import DeviceError
+from drivers.interfaces import DeviceError
 from hil.app import run as app
 from hil.config import load_config
 from hil.experiments.impact import figure

@@ -25,9 +25,9 @@ SETTINGS = (
 class Running(VirtualRun):
     """A run that is under way: what may be done to it."""
 
-    def misbehave(self, device: str, kind: str, **how) -> None:
+    def inject_fault(self, device: str, kind: str, **how) -> None:
         """Have a device do so."""
-        self.far_end.ask("misbehave", device=device, kind=kind, **how)
+        self.far_end.ask("inject_fault", device=device, kind=kind, **how)
 
     def press(self, device: str, pressed: bool = True) -> None:
         """Press an emergency stop, or let it go."""

@@ -52,7 +52,7 @@ def test_only_the_drives_have_a_worker_and_two_controllers_are_told_to_stop(driv
 
 
 def test_an_unplugged_bus_ends_the_drive_and_each_controller_stops_by_itself(drive):
-    done = drive(lambda run: run.misbehave("roboclaw", "hang_up"))
+    done = drive(lambda run: run.inject_fault("roboclaw", "disconnect"))
     assert done.faults[0] is Fault.LINK_LOST
     assert set(done.seen_ms("timeouts")) == {0x80, 0x81}
     assert done.seen_ms("starts") == {}

@@ -38,7 +38,7 @@ def test_a_trial_runs_to_its_end_verifies_and_replays(trial, settings):
 
 def test_when_one_of_three_buses_is_unplugged_the_others_are_stopped(trial):
     """Each by a stop on its own bus; the one that is gone by its time-out."""
-    done = trial(lambda run: run.misbehave("roboclaw_2", "hang_up"), *THREE_BUSES)
+    done = trial(lambda run: run.inject_fault("roboclaw_2", "disconnect"), *THREE_BUSES)
     assert done.faults[0] is Fault.LINK_LOST
     for bus, address, what, within_ms in (
         ("roboclaw", 0x80, "stops", 20),
@@ -57,7 +57,7 @@ def test_when_a_roboteq_falls_silent_all_wheels_stop(trial, device):
 
     def act(run):
         before.extend(run.far_end.driven_radps())
-        run.misbehave(device, "die")
+        run.inject_fault(device, "off")
         run.host.sleep(0.102)
         after.extend(run.far_end.driven_radps())
 

@@ -25,11 +25,11 @@ def stopped_within(trial, within_ms, what="stops"):
 
 def test_late_doubled_and_now_and_then_damaged_answers_are_counted_and_change_nothing(trial):
     def act(run):
-        run.misbehave("roboclaw", "delay", ms=25.0)
+        run.inject_fault("roboclaw", "delayed", ms=25.0)
         run.host.sleep(0.2)
-        run.misbehave("roboclaw", "duplicate", count=5, every=7)
+        run.inject_fault("roboclaw", "duplicate", count=5, every=7)
         run.host.sleep(0.2)
-        run.misbehave("roboclaw", "flip", count=3, every=11)
+        run.inject_fault("roboclaw", "garbage", count=3, every=11)
 
     done = trial(act)
     drives = done.healths["drives"]
@@ -40,16 +40,16 @@ def test_late_doubled_and_now_and_then_damaged_answers_are_counted_and_change_no
 
 
 def test_three_damaged_answers_in_ten_are_a_fault_and_everything_stops(trial):
-    done = trial(lambda run: run.misbehave("roboclaw", "flip", count=3, every=3))
+    done = trial(lambda run: run.inject_fault("roboclaw", "garbage", count=3, every=3))
     assert done.faults[0] is Fault.FRAMES_DAMAGED
     stopped_within(done, 50)
 
 
 def test_an_unplugged_bus_stops_by_itself_and_never_runs_again_when_it_comes_back(trial):
     def act(run):
-        run.misbehave("roboclaw", "hang_up")
+        run.inject_fault("roboclaw", "disconnect")
         run.host.sleep(0.3)
-        run.misbehave("roboclaw", "plug_in")
+        run.inject_fault("roboclaw", "reconnect")
 
     done = trial(act)
     assert done.faults[0] is Fault.LINK_LOST
@@ -59,34 +59,34 @@ def test_an_unplugged_bus_stops_by_itself_and_never_runs_again_when_it_comes_bac
 
 
 def test_a_bus_that_falls_silent_is_noticed_within_50_ms(trial):
-    done = trial(lambda run: run.misbehave("roboclaw", "die"))
+    done = trial(lambda run: run.inject_fault("roboclaw", "off"))
     assert done.faults[0] is Fault.LINK_LOST
     assert done.noticed_ms(Fault.LINK_LOST) <= 50
     stopped_within(done, TIMEOUT_MS + WAKE_MS, "timeouts")
 
 
 def test_a_valve_board_that_dies_stops_the_wheels(trial):
-    done = trial(lambda run: run.misbehave("modbus", "die"))
+    done = trial(lambda run: run.inject_fault("modbus", "off"))
     assert done.faults[0] is Fault.LINK_LOST
     assert "Modbus" in done.events[0].detail
     stopped_within(done, 100 + 2 * 60 + 10)  # asked ten times a second, two tries of 60 ms; then the cut
 
 
 def test_an_overrun_of_the_daq_stops_the_wheels(trial):
-    done = trial(lambda run: run.misbehave("daq", "error", code=-200279))
+    done = trial(lambda run: run.inject_fault("daq", "error", code=-200279))
     assert done.faults[0] is Fault.SAMPLES_LOST
     assert "-200279" in done.events[0].detail
     stopped_within(done, 20)
 
 
 def test_samples_that_come_late_stop_the_wheels(trial):
-    done = trial(lambda run: run.misbehave("daq", "delay", count=3, ms=80.0))
+    done = trial(lambda run: run.inject_fault("daq", "delayed", count=3, ms=80.0))
     assert done.faults[0] is Fault.SENSOR_DROPOUT
     stopped_within(done, 10 + 20)
 
 
 def test_samples_that_do_not_come_any_more_stop_the_wheels(trial):
-    done = trial(lambda run: run.misbehave("daq", "die"))
+    done = trial(lambda run: run.inject_fault("daq", "off"))
     assert done.faults[0] in {Fault.SENSOR_DROPOUT, Fault.LINK_LOST}
     stopped_within(done, 10 + 20)
 

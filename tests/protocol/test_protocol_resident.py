@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drivers.base import DeviceError
-from drivers.types import DriveCommand
+from drivers.interfaces import DeviceError
+from drivers.messages import DriveCommand
 from hil.experiments.impact.experiment import State
 from hil.links.devices import SharedDrives
 from hil.links.operator import OperatorWriter
@@ -118,9 +118,9 @@ def test_a_worker_that_hangs_between_two_runs_is_killed_its_bus_is_stopped_and_n
 
 def test_a_bus_that_was_unplugged_between_two_runs_and_came_back_runs_again(trial):
     def between(run):
-        run.misbehave("roboclaw", "hang_up")
+        run.inject_fault("roboclaw", "disconnect")
         rests(run)
-        run.misbehave("roboclaw", "plug_in")
+        run.inject_fault("roboclaw", "reconnect")
         rests(run, 3.0)
 
     done = trial(None, again=1, between=between)
@@ -130,7 +130,7 @@ def test_a_bus_that_was_unplugged_between_two_runs_and_came_back_runs_again(tria
 
 
 def test_a_bus_that_stays_unplugged_keeps_the_next_run_from_beginning_and_says_so(trial):
-    done = trial(None, again=1, between=lambda run: run.misbehave("roboclaw", "hang_up"))
+    done = trial(None, again=1, between=lambda run: run.inject_fault("roboclaw", "disconnect"))
     assert isinstance(done.error, DeviceError)
     assert "roboclaw" in str(done.error)
     assert not (done.more[0] / "trial.h5").exists()

@@ -63,9 +63,9 @@ class Wire:
     control: Control = field(repr=False)
     process: int = 0
 
-    def misbehave(self, device: str, kind: str, **how) -> int:
+    def inject_fault(self, device: str, kind: str, **how) -> int:
         """Have a device do so; when it was told [ns]."""
-        self.control.ask("misbehave", device=device, kind=kind, **how)
+        self.control.ask("inject_fault", device=device, kind=kind, **how)
         return time.monotonic_ns()
 
     def press(self, device: str, pressed: bool = True) -> int:
@@ -84,7 +84,7 @@ class Wire:
     def mend(self) -> None:
         """As new."""
         for device in [name for name in self.ports if name != "control"]:
-            self.control.ask("misbehave", device=device, kind="plug_in")
+            self.control.ask("inject_fault", device=device, kind="reconnect")
         for device in ("roboclaw", "daq"):
             self.press(device, False)
 

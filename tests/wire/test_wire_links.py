@@ -29,11 +29,11 @@ def stopped_within(wire, since_ns, within_ms, what="stops"):
 
 def test_late_doubled_and_now_and_then_damaged_answers_are_counted_and_change_nothing(wire, trial):
     def act(_):
-        wire.misbehave("roboclaw", "delay", ms=25.0)
+        wire.inject_fault("roboclaw", "delayed", ms=25.0)
         time.sleep(0.2)
-        wire.misbehave("roboclaw", "duplicate", count=5, every=7)
+        wire.inject_fault("roboclaw", "duplicate", count=5, every=7)
         time.sleep(0.2)
-        return wire.misbehave("roboclaw", "flip", count=3, every=11)
+        return wire.inject_fault("roboclaw", "garbage", count=3, every=11)
 
     run = trial(act)
     drives = run.healths["drives"]
@@ -43,16 +43,16 @@ def test_late_doubled_and_now_and_then_damaged_answers_are_counted_and_change_no
 
 
 def test_three_damaged_answers_in_ten_are_a_fault_and_everything_stops(wire, trial):
-    run = trial(lambda _: wire.misbehave("roboclaw", "flip", count=3, every=3))
+    run = trial(lambda _: wire.inject_fault("roboclaw", "garbage", count=3, every=3))
     assert run.faults[0] is Fault.FRAMES_DAMAGED
     stopped_within(wire, run.acted_ns, 50)
 
 
 def test_an_unplugged_bus_stops_by_itself_and_never_runs_again_when_it_comes_back(wire, trial):
     def act(_):
-        gone_ns = wire.misbehave("roboclaw", "hang_up")
+        gone_ns = wire.inject_fault("roboclaw", "disconnect")
         time.sleep(0.3)
-        wire.misbehave("roboclaw", "plug_in")
+        wire.inject_fault("roboclaw", "reconnect")
         return gone_ns
 
     run = trial(act)
@@ -64,7 +64,7 @@ def test_an_unplugged_bus_stops_by_itself_and_never_runs_again_when_it_comes_bac
 
 
 def test_a_valve_board_that_dies_stops_the_wheels(wire, trial):
-    run = trial(lambda _: wire.misbehave("modbus", "die"))
+    run = trial(lambda _: wire.inject_fault("modbus", "off"))
     assert run.faults[0] is Fault.LINK_LOST
     assert "Modbus" in run.events[0].detail
     # asked ten times a second, two tries of 60 ms; then the cut
@@ -72,14 +72,14 @@ def test_a_valve_board_that_dies_stops_the_wheels(wire, trial):
 
 
 def test_an_overrun_of_the_daq_stops_the_wheels(wire, trial):
-    run = trial(lambda _: wire.misbehave("daq", "error", code=-200279))
+    run = trial(lambda _: wire.inject_fault("daq", "error", code=-200279))
     assert run.faults[0] is Fault.SAMPLES_LOST
     assert "-200279" in run.events[0].detail
     stopped_within(wire, run.acted_ns, 20)
 
 
 def test_samples_that_come_late_stop_the_wheels(wire, trial):
-    run = trial(lambda _: wire.misbehave("daq", "delay", count=3, ms=80.0))
+    run = trial(lambda _: wire.inject_fault("daq", "delayed", count=3, ms=80.0))
     assert run.faults[0] in (Fault.SENSOR_DROPOUT, Fault.LINK_LOST)
     stopped_within(wire, run.acted_ns, 10 + 20)
 
@@ -117,7 +117,7 @@ def test_the_watchdog_stops_the_wheels_of_a_drives_worker_that_is_gone(wire, tri
 
 
 def test_samples_that_do_not_come_any_more_stop_the_wheels(wire, trial):
-    run = trial(lambda _: wire.misbehave("daq", "die"))
+    run = trial(lambda _: wire.inject_fault("daq", "off"))
     assert {Fault.SENSOR_DROPOUT, Fault.LINK_LOST} & set(run.faults)
     stopped_within(wire, run.acted_ns, 10 + 20)
 

@@ -91,9 +91,9 @@ def test_a_killed_worker_leaves_stopped_wheels_and_a_run_that_ends_in_safe(wire,
 
 POWER_AND_HOLD = """
 import sys
-from drivers.modbus_settings import ModbusValvesSettings
-from drivers.types import VALVES_OFF, ValveCommand
-from drivers.valves_modbus import ModbusValves
+from drivers.modbus.settings import ModbusValvesSettings
+from drivers.messages import VALVES_OFF, ValveCommand
+from drivers.modbus.valves import ModbusValves
 valves = ModbusValves(ModbusValvesSettings(port=sys.argv[1], coils=(0, 1, 2, 3), flash_on=True, flash_s=0.5))
 valves.open()
 valves.write(ValveCommand(1, VALVES_OFF))

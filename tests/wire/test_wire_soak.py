@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("stalls")]
 MS = 1_000_000
 SETTLED_MS = 250  # after a fault: two tries of the slowest link, a time-out of the controllers, and some room
 LINES = ("roboclaw", "modbus")
-SPOILT = ("delay", "drop", "flip", "split", "duplicate")
+SPOILT = ("delayed", "intermittent", "garbage", "slow", "duplicate")
 
 
 def misbehaviour(wire, chance: random.Random):
@@ -23,14 +23,14 @@ def misbehaviour(wire, chance: random.Random):
         how = {"kind": chance.choice(SPOILT), "count": chance.randint(1, 30), "every": chance.randint(1, 12),
                "ms": chance.uniform(1, 150), "requests": chance.random() < 0.3}  # fmt: skip
         device = chance.choice(LINES)
-        return f"{device} {how}", lambda _: wire.misbehave(device, **how)
+        return f"{device} {how}", lambda _: wire.inject_fault(device, **how)
     if what == "gone":
-        device, kind = chance.choice(LINES), chance.choice(("die", "hang_up"))
-        return f"{device} {kind}", lambda _: wire.misbehave(device, kind)
+        device, kind = chance.choice(LINES), chance.choice(("off", "disconnect"))
+        return f"{device} {kind}", lambda _: wire.inject_fault(device, kind)
     if what == "daq":
-        how = chance.choice(({"kind": "delay", "ms": chance.uniform(1, 200)}, {"kind": "error", "code": -200279},
-                             {"kind": "error", "code": -50405}, {"kind": "die"}))  # fmt: skip
-        return f"daq {how}", lambda _: wire.misbehave("daq", **how)
+        how = chance.choice(({"kind": "delayed", "ms": chance.uniform(1, 200)}, {"kind": "error", "code": -200279},
+                             {"kind": "error", "code": -50405}, {"kind": "off"}))  # fmt: skip
+        return f"daq {how}", lambda _: wire.inject_fault("daq", **how)
     if what == "e_stop":
         device = chance.choice(("roboclaw", "daq"))
         return f"e_stop of {device}", lambda _: wire.press(device)

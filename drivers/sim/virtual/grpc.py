@@ -3,55 +3,28 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, Protocol
 
 import grpc
 
 from drivers.host import Host
 from drivers.sim.virtual.schedule import NEVER_NS, Actor, VirtualTime
-from drivers.sim.wire.ni_chassis import Chassis
-from drivers.sim.wire.ni_server import WAKE_S
-from drivers.sim.wire.ni_service import NiService
 
-_WAKE_NS = round(WAKE_S * 1e9)
+
+class VirtualServer(Protocol):
+    """A server of the virtual network."""
+
+    @property
+    def called(self) -> Mapping[str, Any]:
+        """How gRPC would call what it serves, by the name of the method."""
 
 
 class Network(Host, Protocol):
     """Who knows which servers listen."""
 
     time: VirtualTime
-    servers: dict[str, VirtualNiServer]
-
-
-class VirtualNiServer(NiService):
-    """The simulated device server, called by `Channel` and not by gRPC.
-
-    Args:
-        chassis: what it serves.
-        network: where it listens.
-    """
-
-    def __init__(self, chassis: Chassis, network: Network) -> None:
-        super().__init__(chassis, network)
-        self._network, self._listens_at = network, ""
-        self.called = self.handlers()
-        self._wake()
-
-    def listen(self, host: str, port: int) -> int:
-        """See `NiService`."""
-        self._listens_at = f"{host}:{port}"
-        self._network.servers[self._listens_at] = self
-        return port
-
-    def hang_up(self) -> None:
-        """See `NiService`."""
-        self._network.servers.pop(self._listens_at, None)
-
-    def _wake(self) -> None:
-        time = self._network.time
-        self.chassis.wake(time.now_ns)
-        time.call_at(time.now_ns + _WAKE_NS, self._wake)
+    servers: dict[str, VirtualServer]
 
 
 class CallError(grpc.RpcError):  # type: ignore[misc]  # gRPC ships no types

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from drivers.host import SerialPort
-from drivers.sim.virtual.grpc import Channel, VirtualNiServer
+from drivers.sim.virtual.grpc import Channel, VirtualServer
 from drivers.sim.virtual.schedule import SHORTEST_NS, Actor, VirtualTime
 from drivers.sim.virtual.serial import VirtualSharedPort, VirtualTerminal
 
@@ -26,7 +26,7 @@ class VirtualHost:
     def __init__(self, time: VirtualTime) -> None:
         self.time = time
         self.ports: dict[str, VirtualTerminal] = {}
-        self.servers: dict[str, VirtualNiServer] = {}
+        self.servers: dict[str, VirtualServer] = {}
 
     def now_ns(self) -> int:
         """See `drivers.host.Host`."""

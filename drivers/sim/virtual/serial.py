@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from drivers.host import SLICE_S
+from drivers.sim.protocol.line import WAKE_S, Line
 from drivers.sim.virtual.schedule import NEVER_NS, Actor, VirtualTime
-from drivers.sim.wire.line import WAKE_S, Line
 
 _SLICE_NS, _WAKE_NS = round(SLICE_S * 1e9), round(WAKE_S * 1e9)
 
@@ -81,7 +81,7 @@ class VirtualSharedPort:
 
     def write(self, data: bytes, /) -> int:
         """See `drivers.host.SharedPort`."""
-        if self.hung_up():
+        if self.is_disconnected():
             raise OSError(errno.EIO, "Input/output error")
         self._terminal.to_device += data
         self._terminal.serve_now()
@@ -90,7 +90,7 @@ class VirtualSharedPort:
     def discard_output(self) -> None:
         """Bytes of virtual ports leave at once: there are none."""
 
-    def hung_up(self) -> bool:
+    def is_disconnected(self) -> bool:
         """See `drivers.host.SharedPort`."""
         return self._plugged != self._terminal.plugged
 
@@ -99,7 +99,7 @@ class VirtualSharedPort:
 
 
 class VirtualTerminal:
-    """Where a simulated line meets the ports of a virtual host; a `drivers.sim.wire.line.Terminal`.
+    """Where a simulated line meets the ports of a virtual host; a `drivers.sim.protocol.line.Terminal`.
 
     Attributes:
         to_device, to_host: bytes on their way.
@@ -117,13 +117,13 @@ class VirtualTerminal:
         self.serve_now: Callable[[], None] = lambda: None
         self.plugged = 0
 
-    def plug_in(self) -> None:
-        """See `drivers.sim.wire.line.Terminal`."""
+    def reconnect(self) -> None:
+        """See `drivers.sim.protocol.line.Terminal`."""
         self.plugged += 1
         self._ports[self._path] = self
 
-    def hang_up(self) -> None:
-        """See `drivers.sim.wire.line.Terminal`."""
+    def disconnect(self) -> None:
+        """See `drivers.sim.protocol.line.Terminal`."""
         self._ports.pop(self._path, None)
         self.plugged += 1
         self.port = None
@@ -136,13 +136,13 @@ class VirtualTerminal:
         return -1
 
     def read(self) -> bytes:
-        """See `drivers.sim.wire.line.Terminal`."""
+        """See `drivers.sim.protocol.line.Terminal`."""
         data = bytes(self.to_device)
         self.to_device.clear()
         return data
 
     def write(self, data: bytes) -> None:
-        """See `drivers.sim.wire.line.Terminal`."""
+        """See `drivers.sim.protocol.line.Terminal`."""
         self.to_host += data
         self._wake_reader()
 

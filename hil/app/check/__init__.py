@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from drivers.base import DeviceError
+from drivers.interfaces import DeviceError
 from hil.app.check.access import Access, DirectAccess, VirtualAccess
 from hil.app.check.budgets import bus_loads, cut_latency
 from hil.app.check.devices import check_daq, check_drives, check_valves

@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
-from drivers.base import ControllerState, Source, Stepped
-from drivers.types import DaqBlock
-from hil.app.links import Drives, make_daq, make_drives, make_valves
+from drivers.interfaces import ControllerState, DrivesDevice, PolledDevice, Source
+from drivers.messages import DaqBlock
+from hil.app.links import make_daq, make_drives, make_valves
 from hil.app.simulated import build_far_end
 from hil.clock import LockstepClock
 from hil.config import Config
@@ -81,9 +81,9 @@ class DirectAccess:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._stepped: Stepped | None = None
+        self._stepped: PolledDevice | None = None
         self._daq = make_daq(config) if config.daq else None
-        self._drives: Drives | None = None
+        self._drives: DrivesDevice | None = None
 
     @property
     def filter_delay_ms(self) -> float:

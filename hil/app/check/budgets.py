@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from drivers import modbus_settings, roboclaw_settings, roboteq_settings
-from hil.app import settings
+from drivers.checks import ALLOWED_LOAD
+from drivers.driver_type import LineLoad
+from drivers.registry import driver_of, drives_driver
 from hil.arming import Check
 from hil.config import Config
-from hil.config.bus_load import ALLOWED, modbus_load, roboclaw_load, roboteq_load
-from hil.config.devices import ModbusValves, RoboclawDrives, RoboteqDrives
+from hil.config.rig_setup import rig_setup
 from hil.workers.pump import DEAD_MAN_NS
 
 # From a block being whole to its being in the loop's memory: a request to a device server, or a look at the driver.
@@ -16,21 +16,12 @@ DELIVERY_MS = 0.5
 
 def bus_loads(config: Config) -> list[Check]:
     """Share of its time that each line carries bytes, and of its time that each worker is busy with its devices."""
-    devices = config.devices
     checks = []
-    if devices and isinstance(devices.drives, RoboclawDrives):
-        checks += [_load(*item) for item in zip(devices.drives.ports, roboclaw_load(devices.drives), strict=True)]
-        busy = roboclaw_settings.budget(settings.roboclaw(config, devices.drives))
-        checks.append(_busy("drives", busy, "devices.drives.rate_hz"))
-    elif devices and isinstance(devices.drives, RoboteqDrives):
-        ports = [controller.port for controller in devices.drives.controllers]
-        checks += [_load(*item) for item in zip(ports, roboteq_load(devices.drives), strict=True)]
-        busy = roboteq_settings.budget(settings.roboteq(config, devices.drives))
-        checks.append(_busy("drives", busy, "devices.drives.rate_hz"))
-    if devices and isinstance(devices.valves, ModbusValves):
-        checks.append(_load(devices.valves.port, modbus_load(devices.valves)))
-        busy = modbus_settings.budget(settings.modbus(config, devices.valves))
-        checks.append(_busy("valves", busy, "devices.valves.rate_hz"))
+    for section in config.devices.sections() if config.devices else ():
+        driver = driver_of(section)
+        checks += [_load(load) for load in driver.line_loads(section)]
+        if (busy := driver.busy(section, rig_setup(config))) is not None:
+            checks.append(_busy(section.role, busy, f"devices.{section.role}.rate_hz"))
     return checks
 
 
@@ -44,12 +35,10 @@ def cut_latency(config: Config, filter_delay_ms: float = 0.0) -> list[Check]:
     drives, daq = config.devices.drives if config.devices else None, config.daq
     if drives is None or daq is None:
         return []
-    if isinstance(drives, RoboclawDrives):
-        claw = settings.roboclaw(config, drives)
-        in_flight_s, cut_s = roboclaw_settings.in_flight_s(claw), roboclaw_settings.cut_s(claw)
-    else:
-        teq = settings.roboteq(config, drives)
-        in_flight_s, cut_s = roboteq_settings.in_flight_s(teq), roboteq_settings.cut_s(teq)
+    times_s = drives_driver(drives).stop_times_s(drives, rig_setup(config))
+    if times_s is None:
+        return [Check("cut: in all, at worst", True, "not known", f"the driver {drives.driver} does not say")]
+    in_flight_s, cut_s = times_s
     samples_ms = (config.detector.consecutive - 1) / daq.rate_hz * 1e3
     parts = {
         "converter's filter": (filter_delay_ms, "as the device says"),
@@ -66,8 +55,9 @@ def cut_latency(config: Config, filter_delay_ms: float = 0.0) -> list[Check]:
     return [*checks, Check("cut: in all, at worst", total_ms <= allowed_ms, f"{total_ms:.2f} ms", allowed)]
 
 
-def _load(port: str, load: float) -> Check:
-    return Check(f"bus load of {port}", load <= ALLOWED, f"{load:.0%}", f"at most {ALLOWED:.0%} of its line time")
+def _load(load: LineLoad) -> Check:
+    allowed = f"at most {ALLOWED_LOAD:.0%} of its line time"
+    return Check(f"bus load of {load.port}", load.share <= ALLOWED_LOAD, f"{load.share:.0%}", allowed)
 
 
 def _busy(link: str, busy: float, key: str) -> Check:

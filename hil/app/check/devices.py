@@ -7,14 +7,15 @@ import statistics
 from collections.abc import Sequence
 from contextlib import closing
 
-from drivers.base import ControllerState, DeviceError, Health
-from drivers.types import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from drivers.calibration import SENSITIVITY
+from drivers.checks import PERIODS_IN_TIMEOUT
+from drivers.device_sections import DaqSection, ValvesSection
+from drivers.interfaces import ControllerState, DeviceError, Health
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from drivers.registry import drives_driver, valves_driver
 from hil.app.check.access import Access
 from hil.arming import Check, age_check, sensor_checks, standing_check
 from hil.config import Config
-from hil.config.calibration import SENSITIVITY
-from hil.config.device_fits import PERIODS_IN_TIMEOUT
-from hil.config.devices import ModbusValves, NiDaq, NiValves, RoboclawDrives
 from hil.estimate.estimator import ZERO_TIME_S, Estimator
 from hil.values import Samples
 
@@ -83,9 +84,9 @@ def check_drives(config: Config, access: Access) -> list[Check]:
         *map(_controller, states),
     ]
     if config.devices and (given := config.devices.drives):
-        timeout_ms = given.timeout_ms if isinstance(given, RoboclawDrives) else given.watchdog_ms
+        _, timeout_ms = drives_driver(given).timeout(given)
         least_hz = 1e3 * PERIODS_IN_TIMEOUT / timeout_ms
-        allowed = f"at least {least_hz:g} Hz, for their time-out of {timeout_ms} ms (set: {given.rate_hz:g} Hz)"
+        allowed = f"at least {least_hz:g} Hz, for their time-out of {timeout_ms:g} ms (set: {given.rate_hz:g} Hz)"
         checks.append(Check("rate of the drives", health.rate_hz >= least_hz, f"{health.rate_hz:.1f} Hz", allowed))
         checks.append(Check("at the cut", True, config.drives.on_cut, "what is set in the controllers (drives.on_cut)"))
     if health.e_stop:
@@ -154,7 +155,7 @@ def _controller(state: ControllerState) -> Check:
     return Check(state.where, state.known and not state.trouble, found, "has told all of itself, and reports nothing")
 
 
-def _sheets(config: Config, daq: NiDaq) -> list[Check]:
+def _sheets(config: Config, daq: DaqSection) -> list[Check]:
     """What is known of each sensor; none is a reason not to arm, and all of it is in the record."""
     checks = []
     for channel, sensitivity in zip(config.layout.channels, config.sensitivities_mVpN, strict=True):
@@ -168,18 +169,14 @@ def _sheets(config: Config, daq: NiDaq) -> list[Check]:
     return checks
 
 
-def _e_stop(daq: NiDaq, health: Health) -> Check:
+def _e_stop(daq: DaqSection, health: Health) -> Check:
     if daq.e_stop is None:
         return Check("emergency stop", True, "not read back", "devices.daq.e_stop, where it is wired; test it by hand")
     found = "pressed, or its wire is broken" if health.e_stop else "released"
     return Check("emergency stop", not health.e_stop, f"{found}, by {daq.e_stop}", "released; test it by hand")
 
 
-def _dead_man(valves: ModbusValves | NiValves) -> Check:
-    if isinstance(valves, ModbusValves) and valves.flash_on:
-        found = f"flash-on: the board lets go after {valves.flash_s:g} s"
-    elif isinstance(valves, NiValves) and valves.watchdog_ms is not None:
-        found = f"NI's watchdog: {valves.watchdog_ms} ms"
-    else:
-        found = "none (no_dead_man: accepted): valves stay powered when this program dies"
+def _dead_man(valves: ValvesSection) -> Check:
+    none = "none (no_dead_man: accepted): valves stay powered when this program dies"
+    found = valves_driver(valves).dead_man(valves) or none
     return Check("dead-man of the valves", True, found, "flash_on, watchdog_ms, or no_dead_man: accepted")

@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from drivers.base import DeviceError
-from drivers.sim.virtual.grpc import VirtualNiServer
+from drivers.interfaces import DeviceError
 from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.serial import VirtualLines
-from drivers.sim.wire.ni_chassis import Chassis
 from hil.app.wire.daq import Served
 from hil.app.wire.memory import PLACE, WireMemory
-from hil.app.wire.peers import has_chassis
+from hil.app.wire.peers import has_server
 from hil.app.wire.plant import RATE_HZ, PlantAtTheWire
 from hil.app.wire.serial import Lines
 from hil.config import Config
@@ -24,7 +22,6 @@ from hil.links.rows import TRUTH
 from hil.realtime import RealtimeClock
 
 _PERIOD_NS = 1_000_000_000 // RATE_HZ
-SERVER, PORT = "simulated", 31763
 
 
 class VirtualRig:
@@ -47,21 +44,17 @@ class VirtualRig:
         self._serial = Lines(memory, host, host.terminal)
         VirtualLines(host.time, self._serial.lines, host.ports)
 
-        def make_server(chassis: Chassis) -> VirtualNiServer:
-            return VirtualNiServer(chassis, host)
-
+        self._daq = Served(memory, host, host) if has_server(config) else None
         self.endpoints = {name: str(line.path) for name, line in self._serial.lines.items()}
-        self._daq = Served(memory, host, make_server) if has_chassis(config) else None
         if self._daq:
-            self._daq.server.serve(SERVER, PORT)
-            self.endpoints["daq"] = f"{SERVER}:{PORT}"
+            self.endpoints["daq"] = self._daq.server.start()
         self._handlers: dict[str, Callable[[dict[str, Any]], Mapping[str, Any]]] = {
             "truth": self._truth,
             "place": self._place,
             "lateness": lambda _order: {"late": []},  # in virtual time nothing is ever late by itself
             **self._serial.handlers,
             **(self._daq.handlers if self._daq else {}),
-            "misbehave": self._of("misbehave"),
+            "inject_fault": self._of("inject_fault"),
             "e_stop": self._of("e_stop"),
         }
         self._memory = memory
@@ -76,7 +69,7 @@ class VirtualRig:
 
     def lines(self) -> dict[str, bool]:
         """States of the digital outputs."""
-        return dict(self._daq.server.chassis.lines) if self._daq else {}
+        return dict(self._daq.server.lines) if self._daq else {}
 
     def driven_radps(self) -> list[float]:
         """The speed that each wheel's controller drives it at [rad/s]; 0 where it is cut, or held still."""

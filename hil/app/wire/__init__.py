@@ -4,6 +4,6 @@ memory     what its processes share
 plant      the plant
 serial     all serial devices, each on a pseudo-terminal
 daq        the NI device server
-control    how it is told to misbehave, to put the rover back, and to tell the truth
+control    how faults are injected into it, to put the rover back, and to tell the truth
 rig        starts them all, and stops them
 """

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from drivers.base import DeviceError
+from drivers.interfaces import DeviceError
 from hil.app.wire.control import Control, wait_for
 from hil.config import Config
 from hil.workers.process import Process
 
 READY_S = 120.0
 END_S = 15.0
-NAMES = ("roboclaw", "roboteq", "control")  # every rig has them; `at_endpoints` sees to the rest
+NAMES = ("control",)  # every rig has it; `at_endpoints` sees to the rest
 _HOW = "`hil sim CONFIG --endpoints FILE` writes them"
 
 Say = Callable[[str], None]

@@ -1,4 +1,4 @@
-"""The control socket of a simulated rig: put it back to the start, make it misbehave, ask it."""
+"""The control socket of a simulated rig: put it back to the start, inject faults into it, ask it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from drivers.base import DeviceError
+from drivers.interfaces import DeviceError
 from hil.app.peer import peer_pid
 from hil.app.wire.orders import Answer, Handler, carry_out
 

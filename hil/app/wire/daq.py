@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-
+from drivers.driver_type import DaqType
 from drivers.host import COMPUTER, Host
-from drivers.sim.wire.ni_chassis import Chassis
-from drivers.sim.wire.ni_parts import NiMisbehaviour
-from drivers.sim.wire.ni_server import NiServer
-from drivers.sim.wire.ni_service import NiService
+from drivers.registry import built_in, daq_driver
+from drivers.sim.protocol.server import ServerSetup, SimulatedServer
 from hil.app.wire.memory import AnalogInMemory, CylindersInMemory, WireMemory
 from hil.app.wire.orders import Answer, Handler, Orders
+from hil.config import Config
 from hil.links.late import LateNotes
 from hil.realtime import RightsWanted, rights
 from hil.workers.life import Life
+
+if TYPE_CHECKING:
+    from drivers.sim.virtual.grpc import Network
 
 # Between two looks for orders: whether this process is let run is seen there too.
 LOOK_NS = 5_000_000
@@ -27,28 +27,28 @@ BELOW_LOOP = 12
 # Of converters without a force sensor, on a chassis that has the valves alone.
 _RANGE_V = 5.0
 
-Server = TypeVar("Server", bound=NiService)
 
-
-class Served(Generic[Server]):
-    """The chassis and its server.
+class Served:
+    """The simulated data acquisition and its server.
 
     Args:
         memory: of the rig; its plant has begun.
         host: whose clock is used.
-        make_server: makes the server of a chassis.
+        network: of virtual time, which it listens on; None: this computer's.
+
+    Attributes:
+        server: not started yet.
     """
 
-    def __init__(self, memory: WireMemory, host: Host, make_server: Callable[[Chassis], Server]) -> None:
+    def __init__(self, memory: WireMemory, host: Host, network: Network | None = None) -> None:
         config = memory.config
-        analog, cylinders = AnalogInMemory(memory), CylindersInMemory(memory) if config.layout.valves else None
         self._names = config.layout.channels
         notes = LateNotes(memory.late["daq"])
         self.looked = notes.of("daq server")
-        delivered = notes.of("daq")
+        analog, cylinders = AnalogInMemory(memory), CylindersInMemory(memory) if config.layout.valves else None
         range_V = config.daq.range_V if config.daq else _RANGE_V
-        self._chassis = Chassis(analog, cylinders, range_V=range_V, delivered=delivered, host=host)
-        self.server = make_server(self._chassis)
+        setup = ServerSetup(analog, cylinders, range_V, notes.of("daq"), host, network)
+        self.server: SimulatedServer = _driver(config).simulated_server(setup)
 
     @property
     def handlers(self) -> dict[str, Handler]:
@@ -56,7 +56,7 @@ class Served(Generic[Server]):
         return {
             "step": self.step,
             "clear_steps": self.clear_steps,
-            "misbehave": self.misbehave,
+            "inject_fault": self.inject_fault,
             "e_stop": self.e_stop,
         }
 
@@ -65,37 +65,45 @@ class Served(Generic[Server]):
         if order["channel"] not in self._names:
             raise ValueError(f"channel is one of {', '.join(self._names)}, found {order['channel']!r}")
         place, volts, after = self._names.index(order["channel"]), float(order["volts"]), int(order.get("after", 0))
-        sample, at_ns = self._chassis.step(place, volts, after)
+        sample, at_ns = self.server.step(place, volts, after)
         return {"sample": sample, "at_ns": at_ns}
 
     def clear_steps(self, order: dict[str, Any]) -> Answer:  # noqa: ARG002
         """Add nothing from now on."""
-        self._chassis.clear_steps()
+        self.server.clear_steps()
         return {}
 
-    def misbehave(self, order: dict[str, Any]) -> Answer:
+    def inject_fault(self, order: dict[str, Any]) -> Answer:
         """Answer late, with errors, or not at all."""
         order.pop("device", None)
-        self.server.misbehave(msgspec.convert(order, NiMisbehaviour))
+        self.server.inject_fault(order)
         return {}
 
     def e_stop(self, order: dict[str, Any]) -> Answer:
         """Press the emergency stop, or let it go."""
-        self._chassis.e_stop = bool(order["pressed"])
+        self.server.press(bool(order["pressed"]))
         return {}
+
+
+def _driver(config: Config) -> DaqType[Any]:
+    """Of the config; or our own, beside devices of another kind."""
+    if config.devices and config.devices.daq:
+        return daq_driver(config.devices.daq)
+    (own,) = built_in("daq")
+    assert isinstance(own, DaqType)
+    return own
 
 
 def main(folder: Path, parent: int) -> None:
     """Serve until told to end."""
     life = Life(parent)
     memory = WireMemory(folder)
-    config, served = memory.config, Served(memory, COMPUTER, NiServer)
+    config, served = memory.config, Served(memory, COMPUTER)
     orders = Orders(life, served.handlers)
     wanted = config.realtime
     priority = max(wanted.fifo_priority - BELOW_LOOP, 1) if wanted.fifo_priority else 0
     with rights(RightsWanted(fifo_priority=priority, lock_memory=wanted.lock_memory, threads=True)) as granted:
-        port = served.server.serve()
-        life.ready(granted, endpoints={"daq": f"127.0.0.1:{port}"})
+        life.ready(granted, endpoints={"daq": served.server.start()})
         while not life.ending:
             due_ns = COMPUTER.now_ns() + LOOK_NS
             orders.look(LOOK_NS * 1e-9)

@@ -89,7 +89,7 @@ def _mapped(path: Path, channels: int, create: bool) -> NDArray[np.float64]:
 
 
 class WheelsInMemory:
-    """`drivers.sim.wire.behind.Wheels` in another process than the plant."""
+    """`drivers.sim.protocol.plant_ports.Wheels` in another process than the plant."""
 
     def __init__(self, memory: WireMemory, host: Host = COMPUTER) -> None:
         self._host = host
@@ -123,7 +123,7 @@ class WheelsInMemory:
 
 
 class CylindersInMemory:
-    """`drivers.sim.wire.behind.Cylinders` in another process than the plant."""
+    """`drivers.sim.protocol.plant_ports.Cylinders` in another process than the plant."""
 
     def __init__(self, memory: WireMemory) -> None:
         self._now, self._orders = memory.pressures, memory.valve_orders
@@ -141,7 +141,7 @@ class CylindersInMemory:
 
 
 class AnalogInMemory:
-    """`drivers.sim.wire.behind.Analog` in another process than the plant; the plant has to have begun.
+    """`drivers.sim.protocol.plant_ports.Analog` in another process than the plant; the plant has to have begun.
 
     Raises:
         RuntimeError: it has not.

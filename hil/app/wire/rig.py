@@ -16,10 +16,10 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from drivers.base import DeviceError
+from drivers.interfaces import DeviceError
 from hil.app.wire.control import ControlServer, wait_for
 from hil.app.wire.memory import PLACE, PLACED, WireMemory
-from hil.app.wire.peers import has_chassis
+from hil.app.wire.peers import has_server
 from hil.config import Config
 from hil.links.late import late_since
 from hil.links.rows import TRUTH
@@ -100,7 +100,7 @@ class SimulatedRig:
         self._memory = WireMemory(folder, config)
         self._plant = stack.enter_context(Child("plant", folder))
         self._serial = stack.enter_context(Child("serial", folder))
-        self._daq = stack.enter_context(Child("daq", folder)) if has_chassis(config) else None
+        self._daq = stack.enter_context(Child("daq", folder)) if has_server(config) else None
         self._children = [child for child in (self._plant, self._serial, self._daq) if child is not None]
         self._control = ControlServer(
             folder / "control",
@@ -108,7 +108,7 @@ class SimulatedRig:
                 "truth": self._truth,
                 "lateness": self._lateness,
                 "place": self._place,
-                "misbehave": lambda order: self._of(order).ask({"do": "misbehave", **order}),
+                "inject_fault": lambda order: self._of(order).ask({"do": "inject_fault", **order}),
                 "e_stop": lambda order: self._of(order).ask({"do": "e_stop", **order}),
                 "stops": lambda order: self._serial.ask({"do": "stops", **order}),
                 "step": lambda order: self._chassis().ask({"do": "step", **order}),

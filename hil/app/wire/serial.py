@@ -10,9 +10,8 @@ from typing import Any
 import msgspec
 
 from drivers.host import COMPUTER, Host
-from drivers.sim.wire.line import Line, Misbehaviour, Pty, Terminal, serve_lines
-from drivers.sim.wire.roboclaw import RoboClawBus
-from drivers.sim.wire.roboteq import RoboteqDevice
+from drivers.sim.protocol.line import Line, LineFault, Pty, Terminal, serve_lines
+from drivers.sim.protocol.plant_ports import PlantPorts
 from hil.app.wire.memory import CylindersInMemory, WheelsInMemory, WireMemory
 from hil.app.wire.orders import Answer, Handler, Orders
 from hil.app.wire.peers import serial_peers
@@ -38,7 +37,7 @@ class Lines:
     """
 
     def __init__(self, memory: WireMemory, host: Host = COMPUTER, terminal: Callable[[Path], Terminal] = Pty) -> None:
-        peers = serial_peers(memory.config, WheelsInMemory(memory, host), CylindersInMemory(memory))
+        peers = serial_peers(memory.config, PlantPorts(WheelsInMemory(memory, host), CylindersInMemory(memory)))
         self._devices = {name: peer.device for name, peer in peers.items()}
         notes = LateNotes(memory.late["serial"])
         self.served = notes.of("serial devices")
@@ -50,20 +49,17 @@ class Lines:
     @property
     def handlers(self) -> dict[str, Handler]:
         """What it can be ordered to do."""
-        return {"misbehave": self.misbehave, "e_stop": self.e_stop, "stops": self.stops}
+        return {"inject_fault": self.inject_fault, "e_stop": self.e_stop, "stops": self.stops}
 
-    def misbehave(self, order: dict[str, Any]) -> Answer:
+    def inject_fault(self, order: dict[str, Any]) -> Answer:
         """Spoil what goes over a line."""
         line = self._of(order, self.lines)
-        line.misbehave(msgspec.convert(order, Misbehaviour))
+        line.inject_fault(msgspec.convert(order, LineFault))
         return {}
 
     def e_stop(self, order: dict[str, Any]) -> Answer:
         """Press the emergency stop that a controller reads, or let it go."""
-        device = self._of(order, self._devices)
-        if not isinstance(device, RoboClawBus | RoboteqDevice):
-            raise ValueError("this device has no emergency stop")
-        device.press(bool(order["pressed"]))
+        self._of(order, self._devices).press(bool(order["pressed"]))
         return {}
 
     def stops(self, order: dict[str, Any]) -> Answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from enum import IntEnum
 
-from drivers.types import ValveSet
+from drivers.messages import ValveSet
 from hil.config import Config
 from hil.experiments.base import ArmingChecks, Experiment
 from hil.values import ByWheel, Estimate, Goal, Prediction, Samples

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from drivers import modbus
-from drivers.sim.wire.line import Line, Misbehaviour
-from drivers.sim.wire.relay_board import RelayBoard, Terminal
-from drivers.types import VALVES_OFF, ValveCommand, ValveSample
-from drivers.valves_modbus import ModbusValves, ModbusValvesSettings
+from drivers.messages import VALVES_OFF, ValveCommand, ValveSample
+from drivers.modbus import protocol
+from drivers.modbus.simulated import RelayBoard, Terminal
+from drivers.modbus.valves import ModbusValves, ModbusValvesSettings
+from drivers.sim.protocol.line import Line, LineFault
 
 FULL_PA = 6.0e5
 BOTH_OUT = ((True, False), (True, False))
@@ -31,7 +31,7 @@ class InstantCylinders:
 
 
 class Recorder:
-    """A WireDevice that keeps what the device behind it hears: (began_ns, ended_ns, bytes), and how much it answers."""
+    """Keeps what its device receives, (began_ns, ended_ns, bytes), and how much it answers."""
 
     def __init__(self, device: RelayBoard) -> None:
         self.device = device
@@ -57,7 +57,7 @@ class Rig:
         self.terminal = Terminal((10, 11, 12, 13), 100.0, 5)
         self.board = RelayBoard(self.cylinders, baud=BAUD, **{"terminal": self.terminal, **board})
         self.recorder = Recorder(self.board)
-        self.line = Line(folder / "valves", self.recorder, BAUD, modbus.silence_ns(BAUD))
+        self.line = Line(folder / "valves", self.recorder, BAUD, protocol.silence_ns(BAUD))
         line_time.lines.append(self.line)
 
     def settings(self, **changes: Any) -> ModbusValvesSettings:
@@ -68,8 +68,8 @@ class Rig:
     def valves(self, **changes: Any) -> ModbusValves:
         return ModbusValves(self.settings(**changes))
 
-    def misbehave(self, kind: Any, **how: Any) -> None:
-        self.line.misbehave(Misbehaviour(kind, **how))
+    def inject_fault(self, kind: Any, **how: Any) -> None:
+        self.line.inject_fault(LineFault(kind, **how))
 
     def functions(self) -> list[int]:
         return [data[1] for _, _, data in self.recorder.heard]

@@ -11,10 +11,10 @@ import pytest
 from pymodbus.server import ModbusSerialServer
 from pymodbus.simulator import DataType, SimData, SimDevice
 
-from drivers.base import DeviceError
-from drivers.modbus_settings import Regulator
-from drivers.types import VALVES_OFF, ValveCommand
-from drivers.valves_modbus import ModbusValves, ModbusValvesSettings
+from drivers.interfaces import DeviceError
+from drivers.messages import VALVES_OFF, ValveCommand
+from drivers.modbus.settings import Regulator
+from drivers.modbus.valves import ModbusValves, ModbusValvesSettings
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from drivers.modbus_settings import Regulator
-from drivers.valves_modbus import ModbusValves, ModbusValvesSettings, budget
+from drivers.modbus.settings import Regulator
+from drivers.modbus.valves import ModbusValves, ModbusValvesSettings, budget
 
 PLAIN = {"port": "/dev/ttyUSB0", "coils": (0, 1, 2, 3)}
 

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymodbus.client import ModbusSerialClient
 
-from drivers import modbus
-from drivers.modbus import Code, Function
-from drivers.sim.wire.relay_board import RelayBoard, Terminal
+from drivers.modbus import protocol
+from drivers.modbus.protocol import Code, Function
+from drivers.modbus.simulated import RelayBoard, Terminal
 
 MS = 1_000_000
 S = 1000 * MS
@@ -24,11 +24,11 @@ def say(board: RelayBoard, frame: bytes, at_ns: int) -> bytes:
 
 
 def flash(coil: int, tenths: int) -> bytes:
-    return modbus.write_coil(1, 0x0200 + coil, tenths).frame
+    return protocol.write_coil(1, 0x0200 + coil, tenths).frame
 
 
 def test_a_plain_coil_stays_on_when_its_host_dies(board, cylinders):
-    say(board, modbus.write_coil(1, 2, modbus.ON).frame, S)
+    say(board, protocol.write_coil(1, 2, protocol.ON).frame, S)
     for hour in range(1, 25):
         board.wake(hour * 3600 * S)
     assert cylinders.powered == [False, False, True, False]
@@ -55,47 +55,50 @@ def test_a_flash_that_is_repeated_in_time_holds(board, cylinders):
 @pytest.mark.parametrize("on", [True, False])
 def test_a_plain_command_ends_a_flash(board, on):
     say(board, flash(0, 5), S)
-    say(board, modbus.write_coil(1, 0, modbus.ON if on else modbus.OFF).frame, S + 100 * MS)
+    say(board, protocol.write_coil(1, 0, protocol.ON if on else protocol.OFF).frame, S + 100 * MS)
     board.wake(10 * S)
     assert board.on[0] == on
 
 
 def test_all_coils_go_at_once(board):
-    assert say(board, modbus.write_coil(1, 0x00FF, modbus.ON).frame, S) == modbus.write_coil(1, 0x00FF, modbus.ON).frame
+    assert (
+        say(board, protocol.write_coil(1, 0x00FF, protocol.ON).frame, S)
+        == protocol.write_coil(1, 0x00FF, protocol.ON).frame
+    )
     assert board.on == [True] * 8
-    say(board, modbus.write_coil(1, 0x00FF, modbus.OFF).frame, 2 * S)
+    say(board, protocol.write_coil(1, 0x00FF, protocol.OFF).frame, 2 * S)
     assert board.on == [False] * 8
 
 
 def test_a_broadcast_is_obeyed_and_not_answered(board):
-    assert say(board, modbus.write_coil(0, 3, modbus.ON).frame, S) == b""
+    assert say(board, protocol.write_coil(0, 3, protocol.ON).frame, S) == b""
     assert board.on[3]
 
 
 def test_another_address_is_neither_obeyed_nor_answered(board):
-    assert say(board, modbus.write_coil(2, 3, modbus.ON).frame, S) == b""
+    assert say(board, protocol.write_coil(2, 3, protocol.ON).frame, S) == b""
     assert not any(board.on)
 
 
 def test_a_stuck_valve_does_not_follow_its_coil(board, cylinders):
     board.stuck.add(1)
-    say(board, modbus.write_coils(1, 0, (True, True)).frame, S)
+    say(board, protocol.write_coils(1, 0, (True, True)).frame, S)
     assert board.on[:2] == [True, True]
     assert cylinders.powered[:2] == [True, False]
 
 
 def test_a_frame_in_two_pieces_counts_only_without_silence_between_them(board):
-    frame = modbus.write_coil(1, 0, modbus.ON).frame
+    frame = protocol.write_coil(1, 0, protocol.ON).frame
     board.receive(frame[:4], S, S + 4 * MS)
     assert board.receive(frame[4:], S + 5 * MS, S + 9 * MS) == frame
     board.receive(frame[:4], 2 * S, 2 * S + 4 * MS)
-    assert board.receive(frame[4:], 2 * S + 4 * MS + modbus.silence_ns(9600), 2 * S + 20 * MS) == b""
+    assert board.receive(frame[4:], 2 * S + 4 * MS + protocol.silence_ns(9600), 2 * S + 20 * MS) == b""
 
 
 def test_a_frame_that_follows_without_silence_is_lost_and_the_next_is_not(board):
-    frame = modbus.write_coil(1, 0, modbus.ON).frame
+    frame = protocol.write_coil(1, 0, protocol.ON).frame
     assert board.receive(frame, S, S + 8 * MS) == frame
-    assert board.receive(modbus.write_coil(1, 1, modbus.ON).frame, S + 9 * MS, S + 17 * MS) == b""
+    assert board.receive(protocol.write_coil(1, 1, protocol.ON).frame, S + 9 * MS, S + 17 * MS) == b""
     assert board.on[:2] == [True, False]
     assert say(board, frame, 2 * S) == frame
 
@@ -103,26 +106,26 @@ def test_a_frame_that_follows_without_silence_is_lost_and_the_next_is_not(board)
 @pytest.mark.parametrize(
     ("frame", "code"),
     [
-        (modbus.frame(1, 0x2B, b"\x0e\x01\x00"), Code.FUNCTION),
-        (modbus.read_coils(1, 4, 5).frame, Code.ADDRESS),
-        (modbus.write_coil(1, 8, modbus.ON).frame, Code.ADDRESS),
-        (modbus.write_coil(1, 0, 1).frame, Code.VALUE),
+        (protocol.frame(1, 0x2B, b"\x0e\x01\x00"), Code.FUNCTION),
+        (protocol.read_coils(1, 4, 5).frame, Code.ADDRESS),
+        (protocol.write_coil(1, 8, protocol.ON).frame, Code.ADDRESS),
+        (protocol.write_coil(1, 0, 1).frame, Code.VALUE),
         (flash(0, 0), Code.VALUE),
         (flash(0, 0x8000), Code.VALUE),
-        (modbus.read_registers(1, 9, 4).frame, Code.ADDRESS),
-        (modbus.read_registers(1, 6, 1, Function.READ_HOLDING).frame, Code.ADDRESS),
-        (modbus.frame(1, Function.WRITE_COILS, bytes.fromhex("00 00 00 08 02 ff ff")), Code.VALUE),
-        (modbus.frame(1, Function.READ_COILS, b""), Code.VALUE),
+        (protocol.read_registers(1, 9, 4).frame, Code.ADDRESS),
+        (protocol.read_registers(1, 6, 1, Function.READ_HOLDING).frame, Code.ADDRESS),
+        (protocol.frame(1, Function.WRITE_COILS, bytes.fromhex("00 00 00 08 02 ff ff")), Code.VALUE),
+        (protocol.frame(1, Function.READ_COILS, b""), Code.VALUE),
     ],
 )
 def test_what_the_board_cannot_do_is_answered_with_its_exception(board, frame, code):
-    assert say(board, frame, S) == modbus.refusal(1, frame[1], code)
+    assert say(board, frame, S) == protocol.refusal(1, frame[1], code)
     assert not any(board.on)
 
 
 def test_a_board_without_flash_refuses_it(cylinders):
     board = RelayBoard(cylinders, flash=False)
-    assert say(board, flash(0, 5), S) == modbus.refusal(1, 5, Code.ADDRESS)
+    assert say(board, flash(0, 5), S) == protocol.refusal(1, 5, Code.ADDRESS)
     assert not any(board.on)
 
 
@@ -134,9 +137,9 @@ def test_random_bytes_switch_nothing_and_break_nothing(chunks, gap_ns):
         answer = board.receive(chunk, t_ns, t_ns + len(chunk) * MS)
         t_ns += len(chunk) * MS + gap_ns
         if answer:  # then it was a whole good frame, by a chance of 1 in 65536
-            assert modbus.unframe(answer)
+            assert protocol.unframe(answer)
     assert not any(board.on)
-    assert say(board, modbus.read_coils(1, 0, 8).frame, t_ns + S)
+    assert say(board, protocol.read_coils(1, 0, 8).frame, t_ns + S)
 
 
 class NoCylinders:
@@ -147,11 +150,11 @@ class NoCylinders:
 
 @given(st.integers(0, 7), st.lists(st.integers(0, 8 * 10 - 1), min_size=1, max_size=5, unique=True))
 def test_a_mutated_request_is_not_obeyed_unless_it_is_a_valid_one(coil, bits):
-    board, heard = RelayBoard(NoCylinders()), bytearray(modbus.write_coils(1, coil, (True,)).frame)
+    board, heard = RelayBoard(NoCylinders()), bytearray(protocol.write_coils(1, coil, (True,)).frame)
     for bit in bits:
         heard[bit // 8] ^= 1 << bit % 8
     answer = say(board, bytes(heard), S)
-    good = modbus.crc16(bytes(heard[:-2])) == int.from_bytes(heard[-2:], "little")
+    good = protocol.crc16(bytes(heard[:-2])) == int.from_bytes(heard[-2:], "little")
     assert good or (answer == b"" and not any(board.on))
 
 

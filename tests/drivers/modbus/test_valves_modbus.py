@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from drivers import modbus
-from drivers.base import DamagedError, DeviceError, LinkLostError
-from drivers.modbus_settings import Regulator
-from drivers.types import VALVES_OFF, ValveCommand
-from drivers.valves_modbus import ModbusValves
+from drivers.interfaces import DamagedError, DeviceError, LinkLostError
+from drivers.messages import VALVES_OFF, ValveCommand
+from drivers.modbus import protocol
+from drivers.modbus.settings import Regulator
+from drivers.modbus.valves import ModbusValves
 
 BOTH_OUT = ((True, False), (True, False))
 BOTH_IN = ((False, True), (False, True))
@@ -78,7 +78,7 @@ def test_between_an_answer_and_the_next_request_the_line_is_silent_for_long_enou
     valves = rig.valves(rate_hz=100.0)
     powered(valves)
     steps(valves, 30)
-    turnaround_ns = silence_ns = modbus.silence_ns(19200)
+    turnaround_ns = silence_ns = protocol.silence_ns(19200)
     heard = rig.recorder.heard
     assert len(heard) > 20
     for (_, ended_ns, _), (began_ns, _, _), count in zip(heard, heard[1:], rig.recorder.answered, strict=False):
@@ -148,21 +148,21 @@ def test_a_stuck_valve_shows_in_its_pressure(rig, until, powered):
     assert sample.pressure_Pa[0][0] == -1e3
 
 
-@pytest.mark.parametrize("kind", ["drop", "flip", "split"])
+@pytest.mark.parametrize("kind", ["intermittent", "garbage", "slow"])
 def test_one_spoiled_answer_is_asked_for_again_and_nothing_else_happens(rig, until, powered, kind):
     valves = rig.valves()
     powered(valves)
-    rig.misbehave(kind, ms=5.0)
+    rig.inject_fault(kind, ms=5.0)
     valves.write(ValveCommand(3, BOTH_IN))
     until(valves, lambda sample: sample.acknowledged_ns == 3)
     assert rig.cylinders.powered == [False, True, False, True]
-    assert valves.health().retries == (kind != "split")
+    assert valves.health().retries == (kind != "slow")
 
 
 def test_a_spoiled_request_is_not_obeyed_and_is_made_again(rig, until, powered):
     valves = rig.valves()
     powered(valves)
-    rig.misbehave("flip", requests=True)
+    rig.inject_fault("garbage", requests=True)
     valves.write(ValveCommand(3, VALVES_OFF))
     until(valves, lambda sample: sample.acknowledged_ns == 3)
     assert rig.cylinders.powered == ALL_OFF
@@ -172,7 +172,7 @@ def test_a_spoiled_request_is_not_obeyed_and_is_made_again(rig, until, powered):
 def test_answers_spoiled_twice_are_damage(rig, powered):
     valves = rig.valves()
     powered(valves)
-    rig.misbehave("flip", count=2)
+    rig.inject_fault("garbage", count=2)
     with pytest.raises(DamagedError, match="check cable"):
         steps(valves, 100)
 
@@ -180,10 +180,10 @@ def test_answers_spoiled_twice_are_damage(rig, powered):
 def test_a_board_that_dies_is_a_lost_link_and_valves_stay_off_when_it_is_back(rig, powered, step_until):
     valves = rig.valves()
     powered(valves)
-    rig.misbehave("die")
+    rig.inject_fault("off")
     with pytest.raises(LinkLostError, match=r"no answer.*twice"):
         steps(valves, 100)
-    rig.misbehave("plug_in")
+    rig.inject_fault("reconnect")
     valves.write(ValveCommand(4, BOTH_OUT))
     step_until(valves, lambda: rig.cylinders.powered == ALL_OFF)
 
@@ -191,12 +191,12 @@ def test_a_board_that_dies_is_a_lost_link_and_valves_stay_off_when_it_is_back(ri
 def test_a_port_that_is_gone_is_a_lost_link_and_after_opening_again_nothing_is_powered_by_itself(rig, powered):
     valves = rig.valves(flash_on=False)
     powered(valves)
-    rig.misbehave("hang_up")
+    rig.inject_fault("disconnect")
     with pytest.raises(LinkLostError, match="is gone"):
         steps(valves, 100)
     with pytest.raises(LinkLostError, match="no such port"):
         valves.open()
-    rig.misbehave("plug_in")
+    rig.inject_fault("reconnect")
     valves.open()
     valves.write(ValveCommand(4, BOTH_OUT))
     steps(valves)
@@ -258,7 +258,7 @@ def test_stop_frames_switch_all_valves_off_and_nothing_else(make_rig, coils, sen
 def test_alive_is_called_while_waiting(rig):
     calls = []
     valves = ModbusValves(rig.settings(), alive=lambda: calls.append(rig.time.now_ns))
-    rig.misbehave("die")
+    rig.inject_fault("off")
     with pytest.raises(LinkLostError):
         valves.open()
     assert len(calls) >= 140  # two times 300 ms, in slices of 4

@@ -8,15 +8,16 @@ import msgspec
 import numpy as np
 import pytest
 
-from drivers import daq_ni, ni_session
-from drivers.daq_ni import NiDaq
 from drivers.host import COMPUTER, Computer
-from drivers.ni_channels import NiChannel, NiDaqSettings
-from drivers.ni_session import NiSession
-from drivers.sim.wire.ni_chassis import Chassis
-from drivers.sim.wire.ni_server import NiServer
-from drivers.types import VALVES_OFF, ValveCommand
-from drivers.valves_ni import NiValves, NiValveSettings
+from drivers.messages import VALVES_OFF, ValveCommand
+from drivers.ni import daq as daq_ni
+from drivers.ni import session as ni_session
+from drivers.ni.channels import NiChannel, NiDaqSettings
+from drivers.ni.daq import NiDaq
+from drivers.ni.session import NiSession
+from drivers.ni.simulated.chassis import Chassis
+from drivers.ni.simulated.server import NiServer
+from drivers.ni.valves import NiValves, NiValveSettings
 
 RATE = 25_600
 BLOCK = 64

@@ -7,9 +7,10 @@ import nidaqmx
 import numpy as np
 import pytest
 
-from drivers import daq_ni, ni_session
-from drivers.base import LinkLostError
-from drivers.sim.wire.ni_chassis import BITS
+from drivers.interfaces import LinkLostError
+from drivers.ni import daq as daq_ni
+from drivers.ni import session as ni_session
+from drivers.ni.simulated.chassis import BITS
 
 RATE = 25_600
 BLOCK = 64

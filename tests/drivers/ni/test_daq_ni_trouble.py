@@ -11,10 +11,10 @@ import nidaqmx
 import pytest
 from nidaqmx.constants import AcquisitionType
 
-from drivers import ni_session
-from drivers.base import DeviceError, LinkLostError, SamplesLostError
-from drivers.daq_ni import TASK
-from drivers.sim.wire.ni_parts import NiMisbehaviour
+from drivers.interfaces import DeviceError, LinkLostError, SamplesLostError
+from drivers.ni import session as ni_session
+from drivers.ni.daq import TASK
+from drivers.ni.simulated.parts import ServerFault
 
 
 @pytest.mark.parametrize("skipped_s", [0.75, 2.0])  # more than the buffer holds, and than the rig keeps
@@ -63,7 +63,7 @@ def test_a_sample_clock_that_stops_is_a_lost_link(make_daq, analog):
     ],
 )
 def test_a_code_at_a_read_becomes_the_kind_of_trouble_it_is(daq, server, code, kind, words):
-    server.misbehave(NiMisbehaviour("error", code=code))
+    server.inject_fault(ServerFault("error", code=code))
     with pytest.raises(DeviceError, match=words) as caught:
         daq.blocks(2)
     assert type(caught.value) is kind
@@ -77,7 +77,7 @@ def test_a_late_answer_is_waited_for_alive_and_no_sample_is_lost(make_daq, serve
     daq = make_daq(alive=lambda: calls.append(1))
     daq.open()
     daq.blocks(2)
-    server.misbehave(NiMisbehaviour("delay", ms=500))
+    server.inject_fault(ServerFault("delayed", ms=500))
     calls.clear()
     found = daq.blocks(4)
     assert calls
@@ -87,21 +87,21 @@ def test_a_late_answer_is_waited_for_alive_and_no_sample_is_lost(make_daq, serve
 def test_a_server_that_does_not_answer_is_a_lost_link(make_daq, server):
     daq = make_daq(timeout_s=0.03)
     daq.open()
-    server.misbehave(NiMisbehaviour("delay", ms=400))
+    server.inject_fault(ServerFault("delayed", ms=400))
     with pytest.raises(LinkLostError, match="DEADLINE_EXCEEDED"):
         daq.blocks(2)
 
 
 def test_a_dead_server_is_a_lost_link_and_opening_works_once_it_is_back(daq, server, monkeypatch):
     daq.blocks(3)
-    server.misbehave(NiMisbehaviour("die"))
+    server.inject_fault(ServerFault("off"))
     with pytest.raises(LinkLostError, match="UNAVAILABLE"):
         daq.blocks(2)
-    monkeypatch.setattr(ni_session, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(ni_session, "SETUP_TIMEOUT_S", 0.1)
     with pytest.raises(LinkLostError, match=r"no device server answers within 0\.1 s"):
         daq.open()
-    server.misbehave(NiMisbehaviour("plug_in"))
-    monkeypatch.setattr(ni_session, "PATIENCE_S", 60.0)
+    server.inject_fault(ServerFault("reconnect"))
+    monkeypatch.setattr(ni_session, "SETUP_TIMEOUT_S", 60.0)
     daq.open()
     assert daq.blocks(2)[-1].sequence == 2
 
@@ -181,7 +181,7 @@ def test_without_the_package_one_sentence_says_what_to_install(make_daq, monkeyp
 
 
 def test_nothing_of_ni_is_loaded_before_a_device_is_opened():
-    code = "import sys, drivers.daq_ni, drivers.valves_ni; sys.exit(not {'nidaqmx', 'grpc'}.isdisjoint(sys.modules))"
+    code = "import sys, drivers.ni.daq, drivers.ni.valves; sys.exit(not {'nidaqmx', 'grpc'}.isdisjoint(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

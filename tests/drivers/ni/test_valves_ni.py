@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from drivers.types import VALVES_OFF, ValveCommand
+from drivers.messages import VALVES_OFF, ValveCommand
 
 MS = 1_000_000
 ALL = list(itertools.product((False, True), repeat=4))

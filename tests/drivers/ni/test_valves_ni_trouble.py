@@ -10,10 +10,10 @@ from nidaqmx.constants import LineGrouping
 from nidaqmx.errors import DaqError
 from nidaqmx.stream_writers import DigitalMultiChannelWriter
 
-from drivers.base import DeviceError, LinkLostError
-from drivers.ni_session import NiSession
-from drivers.sim.wire.ni_parts import NiMisbehaviour
-from drivers.valves_ni import LINES_TASK
+from drivers.interfaces import DeviceError, LinkLostError
+from drivers.ni.session import NiSession
+from drivers.ni.simulated.parts import ServerFault
+from drivers.ni.valves import LINES_TASK
 
 MS = 1_000_000
 LINES = tuple(f"cDAQ1Mod2/port0/line{i}" for i in range(4))
@@ -77,14 +77,14 @@ def test_a_feed_that_comes_too_late_is_told(make_valves, clock):
 def test_a_dead_server_is_a_lost_link_and_the_watchdog_ends_what_was_on(make_valves, rams, chassis, clock, server):
     valves = make_valves()
     valves.obey((1,), (2, True, False, True, False))
-    server.misbehave(NiMisbehaviour("die"))
+    server.inject_fault(ServerFault("off"))
     with pytest.raises(LinkLostError, match="UNAVAILABLE"):
         valves.obey((3,))
     assert rams.on == [True, False, True, False]
     clock.t_ns += 101 * MS
     chassis.wake(clock.t_ns)
     assert rams.on == [False] * 4
-    server.misbehave(NiMisbehaviour("plug_in"))
+    server.inject_fault(ServerFault("reconnect"))
     valves.open()
     valves.obey((4,), (5, True, False, False, False))
     assert rams.on == [True, False, False, False]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from drivers.drives_roboclaw import Bus, Controller, RoboClawDrives, RoboClawSettings
-from drivers.sim.wire.line import Line, Misbehaviour
-from drivers.sim.wire.roboclaw import RoboClawBus
+from drivers.roboclaw.drives import Bus, Controller, RoboClawDrives, RoboClawSettings
+from drivers.roboclaw.simulated import RoboClawBus
+from drivers.sim.protocol.line import Line, LineFault
 
 COUNTS = 8192.0
 
@@ -37,7 +37,7 @@ class InstantWheels:
 
 
 class Recorder:
-    """A WireDevice that keeps what the device behind it hears: (ended_ns, bytes)."""
+    """A SimulatedSerialDevice that keeps what the device behind it hears: (ended_ns, bytes)."""
 
     def __init__(self, device: Any) -> None:
         self.device = device
@@ -76,8 +76,8 @@ class Rig:
     def drives(self, **changes: Any) -> RoboClawDrives:
         return RoboClawDrives(self.settings(**changes))
 
-    def misbehave(self, kind: Any, bus: int = 0, **how: Any) -> None:
-        self.lines[bus].misbehave(Misbehaviour(kind, **how))
+    def inject_fault(self, kind: Any, bus: int = 0, **how: Any) -> None:
+        self.lines[bus].inject_fault(LineFault(kind, **how))
 
     def commands(self, bus: int = 0) -> list[int]:
         """Second byte of everything heard: the command, where requests come one by one."""

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from drivers import roboclaw
-from drivers.base import DamagedError, DeviceError, LinkLostError
-from drivers.drives_roboclaw import RoboClawDrives
-from drivers.types import DriveCommand
+from drivers.interfaces import DamagedError, DeviceError, LinkLostError
+from drivers.messages import DriveCommand
+from drivers.roboclaw import protocol
+from drivers.roboclaw.drives import RoboClawDrives
 
 STILL = (0.0,) * 6
 
@@ -46,17 +46,17 @@ def test_a_motor_mounted_the_other_way_round_counts_the_other_way_round(make_rig
 def test_a_dropped_answer_is_asked_for_again(rig, running, until):
     drives = rig.drives()
     running(drives)
-    rig.misbehave("drop")
+    rig.inject_fault("intermittent")
     until(drives, lambda sample: drives.health().retries == 1)
     assert until(drives, lambda sample: True).speed_radps == pytest.approx((1.0,) * 6, abs=1e-3)
 
 
 @pytest.mark.parametrize("requests", [False, True])
-@pytest.mark.parametrize("kind", ["flip", "split", "delay", "duplicate"])
+@pytest.mark.parametrize("kind", ["garbage", "slow", "delayed", "duplicate"])
 def test_a_line_that_misbehaves_once_is_seen_through(rig, running, until, kind, requests):
     drives = rig.drives()
     running(drives)
-    rig.misbehave(kind, requests=requests, ms=8.0)
+    rig.inject_fault(kind, requests=requests, ms=8.0)
     moved_ns = rig.time.monotonic_ns()
     sample = until(drives, lambda sample: sample.t_ns > moved_ns + 100_000_000)
     assert sample.speed_radps == pytest.approx((1.0,) * 6, abs=1e-3)
@@ -69,20 +69,20 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_the_next(rig, running, u
     for wheel in range(6):
         rig.wheels.speed[wheel] = 0.1 * wheel
     for _ in range(3):
-        rig.misbehave("delay", ms=250.0)
+        rig.inject_fault("delayed", ms=250.0)
         moved_ns = rig.time.monotonic_ns()
         until(drives, lambda sample, moved_ns=moved_ns: sample.t_ns > moved_ns + 300_000_000)
     assert drives.health().retries >= 3
-    assert drives._links[0].strays > 0
+    assert drives._links[0].unsolicited_bytes > 0
 
 
 def test_three_damaged_answers_in_ten_are_too_many_and_cut(rig, running, wait_for, step_for, step_until_error):
     drives = rig.drives()
     running(drives)
     for retries in (1, 2):
-        rig.misbehave("flip")
+        rig.inject_fault("garbage")
         wait_for(lambda retries=retries: drives.step() or drives.health().retries >= retries)
-    rig.misbehave("flip")
+    rig.inject_fault("garbage")
     error = step_until_error(drives)
     assert isinstance(error, DamagedError)
     assert "3 of the last" in str(error)
@@ -94,11 +94,11 @@ def test_three_damaged_answers_in_ten_are_too_many_and_cut(rig, running, wait_fo
 def test_silence_is_a_lost_link_and_a_device_that_comes_back_stays_cut(rig, running, until, step_for, step_until_error):
     drives = rig.drives()
     running(drives)
-    rig.misbehave("die")
+    rig.inject_fault("off")
     error = step_until_error(drives)
     assert isinstance(error, LinkLostError)
     assert "no answer" in str(error)
-    rig.misbehave("plug_in")
+    rig.inject_fault("reconnect")
     drives.write(run(20))
     step_for(drives, 0.15)
     assert rig.wheels.told == [None] * 6
@@ -111,12 +111,12 @@ def test_silence_is_a_lost_link_and_a_device_that_comes_back_stays_cut(rig, runn
 def test_unplugged_and_plugged_in_again_it_never_starts_by_itself(rig, running, until, step_for, step_until_error):
     drives = rig.drives()
     running(drives)
-    rig.misbehave("hang_up")
+    rig.inject_fault("disconnect")
     assert isinstance(step_until_error(drives), LinkLostError)
     assert not drives.health().open
     with pytest.raises(LinkLostError, match="no such port"):
         drives.open()
-    rig.misbehave("plug_in")
+    rig.inject_fault("reconnect")
     drives.open()
     drives.write(run(20))
     step_for(drives, 0.15)
@@ -193,12 +193,12 @@ def test_opening_leaves_every_controller_cut_with_its_timeout_set(rig):
     assert drives.read(0).speed_radps == STILL
 
 
-@pytest.mark.parametrize("form", [roboclaw.NARROW, roboclaw.WIDE])
+@pytest.mark.parametrize("form", [protocol.NARROW, protocol.WIDE])
 def test_an_emergency_stop_shows_whatever_the_firmware(make_rig, form, wait_for):
     rig = make_rig(form=form)
     drives = rig.drives()
     drives.open()
-    other = (roboclaw.NARROW.e_stop | roboclaw.WIDE.e_stop) & ~form.e_stop
+    other = (protocol.NARROW.e_stop | protocol.WIDE.e_stop) & ~form.e_stop
     rig.buses[0].controllers[0x81].battery_V, rig.buses[0].controllers[0x81].status = 11.3, other
     wait_for(lambda: drives.step() or f"status {other:#06x}" in drives.health().detail)
     wait_for(lambda: drives.step() or "11.3 V" in drives.health().detail)
@@ -219,7 +219,7 @@ def test_a_closed_driver_says_so_and_may_be_closed_again(rig):
 def test_it_says_that_it_is_alive_while_it_waits(rig):
     calls = []
     drives = RoboClawDrives(rig.settings(), alive=lambda: calls.append(rig.time.now_ns))
-    rig.misbehave("die")
+    rig.inject_fault("off")
     with pytest.raises(LinkLostError):
         drives.open()
     assert len(calls) >= 70  # two time-outs of 0.15 s, in slices of 4 ms

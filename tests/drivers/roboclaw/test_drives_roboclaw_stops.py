@@ -4,10 +4,10 @@ from contextlib import suppress
 
 import pytest
 
-from drivers import roboclaw
-from drivers.base import DeviceError, LinkLostError
-from drivers.roboclaw import Command
-from drivers.types import DriveCommand
+from drivers.interfaces import DeviceError, LinkLostError
+from drivers.messages import DriveCommand
+from drivers.roboclaw import protocol
+from drivers.roboclaw.protocol import Command
 
 STILL = (0.0,) * 6
 
@@ -30,7 +30,7 @@ def test_a_cut_comes_next_before_anything_else(rig, running, until, wait_for):
         drives.write(cut(10))
         drives.step()
         wait_for(lambda at=before, heard=heard: len(heard) > at)
-        stops = b"".join(roboclaw.request(address, Command.DUTY, 0, 0) for address in (0x80, 0x81, 0x82))
+        stops = b"".join(protocol.request(address, Command.DUTY, 0, 0) for address in (0x80, 0x81, 0x82))
         assert heard[before][1] == stops
         assert rig.wheels.told == [None] * 6
         drives.write(run(11))
@@ -69,7 +69,7 @@ def test_a_cut_is_confirmed_by_all_and_says_when_its_last_byte_had_left(rig, run
 def test_on_three_buses_every_stop_is_on_its_way_before_an_answer_has_come(three, running, wait_for):
     drives = three.drives()
     running(drives)
-    three.misbehave("die", bus=0)
+    three.inject_fault("off", bus=0)
     drives.write(cut(10))
     with pytest.raises(LinkLostError, match="stop of 0x80"):
         drives.step()
@@ -148,7 +148,7 @@ def test_stop_frames_stop_every_bus_without_their_driver(three, running, wait_fo
 def test_stop_frames_get_through_after_half_a_packet(rig, running, wait_for, send_stop):
     drives = rig.drives()
     running(drives)
-    drives._links[0].post(roboclaw.request(0x80, Command.RUN, 9, 9)[:7])  # killed in the middle of it
+    drives._links[0].post(protocol.request(0x80, Command.RUN, 9, 9)[:7])  # killed in the middle of it
     drives.close()
     (stop,) = drives.stop_frames()
     send_stop(stop)

@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from drivers import roboclaw
-from drivers.drives_roboclaw import Bus, Controller, RoboClawDrives, RoboClawSettings, budget
-from drivers.roboclaw import Command
-from drivers.sim.wire.roboclaw import RoboClawBus
+from drivers.roboclaw import protocol
+from drivers.roboclaw.drives import Bus, Controller, RoboClawDrives, RoboClawSettings, budget
+from drivers.roboclaw.protocol import Command
+from drivers.roboclaw.simulated import RoboClawBus
 
 ONE_BUS = RoboClawSettings(
     (Bus("/dev/ttyX"),),
@@ -86,7 +86,7 @@ def seconds_on_the_line(command, *values):
         def cut(self, wheel):
             pass
 
-    request = roboclaw.request(0x80, command, *values)
+    request = protocol.request(0x80, command, *values)
     answer = RoboClawBus(Still(), [Controller(0, 0x80, 0, 1)], 8192.0).receive(request, 10**9, 10**9)
     assert answer
     return (len(request) + len(answer)) * 10 / 115200 + 200e-6

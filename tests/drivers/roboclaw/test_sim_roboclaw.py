@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers import roboclaw
-from drivers.drives_roboclaw import Controller
-from drivers.roboclaw import Command
-from drivers.sim.wire.roboclaw import RoboClawBus
+from drivers.roboclaw import protocol
+from drivers.roboclaw.drives import Controller
+from drivers.roboclaw.protocol import Command
+from drivers.roboclaw.simulated import RoboClawBus
 
 MS = 1_000_000
 COUNTS = 8192.0
@@ -34,7 +34,7 @@ class Bench:
         return self.bus.receive(data, self.now_ns, self.now_ns)
 
     def do(self, address, command, *values):
-        return self.send(roboclaw.request(address, command, *values))
+        return self.send(protocol.request(address, command, *values))
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_a_host_that_only_reads_keeps_the_motors_running(bench):
 def test_what_is_sent_to_another_address_or_damaged_does_not_feed_the_timeout(bench):
     bench.do(0x80, Command.SET_TIMEOUT, 1)
     bench.do(0x80, Command.RUN, 1000, 1000)
-    damaged = bytearray(roboclaw.request(0x80, Command.RUN, 1000, 1000))
+    damaged = bytearray(protocol.request(0x80, Command.RUN, 1000, 1000))
     damaged[4] ^= 1
     for _ in range(3):
         bench.pass_ms(40)
@@ -88,7 +88,7 @@ def test_speeds_are_held_in_each_motors_own_direction(wheels):
     bench = Bench(wheels, sign=(1, -1, 1, -1, 1, -1))
     bench.do(0x80, Command.RUN, round(QPPS), round(-QPPS))
     assert wheels.told[:2] == pytest.approx([1.0, 1.0], rel=1e-3)
-    assert roboclaw.reading(0x80, Command.SPEED_M2).decode(bench.do(0x80, Command.SPEED_M2)) == (-round(QPPS), 1)
+    assert protocol.reading(0x80, Command.SPEED_M2).decode(bench.do(0x80, Command.SPEED_M2)) == (-round(QPPS), 1)
 
 
 def test_a_ramp_takes_its_time(bench):
@@ -113,13 +113,13 @@ def test_a_duty_is_that_share_of_the_no_load_speed(wheels):
     bench = Bench(wheels, no_load_radps=4.0, sign=(1, -1, 1, 1, 1, 1))
     bench.do(0x80, Command.DUTY, 16384, 16384)
     assert wheels.told[:2] == pytest.approx([2.0, -2.0], rel=1e-3)
-    assert roboclaw.reading(0x80, Command.PWMS).decode(bench.do(0x80, Command.PWMS)) == (16384, 16384)
+    assert protocol.reading(0x80, Command.PWMS).decode(bench.do(0x80, Command.PWMS)) == (16384, 16384)
 
 
 def test_a_stop_is_logged_when_its_last_byte_was_on_the_line(bench):
     for address in (0x80, 0x81):
         bench.do(address, Command.RUN, 100, 100)
-    stops = b"".join(roboclaw.request(address, Command.DUTY, 0, 0) for address in (0x80, 0x81))
+    stops = b"".join(protocol.request(address, Command.DUTY, 0, 0) for address in (0x80, 0x81))
     assert bench.bus.receive(stops, 5000, 7000) == b"\xff\xff"
     assert list(bench.bus.stops) == [(0x80, 6000), (0x81, 7000)]
     bench.do(0x80, Command.DUTY, 0, 0)
@@ -132,8 +132,8 @@ def test_an_emergency_stop_cuts_shows_and_lets_nothing_run(bench):
     assert bench.wheels.told[:2] == [None, None]
     bench.do(0x80, Command.RUN, 100, 100)
     assert bench.wheels.told[:2] == [None, None]
-    form = roboclaw.status_form(0x80).decode(bench.do(0x80, Command.STATUS))
-    (status,) = roboclaw.status(0x80, form).decode(bench.do(0x80, Command.STATUS))
+    form = protocol.status_form(0x80).decode(bench.do(0x80, Command.STATUS))
+    (status,) = protocol.status(0x80, form).decode(bench.do(0x80, Command.STATUS))
     assert status == form.e_stop
     bench.bus.controllers[0x80].e_stop = False
     bench.do(0x80, Command.RUN, 100, 100)
@@ -145,22 +145,22 @@ def test_counts_go_on_below_zero_and_begin_again_when_reset(bench):
     assert struct.unpack(">IB", bench.do(0x80, Command.COUNT_M1)[:-2])[0] == 2**32 - 8192
     bench.do(0x80, Command.RESET_COUNTS)
     bench.wheels.angle[0] += math.tau
-    assert roboclaw.reading(0x80, Command.COUNTS).decode(bench.do(0x80, Command.COUNTS)) == (8192, 0)
+    assert protocol.reading(0x80, Command.COUNTS).decode(bench.do(0x80, Command.COUNTS)) == (8192, 0)
 
 
 def test_raw_speeds_come_in_steps(bench):
     bench.wheels.speed[0] = 1000 / QPPS
-    assert roboclaw.reading(0x80, Command.RAW_SPEEDS).decode(bench.do(0x80, Command.RAW_SPEEDS)) == (900, 0)
+    assert protocol.reading(0x80, Command.RAW_SPEEDS).decode(bench.do(0x80, Command.RAW_SPEEDS)) == (900, 0)
 
 
 def test_half_a_packet_is_dropped_after_the_gap_and_the_next_is_heard(bench):
-    assert bench.send(roboclaw.request(0x80, Command.RUN, 100, 100)[:5]) == b""
+    assert bench.send(protocol.request(0x80, Command.RUN, 100, 100)[:5]) == b""
     bench.pass_ms(11)
     assert bench.do(0x80, Command.DUTY, 0, 0) == b"\xff"
 
 
 def test_an_unknown_command_is_not_answered_and_deafens_until_the_gap(bench):
-    stop = roboclaw.request(0x80, Command.DUTY, 0, 0)
+    stop = protocol.request(0x80, Command.DUTY, 0, 0)
     assert bench.send(bytes((0x80, 250)) + stop) == b""
     assert bench.send(stop) == b""
     bench.pass_ms(11)

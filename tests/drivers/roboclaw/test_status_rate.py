@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from drivers.roboclaw import Command
+from drivers.roboclaw.protocol import Command
 
 
 def test_each_controller_is_asked_for_its_status_twenty_times_as_often_as_for_its_battery(rig, running):

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from drivers.drives_roboteq import Controller, RoboteqDrives, RoboteqSettings
-from drivers.sim.wire.line import Line, Misbehaviour
-from drivers.sim.wire.roboteq import RoboteqDevice
+from drivers.roboteq.drives import Controller, RoboteqDrives, RoboteqSettings
+from drivers.roboteq.simulated import RoboteqDevice
+from drivers.sim.protocol.line import Line, LineFault
 
 MAX_RPM, GEAR_RATIO = 3000, 100.0
 WHEELS = ((0, 2), (5, 4), (1, 3))  # on purpose not in order
@@ -46,7 +46,7 @@ class InstantWheels:
 
 
 class Recorder:
-    """A WireDevice that keeps what the device behind it hears: (ended_ns, bytes)."""
+    """A SimulatedSerialDevice that keeps what the device behind it hears: (ended_ns, bytes)."""
 
     def __init__(self, device: RoboteqDevice) -> None:
         self.device = device
@@ -81,8 +81,8 @@ class Rig:
     def drives(self, **changes: Any) -> RoboteqDrives:
         return RoboteqDrives(self.settings(**changes))
 
-    def misbehave(self, kind: Any, place: int = 0, **how: Any) -> None:
-        self.lines[place].misbehave(Misbehaviour(kind, **how))
+    def inject_fault(self, kind: Any, place: int = 0, **how: Any) -> None:
+        self.lines[place].inject_fault(LineFault(kind, **how))
 
     def heard(self, place: int = 0) -> bytes:
         return b"".join(data for _, data in self.recorders[place].heard)

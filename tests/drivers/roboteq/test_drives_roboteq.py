@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from drivers.base import DeviceError
-from drivers.drives_roboteq import Controller, RoboteqDrives, RoboteqSettings, budget
-from drivers.types import DriveCommand
+from drivers.interfaces import DeviceError
+from drivers.messages import DriveCommand
+from drivers.roboteq.drives import Controller, RoboteqDrives, RoboteqSettings, budget
 
 STILL = (0.0,) * 6
 SLOWLY = (0.1, 0.2, 0.3, -0.4, 0.5, -0.6)
@@ -122,7 +122,7 @@ def test_stopped_ns_is_when_the_last_stop_was_on_the_wire(rig, until, running):
 def test_a_stop_that_had_to_be_sent_twice_counts_from_the_second(rig, until, running):
     drives = rig.drives()
     running(drives)
-    rig.misbehave("drop", 1, requests=True)
+    rig.inject_fault("intermittent", 1, requests=True)
     drives.write(DriveCommand(3, True, STILL))
     sample = until(drives, lambda sample: sample.stopped_ns > 0)
     stops_ns = [device.stops[-1] for device in rig.devices]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from drivers.base import DamagedError, DeviceError, LinkLostError
-from drivers.types import DriveCommand
+from drivers.interfaces import DamagedError, DeviceError, LinkLostError
+from drivers.messages import DriveCommand
 
 STILL = (0.0,) * 6
 SLOWLY = (0.1, 0.2, 0.3, -0.4, 0.5, -0.6)
@@ -19,12 +19,12 @@ def all_cut(rig):
     return all(told and told[-1] is None for told in rig.wheels.told)
 
 
-@pytest.mark.parametrize("kind", ["drop", "flip", "split", "duplicate", "delay"])
+@pytest.mark.parametrize("kind", ["intermittent", "garbage", "slow", "duplicate", "delayed"])
 @pytest.mark.parametrize("cut", [True, False])
 def test_one_spoiled_answer_changes_nothing_but_the_count(rig, until, running, kind, cut):
     drives = rig.drives()
     running(drives)
-    rig.misbehave(kind, 1, ms=5.0)
+    rig.inject_fault(kind, 1, ms=5.0)
     drives.write(DriveCommand(3, cut, SLOWLY))
     until(drives, lambda sample: sample.acknowledged_ns == 3)
     if cut:
@@ -37,7 +37,7 @@ def test_one_spoiled_answer_changes_nothing_but_the_count(rig, until, running, k
 def test_answers_that_stay_spoiled_are_damage(rig, running):
     drives = rig.drives()
     running(drives)
-    rig.misbehave("flip", 1, count=20)
+    rig.inject_fault("garbage", 1, count=20)
     with pytest.raises(DamagedError, match=r"drive1.*check cable"):
         steps(drives, 1000)
 
@@ -48,14 +48,14 @@ def test_a_controller_that_dies_keeps_the_stop_from_no_other_and_its_wheels_stay
 ):
     drives = rig.drives(answer_timeout_ms=20.0)
     running(drives)
-    rig.misbehave("die", dead)
+    rig.inject_fault("off", dead)
     with pytest.raises(LinkLostError, match=f"drive{dead}: no answer"):
         steps(drives, 1000)
     with pytest.raises(LinkLostError):
         drives.step()
     alive = [place for place in range(3) if place != dead]
     assert all(rig.devices[place].stops for place in alive)
-    rig.misbehave("plug_in", dead)
+    rig.inject_fault("reconnect", dead)
     drives.write(DriveCommand(3, False, SLOWLY))
     steps(drives)
     assert all_cut(rig)
@@ -65,7 +65,7 @@ def test_a_controller_that_dies_keeps_the_stop_from_no_other_and_its_wheels_stay
 def test_a_port_that_is_gone_keeps_the_stop_from_no_other(rig, running, gone):
     drives = rig.drives()
     running(drives)
-    rig.misbehave("hang_up", gone)
+    rig.inject_fault("disconnect", gone)
     drives.write(DriveCommand(3, True, STILL))
     with pytest.raises(LinkLostError, match=f"drive{gone} is gone"):
         drives.step()
@@ -75,13 +75,13 @@ def test_a_port_that_is_gone_keeps_the_stop_from_no_other(rig, running, gone):
 def test_a_port_that_is_gone_is_a_lost_link_and_after_opening_again_nothing_runs_by_itself(rig, running):
     drives = rig.drives()
     running(drives)
-    rig.misbehave("hang_up", 2)
+    rig.inject_fault("disconnect", 2)
     with pytest.raises(LinkLostError, match=r"drive2 is gone"):
         steps(drives, 1000)
     assert not drives.health().open
     with pytest.raises(LinkLostError, match="no such port"):
         drives.open()
-    rig.misbehave("plug_in", 2)
+    rig.inject_fault("reconnect", 2)
     rig.wheels.forget()
     drives.open()
     drives.write(DriveCommand(3, False, SLOWLY))
@@ -135,7 +135,7 @@ def test_a_controller_that_is_configured_otherwise_is_refused_and_named(rig, tex
 
 
 def test_a_silent_controller_is_refused_and_named_and_the_others_are_stopped(rig):
-    rig.misbehave("die", 0)
+    rig.inject_fault("off", 0)
     with pytest.raises(LinkLostError, match=r"drive0: no answer"):
         rig.drives(answer_timeout_ms=20.0).open()
     assert all(b"!EX" in rig.heard(place) for place in (1, 2))

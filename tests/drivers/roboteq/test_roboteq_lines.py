@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers import roboteq
-from drivers.roboteq import Command, Exchange, Fault, Opening
-from drivers.serial_link import BadFrameError
+from drivers.roboteq import protocol
+from drivers.roboteq.protocol import Command, Exchange, Fault, Opening
+from drivers.serial.link import BadFrameError
 
 VALUE = st.integers(-999_999_999, 999_999_999)
 SAMPLE = Exchange(("!G 1 500", "!G 2 -20", "?FF", "?S"), (1, 2))
@@ -30,7 +30,7 @@ GOOD = b"+\r+\rFF=16\rS=-30:1250\r"
     ],
 )
 def test_commands_are_read_as_the_manual_says(text, command):
-    assert roboteq.parse(text) == command
+    assert protocol.parse(text) == command
 
 
 def test_several_commands_share_a_line():
@@ -40,12 +40,12 @@ def test_several_commands_share_a_line():
 
 @given(st.integers(1, 2), st.integers(-1000, 1000))
 def test_what_is_sent_is_what_a_controller_reads(channel, value):
-    assert roboteq.parse(roboteq.go(channel, value).encode()) == Command("!", "G", (channel, value))
+    assert protocol.parse(protocol.go(channel, value).encode()) == Command("!", "G", (channel, value))
 
 
 @given(st.lists(VALUE, min_size=1, max_size=4).map(tuple))
 def test_values_come_back_as_they_were_answered(values):
-    assert Exchange(("?S",), (len(values),)).decode(roboteq.answer("S", *values)) == (values,)
+    assert Exchange(("?S",), (len(values),)).decode(protocol.answer("S", *values)) == (values,)
 
 
 @pytest.mark.parametrize("count", range(len(GOOD) + 1))
@@ -82,7 +82,7 @@ def see_that_only_valid_is_accepted(heard: bytes) -> None:
         (faults, speeds) = SAMPLE.decode(heard)
     except BadFrameError:
         return
-    assert heard == b"+\r+\r" + roboteq.answer("FF", *faults) + roboteq.answer("S", *speeds)
+    assert heard == b"+\r+\r" + protocol.answer("FF", *faults) + protocol.answer("S", *speeds)
 
 
 @given(st.one_of(st.binary(max_size=60), st.text("+-\rFS=0123456789:_", max_size=40).map(str.encode)))
@@ -106,10 +106,10 @@ def test_a_mutated_answer_is_refused_unless_it_is_a_valid_one(changes):
 
 @given(st.binary(max_size=100))
 def test_random_bytes_are_no_command_or_a_whole_one(text):
-    command = roboteq.parse(text)
+    command = protocol.parse(text)
     if command is not None:
         again = " ".join([command.sign + command.name, *map(str, command.numbers)]).encode()
-        assert roboteq.parse(again) == command
+        assert protocol.parse(again) == command
         assert text[:1].decode() == command.sign
 
 
@@ -127,4 +127,4 @@ def test_the_opening_takes_no_random_bytes_for_faults(heard):
         with pytest.raises(BadFrameError):
             opening.decode(heard)
     else:
-        assert heard.endswith(roboteq.answer("FF", opening.decode(heard)))
+        assert heard.endswith(protocol.answer("FF", opening.decode(heard)))

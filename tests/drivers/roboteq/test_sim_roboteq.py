@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.roboteq import Fault
-from drivers.sim.wire.roboteq import RoboteqDevice
+from drivers.roboteq.protocol import Fault
+from drivers.roboteq.simulated import RoboteqDevice
 
 MS = 1_000_000
 S = 1000 * MS

@@ -2,13 +2,15 @@
 
 import pytest
 
-from drivers.drives_roboclaw import RoboClawDrives
-from drivers.drives_roboteq import RoboteqDrives
-from drivers.roboclaw_settings import cut_s, in_flight_s
-from drivers.roboteq_settings import cut_s as roboteq_cut_s
-from hil.app import settings
+from drivers.roboclaw.drives import RoboClawDrives
+from drivers.roboclaw.entry import ROBOCLAW
+from drivers.roboclaw.settings import cut_s, in_flight_s
+from drivers.roboteq.drives import RoboteqDrives
+from drivers.roboteq.entry import ROBOTEQ as ROBOTEQ_DRIVER
+from drivers.roboteq.settings import cut_s as roboteq_cut_s
 from hil.app.check.budgets import bus_loads, cut_latency
 from hil.config import load_config
+from hil.config.rig_setup import rig_setup
 
 THREE_BUSES = (
     "devices.drives.ports=['','','']",
@@ -36,7 +38,7 @@ def parts_ms(config, filter_delay_ms=0.0):
 
 def test_the_stop_of_a_bus_takes_the_line_time_of_its_stop_frame():
     config = sim_wire()
-    given = settings.roboclaw(config, config.devices.drives)
+    given = ROBOCLAW.driver_settings(config.devices.drives, rig_setup(config))
     (stop,) = RoboClawDrives(given).stop_frames()
     assert cut_s(given) == pytest.approx(len(stop.frames[0]) * 10 / stop.baud)
 
@@ -52,14 +54,14 @@ def test_buses_stop_at_the_same_time_and_a_faster_line_stops_sooner():
 
 def test_controllers_stopped_one_by_one_wait_for_each_other_s_answers():
     config = sim_wire()
-    given = settings.roboclaw(config, config.devices.drives)
+    given = ROBOCLAW.driver_settings(config.devices.drives, rig_setup(config))
     alone = type(given)(**{name: getattr(given, name) for name in given.__struct_fields__} | {"stop_together": False})
     assert cut_s(alone) > cut_s(given) + 2 * given.buses[0].turnaround_us * 1e-6
 
 
 def test_a_roboteq_is_stopped_by_its_four_bytes():
     config = sim_wire(ROBOTEQ)
-    given = settings.roboteq(config, config.devices.drives)
+    given = ROBOTEQ_DRIVER.driver_settings(config.devices.drives, rig_setup(config))
     stop, *_ = RoboteqDrives(given).stop_frames()
     assert b"!EX" in stop.frames[0]
     assert roboteq_cut_s(given) == pytest.approx(4 * 10 / 115200)
@@ -78,7 +80,7 @@ def test_every_millisecond_of_a_cut_is_accounted_for():
 
 def test_no_transaction_in_flight_is_longer_than_the_driver_takes_for_the_longest_it_makes():
     config = sim_wire()
-    given = settings.roboclaw(config, config.devices.drives)
+    given = ROBOCLAW.driver_settings(config.devices.drives, rig_setup(config))
     ramped = 2 + 12 + 2 + 1  # command 40 and its answer
     assert in_flight_s(given) == pytest.approx(ramped * 10 / 115200 + 200e-6)
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import hil.app.check
-from drivers.base import ControllerState, DeviceError, Health, LinkLostError
-from drivers.types import DaqBlock, DriveSample, ValveSample
+from drivers.interfaces import ControllerState, DeviceError, Health, LinkLostError
+from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.app.check import check_rig
 from hil.app.check.devices import check_daq, check_drives, check_valves, sample_rate_hz
 from hil.config import load_config

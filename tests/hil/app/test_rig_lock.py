@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import hil
-from drivers.base import DeviceError
+from drivers.interfaces import DeviceError
 from hil.app.rig_lock import RigLock
 from hil.cli import run
 from hil.config import load_config

@@ -2,7 +2,7 @@
 
 import pytest
 
-from drivers.base import DeviceError
+from drivers.interfaces import DeviceError
 from hil.app import rigs
 from hil.app import run as app
 from hil.app.rigs import SimulatedRigLateError

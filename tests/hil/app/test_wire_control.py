@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from drivers.base import DeviceError
+from drivers.interfaces import DeviceError
 from hil.app.wire.control import Control, ControlServer, wait_for
 from hil.app.wire.orders import carry_out
 from hil.config import Config, load_config

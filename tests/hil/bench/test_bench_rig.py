@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hil.bench.rig
-from drivers.types import DaqBlock, DriveSample, ValveSample
+from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.bench.impacts import PAUSE_NS, CutTimes, RepeatedImpacts, parts_ms
 from hil.bench.rig import MOST_ENDED, Cuts, _cut_rows, _many_cuts, _seen_by_devices
 from hil.config import load_config

@@ -94,7 +94,7 @@ SECTIONS = sorted({(name, path[:depth]) for name, path in LEAVES for depth in ra
 
 def _schema(name: str, path: tuple[Any, ...]) -> dict[str, Any]:
     """Of a key; between a device and its keys stands its driver."""
-    if path[0] == "devices" and len(path) > 2 and path[1] in ("drives", "valves"):
+    if path[0] == "devices" and len(path) > 2 and path[1] in ("drives", "valves", "daq"):
         path = (*path[:2], getattr(_effective(name).devices, path[1]).driver, *path[2:])
     return _place(path)[1]
 

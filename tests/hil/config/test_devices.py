@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from drivers.modbus.section import ModbusValves
+from drivers.ni.section import NiValves
+from drivers.roboclaw.section import RoboclawDrives
+from drivers.roboteq.section import RoboteqDrives
 from hil.config import ConfigError, load_config, shipped_configs
-from hil.config.devices import ModbusValves, NiValves, RoboclawDrives, RoboteqDrives
 from hil.layout import WHEELS
 from hil.rows import SENSORS
 

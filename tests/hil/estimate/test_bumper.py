@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from drivers.types import DaqBlock, DriveSample, ValveSample
+from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.config import load_config
 from hil.estimate.estimator import Estimator
 from hil.values import Samples

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.signal import bilinear, lfilter
 
-from drivers.types import DaqBlock, DriveSample, ValveSample
+from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.config import load_config
 from hil.estimate.channels import BAD, COUNT, Channels, digest, make_channel_state
 from hil.estimate.estimator import Estimator, channel_parameters

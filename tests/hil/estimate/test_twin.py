@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from drivers.types import DriveSample, ValveSample
+from drivers.messages import DriveSample, ValveSample
 from hil.config import load_config
 from hil.estimate.twin import RoverTwin
 from hil.rig import nominal_rig

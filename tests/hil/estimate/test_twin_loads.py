@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from drivers.types import DriveSample, ValveSample
+from drivers.messages import DriveSample, ValveSample
 from hil.config import load_config
 from hil.estimate.twin import RoverTwin
 from hil.rig import nominal_rig

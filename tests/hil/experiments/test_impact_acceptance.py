@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from drivers.types import DaqBlock, DriveSample, ValveSample
+from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.arming import Check
 from hil.config import load_config
 from hil.estimate.estimator import Estimator

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from drivers.types import DriveSample, ValveSample
+from drivers.messages import DriveSample, ValveSample
 from hil.arming import Check
 from hil.config import load_config
 from hil.control.wheel_speed import LARGEST_SLIP, SMOOTHING_S, WheelSpeed

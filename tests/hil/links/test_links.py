@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from drivers.types import DaqBlock
+from drivers.messages import DaqBlock
 from hil.journal import JournalFull
 from hil.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
 from hil.links.journal import FULL, RingJournal

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from drivers.types import DaqBlock
+from drivers.messages import DaqBlock
 from hil.rows import event_row
 
 RATE = 30_000

@@ -14,7 +14,7 @@ WRITER = """
 import sys
 from pathlib import Path
 import numpy as np
-from drivers.types import DaqBlock
+from drivers.messages import DaqBlock
 from hil.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
 from hil.record import Recorder
 from hil.rows import TIMING, event_row, tick_dtype

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from drivers.base import DeviceError
+from drivers.interfaces import DeviceError
 from hil.links.rows import trouble_row
 from hil.safety import Fault
 from hil.workers import crew as crew_module

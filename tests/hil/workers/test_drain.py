@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from drivers.types import DaqBlock
+from drivers.messages import DaqBlock
 from hil.config import load_config
 from hil.journal import Keeper
 from hil.layout import CYLINDERS, TRIANGLE, WHEELS, Layout

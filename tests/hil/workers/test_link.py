@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from drivers.base import DamagedError, DeviceError, Health, LinkLostError, SamplesLostError
-from drivers.types import DriveCommand, DriveSample
+from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError, SamplesLostError
+from drivers.messages import DriveCommand, DriveSample
 from hil.links.devices import SharedDrives
 from hil.links.rows import HEALTH, START, TROUBLE
 from hil.safety import Fault

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from drivers.types import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from hil.links.devices import SharedDaq, SharedDrives, SharedValves
 from hil.workers.pump import DEAD_MAN_NS, BlockFeed, DriveFeed, Pump, ValveFeed
 

@@ -94,7 +94,7 @@ def test_a_stopped_worker_is_killed_before_its_ports_are_written_to(dog, shared,
 
 
 def test_a_port_that_is_gone_is_given_up_and_noted_and_its_neighbour_is_stopped(dog, shared, ports):
-    ports[0].hang_up()
+    ports[0].disconnect()
     go_silent(shared)
     dog.look(NOW_NS)
     assert ports[1].come() == b"halt"

@@ -1,0 +1,83 @@
+"""Checks that sections of several makers share: each problem names the key to change."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from drivers.device_sections import ValvesSection
+from drivers.driver_type import LineLoad, RigSetup
+from drivers.section import Problem
+
+T = TypeVar("T", bound=Hashable)
+# The most of its time that a line may carry bytes: the rest is for retries, a cut, and the devices' own pauses.
+ALLOWED_LOAD = 0.8
+# A controller's time-out must let one set-point be lost.
+PERIODS_IN_TIMEOUT = 2.0
+BITS_PER_BYTE = 10  # 8N1
+CONTROLLERS = "devices.drives.controllers"
+
+
+def wheel_problems(wheels: Sequence[str], reversed_: Sequence[str], rig: RigSetup) -> Iterator[Problem]:
+    """Every wheel of the rover is on one channel, and no other is."""
+    names = rig.wheels
+    for wheel in dict.fromkeys(wheel for wheel in (*wheels, *reversed_) if wheel not in names):
+        yield Problem(CONTROLLERS, wheel, f"wheels of rover.type {rig.rover}: {', '.join(names)}", ("rover.type",))
+    for wheel, count in repeated(wheels):
+        yield Problem(CONTROLLERS, f"{wheel} on {count} channels", "each wheel on one channel")
+    for wheel in names:
+        if wheel not in wheels:
+            yield Problem(CONTROLLERS, f"{wheel} on no channel", "each wheel on one channel")
+    for wheel, _ in repeated(reversed_):
+        yield Problem("devices.drives.reversed", f"{wheel} twice", "each wheel once")
+
+
+def timeout_problems(key: str, timeout_ms: float, rate_hz: float) -> Iterator[Problem]:
+    """Two set-points fit into the time after which a controller stops by itself."""
+    if timeout_ms * rate_hz < 1000.0 * PERIODS_IN_TIMEOUT:
+        least_hz = 1000.0 * PERIODS_IN_TIMEOUT / timeout_ms
+        yield Problem(
+            "devices.drives.rate_hz",
+            f"{rate_hz:g}",
+            f"at least {least_hz:g}: two set-points within {key}, {timeout_ms:g} ms",
+            (f"devices.drives.{key}",),
+        )
+
+
+def load_problems(role: str, baud: int, loads: Iterable[LineLoad], depends_on: Sequence[str]) -> Iterator[Problem]:
+    """No line is too busy."""
+    share = max((load.share for load in loads), default=0.0)
+    if share > ALLOWED_LOAD:
+        key, rate = f"devices.{role}.baud", f"devices.{role}.rate_hz"
+        least = math.ceil(baud * share / ALLOWED_LOAD)
+        allowed = f"at least {least}, {ALLOWED_LOAD:.0%} of its line time at most, or a lower {rate}"
+        yield Problem(key, f"{baud}, busy for {share:.0%} of its time", allowed, (rate, *depends_on))
+
+
+def valve_problems(valves: ValvesSection, pressures: str, dead_man: str, set_by: str) -> Iterator[Problem]:
+    """What is watched is measured, and what stays powered is accepted.
+
+    Args:
+        valves: section of the config.
+        pressures: its key for pressures that are measured.
+        dead_man: what takes the valves off when this program dies; "" for nothing.
+        set_by: its key for that.
+    """
+    if valves.moves_within_s is not None and not valves.measures_pressures:
+        found = f"{valves.moves_within_s:g}, and no pressure is measured"
+        allowed = f"null, or {pressures} to watch it by"
+        yield Problem("devices.valves.moves_within_s", found, allowed, (f"devices.valves.{pressures}",))
+    if not dead_man and valves.no_dead_man != "accepted":
+        yield Problem(
+            f"devices.valves.{set_by}",
+            "no dead-man: valves stay powered when this program dies",
+            f"{set_by} set, if the device has it, or devices.valves.no_dead_man: accepted",
+            ("devices.valves.no_dead_man",),
+        )
+
+
+def repeated(items: Iterable[T]) -> list[tuple[T, int]]:
+    """What there is more than once, and how often."""
+    return [(item, count) for item, count in Counter(items).items() if count > 1]

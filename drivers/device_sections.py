@@ -1,0 +1,117 @@
+"""The devices' part of a rig config, by role: what every driver of wheel drives, valves or data acquisition is set by.
+
+A maker's own section is a subclass with its ports and numbers, in the maker's folder.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from drivers.calibration import CalibratedSensor, Calibration, sensitivity_mVpN
+from drivers.messages import SensorName
+from drivers.section import Listed, Section
+
+Role = Literal["drives", "valves", "daq"]
+VALVES = ("left_extend", "left_retract", "right_extend", "right_retract")
+
+Port = Annotated[
+    str,
+    Field(
+        pattern=r"^(/[^\s\p{C}]+)?$",
+        max_length=200,
+        json_schema_extra={"note": 'path of a serial port, like /dev/serial/by-id/..., or "" with rig: simulated_wire'},
+    ),
+]
+Baud = Annotated[int, Field(ge=1200, le=1_000_000)]
+Wheel = Annotated[str, Field(max_length=100, json_schema_extra={"note": "the name of a wheel of the rover"})]
+NoDeadMan = Annotated[Literal["", "accepted"], Field(json_schema_extra={"note": 'accepted, or ""'})]
+MovesWithin = Annotated[float, Field(ge=0.01, le=10)]
+
+
+class DeviceSection(Section):
+    """A device and its driver.
+
+    Attributes:
+        role: what the device is for, and its key under `devices`.
+    """
+
+    role: ClassVar[Role]
+
+    driver: str = Field(description="which driver")
+
+
+class DrivesSection(DeviceSection):
+    """Wheel drives. A driver's section gives `rate_hz` its bounds."""
+
+    role: ClassVar[Role] = "drives"
+
+    rate_hz: float = Field(50.0, ge=1, le=1000, description="set-points and encoder speeds a second")
+
+
+class ValvesSection(DeviceSection):
+    """The cylinders' valves. A driver's section gives `rate_hz` its bounds."""
+
+    role: ClassVar[Role] = "valves"
+
+    rate_hz: float = Field(10.0, ge=1, le=1000, description="commands written and pressures read a second")
+    moves_within_s: MovesWithin | None = Field(
+        None, description="a valve that has not moved twice as late is stuck; null: not watched"
+    )
+    no_dead_man: NoDeadMan = Field("", description="accepted: valves that stay powered when this program dies")
+
+    @property
+    def measures_pressures(self) -> bool:
+        """Whether the chambers' pressures are read."""
+        return False
+
+
+class SensorInput(Section):
+    """Where a force sensor is connected."""
+
+    sensor: SensorName = Field(description="name in daq.channels")
+    channel: str = Field(min_length=1, max_length=100, description="physical channel")
+    kind: Literal["iepe_force", "voltage", "bridge", "charge"] = Field("iepe_force", description="of its conditioning")
+
+
+class DaqSection(DeviceSection):
+    """The data acquisition of the force sensors."""
+
+    role: ClassVar[Role] = "daq"
+
+    inputs: Listed[SensorInput] = Field((), max_length=3, description="one a sensor")
+    excitation_V: float = Field(5.0, ge=0.1, le=20, description="of bridges")
+    e_stop: str | None = Field(
+        None,
+        max_length=100,
+        description="digital input that is low while the emergency stop is pressed; null: not read back",
+    )
+    calibration: Calibration | None = Field(
+        None,
+        description="of the sensors",
+        json_schema_extra={"note": "path of a calibration file, seen from the config's folder, or what would be in it"},
+    )
+
+    def kind(self, sensor: str) -> str:
+        """Of a sensor's conditioning; IEPE where it has no input."""
+        return next((item.kind for item in self.inputs if item.sensor == sensor), "iepe_force")
+
+    def sheet(self, sensor: str) -> CalibratedSensor | None:
+        """A sensor's calibration sheet, if there is one."""
+        return getattr(self.calibration, sensor, None)
+
+    def sensitivity_mVpN(self, sensor: str) -> float | None:
+        """By a sensor's calibration sheet, if there is one that says [mV/N]."""
+        sheet = self.sheet(sensor)
+        return None if sheet is None else sensitivity_mVpN(sheet, self.kind(sensor), self.excitation_V)
+
+
+class EachValve(Section):
+    """Something that there is one of for each valve."""
+
+    @property
+    def in_order(self) -> tuple[Any, Any, Any, Any]:
+        """In the order of VALVES."""
+        a, b, c, d = (getattr(self, valve) for valve in VALVES)
+        return a, b, c, d

@@ -1,0 +1,215 @@
+"""What a driver is to the rest of the program: its name, its section of the config, and all that follows from that.
+
+A driver's folder holds one subclass for each role it has, and `drivers.registry` lists an instance of it. Nothing here
+or in a driver type imports the driver itself before it is made: config and checks need none.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
+
+from drivers.device_sections import DeviceSection, Role
+from drivers.host import COMPUTER, Host
+from drivers.interfaces import DaqDevice, DrivesDevice, IoDevice, PolledDevice, ValvesDevice
+from drivers.messages import SensorName
+from drivers.section import Problem
+
+if TYPE_CHECKING:  # who takes a driver type from a config needs no simulated device
+    from drivers.sim.protocol.line import SimulatedPort
+    from drivers.sim.protocol.plant_ports import PlantPorts
+    from drivers.sim.protocol.server import ServerSetup, SimulatedServer
+
+S = TypeVar("S", bound=DeviceSection)
+Alive = Callable[[], None]
+
+
+class SensorSetup(NamedTuple):
+    """A force sensor, and what a newton makes of its channel, at the set excitation [mV/N]."""
+
+    name: SensorName
+    sensitivity_mVpN: float
+
+
+class RigSetup(NamedTuple):
+    """What a driver has to know of the rig beside its own section.
+
+    Attributes:
+        rover: its type, for messages.
+        wheels: names, in the order of every vector by wheel.
+        wheel_speed_limit_radps: the largest that is commanded [rad/s].
+        on_cut: what the power stage does once it is cut.
+        supply_kPa: gauge pressure of the cylinders' supply [kPa].
+        sensors: in the order of the channels of a block; without any, the next three are 0.
+        range_V: full scale of the channels, either sign [V].
+        sample_rate_hz: samples a second and channel.
+        block_samples: samples of a channel in a block.
+    """
+
+    rover: str
+    wheels: tuple[str, ...]
+    wheel_speed_limit_radps: float
+    on_cut: Literal["coast", "brake"]
+    supply_kPa: float
+    sensors: tuple[SensorSetup, ...]
+    range_V: float
+    sample_rate_hz: int
+    block_samples: int
+
+
+class Connection(NamedTuple):
+    """A port or channel that a key of the config names; one device uses it and no other.
+
+    Attributes:
+        key: path of the key.
+        name: of the port or channel; "" where none is set yet.
+        server: of a channel: HOST:PORT of the device server, "" for this computer; None: a serial port.
+        reserved: of a channel: what a run on it reserves, for messages and locks.
+    """
+
+    key: str
+    name: str
+    server: str | None = None
+    reserved: str = ""
+
+    @property
+    def setting(self) -> str:
+        """The key that it is part of: devices.drives.ports of devices.drives.ports.0."""
+        return ".".join(self.key.split(".")[:3])
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """What is the same for all keys that name the same: server and channel in any letter case, or port; or ""."""
+        if self.server is None:
+            return "", self.name
+        return self.server, self.name.lstrip("/").lower()
+
+
+class LineLoad(NamedTuple):
+    """The share of its time that a line carries bytes."""
+
+    port: str
+    share: float
+
+
+class DriverType(ABC, Generic[S]):
+    """A driver of one role.
+
+    Attributes:
+        name: as `driver` in the config has it.
+        role: what its devices are for.
+        settings: class of its section of the config; validates it.
+        uses_servers: it finds its devices through device servers, which `hil devices` asks.
+    """
+
+    name: ClassVar[str]
+    role: ClassVar[Role]
+    settings: type[S]
+    uses_servers: ClassVar[bool] = False
+
+    @abstractmethod
+    def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> PolledDevice:
+        """The device, not opened yet.
+
+        Args:
+            section: checked.
+            rig: that it is part of.
+            host: whose clock and ports it uses.
+            alive: to be called while waiting, every few ms.
+
+        Raises:
+            ValueError: it cannot work as set.
+        """
+
+    def check(self, section: S, rig: RigSetup) -> Iterable[Problem]:  # noqa: ARG002
+        """What does not fit together in its section, and with the rig."""
+        return ()
+
+    def connections(self, section: S) -> Iterable[Connection]:  # noqa: ARG002
+        """Every port and channel that it uses."""
+        return ()
+
+    def line_loads(self, section: S) -> Sequence[LineLoad]:  # noqa: ARG002
+        """How busy each of its lines is."""
+        return ()
+
+    def busy(self, section: S, rig: RigSetup) -> float | None:  # noqa: ARG002
+        """The share of its time that its worker needs for transactions; None: not known."""
+        return None
+
+    def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
+        """Put the ports of a simulated rig into its section as plain values.
+
+        Raises:
+            KeyError: the rig does not have this endpoint.
+        """
+
+    def simulated_ports(self, section: S | None, rig: RigSetup, ports: PlantPorts) -> Mapping[str, SimulatedPort]:  # noqa: ARG002
+        """Its devices on serial ports, simulated at the protocol level, by the names of their endpoints.
+
+        Args:
+            section: of the config; None: as a lab would have them, beside those of another maker.
+            rig: that they are part of.
+            ports: of the plant.
+        """
+        return {}
+
+    def servers(self, section: S) -> Sequence[str]:  # noqa: ARG002
+        """Device servers that it asks; "" is this computer."""
+        return ()
+
+    def list_devices(self, server: str) -> tuple[IoDevice, ...]:  # noqa: ARG002
+        """Devices of a server. Raises DeviceError."""
+        return ()
+
+
+class DrivesType(DriverType[S]):
+    """A driver of wheel drives."""
+
+    role = "drives"
+
+    @abstractmethod
+    def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> DrivesDevice:
+        """See DriverType."""
+
+    @abstractmethod
+    def timeout(self, section: S) -> tuple[str, float]:
+        """The key of the time after which a controller without a command stops by itself, and that time [ms]."""
+
+    def stop_times_s(self, section: S, rig: RigSetup) -> tuple[float, float] | None:  # noqa: ARG002
+        """The longest transaction that a cut waits for, and from its first byte to the last stop's last [s]."""
+        return None
+
+
+class ValvesType(DriverType[S]):
+    """A driver of the cylinders' valves."""
+
+    role = "valves"
+
+    @abstractmethod
+    def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> ValvesDevice:
+        """See DriverType."""
+
+    @abstractmethod
+    def dead_man(self, section: S) -> str:
+        """What takes the valves off when this program dies, for people; "" for nothing."""
+
+
+class DaqType(DriverType[S]):
+    """A driver of the data acquisition."""
+
+    role = "daq"
+
+    @abstractmethod
+    def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> DaqDevice:
+        """See DriverType."""
+
+    def simulated_server(self, setup: ServerSetup) -> SimulatedServer:  # noqa: ARG002
+        """Its device server, simulated at the protocol level, not yet served. Raises ValueError: it has none."""
+        raise ValueError(f"the driver {self.name} has no simulated device")
+
+
+def numbered(name: str, number: int) -> str:
+    """Name of an endpoint of which a simulated rig has several: roboclaw, roboclaw_2, ..."""
+    return f"{name}_{number + 1}" if number else name

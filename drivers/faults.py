@@ -1,0 +1,169 @@
+"""Faults injected into a device in this process: a wrapper around the device, and the kinds of faults that there are.
+
+The kinds are the vocabulary of all fault injection. What is simulated at the protocol level (drivers.sim.protocol.line
+and drivers.ni.simulated) has those of them that bytes can have, under the same names, and some that only a line or a
+library can have.
+
+off           it gives nothing and obeys nothing
+stuck         it obeys nothing, and what it measures stands still: drives repeat their last sample, time included,
+              sensors and valves repeat its numbers under new times
+garbage       its numbers are not finite
+wrong         its numbers are plausible and wrong: times `factor`
+slow          it gives one sample of so many (`every`) and leaves the others out
+delayed       what it gives, and what it obeys, is late by `ms`
+intermittent  it is off for `ms`, then as it should be for `ms`, and so on
+
+A wrapped device is one of a simulated rig: nothing here is for a real one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import Any, Generic, Literal, TypeVar, get_args
+
+import msgspec
+import numpy as np
+
+from drivers.interfaces import Health
+from drivers.messages import DaqBlock, DriveSample, ValveSample
+
+FaultKind = Literal["off", "stuck", "garbage", "wrong", "slow", "delayed", "intermittent"]
+KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
+S = TypeVar("S", DaqBlock, DriveSample, ValveSample)
+C = TypeVar("C")
+
+
+class DeviceFault(msgspec.Struct, frozen=True):
+    """A fault of a device.
+
+    Attributes:
+        kind: see the module.
+        ms: of delayed and intermittent [ms].
+        factor: of wrong.
+        every: of slow: of so many samples one is given.
+    """
+
+    kind: FaultKind
+    ms: float = 100.0
+    factor: float = 10.0
+    every: int = 10
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"kind: {self.kind!r}, allowed: {', '.join(KINDS)}")
+        if not 0.0 < self.ms < math.inf or self.every < 1 or not math.isfinite(self.factor):
+            found = f"ms {self.ms}, every {self.every}, factor {self.factor}"
+            raise ValueError(f"{found}; allowed: ms above 0, every from 1 on, factor finite")
+
+
+class FaultyDevice(Generic[S, C]):
+    """A device that works until a fault is injected into it; `open`, `close` and `health` are the device's own.
+
+    Args:
+        device: of a simulated rig.
+    """
+
+    def __init__(self, device: Any) -> None:
+        self._device = device
+        self._fault: DeviceFault | None = None
+        self._since_ns = 0
+        self._t_ns = 0
+        self._last: S | None = None
+        self._count = 0
+        self._samples: deque[tuple[int, S]] = deque()
+        self._commands: deque[tuple[int, C]] = deque()
+
+    def inject_fault(self, fault: DeviceFault) -> None:
+        """From now on, until another one is injected or it is cleared."""
+        self._fault, self._since_ns = fault, self._t_ns
+
+    def clear_fault(self) -> None:
+        """Work again. What was delayed comes at its time."""
+        self._fault = None
+
+    def open(self) -> None:
+        """See `drivers.interfaces.Link`."""
+        self._device.open()
+
+    def close(self) -> None:
+        """See `drivers.interfaces.Link`."""
+        self._device.close()
+
+    def health(self) -> Health:
+        """See `drivers.interfaces.Link`."""
+        health: Health = self._device.health()
+        return health
+
+    def write(self, command: C) -> None:
+        """Hand a command to the device, unless the fault keeps it from it, or until it lets it through."""
+        self._obey_due()
+        if self._is_off() or self._has("stuck"):
+            return
+        if self._fault is not None and self._fault.kind == "delayed":
+            self._commands.append((self._t_ns + round(self._fault.ms * 1e6), command))
+        else:
+            self._device.write(command)
+
+    def read(self, t_ns: int) -> S | None:
+        """A sample as the fault leaves it; what the device has is taken from it in any case."""
+        self._t_ns = t_ns
+        self._obey_due()
+        sample: S | None = self._device.read(t_ns)
+        if sample is not None:
+            self._samples.append((t_ns + self._delay_ns(), sample))
+        while self._samples and self._samples[0][0] <= t_ns:
+            _, sample = self._samples.popleft()
+            if (given := self._spoiled(sample)) is not None:
+                return given
+        return None
+
+    def _spoiled(self, sample: S) -> S | None:
+        """What is given of a sample that is due; None: nothing."""
+        fault = self._fault
+        if self._is_off():
+            return None
+        if fault is not None and fault.kind == "slow":
+            self._count += 1
+            if self._count % fault.every:
+                return None
+        if fault is not None and fault.kind == "stuck" and self._last is not None:
+            return _stuck(self._last, sample)
+        self._last = sample
+        if fault is not None and fault.kind in ("garbage", "wrong"):
+            return _scaled(sample, math.nan if fault.kind == "garbage" else fault.factor)
+        return sample
+
+    def _obey_due(self) -> None:
+        while self._commands and self._commands[0][0] <= self._t_ns:
+            self._device.write(self._commands.popleft()[1])
+
+    def _has(self, kind: FaultKind) -> bool:
+        return self._fault is not None and self._fault.kind == kind
+
+    def _delay_ns(self) -> int:
+        return round(self._fault.ms * 1e6) if self._fault is not None and self._fault.kind == "delayed" else 0
+
+    def _is_off(self) -> bool:
+        if self._fault is None or self._fault.kind != "intermittent":
+            return self._has("off")
+        return (self._t_ns - self._since_ns) // round(self._fault.ms * 1e6) % 2 == 0
+
+
+def _stuck(old: S, new: S) -> S:
+    """What a stuck device gives instead of a new sample: a block of the last volts, drives that answer as they did."""
+    if isinstance(new, DaqBlock) and isinstance(old, DaqBlock):
+        return msgspec.structs.replace(new, volts=np.tile(old.volts[-1], (len(new.volts), 1)))
+    if isinstance(new, ValveSample) and isinstance(old, ValveSample):
+        return msgspec.structs.replace(new, pressure_Pa=old.pressure_Pa)
+    return old
+
+
+def _scaled(sample: S, factor: float) -> S:
+    """The sample with all that it measures times a factor; a channel beyond its range is not flagged by it."""
+    if isinstance(sample, DaqBlock):
+        return msgspec.structs.replace(sample, volts=sample.volts * factor)
+    if isinstance(sample, DriveSample):
+        return msgspec.structs.replace(sample, speed_radps=tuple([each * factor for each in sample.speed_radps]))
+    pressures = tuple([(extend * factor, retract * factor) for extend, retract in sample.pressure_Pa])
+    return msgspec.structs.replace(sample, pressure_Pa=pressures)

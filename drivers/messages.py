@@ -1,0 +1,80 @@
+"""The frozen samples and commands that cross the border between drivers and the controller.
+
+Times are monotonic nanoseconds. An array inside a sample is a copy: nobody writes it again.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+# Of the force sensors: of the triangle's corners, or by the wheel whose bumper it is.
+SensorName = Literal["top", "lower_left", "lower_right", "front_left", "front_right"]
+SpeedSet = tuple[float, ...]
+ValveSet = tuple[tuple[bool, bool], ...]
+VALVES_OFF: ValveSet = ((False, False), (False, False))
+
+
+class DaqBlock(msgspec.Struct, frozen=True, gc=False):
+    """Consecutive samples of all channels.
+
+    Attributes:
+        sequence: counts blocks, without gaps while the link is whole.
+        t_ns: (n,) time of each sample [ns].
+        volts: (n, channels) [V].
+        overload: (channels,) whether the device flagged the channel.
+        arrived_ns: when the driver had it [ns], -1 where nobody looked.
+    """
+
+    sequence: int
+    t_ns: npt.NDArray[np.int64]
+    volts: npt.NDArray[np.float64]
+    overload: tuple[bool, ...]
+    arrived_ns: int = -1
+
+
+class DriveSample(msgspec.Struct, frozen=True, gc=False):
+    """Encoder speeds of all wheels [rad/s], positive rolling forward, in the order of the wheel names.
+
+    Attributes:
+        acknowledged_ns: t_ns of the newest command that the drives have confirmed, -1 before the first.
+        stopped_ns: when the last byte of the last controller's stop had left for the wire, for the newest cut after
+            they ran [ns]; -1 while they run, and before.
+    """
+
+    sequence: int
+    t_ns: int
+    speed_radps: SpeedSet
+    acknowledged_ns: int
+    stopped_ns: int = -1
+
+
+class ValveSample(msgspec.Struct, frozen=True, gc=False):
+    """Gauge pressures [Pa]: by cylinder, (extend, retract).
+
+    Attributes:
+        acknowledged_ns: t_ns of the newest command that the valves have confirmed, -1 before the first.
+    """
+
+    sequence: int
+    t_ns: int
+    pressure_Pa: tuple[tuple[float, float], ...]
+    acknowledged_ns: int
+
+
+class DriveCommand(msgspec.Struct, frozen=True, gc=False):
+    """Wheel speeds to hold [rad/s], or a cut: drive output zero. A level, not an event: it may be repeated or lost."""
+
+    t_ns: int
+    cut: bool
+    speed_radps: SpeedSet
+
+
+class ValveCommand(msgspec.Struct, frozen=True, gc=False):
+    """Valves to power: by cylinder, (extend, retract); all off leaves the bogies passive."""
+
+    t_ns: int
+    powered: ValveSet

@@ -1,0 +1,272 @@
+"""Data acquisition by NI-DAQmx: continuous, hardware-timed blocks of force channels, and the E-stop's read-back."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from drivers.host import COMPUTER, Host
+from drivers.interfaces import DeviceError, Health, IoDevice, LinkLostError, SamplesLostError
+from drivers.messages import DaqBlock
+from drivers.ni.channels import NiDaqSettings, add_channel, check_settings, filter_delay_ns, to_volts
+from drivers.ni.sample_clock import SampleClock
+from drivers.ni.session import NiSession
+
+# A channel counts as overloaded from this share of its range on.
+OVERLOAD = 0.99
+# A device server costs a request each: how often it is asked for the E-stop line and for the devices' own flags [s].
+E_STOP_S = 0.01
+FLAGS_S = 0.02
+# So long the first blocks are thrown away: the least late of them tell the sample clock's time [s].
+SETTLE_S = 0.1
+# Who has fallen behind takes so many blocks at once, for a read costs more than what it brings.
+TOGETHER = 16
+# Names of the tasks, which a device server keeps.
+TASK, E_STOP_TASK = "rover_hil_daq", "rover_hil_e_stop"
+
+
+class NiDaq:
+    """Blocks of volts at the sensors.
+
+    A force channel is scaled by NI-DAQmx and scaled back, so that a block holds volts of the sensor whatever the kind
+    of channel: of a bridge those at its output, of a charge sensor those of an amplifier of 1 mV/pC.
+
+    Args:
+        settings: what to sample.
+        host: whose clock and ports are used.
+        alive: called while waiting, every few ms.
+
+    Attributes:
+        clock: sample clock of the task, with offset and rate for the record; None before the first opening.
+        filter_delay_ns: delay of the converters' filters [ns], taken off the sample times; the largest of all channels.
+    """
+
+    def __init__(
+        self,
+        settings: NiDaqSettings,
+        host: Host = COMPUTER,
+        alive: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._settings, self._host, self._alive = settings, host, alive
+        self._session = NiSession(settings.device, settings.server, alive, host)
+        self._tasks: list[Any] = []  # the sampling one first
+        self._reader: Any = None
+        self._line: Any = None  # reader of the E-stop's line
+        self._data = np.zeros(len(settings.channels) * settings.block_samples * TOGETHER)
+        self._to_volts = np.ones(len(settings.channels))
+        self._range_V = np.array([channel.range_V for channel in settings.channels])
+        self._blocks: deque[DaqBlock] = deque()
+        self._sequence = self._errors = 0
+        self._arrived_ns = 0
+        self._line_due_ns = self._flags_due_ns = 0
+        self._flags = False  # whether the device tells of overloads itself
+        self._flagged: frozenset[str] = frozenset()
+        self._e_stop = False
+        self._detail = "not opened yet"
+        self.clock: SampleClock | None = None
+        self.filter_delay_ns = 0
+
+    def open(self) -> None:
+        """Reserve the channels and start sampling. Raises DeviceError."""
+        self.close()
+        check_settings(self._settings)
+        self._to_volts[:] = [to_volts(channel, self._settings) for channel in self._settings.channels]
+        try:
+            self._session.open()
+            self._find(self._session.devices())
+            with self._session.translated_errors("setting up the channels"):
+                self._set_up()
+            self._settle()
+        except DeviceError:
+            self._errors += 1
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Stop sampling and let go; never raises."""
+        for task in self._tasks:
+            with suppress(Exception):  # the link may be gone, and nidaqmx raises whatever gRPC does
+                task.close()
+        self._tasks.clear()
+        self._blocks.clear()
+        self._reader = self._line = None
+        self._session.close()
+
+    def health(self) -> Health:
+        """State of the link; the rate is the sample clock's, against the time of the run."""
+        rate_hz = math.nan if self.clock is None else self.clock.rate_hz
+        age_ms = (self._host.now_ns() - self._arrived_ns) * 1e-6 if self._sequence else math.nan
+        return Health(
+            self._settings.device,
+            self._reader is not None,
+            self._errors,
+            self._detail,
+            rate_hz=rate_hz,
+            age_ms=age_ms,
+            e_stop=self._e_stop,
+        )
+
+    def step(self) -> None:
+        """Ask for E-stop or overload flags if that is due, else take a block, more if behind. Raises DeviceError."""
+        if self._reader is None or self.clock is None:
+            raise LinkLostError(f"{self._session.where}: not open")
+        now_ns = self._host.now_ns()
+        try:
+            if self._line is not None and now_ns >= self._line_due_ns:
+                self._line_due_ns = now_ns + round(E_STOP_S * 1e9)
+                self._ask_e_stop()
+            elif self._flags and self._settings.server and now_ns >= self._flags_due_ns:
+                self._flags_due_ns = now_ns + round(FLAGS_S * 1e9)
+                self._ask_flags()
+            else:
+                self._take_block(self.clock)
+        except DeviceError:
+            self._errors += 1
+            self.close()
+            raise
+
+    def read(self, t_ns: int) -> DaqBlock | None:  # noqa: ARG002
+        """The oldest block not yet read, or None."""
+        return self._blocks.popleft() if self._blocks else None
+
+    def _find(self, devices: tuple[IoDevice, ...]) -> None:
+        """Look for all channels among those there are."""
+        inputs = {name: device for device in devices for name in device.ai}
+        lines = {name: device for device in devices for name in device.di}
+        for channel in self._settings.channels:
+            if channel.physical not in inputs:
+                raise DeviceError(
+                    f"{self._session.where}: there is no channel {channel.physical!r} (sensor {channel.name}); "
+                    f"found: {', '.join(inputs) or 'no analog inputs at all'}"
+                )
+        if self._settings.e_stop and self._settings.e_stop not in lines:
+            raise DeviceError(
+                f"{self._session.where}: there is no digital input {self._settings.e_stop!r} for the E-stop; "
+                f"found: {', '.join(lines) or 'no digital inputs at all'}"
+            )
+        used = dict.fromkeys(inputs[channel.physical] for channel in self._settings.channels)
+        self._detail = ", ".join(f"{device.name} {device.product} no. {device.serial}" for device in used)
+
+    def _set_up(self) -> None:
+        from nidaqmx.constants import AcquisitionType
+        from nidaqmx.errors import Error
+        from nidaqmx.stream_readers import AnalogMultiChannelReader, DigitalSingleChannelReader
+
+        wanted = self._settings
+        task = self._session.task(TASK, self._is_read_by_another)
+        self._tasks.append(task)
+        inputs = [add_channel(task.ai_channels, channel, wanted) for channel in wanted.channels]
+        buffer = max(round(wanted.buffer_s * wanted.rate_hz), 4 * wanted.block_samples)
+        task.timing.cfg_samp_clk_timing(wanted.rate_hz, sample_mode=AcquisitionType.CONTINUOUS, samps_per_chan=buffer)
+        task.in_stream.input_buf_size = buffer
+        rate_hz = task.timing.samp_clk_rate
+        if abs(rate_hz - wanted.rate_hz) > 1e-6 * wanted.rate_hz:
+            raise DeviceError(
+                f"{self._session.where}: asked for {wanted.rate_hz:g} Hz, the device makes {rate_hz:g} Hz of it; "
+                f"set daq.rate_hz to a rate that the module makes"
+            )
+        self.filter_delay_ns = filter_delay_ns(inputs)
+        self._reader = AnalogMultiChannelReader(task.in_stream)
+        self._reader.verify_array_shape = False
+        if wanted.e_stop:
+            line = self._session.task(E_STOP_TASK)
+            self._tasks.append(line)
+            line.di_channels.add_di_chan(wanted.e_stop)
+            line.start()
+            self._line = DigitalSingleChannelReader(line.in_stream)
+            self._line.verify_array_shape = False
+        task.start()
+        self._flags = False
+        with suppress(Error):  # not every device can be asked
+            self._flags = isinstance(task.in_stream.overloaded_chans_exist, bool)
+        self._detail += f"; filter delay {self.filter_delay_ns * 1e-6:.3f} ms; overloads told by " + (
+            "the device" if self._flags else f"{OVERLOAD:.0%} of range only"
+        )
+
+    def _settle(self) -> None:
+        """Throw the first blocks away, and learn from them when samples come."""
+        self._sequence = 0
+        self._flagged = frozenset()
+        self.clock = SampleClock(self._settings.rate_hz, self.filter_delay_ns)
+        if self._line is not None:
+            self._ask_e_stop()
+        for _ in range(math.ceil(SETTLE_S * self._settings.rate_hz / self._settings.block_samples)):
+            self._wait_for(self._settings.block_samples)
+            self.clock.observe(self._settings.block_samples, self._arrived_ns)
+            self._alive()
+        self._session.deadline_s = 2 * self._block_timeout_s
+
+    def _take_block(self, clock: SampleClock) -> None:
+        wanted = self._settings
+        block_ns = round(wanted.block_samples * 1e9 / wanted.rate_hz)
+        late = (self._host.now_ns() - clock.due_ns(wanted.block_samples)) // block_ns
+        together = min(1 + max(late, 0), TOGETHER)
+        data = self._wait_for(together * wanted.block_samples)
+        clock.observe(data.shape[1], self._arrived_ns)
+        if self._flags and not wanted.server:
+            self._ask_flags()
+        volts = np.multiply(data.T, self._to_volts, order="C")
+        times_ns = clock.stamp(len(volts))
+        for one in np.split(np.arange(len(volts)), together):
+            self._hand_out(times_ns[one], volts[one])
+        self._flagged = frozenset()
+        if len(self._blocks) * wanted.block_samples > wanted.buffer_s * wanted.rate_hz:
+            raise SamplesLostError(f"{self._session.where}: {len(self._blocks)} blocks that nobody has read")
+
+    def _hand_out(self, times_ns: npt.NDArray[np.int64], volts: npt.NDArray[np.float64]) -> None:
+        at_limit = np.maximum(volts.max(axis=0), -volts.min(axis=0)) >= OVERLOAD * self._range_V
+        over = tuple(
+            bool(limit) or channel.name in self._flagged
+            for limit, channel in zip(at_limit, self._settings.channels, strict=True)
+        )
+        self._sequence += 1
+        self._blocks.append(DaqBlock(self._sequence, times_ns, volts, over, self._arrived_ns))
+
+    def _wait_for(self, samples: int) -> npt.NDArray[np.float64]:
+        """The next samples in the channels' own units, (channels, samples); overwritten by the next."""
+        wanted = self._settings
+        data = self._data[: len(wanted.channels) * samples].reshape(len(wanted.channels), samples)
+        with self._session.translated_errors("reading a block"):
+            if not wanted.server:  # a read of the driver cannot say meanwhile that we are alive
+                until = self._host.now_ns() * 1e-9 + self._block_timeout_s
+                stream = self._tasks[0].in_stream
+                while stream.avail_samp_per_chan < samples and self._host.now_ns() * 1e-9 < until:
+                    self._alive()
+                    self._host.sleep(0.0005)
+            self._reader.read_many_sample(data, samples, self._block_timeout_s if wanted.server else 0.0)
+        self._arrived_ns = self._host.now_ns()
+        return data
+
+    @property
+    def _block_timeout_s(self) -> float:
+        """How long a block may take to come [s]."""
+        return self._settings.timeout_s + self._settings.block_samples / self._settings.rate_hz
+
+    def _ask_e_stop(self) -> None:
+        """Normally closed: low is pressed, or a broken wire."""
+        with self._session.translated_errors("reading the E-stop line"):
+            self._e_stop = not self._line.read_one_sample_one_line(timeout=self._settings.timeout_s)
+
+    def _ask_flags(self) -> None:
+        """Which channels the devices flag; asking clears the flags, so they go with the next block."""
+        stream = self._tasks[0].in_stream
+        with self._session.translated_errors("reading the overload flags"):
+            if stream.overloaded_chans_exist:
+                self._flagged = frozenset(stream.overloaded_chans)
+
+    def _is_read_by_another(self, task: Any) -> bool:
+        """Whether somebody takes samples from a task that a device server has kept."""
+        from nidaqmx.errors import Error
+
+        try:
+            before = task.in_stream.curr_read_pos
+            self._session.wait(0.1)
+            return bool(task.in_stream.curr_read_pos != before)
+        except Error:
+            return False  # it does not even run

@@ -1,0 +1,293 @@
+"""A simulated cDAQ chassis: tasks, their reservations, the sample clock and its buffer, lines, and the watchdog.
+
+It knows nothing of how requests come; `ni_server` serves it. The modules, as `hil devices` shows them:
+
+cDAQ1       chassis, with the watchdog          cDAQ1Mod2   digital outputs: valves on port0/line0 to line3
+cDAQ1Mod1   IEPE inputs: the sampled channels   cDAQ1Mod3   analog output ao0: the regulator
+cDAQ1Mod5   inputs of the four pressures        cDAQ1Mod4   digital inputs: E-stop on port0/line0, high while whole
+"""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import numpy.typing as npt
+
+from drivers.host import COMPUTER, Host
+from drivers.ni.simulated.parts import (
+    CHASSIS,
+    Channel,
+    DaqmxError,
+    Task,
+    TaskKind,
+    Watchdog,
+    modules,
+    resources,
+    unsupported,
+)
+from drivers.sim.protocol.plant_ports import Analog, Cylinders, TakesTimes
+
+BITS = 24
+# A reader waits for the plant to make a sample that is due in such steps [s].
+LOOK_S = 0.0003
+
+
+class Chassis:
+    """What all clients share.
+
+    Args:
+        analog: the sampled channels.
+        cylinders: the valves and pressures; None for none.
+        range_V: converters' full scale, either sign [V].
+        max_rate_hz: what the converters could do; they make no rate but that of `analog`.
+        filter_delay_s: of the converters' filters, told to who asks [s]; not in the samples' times.
+        pressure_VpkPa: sensitivity of the pressure sensors [V/kPa].
+        delivered: takes when samples that somebody waits for were due, and when they were there.
+        host: whose clock is used.
+
+    Attributes:
+        e_stop: whether the emergency stop is pressed.
+        overloaded: virtual channels that were, when that was last asked.
+        goes_on: cleared, it has all who wait for samples give up.
+        outputs: volts of the analog outputs.
+        lines: states of the digital outputs, which stay when the task that made them is gone.
+    """
+
+    def __init__(
+        self,
+        analog: Analog,
+        cylinders: Cylinders | None = None,
+        *,
+        range_V: float = 5.0,
+        max_rate_hz: float = 51_200.0,
+        filter_delay_s: float = 0.0,
+        pressure_VpkPa: float = 0.01,
+        delivered: TakesTimes = lambda _due_ns, _done_ns: None,
+        host: Host = COMPUTER,
+    ) -> None:
+        self.analog, self.max_rate_hz, self.filter_delay_s = analog, max_rate_hz, filter_delay_s
+        self._cylinders, self._range_V, self._pressure_VpkPa = cylinders, range_V, pressure_VpkPa
+        self._host, self._delivered = host, delivered
+        self.modules = modules(analog.channels, pressures=cylinders is not None)
+        self.e_stop = False
+        self.lines = dict.fromkeys(self.modules[f"{CHASSIS}Mod2"].do, False)
+        self.outputs = dict.fromkeys(self.modules[f"{CHASSIS}Mod3"].ao, 0.0)
+        self.watchdog: Watchdog | None = None
+        self._tasks: list[Task] = []
+        self._steps: dict[int, tuple[int, float]] = {}
+        self._overloaded: set[str] = set()
+        self.overloaded: list[str] = []
+        self._lock = threading.RLock()
+        self.goes_on = True
+
+    def step(self, channel: int, volts: float, after: int = 0) -> tuple[int, int]:
+        """Add volts to a channel from the next sample on, or some after it; that sample, and when it is taken [ns]."""
+        with self._lock:
+            sample = self.analog.taken() + after
+            self._steps[channel] = (sample, volts)
+        return sample, self.analog.at_ns(sample)
+
+    def clear_steps(self) -> None:
+        """Take all steps away."""
+        with self._lock:
+            self._steps.clear()
+
+    def wake(self, now_ns: int) -> None:
+        """Time has come to now_ns: the watchdog may expire."""
+        with self._lock:
+            dog = self.watchdog
+            if dog is None or dog.due_ns is None or now_ns < dog.due_ns:
+                return
+            dog.due_ns, dog.expired = None, True
+            for name, state in dog.states.items():
+                self._set(name, state)
+
+    def reset(self) -> None:
+        """The device server has died: its tasks are gone; lines stay, and the watchdog runs."""
+        with self._lock:
+            self._tasks.clear()
+
+    def new_task(self, name: str) -> Task:
+        """An empty task."""
+        task = Task(name)
+        with self._lock:
+            self._tasks.append(task)
+        return task
+
+    def clear(self, task: Task) -> None:
+        """End a task."""
+        with self._lock:
+            if task in self._tasks:
+                self._tasks.remove(task)
+            if task.kind == "watchdog" and self.watchdog is not None:
+                self.watchdog.due_ns = None  # what has expired stays so
+
+    def add(self, task: Task, kind: TaskKind, channels: list[Channel], full: tuple[float, float] = (0.0, 0.0)) -> None:
+        """Add channels to a task; `full` are the limits asked for, in the channels' unit. Raises DaqmxError."""
+        for channel in channels:
+            self._known(channel.physical, kind)
+            if any(channel.physical == other.physical for other in task.channels):
+                raise DaqmxError(-200489, f"Specified channel cannot be added to the task. Channel: {channel.physical}")
+            if task.kind not in ("", kind):
+                raise DaqmxError(-200559, "Task cannot contain a channel of the specified type.")
+            reach = self._range_V * channel.per_volt * (1 + 1e-9)
+            if kind == "ai" and channel.physical in self.modules[f"{CHASSIS}Mod1"].ai and max(map(abs, full)) > reach:
+                raise unsupported("DAQmx_AI_Max", full[1], reach)
+            task.kind = kind
+            task.channels = [*task.channels, channel]
+
+    def time(self, task: Task, rate_hz: float, samples: int, *, continuous: bool) -> None:
+        """Put the sample clock to a task. Raises DaqmxError."""
+        if not 0 < rate_hz <= self.max_rate_hz:
+            raise unsupported("DAQmx_SampClk_Rate", rate_hz, self.max_rate_hz)
+        task.buffer, task.continuous = samples, continuous
+
+    def start(self, task: Task) -> None:
+        """Reserve what the task needs and run it. Raises DaqmxError."""
+        with self._lock:
+            if task.running:
+                return
+            mine = resources(task)
+            for other in self._tasks:
+                if other is not task and other.running and mine & resources(other):
+                    raise DaqmxError(-50103, f"The specified resource is reserved. Task: {other.name}")
+            if task.kind == "watchdog":
+                if any(other.running and other.kind in ("do", "ao") for other in self._tasks):
+                    raise DaqmxError(-201477, "Watchdog task cannot be reserved while other tasks are reserved.")
+                self.feed()
+            task.running = True
+            task.first = self.analog.taken()
+            task.position = 0
+
+    def stop(self, task: Task) -> None:
+        """Let a task rest."""
+        with self._lock:
+            task.running = False
+            if task.kind == "watchdog" and self.watchdog is not None:
+                self.watchdog.due_ns = None
+
+    def available(self, task: Task) -> int:
+        """Samples that nobody has read yet."""
+        return self.analog.taken() - task.first - task.position if task.running else 0
+
+    def read(self, task: Task, count: int, timeout_s: float) -> npt.NDArray[np.float64]:
+        """The next samples of all channels in their units, (channels, count); waits for them. Raises DaqmxError."""
+        self.start(task)
+        if not task.continuous:
+            return self._now(task)
+        begin, asked_ns = task.first + task.position, self._host.now_ns()
+        self._wait(begin + count, timeout_s)
+        self._delivered(max(self.analog.at_ns(begin + count - 1), asked_ns), self._host.now_ns())
+        with self._lock:
+            volts = np.empty((count, self.analog.channels))
+            try:
+                if self.available(task) > task.buffer:
+                    raise OverflowError
+                self.analog.copy(begin, volts)
+            except OverflowError:
+                raise DaqmxError(
+                    -200279,
+                    "The application is not able to keep up with the hardware acquisition: attempted to read samples "
+                    "that are no longer available.",
+                    0,
+                ) from None
+            task.position += count
+            for channel, (sample, added) in self._steps.items():
+                volts[max(sample - begin, 0) :, channel] += added
+        least = 2 * self._range_V / 2**BITS
+        np.clip(np.rint(volts / least), -(2 ** (BITS - 1)), 2 ** (BITS - 1) - 1, out=volts)
+        full = np.abs(volts).max(axis=0) >= 2 ** (BITS - 1) - 1
+        columns = [int(channel.physical.rpartition("/ai")[2]) for channel in task.channels]
+        self._overloaded.update(c.name for c, at in zip(task.channels, columns, strict=True) if full[at])
+        units = np.array([[least * channel.per_volt] for channel in task.channels])
+        return np.asarray(volts.T[columns] * units)
+
+    def overload_exists(self) -> bool:
+        """Whether a channel was at full scale since this was last asked; `overloaded` then tells which."""
+        with self._lock:
+            self.overloaded, self._overloaded = sorted(self._overloaded), set()
+        return bool(self.overloaded)
+
+    def write(self, task: Task, values: list[float]) -> None:
+        """Set the lines or outputs of a task. Raises DaqmxError."""
+        self.wake(self._host.now_ns())
+        with self._lock:
+            if self.watchdog is not None and self.watchdog.expired:
+                raise DaqmxError(-200678, "Write failed, because the watchdog timer has expired.")
+            self.start(task)
+            for channel, value in zip(task.channels, values, strict=True):
+                self._set(channel.physical, value)
+
+    def read_lines(self, task: Task) -> list[bool]:
+        """States of the lines of a task; the E-stop's is the first of its module."""
+        self.start(task)
+        stop = self.modules[f"{CHASSIS}Mod4"].di[0]
+        return [channel.physical == stop and not self.e_stop for channel in task.channels]
+
+    def watch(self, task: Task, device: str, timeout_s: float) -> None:
+        """Make a task that of the watchdog. Raises DaqmxError."""
+        if device not in self.modules:
+            raise DaqmxError(-200220, f"Device identifier is invalid. Device Specified: {device}")
+        if device != CHASSIS:
+            raise DaqmxError(-200662, f"Watchdog timer is not supported by this device. Device: {device}")
+        if not 0.01 <= timeout_s <= 107:
+            raise DaqmxError(-200668, f"Watchdog timeout is out of range: {timeout_s} s, allowed: 0.01 to 107 s")
+        expired = self.watchdog is not None and self.watchdog.expired
+        task.kind, self.watchdog = "watchdog", Watchdog(timeout_s, expired=expired)
+
+    def expire_to(self, states: dict[str, float]) -> None:
+        """Safe states of lines and outputs. Raises DaqmxError."""
+        for name in states:
+            self._known(name, "do" if "line" in name else "ao")
+        dog = self._dog()
+        dog.states = {**dog.states, **states}
+
+    def feed(self) -> None:
+        """Start the watchdog's time again. Raises DaqmxError: it has expired."""
+        self.wake(self._host.now_ns())
+        dog = self._dog()
+        if dog.expired:
+            raise DaqmxError(-200644, "Watchdog timer cannot be reset, because it has expired.")
+        dog.due_ns = self._host.now_ns() + round(dog.timeout_s * 1e9)
+
+    def clear_expiration(self) -> None:
+        """Unlock what has expired."""
+        self._dog().expired = False
+
+    def _dog(self) -> Watchdog:
+        if self.watchdog is None:
+            raise DaqmxError(-200635, "Requested action is not supported: the task is not a watchdog task.")
+        return self.watchdog
+
+    def _known(self, physical: str, kind: TaskKind) -> None:
+        device, _, rest = physical.partition("/")
+        if device not in self.modules or not rest:
+            raise DaqmxError(-200220, f"Device identifier is invalid. Device Specified: {device}")
+        if physical not in getattr(self.modules[device], kind):
+            raise DaqmxError(-200170, f"Physical channel specified does not exist on this device. Channel: {physical}")
+
+    def _wait(self, until: int, timeout_s: float) -> None:
+        """Wait until a sample of the rig is there. Raises DaqmxError."""
+        until_ns = self._host.now_ns() + round(timeout_s * 1e9)
+        while self.analog.taken() < until:
+            now_ns = self._host.now_ns()
+            if now_ns >= until_ns or not self.goes_on:
+                raise DaqmxError(-200284, "Some or all of the samples requested have not yet been acquired.", 0)
+            due_ns = self.analog.at_ns(until - 1) - now_ns
+            self._host.sleep(min(max(due_ns * 1e-9, LOOK_S), (until_ns - now_ns) * 1e-9))
+
+    def _now(self, task: Task) -> npt.NDArray[np.float64]:
+        """One sample on demand: the pressures."""
+        assert self._cylinders is not None  # else there is no such channel
+        valves = [int(channel.physical[-1]) for channel in task.channels]
+        return np.array([[self._cylinders.pressure_Pa(valve) * 1e-3 * self._pressure_VpkPa] for valve in valves])
+
+    def _set(self, physical: str, value: float) -> None:
+        if physical in self.outputs:
+            self.outputs[physical] = value
+        elif self.lines[physical] != bool(value):
+            self.lines[physical] = bool(value)
+            valve = list(self.lines).index(physical)
+            if self._cylinders is not None and valve < 4:
+                self._cylinders.power(valve, bool(value))

@@ -1,0 +1,143 @@
+"""What a simulated chassis is made of: its modules, and the tasks, channels, reservations and errors of NI-DAQmx."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import msgspec
+from nidaqmx.utils import unflatten_channel_string
+
+TaskKind = Literal["", "ai", "ao", "di", "do", "watchdog"]
+CHASSIS = "cDAQ1"
+LINES = 8
+
+
+class DaqmxError(Exception):
+    """What NI-DAQmx would return: its code, its text, and of a read how many samples came."""
+
+    def __init__(self, code: int, text: str, samples_read: int | None = None) -> None:
+        super().__init__(text)
+        self.code, self.samples_read = code, samples_read
+
+
+class ServerFault(msgspec.Struct, frozen=True):
+    """A fault of the server. The kinds are those of `drivers.faults`, with two more.
+
+    Attributes:
+        kind: delayed: the next `count` reads are answered late; error: they fail with `code`; off: nobody answers from
+            now on, and tasks are forgotten; reconnect ends that, and begins anew.
+        count: how many.
+        ms: how much later [ms].
+        code: of NI-DAQmx.
+    """
+
+    kind: Literal["delayed", "error", "off", "reconnect"]
+    count: int = 1
+    ms: float = 100.0
+    code: int = -201003
+
+
+class Module(NamedTuple):
+    """A device as it is listed."""
+
+    product: str
+    serial: int
+    ai: tuple[str, ...] = ()
+    ao: tuple[str, ...] = ()
+    di: tuple[str, ...] = ()
+    do: tuple[str, ...] = ()
+
+
+class Channel(NamedTuple):
+    """A virtual channel: name, physical channel, and units of it per volt."""
+
+    name: str
+    physical: str
+    per_volt: float = 1.0
+
+
+class Task(msgspec.Struct, eq=False):
+    """A task; `first` is the sample of the rig that is its own sample 0, `position` the next to be read."""
+
+    name: str
+    kind: TaskKind = ""
+    channels: list[Channel] = []
+    buffer: int = 0
+    continuous: bool = False
+    running: bool = False
+    first: int = 0
+    position: int = 0
+
+
+class Watchdog(msgspec.Struct):
+    """The chassis's watchdog; `states` are the safe ones of its lines and outputs."""
+
+    timeout_s: float
+    states: dict[str, float] = {}
+    due_ns: int | None = None
+    expired: bool = False
+
+
+def resources(task: Task) -> set[str]:
+    """What only one running task may have: a module's sample clock, or each line."""
+    if task.kind == "watchdog":
+        return {CHASSIS}
+    if task.continuous:
+        return {channel.physical.partition("/")[0] for channel in task.channels}
+    return {channel.physical for channel in task.channels}
+
+
+def unsupported(what: str, asked: float, most: float | None = None) -> DaqmxError:
+    """The error for a property out of its range, which ends at +-most."""
+    limits = "" if most is None else f" Maximum Value: {most:g} Minimum Value: {-most:g}"
+    return DaqmxError(
+        -200077,
+        f"Requested value is not a supported value for this property. Property: {what} "
+        f"Requested Value: {asked:g}{limits}",
+    )
+
+
+def per_volt(volts: float) -> float:
+    """Units per volt where a unit gives so many volts. Raises DaqmxError."""
+    if volts <= 0:
+        raise unsupported("sensitivity or excitation", volts)
+    return 1 / volts
+
+
+def named_channels(physical: str, name: str, units_per_volt: float) -> list[Channel]:
+    """Virtual channels of a list or range of physical ones, numbered where one name has to do for several."""
+    each = unflatten_channel_string(physical)
+    given = [name] if name and len(each) == 1 else [f"{name}{i}" if name else one for i, one in enumerate(each)]
+    return [Channel(called, one, units_per_volt) for called, one in zip(given, each, strict=True)]
+
+
+def modules(channels: int, *, pressures: bool) -> dict[str, Module]:
+    """All devices by name, the first module with so many sampled channels."""
+
+    def named(slot: int, what: str, count: int) -> tuple[str, ...]:
+        return tuple(f"{CHASSIS}Mod{slot}/{what}{number}" for number in range(count))
+
+    chassis = {
+        CHASSIS: Module("simulated chassis", 0x5100000),
+        f"{CHASSIS}Mod1": Module("simulated IEPE input", 0x5100001, ai=named(1, "ai", channels)),
+        f"{CHASSIS}Mod2": Module("simulated digital output", 0x5100002, do=named(2, "port0/line", LINES)),
+        f"{CHASSIS}Mod3": Module("simulated analog output", 0x5100003, ao=named(3, "ao", 1)),
+        f"{CHASSIS}Mod4": Module("simulated digital input", 0x5100004, di=named(4, "port0/line", LINES)),
+    }
+    if pressures:
+        chassis[f"{CHASSIS}Mod5"] = Module("simulated voltage input", 0x5100005, ai=named(5, "ai", 4))
+    return chassis
+
+
+def attribute_text(module: Module, attribute: int) -> str:
+    """What a device says of itself, by the number of the attribute. Raises DaqmxError: it does not say that."""
+    names: dict[int, tuple[str, ...]] = {
+        0x631: (module.product,),
+        0x231E: module.ai,
+        0x231F: module.ao,
+        0x2320: module.di,
+        0x2322: module.do,
+    }
+    if attribute not in names:
+        raise DaqmxError(-200197, "Attribute is not supported by the device.")
+    return ", ".join(names[attribute])

@@ -1,0 +1,65 @@
+"""The simulated NI device server as a part of a simulated rig."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from drivers.ni.simulated.chassis import Chassis
+from drivers.ni.simulated.parts import ServerFault
+from drivers.ni.simulated.server import NiServer
+from drivers.ni.simulated.virtual import VirtualNiServer
+from drivers.sim.protocol.server import ServerSetup
+
+# Where it listens in virtual time.
+VIRTUAL_HOST, VIRTUAL_PORT = "simulated", 31763
+
+
+class NiRigPart:
+    """A `drivers.sim.protocol.server.SimulatedServer`.
+
+    Args:
+        setup: what it is made of.
+    """
+
+    def __init__(self, setup: ServerSetup) -> None:
+        self._chassis = chassis = Chassis(
+            setup.analog, setup.cylinders, range_V=setup.range_V, delivered=setup.delivered, host=setup.host
+        )
+        self._server: NiServer | VirtualNiServer
+        if setup.network is None:
+            self._server, self._address = NiServer(chassis, setup.host), ("127.0.0.1", 0)
+        else:
+            self._server, self._address = VirtualNiServer(chassis, setup.network), (VIRTUAL_HOST, VIRTUAL_PORT)
+
+    @property
+    def lines(self) -> Mapping[str, bool]:
+        """See SimulatedServer."""
+        return dict(self._chassis.lines)
+
+    def start(self) -> str:
+        """See SimulatedServer."""
+        host, port = self._address
+        return f"{host}:{self._server.serve(host, port)}"
+
+    def stop(self) -> None:
+        """See SimulatedServer."""
+        self._server.stop()
+
+    def step(self, channel: int, volts: float, after: int) -> tuple[int, int]:
+        """See SimulatedServer."""
+        return self._chassis.step(channel, volts, after)
+
+    def clear_steps(self) -> None:
+        """See SimulatedServer."""
+        self._chassis.clear_steps()
+
+    def press(self, pressed: bool) -> None:
+        """See SimulatedServer."""
+        self._chassis.e_stop = pressed
+
+    def inject_fault(self, fault: Mapping[str, Any]) -> None:
+        """See SimulatedServer."""
+        self._server.inject_fault(msgspec.convert(fault, ServerFault))

@@ -1,0 +1,288 @@
+"""What the nidaqmx package calls of a device server, with a simulated chassis behind it.
+
+All use of nidaqmx's private stubs is in this file. Errors travel as NI's server sends them: the code in the trailing
+metadata of a failed call, but for a read that timed out, whose answer carries it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+import grpc
+from google.protobuf.message_factory import GetMessageClass
+from nidaqmx._stubs import nidaqmx_pb2 as stubs
+from nidaqmx.constants import (
+    BridgeUnits,
+    ChargeUnits,
+    ForceIEPESensorSensitivityUnits,
+    ForceUnits,
+    Level,
+    VoltageUnits,
+)
+from nidaqmx.utils import unflatten_channel_string
+
+from drivers.host import COMPUTER, Host
+from drivers.ni.simulated.chassis import Chassis
+from drivers.ni.simulated.parts import (
+    DaqmxError,
+    Module,
+    ServerFault,
+    Task,
+    TaskKind,
+    attribute_text,
+    named_channels,
+    per_volt,
+    unsupported,
+)
+
+SERVICE = stubs.DESCRIPTOR.services_by_name["NiDAQmx"]
+VERSION = {0x1272: 25, 0x1923: 3, 0x2F22: 0}
+_TIMED_OUT = -200284
+_AVAILABLE = (0x1223, 0x31E8)  # samples that wait; the only other one asked for is the number of channels
+_NEW, _ATTACH = 1, 2  # how a session may be initialized; 0: either way
+
+Fields = dict[str, Any]
+
+
+class _SessionError(Exception):
+    """A session that is there already, or is not."""
+
+    def __init__(self, status: grpc.StatusCode, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class NiService:
+    """What a device server does when it is called; who listens, `NiServer` or another, is up to its children.
+
+    Args:
+        chassis: what it serves.
+        host: whose clock is used.
+    """
+
+    def __init__(self, chassis: Chassis, host: Host = COMPUTER) -> None:
+        self.chassis, self.host = chassis, host
+        self._sessions: dict[str, Task] = {}
+        self._lock = threading.Lock()
+        self._address = ""
+        self._faults: list[ServerFault] = []
+        self._dead = True
+
+    def listen(self, host: str, port: int) -> int:
+        """Take calls from now on; the port, chosen if 0. Raises RuntimeError: it is taken."""
+        raise NotImplementedError
+
+    def disconnect(self) -> None:
+        """Take none any more, until `listen`."""
+        raise NotImplementedError
+
+    def serve(self, host: str = "127.0.0.1", port: int = 0) -> int:
+        """Begin to serve; the port, chosen if 0. Raises RuntimeError: it is taken."""
+        self.chassis.goes_on, self._dead = True, False
+        bound = self.listen(host, port)
+        self._address = f"{host}:{bound}"
+        return bound
+
+    def stop(self) -> None:
+        """Serve no more; may be called twice."""
+        self.switch_off()
+
+    def inject_fault(self, how: ServerFault) -> None:
+        """Fail so from now on, or once or more often."""
+        if how.kind == "off":
+            self.switch_off()
+        elif how.kind == "reconnect":
+            if self._dead:
+                host, _, port = self._address.rpartition(":")
+                self.serve(host, int(port))
+        else:
+            with self._lock:
+                self._faults += [how] * how.count
+
+    def switch_off(self) -> None:
+        """Serve no more, and forget all tasks."""
+        self._dead = True
+        self.chassis.goes_on = False
+        self.disconnect()
+        with self._lock:
+            self._sessions.clear()
+        self.chassis.reset()
+
+    def handlers(self) -> dict[str, Any]:
+        """How gRPC calls what is served, by the name of the method."""
+        return {name: self._handler(SERVICE.methods_by_name[name], call) for name, call in self._calls().items()}
+
+    def _handler(self, method: Any, call: Callable[[Any], Fields]) -> Any:
+        """How gRPC calls one of ours: a function from a request to the fields of its answer."""
+        asked, answered = GetMessageClass(method.input_type), GetMessageClass(method.output_type)
+
+        def handle(request: Any, context: grpc.ServicerContext) -> Any:
+            try:
+                return answered(**call(request))
+            except DaqmxError as error:
+                told = [("ni-error", str(error.code))]
+                if error.samples_read is not None:
+                    told.append(("ni-samps-per-chan-read", str(error.samples_read)))
+                context.set_trailing_metadata(tuple(told))
+                status, text = grpc.StatusCode.UNKNOWN, str(error)
+            except _SessionError as error:
+                status, text = error.status, str(error)
+            return context.abort(status, text)
+
+        return grpc.unary_unary_rpc_method_handler(handle, asked.FromString, answered.SerializeToString)
+
+    def _calls(self) -> dict[str, Callable[[Any], Fields]]:
+        chassis = self.chassis
+
+        def done(call: Callable[[Any], object]) -> Callable[[Any], Fields]:
+            def fields(request: Any) -> Fields:
+                call(request)
+                return {}
+
+            return fields
+
+        def valued(call: Callable[[Any], object]) -> Callable[[Any], Fields]:
+            return lambda request: {"value": call(request)}
+
+        def of_device(call: Callable[[Module], object]) -> Callable[[Any], Fields]:
+            return valued(lambda request: call(self._module(request.device_name)))
+
+        task = self._task
+        return {
+            "CreateTask": lambda r: self._session(r.session_name, r.initialization_behavior),
+            "CreateWatchdogTimerTaskEx": self._create_watchdog,
+            "StartTask": done(lambda r: chassis.start(task(r))),
+            "StopTask": done(lambda r: chassis.stop(task(r))),
+            "ClearTask": done(self._clear),
+            "CreateAIForceIEPEChan": done(self._add_force),
+            "CreateAIVoltageChan": done(lambda r: self._add_ai(r, 1.0, VoltageUnits.VOLTS)),
+            "CreateAIChargeChan": done(lambda r: self._add_ai(r, 1e-9, ChargeUnits.COULOMBS)),
+            "CreateAIBridgeChan": done(
+                lambda r: self._add_ai(r, per_volt(r.voltage_excit_val), BridgeUnits.VOLTS_PER_VOLT)
+            ),
+            "CreateDOChan": done(lambda r: self._add(r, "do", r.lines)),
+            "CreateDIChan": done(lambda r: self._add(r, "di", r.lines)),
+            "CreateAOVoltageChan": done(lambda r: self._add(r, "ao", r.physical_channel)),
+            "CfgSampClkTiming": done(
+                lambda r: chassis.time(task(r), r.rate, r.samps_per_chan, continuous=r.sample_mode_raw == 10123)
+            ),
+            "SetBufferAttributeUInt32": done(lambda r: setattr(task(r), "buffer", r.value)),
+            "ReadAnalogF64": self._read,
+            "ReadDigitalLines": lambda r: {"read_array": bytes(chassis.read_lines(task(r))), "samps_per_chan_read": 1},
+            "WriteDigitalLines": lambda r: self._write(r, [float(level) for level in r.write_array]),
+            "WriteAnalogScalarF64": done(lambda r: self._write(r, [r.value])),
+            "CfgWatchdogDOExpirStates": done(self._expire_lines),
+            "CfgWatchdogAOExpirStates": done(self._expire_outputs),
+            "ControlWatchdogTask": done(lambda r: chassis.clear_expiration() if r.action_raw else chassis.feed()),
+            "GetTaskAttributeString": valued(self._task_names),
+            "GetTaskAttributeUInt32": valued(lambda r: len(task(r).channels)),
+            "GetReadAttributeUInt32": valued(self._read_state),
+            "GetReadAttributeUInt64": valued(lambda r: task(r).position),
+            "GetReadAttributeBool": valued(lambda _: chassis.overload_exists()),
+            "GetReadAttributeString": valued(lambda _: ", ".join(chassis.overloaded)),
+            "GetTimingAttributeDouble": valued(lambda _: float(chassis.analog.rate_hz)),
+            "GetChanAttributeDouble": valued(lambda _: chassis.filter_delay_s),
+            "SetChanAttributeInt32": done(task),
+            "GetWatchdogAttributeBool": valued(lambda _: chassis.watchdog is not None and chassis.watchdog.expired),
+            "GetSystemInfoAttributeUInt32": valued(lambda r: VERSION.get(r.attribute_raw, 0)),
+            "GetSystemInfoAttributeString": valued(lambda _: ", ".join(chassis.modules)),
+            "GetDeviceAttributeUInt32": of_device(lambda module: module.serial),
+            "GetDeviceAttributeBool": of_device(lambda _: True),
+            "GetDeviceAttributeString": valued(lambda r: attribute_text(self._module(r.device_name), r.attribute_raw)),
+            "GetErrorString": lambda r: {"error_string": f"NI-DAQmx error {r.error_code}"},
+        }
+
+    def _task(self, request: Any) -> Task:
+        try:
+            return self._sessions[request.task.name]
+        except KeyError:
+            raise DaqmxError(-200088, "Task specified is invalid or does not exist.") from None
+
+    def _session(self, name: str, behaviour: int) -> Fields:
+        with self._lock:
+            name = name or f"_unnamedTask<{len(self._sessions)}>"
+            there = name in self._sessions
+            if there and behaviour == _NEW:
+                raise _SessionError(grpc.StatusCode.ALREADY_EXISTS, f"Session {name} exists already.")
+            if not there and behaviour == _ATTACH:
+                raise _SessionError(grpc.StatusCode.FAILED_PRECONDITION, f"Session {name} does not exist.")
+            if not there:
+                self._sessions[name] = self.chassis.new_task(name)
+        return {"task": {"name": name}, "new_session_initialized": not there}
+
+    def _create_watchdog(self, request: Any) -> Fields:
+        answer = self._session(request.session_name, request.initialization_behavior)
+        if answer["new_session_initialized"]:
+            name = answer["task"]["name"]
+            try:
+                self.chassis.watch(self._sessions[name], request.device_name, request.timeout)
+            except DaqmxError:
+                self.chassis.clear(self._sessions.pop(name))
+                raise
+        return answer
+
+    def _clear(self, request: Any) -> None:
+        self.chassis.clear(self._task(request))
+        with self._lock:
+            self._sessions.pop(request.task.name, None)
+
+    def _add_force(self, request: Any) -> None:
+        if request.sensitivity_units_raw != ForceIEPESensorSensitivityUnits.MILLIVOLTS_PER_NEWTON.value:
+            raise unsupported("DAQmx_AI_Force_IEPESensor_SensitivityUnits", request.sensitivity_units_raw)
+        self._add_ai(request, per_volt(request.sensitivity * 1e-3), ForceUnits.NEWTONS)
+
+    def _add_ai(self, request: Any, units_per_volt: float, units: Enum) -> None:
+        if request.units_raw != units.value:  # the only ones that are simulated
+            raise unsupported("DAQmx_AI units", request.units_raw)
+        channels = named_channels(request.physical_channel, request.name_to_assign_to_channel, units_per_volt)
+        self.chassis.add(self._task(request), "ai", channels, (request.min_val, request.max_val))
+
+    def _add(self, request: Any, kind: TaskKind, physical: str) -> None:
+        self.chassis.add(self._task(request), kind, named_channels(physical, "", 1.0))
+
+    def _read(self, request: Any) -> Fields:
+        how = self._misbehaviour()
+        if how is not None and how.kind == "error":
+            raise DaqmxError(how.code, "Told to fail.", 0)
+        try:
+            values = self.chassis.read(self._task(request), request.num_samps_per_chan, request.timeout)
+        except DaqmxError as error:
+            if error.code == _TIMED_OUT:
+                return {"status": error.code, "samps_per_chan_read": 0}
+            raise
+        if how is not None:
+            self.host.sleep(how.ms * 1e-3)
+        return {"read_array": values.ravel().tolist(), "samps_per_chan_read": request.num_samps_per_chan}
+
+    def _misbehaviour(self) -> ServerFault | None:
+        with self._lock:
+            return self._faults.pop(0) if self._faults else None
+
+    def _write(self, request: Any, values: list[float]) -> Fields:
+        self.chassis.write(self._task(request), values)
+        return {"samps_per_chan_written": 1}
+
+    def _expire_lines(self, request: Any) -> None:
+        names = unflatten_channel_string(request.channel_names)
+        high = [float(state == Level.HIGH.value) for state in request.expir_state_array]
+        self.chassis.expire_to(dict(zip(names, high, strict=True)))
+
+    def _expire_outputs(self, request: Any) -> None:
+        names = unflatten_channel_string(request.channel_names)
+        self.chassis.expire_to(dict(zip(names, request.expir_state_array, strict=True)))
+
+    def _task_names(self, request: Any) -> str:
+        task = self._task(request)
+        return task.name if request.attribute_raw == 0x1276 else ", ".join(channel.name for channel in task.channels)
+
+    def _read_state(self, request: Any) -> int:
+        task = self._task(request)
+        return self.chassis.available(task) if request.attribute_raw in _AVAILABLE else len(task.channels)
+
+    def _module(self, device: str) -> Module:
+        if device not in self.chassis.modules:
+            raise DaqmxError(-200220, f"Device identifier is invalid. Device Specified: {device}")
+        return self.chassis.modules[device]

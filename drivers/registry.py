@@ -1,0 +1,95 @@
+"""Drivers by role and name: our own, and those that installed packages bring (entry points `rover_hil.drivers`).
+
+A name of our own is found at once. Only for another are the installed packages searched, and only the one that brings
+it is imported: a package that is broken keeps nobody from the rest.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+from drivers.device_sections import DeviceSection, Role
+from drivers.driver_type import DaqType, DriverType, DrivesType, ValvesType
+from drivers.extensions import DRIVERS, ExtensionError, installed_names, load_installed
+from drivers.modbus.entry import MODBUS
+from drivers.ni.entry import NI_DAQ, NI_VALVES
+from drivers.roboclaw.entry import ROBOCLAW
+from drivers.roboteq.entry import ROBOTEQ
+
+BUILT_IN: tuple[DriverType[Any], ...] = (ROBOCLAW, ROBOTEQ, MODBUS, NI_VALVES, NI_DAQ)
+
+
+def driver_type(role: Role, name: str) -> DriverType[Any] | None:
+    """The driver of that role and name; None: there is none.
+
+    Raises:
+        ExtensionError: an installed package should bring it, and cannot be imported or has no such driver.
+    """
+    for kind in (*BUILT_IN, *_installed(name)):
+        if (kind.role, kind.name) == (role, name):
+            return kind
+    return None
+
+
+def driver_of(section: DeviceSection) -> DriverType[Any]:
+    """The driver of a checked section."""
+    found = driver_type(section.role, section.driver)
+    assert found is not None  # or the section could not have been checked
+    return found
+
+
+def drives_driver(section: DeviceSection) -> DrivesType[Any]:
+    """The driver of checked wheel drives."""
+    found = driver_of(section)
+    assert isinstance(found, DrivesType)
+    return found
+
+
+def valves_driver(section: DeviceSection) -> ValvesType[Any]:
+    """The driver of checked valves."""
+    found = driver_of(section)
+    assert isinstance(found, ValvesType)
+    return found
+
+
+def daq_driver(section: DeviceSection) -> DaqType[Any]:
+    """The driver of a checked data acquisition."""
+    found = driver_of(section)
+    assert isinstance(found, DaqType)
+    return found
+
+
+def built_in(role: Role) -> tuple[DriverType[Any], ...]:
+    """Our own drivers of a role."""
+    return tuple(kind for kind in BUILT_IN if kind.role == role)
+
+
+def driver_names(role: Role) -> list[str]:
+    """Names of all drivers that may be of a role; none of the installed packages is imported for it."""
+    return [*(kind.name for kind in built_in(role)), *installed_names(DRIVERS)]
+
+
+def broken_drivers() -> Iterator[str]:
+    """A sentence for each installed package that does not bring the driver it says; all of them are imported."""
+    for name in installed_names(DRIVERS):
+        try:
+            _installed(name)
+        except ExtensionError as error:
+            yield str(error)
+
+
+@functools.cache
+def _installed(name: str) -> tuple[DriverType[Any], ...]:
+    """What the installed packages bring by that name: a driver type, or several of different roles."""
+    if any(kind.name == name for kind in BUILT_IN):
+        return ()
+    kinds: list[DriverType[Any]] = []
+    for found, package in load_installed(DRIVERS, name):
+        for kind in found if isinstance(found, tuple) else (found,):
+            if not isinstance(kind, DriverType) or kind.name != name:
+                needed = f"a DriverType with the name {name}, or a tuple of them"
+                raise ExtensionError(f"{package} brings {kind!r}; needed: {needed}")
+            kinds.append(kind)
+    return tuple(kinds)

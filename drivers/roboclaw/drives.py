@@ -1,0 +1,293 @@
+"""Six wheel drives on RoboClaw controllers, over one serial bus or several."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import deque
+from collections.abc import Callable
+
+from drivers.host import COMPUTER, Host
+from drivers.interfaces import ControllerState, DeviceError, Health, LinkLostError, StopFrames
+from drivers.messages import DriveCommand, DriveSample, SpeedSet
+from drivers.roboclaw.protocol import Command
+from drivers.roboclaw.settings import (
+    SLOW,
+    SLOW_HZ,
+    STATUS_HZ,
+    Bus,
+    Controller,
+    RoboClawSettings,
+    answer_s,
+    budget,
+    check,
+    speed_commands,
+)
+from drivers.roboclaw.stops import StopSequence
+from drivers.roboclaw.unit import Unit
+from drivers.serial.link import SerialLink
+
+__all__ = ["Bus", "Controller", "RoboClawDrives", "RoboClawSettings", "budget"]
+
+NAME = "wheel drives"
+# An axle that turns slower stands [rad/s].
+STANDING_RADPS = 0.05
+# With nothing due a step returns after so much: a cut written meanwhile waits no longer [s].
+IDLE_S = 0.00025
+RATE_OVER = 51  # samples
+# A set-point has to fit into 31 bits and a sign [counts/s].
+COUNTS_BELOW = 2.0**31
+
+
+class RoboClawDrives:
+    """Wheel drives; a `PolledDevice` device.
+
+    A cut is duty 0 (command 34). All controllers confirm it before anything else is done, and it is repeated as the
+    level at each period, which keeps the serial time-outs fed. After `open`, and after any failure, the drives are cut
+    until a cut has been written and after it a command that is not.
+
+    A confirmation of this protocol is one byte that does not say of what: one that comes very late passes for that of
+    the next setting. The level being repeated, this is mended within a period.
+
+    Args:
+        settings: refused with ValueError if they cannot work.
+        host: whose clock and ports are used.
+        alive: called while waiting, every few ms.
+    """
+
+    def __init__(
+        self,
+        settings: RoboClawSettings,
+        host: Host = COMPUTER,
+        alive: Callable[[], None] = lambda: None,
+    ) -> None:
+        check(settings)
+        self.settings, self._host = settings, host
+        self._links = [
+            SerialLink(NAME, bus.port, bus.baud, timeout_s=answer_s(settings, bus), host=host, alive=alive)
+            for bus in settings.buses
+        ]
+        self._units = [Unit(settings, one, self._links[one.bus]) for one in settings.controllers]
+        self._stops = StopSequence(self._units, self._links, together=settings.stop_together)
+        self._period_ns = round(1e9 / settings.rate_hz)
+        self._status_period_ns = round(1e9 / (STATUS_HZ * len(self._units)))
+        self._slow_period_ns = round(1e9 / (SLOW_HZ * len(SLOW) * len(self._units)))
+        self._sequence = 0
+        self._reset()
+
+    def _reset(self) -> None:
+        """Nothing known, and cut until told otherwise."""
+        for unit in self._units:
+            unit.reset()
+        self._speed = [0.0] * len(self.settings.sign)
+        self._counts = [0] * len(self._speed)
+        self._allowed = self._ran = False
+        self._cut, self._command_ns, self._stopped_ns = True, -1, -1
+        self._stops.drop()
+        self._announce = False
+        self._to_set: deque[Unit] = deque()
+        self._to_read: deque[tuple[Unit, Command]] = deque()
+        self._status = itertools.cycle(self._units)
+        self._slow = itertools.cycle(itertools.product(self._units, SLOW))
+        self._due_ns = self._status_due_ns = self._slow_due_ns = 0
+        self._round_ns = self._sampled_ns = -1
+        self._rounds: deque[int] = deque(maxlen=RATE_OVER)
+        self._fresh: DriveSample | None = None
+
+    def open(self) -> None:
+        """Find every controller, set its serial time-out, cut it, and see that the wheels stand. Raises DeviceError."""
+        self.close()
+        self._reset()
+        try:
+            for link in self._links:
+                link.open()
+            for unit in self._units:
+                unit.identify()
+            self._stops.try_all()
+            self._check_standing()
+        except DeviceError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the ports; the controllers stop by themselves within their serial time-out."""
+        for link in self._links:
+            link.close()
+
+    def health(self) -> Health:
+        """State of all links, and what each controller says of itself."""
+        each = [link.health("") for link in self._links]
+        rate_hz = math.nan
+        if len(self._rounds) > 1:
+            rate_hz = (len(self._rounds) - 1) * 1e9 / max(self._host.now_ns() - self._rounds[0], 1)
+        return Health(
+            NAME,
+            all(one.open for one in each),
+            sum(one.errors for one in each),
+            f"{'; '.join(unit.status_text() for unit in self._units)}; at duty 0: {self.settings.on_cut}",
+            sum(one.retries for one in each),
+            rate_hz,
+            max(one.age_ms for one in each),
+            any(unit.e_stop for unit in self._units),
+        )
+
+    def states(self) -> tuple[ControllerState, ...]:
+        """What each controller says of itself."""
+        return tuple(unit.state() for unit in self._units)
+
+    def stop_frames(self) -> tuple[StopFrames, ...]:
+        """What stops each bus; each bus by itself."""
+        return self._stops.frames(NAME)
+
+    def write(self, command: DriveCommand) -> None:
+        """Take a command over; running ones are ignored until a cut has been written since `open` or a failure.
+
+        Raises:
+            ValueError: a speed is not finite or beyond what the controllers count; the drives are cut then.
+        """
+        if command.cut:
+            self._allowed = True
+            self._demand_cut(command.t_ns)
+        elif self._allowed:
+            try:
+                self._counts = self._in_counts(command.speed_radps)
+            except ValueError:
+                self._fail()
+                raise
+            self._cut, self._command_ns = False, command.t_ns
+
+    def read(self, t_ns: int) -> DriveSample | None:  # noqa: ARG002
+        """The newest sample not yet read: speeds of a whole round, its t_ns when the first of them was asked for.
+
+        A cut that has been confirmed makes a sample of its own, with the speeds of the last round.
+        """
+        sample, self._fresh = self._fresh, None
+        return sample
+
+    def step(self) -> None:
+        """One transaction: a cut before all others, then set-points, status, speeds, slow state; or a short rest.
+
+        Raises:
+            DeviceError: a controller or its link failed; from then on the drives are cut as far as they can be.
+        """
+        try:
+            self._step(self._host.now_ns())
+        except DeviceError:
+            self._fail()
+            raise
+
+    def _step(self, now_ns: int) -> None:
+        if self._ran and not self._cut:
+            self._refuse_after_silence(now_ns)
+        if not self._stops and now_ns >= self._due_ns:
+            self._begin_round(now_ns)
+        if self._stops:
+            self._stop_next()
+        elif self._to_set:
+            self._set(self._to_set.popleft())
+        elif now_ns >= self._status_due_ns:
+            self._status_due_ns = now_ns + self._status_period_ns
+            next(self._status).ask_slowly(Command.STATUS)
+        elif self._to_read:
+            self._read(*self._to_read.popleft())
+        elif now_ns >= self._slow_due_ns:
+            self._slow_due_ns = now_ns + self._slow_period_ns
+            unit, command = next(self._slow)
+            unit.ask_slowly(command)
+        else:
+            self._host.sleep(min(IDLE_S, max(self._due_ns - now_ns, 0) * 1e-9))
+
+    def _fail(self) -> None:
+        """Cut, and stay so until told by a cut and then a command."""
+        self._allowed = False
+        if not self._cut:
+            self._demand_cut(-1)
+
+    def _demand_cut(self, t_ns: int) -> None:
+        """Have all stopped next, unless that is under way or done already."""
+        if not self._cut:
+            self._announce = True
+            self._to_set.clear()
+            self._stops.begin()
+        self._cut, self._command_ns = True, t_ns
+
+    def _stop_next(self) -> None:
+        self._stops.next(self._command_ns if self._cut else -1)
+        if self._announce and not self._stops:
+            self._announce = False
+            if self._ran:
+                self._ran, self._stopped_ns = False, self._stops.sent_ns()
+            self._publish()
+
+    def _begin_round(self, now_ns: int) -> None:
+        """Set-points, or the stop as the level; and speeds, unless those of the last round are still under way."""
+        self._due_ns = max(self._due_ns + self._period_ns, now_ns)
+        if self._cut:
+            self._stops.begin()
+        else:
+            self._to_set = deque(self._units)
+        if not self._to_read:
+            self._round_ns = -1
+            self._to_read = deque(itertools.product(self._units, speed_commands(self.settings)))
+
+    def _refuse_after_silence(self, now_ns: int) -> None:
+        """Raises LinkLostError: a controller has stopped by itself, and our next set-point would start it again."""
+        for unit in self._units:
+            silent_ms = (now_ns - unit.answered_ns) * 1e-6
+            if silent_ms > self.settings.timeout_ms:
+                raise LinkLostError(
+                    f"{unit.where}: not spoken to for {silent_ms:.0f} ms, so its serial time-out of "
+                    f"{self.settings.timeout_ms} ms has stopped it; to start it again write a cut, then a command"
+                )
+
+    def _set(self, unit: Unit) -> None:
+        """Have a controller hold its wheels' speeds."""
+        command_ns, acceleration = self._command_ns, self.settings.acceleration_qpps2
+        one, two = (self._counts[wheel] for wheel in unit.controller.wheels)
+        if not self._ran:
+            self._ran, self._stopped_ns = True, -1
+        if acceleration:
+            unit.set(Command.RUN_ACCELERATING, acceleration, one, two)
+        else:
+            unit.set(Command.RUN, one, two)
+        unit.confirm(command_ns)
+
+    def _read(self, unit: Unit, command: Command) -> None:
+        if self._round_ns < 0:
+            self._round_ns = self._host.now_ns()
+        for wheel, speed_radps in unit.speeds(command).items():
+            self._speed[wheel] = speed_radps
+        if not self._to_read:
+            self._sampled_ns = self._round_ns
+            self._rounds.append(self._host.now_ns())
+            self._publish()
+
+    def _publish(self) -> None:
+        self._sequence += 1
+        confirmed_ns = min(unit.confirmed_ns for unit in self._units)
+        self._fresh = DriveSample(
+            self._sequence, self._sampled_ns, tuple(self._speed), confirmed_ns, self._stopped_ns
+        )  # fmt: skip
+
+    def _in_counts(self, speed_radps: SpeedSet) -> list[int]:
+        """Raises ValueError."""
+        if len(speed_radps) != len(self._speed):
+            raise ValueError(f"speed_radps: {len(speed_radps)} speeds, needed: {len(self._speed)}")
+        turn = self.settings.counts_per_rev / math.tau
+        for wheel, speed in enumerate(speed_radps):
+            if not abs(speed) * turn < COUNTS_BELOW:
+                raise ValueError(f"speed_radps: {speed} of wheel {wheel}, allowed: below {COUNTS_BELOW / turn:g}")
+        return [sign * round(speed * turn) for sign, speed in zip(self.settings.sign, speed_radps, strict=True)]
+
+    def _check_standing(self) -> None:
+        """Raises DeviceError."""
+        self._sampled_ns = self._host.now_ns()
+        for unit, command in itertools.product(self._units, (Command.SPEED_M1, Command.SPEED_M2)):
+            for wheel, speed_radps in unit.speeds(command).items():
+                self._speed[wheel] = speed_radps
+                if abs(speed_radps) > STANDING_RADPS:
+                    raise DeviceError(
+                        f"{unit.where}: wheel {wheel} turns at {speed_radps:.3f} rad/s though cut, allowed: "
+                        f"{STANDING_RADPS}; wait until it stands, check the encoder"
+                    )
+        self._publish()

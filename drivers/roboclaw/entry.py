@@ -1,0 +1,133 @@
+"""RoboClaw wheel drives: the registry's entry."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from drivers.checks import CONTROLLERS, load_problems, repeated, timeout_problems, wheel_problems
+from drivers.driver_type import Alive, Connection, DrivesType, LineLoad, RigSetup, numbered
+from drivers.host import COMPUTER, Host
+from drivers.roboclaw.section import RoboclawDrives
+from drivers.section import Problem
+
+if TYPE_CHECKING:
+    from drivers.roboclaw.drives import RoboClawDrives
+    from drivers.roboclaw.settings import RoboClawSettings
+    from drivers.sim.protocol.line import SimulatedPort
+    from drivers.sim.protocol.plant_ports import PlantPorts
+
+# A RoboClaw answers within so long.
+TURNAROUND_NS = 100_000
+
+
+class RoboclawType(DrivesType[RoboclawDrives]):
+    """Wheel drives on RoboClaw controllers."""
+
+    name = "roboclaw"
+    settings = RoboclawDrives
+
+    def make(
+        self, section: RoboclawDrives, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+    ) -> RoboClawDrives:
+        """See DriverType."""
+        from drivers.roboclaw.drives import RoboClawDrives
+
+        return RoboClawDrives(self.driver_settings(section, rig), host, alive)
+
+    def check(self, section: RoboclawDrives, rig: RigSetup) -> Iterator[Problem]:
+        """See DriverType."""
+        places = [(controller.bus, controller.address) for controller in section.controllers]
+        for (bus, address), count in repeated(places):
+            found = f"address 0x{address:x} {count} times on bus {bus}"
+            yield Problem(CONTROLLERS, found, "each address once on a bus")
+        for bus in sorted({bus for bus, _ in places if bus >= len(section.ports)}):
+            found = f"a controller on bus {bus} of {len(section.ports)}"
+            yield Problem(
+                CONTROLLERS, found, "a bus of devices.drives.ports, counted from 0", ("devices.drives.ports",)
+            )
+        for bus in sorted(set(range(len(section.ports))) - {bus for bus, _ in places}):
+            found = f"bus {bus}, with no controller on it"
+            yield Problem("devices.drives.ports", found, "ports with controllers", (CONTROLLERS,))
+        wheels = [wheel for controller in section.controllers for wheel in (controller.m1, controller.m2)]
+        yield from wheel_problems(wheels, section.reversed, rig)
+        yield from load_problems(
+            "drives", section.baud, self.line_loads(section), (CONTROLLERS, "devices.drives.ports")
+        )
+        yield from timeout_problems(*self.timeout(section), section.rate_hz)
+
+    def connections(self, section: RoboclawDrives) -> Iterator[Connection]:
+        """See DriverType."""
+        for place, port in enumerate(section.ports):
+            yield Connection(f"devices.drives.ports.{place}", port)
+
+    def line_loads(self, section: RoboclawDrives) -> Sequence[LineLoad]:
+        """See DriverType."""
+        return [LineLoad(*item) for item in zip(section.ports, section.bus_loads(), strict=True)]
+
+    def busy(self, section: RoboclawDrives, rig: RigSetup) -> float:
+        """See DriverType."""
+        from drivers.roboclaw.settings import budget
+
+        return budget(self.driver_settings(section, rig))
+
+    def timeout(self, section: RoboclawDrives) -> tuple[str, float]:
+        """See DrivesType."""
+        return "timeout_ms", section.timeout_ms
+
+    def stop_times_s(self, section: RoboclawDrives, rig: RigSetup) -> tuple[float, float]:
+        """See DrivesType."""
+        from drivers.roboclaw.settings import cut_s, in_flight_s
+
+        settings = self.driver_settings(section, rig)
+        return in_flight_s(settings), cut_s(settings)
+
+    def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
+        """See DriverType."""
+        values["ports"] = [endpoints[numbered(self.name, bus)] for bus in range(len(values["ports"]))]
+
+    def simulated_ports(
+        self, section: RoboclawDrives | None, rig: RigSetup, ports: PlantPorts
+    ) -> Mapping[str, SimulatedPort]:
+        """See DriverType."""
+        from drivers.roboclaw.simulated import RoboClawBus
+        from drivers.sim.protocol.line import SimulatedPort
+
+        given = self._usual_settings(rig) if section is None else self.driver_settings(section, rig)
+        return {
+            numbered(self.name, bus): SimulatedPort(
+                RoboClawBus(ports.wheels, given.on(bus), given.counts_per_rev, sign=given.sign),
+                port.baud,
+                TURNAROUND_NS,
+            )
+            for bus, port in enumerate(given.buses)
+        }
+
+    def driver_settings(self, section: RoboclawDrives, rig: RigSetup) -> RoboClawSettings:
+        """The same in the driver's own units."""
+        from drivers.roboclaw.settings import Bus, Controller, RoboClawSettings
+
+        return RoboClawSettings(
+            buses=tuple(Bus(port, section.baud) for port in section.ports),
+            controllers=tuple(
+                Controller(one.bus, one.address, rig.wheels.index(one.m1), rig.wheels.index(one.m2))
+                for one in section.controllers
+            ),
+            counts_per_rev=section.counts_per_rev,
+            sign=tuple(-1 if wheel in section.reversed else 1 for wheel in rig.wheels),
+            acceleration_qpps2=round(section.acceleration_radps2 * section.counts_per_rev / math.tau),
+            rate_hz=section.rate_hz,
+            timeout_ms=section.timeout_ms,
+            on_cut=rig.on_cut,
+        )
+
+    def _usual_settings(self, rig: RigSetup) -> RoboClawSettings:
+        from drivers.roboclaw.settings import Bus, Controller, RoboClawSettings
+
+        wheels = len(rig.wheels)
+        controllers = tuple(Controller(0, 0x80 + i, 2 * i, 2 * i + 1) for i in range(wheels // 2))
+        return RoboClawSettings((Bus("", 115200),), controllers, 150_000, sign=(1,) * wheels)
+
+
+ROBOCLAW = RoboclawType()

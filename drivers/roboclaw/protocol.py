@@ -1,0 +1,285 @@
+"""Packet serial of the RoboClaw motor controllers: frames, checks, codes; for the driver and for the simulated device.
+
+A request is the address, the command, its values (big-endian) and, where the command sets something, a CRC. A setting
+is answered by one byte 0xFF, a reading by its values and a CRC over address, command and values. What is wrong is not
+answered at all. Source: RoboClaw Series User Manual (Basicmicro), "Packet Serial" and "Advanced Packet Serial".
+"""
+
+from __future__ import annotations
+
+import binascii
+import struct
+from collections.abc import Callable
+from enum import IntEnum
+from functools import partial
+from typing import Generic, NamedTuple, TypeVar
+
+from drivers.serial.link import BadFrameError
+
+T = TypeVar("T")
+ADDRESSES = range(0x80, 0x88)
+ACKNOWLEDGED = b"\xff"
+# Silence inside a packet after which the controller drops what it has of it [ns].
+GAP_NS = 10_000_000
+# A serial time-out is counted in steps of so much [ms], in one byte.
+TIMEOUT_STEP_MS = 100
+TIMEOUT_STEPS = range(1, 256)
+FULL_DUTY = 32767
+VERSION_BYTES = 48  # at most, its closing zero among them
+_CRC = struct.Struct(">H")
+
+
+class Command(IntEnum):
+    """Commands that we use, and those that the maker's client needs for the same things."""
+
+    SET_TIMEOUT = 14
+    TIMEOUT = 15
+    COUNT_M1 = 16
+    COUNT_M2 = 17
+    SPEED_M1 = 18
+    SPEED_M2 = 19
+    RESET_COUNTS = 20
+    VERSION = 21
+    MAIN_BATTERY = 24
+    DUTY_M1 = 32
+    DUTY_M2 = 33
+    DUTY = 34
+    RUN_M1 = 35
+    RUN_M2 = 36
+    RUN = 37
+    RUN_ACCELERATING_M1 = 38
+    RUN_ACCELERATING_M2 = 39
+    RUN_ACCELERATING = 40
+    PWMS = 48
+    CURRENTS = 49
+    COUNTS = 78
+    RAW_SPEEDS = 79
+    STATUS = 90
+
+
+# What a command that sets something carries.
+SETTINGS: dict[Command, struct.Struct] = {
+    Command.SET_TIMEOUT: struct.Struct(">B"),
+    Command.RESET_COUNTS: struct.Struct(">"),
+    Command.DUTY_M1: struct.Struct(">h"),
+    Command.DUTY_M2: struct.Struct(">h"),
+    Command.DUTY: struct.Struct(">hh"),
+    Command.RUN_M1: struct.Struct(">i"),
+    Command.RUN_M2: struct.Struct(">i"),
+    Command.RUN: struct.Struct(">ii"),
+    Command.RUN_ACCELERATING_M1: struct.Struct(">Ii"),
+    Command.RUN_ACCELERATING_M2: struct.Struct(">Ii"),
+    Command.RUN_ACCELERATING: struct.Struct(">Iii"),
+}
+# What a reading is answered with. The version is text, and the status has two forms: see `version`, `status_form`.
+READINGS: dict[Command, struct.Struct] = {
+    Command.TIMEOUT: struct.Struct(">B"),
+    Command.COUNT_M1: struct.Struct(">IB"),
+    Command.COUNT_M2: struct.Struct(">IB"),
+    Command.SPEED_M1: struct.Struct(">iB"),
+    Command.SPEED_M2: struct.Struct(">iB"),
+    Command.MAIN_BATTERY: struct.Struct(">H"),
+    Command.PWMS: struct.Struct(">hh"),
+    Command.CURRENTS: struct.Struct(">hh"),
+    Command.COUNTS: struct.Struct(">II"),
+    Command.RAW_SPEEDS: struct.Struct(">ii"),
+}
+KNOWN = frozenset(SETTINGS) | frozenset(READINGS) | {Command.VERSION, Command.STATUS}
+
+
+class StatusForm(NamedTuple):
+    """How a firmware answers command 90: its layout, and the bit that means emergency stop.
+
+    The bits of one form mean something else in the other: 0x0004 of the wide one is a temperature.
+    """
+
+    layout: struct.Struct
+    e_stop: int
+
+
+# Older firmware answers 16 bits, newer (from about 4.2.0 on, and the MCP series) 32.
+NARROW = StatusForm(struct.Struct(">H"), 0x0004)
+WIDE = StatusForm(struct.Struct(">I"), 0x00000001)
+
+
+class Transaction(NamedTuple, Generic[T]):
+    """A request and how to understand its answer: the arguments of `SerialLink.ask`.
+
+    Attributes:
+        request: all bytes of it.
+        missing: how many more bytes an answer that begins so needs at least.
+        decode: raises BadFrameError.
+    """
+
+    request: bytes
+    missing: Callable[[bytes], int]
+    decode: Callable[[bytes], T]
+
+
+def crc16(data: bytes) -> int:
+    """CRC-16/XMODEM: polynomial 0x1021, beginning with 0."""
+    return binascii.crc_hqx(data, 0)
+
+
+def signed(data: bytes) -> bytes:
+    """Bytes with their CRC."""
+    return data + _CRC.pack(crc16(data))
+
+
+def setting(address: int, command: Command, *values: int) -> Transaction[None]:
+    """Set something at one controller. Raises struct.error for values that the command cannot carry."""
+    return together([request(address, command, *values)])
+
+
+def together(requests: list[bytes]) -> Transaction[None]:
+    """Set things at several controllers of a bus in one go, before any of them has answered."""
+    answer = ACKNOWLEDGED * len(requests)
+    return Transaction(b"".join(requests), partial(_missing, len(answer)), partial(_decode_acknowledged, answer))
+
+
+def reading(address: int, command: Command) -> Transaction[tuple[int, ...]]:
+    """Read something with an answer of fixed layout."""
+    return _reading(address, command, READINGS[command])
+
+
+def status(address: int, form: StatusForm) -> Transaction[tuple[int, ...]]:
+    """Read the status of a controller whose form is known."""
+    return _reading(address, Command.STATUS, form.layout)
+
+
+def status_form(address: int) -> Transaction[StatusForm]:
+    """Find out how a controller answers command 90.
+
+    A wide answer passes for a narrow one only where its lower half happens to be the CRC of its upper one.
+    """
+    asked = request(address, Command.STATUS)
+    narrow = NARROW.layout.size + _CRC.size
+
+    def missing(answer: bytes) -> int:
+        whole = len(answer) == narrow and _sound(asked, answer)
+        return 0 if whole else max((narrow if len(answer) < narrow else WIDE.layout.size + _CRC.size) - len(answer), 0)
+
+    def decode(answer: bytes) -> StatusForm:
+        form = NARROW if len(answer) == narrow else WIDE
+        _values(asked, form.layout, answer)
+        return form
+
+    return Transaction(asked, missing, decode)
+
+
+def version(address: int) -> Transaction[str]:
+    """Read what the controller says it is."""
+    asked = request(address, Command.VERSION)
+
+    def missing(answer: bytes) -> int:
+        end = answer.find(0, 0, VERSION_BYTES)
+        if end < 0:
+            return 0 if len(answer) >= VERSION_BYTES else 1 + _CRC.size
+        return max(end + 1 + _CRC.size - len(answer), 0)
+
+    def decode(answer: bytes) -> str:
+        if len(answer) <= _CRC.size or answer[-_CRC.size - 1] != 0 or not _sound(asked, answer):
+            raise BadFrameError(f"damaged answer to command {Command.VERSION}: {answer.hex(' ')}")
+        return answer[: -_CRC.size - 1].decode("ascii", "backslashreplace").strip()
+
+    return Transaction(asked, missing, decode)
+
+
+def speed_qpps(values: tuple[int, ...]) -> int:
+    """Speed from an answer to command 18 or 19 [quadrature pulses/s].
+
+    The manual has the direction in the status byte; controllers send the number with its sign besides. Both read right.
+    """
+    speed, backward = values
+    return -abs(speed) if backward & 1 else speed
+
+
+def request(address: int, command: Command, *values: int) -> bytes:
+    """All bytes of a request. Raises struct.error for values that the command cannot carry."""
+    head = bytes((address, command))
+    layout = SETTINGS.get(command)
+    return head if layout is None else signed(head + layout.pack(*values))
+
+
+def _reading(address: int, command: Command, layout: struct.Struct) -> Transaction[tuple[int, ...]]:
+    asked = request(address, command)
+    return Transaction(asked, partial(_missing, layout.size + _CRC.size), partial(_values, asked, layout))
+
+
+def _missing(size: int, answer: bytes) -> int:
+    return max(size - len(answer), 0)
+
+
+def _decode_acknowledged(expected: bytes, answer: bytes) -> None:
+    if answer != expected:
+        raise BadFrameError(f"expected {expected.hex(' ')}, got {answer.hex(' ') or 'nothing'}")
+
+
+def _values(asked: bytes, layout: struct.Struct, answer: bytes) -> tuple[int, ...]:
+    if len(answer) != layout.size + _CRC.size or not _sound(asked, answer):
+        raise BadFrameError(f"damaged answer to command {asked[1]}: {answer.hex(' ') or 'nothing'}")
+    return layout.unpack(answer[: layout.size])
+
+
+def _sound(asked: bytes, answer: bytes) -> bool:
+    return signed(asked[:2] + answer[: -_CRC.size]) == asked[:2] + answer
+
+
+class Request(NamedTuple):
+    """A whole and sound request, as a controller has heard it.
+
+    Attributes:
+        address: to whom.
+        command: what.
+        values: of a setting; none of a reading.
+        ended_ns: when its last byte was on the line [ns].
+    """
+
+    address: int
+    command: Command
+    values: tuple[int, ...]
+    ended_ns: int
+
+
+class Listener:
+    """What the controllers of a bus make of the bytes on it.
+
+    A damaged packet is dropped; after a command that is not known, and whose length is therefore not either, nothing is
+    heard until the line has been silent for longer than GAP_NS, which also drops a packet that has only begun.
+    """
+
+    def __init__(self) -> None:
+        self._begun = b""
+        self._deaf = False
+        self._ended_ns = 0
+
+    def hear(self, data: bytes, began_ns: int, ended_ns: int) -> list[Request]:
+        """Requests that end in these bytes, which were on the line between two times [ns]."""
+        if began_ns - self._ended_ns > GAP_NS:
+            self._begun, self._deaf = b"", False
+        self._ended_ns = ended_ns
+        heard = []
+        for place, byte in enumerate(data, start=1):
+            if (whole := self._take(byte)) is not None:
+                heard.append(Request(*whole, began_ns + (ended_ns - began_ns) * place // len(data)))
+        return heard
+
+    def _take(self, byte: int) -> tuple[int, Command, tuple[int, ...]] | None:
+        if self._deaf or (not self._begun and byte not in ADDRESSES):
+            return None
+        self._begun += bytes((byte,))
+        if len(self._begun) < 2:
+            return None
+        if self._begun[1] not in KNOWN:
+            self._begun, self._deaf = b"", True
+            return None
+        address, command = self._begun[0], Command(self._begun[1])
+        layout = SETTINGS.get(command)
+        if layout is None:
+            self._begun = b""
+            return address, command, ()
+        if len(self._begun) < 2 + layout.size + _CRC.size:
+            return None
+        packet, self._begun = self._begun, b""
+        body = packet[: -_CRC.size]
+        return (address, command, layout.unpack(body[2:])) if signed(body) == packet else None

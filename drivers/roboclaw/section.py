@@ -1,0 +1,57 @@
+"""RoboClaw wheel drives in a rig config, and how busy their buses are."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from drivers.checks import BITS_PER_BYTE
+from drivers.device_sections import Baud, DrivesSection, Port, Wheel
+from drivers.section import Listed, Section
+
+CONTROLLERS = 8  # dual, on a bus: addresses 0x80 to 0x87
+# Bytes of a transaction: address, command, data, CRC; answered by 0xFF, or by data and CRC.
+_SPEEDS = 2 + 8 + 2 + 1  # command 37
+_SPEEDS_RAMPED = 2 + 12 + 2 + 1  # command 40
+_ENCODER_SPEED = 2 + 7  # commands 18 and 19: counts, direction, CRC
+_SLOW = 20 * (2 + 6) + (2 + 4) + (2 + 6)  # status: 20 times a second; battery, currents: once
+
+
+class RoboclawController(Section):
+    """One dual motor controller on a RoboClaw bus."""
+
+    bus: int = Field(0, ge=0, le=CONTROLLERS - 1, description="which of the ports, counted from 0")
+    address: int = Field(
+        ge=0x80,
+        le=0x87,
+        description="as set in the controller",
+        json_schema_extra={"note": "a whole number 0x80 to 0x87, or 128 to 135"},
+    )
+    m1: Wheel = Field(description="wheel of its motor 1")
+    m2: Wheel = Field(description="wheel of its motor 2")
+
+
+class RoboclawDrives(DrivesSection):
+    """Wheel drives on RoboClaw controllers, packet serial."""
+
+    driver: Literal["roboclaw"] = Field(description="which driver")
+    ports: Listed[Port] = Field((), max_length=CONTROLLERS, description="of the buses, one or several controllers each")
+    baud: Baud = Field(115200, description="of every bus")
+    rate_hz: float = Field(50.0, ge=1, le=500, description="set-points and encoder speeds a second")
+    timeout_ms: int = Field(
+        100, ge=100, le=1000, multiple_of=100, description="without a packet for so long a controller stops by itself"
+    )
+    counts_per_rev: float = Field(ge=1, le=1e7, description="encoder counts in a turn of the axle, gearbox included")
+    acceleration_radps2: float = Field(
+        0.0, ge=0, le=1000, description="ramp of the controller itself; 0: it follows set-points at once"
+    )
+    controllers: Listed[RoboclawController] = Field((), max_length=CONTROLLERS, description="all of them")
+    reversed: Listed[Wheel] = Field((), max_length=16, description="wheels whose motor turns the other way round")
+
+    def bus_loads(self) -> list[float]:
+        """Share of its time that each bus carries bytes, in the order of the ports."""
+        speeds = _SPEEDS_RAMPED if self.acceleration_radps2 > 0.0 else _SPEEDS
+        each = (speeds + 2 * _ENCODER_SPEED) * self.rate_hz + _SLOW
+        on_bus = [sum(controller.bus == bus for controller in self.controllers) for bus in range(len(self.ports))]
+        return [count * each * BITS_PER_BYTE / self.baud for count in on_bus]

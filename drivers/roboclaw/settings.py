@@ -1,0 +1,214 @@
+"""What there is to set about RoboClaw wheel drives, what is refused, and how much of the line they need."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Literal
+
+import msgspec
+
+from drivers.roboclaw.protocol import (
+    ADDRESSES,
+    READINGS,
+    SETTINGS,
+    TIMEOUT_STEP_MS,
+    TIMEOUT_STEPS,
+    VERSION_BYTES,
+    WIDE,
+    Command,
+)
+from drivers.serial.link import BITS_PER_BYTE
+
+# Each controller is asked so often for its status, which holds its emergency stop, and for battery and currents [1/s].
+STATUS_HZ = 20.0
+SLOW_HZ = 1.0
+SLOW = (Command.MAIN_BATTERY, Command.CURRENTS)
+# So many set-points have to fit into a serial time-out: one may be lost without the motors stopping.
+FEEDS_PER_TIMEOUT = 2
+
+
+class Bus(msgspec.Struct, frozen=True):
+    """A serial port with controllers on it.
+
+    Attributes:
+        port: path.
+        baud: its speed.
+        turnaround_us: from the last byte of a request to the first of its answer, the adapter's delay included [us].
+    """
+
+    port: str
+    baud: int = 115200
+    turnaround_us: int = 200
+
+
+class Controller(msgspec.Struct, frozen=True):
+    """A dual controller.
+
+    Attributes:
+        bus: which of the buses it is on.
+        address: 0x80 to 0x87.
+        wheel_m1: index of the wheel on its first channel.
+        wheel_m2: of that on its second.
+    """
+
+    bus: int
+    address: int
+    wheel_m1: int
+    wheel_m2: int
+
+    @property
+    def wheels(self) -> tuple[int, int]:
+        """Both wheels."""
+        return self.wheel_m1, self.wheel_m2
+
+
+class RoboClawSettings(msgspec.Struct, frozen=True):
+    """Wheel drives on RoboClaw controllers.
+
+    Attributes:
+        buses: the ports.
+        controllers: who drives which wheel; every wheel once.
+        counts_per_rev: encoder counts (all four edges) of one turn of the axle.
+        sign: of each wheel, 1 or -1: -1 where the motor is mounted the other way round.
+        acceleration_qpps2: ramp of the speed [counts/s^2]; 0: none but the controller's own.
+        rate_hz: set-points and encoder speeds a second.
+        timeout_ms: serial time-out of the controllers, in steps of 100 ms.
+        answer_timeout_ms: how long an answer may take, line time apart. More than 10 ms, so that a controller that has
+            heard half a packet has dropped it when the request comes again. Two of them pass before silence counts
+            as a lost link (within the 50 ms of the fault table if 20 ms at most), and have to fit into timeout_ms.
+        raw_speed: read both speeds at once (command 79), counted over 1/300 s and therefore in steps of 300 counts/s;
+            otherwise each by itself (18, 19), filtered by the controller.
+        stop_together: write the stops of all controllers of a bus in one go, before any has answered; False where their
+            answers get into each other's way.
+        on_cut: what the power stage does at duty 0. It is set at the controller and only told here.
+    """
+
+    buses: tuple[Bus, ...]
+    controllers: tuple[Controller, ...]
+    counts_per_rev: float
+    sign: tuple[int, ...] = (1, 1, 1, 1, 1, 1)
+    acceleration_qpps2: int = 0
+    rate_hz: float = 50.0
+    timeout_ms: int = 100
+    answer_timeout_ms: float = 15.0
+    raw_speed: bool = False
+    stop_together: bool = True
+    on_cut: Literal["coast", "brake"] = "brake"
+
+    def on(self, bus: int) -> list[Controller]:
+        """Controllers of a bus."""
+        return [controller for controller in self.controllers if controller.bus == bus]
+
+    def where(self, controller: Controller) -> str:
+        """Where a controller is, for people."""
+        return f"address {controller.address:#04x} on {self.buses[controller.bus].port}"
+
+
+def check(settings: RoboClawSettings) -> None:
+    """Refuse settings that cannot work. Raises ValueError that names everything found wrong."""
+    wrong = [*_wrong_places(settings), *_wrong_numbers(settings)]
+    if wrong:
+        raise ValueError("RoboClaw settings: " + "; ".join(wrong))
+
+
+def _wrong_places(settings: RoboClawSettings) -> list[str]:
+    wrong = []
+    seen: set[tuple[int, int]] = set()
+    for one in settings.controllers:
+        if not 0 <= one.bus < len(settings.buses):
+            wrong.append(f"controllers: bus {one.bus} of {one.address:#04x}, allowed: 0 to {len(settings.buses) - 1}")
+        if one.address not in ADDRESSES:
+            wrong.append(f"controllers: address {one.address:#04x}, allowed: 0x80 to 0x87")
+        if (one.bus, one.address) in seen:
+            wrong.append(f"controllers: address {one.address:#04x} twice on bus {one.bus}; give each its own")
+        seen.add((one.bus, one.address))
+    wheels = sorted(wheel for one in settings.controllers for wheel in one.wheels)
+    if wheels != list(range(len(settings.sign))):
+        wrong.append(f"controllers: wheels {wheels}, needed: each of 0 to {len(settings.sign) - 1} once")
+    ports = [bus.port for bus in settings.buses]
+    wrong += [
+        f"buses: port {port} twice; put all its controllers on one bus" for port in {*ports} if ports.count(port) > 1
+    ]
+    wrong += [f"buses: no controller on {ports[bus]}" for bus in range(len(ports)) if not settings.on(bus)]
+    return wrong
+
+
+def _wrong_numbers(settings: RoboClawSettings) -> list[str]:
+    wrong = []
+    if not 0.0 < settings.counts_per_rev < math.inf:
+        wrong.append(f"counts_per_rev: {settings.counts_per_rev}, allowed: above 0")
+    if any(sign not in (1, -1) for sign in settings.sign):
+        wrong.append(f"sign: {settings.sign}, allowed: 1 and -1")
+    if not 0 <= settings.acceleration_qpps2 < 2**32:
+        wrong.append(f"acceleration_qpps2: {settings.acceleration_qpps2}, allowed: 0 to {2**32 - 1}")
+    steps, rest = divmod(settings.timeout_ms, TIMEOUT_STEP_MS)
+    if rest or steps not in TIMEOUT_STEPS:
+        wrong.append(f"timeout_ms: {settings.timeout_ms}, allowed: 100 to 25500 in steps of 100")
+    elif not FEEDS_PER_TIMEOUT * 1e3 / settings.timeout_ms <= settings.rate_hz <= 1000.0:
+        slowest = FEEDS_PER_TIMEOUT * 1e3 / settings.timeout_ms
+        wrong.append(f"rate_hz: {settings.rate_hz}, allowed with timeout_ms {settings.timeout_ms}: {slowest:g} to 1000")
+    longest_ms = settings.timeout_ms / 2
+    if not 10.0 < settings.answer_timeout_ms < longest_ms:
+        wrong.append(f"answer_timeout_ms: {settings.answer_timeout_ms}, allowed: above 10 and below {longest_ms:g}")
+    wrong += [f"buses: baud {bus.baud} of {bus.port}, allowed: 1200 to 1000000" for bus in settings.buses
+              if not 1200 <= bus.baud <= 1_000_000]  # fmt: skip
+    return wrong
+
+
+def speed_commands(settings: RoboClawSettings) -> tuple[Command, ...]:
+    """What a controller is asked for its two speeds."""
+    return (Command.RAW_SPEEDS,) if settings.raw_speed else (Command.SPEED_M1, Command.SPEED_M2)
+
+
+def answer_s(settings: RoboClawSettings, bus: Bus) -> float:
+    """How long an answer may take, with the line time of the longest transaction [s]."""
+    stop_together = len(settings.controllers) * _size(Command.DUTY)
+    return settings.answer_timeout_ms * 1e-3 + max(stop_together, 4 + VERSION_BYTES) * BITS_PER_BYTE / bus.baud
+
+
+def budget(settings: RoboClawSettings) -> float:
+    """Share of each second that the transactions need: line time of requests and answers, and turnarounds.
+
+    Buses are served in turn by one worker, so their times add up. Above 1 the rate cannot be held.
+    """
+    return sum(_controller_s(settings, one) for one in settings.controllers)
+
+
+def in_flight_s(settings: RoboClawSettings) -> float:
+    """The longest transaction that a cut may have to wait for, turnaround included [s]."""
+    run = Command.RUN_ACCELERATING if settings.acceleration_qpps2 else Command.RUN
+    longest = max(_size(command) for command in (run, *speed_commands(settings), *SLOW))
+    return max(longest * BITS_PER_BYTE / bus.baud + bus.turnaround_us * 1e-6 for bus in settings.buses)
+
+
+def cut_s(settings: RoboClawSettings) -> float:
+    """From the first byte of a cut to the last byte of the last controller's stop [s]; all buses at the same time."""
+    frame = 2 + SETTINGS[Command.DUTY].size + 2
+    times_s = []
+    for place, bus in enumerate(settings.buses):
+        count, line_s = len(settings.on(place)), BITS_PER_BYTE / bus.baud
+        # one by one, each waits for the answer to the one before, and the buses for each other
+        answers_s = 0.0 if settings.stop_together else (count - 1) * (line_s + bus.turnaround_us * 1e-6)
+        times_s.append(count * frame * line_s + answers_s)
+    return max(times_s) if settings.stop_together else sum(times_s)
+
+
+def _controller_s(settings: RoboClawSettings, controller: Controller) -> float:
+    """Time that the transactions with a controller take in a second [s]."""
+    bus = settings.buses[controller.bus]
+    run = Command.RUN_ACCELERATING if settings.acceleration_qpps2 else Command.RUN
+    rates = [(command, settings.rate_hz) for command in (run, *speed_commands(settings))] + [
+        (Command.STATUS, STATUS_HZ),
+        *((command, SLOW_HZ) for command in SLOW),
+    ]
+    line_s = BITS_PER_BYTE / bus.baud
+    return sum(rate * (_size(command) * line_s + bus.turnaround_us * 1e-6) for command, rate in rates)
+
+
+def _size(command: Command) -> int:
+    """Bytes of a request and its answer, at most."""
+    if (layout := SETTINGS.get(command)) is not None:
+        return 2 + layout.size + 2 + 1
+    answered: struct.Struct = WIDE.layout if command is Command.STATUS else READINGS[command]
+    return 2 + answered.size + 2

@@ -1,0 +1,268 @@
+"""RoboClaw controllers on a simulated serial bus, as their manual says."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+
+from drivers.roboclaw import protocol
+from drivers.roboclaw.protocol import FULL_DUTY, READINGS, TIMEOUT_STEP_MS, Command, Listener, Request, StatusForm
+from drivers.roboclaw.settings import Controller
+from drivers.sim.protocol.plant_ports import Wheels
+
+VERSION = "USB Roboclaw 2x15a v4.2.8\n"
+# Command 79 counts over so many parts of a second.
+RAW_HZ = 300
+STOPS_KEPT = 4096
+# For each command that runs motors: the first it acts on, 0 or 1; the others follow from how many values it has.
+_FIRST = {
+    Command.DUTY_M1: 0,
+    Command.DUTY_M2: 1,
+    Command.DUTY: 0,
+    Command.RUN_M1: 0,
+    Command.RUN_M2: 1,
+    Command.RUN: 0,
+    Command.RUN_ACCELERATING_M1: 0,
+    Command.RUN_ACCELERATING_M2: 1,
+    Command.RUN_ACCELERATING: 0,
+}
+_DUTIES = (Command.DUTY_M1, Command.DUTY_M2, Command.DUTY)
+_ACCELERATING = (Command.RUN_ACCELERATING_M1, Command.RUN_ACCELERATING_M2, Command.RUN_ACCELERATING)
+
+
+class Motor:
+    """One channel with its encoder.
+
+    Speeds are counted exactly, without the controller's filter. A duty other than zero holds that share of the no-load
+    speed, whatever the load.
+    """
+
+    def __init__(self, wheels: Wheels, wheel: int, counts_per_rad: float, no_load_radps: float) -> None:
+        self._wheels, self._wheel, self._counts_per_rad = wheels, wheel, counts_per_rad
+        self._no_load_radps = no_load_radps
+        self._set_qpps = self._target_qpps = 0.0
+        self._ramp_qpps2 = math.inf
+        self._offset = 0
+        self.duty = 0
+        self.running = False
+
+    def count(self) -> int:
+        """Encoder count since it was reset."""
+        return math.floor(self._wheels.angle_rad(self._wheel) * self._counts_per_rad) - self._offset
+
+    def reset_count(self) -> None:
+        """Count from 0 again."""
+        self._offset += self.count()
+
+    def speed_qpps(self) -> float:
+        """Encoder speed [counts/s]."""
+        return self._wheels.speed_radps(self._wheel) * self._counts_per_rad
+
+    def stop(self) -> None:
+        """Output zero."""
+        self.running, self.duty = False, 0
+        self._set_qpps = self._target_qpps = 0.0
+        self._wheels.cut(self._wheel)
+
+    def run(self, qpps: float, ramp_qpps2: float) -> None:
+        """Hold a speed [counts/s], reached by a ramp [counts/s^2] from the one held or turned at."""
+        if not self.running:
+            self._set_qpps = self.speed_qpps()
+        self.running, self._target_qpps, self._ramp_qpps2 = True, float(qpps), ramp_qpps2
+        self.duty = round(max(-1.0, min(1.0, qpps / (self._no_load_radps * abs(self._counts_per_rad)))) * FULL_DUTY)
+        if math.isinf(ramp_qpps2):
+            self._set_qpps = self._target_qpps
+        self._hold()
+
+    def give_duty(self, duty: int) -> None:
+        """Duty of -32768 to 32767."""
+        if duty == 0:
+            self.stop()
+        else:
+            self.run(duty / FULL_DUTY * self._no_load_radps * abs(self._counts_per_rad), math.inf)
+            self.duty = duty
+
+    def ramp(self, passed_ns: int) -> None:
+        """Go on with the ramp."""
+        if self.running and self._set_qpps != self._target_qpps:
+            far = self._target_qpps - self._set_qpps
+            self._set_qpps += math.copysign(min(abs(far), self._ramp_qpps2 * passed_ns * 1e-9), far)
+            self._hold()
+
+    def _hold(self) -> None:
+        self._wheels.hold(self._wheel, self._set_qpps / self._counts_per_rad)
+
+
+class SimRoboClaw:
+    """One dual controller.
+
+    Attributes:
+        e_stop: its emergency stop is pressed: motors are off, and stay off for what is commanded meanwhile.
+        timeout_steps: serial time-out in steps of 100 ms, 0 for none.
+        battery_V: of the main battery.
+        currents_A: of both motors; they do not follow the load.
+        status: bits beside that of the emergency stop.
+    """
+
+    def __init__(self, motors: tuple[Motor, Motor], timeout_steps: int, form: StatusForm, version: str) -> None:
+        self.motors, self.timeout_steps = motors, timeout_steps
+        self._form, self._version = form, version
+        self._fed_ns = self._now_ns = 0
+        self._e_stop = False
+        self.battery_V, self.currents_A, self.status = 12.0, (0.0, 0.0), 0
+
+    @property
+    def e_stop(self) -> bool:
+        """Its emergency stop is pressed."""
+        return self._e_stop
+
+    @e_stop.setter
+    def e_stop(self, pressed: bool) -> None:
+        self._e_stop = pressed
+        if pressed:
+            self._stop()
+
+    @property
+    def running(self) -> bool:
+        """A motor is powered."""
+        return any(motor.running for motor in self.motors)
+
+    def wake(self, now_ns: int) -> None:
+        """Run its ramps and its serial time-out."""
+        for motor in self.motors:
+            motor.ramp(max(now_ns - self._now_ns, 0) if self._now_ns else 0)
+        self._now_ns = now_ns
+        silent_ns = now_ns - self._fed_ns
+        if self.running and self.timeout_steps and silent_ns > self.timeout_steps * TIMEOUT_STEP_MS * 1_000_000:
+            self._stop()
+
+    def answer(self, request: Request) -> bytes:
+        """Do what is asked; any sound packet feeds the serial time-out."""
+        self._fed_ns = request.ended_ns
+        command, values = request.command, request.values
+        if command in protocol.SETTINGS:
+            self._set(command, values)
+            return protocol.ACKNOWLEDGED
+        head = bytes((request.address, command))
+        return protocol.signed(head + self._reading(command))[len(head) :]
+
+    def _stop(self) -> None:
+        for motor in self.motors:
+            motor.stop()
+
+    def _set(self, command: Command, values: tuple[int, ...]) -> None:
+        if command is Command.SET_TIMEOUT:
+            (self.timeout_steps,) = values
+        elif command is Command.RESET_COUNTS:
+            for motor in self.motors:
+                motor.reset_count()
+        elif not self._e_stop:
+            ramp, speeds = (float(values[0]), values[1:]) if command in _ACCELERATING else (math.inf, values)
+            for motor, value in zip(self.motors[_FIRST[command] :], speeds, strict=False):
+                if command in _DUTIES:
+                    motor.give_duty(value)
+                else:
+                    motor.run(value, ramp)
+
+    def _reading(self, command: Command) -> bytes:
+        """Values of an answer."""
+        one, two = self.motors
+        if command is Command.VERSION:
+            return self._version.encode("ascii")[: protocol.VERSION_BYTES - 1] + b"\0"
+        if command is Command.STATUS:
+            return self._form.layout.pack(self.status | (self._form.e_stop if self._e_stop else 0))
+        values: dict[Command, tuple[int, ...]] = {
+            Command.TIMEOUT: (self.timeout_steps,),
+            Command.COUNT_M1: (_wrap(one.count()), _backward(one) << 1),
+            Command.COUNT_M2: (_wrap(two.count()), _backward(two) << 1),
+            Command.SPEED_M1: (round(one.speed_qpps()), _backward(one)),
+            Command.SPEED_M2: (round(two.speed_qpps()), _backward(two)),
+            Command.MAIN_BATTERY: (round(self.battery_V * 10),),
+            Command.PWMS: (one.duty, two.duty),
+            Command.CURRENTS: tuple(round(current * 100) for current in self.currents_A),
+            Command.COUNTS: (_wrap(one.count()), _wrap(two.count())),
+            Command.RAW_SPEEDS: tuple(RAW_HZ * round(motor.speed_qpps() / RAW_HZ) for motor in self.motors),
+        }
+        return READINGS[command].pack(*values[command])
+
+
+class RoboClawBus:
+    """Controllers on one bus; a `SimulatedSerialDevice`.
+
+    It hears what the manual says it hears (see `Listener`), and does not answer what is damaged or to nobody here.
+
+    Args:
+        wheels: behind them.
+        controllers: address and wheels of each.
+        counts_per_rev: encoder counts of one turn of an axle.
+        sign: of each wheel, -1 where its motor is mounted the other way round.
+        no_load_radps: speed of an axle at full duty.
+        timeout_ms: serial time-out that they wake up with, 0 for none.
+        form: how their firmware answers command 90.
+        version: what they say they are.
+
+    Attributes:
+        controllers: by address.
+        stops: (address, when the last byte of the duty 0 was on the line that stopped a running one [ns]); the newest.
+        starts: the same of what made a standing one run.
+        timeouts: (address, when a running one was stopped by its serial time-out [ns]).
+    """
+
+    def __init__(
+        self,
+        wheels: Wheels,
+        controllers: Sequence[Controller],
+        counts_per_rev: float,
+        *,
+        sign: Sequence[int] = (1, 1, 1, 1, 1, 1),
+        no_load_radps: float = 3.0,
+        timeout_ms: int = 0,
+        form: StatusForm = protocol.WIDE,
+        version: str = VERSION,
+    ) -> None:
+        def motor(wheel: int) -> Motor:
+            return Motor(wheels, wheel, sign[wheel] * counts_per_rev / math.tau, no_load_radps)
+
+        self.controllers = {
+            one.address: SimRoboClaw(
+                (motor(one.wheel_m1), motor(one.wheel_m2)), timeout_ms // TIMEOUT_STEP_MS, form, version
+            )
+            for one in controllers
+        }
+        self.stops: deque[tuple[int, int]] = deque(maxlen=STOPS_KEPT)
+        self.starts: deque[tuple[int, int]] = deque(maxlen=STOPS_KEPT)
+        self.timeouts: deque[tuple[int, int]] = deque(maxlen=STOPS_KEPT)
+        self._listener = Listener()
+
+    def press(self, pressed: bool) -> None:
+        """Press the emergency stop that all of them read, or let it go."""
+        for controller in self.controllers.values():
+            controller.e_stop = pressed
+
+    def wake(self, now_ns: int) -> None:
+        """Time has come to now_ns [ns]."""
+        for address, controller in self.controllers.items():
+            ran = controller.running
+            controller.wake(now_ns)
+            if ran and not controller.running:
+                self.timeouts.append((address, now_ns))
+
+    def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
+        """What the controllers answer to bytes that were on the line between two times [ns]."""
+        answers = b""
+        for request in self._listener.hear(data, began_ns, ended_ns):
+            if (controller := self.controllers.get(request.address)) is not None:
+                ran = controller.running
+                answers += controller.answer(request)
+                if ran != controller.running:
+                    (self.stops if ran else self.starts).append((request.address, request.ended_ns))
+        return answers
+
+
+def _wrap(count: int) -> int:
+    return count % 2**32
+
+
+def _backward(motor: Motor) -> int:
+    return int(motor.speed_qpps() < 0)

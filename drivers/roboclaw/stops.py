@@ -1,0 +1,115 @@
+"""Duty 0 for all RoboClaw controllers: as soon as their buses can carry it, and until each has confirmed."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from drivers.interfaces import DeviceError, LinkLostError, StopFrames
+from drivers.roboclaw import protocol
+from drivers.roboclaw.protocol import Command, Transaction
+from drivers.roboclaw.unit import Unit
+from drivers.serial.link import SerialLink
+
+
+class Stop(NamedTuple):
+    """Duty 0 for controllers of a bus, in one go."""
+
+    units: Sequence[Unit]
+    link: SerialLink
+    transaction: Transaction[None]
+
+    def ask(self) -> None:
+        """Write it and have it confirmed. Raises DeviceError."""
+        try:
+            self.link.ask(*self.transaction)
+        except DeviceError as error:
+            addresses = ", ".join(f"{unit.controller.address:#04x}" for unit in self.units)
+            raise type(error)(f"stop of {addresses}: {error}") from error
+
+
+class StopSequence:
+    """All stops, and those that are still to be confirmed.
+
+    Args:
+        units: all controllers.
+        links: all buses.
+        together: all controllers of a bus in one go, before any has answered.
+    """
+
+    def __init__(self, units: Sequence[Unit], links: Sequence[SerialLink], *, together: bool) -> None:
+        self._links = links
+        self._on = [[unit for unit in units if unit.link is link] for link in links]
+        self._all = [
+            Stop(group, link, protocol.together([_request(unit) for unit in group]))
+            for link, on in zip(links, self._on, strict=True)
+            for group in ([on] if together else [[unit] for unit in on])
+        ]
+        self._pending: deque[Stop] = deque()
+        self._to_post = False
+
+    def frames(self, device: str) -> tuple[StopFrames, ...]:
+        """What stops each bus; twice, further apart than a packet's gap: the first may meet half a packet of ours."""
+        return tuple(
+            StopFrames(device, link.port, link.baud, (b"".join(map(_request, on)),) * 2, 1.1e-9 * protocol.GAP_NS)
+            for link, on in zip(self._links, self._on, strict=True)
+        )
+
+    def __bool__(self) -> bool:
+        """Some are still to be confirmed."""
+        return bool(self._pending)
+
+    def begin(self) -> None:
+        """All are to be sent, and to be confirmed anew."""
+        self._pending, self._to_post = deque(self._all), len(self._links) > 1
+
+    def drop(self) -> None:
+        """None is pending."""
+        self._pending.clear()
+        self._to_post = False
+
+    def next(self, command_ns: int) -> None:
+        """One of them, confirmed; the first of every bus is on its way before any answer is waited for.
+
+        One that does not answer goes to the end, so that the others do not run on.
+
+        Args:
+            command_ns: t_ns of the cut that is confirmed with it, -1 for none.
+
+        Raises:
+            DeviceError: it was not confirmed.
+        """
+        if self._to_post:
+            self._to_post = False
+            for link in self._links:
+                with suppress(LinkLostError):  # it comes up again when that bus is asked
+                    link.post(next(stop.transaction.request for stop in self._pending if stop.link is link))
+        stop = self._pending[0]
+        try:
+            stop.ask()
+        except DeviceError:
+            self._pending.rotate(-1)
+            raise
+        self._pending.popleft()
+        for unit in stop.units:
+            unit.confirm(command_ns)
+
+    def try_all(self) -> None:
+        """Make them once, as they will be made; every controller has answered alone before. Raises DeviceError."""
+        for stop in self._all:
+            try:
+                stop.ask()
+            except DeviceError as error:
+                raise type(error)(
+                    f"{error}; alone, each answered: if the answers get into each other's way, set stop_together: false"
+                ) from error
+
+    def sent_ns(self) -> int:
+        """When the last byte of the last of them left for the wire [ns]; to be asked when all are confirmed."""
+        return max(link.sent_ns for link in self._links)
+
+
+def _request(unit: Unit) -> bytes:
+    return protocol.request(unit.controller.address, Command.DUTY, 0, 0)

@@ -1,0 +1,123 @@
+"""One RoboClaw controller behind its link: what it is asked, and what it has told of itself."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeVar
+
+from drivers.interfaces import ControllerState, DeviceError
+from drivers.roboclaw import protocol
+from drivers.roboclaw.protocol import Command, Transaction
+from drivers.roboclaw.settings import Controller, RoboClawSettings
+from drivers.serial.link import SerialLink
+
+T = TypeVar("T")
+# What speaks packet serial calls itself by one of these.
+FAMILIES = ("roboclaw", "mcp")
+
+
+class Unit:
+    """A dual controller.
+
+    Args:
+        settings: of all.
+        controller: which one.
+        link: its bus.
+
+    Attributes:
+        controller: which one.
+        link: its bus.
+        where: its place, for people.
+        answered_ns: when the last byte of the newest request that it has answered left for the wire [ns], -1 before.
+        confirmed_ns: t_ns of the newest command that it has confirmed, -1 before.
+        e_stop: its emergency stop is pressed.
+    """
+
+    def __init__(self, settings: RoboClawSettings, controller: Controller, link: SerialLink) -> None:
+        self.controller, self.link, self.where = controller, link, settings.where(controller)
+        self._settings = settings
+        self.reset()
+
+    def reset(self) -> None:
+        """Nothing is known of it."""
+        self._version, self._form, self._status = "not asked", protocol.NARROW, 0
+        self._status_known = False
+        self._battery_V, self._currents_A = math.nan, (math.nan, math.nan)
+        self.answered_ns = self.confirmed_ns = -1
+
+    @property
+    def e_stop(self) -> bool:
+        """Its emergency stop is pressed."""
+        return bool(self._status & self._form.e_stop)
+
+    def status_text(self) -> str:
+        """What it has told of itself so far, for people."""
+        one, two = self._currents_A
+        told = [f"{self.where}: {self._version}"]
+        if not math.isnan(self._battery_V):
+            told.append(f"{self._battery_V:.1f} V")
+        if not math.isnan(one):
+            told.append(f"{one:.2f} and {two:.2f} A")
+        if self._status_known:
+            told.append(f"status {self._status:#06x}")
+        return ", ".join(told)
+
+    def state(self) -> ControllerState:
+        """The same, item by item."""
+        status = self._status & ~self._form.e_stop
+        trouble = f"status {status:#06x}" if status else ""
+        return ControllerState(self.where, self._version, self._battery_V, self._currents_A, trouble)
+
+    def identify(self) -> None:
+        """Find out what it is, set its serial time-out and cut it. Raises DeviceError."""
+        address, steps = self.controller.address, self._settings.timeout_ms // protocol.TIMEOUT_STEP_MS
+        self._version = self.ask(protocol.version(address))
+        if not any(family in self._version.lower() for family in FAMILIES):
+            raise DeviceError(f"{self.where}: no RoboClaw but {self._version!r}; check the port and the address")
+        self.set(Command.SET_TIMEOUT, steps)
+        (found,) = self.ask(protocol.reading(address, Command.TIMEOUT))
+        if found != steps:
+            raise DeviceError(f"{self.where}: serial time-out {found * 100} ms, set: {steps * 100} ms; is it locked?")
+        self._form = self.ask(protocol.status_form(address))
+        self.set(Command.DUTY, 0, 0)
+
+    def ask(self, transaction: Transaction[T]) -> T:
+        """Make a transaction. Raises DeviceError that names the address."""
+        try:
+            value = self.link.ask(*transaction)
+        except DeviceError as error:
+            raise type(error)(f"address {self.controller.address:#04x}: {error}") from error
+        self.answered_ns = self.link.sent_ns
+        return value
+
+    def set(self, command: Command, *values: int) -> None:
+        """Set something. Raises DeviceError."""
+        self.ask(protocol.setting(self.controller.address, command, *values))
+
+    def confirm(self, command_ns: int) -> None:
+        """It has answered the newest request on its bus, which carried the command of a time [ns]."""
+        self.answered_ns, self.confirmed_ns = self.link.sent_ns, max(self.confirmed_ns, command_ns)
+
+    def speeds(self, command: Command) -> dict[int, float]:
+        """Ask for a speed or both: by wheel [rad/s], positive rolling forward."""
+        values = self.ask(protocol.reading(self.controller.address, command))
+        one, two = self.controller.wheels
+        if command is Command.RAW_SPEEDS:
+            counts = {one: values[0], two: values[1]}
+        else:
+            counts = {one if command is Command.SPEED_M1 else two: protocol.speed_qpps(values)}
+        turn = math.tau / self._settings.counts_per_rev
+        return {wheel: self._settings.sign[wheel] * count * turn for wheel, count in counts.items()}
+
+    def ask_slowly(self, command: Command) -> None:
+        """Ask for its status, or for one of SLOW."""
+        address = self.controller.address
+        if command is Command.STATUS:
+            (self._status,) = self.ask(protocol.status(address, self._form))
+            self._status_known = True
+        elif command is Command.MAIN_BATTERY:
+            (tenths,) = self.ask(protocol.reading(address, command))
+            self._battery_V = tenths / 10
+        else:
+            one, two = self.ask(protocol.reading(address, Command.CURRENTS))
+            self._currents_A = one / 100, two / 100

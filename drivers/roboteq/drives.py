@@ -1,0 +1,279 @@
+"""Six wheel drives on three dual-channel Roboteq controllers, each on a port of its own.
+
+All ports are written to before the first answer is awaited, so a step takes as long as one transaction.
+
+A cut is `!EX` to all controllers, then `!G n 0`, confirmed by the controller's own fault flags. `!G n 0` alone would be
+a speed held at zero, for the controllers run in closed loop; `!EX` takes the output away, with four bytes. `!MG`, which
+ends it, is sent when there is something to run for, and only with both set-points at zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+
+from drivers.host import COMPUTER, Host
+from drivers.interfaces import ControllerState, DeviceError, Health, StopFrames
+from drivers.messages import DriveCommand, DriveSample
+from drivers.roboteq import protocol
+from drivers.roboteq.controller import NAME, RELEASE_STOP, ZERO, RoboteqController, StopState
+from drivers.roboteq.protocol import Exchange, Fault
+from drivers.roboteq.settings import SLOW, SPEEDS, STOP, Controller, RoboteqSettings, budget, check
+
+__all__ = ["Controller", "RoboteqDrives", "RoboteqSettings", "budget", "check"]
+
+# An axle slower than this stands [rad/s].
+STANDING_RADPS = 0.05
+# Longest rest of a step that has nothing to do [s]: a command waits for it.
+REST_S = 0.001
+
+
+class RoboteqDrives:
+    """A `PolledDevice`: writes and reads touch memory only, each step makes one transaction with every controller.
+
+    It runs only after it was told to cut and then to run: after it is opened, after a failure, an emergency stop, and a
+    silence in which the controllers' watchdogs may have stopped them. Until then it stops them, and sees that they are.
+
+    Args:
+        settings: see there.
+        host: whose clock and ports are used.
+        alive: called while waiting, every few ms.
+
+    Raises:
+        ValueError: settings that cannot work.
+    """
+
+    def __init__(
+        self,
+        settings: RoboteqSettings,
+        host: Host = COMPUTER,
+        alive: Callable[[], None] = lambda: None,
+    ) -> None:
+        check(settings)
+        self.settings, self._host, self._alive = settings, host, alive
+        self._controllers = [RoboteqController(settings, one, host, alive) for one in settings.controllers]
+        self._period_ns, self._due_ns = round(1e9 / settings.rate_hz), 0
+        self._todo: deque[Callable[[], None]] = deque()
+        self._turn = 0
+        self._taken_ns: deque[int] = deque(maxlen=20)
+        self._acknowledged_ns = self._stopped_ns = -1
+        self._ran = self._e_stop = False
+        self._sequence = 0
+        self._sample: DriveSample | None = None
+        self._command: DriveCommand | None = None
+        self._cut_received, self._to_zero = False, True
+
+    def open(self) -> None:
+        """Stop all controllers, then set and check them; the wheels have to stand.
+
+        Raises:
+            DeviceError: a port or controller that is not there, is configured otherwise, or a wheel that turns.
+        """
+        self._todo.clear()
+        self._taken_ns.clear()
+        self._sample, self._acknowledged_ns, self._stopped_ns = None, -1, -1
+        self._ran = self._e_stop = False
+        self._disarm()
+        try:
+            self._each(RoboteqController.open)
+            self._each(RoboteqController.set_up)
+            self._read_speeds()
+            for wheel, speed in enumerate(self._speeds_radps()):
+                if abs(speed) > STANDING_RADPS:
+                    raise DeviceError(
+                        f"{NAME}: wheel {wheel} turns at {speed:.3f} rad/s after its stop; wait until it stands"
+                    )
+        except DeviceError:
+            self.close()
+            raise
+        self._due_ns = self._host.now_ns()
+
+    def close(self) -> None:
+        """Let go of the ports."""
+        for one in self._controllers:
+            one.link.close()
+
+    def health(self) -> Health:
+        """State of the links together."""
+        each = [one.link.health(one.detail()) for one in self._controllers]
+        spans = len(self._taken_ns) - 1
+        rate_hz = spans * 1e9 / max(self._taken_ns[-1] - self._taken_ns[0], 1) if spans > 0 else math.nan
+        return Health(
+            NAME,
+            all(one.open for one in each),
+            sum(one.errors for one in each),
+            "; ".join(one.detail for one in each),
+            sum(one.retries for one in each),
+            rate_hz,
+            max(one.age_ms for one in each),
+            self._e_stop,
+        )
+
+    def states(self) -> tuple[ControllerState, ...]:
+        """What each controller says of itself."""
+        return tuple(one.state() for one in self._controllers)
+
+    def stop_frames(self) -> tuple[StopFrames, ...]:
+        """Emergency stop and both set-points zero, on each port; what was begun there is ended first."""
+        frame = protocol.END + Exchange(STOP.commands + ZERO.commands[:-1]).frame
+        return tuple(StopFrames(NAME, one.port, self.settings.baud, (frame,)) for one in self.settings.controllers)
+
+    def write(self, command: DriveCommand) -> None:
+        """Take a command; one to run only after one to cut.
+
+        Raises:
+            DeviceError: a speed that the controllers cannot be told.
+        """
+        if not command.cut:
+            if not self._cut_received:
+                return
+            self._check_speeds(command)
+        self._cut_received = True
+        self._command = command
+
+    def read(self, t_ns: int) -> DriveSample | None:  # noqa: ARG002
+        """The newest sample, once."""
+        sample, self._sample = self._sample, None
+        return sample
+
+    def step(self) -> None:
+        """Stop, let run, set-points, speeds, slow state: the first of these that is due.
+
+        Raises:
+            DeviceError: and the wheels are to be stopped until told otherwise.
+        """
+        try:
+            self._act()
+        except DeviceError:
+            self._disarm()
+            raise
+
+    def _disarm(self) -> None:
+        """Stop, and run for nobody who has not commanded a cut since."""
+        self._cut_received, self._to_zero, self._command = False, True, None
+
+    def _act(self) -> None:
+        now_ns = self._host.now_ns()
+        if not self._is_to_stop() and any(one.silent(now_ns) for one in self._controllers):
+            self._disarm()
+        if now_ns >= self._due_ns and not self._todo:
+            self._due_ns = max(self._due_ns + self._period_ns, now_ns)
+            self._todo.extend([self._set, self._read_speeds, self._read_slow])
+        if self._all_zero():
+            self._to_zero = False
+        if self._is_to_stop() and any(one.to_cut() for one in self._controllers):
+            self._cut()
+        elif not self._is_to_stop() and any(one.stop_state is StopState.ZERO for one in self._controllers):
+            self._release_stop()
+        elif self._todo:
+            self._todo.popleft()()
+        else:
+            self._host.sleep(max(min((self._due_ns - now_ns) * 1e-9, REST_S), 0.0))
+            self._alive()
+
+    def _is_to_stop(self) -> bool:
+        return self._to_zero or self._command is None or self._command.cut
+
+    def _cut(self) -> None:
+        """The next step of stopping, for each controller its own."""
+        command = self._command
+        self._together([one.to_cut() for one in self._controllers])
+        if self._ran and not any(one.stop_state is StopState.MAY_RUN for one in self._controllers):
+            self._ran, self._stopped_ns = False, max(one.stopped_ns for one in self._controllers)
+        if self._all_zero():
+            self._acknowledge_cut(command)
+            self._todo.appendleft(self._read_speeds)
+
+    def _release_stop(self) -> None:
+        """End the emergency stop, unless it is not ours alone."""
+        self._ran, self._stopped_ns = True, -1
+        self._together([RELEASE_STOP] * len(self._controllers))
+        self._todo.clear()
+        self._todo.extend([self._check_release, self._set, self._read_speeds])
+
+    def _check_release(self) -> None:
+        self._together([SLOW[0]] * len(self._controllers))
+        self._check_e_stop()
+
+    def _set(self) -> None:
+        """Tell the level again: set-points, or zero, so that the watchdogs hear of us."""
+        command = self._command
+        if command is None or self._is_to_stop():
+            self._together([ZERO] * len(self._controllers))
+            self._acknowledge_cut(command)
+        else:
+            value, speeds = self.settings.value, command.speed_radps
+            wheels = [one.controller.wheels for one in self._controllers]
+            values = [(value(a, speeds[a]), value(b, speeds[b])) for a, b in wheels]
+            self._together([one.run(pair) for one, pair in zip(self._controllers, values, strict=True)])
+            self._acknowledged_ns = command.t_ns
+
+    def _read_speeds(self) -> None:
+        self._together([SPEEDS] * len(self._controllers))
+        now_ns = self._host.now_ns()
+        self._taken_ns.append(now_ns)
+        self._sequence += 1
+        speeds = self._speeds_radps()
+        self._sample = DriveSample(self._sequence, now_ns, speeds, self._acknowledged_ns, self._stopped_ns)
+
+    def _read_slow(self) -> None:
+        """One query to one controller, in turn."""
+        query, place = divmod(self._turn, len(self._controllers))
+        self._turn = (self._turn + 1) % (len(SLOW) * len(self._controllers))
+        self._controllers[place].ask(SLOW[query])
+        if self._ran:
+            self._check_e_stop()
+
+    def _check_e_stop(self) -> None:
+        """While we hold no stop ourselves, one that a controller reports is somebody else's."""
+        self._e_stop = any(one.faults & Fault.EMERGENCY_STOP for one in self._controllers)
+        if self._e_stop:
+            self._disarm()
+
+    def _acknowledge_cut(self, command: DriveCommand | None) -> None:
+        if command is not None and command.cut and self._all_zero():
+            self._acknowledged_ns = command.t_ns
+
+    def _all_zero(self) -> bool:
+        return all(one.stop_state is StopState.ZERO for one in self._controllers)
+
+    def _speeds_radps(self) -> tuple[float, ...]:
+        of = {
+            wheel: self.settings.speed_radps(wheel, rpm)
+            for one in self._controllers
+            for wheel, rpm in zip(one.controller.wheels, one.rpm, strict=True)
+        }
+        return tuple(of[wheel] for wheel in sorted(of))
+
+    def _check_speeds(self, command: DriveCommand) -> None:
+        most = self.settings.full_speed_radps
+        for wheel, speed in enumerate(command.speed_radps):
+            if not abs(speed) <= most:
+                raise DeviceError(
+                    f"{NAME}: speed of wheel {wheel}: {speed} rad/s, allowed: up to {most:.3f} either way"
+                )
+
+    def _together(self, exchanges: list[Exchange | None] | list[Exchange]) -> None:
+        """An exchange with each controller, all sent before the first answer is awaited; None: with this one none."""
+        pairs = [(one, exchange) for one, exchange in zip(self._controllers, exchanges, strict=True) if exchange]
+        troubles: list[DeviceError] = []
+        for action in (RoboteqController.post, RoboteqController.ask):
+            for one, exchange in pairs:
+                try:
+                    action(one, exchange)
+                except DeviceError as error:  # the others are stopped all the same
+                    troubles.append(error)
+        if troubles:
+            raise troubles[0]
+
+    def _each(self, action: Callable[[RoboteqController], None]) -> None:
+        """One after the other; what goes wrong with one keeps it from no other."""
+        troubles: list[DeviceError] = []
+        for one in self._controllers:
+            try:
+                action(one)
+            except DeviceError as error:
+                troubles.append(error)
+        if troubles:
+            raise troubles[0]

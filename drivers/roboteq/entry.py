@@ -1,0 +1,133 @@
+"""Roboteq wheel drives: the registry's entry."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from drivers.checks import CONTROLLERS, load_problems, timeout_problems, wheel_problems
+from drivers.driver_type import Alive, Connection, DrivesType, LineLoad, RigSetup, numbered
+from drivers.host import COMPUTER, Host
+from drivers.roboteq.section import RoboteqDrives as Section
+from drivers.section import Problem
+
+if TYPE_CHECKING:
+    from drivers.roboteq.drives import RoboteqDrives
+    from drivers.roboteq.settings import RoboteqSettings
+    from drivers.sim.protocol.line import SimulatedPort
+    from drivers.sim.protocol.plant_ports import PlantPorts
+
+# A simulated controller answers within so long.
+TURNAROUND_NS = 300_000
+
+
+class RoboteqType(DrivesType[Section]):
+    """Wheel drives on Roboteq controllers."""
+
+    name = "roboteq"
+    settings = Section
+
+    def make(
+        self, section: Section, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+    ) -> RoboteqDrives:
+        """See DriverType."""
+        from drivers.roboteq.drives import RoboteqDrives
+
+        return RoboteqDrives(self.driver_settings(section, rig), host, alive)
+
+    def check(self, section: Section, rig: RigSetup) -> Iterator[Problem]:
+        """See DriverType."""
+        needed_rpm = rig.wheel_speed_limit_radps * 60.0 / (2.0 * math.pi) * section.gear_ratio
+        if section.max_rpm < needed_rpm:
+            yield Problem(
+                "devices.drives.max_rpm",
+                f"{section.max_rpm:g}",
+                f"at least {needed_rpm:.4g}, limits.wheel_speed_radps times gear_ratio",
+                ("limits.wheel_speed_radps", "devices.drives.gear_ratio"),
+            )
+        wheels = [wheel for one in section.controllers for wheel in (one.channel_1, one.channel_2)]
+        yield from wheel_problems(wheels, section.reversed, rig)
+        yield from load_problems(
+            "drives", section.baud, self.line_loads(section), (CONTROLLERS, "devices.drives.ports")
+        )
+        yield from timeout_problems(*self.timeout(section), section.rate_hz)
+
+    def connections(self, section: Section) -> Iterator[Connection]:
+        """See DriverType."""
+        for place, controller in enumerate(section.controllers):
+            yield Connection(f"devices.drives.controllers.{place}.port", controller.port)
+
+    def line_loads(self, section: Section) -> Sequence[LineLoad]:
+        """See DriverType."""
+        return [LineLoad(controller.port, section.port_load()) for controller in section.controllers]
+
+    def busy(self, section: Section, rig: RigSetup) -> float:
+        """See DriverType."""
+        from drivers.roboteq.settings import budget
+
+        return budget(self.driver_settings(section, rig))
+
+    def timeout(self, section: Section) -> tuple[str, float]:
+        """See DrivesType."""
+        return "watchdog_ms", section.watchdog_ms
+
+    def stop_times_s(self, section: Section, rig: RigSetup) -> tuple[float, float]:
+        """See DrivesType."""
+        from drivers.roboteq.settings import cut_s, in_flight_s
+
+        settings = self.driver_settings(section, rig)
+        return in_flight_s(settings), cut_s(settings)
+
+    def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
+        """See DriverType."""
+        for place, controller in enumerate(values["controllers"]):
+            controller["port"] = endpoints[numbered(self.name, place)]
+
+    def simulated_ports(self, section: Section | None, rig: RigSetup, ports: PlantPorts) -> Mapping[str, SimulatedPort]:
+        """See DriverType."""
+        from drivers.roboteq.simulated import RoboteqDevice
+        from drivers.sim.protocol.line import SimulatedPort
+
+        given = self._usual_settings(rig) if section is None else self.driver_settings(section, rig)
+        return {
+            numbered(self.name, place): SimulatedPort(
+                RoboteqDevice(
+                    ports.wheels,
+                    one.wheels,
+                    max_rpm=given.max_rpm,
+                    gear_ratio=given.gear_ratio,
+                    sign=(given.sign[one.wheel_1], given.sign[one.wheel_2]),
+                ),
+                given.baud,
+                TURNAROUND_NS,
+            )
+            for place, one in enumerate(given.controllers)
+        }
+
+    def driver_settings(self, section: Section, rig: RigSetup) -> RoboteqSettings:
+        """The same in the driver's own units."""
+        from drivers.roboteq.settings import Controller, RoboteqSettings
+
+        return RoboteqSettings(
+            controllers=tuple(
+                Controller(one.port, rig.wheels.index(one.channel_1), rig.wheels.index(one.channel_2))
+                for one in section.controllers
+            ),
+            max_rpm=round(section.max_rpm),
+            gear_ratio=section.gear_ratio,
+            sign=tuple(-1 if wheel in section.reversed else 1 for wheel in rig.wheels),
+            baud=section.baud,
+            rate_hz=section.rate_hz,
+            watchdog_ms=section.watchdog_ms,
+        )
+
+    def _usual_settings(self, rig: RigSetup) -> RoboteqSettings:
+        from drivers.roboteq.settings import Controller, RoboteqSettings
+
+        wheels = len(rig.wheels)
+        controllers = tuple(Controller("", 2 * i, 2 * i + 1) for i in range(wheels // 2))
+        return RoboteqSettings(controllers, max_rpm=3000, gear_ratio=100.0, sign=(1,) * wheels)
+
+
+ROBOTEQ = RoboteqType()

@@ -1,0 +1,177 @@
+"""ASCII commands of the Roboteq motor controllers: lines, answers, codes; for the driver and for the simulated device.
+
+A command is a sign (`!` do, `?` query, `^` configure, `~` read configuration), a name and numbers, and ends in a
+carriage return or an underscore. What is done is answered `+`, what is queried NAME=value:value, what is not
+understood `-`, each with a carriage return. There is no check sum: an answer counts only if it has exactly the lines
+and names that were asked for. Source: Advanced Digital Motor Controllers User Manual V1.8 (Roboteq), sections 14, 15.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntFlag
+from typing import NamedTuple
+
+from drivers.serial.link import BadFrameError
+
+END, ALSO_END = b"\r", b"_"
+DONE, NOT_DONE = "+", "-"
+FULL_SCALE = 1000
+CHANNELS = (1, 2)
+EMERGENCY_STOP, RELEASE = "!EX", "!MG"
+ECHO_OFF = "^ECHOF 1"
+SPEEDS, AMPS, VOLTS, FAULTS, MOTOR_FLAGS = "?S", "?A", "?V", "?FF", "?FM"
+WATCHDOG = "~RWD"
+CLOSED_LOOP_SPEED = 1
+MAX_COMMAND = 64
+_COMMAND = re.compile(r"([!?^~]) *([A-Z]+)((?: +-?[0-9]{1,9})*) *")
+_VALUE = rb"(?:0|-?[1-9][0-9]{0,8})"
+_VALUES = re.compile(_VALUE + rb"(?::" + _VALUE + rb")*")
+_OPENED = re.compile(rb"(?:^|\r)FF=(0|[1-9][0-9]{0,4})\r\Z")
+
+
+class Fault(IntFlag):
+    """Bits of the fault flags."""
+
+    OVERHEAT = 1
+    OVERVOLTAGE = 2
+    UNDERVOLTAGE = 4
+    SHORT_CIRCUIT = 8
+    EMERGENCY_STOP = 16
+    SENSOR = 32
+    MOSFET = 64
+    DEFAULT_CONFIGURATION = 128
+
+
+class MotorFlag(IntFlag):
+    """Bits of a motor's flags."""
+
+    AMPS_LIMIT = 1
+    STALLED = 2
+    LOOP_ERROR = 4
+    SAFETY_STOP = 8
+    FORWARD_LIMIT = 16
+    REVERSE_LIMIT = 32
+    AMPS_TRIGGER = 64
+
+
+class Command(NamedTuple):
+    """A command as a controller understands it."""
+
+    sign: str
+    name: str
+    numbers: tuple[int, ...]
+
+
+def go(channel: int, value: int) -> str:
+    """Command a channel: thousandths of its full speed."""
+    return f"!G {channel} {value}"
+
+
+def set_watchdog(time_ms: int) -> str:
+    """How long a controller goes on without a `!` command [ms]."""
+    return f"^RWD {time_ms}"
+
+
+def full_speed(channel: int) -> str:
+    """Read the speed that FULL_SCALE commands [1/min]."""
+    return f"~MXRPM {channel}"
+
+
+def operating_mode(channel: int) -> str:
+    """Read how a channel is controlled."""
+    return f"~MMOD {channel}"
+
+
+class Exchange(NamedTuple):
+    """Commands sent in one line, and what has to be answered.
+
+    Attributes:
+        commands: in order.
+        counts: how many values each query is answered with.
+    """
+
+    commands: tuple[str, ...]
+    counts: tuple[int, ...] = ()
+
+    @property
+    def frame(self) -> bytes:
+        """Bytes to send."""
+        return ALSO_END.join(command.encode() for command in self.commands) + END
+
+    @property
+    def longest_answer(self) -> int:
+        """Bytes of the answer, at most [values of five digits and a sign]."""
+        done = sum(command[0] in "!^" for command in self.commands)
+        queries = [command for command in self.commands if command[0] in "?~"]
+        return 2 * done + sum(
+            len(_name(query)) + 1 + 7 * count for query, count in zip(queries, self.counts, strict=True)
+        )
+
+    def missing(self, answer: bytes) -> int:
+        """How many more bytes an answer that begins so needs at least."""
+        lines = len(self.commands) - answer.count(END)
+        begun = len(answer) - answer.rfind(END) - 1
+        return max(2 * lines - begun, 1) if lines > 0 else 0
+
+    def decode(self, answer: bytes) -> tuple[tuple[int, ...], ...]:
+        """Values of the queries, in order. Raises BadFrameError."""
+        lines = answer.split(END)
+        if len(lines) != len(self.commands) + 1 or lines[-1]:
+            raise BadFrameError(f"{answer!r} has not {len(self.commands)} lines")
+        values, counts = [], iter(self.counts)
+        for command, line in zip(self.commands, lines[:-1], strict=True):
+            if command[0] in "?~":
+                values.append(_values(_name(command), line, next(counts)))
+            elif line != DONE.encode():
+                raise BadFrameError(f"answered {line!r} to {command}")
+        return tuple(values)
+
+
+def _name(command: str) -> str:
+    return command[1:].partition(" ")[0]
+
+
+def _values(name: str, line: bytes, count: int) -> tuple[int, ...]:
+    said, _, listed = line.partition(b"=")
+    values = listed.split(b":")
+    if said != name.encode() or len(values) != count or not _VALUES.fullmatch(listed):
+        raise BadFrameError(f"{line!r} is not {name} with {count} values")
+    return tuple(int(value) for value in values)
+
+
+class Opening:
+    """The first line to a controller, whatever it has been told before, echo or no echo: stopped, zero, and quiet.
+
+    The carriage return at its beginning ends what a dead host may have left there. The stop comes first: after a
+    time-out of its watchdog a controller takes up its old speed with the next command, whichever it is.
+
+    Attributes:
+        frame: bytes to send.
+    """
+
+    def __init__(self) -> None:
+        zeros = tuple(go(channel, 0) for channel in CHANNELS)
+        self.frame = END + Exchange((EMERGENCY_STOP, *zeros, ECHO_OFF, FAULTS), (1,)).frame
+
+    def missing(self, answer: bytes) -> int:
+        """Wait for the faults, which come last."""
+        return 0 if _OPENED.search(answer) else 1
+
+    def decode(self, answer: bytes) -> Fault:
+        """Its faults. Raises BadFrameError."""
+        if (found := _OPENED.search(answer)) is None:
+            raise BadFrameError(f"{answer!r} does not end in the faults")
+        return Fault(int(found[1]))
+
+
+def parse(text: bytes) -> Command | None:
+    """A command without its end; None for what is none."""
+    if len(text) > MAX_COMMAND or (found := _COMMAND.fullmatch(text.decode("latin-1").upper())) is None:
+        return None
+    return Command(found[1], found[2], tuple(int(number) for number in found[3].split()))
+
+
+def answer(name: str, *values: int) -> bytes:
+    """What a query is answered with."""
+    return f"{name}={':'.join(str(value) for value in values)}".encode() + END

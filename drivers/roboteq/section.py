@@ -1,0 +1,44 @@
+"""Roboteq wheel drives in a rig config, and how busy their ports are."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from drivers.checks import BITS_PER_BYTE
+from drivers.device_sections import Baud, DrivesSection, Port, Wheel
+from drivers.section import Listed, Section
+
+CONTROLLERS = 8
+# Bytes of a transaction, request and answer, the longest of each, echo off.
+_GO = 11 + 2  # `!G 1 -1000` and `+`
+_SPEED = 5 + 9  # `?S 1` and `S=-32768`
+_SLOW = (3 + 14) + (4 + 7) + 2 * (6 + 7)  # ?A, ?FF, ?FM of each channel: once a second
+
+
+class RoboteqController(Section):
+    """One dual motor controller with a port of its own."""
+
+    port: Port = Field(description="its serial port")
+    channel_1: Wheel = Field(description="wheel of its channel 1")
+    channel_2: Wheel = Field(description="wheel of its channel 2")
+
+
+class RoboteqDrives(DrivesSection):
+    """Wheel drives on Roboteq controllers, ASCII commands, closed-loop speed mode."""
+
+    driver: Literal["roboteq"] = Field(description="which driver")
+    baud: Baud = Field(115200, description="of every port")
+    rate_hz: float = Field(50.0, ge=1, le=500, description="set-points and encoder speeds a second")
+    watchdog_ms: int = Field(
+        100, ge=10, le=1000, description="without a command for so long a controller stops by itself"
+    )
+    max_rpm: float = Field(ge=1, le=1e5, description="motor speed at command 1000, as set in the controller")
+    gear_ratio: float = Field(ge=0.01, le=1e4, description="turns of the motor in a turn of the axle")
+    controllers: Listed[RoboteqController] = Field((), max_length=CONTROLLERS, description="all of them")
+    reversed: Listed[Wheel] = Field((), max_length=16, description="wheels whose motor turns the other way round")
+
+    def port_load(self) -> float:
+        """Share of its time that each port carries bytes."""
+        return (2 * (_GO + _SPEED) * self.rate_hz + _SLOW) * BITS_PER_BYTE / self.baud

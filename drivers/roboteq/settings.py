@@ -1,0 +1,141 @@
+"""What there is to set about Roboteq wheel drives, what is refused, and how much of the line they need."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from drivers.roboteq import protocol
+from drivers.roboteq.protocol import Exchange
+from drivers.serial.link import BITS_PER_BYTE
+
+RPM = 2.0 * math.pi / 60.0
+# So many set-points have to fit into the watchdog's time: one may be lost without the motors stopping.
+FEEDS_PER_WATCHDOG = 2
+# And so many answers may be waited for in vain.
+ANSWERS_PER_WATCHDOG = 4
+# Slow state, one query a period: of one controller, then of the next.
+SLOW = (
+    Exchange((protocol.FAULTS,), (1,)),
+    Exchange((protocol.MOTOR_FLAGS,), (2,)),
+    Exchange((protocol.AMPS,), (2,)),
+    Exchange((protocol.VOLTS,), (3,)),
+)
+SPEEDS = Exchange((protocol.SPEEDS,), (2,))
+STOP = Exchange((protocol.EMERGENCY_STOP,))
+_FASTEST = Exchange(tuple(protocol.go(channel, -protocol.FULL_SCALE) for channel in protocol.CHANNELS))
+
+
+class Controller(msgspec.Struct, frozen=True):
+    """A dual-channel controller on a port of its own.
+
+    Attributes:
+        port: path.
+        wheel_1: index of the wheel on its first channel.
+        wheel_2: of that on its second.
+    """
+
+    port: str
+    wheel_1: int
+    wheel_2: int
+
+    @property
+    def wheels(self) -> tuple[int, int]:
+        """Both wheels."""
+        return self.wheel_1, self.wheel_2
+
+
+class RoboteqSettings(msgspec.Struct, frozen=True):
+    """Wheel drives on Roboteq controllers in closed-loop speed mode.
+
+    Attributes:
+        controllers: who drives which wheel; every wheel once.
+        max_rpm: speed of the motor that 1000 commands [1/min]; has to be what the controllers are configured to.
+        gear_ratio: turns of the motor for one of the axle.
+        sign: of each wheel, 1 or -1: -1 where the motor is mounted the other way round.
+        baud: of all ports, 8N1.
+        rate_hz: set-points and speeds a second.
+        watchdog_ms: how long a controller goes on without a command.
+        answer_timeout_ms: how long an answer may take, line time included; a quarter of watchdog_ms at most.
+        turnaround_us: from the last byte of a request to the first of its answer, the adapter's delay included [us].
+    """
+
+    controllers: tuple[Controller, ...]
+    max_rpm: int
+    gear_ratio: float
+    sign: tuple[int, ...] = (1, 1, 1, 1, 1, 1)
+    baud: int = 115200
+    rate_hz: float = 50.0
+    watchdog_ms: int = 100
+    answer_timeout_ms: float = 20.0
+    turnaround_us: int = 500
+
+    @property
+    def full_speed_radps(self) -> float:
+        """Axle speed that 1000 commands [rad/s]."""
+        return self.max_rpm * RPM / self.gear_ratio
+
+    def value(self, wheel: int, speed_radps: float) -> int:
+        """What to command for an axle speed: thousandths of max_rpm."""
+        return round(self.sign[wheel] * speed_radps / self.full_speed_radps * protocol.FULL_SCALE)
+
+    def speed_radps(self, wheel: int, rpm: int) -> float:
+        """Axle speed of a motor speed [1/min]."""
+        return self.sign[wheel] * rpm * RPM / self.gear_ratio
+
+    def exchange_s(self, exchange: Exchange) -> float:
+        """Time that a request and its answer take at most [s]."""
+        size = len(exchange.frame) + exchange.longest_answer
+        return size * BITS_PER_BYTE / self.baud + self.turnaround_us * 1e-6
+
+
+def check(settings: RoboteqSettings) -> None:
+    """Refuse settings that cannot work. Raises ValueError that names everything found wrong."""
+    wrong: list[str] = []
+    wheels = sorted(wheel for one in settings.controllers for wheel in one.wheels)
+    if wheels != list(range(len(settings.sign))):
+        wrong.append(f"controllers: wheels {wheels}, needed: each of 0 to {len(settings.sign) - 1} once")
+    ports = [one.port for one in settings.controllers]
+    wrong += [f"controllers: port {port} twice; each has its own" for port in {*ports} if ports.count(port) > 1]
+    if any(sign not in (1, -1) for sign in settings.sign):
+        wrong.append(f"sign: {settings.sign}, allowed: 1 and -1")
+    if not 10 <= settings.max_rpm <= 65535:
+        wrong.append(f"max_rpm: {settings.max_rpm}, allowed: 10 to 65535")
+    if not 0.0 < settings.gear_ratio < math.inf:
+        wrong.append(f"gear_ratio: {settings.gear_ratio}, allowed: above 0")
+    if not 1200 <= settings.baud <= 1_000_000:
+        wrong.append(f"baud: {settings.baud}, allowed: 1200 to 1000000")
+    if not 10 <= settings.watchdog_ms <= 65000:
+        wrong.append(f"watchdog_ms: {settings.watchdog_ms}, allowed: 10 to 65000, never 0, which turns it off")
+    elif not (slowest := FEEDS_PER_WATCHDOG * 1e3 / settings.watchdog_ms) <= settings.rate_hz <= 1000.0:
+        wrong.append(
+            f"rate_hz: {settings.rate_hz}, allowed with watchdog_ms {settings.watchdog_ms}: {slowest:g} to 1000"
+        )
+    if not 5.0 <= settings.answer_timeout_ms <= (most := settings.watchdog_ms / ANSWERS_PER_WATCHDOG):
+        wrong.append(
+            f"answer_timeout_ms: {settings.answer_timeout_ms}, allowed with watchdog_ms {settings.watchdog_ms}: "
+            f"5 to {most:g}"
+        )
+    if wrong:
+        raise ValueError("Roboteq settings: " + "; ".join(wrong))
+
+
+def budget(settings: RoboteqSettings) -> float:
+    """Share of each second that the transactions need: line time of requests and answers, and turnarounds.
+
+    Set-points and speeds are exchanged on all ports at the same time. Above 1 the rate cannot be held.
+    """
+    each_s = settings.exchange_s(_FASTEST) + settings.exchange_s(SPEEDS)
+    slow_s = max(settings.exchange_s(exchange) for exchange in SLOW)
+    return settings.rate_hz * (each_s + slow_s)
+
+
+def in_flight_s(settings: RoboteqSettings) -> float:
+    """The longest transaction that a cut may have to wait for, turnaround included [s]."""
+    return max(settings.exchange_s(exchange) for exchange in (_FASTEST, SPEEDS, *SLOW))
+
+
+def cut_s(settings: RoboteqSettings) -> float:
+    """From the first byte of a cut to the last byte of its stop [s]; on all ports at the same time."""
+    return len(STOP.frame) * BITS_PER_BYTE / settings.baud

@@ -1,0 +1,166 @@
+"""A dual-channel Roboteq controller in closed-loop speed mode, simulated at the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from drivers.roboteq import protocol
+from drivers.roboteq.protocol import Command, Fault, MotorFlag
+from drivers.roboteq.settings import RPM
+from drivers.sim.protocol.plant_ports import Wheels
+
+_NEVER_NS = -(2**62)
+
+
+class RoboteqDevice:
+    """A `SimulatedSerialDevice`: one controller on its port, with the two wheels on its channels.
+
+    Simplified: what a command does, it does at once, without the controller's own ramps; a set-point of zero is a speed
+    held at zero, and so is the stop of the watchdog; only an emergency stop takes the output away. The echo comes with
+    the answers. Set-points are taken during an emergency stop, and obeyed when it is over.
+
+    Args:
+        wheels: what it acts on.
+        channels: which of them are on its two channels.
+        max_rpm: MXRPM, speed of the motor that 1000 commands [1/min].
+        gear_ratio: turns of the motor for one of the axle.
+        sign: of each channel, -1 where the motor is mounted the other way round.
+
+    Attributes:
+        pressed: its emergency stop is pressed; takes effect with the next `wake`, and lasts until `!MG` after it.
+        faults: other faults that it reports.
+        watchdog_ms: how long it goes on without a `!` command [ms]; 0: for ever.
+        timed_out: the watchdog has stopped the motors.
+        stops: when commands ended that took both channels from some speed to none [ns], oldest first.
+    """
+
+    def __init__(
+        self,
+        wheels: Wheels,
+        channels: tuple[int, int],
+        *,
+        max_rpm: int,
+        gear_ratio: float,
+        sign: tuple[int, int] = (1, 1),
+    ) -> None:
+        self._wheels, self._channels, self._gear_ratio, self._sign = wheels, channels, gear_ratio, sign
+        self._settings = {"MXRPM": [max_rpm, max_rpm], "MMOD": [protocol.CLOSED_LOOP_SPEED] * 2, "RWD": [1000]}
+        self._settings["ECHOF"] = [0]
+        self._buffer, self._fed_ns = b"", _NEVER_NS
+        self._values, self._stopped = [0, 0], False
+        self._driven: list[tuple[int, bool]] = [(0, True), (0, True)]  # set-point, and whether the output is cut
+        self.pressed = self.timed_out = False
+        self.faults = Fault(0)
+        self.stops: list[int] = []
+        self._queries: dict[str, Callable[[], tuple[int, ...]]] = {
+            "S": lambda: (self._rpm(0), self._rpm(1)),
+            "A": lambda: tuple(abs(value) // 100 for value, _ in self._driven),
+            "V": lambda: (120, 240, 4980),
+            "FF": lambda: (self.faults | (Fault.EMERGENCY_STOP if self._stopped else 0),),
+            "FM": lambda: (MotorFlag.SAFETY_STOP if self.timed_out else 0,) * 2,
+        }
+
+    @property
+    def watchdog_ms(self) -> int:
+        """See the class."""
+        return self._settings["RWD"][0]
+
+    def press(self, pressed: bool) -> None:
+        """Press its emergency stop, or let it go."""
+        self.pressed = pressed
+
+    def wake(self, now_ns: int) -> None:
+        """Stop the motors if no command has come for too long, or somebody has pressed the emergency stop."""
+        if self.pressed:
+            self._stopped = True
+        if self.watchdog_ms and self._fed_ns != _NEVER_NS and now_ns - self._fed_ns >= self.watchdog_ms * 1_000_000:
+            self.timed_out = True
+        self._drive()
+
+    def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
+        """Bytes of a host; what is sent back."""
+        answers = b""
+        for place, byte in enumerate(data, start=1):
+            t_ns = began_ns + (ended_ns - began_ns) * place // len(data)
+            char = bytes([byte])
+            if byte < ord(" ") and char != protocol.END:
+                continue
+            answers += b"" if self._settings["ECHOF"][0] else char
+            if char in (protocol.END, protocol.ALSO_END):
+                text, self._buffer = self._buffer, b""
+                answers += self._obey(text, t_ns) if text else b""
+            else:  # what is too long is refused at its end
+                self._buffer = (self._buffer + char)[: protocol.MAX_COMMAND + 1]
+        return answers
+
+    def _obey(self, text: bytes, t_ns: int) -> bytes:
+        self.wake(t_ns)
+        command = protocol.parse(text)
+        answer = None if command is None else self._answer(command, t_ns)
+        return protocol.NOT_DONE.encode() + protocol.END if answer is None else answer
+
+    def _answer(self, command: Command, t_ns: int) -> bytes | None:
+        """What it says to a command, None if it will not."""
+        if command.sign == "?":
+            return self._query(self._queries.get(command.name), command)
+        if command.sign == "~":
+            values = self._settings.get(command.name)
+            return None if values is None else self._query(lambda: tuple(values), command)
+        done = self._do(command, t_ns) if command.sign == "!" else self._set(command)
+        return protocol.DONE.encode() + protocol.END if done else None
+
+    def _query(self, read: Callable[[], tuple[int, ...]] | None, command: Command) -> bytes | None:
+        """All values, or the one that is asked for, counted from 1."""
+        if read is None or len(command.numbers) > 1:
+            return None
+        values = read()
+        if command.numbers:
+            if not 1 <= command.numbers[0] <= len(values):
+                return None
+            values = (values[command.numbers[0] - 1],)
+        return protocol.answer(command.name, *(int(value) for value in values))
+
+    def _set(self, command: Command) -> bool:
+        values = self._settings.get(command.name)
+        if values is None or len(command.numbers) != len(values[1:]) + 1 or not 0 <= command.numbers[-1] <= 65535:
+            return False
+        place = command.numbers[0] - 1 if len(values) > 1 else 0
+        if not 0 <= place < len(values):
+            return False
+        values[place] = command.numbers[-1]
+        return True
+
+    def _do(self, command: Command, t_ns: int) -> bool:
+        """Obey a `!` command. Any of them feeds the watchdog and ends its stop: the motors take up their old speeds."""
+        numbers, channels, full = command.numbers, protocol.CHANNELS, protocol.FULL_SCALE
+        if command.name == "G" and len(numbers) == 2 and numbers[0] in channels and -full <= numbers[1] <= full:
+            self._values[numbers[0] - 1] = numbers[1]
+        elif (command.name, numbers) == ("EX", ()):
+            self._stopped = True
+        elif (command.name, numbers) == ("MG", ()):
+            self._stopped = self.pressed
+        else:
+            return False
+        self._fed_ns, self.timed_out = t_ns, False
+        ran = any(value for value, _ in self._driven)
+        self._drive()
+        if ran and not any(value for value, _ in self._driven):
+            self.stops.append(t_ns)
+        return True
+
+    def _drive(self) -> None:
+        """Have the wheels do what set-points, watchdog and emergency stop come to."""
+        for place, wheel in enumerate(self._channels):
+            output = 0 if self._stopped or self.timed_out else self._values[place]
+            if (output, self._stopped) == self._driven[place]:
+                continue
+            self._driven[place] = (output, self._stopped)
+            if self._stopped:
+                self._wheels.cut(wheel)
+            else:
+                rpm = self._sign[place] * output * self._settings["MXRPM"][place] / protocol.FULL_SCALE
+                self._wheels.hold(wheel, rpm * RPM / self._gear_ratio)
+
+    def _rpm(self, place: int) -> int:
+        axle_radps = self._wheels.speed_radps(self._channels[place])
+        return round(self._sign[place] * axle_radps * self._gear_ratio / RPM)

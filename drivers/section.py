@@ -1,0 +1,46 @@
+"""The base of every part of a rig config, and what is said of a key that is wrong."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+# Of a port's number in a pattern: 0 to 65535.
+PORT = r"([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+# Of a device server: HOST:PORT, or "" for this computer.
+SERVER = rf"^(|[A-Za-z0-9.-]+:{PORT})$"
+T = TypeVar("T")
+Listed = Annotated[tuple[T, ...], Field(strict=False)]
+
+
+class Section(BaseModel):
+    """A frozen part of the config: no unknown keys, no text for numbers, no NaN or infinity."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        allow_inf_nan=False,
+        validate_default=True,
+        revalidate_instances="always",
+    )
+
+
+class Problem(NamedTuple):
+    """One wrong key.
+
+    Attributes:
+        key: path of the key, dotted.
+        found: what stands there.
+        allowed: what may.
+        depends_on: other keys that the verdict rests on.
+    """
+
+    key: str
+    found: str
+    allowed: str
+    depends_on: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.key}: found {self.found}; allowed: {self.allowed}"

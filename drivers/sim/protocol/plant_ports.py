@@ -1,0 +1,66 @@
+"""What simulated devices act on: the rig behind them, wheel by wheel and coil by coil."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+# Takes when something was due and when it was done [ns]: a simulated device that is late itself can say so.
+TakesTimes = Callable[[int, int], object]
+
+
+class Wheels(Protocol):
+    """The six axles, in the order of the wheel names."""
+
+    def speed_radps(self, wheel: int) -> float:
+        """Speed of an axle [rad/s], positive rolling forward."""
+
+    def angle_rad(self, wheel: int) -> float:
+        """How far it has turned since the start [rad]."""
+
+    def hold(self, wheel: int, speed_radps: float) -> None:
+        """Have the drive hold a speed."""
+
+    def cut(self, wheel: int) -> None:
+        """Take its output to zero."""
+
+
+class Cylinders(Protocol):
+    """The side cylinders' valves: 0 left extend, 1 left retract, 2 right extend, 3 right retract."""
+
+    def power(self, valve: int, on: bool) -> None:
+        """Power a valve, or let it go."""
+
+    def pressure_Pa(self, valve: int) -> float:
+        """Gauge pressure of the chamber at a valve."""
+
+
+class Analog(Protocol):
+    """The sampled channels of the data acquisition.
+
+    Attributes:
+        rate_hz: samples a second and channel.
+        channels: how many there are.
+    """
+
+    rate_hz: int
+    channels: int
+
+    def taken(self) -> int:
+        """How many samples of each channel there are by now."""
+
+    def copy(self, first: int, volts: npt.NDArray[np.float64]) -> None:
+        """Copy samples first, first + 1, ... [V] into volts (n, channels). Raises OverflowError: they are gone."""
+
+    def at_ns(self, sample: int) -> int:
+        """When a sample is taken [ns of CLOCK_MONOTONIC]."""
+
+
+class PlantPorts(NamedTuple):
+    """What serial devices act on."""
+
+    wheels: Wheels
+    cylinders: Cylinders

@@ -1,0 +1,29 @@
+"""Sections whose class is known only once a name in the config is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import InitErrorDetails
+
+from hil.config.base import Section
+
+
+def checked_below(name: str, section: type[Section], values: Any) -> Section:
+    """Check the values of a section; the place of each error then begins with the name that its class was found by.
+
+    Raises:
+        ValidationError: the section does not take these values.
+    """
+    try:
+        return section.model_validate(values)
+    except ValidationError as error:
+        raise ValidationError.from_exception_data(error.title, list(_below(name, error))) from None
+
+
+def _below(name: str, error: ValidationError) -> Iterator[InitErrorDetails]:
+    for one in error.errors(include_url=False):
+        place = (name, *one["loc"])
+        yield InitErrorDetails(type=one["type"], loc=place, input=one["input"], ctx=one.get("ctx", {}))

@@ -1,0 +1,27 @@
+"""What the drivers have to know of a rig, taken from its config."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from drivers.driver_type import RigSetup, SensorSetup
+
+if TYPE_CHECKING:
+    from hil.config.model import Config
+
+
+def rig_setup(config: Config) -> RigSetup:
+    """Of the rig of a config."""
+    daq = config.daq
+    sensors = zip(daq.channels if daq else (), config.sensitivities_mVpN, strict=True)
+    return RigSetup(
+        rover=config.rover.type,
+        wheels=config.layout.wheels,
+        wheel_speed_limit_radps=config.limits.wheel_speed_radps,
+        on_cut=config.drives.on_cut,
+        supply_kPa=config.cylinders.supply_kPa,
+        sensors=tuple(SensorSetup(channel.name, sensitivity) for channel, sensitivity in sensors),
+        range_V=daq.range_V if daq else 0.0,
+        sample_rate_hz=daq.rate_hz if daq else 0,
+        block_samples=daq.block_samples if daq else 0,
+    )

@@ -1,0 +1,127 @@
+"""Serial ports in virtual time: what a driver meets there is what it meets on a pseudo-terminal."""
+
+import pytest
+
+from drivers.interfaces import LinkLostError, StopFrames
+from drivers.serial.link import SerialLink
+from drivers.serial.stop_port import StopPort
+from drivers.sim.protocol.line import Line, LineFault
+from drivers.sim.virtual.host import VirtualHost
+from drivers.sim.virtual.schedule import VirtualTime
+from drivers.sim.virtual.serial import VirtualLines
+
+MS = 1_000_000
+BAUD, TURNAROUND_NS, TIMEOUT_S = 9600, 200_000, 0.03
+BYTE_NS = 10 * 1_000_000_000 // BAUD
+
+
+class Echo:
+    """Answers what it gets, and knows when it came."""
+
+    def __init__(self):
+        self.heard, self.woken_ns = [], []
+
+    def receive(self, data, began_ns, ended_ns):
+        self.heard.append((data, began_ns, ended_ns))
+        return data
+
+    def wake(self, now_ns):
+        self.woken_ns.append(now_ns)
+
+
+class Bench:
+    def __init__(self, folder):
+        self.time = VirtualTime()
+        self.host = VirtualHost(self.time)
+        self.device = Echo()
+        self.line = Line(folder / "port", self.device, BAUD, TURNAROUND_NS, self.host.terminal)
+        VirtualLines(self.time, {"port": self.line}, self.host.ports)
+        self.port = str(folder / "port")
+        self.link = SerialLink("thing", self.port, BAUD, timeout_s=TIMEOUT_S, host=self.host)
+
+    def ask(self, request):
+        return self.link.ask(request, lambda answer: len(request) - len(answer), bytes)
+
+
+@pytest.fixture
+def bench(tmp_path):
+    bench = Bench(tmp_path)
+    yield bench
+    bench.time.close()
+
+
+def test_request_and_answer_take_their_line_time_to_the_nanosecond(bench):
+    bench.link.open()
+    began_ns = bench.time.now_ns
+    assert bench.ask(b"abcd") == b"abcd"
+    assert bench.device.heard == [(b"abcd", began_ns, began_ns + 4 * BYTE_NS)]
+    assert bench.time.now_ns == began_ns + 8 * BYTE_NS + TURNAROUND_NS
+    assert bench.link.sent_ns == began_ns + bench.link.line_ns(4)
+
+
+def test_a_device_that_is_silent_costs_the_time_out_twice(bench):
+    bench.link.open()
+    bench.line.inject_fault(LineFault("off"))
+    began_ns = bench.time.now_ns
+    with pytest.raises(LinkLostError, match="no answer within 30 ms, twice"):
+        bench.ask(b"abcd")
+    assert 2 * TIMEOUT_S * 1e9 < bench.time.now_ns - began_ns <= 2 * (TIMEOUT_S + 0.004) * 1e9
+
+
+def test_a_port_that_hangs_up_ends_the_wait_at_once_and_is_there_again_when_plugged_in(bench):
+    bench.link.open()
+    bench.time.call_at(bench.time.now_ns + MS, lambda: bench.line.inject_fault(LineFault("disconnect")))
+    began_ns = bench.time.now_ns
+    with pytest.raises(LinkLostError, match="is gone"):
+        bench.ask(b"abcd")
+    assert bench.time.now_ns == began_ns + MS
+    with pytest.raises(LinkLostError, match="there is no such port"):
+        bench.link.open()
+    bench.line.inject_fault(LineFault("reconnect"))
+    bench.link.open()
+    assert bench.ask(b"efgh") == b"efgh"
+
+
+def test_a_port_has_one_owner_and_is_free_when_that_is_gone(bench):
+    worker = bench.time.start("worker", lambda: (bench.link.open(), bench.host.sleep(100.0)))
+    bench.host.sleep(0.001)
+    with pytest.raises(OSError, match="busy"):
+        bench.host.open_serial(bench.port, BAUD)
+    bench.time.kill(worker)
+    bench.host.release(worker)
+    bench.host.open_serial(bench.port, BAUD).write(b"mine")
+    bench.host.sleep(0.1)
+    assert [data for data, _, _ in bench.device.heard] == [b"mine"]
+
+
+def test_a_stop_is_written_beside_the_owner_of_the_port(bench):
+    bench.time.start("worker", lambda: (bench.link.open(), bench.host.sleep(100.0)))
+    bench.host.sleep(0.001)
+    stop = StopPort(StopFrames("thing", bench.port, BAUD, (b"halt",), 0.01), bench.host)
+    stop.begin(bench.host.now_ns())
+    assert stop.send(bench.host.now_ns())
+    bench.host.sleep(0.1)
+    assert [data for data, _, _ in bench.device.heard] == [b"halt"]
+
+
+def test_a_stop_goes_to_the_port_that_is_plugged_in_again(bench):
+    stop = StopPort(StopFrames("thing", bench.port, BAUD, (b"halt",), 0.01), bench.host)
+    bench.line.inject_fault(LineFault("disconnect"))
+    stop.look()
+    stop.begin(bench.host.now_ns())
+    with pytest.raises(LinkLostError, match="there is no such port"):
+        stop.send(bench.host.now_ns())
+    bench.line.inject_fault(LineFault("reconnect"))
+    assert stop.send(bench.host.now_ns())
+    bench.host.sleep(0.1)
+    assert [data for data, _, _ in bench.device.heard] == [b"halt"]
+
+
+def test_a_device_that_was_spoken_to_is_woken_every_2_ms_when_its_host_is_gone(bench):
+    bench.link.open()
+    bench.ask(b"a")
+    bench.link.close()
+    bench.device.woken_ns.clear()
+    bench.host.sleep(0.1)
+    gaps_ns = {after - before for before, after in zip(bench.device.woken_ns, bench.device.woken_ns[1:], strict=False)}
+    assert gaps_ns == {2 * MS}

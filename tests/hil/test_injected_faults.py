@@ -1,0 +1,66 @@
+"""Each kind of fault, injected into a device of a rig in lockstep, is noticed as the fault of the table that it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from drivers.faults import KINDS, DeviceFault, FaultyDevice
+from hil.app.build import build_cycle
+from hil.app.simulated import build_far_end
+from hil.clock import LockstepClock
+from hil.config import load_config
+from hil.devices import Devices
+from hil.safety import Fault
+
+# The sensors are zeroed and all devices have answered; the rover stands.
+BEFORE_TICKS = 50
+MOST_TICKS = 1500
+CASES = [
+    ("daq", DeviceFault("off"), Fault.SENSOR_DROPOUT),
+    ("daq", DeviceFault("intermittent", ms=50.0), Fault.SENSOR_DROPOUT),
+    ("daq", DeviceFault("slow", every=20), Fault.SENSOR_DROPOUT),
+    ("daq", DeviceFault("delayed", ms=50.0), Fault.SENSOR_DROPOUT),
+    ("daq", DeviceFault("stuck"), Fault.SENSOR_STALE),
+    ("daq", DeviceFault("garbage"), Fault.SAMPLE_NOT_FINITE),
+    ("daq", DeviceFault("wrong", factor=1e6), Fault.ADC_SATURATED),
+    ("drives", DeviceFault("off"), Fault.SENSOR_STALE),
+    ("drives", DeviceFault("stuck"), Fault.SENSOR_STALE),
+    ("drives", DeviceFault("delayed", ms=300.0), Fault.SENSOR_STALE),
+    ("drives", DeviceFault("garbage"), Fault.MODEL_NOT_FINITE),
+    ("valves", DeviceFault("off"), Fault.SENSOR_STALE),
+]
+
+
+class NoRecord:
+    """Takes a record and keeps nothing of it."""
+
+    def __getattr__(self, name):
+        return lambda *_, **__: None
+
+
+def test_every_kind_is_among_the_cases():
+    assert {fault.kind for _, fault, _ in CASES} == set(KINDS)
+
+
+@pytest.fixture(scope="module")
+def config():
+    return load_config("sim_impact", ["telemetry.endpoint=''", "limits.frozen_samples=3000"])
+
+
+@pytest.mark.parametrize(("device", "fault", "noticed"), CASES, ids=[f"{name}_{how.kind}" for name, how, _ in CASES])
+def test_a_fault_is_noticed_as_what_it_is_and_nothing_before_it(config, device, fault, noticed):
+    far_end = build_far_end(config)
+    wrapped = {name: FaultyDevice(getattr(far_end, name)) for name in ("daq", "drives", "valves")}
+    devices = Devices(config.layout, wrapped["daq"], wrapped["drives"], wrapped["valves"])
+    devices.open()
+    cycle = build_cycle(config, devices, NoRecord(), None)
+    clock, safety = LockstepClock(far_end, config.loop.rate_hz), cycle.safety
+    for _ in range(BEFORE_TICKS):
+        cycle.run(clock.next())
+    assert [*safety.events, *safety.marks] == []
+    wrapped[device].inject_fault(fault)
+    for _ in range(MOST_TICKS):
+        cycle.run(clock.next())
+        if found := [*safety.events, *safety.marks]:
+            break
+    assert found[0].fault is noticed

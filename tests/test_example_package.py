@@ -1,0 +1,86 @@
+"""A package of somebody else's brings a driver and an experiment: installed, it needs no change of ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent / "example_package"
+DRIVES = "devices.drives={driver: textline, rate_hz: 100}"
+SPIN = ("experiment=spin", "extensions={spin: {seconds: 0.5, speed_radps: 0.3}}")
+# In virtual time: the loop, its workers, and the package's driver against its own simulated device.
+PROTOCOL_RUN = """
+import sys
+from pathlib import Path
+from hil.app.virtual.run import VirtualRun
+from hil.config import load_config
+
+folder, scratch = Path(sys.argv[1]) / "run", Path(sys.argv[1]) / "rig"
+folder.mkdir(), scratch.mkdir()
+run = VirtualRun(load_config("sim_wire", sys.argv[2:]), folder, scratch)
+moving = [run.far_end.driven_radps() for step in range(30) if run.until(0.1 * step)]
+run.finish()
+safety, experiment = run.rig.cycle.safety, run.rig.cycle.experiment
+print(max(max(speeds) for speeds in moving), max(map(abs, run.far_end.driven_radps())), experiment.done, safety.faults)
+run.close()
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """Runs Python where the package is installed."""
+    source, target = tmp_path_factory.mktemp("source") / "package", tmp_path_factory.mktemp("target")
+    source.mkdir()
+    for file in SOURCE.rglob("*"):  # a build leaves folders beside its sources
+        if file.suffix in (".py", ".toml"):
+            (source / file.relative_to(SOURCE)).parent.mkdir(exist_ok=True)
+            (source / file.relative_to(SOURCE)).write_bytes(file.read_bytes())
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([*pip, "--target", str(target), str(source)], check=True, capture_output=True)
+
+    def run(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        environment = os.environ | {"PYTHONPATH": str(target)}
+        return subprocess.run(
+            [sys.executable, "-P", *arguments], env=environment, capture_output=True, text=True, check=check
+        )
+
+    return run
+
+
+def test_its_driver_drives_a_wheel_and_cuts_it_at_the_end_of_its_experiment(installed, tmp_path):
+    quiet = ("telemetry.endpoint=''", "trial.start_distance_m=0.5")
+    done = installed("-c", PROTOCOL_RUN, str(tmp_path), DRIVES, *SPIN, *quiet)
+    assert done.stdout.split(maxsplit=3) == ["0.3", "0.0", "True", "[]\n"]
+
+
+def test_its_experiment_runs_in_lockstep_and_has_its_own_part_of_the_summary(installed, tmp_path):
+    settings = [f"--set={item}" for item in (*SPIN, "telemetry.endpoint=''", "record.after_s=0.1")]
+    done = installed("-m", "hil.cli", "run", "sim_impact", "--json", "--out", str(tmp_path / "run"), *settings)
+    summary = json.loads(done.stdout)
+    assert (summary["experiment"], summary["accepted"], summary["reasons"]) == ("spin", True, [])
+    assert summary["fastest_radps"] == pytest.approx(0.3, abs=0.02)
+
+
+def test_its_settings_are_checked_and_a_wrong_key_is_named_as_one_of_ours_is(installed):
+    wrong = "devices.drives={driver: textline, baud: 1, timeout_ms: 50, rate_hz: 10, colour: red}"
+    done = installed("-m", "hil.cli", "check", "sim_wire", "--set", wrong, check=False)
+    assert done.returncode == 2
+    assert "devices.drives.baud: found 1; allowed: a whole number 1200 to 1000000" in done.stderr
+    assert "devices.drives.colour: found an unknown key" in done.stderr
+
+
+def test_its_cross_check_is_made(installed):
+    wrong = "devices.drives={driver: textline, timeout_ms: 100, rate_hz: 10}"
+    done = installed("-m", "hil.cli", "check", "sim_wire", "--set", wrong, check=False)
+    assert done.returncode == 2
+    assert "devices.drives.rate_hz: found 10; allowed: at least 20: two set-points within timeout_ms" in done.stderr
+
+
+def test_its_driver_is_among_the_names_that_a_wrong_one_is_answered_with(installed):
+    done = installed("-m", "hil.cli", "check", "sim_wire", "--set=devices.drives.driver=vesc", check=False)
+    assert "devices.drives.driver: found 'vesc'; allowed: roboclaw or roboteq or textline" in done.stderr
