@@ -99,7 +99,7 @@ def summarise(run: Finished) -> Summary:
 
 
 def exit_code(run: Finished) -> int:
-    """The exit status of a run's command (docs/reference.md)."""
+    """The exit status of a run's command (docs/reference/command-line.md)."""
     experiment = run.experiment
     if experiment.done and not run.cycle.safety.safe:
         return 0
