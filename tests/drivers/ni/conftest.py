@@ -165,7 +165,7 @@ def chassis(analog, rams, machine, request):
 def server(chassis, request, monkeypatch):
     if "clock" in request.fixturenames:
         monkeypatch.setattr(NiServer, "_wake", lambda server: None)  # time is virtual, and the tests wake the chassis
-    monkeypatch.setattr(ni_session, "PATIENCE_S", PATIENCE_S)
+    monkeypatch.setattr(ni_session, "SETUP_TIMEOUT_S", PATIENCE_S)
     server = NiServer(chassis)
     server.port = server.serve()
     yield server
