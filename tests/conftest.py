@@ -23,12 +23,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from drivers.interfaces import StopFrames
-from hil.disturbances import RIG_LATE, STALL
-from hil.links.rows import HEALTH
-from hil.links.shared import LINKS, Shared
+from hil.ipc.run_memory import LINKS, RunMemory
+from hil.ipc.shared_types import HEALTH
+from hil.processes.disturbances import RIG_LATE, STALL
 from hil.realtime.stalls import StallMonitor, measured_wakeups
-from hil.record.reading import RecordError, read_trial
-from hil.safety import Event, Fault
+from hil.recording.reader import RecordError, read_trial
+from hil.safety.monitor import Event, Fault
 
 # No example has to be quick: a busy machine is no defect, and the first call of a kernel compiles it.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -38,13 +38,13 @@ settings.load_profile("fuzz" if os.environ.get("HIL_FUZZ") else "suite")
 
 # The folder of locks that the workers of one session share, in the environment they inherit.
 LOCKS = "HIL_TEST_LOCKS"
-# Written after what a test looks for at the far end of a port.
+# Written after what a test looks for behind the drivers of a port.
 MARK = b"|"
 # Of a failed test, the longest.
 STALLS_NAMED = 20
 # Every kernel that `hil` itself uses; what tests compile beyond it is compiled by the first worker that needs it.
 WARM_UP = """
-from hil.app.warm import warm_up
+from hil.app.warm_up import warm_up
 from hil.config import load_config
 warm_up(load_config("sim_impact"))
 """
@@ -98,7 +98,7 @@ def compile_each_kernel_once(folder: Path) -> None:
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.dispatcher import Dispatcher
 
-    import models.compiled  # noqa: F401  sets the cache folder
+    import models.kernels.compiled  # noqa: F401  sets the cache folder
 
     compile_now = Dispatcher.compile
 
@@ -178,7 +178,7 @@ class FinishedTrial:
     stopped_ns: int | None = None
     error: Exception | None = None
 
-    def take_healths(self, shared: Shared) -> None:
+    def take_healths(self, shared: RunMemory) -> None:
         for name in LINKS:
             row = np.zeros(1, HEALTH)
             shared.healths[name].read(row)

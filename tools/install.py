@@ -27,7 +27,7 @@ UV_LOCK = "requirements-uv.lock"
 UV_OLDEST = (0, 13, 8)
 IMPORTED = (
     "hil.cli",
-    "hil.app.warm",
+    "hil.app.warm_up",
     "hil.app.run",
     "hil.experiments.impact.figure",
     "matplotlib.backends.backend_agg",
@@ -46,7 +46,7 @@ SETTINGS = (
 PIP_FLAGS = ("--quiet", "--quiet", "--disable-pip-version-check", "--no-input")
 
 
-def say(text: str) -> None:
+def progress(text: str) -> None:
     """Print a line at once, also into a pipe."""
     print(text, flush=True)
 
@@ -101,9 +101,9 @@ class Installer:
         """Make the environment, or keep one that was once completed; its stamps go first and come back last."""
         stamps = [self._folder / name for name, _ in (USER, DEV)]
         if any(stamp.exists() for stamp in stamps):
-            say(f"bringing {self._folder} up to date")
+            progress(f"bringing {self._folder} up to date")
         else:
-            say(f"making {self._folder} with {sys.executable} (Python {sys.version.split()[0]})")
+            progress(f"making {self._folder} with {sys.executable} (Python {sys.version.split()[0]})")
             subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", self._folder], check=True)
         for stamp in stamps:
             stamp.unlink(missing_ok=True)
@@ -115,7 +115,7 @@ class Installer:
             if not _runs([sys.executable, *flag, "--version"]):
                 flag = ["-m", "pip"]
                 if not _runs([self._python, *flag, "--version"]):
-                    say("putting pip into the environment")
+                    progress("putting pip into the environment")
                     subprocess.run([self._python, "-m", "ensurepip"], check=True, stdout=subprocess.DEVNULL)
             self._pip = [sys.executable if "--python" in flag else str(self._python), *flag]
         return self._pip
@@ -125,7 +125,7 @@ class Installer:
         for found in (shutil.which("uv"), str(self._folder / "bin" / "uv")):
             if found and version_of(found) >= UV_OLDEST:
                 return found
-        say("installing uv, which installs the rest, with pip")
+        progress("installing uv, which installs the rest, with pip")
         command = [*self.pip(), "install", *PIP_FLAGS, "--require-hashes", "--no-deps", "-r", str(ROOT / UV_LOCK)]
         done = subprocess.run(command, check=False)
         return str(self._folder / "bin" / "uv") if done.returncode == 0 else None
@@ -135,20 +135,20 @@ class Installer:
         packages = len(re.findall(r"^\S+==", (ROOT / lock).read_text(encoding="utf-8"), re.MULTILINE))
         uv = self.uv()
         if uv:
-            say(f"installing at most {packages} packages of {lock} with {uv}")
+            progress(f"installing at most {packages} packages of {lock} with {uv}")
             flags = ["install", "--python", str(self._python), "--strict"]
             if self._run_uv([uv, "pip", *flags, "--require-hashes", "-r", str(ROOT / lock)]):
-                say("installing rover-hil itself, editable")
+                progress("installing rover-hil itself, editable")
                 if self._run_uv([uv, "pip", *flags, "--no-deps", "--no-build-isolation", "-e", str(ROOT)]):
                     return
-        say(f"uv {'failed' if uv else 'cannot be had'}: installing {lock} with pip instead, a minute or two")
+        progress(f"uv {'failed' if uv else 'cannot be had'}: installing {lock} with pip instead, a minute or two")
         command = [*self.pip(), "install", *PIP_FLAGS]
         subprocess.run([*command, "--require-hashes", "-r", str(ROOT / lock)], check=True)
         subprocess.run([*command, "--no-deps", "--no-build-isolation", "--editable", str(ROOT)], check=True)
 
     def compile_bytecode(self) -> None:
         """Import what a trial needs: Python then writes its bytecode, a tenth of what `uv --compile-bytecode` would."""
-        say("compiling the bytecode of what a trial imports")
+        progress("compiling the bytecode of what a trial imports")
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         subprocess.run([self._python, "-c", f"import {', '.join(IMPORTED)}"], check=True, env=environment)
 
@@ -160,7 +160,7 @@ class Installer:
         with subprocess.Popen(command, env=self._environment, stderr=subprocess.PIPE, text=True) as process:
             for line in process.stderr or ():
                 if not line.startswith((" + ", " - ", " ~ ")):
-                    say(f"  {line.rstrip()}")
+                    progress(f"  {line.rstrip()}")
         return process.returncode == 0
 
     def stamp(self, name: str) -> None:
@@ -192,7 +192,7 @@ def main(arguments: list[str]) -> int:
     installer.stamp(USER[0])
     if dev:
         installer.stamp(DEV[0])
-    say(f"{folder} is ready after {time.monotonic() - began:.0f} s")
+    progress(f"{folder} is ready after {time.monotonic() - began:.0f} s")
     return 0
 
 

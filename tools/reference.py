@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from hil.config.wording import KINDS, allowed, resolved, tag, whole_schema
-from hil.fields import COMPOUND, PLAIN, Field
-from hil.layout import Layout
-from hil.rows import EVENT, TIMING, block_dtype, tick_dtype
+from hil.config.error_messages import KINDS, allowed, resolved, tag, whole_schema
+from hil.messages.layout import Layout
+from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype
+from hil.recording.fields import COMPOUND, PLAIN, Field
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = Path("docs") / "reference"

@@ -17,9 +17,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from hil.config.wording import resolved, whole_schema
-from hil.cycle import Cycle
-from hil.links.shared import LINKS
+from hil.config.error_messages import resolved, whole_schema
+from hil.ipc.run_memory import LINKS
+from hil.runtime.cycle import Cycle
 
 DOCS = Path(__file__).parent.parent
 OUT = DOCS / "images" / "architecture.png"

@@ -11,21 +11,21 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from hil.cycle import Cycle
 from hil.experiments.registry import BUILT_IN
-from hil.links.shared import Shared
-from hil.rows import PHASES
+from hil.ipc.run_memory import RunMemory
+from hil.messages.schema import PHASES
+from hil.runtime.cycle import Cycle
 
 # Modules that run in each process and use the shared memory; a class, where a module serves several processes.
-LINK = "hil.workers.link"
+LINK = "hil.processes.link"
 PROCESSES: dict[str, tuple[tuple[str, str], ...]] = {
-    "daq": (("hil.workers.pump", "BlockFeed"), (LINK, "")),
-    "drives": (("hil.workers.pump", "DriveFeed"), (LINK, "")),
-    "valves": (("hil.workers.pump", "ValveFeed"), (LINK, "")),
-    "recorder": (("hil.workers.recorder", ""),),
-    "watchdog": (("hil.workers.watchdog", ""),),
-    "loop": (("hil.links.devices", ""), ("hil.links.journal", ""), ("hil.links.health", ""),
-             ("hil.workers.crew", ""), ("hil.app.rigs", "RealtimeRig")),
+    "daq": (("hil.processes.link_bridge", "BlockFeed"), (LINK, "")),
+    "drives": (("hil.processes.link_bridge", "DriveFeed"), (LINK, "")),
+    "valves": (("hil.processes.link_bridge", "ValveFeed"), (LINK, "")),
+    "recorder": (("hil.recording.recorder", ""),),
+    "watchdog": (("hil.processes.watchdog", ""),),
+    "loop": (("hil.ipc.shared_devices", ""), ("hil.recording.ring_sink", ""), ("hil.ipc.link_health", ""),
+             ("hil.processes.supervisor", ""), ("hil.app.backends", "RealtimeBackend")),
 }  # fmt: skip
 HOLDERS = ("shared", "_shared")  # what the modules call it
 WRITES = ("write", "append", "beat")
@@ -73,7 +73,7 @@ def boxes() -> dict[str, str]:
     """What lies in the shared memory: its name, and "ring", "mailbox", "mailboxes" or "heartbeats"."""
     kinds = {"ring": "ring", "Ring": "ring", "box": "mailbox", "Mailbox": "mailbox", "Heartbeat": "heartbeats"}
     found = {}
-    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(Shared.__init__)))):
+    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(RunMemory.__init__)))):
         if isinstance(node, ast.Assign):
             pairs = [(node.targets[0], node.value)]
             if isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):

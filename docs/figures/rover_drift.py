@@ -12,9 +12,9 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from models.actuators.drive import Drive
-from models.compiled import FloatArray
 from models.contact.ground import Ground
 from models.contact.obstacle import Obstacle
+from models.kernels.compiled import FloatArray
 from models.rover import Rover, exomars, exomars_like, parametric, rcp, rocker_bogie
 from models.rover.reference import trapezoidal
 from models.vehicle import VehicleModel, VehicleState, make_vehicle_state, run, settle

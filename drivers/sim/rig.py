@@ -1,4 +1,4 @@
-"""The simulated far end: one plant, stepped by the clock, and the devices that look at it."""
+"""The simulated rig: one plant, stepped by the clock, and the devices that look at it."""
 
 from __future__ import annotations
 

@@ -9,30 +9,30 @@ from pathlib import Path
 
 import hil
 from drivers.sim.rig import InProcessRig
-from hil.arming import Check, arming_checks, disk_check
 from hil.config import Config
-from hil.config.text import write_yaml
-from hil.cycle import Cycle
-from hil.devices import Devices
-from hil.estimate.estimator import Estimator
-from hil.estimate.twin import RoverTwin
+from hil.config.model_parameters import nominal_rig
+from hil.config.yaml_io import write_yaml
+from hil.estimation.estimator import Estimator
+from hil.estimation.twin import RoverTwin
 from hil.experiments.base import ArmingChecks, Experiment
 from hil.experiments.registry import experiment_type
-from hil.journal import Journal
-from hil.limiter import Limiter
+from hil.messages.stages import Estimate, Samples
 from hil.realtime import RightsWanted
-from hil.rig import nominal_rig
-from hil.safety import Event, Safety
-from hil.scribe import Scribe
-from hil.values import Estimate, Samples
+from hil.recording.sinks import RecordSink
+from hil.recording.tick_logger import TickLogger
+from hil.runtime.cycle import Cycle
+from hil.runtime.rig_io import RigIO
+from hil.safety.arming import Check, arming_checks, disk_check
+from hil.safety.limiter import Limiter
+from hil.safety.monitor import Event, SafetyMonitor
 
 MakeExperiment = Callable[[Config, ArmingChecks], Experiment]
 
 
 def build_cycle(
     config: Config,
-    devices: Devices,
-    journal: Journal,
+    devices: RigIO,
+    record_sink: RecordSink,
     folder: Path | None,
     *,
     make: MakeExperiment | None = None,
@@ -44,7 +44,7 @@ def build_cycle(
     Args:
         config: of the rig and the experiment.
         devices: of the rig.
-        journal: takes the record.
+        record_sink: takes the record.
         folder: where it goes; arming looks at the room there. None: nowhere, as in a replay.
         make: makes the experiment; by default the one that the config names.
         attended: an operator arms and starts it.
@@ -53,10 +53,10 @@ def build_cycle(
     Raises:
         ConfigError: there is no experiment of that name.
     """
-    scribe = Scribe(journal, config.layout)
-    safety = Safety(config, scribe.note, latched)
+    tick_logger = TickLogger(record_sink, config.layout)
+    safety = SafetyMonitor(config, tick_logger.log_fault, latched)
     for event in latched:
-        scribe.carry(event)
+        tick_logger.carry(event)
 
     def checks(samples: Samples, estimate: Estimate) -> list[Check]:
         found = arming_checks(config, samples, estimate, safety.faults)
@@ -65,14 +65,14 @@ def build_cycle(
     make = make or partial(experiment_type(config).make, attended=attended)
     experiment = make(config, checks)
     twin, limiter = RoverTwin(nominal_rig(config)), Limiter(config, safety)
-    return Cycle(devices, Estimator(config), twin, safety, experiment, experiment.controller(), limiter, scribe)
+    return Cycle(devices, Estimator(config), twin, safety, experiment, experiment.controller(), limiter, tick_logger)
 
 
-def simulated_devices(config: Config, far_end: InProcessRig) -> Devices:
+def simulated_rig_io(config: Config, simulated_rig: InProcessRig) -> RigIO:
     """The loop's hold on the devices of a simulated rig in its own process."""
     links = config.layout.links
-    daq, valves = far_end.daq if "daq" in links else None, far_end.valves if "valves" in links else None
-    return Devices(config.layout, daq, far_end.drives, valves)
+    daq, valves = simulated_rig.daq if "daq" in links else None, simulated_rig.valves if "valves" in links else None
+    return RigIO(config.layout, daq, simulated_rig.drives, valves)
 
 
 def record_meta(config: Config, *, attended: bool = False) -> dict[str, str | float | int]:

@@ -7,20 +7,20 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from hil.app.build import build_cycle, record_meta, simulated_devices
-from hil.app.simulated import build_far_end
-from hil.app.warm import warm_up
-from hil.clock import LockstepClock
+from hil.app.build import build_cycle, record_meta, simulated_rig_io
+from hil.app.warm_up import warm_up
 from hil.config import Config
 from hil.experiments.base import GroundTruth
-from hil.journal import Keeper
-from hil.loop import Loop
+from hil.operator.telemetry import open_publisher
 from hil.realtime import Granted
-from hil.record import open_recorder
-from hil.safety import Event
-from hil.telemetry import open_publisher
+from hil.recording import open_writer
+from hil.recording.sinks import FileAndTelemetrySink
+from hil.runtime.clock import LockstepClock
+from hil.runtime.loop import Loop
+from hil.safety.monitor import Event
+from hil.simulator.build import build_simulated_rig
 
-Say = Callable[[str], None]
+Progress = Callable[[str], None]
 
 
 class LockstepRig:
@@ -29,44 +29,46 @@ class LockstepRig:
     Args:
         config: of the rig and the trial.
         folder: of the first run.
-        say: told what is going on.
+        progress: told what is going on.
         stack: closes it all.
         attended: an operator arms and starts each run.
     """
 
-    def __init__(self, config: Config, folder: Path, say: Say, stack: ExitStack, *, attended: bool = False) -> None:
+    def __init__(
+        self, config: Config, folder: Path, progress: Progress, stack: ExitStack, *, attended: bool = False
+    ) -> None:
         self._config, self._attended = config, attended
-        publisher = stack.enter_context(open_publisher(config, say))
-        recorder = open_recorder(folder, config, record_meta(config, attended=attended))
-        self.keeper = Keeper(recorder, publisher)
+        publisher = stack.enter_context(open_publisher(config, progress))
+        recorder = open_writer(folder, config, record_meta(config, attended=attended))
+        self.file_sink = FileAndTelemetrySink(recorder, publisher)
         stack.callback(self.close_record)
-        warm_up(config, say)
-        say("settling the rover on its ground")
+        warm_up(config, progress)
+        progress("settling the rover on its ground")
         self._build(folder)
 
     def _build(self, folder: Path, latched: Sequence[Event] = ()) -> None:
         config = self._config
-        self.far_end = build_far_end(config)
-        self.devices = simulated_devices(config, self.far_end)
-        self.cycle = build_cycle(config, self.devices, self.keeper, folder, attended=self._attended, latched=latched)
-        self.loop = Loop(LockstepClock(self.far_end, config.loop.rate_hz), self.cycle)
+        self.simulated_rig = build_simulated_rig(config)
+        self.devices = simulated_rig_io(config, self.simulated_rig)
+        self.cycle = build_cycle(config, self.devices, self.file_sink, folder, attended=self._attended, latched=latched)
+        self.loop = Loop(LockstepClock(self.simulated_rig, config.loop.rate_hz), self.cycle)
 
     def next_run(self, folder: Path, latched: Sequence[Event]) -> None:
-        """See `Rig`: the rover stands at its start place again."""
-        recorder = open_recorder(folder, self._config, record_meta(self._config, attended=self._attended))
-        self.keeper = self.keeper._replace(recorder=recorder)
+        """See `Backend`: the rover stands at its start place again."""
+        recorder = open_writer(folder, self._config, record_meta(self._config, attended=self._attended))
+        self.file_sink = self.file_sink._replace(recorder=recorder)
         self._build(folder, latched)
 
     @property
-    def truth(self) -> GroundTruth:
+    def ground_truth(self) -> GroundTruth:
         """Of the simulated rig."""
-        return self.far_end.plant
+        return self.simulated_rig.plant
 
     def granted(self) -> Sequence[Granted]:
         """None: there are no other processes."""
         return ()
 
-    def far_end_loop(self) -> dict[str, Any] | None:
+    def plant_loop(self) -> dict[str, Any] | None:
         """None: the clock moves it."""
         return None
 
@@ -82,8 +84,8 @@ class LockstepRig:
 
     def close_record(self) -> None:
         """Finish the record."""
-        self.keeper.recorder.close()
+        self.file_sink.recorder.close()
 
     def publish(self, summary: Mapping[str, Any]) -> None:
         """Tell viewers how it ended."""
-        self.keeper.publisher.trial(summary)
+        self.file_sink.publisher.trial(summary)

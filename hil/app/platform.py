@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from drivers.host import COMPUTER, Host
-from hil.app.wire.attach import Endpoints, attach
-from hil.app.wire.control import Asked
 from hil.config import Config
+from hil.processes.process import Process
+from hil.processes.supervisor import Launch
 from hil.realtime import RealtimeClock
-from hil.workers.crew import Launch
-from hil.workers.process import Process
+from hil.simulator.connection import Endpoints, connect
+from hil.simulator.control_socket import RigControl
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,13 @@ class Platform:
     Attributes:
         host: clock and ports of the loop process.
         launch: starts a worker.
-        attach: finds or starts a simulated rig at the wire, as `hil.app.wire.attach.attach`.
+        connect: finds or starts a simulated rig at the protocol level, as `hil.simulator.connection.connect`.
         make_clock: of the loop, from its rate [Hz] and the share of a period that may be spent spinning.
     """
 
     host: Host = COMPUTER
     launch: Launch = Process
-    attach: Callable[[Config, Path | None, ExitStack], tuple[Endpoints, Asked]] = attach
+    connect: Callable[[Config, Path | None, ExitStack], tuple[Endpoints, RigControl]] = connect
     make_clock: Callable[[int, float], RealtimeClock] = RealtimeClock
 
 

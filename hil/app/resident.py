@@ -8,15 +8,15 @@ from pathlib import Path
 
 import msgspec
 
-from hil.app.rigs import Rig
-from hil.app.runs import Signals, run_loop
+from hil.app.backends import Backend
+from hil.app.run_loop import Signals, run_loop
 from hil.config import Config
 from hil.experiments.base import Finished, Summary
 from hil.experiments.registry import experiment_type
 from hil.experiments.summary import run_summary, write_summary
-from hil.record import read_trial
+from hil.recording import read_trial
 
-Say = Callable[[str], None]
+Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class Resident:
         config: of the rig and the experiment.
         rig: opened, and ready for its first run.
         signals: that end a run early, in Safe.
-        say: told what is going on, a line at a time.
+        progress: told what is going on, a line at a time.
     """
 
-    def __init__(self, config: Config, rig: Rig, signals: Signals, say: Say) -> None:
-        self._config, self._signals, self._say = config, signals, say
+    def __init__(self, config: Config, rig: Backend, signals: Signals, progress: Progress) -> None:
+        self._config, self._signals, self._progress = config, signals, progress
         self.rig = rig
 
     @property
@@ -78,17 +78,17 @@ class Resident:
         """
         config, rig, kind = self._config, self.rig, experiment_type(self._config)
         what = f"{kind.name}, {kind.headline(config)}, {config.loop.rate_hz} Hz, {config.clock}"
-        wall_s = run_loop(rig, config, self._signals, self._say, what)
+        wall_s = run_loop(rig, config, self._signals, self._progress, what)
         record = read_trial(folder)
         finished = Finished(
-            config, rig.cycle, rig.loop.clock, rig.truth, record.tick, record.timing, record.events,
-            rig.far_end_loop(), rig.links(), wall_s,
+            config, rig.cycle, rig.loop.clock, rig.ground_truth, record.tick, record.timing, record.events,
+            rig.plant_loop(), rig.links(), wall_s,
         )  # fmt: skip
         summary = summarise(finished)
         write_summary(folder, summary)
         rig.publish(summary)
         if kind.figure:
-            self._say(f"drawing {kind.figure}")
+            self._progress(f"drawing {kind.figure}")
             kind.draw(record, summary, folder / kind.figure)
         return Outcome(exit_code(finished), summary, folder)
 

@@ -11,9 +11,9 @@ from typing import Self
 
 from drivers.interfaces import DeviceError
 from drivers.registry import driver_of
-from hil.app.peer import peer_pid
 from hil.config import Config
-from hil.config.devices import Devices
+from hil.config.schema.devices import DevicesConfig
+from hil.ipc.peer_pid import peer_pid
 
 # Refused runs that can still be told the owner's process id.
 _ASKING = 128
@@ -84,7 +84,7 @@ def _address(place: str) -> bytes:
     return b"\0rover-hil/" + hashlib.sha256(place.encode()).hexdigest().encode()
 
 
-def _places(devices: Devices) -> Iterator[str]:
+def _places(devices: DevicesConfig) -> Iterator[str]:
     """What a rig is made of, each by one name whatever link or letter case it goes by."""
     for section in devices.sections():
         for connection in driver_of(section).connections(section):

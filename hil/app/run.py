@@ -13,20 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.interfaces import DeviceError
-from hil.app.build import build_cycle, simulated_devices
+from hil.app.backends import Backend, RealtimeBackend, SimulatedRigLateError
+from hil.app.build import build_cycle, simulated_rig_io
 from hil.app.lockstep_rig import LockstepRig
 from hil.app.resident import Outcome, Resident, exit_code, summarise
-from hil.app.rigs import RealtimeRig, Rig, SimulatedRigLateError
-from hil.app.runs import Signals
-from hil.app.simulated import build_far_end
-from hil.clock import LockstepClock
+from hil.app.run_loop import Signals
 from hil.config import Config
 from hil.experiments.base import Finished, Summary
-from hil.journal import MemoryJournal
-from hil.loop import Loop
-from hil.record import read_trial
+from hil.recording import read_trial
+from hil.recording.sinks import MemorySink
+from hil.runtime.clock import LockstepClock
+from hil.runtime.loop import Loop
+from hil.simulator.build import build_simulated_rig
 
-Say = Callable[[str], None]
+Progress = Callable[[str], None]
 # How often a run on a simulated rig may begin, and the pause before it begins again [s], longer each time.
 STARTS, PAUSE_S = 3, 1.0
 
@@ -48,23 +48,23 @@ class RunResult:
     events: NDArray[np.void]
 
 
-def open_rig(
+def open_backend(
     config: Config,
     folder: Path,
-    say: Say,
+    progress: Progress,
     stack: ExitStack,
     endpoints: Path | None = None,
     *,
     attended: bool = False,
-) -> Rig:
+) -> Backend:
     """A rig that is ready to run; `stack` closes it.
 
     Args:
         config: of the rig and the experiment.
         folder: of the run; exists and is empty.
-        say: told what is going on, a line at a time.
+        progress: told what is going on, a line at a time.
         stack: closes the rig.
-        endpoints: of a simulated rig at the wire that runs already (`hil sim --endpoints`).
+        endpoints: of a simulated rig at the protocol level that runs already (`hil sim --endpoints`).
         attended: an operator arms and starts the experiment.
 
     Raises:
@@ -74,34 +74,34 @@ def open_rig(
     if endpoints and config.rig != "simulated_wire":
         raise DeviceError(f"--endpoints {endpoints}: found rig: {config.rig}; allowed: with rig: simulated_wire")
     if config.clock == "lockstep":
-        return LockstepRig(config, folder, say, stack, attended=attended)
-    at_last = stack.enter_context(ExitStack())  # after all that RealtimeRig itself has closed
-    rig = RealtimeRig(config, folder, say, stack, attended=attended, endpoints=endpoints)
-    at_last.callback(rig.shared.close)
-    return rig
+        return LockstepRig(config, folder, progress, stack, attended=attended)
+    at_last = stack.enter_context(ExitStack())  # after all that RealtimeBackend itself has closed
+    backend = RealtimeBackend(config, folder, progress, stack, attended=attended, endpoints=endpoints)
+    at_last.callback(backend.shared.close)
+    return backend
 
 
-def run_experiment(config: Config, folder: Path, say: Say, endpoints: Path | None = None) -> Outcome:
+def run_experiment(config: Config, folder: Path, progress: Progress, endpoints: Path | None = None) -> Outcome:
     """Run the experiment that the config names; leave trial.h5, summary.json and its figure in `folder`.
 
     A run that a simulated device kept from beginning, because it was late itself, begins again: while a dozen processes
     start on a busy machine, one of them may not get to run in time. A real rig ends the run: there nothing is excused.
 
-    Args: as `open_rig`.
+    Args: as `open_backend`.
 
     Raises:
         ConfigError: there is no experiment of that name.
         DeviceError: a device could not be opened, or a worker could not begin.
         NotArmedError: without real-time rights, this machine does not hold the loop's rate.
     """
-    return run_repeatedly(config, 1, lambda _: folder, say, endpoints)
+    return run_repeatedly(config, 1, lambda _: folder, progress, endpoints)
 
 
 def run_repeatedly(
     config: Config,
     count: int,
     folder_of: Callable[[int], Path],
-    say: Say,
+    progress: Progress,
     endpoints: Path | None = None,
     go_on: Callable[[Outcome], bool] = lambda _: True,
 ) -> Outcome:
@@ -109,7 +109,7 @@ def run_repeatedly(
 
     A run that does not end well is the last: its fault is latched, and nobody here is an operator who could clear it.
 
-    Args: as `open_rig`, and
+    Args: as `open_backend`, and
         count: runs wanted, 1 at least.
         folder_of: makes the folder of a run, counted from 0, when it is needed.
         go_on: told how a run ended that another is to follow; whether that shall be made. The rig is held meanwhile.
@@ -123,11 +123,11 @@ def run_repeatedly(
     for start in range(1, STARTS + 1):
         done: list[Outcome] = []
         try:
-            _run_on_one_rig(config, count, folder, folder_of, say, endpoints, go_on, done)
+            _run_on_one_rig(config, count, folder, folder_of, progress, endpoints, go_on, done)
         except SimulatedRigLateError as error:
             if done or start == STARTS:
                 raise
-            say(f"{error}; nothing was driven, starting again ({start + 1} of {STARTS})")
+            progress(f"{error}; nothing was driven, starting again ({start + 1} of {STARTS})")
             time.sleep(start * PAUSE_S)
         else:
             break
@@ -139,14 +139,14 @@ def _run_on_one_rig(
     count: int,
     folder: Path,
     folder_of: Callable[[int], Path],
-    say: Say,
+    progress: Progress,
     endpoints: Path | None,
     go_on: Callable[[Outcome], bool],
     done: list[Outcome],
 ) -> None:
     """Open the rig once, and append to `done` how each run ended."""
     with Signals() as signals, ExitStack() as stack:
-        resident = Resident(config, open_rig(config, folder, say, stack, endpoints), signals, say)
+        resident = Resident(config, open_backend(config, folder, progress, stack, endpoints), signals, progress)
         done.append(resident.run(folder))
         for number in range(1, count):
             signals.loop = None  # no run to be ended in Safe: the rig is
@@ -172,19 +172,19 @@ def run(config: Config) -> RunResult:
     if config.clock == "realtime":
         quiet = config.model_copy(update={"telemetry": config.telemetry.model_copy(update={"endpoint": ""})})
         with tempfile.TemporaryDirectory(prefix="hil-run-") as folder:
-            outcome = run_experiment(quiet, Path(folder), say=lambda _: None)
+            outcome = run_experiment(quiet, Path(folder), progress=lambda _: None)
             record = read_trial(Path(folder))
         return RunResult(outcome.exit_code, outcome.summary, record.tick, record.events)
-    far_end, journal = build_far_end(config), MemoryJournal(config.layout)
-    devices = simulated_devices(config, far_end)
-    cycle = build_cycle(config, devices, journal, None)
-    loop = Loop(LockstepClock(far_end, config.loop.rate_hz), cycle)
-    devices.open()
+    simulated_rig, sink = build_simulated_rig(config), MemorySink(config.layout)
+    rig_io = simulated_rig_io(config, simulated_rig)
+    cycle = build_cycle(config, rig_io, sink, None)
+    loop = Loop(LockstepClock(simulated_rig, config.loop.rate_hz), cycle)
+    rig_io.open()
     began = time.perf_counter()
     loop.run()
     wall_s = time.perf_counter() - began
-    devices.close()
+    rig_io.close()
     finished = Finished(
-        config, cycle, loop.clock, far_end.plant, journal.ticks, journal.timings, journal.events, None, None, wall_s
+        config, cycle, loop.clock, simulated_rig.plant, sink.ticks, sink.timings, sink.events, None, None, wall_s
     )  # fmt: skip
-    return RunResult(exit_code(finished), summarise(finished), journal.ticks, journal.events)
+    return RunResult(exit_code(finished), summarise(finished), sink.ticks, sink.events)

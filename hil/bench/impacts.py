@@ -1,4 +1,4 @@
-"""Impacts again and again in one run: what `hil bench rig` measures the way of a cut with."""
+"""Impacts again and again in one run: what `hil bench rig` measures the stop-latency breakdown with."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hil.config import Config
 from hil.control.base import DirectSetPoints
 from hil.experiments.base import ArmingChecks, Experiment
 from hil.experiments.impact.experiment import State
-from hil.values import ByWheel, Estimate, Goal, Prediction, Samples
+from hil.messages.stages import ByWheel, Estimate, Goal, Prediction, Samples
 
 # After a cut: the sensor is back to rest, and the channels are zeroed again.
 PAUSE_NS = 150_000_000
 
 
 class CutTimes(msgspec.Struct, frozen=True):
-    """The way of one cut, in times of the run [ns].
+    """The stop-latency breakdown of one cut, in times of the run [ns].
 
     Attributes:
         sample_ns: of the first sample over the threshold.
@@ -74,7 +74,7 @@ class RepeatedImpacts(Experiment):
         elif self.state == State.ARMED and self._may_start(samples):
             self._enter(State.RUN_UP, t_ns)
         elif self.state == State.RUN_UP and estimate.impact_ns is not None:
-            self._began = _way(samples, estimate.impact_ns)
+            self._began = _cut_times(samples, estimate.impact_ns)
             self._enter(State.IMPACT, t_ns)
         elif self.state == State.IMPACT:
             self._see_stopped(samples)
@@ -95,7 +95,7 @@ class RepeatedImpacts(Experiment):
             self._enter(State.IDLE, samples.t_ns)
 
 
-def _way(samples: Samples, impact_ns: int) -> CutTimes:
+def _cut_times(samples: Samples, impact_ns: int) -> CutTimes:
     """The block that the impact's sample came in: it may be one of before, for detection takes several samples."""
     block = next((block for block in samples.blocks if block.t_ns[-1] >= impact_ns), samples.blocks[-1])
     return CutTimes(impact_ns, int(block.t_ns[-1]), block.arrived_ns, samples.t_ns, -1)

@@ -10,17 +10,17 @@ class LeftOut:
     """A list of measurements that came to nothing.
 
     Args:
-        say: told at once, a line at a time.
+        progress: told at once, a line at a time.
 
     Attributes:
         items: what, and the reasons.
     """
 
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self._say = say
+    def __init__(self, progress: Callable[[str], None]) -> None:
+        self._progress = progress
         self.items: list[dict[str, Any]] = []
 
-    def note(self, what: str, reasons: Sequence[str]) -> None:
+    def add(self, what: str, reasons: Sequence[str]) -> None:
         """Note one."""
         self.items.append({"what": what, "reasons": list(reasons)})
-        self._say(f"left out: {what}")
+        self._progress(f"left out: {what}")

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from hil import __version__
+from hil.cli.analysis import replay, verify
 from hil.cli.bench import bench
 from hil.cli.check import check
 from hil.cli.configs import configs
@@ -18,7 +19,6 @@ from hil.cli.devices import devices
 from hil.cli.energy import energy
 from hil.cli.exits import FAULT, USAGE, complain
 from hil.cli.jog import jog, valve
-from hil.cli.proof import replay, verify
 from hil.cli.recover import recover
 from hil.cli.sim import sim
 from hil.cli.start import problems_at_start

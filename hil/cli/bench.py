@@ -12,7 +12,7 @@ from rich.text import Text
 
 from hil.cli.console import show
 from hil.cli.exits import USAGE, complain, usage_errors
-from hil.cli.options import say
+from hil.cli.options import progress
 
 bench = typer.Typer(help="Measure what this machine can do.", no_args_is_help=True)
 
@@ -35,9 +35,9 @@ def loop(
 ) -> None:
     """How late the loop wakes up at 500 Hz, 1 and 2 kHz; idle, loaded, with spin, with the real tick; cyclictest."""
     _writable(json_file)
-    from hil.bench.loop import bench_loop
+    from hil.bench.bench_loop import bench_loop
 
-    result = bench_loop(seconds, say=say)
+    result = bench_loop(seconds, progress=progress)
     _write(json_file, result)
     for item in result["machine"]["rights"]:
         print(f"{item['name']} {item['wanted']}: {item['detail']}")
@@ -58,9 +58,9 @@ def models(
 ) -> None:
     """How long a step of the rover, a wheel on soil and a start take, beside MuJoCo and Pinocchio on the same rover."""
     _writable(json_file)
-    from hil.bench.models import PEERS, bench_models
+    from hil.bench.bench_models import PEERS, bench_models
 
-    result = bench_models(rounds, starts, say=say)
+    result = bench_models(rounds, starts, progress=progress)
     _write(json_file, result)
     table = Table(title=f"models: times over {rounds} rounds; ratio of medians", padding=0)
     for column in ("name", "min", "p50", "p99", "unit", "ratio", "to"):
@@ -80,14 +80,14 @@ def rig(
     events: Annotated[int, typer.Option("--events", min=1, max=1000, help="Stepped impacts for each variant.")] = 200,
     json_file: JsonFile = None,
 ) -> None:
-    """How long a cut takes through real drivers and simulated devices at the wire, and what a trial there takes."""
+    """How long a cut takes through real drivers and byte-level simulated devices, and what a trial takes."""
     _writable(json_file)
-    from hil.bench.rig import bench_rig
+    from hil.bench.bench_rig import bench_rig
 
     with usage_errors():
-        result = bench_rig(events, say=say)
+        result = bench_rig(events, progress=progress)
     _write(json_file, result)
-    table = Table(title="rig at the wire", padding=0)
+    table = Table(title="rig at the protocol level", padding=0)
     for column in ("name", "unit", "p50", "p99", "max", "skipped"):
         table.add_column(column, justify="left" if column in ("name", "unit") else "right")
     for row in result["rows"]:

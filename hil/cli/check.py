@@ -12,10 +12,10 @@ from rich.text import Text
 
 from hil.cli.console import show
 from hil.cli.exits import REFUSED, USAGE, complain, usage_errors
-from hil.cli.options import AsJson, Clock, ConfigSource, Endpoints, Overrides, Seed, config_from, say
+from hil.cli.options import AsJson, Clock, ConfigSource, Endpoints, Overrides, Seed, config_from, progress
 
 if TYPE_CHECKING:
-    from hil.arming import Check
+    from hil.safety.arming import Check
 
 
 Quick = Annotated[bool, typer.Option("--quick", help="Leave out the 10 s in which the machine is measured.")]
@@ -41,7 +41,7 @@ def check(
     from hil.app.extensions import broken_extensions
 
     with usage_errors():
-        checks, missing = check_rig(effective, say, endpoints, quick=quick)
+        checks, missing = check_rig(effective, progress, endpoints, quick=quick)
     show_checks(checks, f"{effective.name}: check before arming", as_json)
     for text in broken_extensions():
         complain(f"warning: {text}")

@@ -27,7 +27,7 @@ def configs(
     from hil.app.extensions import broken_extensions
     from hil.config import shipped_configs
     from hil.config.load import shipped_files, shipped_name
-    from hil.config.text import read_yaml
+    from hil.config.yaml_io import read_yaml
 
     shipped = shipped_configs()
     if copy is None:

@@ -16,7 +16,7 @@ from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Endpoints, Overrides, config_from
 
 if TYPE_CHECKING:
-    from hil.app.found import Found
+    from hil.app.discovery import Found
 
 
 def devices(
@@ -32,10 +32,10 @@ def devices(
     as_json: AsJson = False,
 ) -> None:
     """List serial ports and NI devices, and with CONFIG which of its keys find theirs. Opens no serial port."""
-    from hil.app.found import find_devices
-    from hil.app.links import at_endpoints
-    from hil.app.wire.attach import read_endpoints
-    from hil.config.base import SERVER
+    from hil.app.discovery import find_devices
+    from hil.app.driver_factory import at_endpoints
+    from hil.config.schema.base import SERVER
+    from hil.simulator.connection import read_endpoints
 
     with usage_errors():
         effective = config_from(config, overrides, None, None) if config else None

@@ -10,7 +10,7 @@ import typer
 
 from hil.cli.console import show
 from hil.cli.exits import usage_errors
-from hil.cli.options import AsJson, Clock, ConfigSource, Out, Overrides, Seed, config_from, say
+from hil.cli.options import AsJson, Clock, ConfigSource, Out, Overrides, Seed, config_from, progress
 
 _MOST_ANGLES = 10_000
 
@@ -48,17 +48,24 @@ def energy(
     as_json: AsJson = False,
 ) -> None:
     """Effective kinetic energy over the obstacle angle: table, figure, and what the masses change."""
-    from hil.folders import run_folder
+    from hil.recording.run_folder import run_folder
 
     with usage_errors():
         angles_deg = angles_from(angles)
         effective = config_from(config, overrides, seed, clock)
         folder = run_folder(out, effective.name, f"{angles_deg[0]:g}-{angles_deg[-1]:g}")
 
-    from hil.app.warm import say_compiling
-    from hil.energy import energy_curve, energy_table, masses_table, peak_in_words, peak_over_masses, save_energy
+    from hil.analysis.energy import (
+        energy_curve,
+        energy_table,
+        masses_table,
+        peak_in_words,
+        peak_over_masses,
+        save_energy,
+    )
+    from hil.app.warm_up import report_compiling
 
-    say_compiling(say)
+    report_compiling(progress)
     curve, masses = energy_curve(effective, angles_deg), peak_over_masses(effective)
     title = f"{effective.name}: effective kinetic energy at {effective.trial.speed_mps:g} m/s, no ground"
     save_energy(folder, curve, masses, title)

@@ -25,9 +25,9 @@ def usage_errors() -> Iterator[None]:
     A rig that is not armed for what was measured before the first tick ends it with exit status 3.
     """
     from drivers.interfaces import DeviceError
-    from hil.arming import NotArmedError
     from hil.config import ConfigError
-    from hil.folders import FolderError
+    from hil.recording.run_folder import FolderError
+    from hil.safety.arming import NotArmedError
 
     try:
         yield

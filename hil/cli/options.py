@@ -48,6 +48,6 @@ def config_from(source: str, overrides: list[str] | None, seed: int | None, cloc
     return load_config(source, [*(overrides or ()), *clocks], seed)
 
 
-def say(text: str) -> None:
+def progress(text: str) -> None:
     """Tell what is going on, on stderr."""
     print(text, file=sys.stderr, flush=True)

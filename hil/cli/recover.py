@@ -18,9 +18,9 @@ def recover(
     as_json: AsJson = False,
 ) -> None:
     """Make trial.h5 of a killed run whole, and say what is missing."""
-    from hil.record.reading import FILE_NAME
-    from hil.record.recovery import KILLED, NothingToRecoverError
-    from hil.record.recovery import recover as recover_run
+    from hil.recording.reader import FILE_NAME
+    from hil.recording.recovery import KILLED, NothingToRecoverError
+    from hil.recording.recovery import recover as recover_run
 
     try:
         made = recover_run(run)

@@ -1,4 +1,4 @@
-"""`hil sim`: the simulated rig at the wire."""
+"""`hil sim`: the simulated rig at the protocol level."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from hil.cli.exits import usage_errors
-from hil.cli.options import ConfigSource, Overrides, Seed, config_from, say
+from hil.cli.options import ConfigSource, Overrides, Seed, config_from, progress
 
 
-class _Told:
+class _StopFlag:
     """Ctrl-C, a hang-up and a polite kill end it."""
 
     def __init__(self) -> None:
@@ -33,13 +33,13 @@ def sim(
     overrides: Overrides = None,
     seed: Seed = None,
 ) -> None:
-    """Serve a simulated rig at the wire, in real time, until stopped: serial ports, a DAQ server, a control socket."""
+    """Serve a simulated rig in real time, until stopped: serial ports, a DAQ server, a control socket."""
     with usage_errors():
         effective = config_from(config, overrides, seed, None)
 
-    from hil.app.warm import warm_up
-    from hil.app.wire.rig import serve_rig
+    from hil.app.warm_up import warm_up
+    from hil.simulator.rig_server import serve_rig
 
-    warm_up(effective, say)  # its processes then find every kernel in the cache
+    warm_up(effective, progress)  # its processes then find every kernel in the cache
     with usage_errors():
-        serve_rig(effective, endpoints, _Told(), say)
+        serve_rig(effective, endpoints, _StopFlag(), progress)

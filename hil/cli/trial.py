@@ -11,7 +11,7 @@ import typer
 
 from hil.cli.console import show
 from hil.cli.exits import USAGE, complain, usage_errors
-from hil.cli.options import AsJson, Clock, ConfigSource, Endpoints, Out, Overrides, Repeat, Seed, config_from, say
+from hil.cli.options import AsJson, Clock, ConfigSource, Endpoints, Out, Overrides, Repeat, Seed, config_from, progress
 
 if TYPE_CHECKING:
     from hil.app.resident import Outcome
@@ -53,7 +53,7 @@ def trial(
 def run_and_show(config: Config, out: Path | None, endpoints: Path | None, as_json: bool, repeat: int = 1) -> None:
     """Run what a config names, print each summary, and end with the last run's exit status."""
     from hil.experiments.registry import experiment_type
-    from hil.folders import run_folder
+    from hil.recording.run_folder import run_folder
 
     if repeat > 1 and config.rig == "real" and not sys.stdin.isatty():
         complain(f"--repeat {repeat}: no terminal to say on that the rover is back at its start: make single runs")
@@ -86,7 +86,7 @@ def run_and_show(config: Config, out: Path | None, endpoints: Path | None, as_js
 
     with usage_errors():
         outcome = run_repeatedly(
-            config, repeat, lambda number: folder_of(number) if number else first, say, endpoints, go_on
+            config, repeat, lambda number: folder_of(number) if number else first, progress, endpoints, go_on
         )
     print_outcome(outcome)
     raise typer.Exit(outcome.exit_code)
@@ -98,13 +98,13 @@ def report(
 ) -> None:
     """Draw the figure again from the record, and print the table."""
     from hil.experiments.registry import experiment_named
-    from hil.folders import finished_run, summary_of
+    from hil.recording.run_folder import finished_run, summary_of
 
     with usage_errors():
         folder = finished_run(run)
         summary = summary_of(folder) or {}
 
-    from hil.record import RecordError, read_trial
+    from hil.recording import RecordError, read_trial
 
     place = folder / "trial.h5"
     try:

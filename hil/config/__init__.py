@@ -1,8 +1,8 @@
 """The config of a rig: its model, its loader, its errors."""
 
-from hil.config.equipment import Channel
 from hil.config.load import load_config, parse_config, shipped_configs
 from hil.config.model import Config
 from hil.config.problems import ConfigError, Problem
+from hil.config.schema.equipment import ChannelConfig
 
-__all__ = ["Channel", "Config", "ConfigError", "Problem", "load_config", "parse_config", "shipped_configs"]
+__all__ = ["ChannelConfig", "Config", "ConfigError", "Problem", "load_config", "parse_config", "shipped_configs"]

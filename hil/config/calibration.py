@@ -10,7 +10,7 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from hil.config.problems import Problem
-from hil.config.text import read_yaml
+from hil.config.yaml_io import read_yaml
 
 KEY = ("devices", "daq", "calibration")
 

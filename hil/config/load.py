@@ -12,10 +12,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from hil.config.calibration import calibration_path, put_calibration
+from hil.config.error_messages import problems_of, shown, wrong_by_themselves
 from hil.config.model import Config
 from hil.config.problems import ConfigError, Problem
-from hil.config.text import read_yaml
-from hil.config.wording import problems_of, shown, wrong_by_themselves
+from hil.config.yaml_io import read_yaml
 
 
 def load_config(source: str | Path, overrides: Sequence[str] = (), seed: int | None = None) -> Config:
@@ -67,7 +67,7 @@ def _checked(
         config = Config.model_validate(raw)
     except ValidationError as error:
         problems += problems_of(error)
-        problems += _misfits_of_the_rest(raw, problems)
+        problems += _cross_checks_of_the_rest(raw, problems)
     if problems:
         raise ConfigError(source, problems)
     return config
@@ -163,7 +163,7 @@ def _default(raw: dict[str, Any], keys: list[str]) -> Any:
     return copy.deepcopy(node) if isinstance(node, list) else {}
 
 
-def _misfits_of_the_rest(raw: dict[str, Any], problems: Sequence[Problem]) -> list[Problem]:
+def _cross_checks_of_the_rest(raw: dict[str, Any], problems: Sequence[Problem]) -> list[Problem]:
     """What does not fit together among the keys that are right by themselves.
 
     pydantic looks at that only once every key is right. So the wrong ones are put to their defaults here.

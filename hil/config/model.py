@@ -9,40 +9,40 @@ from typing import Any, Literal
 
 from pydantic import Field, SerializeAsAny, ValidatorFunctionWrapHandler, field_validator, model_validator
 
-from hil.config.base import Section
-from hil.config.device_fits import device_misfits
-from hil.config.devices import Devices
-from hil.config.equipment import (
-    Cylinders,
-    Daq,
-    Detector,
-    Drives,
-    Limits,
-    Links,
-    Plant,
-    Record,
-    Telemetry,
+from hil.config.checks.device_cross_checks import device_cross_checks
+from hil.config.checks.experiment_cross_checks import experiment_cross_checks
+from hil.config.checks.model_cross_checks import model_cross_checks
+from hil.config.checks.sensor_cross_checks import sensor_cross_checks
+from hil.config.problems import CrossCheckError
+from hil.config.schema.base import Section
+from hil.config.schema.devices import DevicesConfig
+from hil.config.schema.equipment import (
+    CylindersConfig,
+    DaqConfig,
+    DetectorConfig,
+    DrivesConfig,
+    LimitsConfig,
+    PlantConfig,
+    RecordConfig,
+    SimLatencyConfig,
+    TelemetryConfig,
 )
-from hil.config.experiment import (
-    Drive,
-    GroundModel,
-    Jog,
-    Loop,
-    ObstacleContact,
-    Quality,
-    Realtime,
-    SoilAssumptions,
-    Trial,
-    WheelModel,
+from hil.config.schema.experiment import (
+    DriveConfig,
+    GroundConfig,
+    JogConfig,
+    LoopConfig,
+    ObstacleConfig,
+    QualityConfig,
+    RealtimeConfig,
+    SoilConfig,
+    TrialConfig,
+    WheelConfig,
 )
-from hil.config.experiment_fits import experiment_misfits
-from hil.config.extensions import extension_section
-from hil.config.misfits import model_misfits
-from hil.config.problems import MisfitError
-from hil.config.rover import RoverAssumptions
-from hil.config.sensor_fits import sensor_misfits
-from hil.config.text import write_yaml
-from hil.layout import Layout, layout_of
+from hil.config.schema.extensions import extension_section
+from hil.config.schema.rover import RoverConfig
+from hil.config.yaml_io import write_yaml
+from hil.messages.layout import Layout, layout_of
 
 
 class Config(Section):
@@ -68,30 +68,30 @@ class Config(Section):
         description="what is done: impact, jog, drive, or one that an installed package brings",
         json_schema_extra={"note": "the name of an experiment"},
     )
-    loop: Loop = Field(default_factory=Loop)
-    realtime: Realtime = Field(default_factory=Realtime)
-    trial: Trial = Field(default_factory=Trial)
-    quality: Quality = Field(default_factory=Quality)
-    jog: Jog = Field(default_factory=Jog)
-    drive: Drive = Field(default_factory=Drive)
-    rover: RoverAssumptions = Field(default_factory=RoverAssumptions)
-    ground: GroundModel = Field(default_factory=GroundModel)
-    soil: SoilAssumptions = Field(default_factory=SoilAssumptions)
-    wheel: WheelModel = Field(default_factory=WheelModel)
-    obstacle: ObstacleContact = Field(default_factory=ObstacleContact)
-    drives: Drives = Field(default_factory=Drives)
-    cylinders: Cylinders = Field(default_factory=Cylinders)
-    daq: Daq | None = Field(default_factory=Daq, description="of the force sensors; null: the rig has none")
-    detector: Detector = Field(default_factory=Detector)
-    limits: Limits = Field(default_factory=Limits)
-    links: Links = Field(default_factory=Links)
-    plant: Plant = Field(default_factory=Plant)
-    record: Record = Field(default_factory=Record)
-    telemetry: Telemetry = Field(default_factory=Telemetry)
+    loop: LoopConfig = Field(default_factory=LoopConfig)
+    realtime: RealtimeConfig = Field(default_factory=RealtimeConfig)
+    trial: TrialConfig = Field(default_factory=TrialConfig)
+    quality: QualityConfig = Field(default_factory=QualityConfig)
+    jog: JogConfig = Field(default_factory=JogConfig)
+    drive: DriveConfig = Field(default_factory=DriveConfig)
+    rover: RoverConfig = Field(default_factory=RoverConfig)
+    ground: GroundConfig = Field(default_factory=GroundConfig)
+    soil: SoilConfig = Field(default_factory=SoilConfig)
+    wheel: WheelConfig = Field(default_factory=WheelConfig)
+    obstacle: ObstacleConfig = Field(default_factory=ObstacleConfig)
+    drives: DrivesConfig = Field(default_factory=DrivesConfig)
+    cylinders: CylindersConfig = Field(default_factory=CylindersConfig)
+    daq: DaqConfig | None = Field(default_factory=DaqConfig, description="of the force sensors; null: the rig has none")
+    detector: DetectorConfig = Field(default_factory=DetectorConfig)
+    limits: LimitsConfig = Field(default_factory=LimitsConfig)
+    links: SimLatencyConfig = Field(default_factory=SimLatencyConfig)
+    plant: PlantConfig = Field(default_factory=PlantConfig)
+    record: RecordConfig = Field(default_factory=RecordConfig)
+    telemetry: TelemetryConfig = Field(default_factory=TelemetryConfig)
     extensions: dict[str, SerializeAsAny[Section]] = Field(
         default_factory=dict, max_length=100, description="sections of experiments that installed packages bring"
     )
-    devices: Devices | None = Field(
+    devices: DevicesConfig | None = Field(
         None, description="which device is at which port; needed unless the rig is simulated"
     )
 
@@ -110,10 +110,15 @@ class Config(Section):
         return layout_of(self.rover.type, tuple(channel.name for channel in channels))
 
     @model_validator(mode="after")
-    def _fits(self) -> Config:
-        problems = [*experiment_misfits(self), *model_misfits(self), *sensor_misfits(self), *device_misfits(self)]
+    def _cross_checks(self) -> Config:
+        problems = [
+            *experiment_cross_checks(self),
+            *model_cross_checks(self),
+            *sensor_cross_checks(self),
+            *device_cross_checks(self),
+        ]
         if problems:
-            raise MisfitError(problems)
+            raise CrossCheckError(problems)
         return self
 
     @property
@@ -122,7 +127,7 @@ class Config(Section):
         return self.experiment != "drive"
 
     @property
-    def triangle(self) -> Daq | None:
+    def triangle(self) -> DaqConfig | None:
         """The sensing triangle behind the obstacle's plate, where the rig has one."""
         return self.daq if self.daq and self.daq.layout == "triangle" else None
 

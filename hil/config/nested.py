@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import InitErrorDetails
 
-from hil.config.base import Section
+from hil.config.schema.base import Section
 
 
 def checked_below(name: str, section: type[Section], values: Any) -> Section:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from drivers.section import Problem
 
-__all__ = ["ConfigError", "MisfitError", "Problem"]
+__all__ = ["ConfigError", "CrossCheckError", "Problem"]
 
 
-class MisfitError(ValueError):
+class CrossCheckError(ValueError):
     """Values that are each allowed but not together; pydantic carries it to the loader."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:

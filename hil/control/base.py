@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from hil.values import Goal, Prediction, Samples, SetPoints
+from hil.messages.stages import Goal, Prediction, Samples, SetPoints
 
 
 class Controller(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hil.values import Goal, Prediction, Samples, SetPoints
+from hil.messages.stages import Goal, Prediction, Samples, SetPoints
 
 # Slip is smoothed over this time [s]; it is capped, for at slip 1 no wheel speed moves the rover.
 SMOOTHING_S = 0.1

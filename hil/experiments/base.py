@@ -9,20 +9,20 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from hil.arming import Check
 from hil.config import Config
 from hil.control.base import Controller, DirectSetPoints
-from hil.disturbances import beside
-from hil.operator_input import Arm, Start, Stop, asks
-from hil.values import Estimate, Goal, Prediction, Samples
+from hil.messages.operator_input import Arm, Start, Stop, asks
+from hil.messages.stages import Estimate, Goal, Prediction, Samples
+from hil.processes.disturbances import beside
+from hil.safety.arming import Check
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.table import Table
 
-    from hil.clock import Clock
-    from hil.cycle import Cycle
-    from hil.record import TrialRecord
+    from hil.recording import TrialRecord
+    from hil.runtime.clock import Clock
+    from hil.runtime.cycle import Cycle
 
 # How long the rig stands armed before it moves by itself [ns].
 ARMED_NS = 50_000_000
@@ -170,7 +170,7 @@ class Finished:
         config: of the run.
         cycle: that ran, its experiment included.
         clock: that paced it.
-        truth: of a simulated rig.
+        ground_truth: of a simulated rig.
         ticks: its ticks, rows of the record.
         timing: what each of them took, rows of `TIMING`.
         events: of the record, rows of `EVENT`.
@@ -182,7 +182,7 @@ class Finished:
     config: Config
     cycle: Cycle
     clock: Clock
-    truth: GroundTruth
+    ground_truth: GroundTruth
     ticks: NDArray[Any]
     timing: NDArray[Any]
     events: NDArray[Any]

@@ -15,10 +15,10 @@ from rich.table import Table
 
 import hil
 from hil.config import Config
-from hil.disturbances import disturbance_lines, machine_summary, simulated_rig_summary
 from hil.experiments.base import Experiment, Finished, Summary
-from hil.rows import PHASES
-from hil.safety import Safety
+from hil.messages.schema import PHASES
+from hil.processes.disturbances import disturbance_lines, machine_summary, simulated_rig_summary
+from hil.safety.monitor import SafetyMonitor
 
 FILE_NAME = "summary.json"
 
@@ -26,7 +26,7 @@ FILE_NAME = "summary.json"
 def run_summary(run: Finished) -> Summary:
     """What every run's summary holds: keys as docs/reference/summary.md lists them, numbers finite or None."""
     config, cycle, clock, plant_loop = run.config, run.cycle, run.clock, run.plant_loop
-    experiment, ticks = run.experiment, cycle.scribe.ticks
+    experiment, ticks = run.experiment, cycle.tick_logger.ticks
     return {
         "experiment": experiment.name,
         "aborted": not experiment.done or cycle.safety.safe,
@@ -60,7 +60,9 @@ def disturbances(config: Config, events: NDArray[np.void]) -> Summary:
     }
 
 
-def common_reasons(experiment: Experiment, safety: Safety, beside: Callable[[int], str] = lambda _: "") -> list[str]:
+def common_reasons(
+    experiment: Experiment, safety: SafetyMonitor, beside: Callable[[int], str] = lambda _: ""
+) -> list[str]:
     """Why no run of any experiment would count: not armed, faults, ended by the operator.
 
     Args:
@@ -79,7 +81,7 @@ def common_reasons(experiment: Experiment, safety: Safety, beside: Callable[[int
     return reasons
 
 
-def fault_reasons(safety: Safety, beside: Callable[[int], str]) -> list[str]:
+def fault_reasons(safety: SafetyMonitor, beside: Callable[[int], str]) -> list[str]:
     """Each latched fault in words, and what stands beside it."""
     return [f"fault {event.fault.value}: {event.detail}{beside(event.t_ns)}" for event in safety.events]
 

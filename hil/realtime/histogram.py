@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 _BINS = 32
 _SHIFT = _BINS.bit_length()
 # Up to 2**40 ns, 18 minutes; longer times count in the last bin.
-_LONGEST = 2**40 - 1
+_MAX_NS = 2**40 - 1
 _SIZE = ((40 - _SHIFT) * _BINS) + 2 * _BINS
 
 
@@ -54,7 +54,7 @@ class Histogram:
 
     def add(self, time_ns: int) -> None:
         """Count one time; a negative one counts as 0."""
-        self._counts[_bin(min(max(time_ns, 0), _LONGEST))] += 1
+        self._counts[_bin(min(max(time_ns, 0), _MAX_NS))] += 1
         self.count += 1
         self.longest_ns = max(self.longest_ns, time_ns)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from hil.realtime import libc, memory
+from hil.realtime import libc, process_memory
 
 LIMITS_FILE = "/etc/security/limits.d/rover-hil.conf"
 MEMORY = "memory"
@@ -28,7 +28,7 @@ class RightsWanted:
     Attributes:
         fifo_priority: SCHED_FIFO with this priority, 1 to 98; 0 stays with the ordinary scheduler.
         lock_memory: keep in RAM all memory that is touched (mlockall), but for the code of libraries that work before
-            a run only (`hil.realtime.memory`).
+            a run only (`hil.realtime.process_memory`).
         cpus: processors to run on; empty: any.
         timer_slack_ns: how late the kernel may wake an ordinary thread; 0 leaves it. SCHED_FIFO has none.
         awake: keep idle processors from sleeping deeply (/dev/cpu_dma_latency), as cyclictest does.
@@ -103,7 +103,7 @@ def _ask(stack: ExitStack, request: _Request) -> Granted:
     detail = "granted"
     if request.name == MEMORY:
         with suppress(OSError):  # a kernel that does not tell
-            detail = f"granted: {memory.memory_of().locked_MB:.0f} MB"
+            detail = f"granted: {process_memory.memory_of().locked_MB:.0f} MB"
     return Granted(request.name, request.wanted, True, detail)
 
 
@@ -140,7 +140,7 @@ def _lock_memory() -> Undo:
     if limit != resource.RLIM_INFINITY and not _may_lock_all():
         # granted now, it would make a later request for memory fail in the middle of a trial
         raise PermissionError(1, f"the limit of locked memory is {limit // 1024} KiB")
-    memory.let_go_of_set_up()
+    process_memory.let_go_of_set_up()
     libc.lock_memory()
     return libc.unlock_memory
 

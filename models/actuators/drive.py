@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.compiled import FloatArray, kernel
+from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
 from models.wheel.checks import Range, problem, refuse
 

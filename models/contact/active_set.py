@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.compiled import FloatArray, IntArray, kernel
+from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover import Rover
 from models.rover.dynamics import Work
 from models.rover.factor import half_solve

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.compiled import FloatArray, kernel
 from models.contact.ground import GroundContact
 from models.contact.laws import HERTZ, KELVIN_VOIGT, VISCO_ELASTIC, Law, law_force, law_problems
+from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
 from models.rover.factor import add_sliding
 from models.rover.points import axle, body_position, body_spin, body_velocity, project

@@ -10,9 +10,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from models.compiled import FloatArray, kernel
 from models.contact.active_set import RigidGround, find_active, make_rigid_ground
 from models.contact.ground import GroundContact
+from models.kernels.compiled import FloatArray, kernel
 from models.rover import Rover
 from models.rover.dynamics import Work, fill_mass_matrix, make_work, place_bodies
 from models.rover.factor import add_scaled, factorise, solve

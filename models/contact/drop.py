@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.compiled import FloatArray, kernel
 from models.contact.laws import Law, law_force, law_problems
+from models.kernels.compiled import FloatArray, kernel
 from models.wheel.checks import Range, problem, refuse
 
 

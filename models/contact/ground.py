@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.compiled import FloatArray, kernel
 from models.contact.ruts import Ruts, deepest_before, leave
+from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
 from models.rover.factor import add_damping_both_ways, add_scaled
 from models.rover.points import body_position, cross, dot, spread_wrench, to_base, vector

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.compiled import FloatArray, kernel
+from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
 from models.rover.points import axle, x_axis
 from models.rover.reduction import Chain

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from models.compiled import kernel
 from models.contact.restitution import gonthier_factor, kelvin_voigt_damping
+from models.kernels.compiled import kernel
 from models.wheel.checks import Range, problem, refuse
 
 # Below this approach speed [m/s] a contact counts as laid on, not hit: it keeps the damping factor finite.

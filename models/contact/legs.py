@@ -7,9 +7,9 @@ step (backward Euler) and so stable for any stiffness of the plate.
 
 from __future__ import annotations
 
-from models.compiled import FloatArray, kernel
 from models.contact.contact_points import DEPTH, ONSET_RATE, RATE
 from models.contact.laws import Law, law_force
+from models.kernels.compiled import FloatArray, kernel
 
 # Relative: of the bracket around x, or of what is left over of the force.
 CLOSED = 1e-14

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.compiled import FloatArray, kernel
 from models.contact.contact_points import ARM, COLUMNS, DEPTH, LEAN, ONSET_RATE, POINTS, RATE, SHARE
 from models.contact.grousers import grouser_tip
 from models.contact.laws import HUNT_CROSSLEY, Law, law_force, law_problems
 from models.contact.legs import leg_deflection
+from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
 from models.rover.factor import add_scaled, add_sliding
 from models.rover.points import body_position, body_spin, body_velocity, project

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.compiled import FloatArray, IntArray, kernel
+from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover import Rover
 
 # Places along x, over and over again: longer than any rover by far, and shorter than a wheel's contact.

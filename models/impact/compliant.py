@@ -10,8 +10,8 @@ import numpy.typing as npt
 from scipy.linalg import eigh
 from scipy.optimize import minimize_scalar
 
-from models.compiled import FloatArray
 from models.impact.energy import effective_kinetic_energy
+from models.kernels.compiled import FloatArray
 from models.wheel.checks import Range, problem, refuse
 
 SAMPLES_A_PERIOD = 40

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from models.compiled import FloatArray, IntArray, kernel
 from models.impact.energy import projectors
+from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover import Rover
 from models.rover.block import base_of, put_base
 from models.rover.dynamics import Work, fill_bias, make_work, momentum, place_bodies

@@ -1,4 +1,4 @@
-"""The whole rig as one steppable model: what the simulated far end runs."""
+"""The whole rig as one steppable model: what the simulated rig runs."""
 
 from models.plant.ground import GroundParameters
 from models.plant.parameters import RigParameters, Spread

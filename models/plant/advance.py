@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from models.actuators.pneumatic import Cylinder, fill_cylinders
-from models.bound import BoundArguments, unpack
-from models.compiled import FloatArray, IntArray, kernel
+from models.kernels.bound import BoundArguments, unpack
+from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.sensors.piezo import TRIANGLE, Piezo, PiezoState, sample, sample_pair
 from models.vehicle import VehicleModel, VehicleState, step
 
@@ -44,14 +44,14 @@ class Log(NamedTuple):
     Attributes:
         volts: (RING, channels) newest samples; sample n lies in row n % RING and was taken at n / rate_hz.
         counts: samples taken, whether the obstacle was hit, and when [ns].
-        truth: peak of the contact force over both wheels [N], forward speed when hit [m/s].
+        ground_truth: peak of the contact force over both wheels [N], forward speed when hit [m/s].
         hit_q: configuration when the obstacle was hit, as models.vehicle.VehicleState has it.
         hit_v: velocity then.
     """
 
     volts: FloatArray
     counts: IntArray
-    truth: FloatArray
+    ground_truth: FloatArray
     hit_q: FloatArray
     hit_v: FloatArray
 
@@ -110,10 +110,10 @@ def _note_contact(state: VehicleState, log: Log, t_ns: int) -> None:
     total = 0.0
     for force in state.obstacle.force:
         total += force
-    log.truth[PEAK] = max(log.truth[PEAK], total)
+    log.ground_truth[PEAK] = max(log.ground_truth[PEAK], total)
     if total > 0.0 and log.counts[HIT] == 0:
         log.counts[HIT], log.counts[HIT_NS] = 1, t_ns
-        log.truth[HIT_SPEED] = state.v[0]
+        log.ground_truth[HIT_SPEED] = state.v[0]
         for a in range(log.hit_q.size):
             log.hit_q[a] = state.q[a]
         for a in range(log.hit_v.size):

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from models.bound import BoundArguments
-from models.compiled import FloatArray
 from models.impact import effective_kinetic_energy
+from models.kernels.bound import BoundArguments
+from models.kernels.compiled import FloatArray
 from models.plant.advance import (
     HIT,
     HIT_NS,
@@ -123,12 +123,12 @@ class Plant:
     @property
     def contact_force_peak(self) -> float:
         """Largest sum so far of both front wheels' normal forces on the obstacle [N]."""
-        return float(self._log.truth[PEAK])
+        return float(self._log.ground_truth[PEAK])
 
     @property
     def hit_speed(self) -> float:
         """Forward speed of the rover when it first touched [m/s]; 0 before."""
-        return float(self._log.truth[HIT_SPEED])
+        return float(self._log.ground_truth[HIT_SPEED])
 
     def effective_kinetic_energy_when_hit(self) -> float:
         """T_c of this rig at first touch [J], MacMahon 2016 (3.27); NaN without an obstacle."""

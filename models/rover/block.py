@@ -6,12 +6,12 @@ store before.
 
 from __future__ import annotations
 
-from models.compiled import FloatArray, kernel
+from models.kernels.compiled import FloatArray, kernel
 
 # Speeds of the base: every path ends with them.
 BASE = 6
 
-Six = tuple[float, float, float, float, float, float]
+SpatialVector = tuple[float, float, float, float, float, float]
 # Lower triangle, row by row.
 Block = tuple[
     float, float, float, float, float, float, float,
@@ -21,7 +21,7 @@ Block = tuple[
 
 
 @kernel
-def base_of(row: FloatArray) -> Six:
+def base_of(row: FloatArray) -> SpatialVector:
     """The base's part of a row (speeds,), as numbers: what is written elsewhere cannot change them."""
     return row[0], row[1], row[2], row[3], row[4], row[5]
 
@@ -53,7 +53,7 @@ def put_block(M: FloatArray, block: Block) -> None:
 
 
 @kernel
-def add_square(block: Block, scale: float, x: Six) -> Block:
+def add_square(block: Block, scale: float, x: SpatialVector) -> Block:
     """The block plus scale x x^T."""
     a, b, c, d, e, f = x
     sb, sc, sd, se, sf = scale * b, scale * c, scale * d, scale * e, scale * f
@@ -92,7 +92,7 @@ def factor_of(block: Block) -> Block:
 
 
 @kernel
-def plus(x: Six, scale: float, y: Six) -> Six:
+def plus(x: SpatialVector, scale: float, y: SpatialVector) -> SpatialVector:
     """The sum x + scale y."""
     return (
         x[0] + scale * y[0], x[1] + scale * y[1], x[2] + scale * y[2],
@@ -101,13 +101,13 @@ def plus(x: Six, scale: float, y: Six) -> Six:
 
 
 @kernel
-def put_base(row: FloatArray, x: Six) -> None:
+def put_base(row: FloatArray, x: SpatialVector) -> None:
     """Write the base's part of a row (speeds,)."""
     row[0], row[1], row[2], row[3], row[4], row[5] = x
 
 
 @kernel
-def back(factor: Block, x: Six) -> Six:
+def back(factor: Block, x: SpatialVector) -> SpatialVector:
     """The solution y of L^T y = x."""
     a, b, c, d, e, f = x
     e -= factor[19] * f
@@ -119,7 +119,7 @@ def back(factor: Block, x: Six) -> Six:
 
 
 @kernel
-def forth(factor: Block, y: Six) -> Six:
+def forth(factor: Block, y: SpatialVector) -> SpatialVector:
     """The solution x of D^-1 L x = y, with 1/D in the place of L's ones."""
     a = y[0] * factor[0]
     b = y[1] * factor[2] - factor[1] * a
@@ -131,7 +131,7 @@ def forth(factor: Block, y: Six) -> Six:
 
 
 @kernel
-def add_to_base(row: FloatArray, scale: float, part: Six) -> None:
+def add_to_base(row: FloatArray, scale: float, part: SpatialVector) -> None:
     """Add scale * part to the base's part of a row (speeds,)."""
     row[0] += scale * part[0]
     row[1] += scale * part[1]

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.compiled import FloatArray, kernel
-from models.rover.block import Six, add_to_base, base_of, plus, put_base, put_block
+from models.kernels.compiled import FloatArray, kernel
+from models.rover.block import SpatialVector, add_to_base, base_of, plus, put_base, put_block
 from models.rover.reduction import Chain
 
 
@@ -144,7 +144,7 @@ def _body_inertia(chain: Chain, i: int, work: Work) -> None:
 
 
 @kernel
-def momentum(inertia: FloatArray, motion: Six) -> Six:
+def momentum(inertia: FloatArray, motion: SpatialVector) -> SpatialVector:
     """Spatial momentum of an inertia (10,) moving with a spatial motion."""
     m, hx, hy, hz = inertia[0], inertia[1], inertia[2], inertia[3]
     vx, vy, vz, wx, wy, wz = motion
@@ -159,7 +159,7 @@ def momentum(inertia: FloatArray, motion: Six) -> Six:
 
 
 @kernel
-def power(motion: FloatArray, force: Six) -> float:
+def power(motion: FloatArray, force: SpatialVector) -> float:
     """Spatial motion (6,) times spatial force."""
     linear = motion[0] * force[0] + motion[1] * force[1] + motion[2] * force[2]
     return linear + motion[3] * force[3] + motion[4] * force[4] + motion[5] * force[5]

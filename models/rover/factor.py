@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.compiled import FloatArray, IntArray, kernel
+from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.block import (
     BASE,
     add_square,

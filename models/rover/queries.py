@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from models.compiled import FloatArray, IntArray, kernel
+from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.dynamics import Work, fill_bias, fill_mass_matrix, place_bodies
 from models.rover.factor import add_scaled, factorise, fold, fold_inertia, follow, solve
 from models.rover.points import approach_row, body_position, project

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.compiled import FloatArray, IntArray
+from models.kernels.compiled import FloatArray, IntArray
 from models.rover.tree import Joint, Tree, rotation_about
 
 

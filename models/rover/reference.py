@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from models.compiled import FloatArray
+from models.kernels.compiled import FloatArray
 from models.rover.rover import EARTH_GRAVITY, Rover
 
 ITERATIONS = 100

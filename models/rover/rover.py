@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from models.compiled import FloatArray
+from models.kernels.compiled import FloatArray
 from models.rover import queries
 from models.rover.dynamics import Work, make_work
 from models.rover.reduction import Chain, reduce

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from models.compiled import FloatArray
+from models.kernels.compiled import FloatArray
 
 Vector = tuple[float, float, float]
 

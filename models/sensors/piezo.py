@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.compiled import FloatArray, kernel
+from models.kernels.compiled import FloatArray, kernel
 from models.wheel.checks import Range, finite_array, problem, refuse
 
 TRIANGLE = 3  # channels; a bumper pair has 2

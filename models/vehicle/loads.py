@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.compiled import FloatArray
+from models.kernels.compiled import FloatArray
 from models.rover import Rover
 from models.rover.assembly import box
 from models.rover.tree import Vector

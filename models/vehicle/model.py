@@ -8,11 +8,11 @@ import numpy as np
 
 from models.actuators.drive import Drive, DriveState, make_drives
 from models.actuators.pneumatic import CylinderMounts, CylinderState, make_cylinders
-from models.compiled import FloatArray
 from models.contact.active_set import RigidGround
 from models.contact.compliant import CompliantGround
 from models.contact.ground import Ground, GroundContact, make_ground_contact
 from models.contact.obstacle import Obstacle, ObstacleContact, make_contact
+from models.kernels.compiled import FloatArray
 from models.rover import Rover
 from models.rover.dynamics import Work, make_work
 from models.rover.reduction import Chain

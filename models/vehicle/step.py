@@ -9,13 +9,13 @@ import numpy as np
 
 from models.actuators.drive import drive_axle
 from models.actuators.pneumatic import CylinderMounts, push_cylinders
-from models.bound import BoundArguments, unpack
-from models.compiled import FloatArray, kernel
 from models.contact.active_set import RigidGround
 from models.contact.compliant import CompliantGround, push_compliant_ground
 from models.contact.constraints import hold_ground
 from models.contact.ground import Ground, push_ground
 from models.contact.obstacle import Obstacle, push_obstacle
+from models.kernels.bound import BoundArguments, unpack
+from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work, fill_bias, fill_mass_matrix, place_bodies
 from models.rover.factor import factorise, solve
 from models.rover.points import to_world

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from models.compiled import FloatArray
+from models.kernels.compiled import FloatArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ A sinkage z <= 0 gives exactly zero force, z > R counts as z = R, and a NaN come
 
 import math
 
-from models.compiled import FloatArray, kernel
+from models.kernels.compiled import FloatArray, kernel
 from models.wheel import xu
 from models.wheel.packed import (
     BOTH,

@@ -3,7 +3,7 @@
 All arguments but p are of shape (n,); results go to `out`, one row a component.
 """
 
-from models.compiled import FloatArray, kernel
+from models.kernels.compiled import FloatArray, kernel
 from models.wheel import kernels, rut, split_quadrature, traction
 
 

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from models.compiled import FloatArray
+from models.kernels.compiled import FloatArray
 from models.wheel import hypervolume, published
 from models.wheel.soil import Soil
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from models.compiled import FloatArray
+from models.kernels.compiled import FloatArray
 from models.wheel import kernels, many, packed, rut, traction
 from models.wheel.checks import Range, finite_array, problem, refuse
 from models.wheel.soil import Soil

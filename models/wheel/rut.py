@@ -10,7 +10,7 @@ wheels before; after a wheel it is the larger of that and the wheel's own. Varia
 
 import math
 
-from models.compiled import FloatArray, kernel
+from models.kernels.compiled import FloatArray, kernel
 from models.wheel import kernels, split_quadrature
 from models.wheel.kernels import polynomial
 from models.wheel.packed import (

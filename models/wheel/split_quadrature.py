@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
-from models.compiled import FloatArray, kernel
+from models.kernels.compiled import FloatArray, kernel
 from models.wheel.packed import COHESION, EXPONENT, RADIUS, REBOUND, SHEAR_MODULUS, STIFFNESS, TAN_FRICTION, WIDTH
 
 GRADING = 3

@@ -11,7 +11,7 @@ From speeds alone (`moving_forces`) a standing wheel holds nothing. With the soi
 
 import math
 
-from models.compiled import FloatArray, kernel
+from models.kernels.compiled import FloatArray, kernel
 from models.wheel import kernels, xu
 from models.wheel.packed import RADIUS, SLIP_MODULUS, VARIANT, XU
 

@@ -13,7 +13,7 @@ The model holds for a driving wheel. The kernels take a slip below 0 as 0 and ab
 
 import math
 
-from models.compiled import FloatArray, kernel
+from models.kernels.compiled import FloatArray, kernel
 from models.wheel.packed import (
     COHESION,
     EXPONENT,

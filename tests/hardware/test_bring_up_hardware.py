@@ -13,13 +13,13 @@ from drivers.roboclaw.protocol import Command
 from drivers.roboclaw.section import RoboclawDrives
 from drivers.serial.link import SerialLink
 from hil.app.check import check_rig
-from hil.app.links import make_drives, make_valves
+from hil.app.driver_factory import make_drives, make_valves
 from hil.app.run import run_experiment
 from hil.config import Config
-from hil.config.experiment import Jog
-from hil.layout import WHEELS
+from hil.config.schema.experiment import JogConfig
+from hil.messages.layout import WHEELS
 
-STILL = (0.0,) * 6  # the speeds of six wheels
+ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 
 
 pytestmark = pytest.mark.hardware
@@ -47,9 +47,9 @@ def link(port, baud):
 
 def jogged(config, folder, **jog):
     """The summary of a jog."""
-    section = Jog(**jog)
+    section = JogConfig(**jog)
     changed = Config.model_validate(config.model_copy(update={"experiment": "jog", "jog": section}).model_dump())
-    return run_experiment(changed, folder, say=lambda _: None).summary
+    return run_experiment(changed, folder, progress=lambda _: None).summary
 
 
 def test_check_finds_everything_in_order(config):
@@ -74,9 +74,9 @@ def test_the_serial_time_out_stops_a_wheel_that_nobody_commands_any_more(config)
     drives.open()
     try:
         speed = SPEED_MPS / config.rover.wheel_radius_m
-        drives.write(DriveCommand(1, True, STILL))
+        drives.write(DriveCommand(1, True, ZERO_SPEEDS))
         step_until(drives, lambda sample: sample.acknowledged_ns >= 1)
-        drives.write(DriveCommand(2, False, (speed, *STILL[1:])))
+        drives.write(DriveCommand(2, False, (speed, *ZERO_SPEEDS[1:])))
         step_until(drives, lambda sample: sample.speed_radps[0] > 0.5 * speed)
         time.sleep(config.devices.drives.timeout_ms * 1e-3 + 1.0)  # and it runs out
     finally:

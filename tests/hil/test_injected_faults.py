@@ -6,11 +6,11 @@ import pytest
 
 from drivers.faults import KINDS, DeviceFault, FaultyDevice
 from hil.app.build import build_cycle
-from hil.app.simulated import build_far_end
-from hil.clock import LockstepClock
 from hil.config import load_config
-from hil.devices import Devices
-from hil.safety import Fault
+from hil.runtime.clock import LockstepClock
+from hil.runtime.rig_io import RigIO
+from hil.safety.monitor import Fault
+from hil.simulator.build import build_simulated_rig
 
 # The sensors are zeroed and all devices have answered; the rover stands.
 BEFORE_TICKS = 50
@@ -49,18 +49,18 @@ def config():
 
 @pytest.mark.parametrize(("device", "fault", "noticed"), CASES, ids=[f"{name}_{how.kind}" for name, how, _ in CASES])
 def test_a_fault_is_noticed_as_what_it_is_and_nothing_before_it(config, device, fault, noticed):
-    far_end = build_far_end(config)
-    wrapped = {name: FaultyDevice(getattr(far_end, name)) for name in ("daq", "drives", "valves")}
-    devices = Devices(config.layout, wrapped["daq"], wrapped["drives"], wrapped["valves"])
+    simulated_rig = build_simulated_rig(config)
+    wrapped = {name: FaultyDevice(getattr(simulated_rig, name)) for name in ("daq", "drives", "valves")}
+    devices = RigIO(config.layout, wrapped["daq"], wrapped["drives"], wrapped["valves"])
     devices.open()
     cycle = build_cycle(config, devices, NoRecord(), None)
-    clock, safety = LockstepClock(far_end, config.loop.rate_hz), cycle.safety
+    clock, safety = LockstepClock(simulated_rig, config.loop.rate_hz), cycle.safety
     for _ in range(BEFORE_TICKS):
         cycle.run(clock.next())
-    assert [*safety.events, *safety.marks] == []
+    assert [*safety.events, *safety.warnings] == []
     wrapped[device].inject_fault(fault)
     for _ in range(MOST_TICKS):
         cycle.run(clock.next())
-        if found := [*safety.events, *safety.marks]:
+        if found := [*safety.events, *safety.warnings]:
             break
     assert found[0].fault is noticed

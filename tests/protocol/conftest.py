@@ -27,11 +27,11 @@ class Running(VirtualRun):
 
     def inject_fault(self, device: str, kind: str, **how) -> None:
         """Have a device do so."""
-        self.far_end.ask("inject_fault", device=device, kind=kind, **how)
+        self.simulated_rig.ask("inject_fault", device=device, kind=kind, **how)
 
     def press(self, device: str, pressed: bool = True) -> None:
         """Press an emergency stop, or let it go."""
-        self.far_end.ask("e_stop", device=device, pressed=pressed)
+        self.simulated_rig.ask("e_stop", device=device, pressed=pressed)
 
     def kill(self, name: str) -> None:
         """SIGKILL of a worker."""
@@ -68,7 +68,7 @@ def trial(tmp_path, finished_trial) -> Callable[..., Any]:
             one.mkdir()
         run = Running(effective, folder, scratch, attended=attended, more=more, between=between)
         runs.append(run)
-        done = finished_trial(run.far_end.ask, folder, run, more)
+        done = finished_trial(run.simulated_rig.ask, folder, run, more)
         if act is not None and run.until(at_s):
             done.acted_ns = run.time.now_ns
             act(run)
@@ -78,7 +78,7 @@ def trial(tmp_path, finished_trial) -> Callable[..., Any]:
             done.error = error
         done.start_ns = run.start_ns
         if run.rig is not None:
-            done.events, done.stopped_ns = list(run.rig.cycle.safety.events), run.rig.cycle.scribe.stopped_ns
+            done.events, done.stopped_ns = list(run.rig.cycle.safety.events), run.rig.cycle.tick_logger.stopped_ns
         if run.shared is not None:
             done.take_healths(run.shared)
         return done

@@ -2,12 +2,12 @@
 
 import pytest
 
+from hil.analysis.replay import replay
+from hil.analysis.verify import verify
 from hil.experiments.drive.experiment import State
-from hil.links.shared import LINKS
-from hil.proof.replay import replay
-from hil.proof.verify import verify
-from hil.record import read_trial
-from hil.safety import Fault
+from hil.ipc.run_memory import LINKS
+from hil.recording import read_trial
+from hil.safety.monitor import Fault
 
 pytestmark = pytest.mark.timeout(900)  # of seconds of the wall, which a busy machine may need
 SHORT = "drive.steps=[{for_s: 1.5, speed_mps: 0.05}, {for_s: 1, speed_mps: 0.05, turn_mps: 0.02}]"
@@ -47,8 +47,8 @@ def test_only_the_drives_have_a_worker_and_two_controllers_are_told_to_stop(driv
     assert set(done.run.processes.by_name) & set(LINKS) == {"drives"}
     assert {address for address, _ in done.all_seen("starts")} == {0x80, 0x81}
     assert done.runs_at_the_end() == set()
-    assert "modbus" not in done.run.far_end.endpoints
-    assert "daq" not in done.run.far_end.endpoints
+    assert "modbus" not in done.run.simulated_rig.endpoints
+    assert "daq" not in done.run.simulated_rig.endpoints
 
 
 def test_an_unplugged_bus_ends_the_drive_and_each_controller_stops_by_itself(drive):

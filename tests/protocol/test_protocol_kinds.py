@@ -2,9 +2,9 @@
 
 import pytest
 
-from hil.proof.replay import replay
-from hil.proof.verify import verify
-from hil.safety import Fault
+from hil.analysis.replay import replay
+from hil.analysis.verify import verify
+from hil.safety.monitor import Fault
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # of seconds of the wall, which a busy machine may need
 WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")
@@ -56,22 +56,22 @@ def test_when_a_roboteq_falls_silent_all_wheels_stop(trial, device):
     before, after = [], []
 
     def act(run):
-        before.extend(run.far_end.driven_radps())
+        before.extend(run.simulated_rig.driven_radps())
         run.inject_fault(device, "off")
         run.host.sleep(0.102)
-        after.extend(run.far_end.driven_radps())
+        after.extend(run.simulated_rig.driven_radps())
 
     done = trial(act, ROBOTEQ, NI_VALVES)
     assert done.faults[0] is Fault.LINK_LOST
     assert min(before) > 0.1
     assert after == [0.0] * 6
-    assert done.run.far_end.driven_radps() == [0.0] * 6
+    assert done.run.simulated_rig.driven_radps() == [0.0] * 6
 
 
 def test_ni_valves_go_off_by_ni_s_watchdog_when_their_worker_is_gone(trial):
     done = trial(lambda run: run.kill("valves"), ROBOTEQ, NI_VALVES)
     assert done.faults[0] is Fault.PROCESS_LOST
-    assert not any(done.run.far_end.lines().values())
+    assert not any(done.run.simulated_rig.lines().values())
 
 
 def test_two_trials_are_alike_to_the_last_byte_but_for_what_stages_took(trial):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hil.record import read_trial
+from hil.recording import read_trial
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # of seconds of the wall, which a busy machine may need
 ADDRESSES = {0x80, 0x81, 0x82}

@@ -4,7 +4,7 @@ import pytest
 
 from hil.config import load_config
 from hil.experiments.jog.summary import what_moved
-from hil.record import read_trial
+from hil.recording import read_trial
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # of seconds of the wall, which a busy machine may need
 PRESSURES = (

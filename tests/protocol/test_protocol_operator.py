@@ -2,12 +2,12 @@
 
 import pytest
 
+from hil.analysis.replay import replay
 from hil.experiments.impact.experiment import State
-from hil.links.operator import OperatorWriter
-from hil.links.shared import Shared
-from hil.operator_input import Arm, Start, Stop
-from hil.proof.replay import replay
-from hil.record import read_trial
+from hil.ipc.operator import OperatorWriter
+from hil.ipc.run_memory import RunMemory
+from hil.messages.operator_input import Arm, Start, Stop
+from hil.recording import read_trial
 
 pytestmark = pytest.mark.timeout(900)  # of seconds of the wall, which a busy machine may need
 ADDRESSES = {0x80, 0x81, 0x82}
@@ -15,7 +15,7 @@ ADDRESSES = {0x80, 0x81, 0x82}
 
 def test_commands_of_another_process_are_obeyed_recorded_and_replayed_bit_for_bit(trial):
     def act(run):
-        outside = Shared(run.shared.run)
+        outside = RunMemory(run.shared.run)
         writer = OperatorWriter(outside)
         for at_s, command in ((0.5, Arm()), (0.7, Start()), (0.9, Stop("enough"))):
             run.until(at_s)

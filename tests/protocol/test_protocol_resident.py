@@ -9,17 +9,17 @@ import pytest
 
 from drivers.interfaces import DeviceError
 from drivers.messages import DriveCommand
+from hil.analysis.replay import replay
+from hil.analysis.verify import verify
 from hil.experiments.impact.experiment import State
-from hil.links.devices import SharedDrives
-from hil.links.operator import OperatorWriter
-from hil.links.rows import HEALTH
-from hil.links.shared import FOLDER, Shared
-from hil.operator_input import Arm, ClearFault, EStop, Start, Stop
-from hil.proof.replay import replay
-from hil.proof.verify import verify
-from hil.record import read_trial
-from hil.record.recovery import holes, recover
-from hil.safety import Fault
+from hil.ipc.operator import OperatorWriter
+from hil.ipc.run_memory import FOLDER, RunMemory
+from hil.ipc.shared_devices import SharedDrives
+from hil.ipc.shared_types import HEALTH
+from hil.messages.operator_input import Arm, ClearFault, EStop, Start, Stop
+from hil.recording import read_trial
+from hil.recording.recovery import holes, recover
+from hil.safety.monitor import Fault
 
 pytestmark = pytest.mark.timeout(900)  # of seconds of the wall, which a busy machine may need
 ADDRESSES = {0x80, 0x81, 0x82}
@@ -167,7 +167,7 @@ def test_the_operator_clears_the_fault_of_the_run_before_and_drives_again(trial)
     """Fault by fault, in the run that it is latched in, through the door that another process has."""
 
     def act(run):
-        outside = Shared(run.shared.run)
+        outside = RunMemory(run.shared.run)
         writer = OperatorWriter(outside)
         writer.put(EStop("button"))
         run.host.sleep(0.1)

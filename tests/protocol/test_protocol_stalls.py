@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from hil.record import read_trial
+from hil.recording import read_trial
 
 SEEDS = range(int(os.environ.get("SOAK_STALLS", "3")))  # `make soak` looks at more moments
 STALL_NS = 30_000_000

@@ -16,18 +16,18 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from hil.links.rows import START
-from hil.links.shared import FOLDER, Shared
-from hil.record.recovery import NothingToRecoverError, recover
-from hil.shm import ShmError
+from hil.ipc.run_memory import FOLDER, RunMemory
+from hil.ipc.shared_types import START
+from hil.ipc.shm import ShmError
+from hil.recording.recovery import NothingToRecoverError, recover
 
 VICTIMS = {
     "loop": ("loop",),
     "recorder": ("recorder",),
-    "far_end": ("far_end",),
+    "simulated_rig": ("simulated_rig",),
     "watchdog": ("watchdog",),
     "loop+recorder": ("loop", "recorder"),
-    "all": ("loop", "recorder", "far_end", "watchdog"),
+    "all": ("loop", "recorder", "simulated_rig", "watchdog"),
 }
 # when, in seconds: of the process (start-up) or of the run; the wheels touch at about 0.68 s
 MOMENTS = {"start-up": (0.3, 4.0), "run-up": (0.0, 0.6), "impact": (0.66, 0.72), "settle": (0.72, 1.15)}
@@ -96,7 +96,7 @@ def trial_command(run, sensors):
 def looked_at(run):
     """The memory of a run, for a looker-on that is no process of it; None while it is being made."""
     try:
-        shared = Shared(run)
+        shared = RunMemory(run)
     except (OSError, ValueError, ShmError):
         return None
     shared.leave()

@@ -19,16 +19,16 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.app.links import at_endpoints, make_drives
-from hil.app.wire.memory import WireMemory
-from hil.app.wire.rig import Child
+from hil.app.driver_factory import at_endpoints, make_drives
 from hil.config import load_config
-from hil.links.rows import START
-from hil.links.shared import Shared
-from hil.links.stops import write_stops
+from hil.ipc.run_memory import RunMemory
+from hil.ipc.shared_types import START
+from hil.ipc.stop_frames import write_stops
+from hil.processes.supervisor import WorkerSupervisor
 from hil.realtime import RightsWanted, rights
-from hil.realtime.memory import memory_of
-from hil.workers.crew import Crew
+from hil.realtime.process_memory import memory_of
+from hil.simulator.memory import SimulatorMemory
+from hil.simulator.rig_server import Child
 
 ALLOWED_MS = 40.0
 WAIT_MS = 400.0
@@ -79,7 +79,7 @@ class Bench:
         config = load_config("sim_wire", ["telemetry.endpoint=''"])
         wire = self._folder / "wire"
         wire.mkdir()
-        self._memory = WireMemory(wire, config)
+        self._memory = SimulatorMemory(wire, config)
         self._serial = stack.enter_context(Child("serial", wire))
         self.config = at_endpoints(config, {**self._serial.words["endpoints"], "daq": "127.0.0.1:1"})
         self._stalls = self._folder / "stalls"
@@ -93,14 +93,14 @@ class Bench:
         """One kill; the worker has run its wheels for a while."""
         run = self._folder / f"run_{number}"
         run.mkdir()
-        shared = Shared(run, self.config, {"version": "soak"})
+        shared = RunMemory(run, self.config, {"version": "soak"})
         write_stops(shared, {"drives": make_drives(self.config).stop_frames()})
-        with Crew(shared) as crew:
-            crew.start("drives")
-            crew.start_watchdog()
-            crew.wait_ready("drives")
-            crew.wait_ready("watchdog")
-            pid = crew._processes["drives"].pid
+        with WorkerSupervisor(shared) as supervisor:
+            supervisor.start("drives")
+            supervisor.start_watchdog()
+            supervisor.wait_ready("drives")
+            supervisor.wait_ready("watchdog")
+            pid = supervisor._processes["drives"].pid
             self.worker_MB.append(memory_of(pid).share_MB)
             loop = _Loop(shared)
             loop.go_on(0.1, cut=True)

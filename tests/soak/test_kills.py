@@ -7,10 +7,10 @@ import subprocess
 import numpy as np
 import pytest
 
-from hil.links.rows import TRUTH
-from hil.record import read_trial
-from hil.shm import STALE
-from hil.workers.pump import DEAD_MAN_NS
+from hil.ipc.shared_types import GROUND_TRUTH
+from hil.ipc.shm import STALE
+from hil.processes.link_bridge import DEAD_MAN_NS
+from hil.recording import read_trial
 
 
 @pytest.mark.slow
@@ -27,7 +27,7 @@ def test_a_kill_leaves_no_process_and_a_whole_record(kill_run, tmp_path, seed, v
 
 @pytest.mark.slow
 def test_a_stopped_loop_cannot_drive_again(kill_run, tmp_path):
-    """Its dead-man cuts 20 ms after the last good tick, by the far end's own clock; SIGCONT changes nothing."""
+    """Its dead-man cuts 20 ms after the last good tick, by the simulated rig's own clock; SIGCONT changes nothing."""
     period_ns = 1_000_000
     run = tmp_path / "run"
     with open(tmp_path / "said", "w") as said:
@@ -39,11 +39,11 @@ def test_a_stopped_loop_cannot_drive_again(kill_run, tmp_path):
                 return
             shared, start_ns = started
             os.kill(loop.pid, signal.SIGSTOP)
-            drive, truth = np.zeros(1, shared.drives.dtype), np.zeros(1, TRUTH)
+            drive, ground_truth = np.zeros(1, shared.drives.dtype), np.zeros(1, GROUND_TRUTH)
             last_good_ns = shared.heartbeat.last_ns("loop") - start_ns
             while shared.drives.read(drive) == STALE or drive["acknowledged_ns"][0] <= last_good_ns + DEAD_MAN_NS // 2:
                 assert loop.poll() is None
-            shared.truth.read(truth)
+            shared.ground_truth.read(ground_truth)
             os.kill(loop.pid, signal.SIGCONT)
             stopped_ns = int(drive["acknowledged_ns"][0])
             kill_run.ended(kill_run.Kill(0, "none", "none", "all"), run, loop)
@@ -51,7 +51,7 @@ def test_a_stopped_loop_cannot_drive_again(kill_run, tmp_path):
             for process in kill_run.processes_of(run).values():
                 os.kill(process, signal.SIGKILL)
             loop.wait()
-    missed = 1 + int(truth["skipped"][0])
+    missed = 1 + int(ground_truth["skipped"][0])
     assert last_good_ns + DEAD_MAN_NS - period_ns <= stopped_ns <= last_good_ns + DEAD_MAN_NS + missed * period_ns
     tick = read_trial(run).tick
     after = tick[tick["t_ns"] > stopped_ns + 50 * period_ns]

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from hil.rows import PHASES
+from hil.messages.schema import PHASES
 
 
 @pytest.fixture(scope="module")

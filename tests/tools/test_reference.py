@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from hil.config import load_config
-from hil.config.wording import whole_schema
-from hil.fields import TICK_FIELDS, Field
+from hil.config.error_messages import whole_schema
+from hil.recording.fields import TICK_FIELDS, Field
 
 
 @pytest.fixture

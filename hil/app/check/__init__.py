@@ -10,18 +10,18 @@ from typing import NamedTuple
 from drivers.interfaces import DeviceError
 from hil.app.check.access import Access, DirectAccess, VirtualAccess
 from hil.app.check.budgets import bus_loads, cut_latency
-from hil.app.check.devices import check_daq, check_drives, check_valves
-from hil.app.check.surroundings import check_surroundings
-from hil.app.links import at_endpoints
-from hil.app.pace import check_pace
+from hil.app.check.device_checks import check_daq, check_drives, check_valves
+from hil.app.check.host import check_host
+from hil.app.driver_factory import at_endpoints
+from hil.app.pace_check import check_pace
 from hil.app.rig_lock import RigLock
-from hil.app.warm import warm_up
-from hil.app.wire.attach import attach
-from hil.arming import Check
+from hil.app.warm_up import warm_up
 from hil.config import Config
+from hil.safety.arming import Check
+from hil.simulator.connection import connect
 
-Say = Callable[[str], None]
-_LOOKS = {  # by the link
+Progress = Callable[[str], None]
+_CHECKS = {  # by the link
     "daq": ("data acquisition", check_daq),
     "drives": ("wheel drives", check_drives),
     "valves": ("bogie valves", check_valves),
@@ -36,14 +36,14 @@ class Checked(NamedTuple):
 
 
 def check_rig(
-    config: Config, say: Say = lambda _: None, endpoints: Path | None = None, *, quick: bool = False
+    config: Config, progress: Progress = lambda _: None, endpoints: Path | None = None, *, quick: bool = False
 ) -> Checked:
     """Ask every device what it says of itself, and make the arming checks.
 
     Args:
         config: of the rig.
-        say: told what is going on.
-        endpoints: of a simulated rig at the wire that runs already (`hil sim --endpoints`).
+        progress: told what is going on.
+        endpoints: of a simulated rig at the protocol level that runs already (`hil sim --endpoints`).
         quick: do not measure the machine.
 
     Raises:
@@ -55,18 +55,22 @@ def check_rig(
     with ExitStack() as stack:
         access: Access
         if config.rig == "simulated":
-            warm_up(config, say)
+            warm_up(config, progress)
             access = VirtualAccess(config)
         else:
             if config.rig == "simulated_wire":
                 if endpoints is None:
-                    warm_up(config, say)
-                say("starting the simulated rig at the wire" if endpoints is None else f"using the rig of {endpoints}")
-                config = at_endpoints(config, attach(config, endpoints, stack)[0])
+                    warm_up(config, progress)
+                progress(
+                    "starting the simulated rig at the protocol level"
+                    if endpoints is None
+                    else f"using the rig of {endpoints}"
+                )
+                config = at_endpoints(config, connect(config, endpoints, stack)[0])
             stack.enter_context(RigLock(config))
             access = DirectAccess(config)
-        for name, look in (_LOOKS[link] for link in config.layout.links):
-            say(f"asking the {name}")
+        for name, look in (_CHECKS[link] for link in config.layout.links):
+            progress(f"asking the {name}")
             try:
                 checks += look(config, access)
             except DeviceError as error:
@@ -74,5 +78,5 @@ def check_rig(
                 checks.append(Check(name, False, str(error), "a device that answers as the config says"))
         if config.rig != "simulated":
             checks += [*bus_loads(config), *cut_latency(config, access.filter_delay_ms)]
-    pace = [] if quick else check_pace(config, say)
-    return Checked([*checks, *check_surroundings(config), *pace], missing)
+    pace = [] if quick else check_pace(config, progress)
+    return Checked([*checks, *check_host(config), *pace], missing)

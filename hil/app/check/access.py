@@ -8,11 +8,11 @@ from typing import Protocol
 
 from drivers.interfaces import ControllerState, DrivesDevice, PolledDevice, Source
 from drivers.messages import DaqBlock
-from hil.app.links import make_daq, make_drives, make_valves
-from hil.app.simulated import build_far_end
-from hil.clock import LockstepClock
+from hil.app.driver_factory import make_daq, make_drives, make_valves
 from hil.config import Config
-from hil.devices import DriveLink, ValveLink
+from hil.runtime.clock import LockstepClock
+from hil.runtime.rig_io import DriveLink, ValveLink
+from hil.simulator.build import build_simulated_rig
 
 
 class Access(Protocol):
@@ -48,20 +48,20 @@ class VirtualAccess:
     filter_delay_ms = 0.0
 
     def __init__(self, config: Config) -> None:
-        self._far_end = build_far_end(config)
-        self._clock = LockstepClock(self._far_end, config.loop.rate_hz)
+        self._simulated_rig = build_simulated_rig(config)
+        self._clock = LockstepClock(self._simulated_rig, config.loop.rate_hz)
 
     def daq(self) -> Source[DaqBlock]:
         """See Access."""
-        return self._far_end.daq
+        return self._simulated_rig.daq
 
     def drives(self) -> DriveLink:
         """See Access."""
-        return self._far_end.drives
+        return self._simulated_rig.drives
 
     def valves(self) -> ValveLink:
         """See Access."""
-        return self._far_end.valves
+        return self._simulated_rig.valves
 
     def go_on(self) -> int:
         """One tick."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from drivers.checks import ALLOWED_LOAD
 from drivers.driver_type import LineLoad
 from drivers.registry import driver_of, drives_driver
-from hil.arming import Check
 from hil.config import Config
 from hil.config.rig_setup import rig_setup
-from hil.workers.pump import DEAD_MAN_NS
+from hil.processes.link_bridge import DEAD_MAN_NS
+from hil.safety.arming import Check
 
 # From a block being whole to its being in the loop's memory: a request to a device server, or a look at the driver.
 DELIVERY_MS = 0.5

@@ -1,4 +1,4 @@
-"""Workers of a run in virtual time: the bodies of `hil.workers`, each as an actor with the manners of a process."""
+"""Workers of a run in virtual time: the bodies of `hil.processes`, each as an actor with the manners of a process."""
 
 from __future__ import annotations
 
@@ -10,51 +10,52 @@ from typing import Any
 
 from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.schedule import Actor
-from hil.links.shared import Shared
-from hil.links.stops import read_stops
+from hil.ipc.run_memory import RunMemory
+from hil.ipc.stop_frames import read_stops
+from hil.processes import link, watchdog
 from hil.realtime import Granted
-from hil.workers import link, recorder, watchdog
+from hil.recording import recorder
 
 KILLED = -9
 
 
-class VirtualLife:
-    """A worker's own side of its life, as `hil.workers.life.Life`.
+class VirtualLifecycle:
+    """A worker's own side of its life, as `hil.processes.lifecycle.WorkerLifecycle`.
 
     Attributes:
         ending: told to end.
         orphaned: the loop is gone.
-        words: what it has told, oldest first.
+        messages: what it has told, oldest first.
     """
 
-    def __init__(self, told: Callable[[], None]) -> None:
+    def __init__(self, notify: Callable[[], None]) -> None:
         self.ending = self.orphaned = False
-        self.words: deque[dict[str, Any]] = deque()
-        self._told = told
+        self.messages: deque[dict[str, Any]] = deque()
+        self._notify = notify
 
     def ready(self, granted: Sequence[Granted] = (), **more: Any) -> None:
         """Work can begin."""
-        self.tell(ready=True, granted=[asdict(item) for item in granted], **more)
+        self.report(ready=True, granted=[asdict(item) for item in granted], **more)
 
-    def tell(self, **words: Any) -> None:
+    def report(self, **messages: Any) -> None:
         """Tell the loop something."""
-        self.words.append(words)
-        self._told()
+        self.messages.append(messages)
+        self._notify()
 
 
 class VirtualProcess:
-    """A worker, as `hil.workers.process.Process`; made by `VirtualProcesses.launch`."""
+    """A worker, as `hil.processes.process.Process`; made by `VirtualProcesses.launch`."""
 
-    def __init__(self, host: VirtualHost, name: str, pid: int, shared: Shared) -> None:
+    def __init__(self, host: VirtualHost, name: str, pid: int, shared: RunMemory) -> None:
         self._host, self.name, self.pid, self.shared = host, name, pid, shared
         self._listener: Actor | None = None
-        self.life = VirtualLife(self._wake_listener)
+        self.lifecycle = VirtualLifecycle(self._wake_listener)
         self.messages: deque[Mapping[str, Any]] = deque()
         self._closed = False
         self.actor: Actor | None = None
         self._code: int | None = None
 
-    def begin(self, body: Callable[[VirtualProcess], None]) -> None:
+    def start(self, body: Callable[[VirtualProcess], None]) -> None:
         """Start it."""
 
         def run() -> None:
@@ -68,20 +69,20 @@ class VirtualProcess:
         self._wait(within_s, lambda: self._code is not None)
         return self._code
 
-    def hear(self, within_s: float) -> dict[str, Any]:
+    def receive(self, within_s: float) -> dict[str, Any]:
         """See `Process`."""
-        words = self.life.words
-        self._wait(within_s, lambda: bool(words) or self._code is not None)
-        return words.popleft() if words else {}
+        messages = self.lifecycle.messages
+        self._wait(within_s, lambda: bool(messages) or self._code is not None)
+        return messages.popleft() if messages else {}
 
-    def say(self, words: Mapping[str, Any]) -> None:
+    def send(self, messages: Mapping[str, Any]) -> None:
         """See `Process`: only the recorder is told anything."""
-        self.messages.append(words)
+        self.messages.append(messages)
         if self.actor is not None:
             self._host.time.wake(self.actor)
 
     def take(self, within_s: float) -> Mapping[str, Any] | None:
-        """What was said to it, as `hil.workers.recorder.Inbox`."""
+        """What was said to it, as `hil.recording.recorder.Inbox`."""
         time = self._host.time
         time.wait(time.now_ns + round(within_s * 1e9), lambda: bool(self.messages) or self._closed)
         return self.messages.popleft() if self.messages else None if self._closed else {}
@@ -94,7 +95,7 @@ class VirtualProcess:
 
     def ask_to_end(self) -> None:
         """See `Process`."""
-        self.life.ending = True
+        self.lifecycle.ending = True
 
     def kill(self) -> None:
         """See `Process`. What it held is free at once."""
@@ -152,10 +153,10 @@ class VirtualProcesses:
         """Start a worker, as `Process` does."""
         kind = module.rpartition(".")[2]
         name = arguments[0] if kind == "link" else kind
-        process = VirtualProcess(self.host, name, self.LOOP + 1 + len(self.by_name), Shared(Path(run)))
+        process = VirtualProcess(self.host, name, self.LOOP + 1 + len(self.by_name), RunMemory(Path(run)))
         self.by_name[name] = process
         body = {"link": self._link, "recorder": self._recorder, "watchdog": self._watchdog}[kind]
-        process.begin(lambda me: body(me, arguments))
+        process.start(lambda me: body(me, arguments))
         return process
 
     def kill(self, pid: int) -> Callable[[], bool]:
@@ -170,16 +171,16 @@ class VirtualProcesses:
     def orphan(self) -> None:
         """The loop is gone: all are told to end, as the kernel does."""
         for process in self.by_name.values():
-            process.life.ending = process.life.orphaned = True
+            process.lifecycle.ending = process.lifecycle.orphaned = True
             process.hang_up()
 
     def _link(self, me: VirtualProcess, arguments: Sequence[str]) -> None:
-        link.serve(arguments[0], me.shared, me.life, host=self.host)
+        link.serve(arguments[0], me.shared, me.lifecycle, host=self.host)
 
     def _recorder(self, me: VirtualProcess, arguments: Sequence[str]) -> None:  # noqa: ARG002
-        recorder.serve(me.shared, me.life, me, self.host)
+        recorder.serve(me.shared, me.lifecycle, me, self.host)
 
     def _watchdog(self, me: VirtualProcess, arguments: Sequence[str]) -> None:
         workers = {name: int(pid) for name, pid in (item.split("=") for item in arguments)}
         dog = watchdog.Watchdog(me.shared, self.LOOP, workers, read_stops(me.shared), self.host, self.kill)
-        watchdog.watch(dog, me.shared, me.life, host=self.host)
+        watchdog.watch(dog, me.shared, me.lifecycle, host=self.host)

@@ -12,19 +12,19 @@ import numpy as np
 
 from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.schedule import Actor, VirtualTime
+from hil.app.backends import RealtimeBackend
 from hil.app.platform import Platform
 from hil.app.resident import Resident
-from hil.app.rigs import RealtimeRig
-from hil.app.runs import Signals, run_loop
-from hil.app.virtual.far_end import VirtualRig
+from hil.app.run_loop import Signals, run_loop
 from hil.app.virtual.processes import VirtualProcesses
-from hil.app.wire.attach import Endpoints
-from hil.app.wire.control import Asked
+from hil.app.virtual.rig import VirtualRig
 from hil.config import Config
-from hil.links.rows import START
-from hil.links.shared import Shared
+from hil.ipc.run_memory import RunMemory
+from hil.ipc.shared_types import START
+from hil.messages.stages import Tick
 from hil.realtime import RealtimeClock, RightsWanted
-from hil.values import Tick
+from hil.simulator.connection import Endpoints
+from hil.simulator.control_socket import RigControl
 
 # Longer than any run, with all its workers' ends [s].
 LONGEST_S = 300.0
@@ -53,9 +53,9 @@ class VirtualRun:
 
     Attributes:
         host: clock, ports and network.
-        far_end: the simulated rig.
+        simulated_rig: the simulated rig.
         processes: the workers.
-        rig: as `hil.app.run.open_rig` returns it, once it is ready.
+        rig: as `hil.app.run.open_backend` returns it, once it is ready.
         start_ns: t = 0 of the run on the virtual clock [ns]; None before it.
         error: what the run ended with, if it did not end by itself.
     """
@@ -74,10 +74,10 @@ class VirtualRun:
         self._more, self._between = more, between
         self.time = VirtualTime()
         self.host = VirtualHost(self.time)
-        self.far_end = VirtualRig(config, scratch, self.host)
+        self.simulated_rig = VirtualRig(config, scratch, self.host)
         self.processes = VirtualProcesses(self.host, self.kill_loop)
-        self.rig: RealtimeRig | None = None
-        self.shared: Shared | None = None
+        self.rig: RealtimeBackend | None = None
+        self.shared: RunMemory | None = None
         self.error: Exception | None = None
         self.over = False
         self._main = self.time.current
@@ -121,13 +121,13 @@ class VirtualRun:
         if self.shared is not None:
             self.shared.close()
             self.shared = None
-        self.far_end.close()
+        self.simulated_rig.close()
 
     def _run(self) -> None:
         try:
             with ExitStack() as stack:
-                platform = Platform(self.host, self.processes.launch, self._attach, self._make_clock)
-                self.rig = RealtimeRig(
+                platform = Platform(self.host, self.processes.launch, self._connect, self._make_clock)
+                self.rig = RealtimeBackend(
                     self._config, self._folder, lambda _: None, stack, attended=self._attended, platform=platform
                 )
                 self.shared = self.rig.shared
@@ -152,8 +152,8 @@ class VirtualRun:
         self.over = True
         self.time.wake(self._main)
 
-    def _attach(self, config: Config, endpoints: Path | None, stack: ExitStack) -> tuple[Endpoints, Asked]:  # noqa: ARG002
-        return self.far_end.endpoints, self.far_end
+    def _connect(self, config: Config, endpoints: Path | None, stack: ExitStack) -> tuple[Endpoints, RigControl]:  # noqa: ARG002
+        return self.simulated_rig.endpoints, self.simulated_rig
 
     def _make_clock(self, rate_hz: int, spin_share: float) -> RealtimeClock:  # noqa: ARG002  nobody spins here
         return _LoopClock(rate_hz, now=self.host.now_ns, sleep_until=self.host.sleep_until)

@@ -19,7 +19,7 @@ from hil.experiments.drive.summary import drive_summary, drive_table
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hil.record import TrialRecord
+    from hil.recording import TrialRecord
 
 
 class Drive:

@@ -7,8 +7,8 @@ from itertools import accumulate
 
 from hil.config import Config
 from hil.experiments.base import ArmingChecks, Experiment
-from hil.operator_input import SetPoint
-from hil.values import Estimate, Goal, Prediction, Samples
+from hil.messages.operator_input import SetPoint
+from hil.messages.stages import Estimate, Goal, Prediction, Samples
 
 # Recorded after the last step, cut.
 AFTER_NS = 500_000_000

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from hil.experiments.drawing import decimated, wheel_style
-from hil.layout import Layout
-from hil.record import TrialRecord
+from hil.messages.layout import Layout
+from hil.recording import TrialRecord
 
 _SIZE_IN, _DPI = (12.0, 9.0), 100
 

@@ -20,7 +20,7 @@ from hil.experiments.impact.summary import impact_summary, impact_table
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hil.record import TrialRecord
+    from hil.recording import TrialRecord
 
 
 class Impact:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from hil.config import Config
-from hil.config.equipment import Daq
-from hil.estimate.estimator import Estimator
+from hil.config.schema.equipment import DaqConfig
+from hil.estimation.estimator import Estimator
 from hil.experiments.impact.experiment import ImpactExperiment
 from hil.experiments.summary import common_reasons
-from hil.safety import Safety
+from hil.safety.monitor import SafetyMonitor
 from models.sensors.piezo import shares_of
 
 # A sensor that bears less than this share of the first hit was not really inside the triangle's reach.
@@ -23,7 +23,7 @@ SECOND_HIT = 0.5
 def reasons_against(
     config: Config,
     trial: ImpactExperiment,
-    safety: Safety,
+    safety: SafetyMonitor,
     estimator: Estimator,
     saturated: bool,
     beside: Callable[[int], str] = lambda _: "",
@@ -38,7 +38,7 @@ def reasons_against(
         reasons.append("the obstacle was hit before the run-up")
     if config.triangle:
         reasons += _outside(config.triangle, estimator)
-    if saturated or safety.marks:
+    if saturated or safety.warnings:
         reasons.append("a sensor reached the end of its range")
     reasons += _contact(config, estimator)
     *_, peak, again = estimator.peaks_N
@@ -67,7 +67,7 @@ def _contact(config: Config, estimator: Estimator) -> list[str]:
     return reasons
 
 
-def _outside(triangle: Daq, estimator: Estimator) -> list[str]:
+def _outside(triangle: DaqConfig, estimator: Estimator) -> list[str]:
     first, _ = estimator.load_points_m
     place = np.array(triangle.places_m)
     on_plate = place.mean(axis=0) + first

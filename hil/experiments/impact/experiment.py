@@ -7,7 +7,7 @@ from enum import IntEnum
 from hil.config import Config
 from hil.control.wheel_speed import WheelSpeed
 from hil.experiments.base import ArmingChecks, Experiment
-from hil.values import Estimate, Goal, Prediction, Samples
+from hil.messages.stages import Estimate, Goal, Prediction, Samples
 
 
 class State(IntEnum):

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from hil.experiments.drawing import COLOURS, decimated, wheel_style
-from hil.layout import BUMPER, CYLINDERS, TRIANGLE, WHEELS, Layout
-from hil.record import TrialRecord
+from hil.messages.layout import BUMPER, CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.recording import TrialRecord
 
 FloatArray = NDArray[np.floating[Any]]
 Summary = Mapping[str, Any]

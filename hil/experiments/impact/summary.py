@@ -31,28 +31,28 @@ _QUANTITIES = (
 
 def impact_summary(run: Finished) -> Summary:
     """Keys as docs/reference/summary.md lists them, numbers finite or None."""
-    config, cycle, truth = run.config, run.cycle, run.truth
+    config, cycle, ground_truth = run.config, run.cycle, run.ground_truth
     trial, estimator = run.experiment, cycle.estimator
     assert isinstance(trial, ImpactExperiment)
-    impact_ns = cycle.scribe.impact_ns
+    impact_ns = cycle.tick_logger.impact_ns
     *channel_peaks, peak, _ = estimator.peaks_N
-    hit = truth.hit_ns is not None
-    reasons = reasons_against(config, trial, cycle.safety, estimator, cycle.scribe.saturated, run.beside)
+    hit = ground_truth.hit_ns is not None
+    reasons = reasons_against(config, trial, cycle.safety, estimator, cycle.tick_logger.saturated, run.beside)
     impact = trial.impact_tick_ns is not None and impact_ns is not None
     return {
         "angle_deg": config.trial.angle_deg,
-        "impact_speed_mps": finite(truth.hit_speed) if hit else None,
-        "contact_force_peak_N": finite(truth.contact_force_peak) if hit else None,
+        "impact_speed_mps": finite(ground_truth.hit_speed) if hit else None,
+        "contact_force_peak_N": finite(ground_truth.contact_force_peak) if hit else None,
         "peak_force_N": finite(peak) if impact else None,
         "impact_peak_force_N": finite(estimator.impact_peak_N) if impact else None,
         "sum_of_peaks_N": finite(sum(channel_peaks)) if impact else None,
         "effective_kinetic_energy_J": finite(cycle.twin.energy_at_impact_J),
-        "effective_kinetic_energy_plant_J": finite(truth.effective_kinetic_energy_when_hit()) if hit else None,
+        "effective_kinetic_energy_plant_J": finite(ground_truth.effective_kinetic_energy_when_hit()) if hit else None,
         "load_point_m": [finite(value) for value in estimator.load_points_m[1]] if impact and config.triangle else None,
         "impact_time_s": impact_ns * 1e-9 if impact_ns is not None else None,
         "contact_duration_s": estimator.contact_duration_s,
-        "cut_latency_ms": _span_ms(impact_ns, cycle.scribe.stopped_ns),
-        "cut_effective_ms": _span_ms(impact_ns, truth.cut_ns),
+        "cut_latency_ms": _span_ms(impact_ns, cycle.tick_logger.stopped_ns),
+        "cut_effective_ms": _span_ms(impact_ns, ground_truth.cut_ns),
         "accepted": trial.done and not reasons,
         "reasons": reasons,
     }

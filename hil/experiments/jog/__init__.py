@@ -18,7 +18,7 @@ from hil.experiments.jog.summary import jog_summary, jog_table, what_moves
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hil.record import TrialRecord
+    from hil.recording import TrialRecord
 
 
 class Jog:

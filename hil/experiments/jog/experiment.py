@@ -8,7 +8,7 @@ from enum import IntEnum
 from drivers.messages import ValveSet
 from hil.config import Config
 from hil.experiments.base import ArmingChecks, Experiment
-from hil.values import ByWheel, Estimate, Goal, Prediction, Samples
+from hil.messages.stages import ByWheel, Estimate, Goal, Prediction, Samples
 
 # Recorded after it, cut.
 AFTER_NS = 500_000_000

@@ -14,7 +14,7 @@ from hil.config import Config
 from hil.experiments.base import Finished, Summary
 from hil.experiments.jog.experiment import JogExperiment, State, wheel_speeds
 from hil.experiments.summary import common_reasons
-from hil.layout import Layout
+from hil.messages.layout import Layout
 
 
 def jog_summary(run: Finished) -> Summary:
@@ -70,8 +70,8 @@ def jog_table(summary: Mapping[str, Any]) -> Table:
         for name, value in summary[key].items():
             reached = "not measured" if value is None else f"{value:+.{digits}f} {unit}"
             table.add_row(Text(name.replace("_", " ")), Text(reached))
-    troubles = "\n".join(summary["reasons"])
-    table.add_row(Text("trouble"), Text(troubles, "bold red") if troubles else Text("none", "green"))
+    fault_mailboxes = "\n".join(summary["reasons"])
+    table.add_row(Text("trouble"), Text(fault_mailboxes, "bold red") if fault_mailboxes else Text("none", "green"))
     return table
 
 

@@ -60,9 +60,9 @@ def test_every_kind_comes_back_as_volts_of_the_sensor_within_half_a_step_of_the_
     daq = make_daq({"kind": kind, "sensitivity": sensitivity})
     daq.open()
     (block,) = daq.blocks(1)
-    truth = analog.volts(analog.numbers([block]))
-    assert np.abs(block.volts - truth).max() < LEAST_V / 2 * (1 + 1e-6)
-    assert np.abs(block.volts - truth).max() > 0  # a converter has steps
+    ground_truth = analog.volts(analog.numbers([block]))
+    assert np.abs(block.volts - ground_truth).max() < LEAST_V / 2 * (1 + 1e-6)
+    assert np.abs(block.volts - ground_truth).max() > 0  # a converter has steps
 
 
 def test_a_step_is_in_the_sample_that_was_told_and_at_its_time(daq, chassis, analog):

@@ -8,11 +8,11 @@ from drivers.messages import DriveCommand
 from drivers.roboclaw import protocol
 from drivers.roboclaw.drives import RoboClawDrives
 
-STILL = (0.0,) * 6
+ZERO_SPEEDS = (0.0,) * 6
 
 
 def cut(t_ns):
-    return DriveCommand(t_ns, True, STILL)
+    return DriveCommand(t_ns, True, ZERO_SPEEDS)
 
 
 def run(t_ns, speed=1.0):
@@ -190,7 +190,7 @@ def test_opening_leaves_every_controller_cut_with_its_timeout_set(rig):
     drives.open()
     assert rig.wheels.told == [None] * 6
     assert [one.timeout_steps for one in rig.buses[0].controllers.values()] == [4, 4, 4]
-    assert drives.read(0).speed_radps == STILL
+    assert drives.read(0).speed_radps == ZERO_SPEEDS
 
 
 @pytest.mark.parametrize("form", [protocol.NARROW, protocol.WIDE])

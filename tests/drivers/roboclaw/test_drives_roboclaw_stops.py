@@ -1,4 +1,4 @@
-"""A cut at the wire: before everything else, to every controller, whoever does not answer."""
+"""A cut at the protocol level: before everything else, to every controller, whoever does not answer."""
 
 from contextlib import suppress
 
@@ -9,11 +9,11 @@ from drivers.messages import DriveCommand
 from drivers.roboclaw import protocol
 from drivers.roboclaw.protocol import Command
 
-STILL = (0.0,) * 6
+ZERO_SPEEDS = (0.0,) * 6
 
 
 def cut(t_ns):
-    return DriveCommand(t_ns, True, STILL)
+    return DriveCommand(t_ns, True, ZERO_SPEEDS)
 
 
 def run(t_ns, speed=1.0):

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from drivers.interfaces import DeviceError, Health
 from drivers.messages import VALVES_OFF, DaqBlock, DriveCommand, ValveCommand
 from drivers.sim.rig import InProcessRig
-from hil.app.simulated import build_far_end
 from hil.config import load_config
-from hil.rig import nominal_rig
+from hil.config.model_parameters import nominal_rig
+from hil.simulator.build import build_simulated_rig
 from models.plant import Plant, RigParameters
 
 RATE = 30_000
@@ -228,7 +228,7 @@ def test_a_channel_near_the_end_of_its_range_is_flagged():
 
 
 def samples_of(seed: int):
-    rig = build_far_end(load_config("sim_impact", seed=seed))
+    rig = build_simulated_rig(load_config("sim_impact", seed=seed))
     for device in (rig.daq, rig.drives):
         device.open()
     rig.drives.write(DriveCommand(0, False, SPEEDS))

@@ -4,11 +4,11 @@ from enum import IntEnum
 
 from pydantic import Field
 
-from hil.config.base import Section
+from hil.config.schema.base import Section
 from hil.control.base import DirectSetPoints
 from hil.experiments.base import Experiment, Finished, Summary
 from hil.experiments.summary import common_reasons, summary_table, verdict_rows
-from hil.values import Goal
+from hil.messages.stages import Goal
 
 # Part of the acceleration that the limiter allows.
 OF_ACCELERATION = 0.5

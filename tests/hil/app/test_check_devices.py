@@ -10,10 +10,10 @@ import hil.app.check
 from drivers.interfaces import ControllerState, DeviceError, Health, LinkLostError
 from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.app.check import check_rig
-from hil.app.check.devices import check_daq, check_drives, check_valves, sample_rate_hz
+from hil.app.check.device_checks import check_daq, check_drives, check_valves, sample_rate_hz
 from hil.config import load_config
 
-STILL = (0.0,) * 6  # the speeds of six wheels
+ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 
 
 CONFIG = load_config("sim_wire", ["devices.daq.e_stop=cDAQ1Mod4/port0/line0", "telemetry.endpoint=''"])
@@ -53,7 +53,7 @@ class Drives:
     """Confirms in its next sample, if at all."""
 
     def __init__(self):
-        self.confirms, self.speeds, self.command, self.state = True, STILL, None, WELL
+        self.confirms, self.speeds, self.command, self.state = True, ZERO_SPEEDS, None, WELL
         self.health_now = Health("wheel drives", True, 0, "", rate_hz=50.0)
 
     def open(self):
@@ -219,7 +219,7 @@ def test_a_device_that_is_missing_hides_no_other(monkeypatch):
         raise LinkLostError("wheel drives: /dev/ttyUSB0: there is no such port")
 
     access.drives = gone
-    monkeypatch.setattr(hil.app.check, "attach", lambda *_: ({"roboclaw": "/a", "modbus": "/b", "daq": "c:1"}, None))
+    monkeypatch.setattr(hil.app.check, "connect", lambda *_: ({"roboclaw": "/a", "modbus": "/b", "daq": "c:1"}, None))
     monkeypatch.setattr(hil.app.check, "DirectAccess", lambda config: access)
     checks, missing = check_rig(CONFIG, quick=True)
     assert missing == ["wheel drives: /dev/ttyUSB0: there is no such port"]

@@ -9,16 +9,16 @@ from contextlib import ExitStack
 
 import pytest
 
+from hil.analysis.replay import replay
 from hil.app.resident import Resident
-from hil.app.run import open_rig, run_experiment, run_repeatedly
-from hil.app.runs import Signals
+from hil.app.run import open_backend, run_experiment, run_repeatedly
+from hil.app.run_loop import Signals
 from hil.config import load_config
 from hil.experiments.impact import figure
 from hil.experiments.impact.experiment import State
-from hil.operator_input import Arm, ClearFault, EStop, Start, Stop
-from hil.proof.replay import replay
-from hil.record import read_trial
-from hil.safety import Fault
+from hil.messages.operator_input import Arm, ClearFault, EStop, Start, Stop
+from hil.recording import read_trial
+from hil.safety.monitor import Fault
 
 QUICK = (
     "trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5",
@@ -74,7 +74,7 @@ def test_descriptors_threads_and_mappings_do_not_grow_over_twenty_runs(folder_of
     config = load_config("sim_impact", [*QUICK, "limits.noise_V=0.0001"])  # refused: each run is over soon
     with Signals() as signals, ExitStack() as stack:
         folder = folder_of(0)
-        resident = Resident(config, open_rig(config, folder, quiet, stack), signals, quiet)
+        resident = Resident(config, open_backend(config, folder, quiet, stack), signals, quiet)
         resident.run(folder)
         for number in range(1, 20):
             count(None)
@@ -110,7 +110,7 @@ class Operated:
 
     def __init__(self, stack, folder, *, daq_is_silent=False):
         self.config = load_config("sim_impact", QUICK)
-        rig = open_rig(self.config, folder, quiet, stack, attended=True)
+        rig = open_backend(self.config, folder, quiet, stack, attended=True)
         self.resident = Resident(self.config, rig, Signals(), quiet)
         self.folder, self.daq_is_silent = folder, daq_is_silent
 
@@ -120,13 +120,13 @@ class Operated:
             self.folder = folder
         rig = self.resident.rig
         if self.daq_is_silent:
-            rig.far_end.daq.read = lambda _: None
+            rig.simulated_rig.daq.read = lambda _: None
         next_tick = rig.loop.clock.next
 
         def next_and_ask():
             tick = next_tick()
             if (command := commands.get(tick.number)) is not None:
-                rig.devices.operator.put(command)
+                rig.rig_io.operator.put(command)
             return tick
 
         rig.loop.clock.next = next_and_ask

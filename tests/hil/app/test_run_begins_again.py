@@ -3,12 +3,12 @@
 import pytest
 
 from drivers.interfaces import DeviceError
-from hil.app import rigs
+from hil.app import backends
 from hil.app import run as app
-from hil.app.rigs import SimulatedRigLateError
+from hil.app.backends import SimulatedRigLateError
 from hil.config import load_config
 from hil.experiments.impact import figure
-from hil.links.late import Late
+from hil.ipc.lateness import Late
 
 QUICK = (
     "trial.start_distance_m=0.03",
@@ -25,18 +25,18 @@ def begin(tmp_path, monkeypatch):
     """Runs a trial whose first starts fail; what was said, how often it began, its outcome or what it ended with."""
     monkeypatch.setattr(app, "PAUSE_S", 0.0)
     monkeypatch.setattr(figure, "draw_trial", lambda *_: None)
-    opened, build, said = [], app.open_rig, []
+    opened, build, said = [], app.open_backend, []
 
     def begin(*failures):
         left = list(failures)
 
-        def open_rig(*arguments):
+        def open_backend(*arguments):
             opened.append(arguments)
             if left:
                 raise left.pop(0)
             return build(*arguments)
 
-        monkeypatch.setattr(app, "open_rig", open_rig)
+        monkeypatch.setattr(app, "open_backend", open_backend)
         try:
             outcome = app.run_experiment(load_config("sim_impact", QUICK), tmp_path, said.append)
         except DeviceError as error:
@@ -69,9 +69,9 @@ def test_a_device_that_fails_beside_a_rig_that_was_in_time_ends_the_run_at_once(
 
 @pytest.mark.parametrize("late", [[], [Late(5, 86_000_000, "serial devices"), Late(7, 4_000_000, "plant")]])
 def test_what_a_device_fails_with_names_the_longest_lateness_of_its_simulation(monkeypatch, late):
-    rig = rigs.RealtimeRig.__new__(rigs.RealtimeRig)
+    rig = backends.RealtimeBackend.__new__(backends.RealtimeBackend)
     rig._began_ns = 0
-    monkeypatch.setattr(rigs.RealtimeRig, "_late_since", lambda *_: late)
+    monkeypatch.setattr(backends.RealtimeBackend, "_late_since", lambda *_: late)
     with pytest.raises(DeviceError, match=r"^drives: no answer") as caught, rig._lateness_named():
         raise DeviceError("drives: no answer")
     assert isinstance(caught.value, SimulatedRigLateError) == bool(late)

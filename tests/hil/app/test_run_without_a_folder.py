@@ -6,7 +6,7 @@ import pytest
 
 from hil.app.run import run, run_experiment
 from hil.config import ConfigError, load_config
-from hil.record import read_trial
+from hil.recording import read_trial
 
 SHORT = (
     "trial.start_distance_m=0.03", "trial.ramp_s=0.2", "trial.settle_s=0.5", "record.after_s=0.5",
@@ -20,7 +20,7 @@ def test_ticks_and_summary_are_those_of_the_run_with_a_folder(tmp_path, monkeypa
     config = load_config("sim_impact", SHORT)
     folder = tmp_path / "run"
     folder.mkdir()
-    outcome, result = run_experiment(config, folder, say=lambda _: None), run(config)
+    outcome, result = run_experiment(config, folder, progress=lambda _: None), run(config)
     record = read_trial(folder)
     assert result.ticks.tobytes() == record.tick.tobytes()
     assert result.events[result.events["name"] == b"impact"].tobytes() == (

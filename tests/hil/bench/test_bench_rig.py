@@ -5,16 +5,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import hil.bench.rig
+import hil.bench.bench_rig
 from drivers.messages import DaqBlock, DriveSample, ValveSample
+from hil.bench.bench_rig import MOST_ENDED, Cuts, _cut_rows, _many_cuts, _seen_by_devices
 from hil.bench.impacts import PAUSE_NS, CutTimes, RepeatedImpacts, parts_ms
-from hil.bench.rig import MOST_ENDED, Cuts, _cut_rows, _many_cuts, _seen_by_devices
 from hil.config import load_config
 from hil.experiments.base import ARMED_NS
 from hil.experiments.impact.experiment import State
-from hil.values import Estimate, Samples
+from hil.messages.stages import Estimate, Samples
 
-STILL = (0.0,) * 6  # the speeds of six wheels
+ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 
 MS = 1_000_000
 SPEEDS = (0.03,) * 6
@@ -25,11 +25,11 @@ def samples(t_ns, stopped_ns=-1, block_end_ns=None):
     blocks = ()
     if block_end_ns is not None:
         blocks = (DaqBlock(1, np.array([block_end_ns - 1, block_end_ns]), np.zeros((2, 3)), (), block_end_ns + 7),)
-    return Samples(t_ns, blocks, 0, 1, DriveSample(1, t_ns, STILL, t_ns, stopped_ns), VALVES)
+    return Samples(t_ns, blocks, 0, 1, DriveSample(1, t_ns, ZERO_SPEEDS, t_ns, stopped_ns), VALVES)
 
 
 def estimate(zeroed=True, impact_ns=None):
-    return Estimate(zeroed, (), (), True, False, impact_ns, (), (0.0, 0.0), STILL)
+    return Estimate(zeroed, (), (), True, False, impact_ns, (), (0.0, 0.0), ZERO_SPEEDS)
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_runs_that_all_end_early_end_the_measurement_with_what_was_measured(monk
         runs.append(events)
         return Cuts([cut_at(len(runs))], [1.0], ["fault 1: DAQ: newest sample is 10.4 ms old"])
 
-    monkeypatch.setattr(hil.bench.rig, "_cuts", one_cut_and_a_fault)
+    monkeypatch.setattr(hil.bench.bench_rig, "_cuts", one_cut_and_a_fault)
     said = []
     found = _many_cuts(None, 200, said.append)
     assert len(runs) == len(found.cuts) == len(found.ended) == MOST_ENDED
@@ -121,8 +121,8 @@ def test_runs_that_all_end_early_end_the_measurement_with_what_was_measured(monk
 
 def test_runs_that_are_slow_end_the_measurement_when_the_time_is_over(monkeypatch):
     now_s = iter(range(0, 10**9, 600))  # each run takes ten minutes
-    monkeypatch.setattr(hil.bench.rig, "time", SimpleNamespace(monotonic=lambda: next(now_s)))
-    monkeypatch.setattr(hil.bench.rig, "_cuts", lambda _config, _events: Cuts([cut_at(1)], [1.0], []))
+    monkeypatch.setattr(hil.bench.bench_rig, "time", SimpleNamespace(monotonic=lambda: next(now_s)))
+    monkeypatch.setattr(hil.bench.bench_rig, "_cuts", lambda _config, _events: Cuts([cut_at(1)], [1.0], []))
     assert len(_many_cuts(None, 200, lambda _: None).cuts) == 1
 
 
@@ -134,7 +134,7 @@ def test_a_run_after_an_early_end_makes_the_cuts_that_are_missing(monkeypatch):
         wanted.append(events)
         return results[0] if len(wanted) == 1 else Cuts([cut_at(i) for i in range(events)], [1.0] * events, [])
 
-    monkeypatch.setattr(hil.bench.rig, "_cuts", cuts)
+    monkeypatch.setattr(hil.bench.bench_rig, "_cuts", cuts)
     assert len(_many_cuts(None, 5, lambda _: None).cuts) == 5
     assert wanted == [5, 4]
 

@@ -6,9 +6,9 @@ import pytest
 
 from hil.app.build import record_meta
 from hil.config import ConfigError, load_config, parse_config
-from hil.config.text import read_yaml
-from hil.estimate.estimator import channel_parameters
-from hil.rig import nominal_rig
+from hil.config.model_parameters import nominal_rig
+from hil.config.yaml_io import read_yaml
+from hil.estimation.estimator import channel_parameters
 
 SHEET = "{{serial: SN{0}, sensitivity_mVpN: {0}, range_N: 445, date: 2026-02-01}}"
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.config import Config, ConfigError, load_config
-from hil.config.text import read_yaml
-from hil.config.wording import _place
+from hil.config.error_messages import _place
+from hil.config.yaml_io import read_yaml
 
 # Wrong values of each of 154 keys; `make fuzz` tries more.
 A_KEY = 100 if os.environ.get("HIL_FUZZ") else 6

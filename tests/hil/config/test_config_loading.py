@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.config import Config, load_config, shipped_configs
-from hil.config.experiment import SoilAssumptions
-from hil.config.text import read_yaml
-from hil.rig import nominal_rig
+from hil.config.model_parameters import nominal_rig
+from hil.config.schema.experiment import SoilConfig
+from hil.config.yaml_io import read_yaml
 from models.rover import (
     ROVERS,
     ExomarsLikeParameters,
@@ -219,7 +219,7 @@ def test_a_block_is_a_whole_number_of_samples() -> None:
 def test_every_allowed_soil_and_width_makes_a_wheel(
     stiffness: float, exponent: float, cohesion: float, friction_angle: float, rebound: float, width: float
 ) -> None:
-    soil = SoilAssumptions(
+    soil = SoilConfig(
         stiffness=stiffness,
         exponent=exponent,
         cohesion_Pa=cohesion,

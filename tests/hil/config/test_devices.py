@@ -9,8 +9,8 @@ from drivers.ni.section import NiValves
 from drivers.roboclaw.section import RoboclawDrives
 from drivers.roboteq.section import RoboteqDrives
 from hil.config import ConfigError, load_config, shipped_configs
-from hil.layout import WHEELS
-from hil.rows import SENSORS
+from hil.messages.layout import WHEELS
+from hil.messages.schema import SENSORS
 
 CONTROLLERS = "devices.drives.controllers"
 AXLES = ("front", "middle", "rear")
@@ -113,7 +113,9 @@ def test_three_buses_bear_a_rate_that_one_does_not() -> None:
         (["devices.drives.driver=vesc"], "devices.drives.driver", "'vesc'", "roboclaw or roboteq"),
     ],
 )  # fmt: skip
-def test_a_misfit_is_named_with_what_was_found(overrides: list[str], key: str, found: str, allowed: str) -> None:
+def test_a_failed_cross_check_is_named_with_what_was_found(
+    overrides: list[str], key: str, found: str, allowed: str
+) -> None:
     said = refused(*overrides)[key]
     assert any(found in what and allowed in instead for what, instead in said), said
 
@@ -150,7 +152,7 @@ def test_ports_may_be_left_empty_only_where_devices_are_simulated(clock: str) ->
     assert load_config("sim_wire", ["rig=simulated", f"clock={clock}"]).devices is not None
 
 
-def test_misfits_of_all_devices_and_wrong_keys_are_reported_at_once() -> None:
+def test_failed_cross_checks_of_all_devices_and_wrong_keys_are_reported_at_once() -> None:
     problems = refused(
         "trial.angle_deg=100",
         "clock=lockstep",
@@ -179,7 +181,7 @@ def test_misfits_of_all_devices_and_wrong_keys_are_reported_at_once() -> None:
     }
 
 
-def test_a_device_that_cannot_be_read_does_not_hide_the_misfits_of_the_others() -> None:
+def test_a_device_that_cannot_be_read_does_not_hide_the_failed_cross_checks_of_the_others() -> None:
     problems = refused("devices.drives.driver=vesc", "devices.valves.coils.left_extend=3")
     assert set(problems) == {"devices.drives.driver", "devices.valves.coils"}
 

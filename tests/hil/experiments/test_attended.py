@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from hil.app.build import build_cycle, simulated_devices
-from hil.app.simulated import build_far_end
-from hil.clock import LockstepClock
+from hil.app.build import build_cycle, simulated_rig_io
 from hil.config import load_config
 from hil.experiments.impact.experiment import State
-from hil.journal import MemoryJournal
-from hil.operator_input import Arm, ClearFault, EStop, SetPoint, Start, Stop
-from hil.safety import Fault
+from hil.messages.operator_input import Arm, ClearFault, EStop, SetPoint, Start, Stop
+from hil.recording.sinks import MemorySink
+from hil.runtime.clock import LockstepClock
+from hil.safety.monitor import Fault
+from hil.simulator.build import build_simulated_rig
 
 SHORT = ("trial.start_distance_m=0.03", "trial.ramp_s=0.2", "trial.settle_s=0.5", "record.after_s=0.5")
 STOP = int(Fault.STOP_BY_OPERATOR)
@@ -22,10 +22,10 @@ class Attended:
 
     def __init__(self, *overrides):
         self.config = load_config("sim_impact", [*SHORT, *overrides])
-        far_end, self.journal = build_far_end(self.config), MemoryJournal(self.config.layout)
-        self.devices = simulated_devices(self.config, far_end)
-        self.cycle = build_cycle(self.config, self.devices, self.journal, None, attended=True)
-        self.clock = LockstepClock(far_end, self.config.loop.rate_hz)
+        simulated_rig, self.record_sink = build_simulated_rig(self.config), MemorySink(self.config.layout)
+        self.devices = simulated_rig_io(self.config, simulated_rig)
+        self.cycle = build_cycle(self.config, self.devices, self.record_sink, None, attended=True)
+        self.clock = LockstepClock(simulated_rig, self.config.loop.rate_hz)
         self.devices.open()
 
     @property
@@ -48,7 +48,7 @@ def impact():
 def test_nothing_is_armed_before_the_operator_asks(impact):
     assert impact.ticks(1000) == State.IDLE
     assert impact.experiment.checks == ()
-    assert (impact.journal.ticks["cut"] == 1).all()
+    assert (impact.record_sink.ticks["cut"] == 1).all()
 
 
 def test_armed_it_stands_until_the_operator_starts_it(impact):
@@ -56,7 +56,7 @@ def test_armed_it_stands_until_the_operator_starts_it(impact):
     assert impact.ticks(1000, Arm()) == State.ARMED
     assert impact.ticks(1, Start()) == State.RUN_UP
     assert impact.ticks(3000) in (State.SETTLE, State.DONE)
-    assert impact.journal.events["name"].tolist().count(b"operator arm") == 1
+    assert impact.record_sink.events["name"].tolist().count(b"operator arm") == 1
 
 
 def test_a_start_without_arming_moves_nothing(impact):
@@ -71,7 +71,7 @@ def test_a_stop_ends_it_cut_and_is_no_fault(impact):
     assert impact.ticks(1, Stop("enough")) == State.ABORTED
     assert impact.experiment.stopped
     assert not impact.cycle.safety.safe
-    assert impact.journal.ticks["cut"][-1] == 1
+    assert impact.record_sink.ticks["cut"][-1] == 1
 
 
 def test_an_emergency_stop_is_safe_in_the_tick_that_takes_it_in(impact):
@@ -79,7 +79,7 @@ def test_an_emergency_stop_is_safe_in_the_tick_that_takes_it_in(impact):
     impact.ticks(100, Arm())
     impact.ticks(200, Start())
     assert impact.ticks(1, EStop("button")) == State.ABORTED
-    last = impact.journal.ticks[-1]
+    last = impact.record_sink.ticks[-1]
     assert (last["safe"], last["cut"]) == (1, 1)
 
 
@@ -95,7 +95,7 @@ def test_arming_refused_for_a_fault_can_be_tried_again_once_the_fault_is_cleared
 
 def test_clearing_one_fault_leaves_the_others_latched(impact):
     impact.ticks(400)
-    impact.cycle.safety.trip(Fault.VALVE_STUCK, 400, 0, 0.0, 0.0, "a valve")
+    impact.cycle.safety.latch(Fault.VALVE_STUCK, 400, 0, 0.0, 0.0, "a valve")
     impact.ticks(1, EStop("button"))
     impact.ticks(1, ClearFault(STOP))
     assert [event.fault for event in impact.cycle.safety.events] == [Fault.VALVE_STUCK]
@@ -118,9 +118,9 @@ def test_a_set_point_changes_the_speed_of_a_drive():
     drive.ticks(100, Arm())
     drive.ticks(500, Start())
     radius = drive.config.wheel_radius_m
-    assert drive.journal.ticks["set_speed_radps"][-1] * radius == pytest.approx([0.02] * 6)
+    assert drive.record_sink.ticks["set_speed_radps"][-1] * radius == pytest.approx([0.02] * 6)
     drive.ticks(500, SetPoint("speed_mps", 0.05))
-    assert drive.journal.ticks["set_speed_radps"][-1] * radius == pytest.approx([0.05] * 6)
+    assert drive.record_sink.ticks["set_speed_radps"][-1] * radius == pytest.approx([0.05] * 6)
     drive.ticks(500, SetPoint("turn_mps", 0.01))
-    left, right = drive.journal.ticks["set_speed_radps"][-1][:2] * radius
+    left, right = drive.record_sink.ticks["set_speed_radps"][-1][:2] * radius
     assert (left, right) == (pytest.approx(0.04), pytest.approx(0.06))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hil.analysis.replay import replay
 from hil.app.run import run, run_experiment
 from hil.config import ConfigError, load_config
 from hil.experiments.drive.experiment import State
-from hil.proof.replay import replay
-from hil.record import read_trial
+from hil.recording import read_trial
 
 FAR = ("experiment=drive", "trial.start_distance_m=5", "trial.timeout_s=2000", "telemetry.endpoint=''")
 STEPS = "drive.steps=[{for_s: 1.5, speed_mps: 0.05}, {for_s: 1.5, speed_mps: -0.03}]"
@@ -50,7 +50,7 @@ def test_way_and_means_are_those_of_the_ticks(there_and_back):
 
 def test_a_run_leaves_a_figure_and_a_record_that_replays(tmp_path):
     config = load_config("sim_impact", [*FAR, "drive.steps=[{for_s: 0.3, speed_mps: 0.02}]"])
-    assert run_experiment(config, tmp_path, say=lambda _: None).exit_code == 0
+    assert run_experiment(config, tmp_path, progress=lambda _: None).exit_code == 0
     assert (tmp_path / "drive.png").stat().st_size > 10_000
     assert read_trial(tmp_path).meta["experiment"] == "drive"
     assert replay(tmp_path).differences == []

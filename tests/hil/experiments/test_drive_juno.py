@@ -7,23 +7,23 @@ import math
 import h5py
 import pytest
 
-from hil.app.build import simulated_devices
+from hil.app.build import simulated_rig_io
 from hil.app.run import run_experiment
-from hil.app.simulated import build_far_end
-from hil.arming import arming_checks
 from hil.cli import run as hil
 from hil.config import ConfigError, load_config
-from hil.estimate.estimator import Estimator
+from hil.estimation.estimator import Estimator
 from hil.experiments.base import CONFIRM_NS
 from hil.experiments.drive.experiment import State
-from hil.record import read_trial
+from hil.recording import read_trial
+from hil.safety.arming import arming_checks
+from hil.simulator.build import build_simulated_rig
 
 QUICK = ("drive.steps=[{for_s: 1.5, speed_mps: 0.05}]", "telemetry.endpoint=''")
 SLOPE_DEG = 10.0
 
 
 def driven(folder, *overrides):
-    outcome = run_experiment(load_config("sim_juno", [*QUICK, *overrides]), folder, say=lambda _: None)
+    outcome = run_experiment(load_config("sim_juno", [*QUICK, *overrides]), folder, progress=lambda _: None)
     assert outcome.summary["reasons"] == []
     assert outcome.exit_code == 0
     return outcome.summary, read_trial(folder)
@@ -71,10 +71,10 @@ def test_it_is_armed_once_the_drives_have_had_their_time_to_confirm(level):
 def test_without_sensors_and_valves_it_is_checked_and_recorded_as_one_that_has_them():
     """Only what is asked of a device that is not there is left out."""
     config = load_config("sim_juno")
-    far_end = build_far_end(config)
-    devices = simulated_devices(config, far_end)
+    simulated_rig = build_simulated_rig(config)
+    devices = simulated_rig_io(config, simulated_rig)
     devices.open()
-    far_end.advance(1_000_000)
+    simulated_rig.advance(1_000_000)
     samples = devices.sample(1_000_000)
     assert (samples.blocks, samples.daq_age_ns, samples.valves.acknowledged_ns) == ((), 0, -1)
     assert [health.device for health in devices.health()] == ["simulated drives"]

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from drivers.messages import DaqBlock, DriveSample, ValveSample
-from hil.arming import Check
 from hil.config import load_config
-from hil.estimate.estimator import Estimator
+from hil.estimation.estimator import Estimator
 from hil.experiments.impact.acceptance import LEAST_SHARE, SECOND_HIT, reasons_against
 from hil.experiments.impact.experiment import ImpactExperiment
-from hil.safety import Fault, Safety
-from hil.values import Samples
+from hil.messages.stages import Samples
+from hil.safety.arming import Check
+from hil.safety.monitor import Fault, SafetyMonitor
 
-STILL = (0.0,) * 6  # the speeds of six wheels
+ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 
 RATE = 10_000
 CONFIG = load_config("sim_impact", [f"daq.rate_hz={RATE}", "daq.droop_s=1000"])
@@ -29,7 +29,7 @@ def estimator_after(forces_N=(), split=EVEN) -> Estimator:
     """An estimator that was zeroed and then saw these sums, split over the channels."""
     volts = np.vstack([np.zeros((2000, 3)), np.outer(forces_N, split) * VOLT_PER_NEWTON])
     stamps = np.arange(len(volts), dtype=np.int64) * 1_000_000_000 // RATE
-    drives, valves = DriveSample(0, 0, STILL, -1), ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)), -1)
+    drives, valves = DriveSample(0, 0, ZERO_SPEEDS, -1), ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)), -1)
     estimator = Estimator(CONFIG)
     estimator.estimate(Samples(int(stamps[-1]), (DaqBlock(1, stamps, volts, (False,) * 3),), 0, 1, drives, valves))
     return estimator
@@ -44,7 +44,7 @@ class Judged:
     """A trial that is as good as can be, until a test spoils it."""
 
     def __init__(self) -> None:
-        self.trial, self.safety = ImpactExperiment(CONFIG, lambda *_: ()), Safety(CONFIG)
+        self.trial, self.safety = ImpactExperiment(CONFIG, lambda *_: ()), SafetyMonitor(CONFIG)
         self.trial.impact_tick_ns = 205_000_000
         self.trial.checks = (Check("disk space", True, "1 GB free", "at least 200 MB"),)
 
@@ -68,8 +68,8 @@ def test_each_arming_check_that_failed_is_a_reason_with_what_was_found_and_allow
 
 def test_each_fault_is_a_reason():
     judged = Judged()
-    judged.safety.trip(Fault.STOP_BY_OPERATOR, 5, 0, math.nan, math.nan, "E-stop")
-    judged.safety.trip(Fault.EXCEPTION, 6, 0, math.nan, math.nan, "ValueError: x")
+    judged.safety.latch(Fault.STOP_BY_OPERATOR, 5, 0, math.nan, math.nan, "E-stop")
+    judged.safety.latch(Fault.EXCEPTION, 6, 0, math.nan, math.nan, "ValueError: x")
     assert judged.reasons() == ["fault 18: E-stop", "fault 27: ValueError: x"]
 
 
@@ -157,5 +157,5 @@ def test_every_reason_there_is_is_given():
     judged = Judged()
     judged.trial.checks += (Check("x", False, "a", "b"),)
     judged.trial.timed_out = True
-    judged.safety.trip(Fault.EXCEPTION, 6, 0, math.nan, math.nan, "e")
+    judged.safety.latch(Fault.EXCEPTION, 6, 0, math.nan, math.nan, "e")
     assert len(judged.reasons(estimator_after(hit(90.0), (0.0, 0.5, 0.5)), saturated=True)) == 6

@@ -12,9 +12,9 @@ from hil.experiments import drawing
 from hil.experiments.impact import figure
 from hil.experiments.impact.figure import draw_trial
 from hil.experiments.impact.summary import impact_table
-from hil.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
-from hil.record import TrialRecord
-from hil.rows import EVENT, TIMING, block_dtype, tick_dtype
+from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype
+from hil.recording import TrialRecord
 
 LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
 TICK = tick_dtype(LAYOUT)

@@ -7,14 +7,14 @@ import math
 import pytest
 
 from drivers.messages import DriveSample, ValveSample
-from hil.arming import Check
 from hil.config import load_config
 from hil.control.wheel_speed import LARGEST_SLIP, SMOOTHING_S, WheelSpeed
 from hil.experiments.base import ARMED_NS
 from hil.experiments.impact.experiment import ImpactExperiment, State
-from hil.values import Estimate, Goal, Prediction, Samples, SetPoints
+from hil.messages.stages import Estimate, Goal, Prediction, Samples, SetPoints
+from hil.safety.arming import Check
 
-STILL = (0.0,) * 6  # the speeds of six wheels
+ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 
 SPEED, RAMP_S, SETTLE_S, TIMEOUT_S = 0.07, 0.5, 1.0, 8.0
 CONFIG = load_config(
@@ -31,11 +31,11 @@ GOOD, BAD = Check("disk space", True, "1 GB free", "200 MB"), Check("sensor top 
 
 def estimate(impact_ns: int | None = None, zeroed: bool = True) -> Estimate:
     nothing = (0.0,) * 3
-    return Estimate(zeroed, nothing, nothing, True, False, impact_ns, nothing, (math.nan, math.nan), STILL)
+    return Estimate(zeroed, nothing, nothing, True, False, impact_ns, nothing, (math.nan, math.nan), ZERO_SPEEDS)
 
 
 def prediction(*slip: float) -> Prediction:
-    return Prediction(STILL, STILL, slip or STILL, 0.0, 0.0, math.inf, True)
+    return Prediction(ZERO_SPEEDS, ZERO_SPEEDS, slip or ZERO_SPEEDS, 0.0, 0.0, math.inf, True)
 
 
 def speeds(wheels, *slips):
@@ -60,7 +60,7 @@ class Course:
     def tick(self, impact_ns: int | None = None, safe: bool = False, zeroed: bool = True, slip: float = 0.0) -> Goal:
         self.t_ns += MS
         valves = ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)), -1)
-        samples = Samples(self.t_ns, (), 0, 0, DriveSample(0, 0, STILL, self.acknowledged_ns), valves)
+        samples = Samples(self.t_ns, (), 0, 0, DriveSample(0, 0, ZERO_SPEEDS, self.acknowledged_ns), valves)
         slips = prediction(*(slip,) * 6)
         goal = self.trial.decide(samples, estimate(impact_ns, zeroed), slips, safe)
         self.set_points = self.controller.control(goal, samples, slips)

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from hil.arming import Check
 from hil.config import ConfigError, load_config
 from hil.experiments.base import ARMED_NS
 from hil.experiments.jog.experiment import AFTER_NS, JogExperiment, State, wheel_speeds
+from hil.safety.arming import Check
 
 CONFIG = load_config("sim_impact")
 MS = 1_000_000

@@ -7,14 +7,14 @@ import signal
 import numpy as np
 import pytest
 
+from hil.analysis.replay import replay
 from hil.app.run import run_experiment
 from hil.config import load_config
 from hil.experiments.jog.experiment import JogExperiment, State
 from hil.experiments.jog.summary import what_moved
-from hil.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
-from hil.proof.replay import replay
-from hil.record import read_trial
-from hil.rows import tick_dtype
+from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.messages.schema import tick_dtype
+from hil.recording import read_trial
 
 LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
 TICK = tick_dtype(LAYOUT)
@@ -25,7 +25,7 @@ QUIET = ("telemetry.endpoint=''",)
 def run(folder, motion, *overrides):
     config = load_config("sim_impact", [*QUIET, "experiment=jog", *motion, *overrides])
     folder.mkdir()
-    return run_experiment(config, folder, say=lambda _: None)
+    return run_experiment(config, folder, progress=lambda _: None)
 
 
 def turn(speed_mps, seconds):

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import hil
-from hil.app.run import open_rig, summarise
+from hil.app.run import open_backend, summarise
 from hil.config import load_config
 from hil.experiments.base import Finished
 from hil.experiments.summary import FILE_NAME, write_summary
-from hil.record import read_trial
-from hil.rows import PHASES
+from hil.messages.schema import PHASES
+from hil.recording import read_trial
 
 SHORT = ["trial.start_distance_m=0.03", "trial.ramp_s=0.2", "trial.settle_s=0.5", "record.after_s=0.5"]
 # as the contract lists them; from real_time_factor on they are ours
@@ -44,27 +44,27 @@ class Run:
     def __init__(self, folder, overrides=(), stop: str | None = None) -> None:
         self.config = load_config("sim_impact", [*SHORT, "telemetry.endpoint=''", *overrides], seed=5)
         with ExitStack() as stack:
-            self.rig = open_rig(self.config, folder, lambda _: None, stack)
-            self.rig.devices.open()
+            self.rig = open_backend(self.config, folder, lambda _: None, stack)
+            self.rig.rig_io.open()
             if stop:
                 self.rig.loop.stop(stop)
             self.rig.loop.run()
-            self.rig.devices.close()
+            self.rig.rig_io.close()
         self.record = read_trial(folder)
 
-    def summary(self, truth=None, wall_s: float = 0.5, far_end=None, events=None):
+    def summary(self, ground_truth=None, wall_s: float = 0.5, simulated_rig=None, events=None):
         rig = self.rig
-        rig_truth, clock = truth or rig.truth, rig.loop.clock
+        ground_truth, clock = ground_truth or rig.ground_truth, rig.loop.clock
         return summarise(
             Finished(
                 self.config,
                 rig.cycle,
                 clock,
-                rig_truth,
+                ground_truth,
                 self.record.tick,
                 self.record.timing,
                 self.record.events if events is None else events,
-                far_end,
+                simulated_rig,
                 None,
                 wall_s,
             )
@@ -157,7 +157,7 @@ def test_the_times_of_the_stages_add_up_to_the_work(hit):
 
 def test_a_far_end_in_its_own_process_tells_its_own_times(hit):
     cost = {"p50": 1.0, "p99": 2.0, "p99_9": 3.0, "max": 4.0}
-    loop = hit.summary(far_end={"ticks": 9, "late": 2, "skipped": 1, "cost_us": cost})["loop"]
+    loop = hit.summary(simulated_rig={"ticks": 9, "late": 2, "skipped": 1, "cost_us": cost})["loop"]
     assert (loop["plant_us"], loop["far_end"]) == (cost, {"ticks": 9, "late": 2, "skipped": 1})
 
 
@@ -169,10 +169,10 @@ def test_real_time_factor_is_virtual_over_wall_time(hit):
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_a_number_that_is_not_finite_is_none(hit, bad):
-    truth = SimpleNamespace(
+    ground_truth = SimpleNamespace(
         hit_ns=1, cut_ns=2, hit_speed=bad, contact_force_peak=bad, effective_kinetic_energy_when_hit=lambda: bad
     )
-    summary = hit.summary(truth)
+    summary = hit.summary(ground_truth)
     for key in ("impact_speed_mps", "contact_force_peak_N", "effective_kinetic_energy_plant_J"):
         assert summary[key] is None
     json.dumps(summary, allow_nan=False)

@@ -8,18 +8,18 @@ import pytest
 
 import hil.app.run
 from hil.config import load_config
-from hil.loop import TICKS_AFTER_FAULT, Loop
+from hil.messages.stages import Tick
 from hil.realtime import RealtimeClock
-from hil.record import read_trial
-from hil.safety import Alarm, Fault, Safety
-from hil.values import Tick
+from hil.recording import read_trial
+from hil.runtime.loop import TICKS_AFTER_FAULT, Loop
+from hil.safety.monitor import Alarm, Fault, SafetyMonitor
 
 SHORT = ("trial.start_distance_m=0.03", "trial.ramp_s=0.1", "telemetry.endpoint=''")
 
 
 def run(folder, watch_rig=lambda _: None):
     folder.mkdir()
-    real = hil.app.run.open_rig
+    real = hil.app.run.open_backend
 
     def watched(*args):
         rig = real(*args)
@@ -27,8 +27,8 @@ def run(folder, watch_rig=lambda _: None):
         return rig
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hil.app.run, "open_rig", watched)
-        return hil.app.run.run_experiment(load_config("sim_impact", SHORT), folder, say=lambda _: None)
+        patch.setattr(hil.app.run, "open_backend", watched)
+        return hil.app.run.run_experiment(load_config("sim_impact", SHORT), folder, progress=lambda _: None)
 
 
 def put_on_a_realtime_clock(rig) -> None:
@@ -37,7 +37,7 @@ def put_on_a_realtime_clock(rig) -> None:
 
     def sleep_until(t_ns: int) -> None:
         now_ns[0] = t_ns
-        rig.far_end.advance(t_ns - 5_000_000_000)
+        rig.simulated_rig.advance(t_ns - 5_000_000_000)
 
     rig.loop.clock = RealtimeClock(1000, now=lambda: now_ns[0], sleep_until=sleep_until)
 
@@ -52,7 +52,7 @@ def test_a_realtime_trial_that_loses_no_tick_is_the_lockstep_trial(tmp_path) -> 
 
 
 def test_a_loop_that_loses_its_time_goes_safe_in_that_tick() -> None:
-    safety = Safety(load_config("sim_impact"))
+    safety = SafetyMonitor(load_config("sim_impact"))
     safe_at: list[tuple[int, bool]] = []
 
     class Clock:

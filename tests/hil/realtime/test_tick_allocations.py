@@ -1,4 +1,4 @@
-"""A tick allocates no array: counted in numpy's own allocator, over every room of the loop process."""
+"""A tick allocates no array: counted in numpy's own allocator, over every stage of the loop process."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from hil.app.build import build_cycle
-from hil.app.simulated import build_far_end
 from hil.config import load_config
-from hil.devices import Devices
 from hil.experiments.impact.experiment import State
-from hil.links.devices import SharedDaq, SharedDrives, SharedValves
-from hil.links.journal import RingJournal
-from hil.links.shared import Shared
-from hil.values import Tick
-from hil.workers.pump import BlockFeed, DriveFeed, Pump, ValveFeed
+from hil.ipc.run_memory import RunMemory
+from hil.ipc.shared_devices import SharedDaq, SharedDrives, SharedValves
+from hil.messages.stages import Tick
+from hil.processes.link_bridge import BlockFeed, DriveFeed, LinkBridge, ValveFeed
+from hil.recording.ring_sink import RingSink
+from hil.runtime.rig_io import RigIO
+from hil.simulator.build import build_simulated_rig
 
 SHORT = (
     "clock=realtime",
@@ -103,26 +103,29 @@ def test_the_counter_sees_an_array_made_in_passing():
 def trial(tmp_path):
     """Ticks of a short trial as the loop process sees them, and the arrays that each of them made."""
     config = load_config("sim_impact", SHORT)
-    shared = Shared(tmp_path, config, {})
-    far_end = build_far_end(config)
-    for link in (far_end.daq, far_end.drives, far_end.valves):
+    shared = RunMemory(tmp_path, config, {})
+    simulated_rig = build_simulated_rig(config)
+    for link in (simulated_rig.daq, simulated_rig.drives, simulated_rig.valves):
         link.open()
-    pump = Pump(
-        shared, BlockFeed(shared, far_end.daq), DriveFeed(shared, far_end.drives), ValveFeed(shared, far_end.valves)
+    bridge = LinkBridge(
+        shared,
+        BlockFeed(shared, simulated_rig.daq),
+        DriveFeed(shared, simulated_rig.drives),
+        ValveFeed(shared, simulated_rig.valves),
     )
-    devices = Devices(config.layout, SharedDaq(shared), SharedDrives(shared), SharedValves(shared))
-    cycle = build_cycle(config, devices, RingJournal(shared), tmp_path)
+    devices = RigIO(config.layout, SharedDaq(shared), SharedDrives(shared), SharedValves(shared))
+    cycle = build_cycle(config, devices, RingSink(shared), tmp_path)
     made: dict[int, int] = {}
     states: dict[int, int] = {}
     number = 0
     while not cycle.experiment.over:
         number += 1
         t_ns = number * MS
-        far_end.advance(t_ns)
-        pump.give(t_ns)
+        simulated_rig.advance(t_ns)
+        bridge.publish_samples(t_ns)
         with counted() as counter:
             cycle.run(Tick(number, t_ns, 0, 0))
-        pump.take(t_ns, t_ns)
+        bridge.apply_commands(t_ns, t_ns)
         made[number], states[number] = counter.count, cycle.experiment.state
     return cycle, made, states
 

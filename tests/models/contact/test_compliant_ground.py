@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from models.compiled import FloatArray
 from models.contact.compliant import make_compliant_ground, push_compliant_ground
 from models.contact.ground import make_ground_contact
 from models.contact.laws import make_law
 from models.contact.obstacle import Obstacle, make_contact, push_obstacle
 from models.impact import effective_kinetic_energy
+from models.kernels.compiled import FloatArray
 from models.rover import rcp
 from models.rover.dynamics import fill_bias, fill_mass_matrix, make_work, place_bodies
 from models.rover.factor import factorise, solve

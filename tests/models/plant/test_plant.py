@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.config import load_config
-from hil.rig import nominal_rig, spread
+from hil.config.model_parameters import nominal_rig, spread
 from models.plant import Plant, Spread
 from models.plant.advance import RING
 

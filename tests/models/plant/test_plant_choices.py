@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hil.config import load_config
-from hil.rig import nominal_rig, spread
+from hil.config.model_parameters import nominal_rig, spread
 from models.impact import effective_kinetic_energy
 from models.plant import Plant, Spread
 from models.rover import rover_of

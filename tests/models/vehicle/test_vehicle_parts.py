@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hil.config import load_config
-from hil.rig import nominal_rig
+from hil.config.model_parameters import nominal_rig
 from models.actuators.drive import Drive
 from models.actuators.pneumatic import Cylinder, mount_cylinders
 from models.plant import Plant

@@ -1,0 +1,125 @@
+"""Checks of `hil verify`: did the devices do what was commanded, and was what had to be commanded?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.analysis.events import carried_of, commands_of, faults_of, impacts_of
+from hil.messages.operator_input import ClearFault, command_of
+from hil.safety.arming import Check
+from hil.safety.monitor import WARNINGS
+
+Rows = NDArray[np.void]
+_EVER = 2**62
+
+
+def confirmed_in_order(device: str, ticks: Rows) -> Check:
+    """What a device has confirmed was commanded before, and is never taken back."""
+    confirmed_ns = ticks[f"{device}_acknowledged_ns"]
+    ahead = confirmed_ns >= ticks["t_ns"]
+    back = np.diff(confirmed_ns, prepend=confirmed_ns[:1]) < 0
+    found = "in order"
+    for wrong, what in ((ahead, "not given yet"), (back, "older than the one confirmed before")):
+        if wrong.any():
+            at = int(wrong.argmax())
+            found = f"tick {ticks['tick'][at]}: confirmed is the command of {confirmed_ns[at]} ns, {what}"
+            break
+    return Check(f"{device}: order", not (ahead | back).any(), found, "confirmed once given, and never taken back")
+
+
+def confirmed_in_time(device: str, ticks: Rows, fields: Sequence[str], limit_ns: int, delay: str = "") -> Check:
+    """Every command that is not the one of the tick before is confirmed within the limit, itself or a newer one.
+
+    Args:
+        device: its name.
+        ticks: in order, rows of `/tick`.
+        fields: of its command.
+        limit_ns: [ns].
+        delay: what it consists of, besides the dead-man's time and a tick.
+    """
+    item, t_ns = f"{device}: confirmed", ticks["t_ns"]
+    allowed = f"each within {limit_ns * 1e-6:g} ms: {delay}the dead-man's time and a tick"
+    if not ticks.size:
+        return Check(item, True, "no command", allowed)
+    new = np.ones(len(ticks), bool)
+    new[1:] = np.any([_changes(ticks[field]) for field in fields if field in (ticks.dtype.names or ())], axis=0)
+    given_ns = t_ns[new]
+    seen = np.searchsorted(np.maximum.accumulate(ticks[f"{device}_acknowledged_ns"]), given_ns)
+    lag_ns = t_ns[np.minimum(seen, len(ticks) - 1)] - given_ns  # of one never confirmed: to the end of the record
+    late, worst = lag_ns > limit_ns, int(lag_ns.argmax())
+    found = f"{given_ns.size} commands, longest lag {lag_ns[worst] * 1e-6:.4g} ms, tick {ticks['tick'][new][worst]}"
+    if late.any():
+        found += f"; {late.sum()} too late, {(late & (seen == len(ticks))).sum()} of them never"
+    return Check(item, not late.any(), found, allowed)
+
+
+def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether a tick's numbers differ from those of the tick before."""
+    rows = values.reshape(len(values), -1)
+    changes: NDArray[np.bool_] = (rows[1:] != rows[:-1]).any(axis=1)
+    return changes
+
+
+def cut_in_safe(ticks: Rows) -> Check:
+    """In Safe the drives are cut and the valves off."""
+    safe = ticks[ticks["safe"] == 1]
+    powered = safe["valves"].any(axis=(1, 2)) if "valves" in (ticks.dtype.names or ()) else np.zeros(len(safe), bool)
+    wrong = safe[(safe["cut"] != 1) | powered]
+    found = f"{len(safe)} ticks in Safe"
+    if wrong.size:
+        found += f", not cut or valves on in {len(wrong)} of them, first {wrong['tick'][0]}"
+    return Check("cut in Safe", not wrong.size, found, "drives cut and valves off in each tick in Safe")
+
+
+def safe_after_fault(ticks: Rows, events: Rows) -> Check:
+    """Safe is latched by a fault, in its tick or the next, and stays until an operator has cleared each fault."""
+    item, allowed = "Safe after a fault", "Safe from the first fault on, until each is cleared, and not before"
+    changes = _latched_after(events)
+    first = next((change for change in changes if change[1]), None)
+    found = f"{first[2]} in tick {first[0]}" if first else "no fault"
+    good = True
+    for (since, faults, _), (until, *_) in zip([(-1, 0, ""), *changes], [*changes, (_EVER, 0, "")], strict=True):
+        # in the tick of a change it is the one or the other
+        inside = ticks[(ticks["tick"] > since) & (ticks["tick"] < until)]
+        wrong = inside["tick"][inside["safe"] != bool(faults)]
+        if wrong.size:
+            good = False
+            found += f", {'not Safe' if faults else 'Safe'} in tick {wrong[0]}"
+            break
+    return Check(item, good, found, allowed)
+
+
+def _latched_after(events: Rows) -> list[tuple[int, int, str]]:
+    """Tick of each change, how many faults are latched from then on, and the name of what changed it."""
+    latched = {int(event["value"]) for event in carried_of(events)}
+    changes = [(0, len(latched), "a fault of the run before")] if latched else []
+    faults = faults_of(events)
+    faults = faults[~np.isin(faults["id"], list(WARNINGS))]
+    noted = [(int(fault["tick"]), int(fault["id"]), fault["name"].decode()) for fault in faults]
+    for event in commands_of(events):
+        if isinstance(command := command_of(event), ClearFault):
+            noted.append((int(event["tick"]), -command.fault, "clear"))
+    for tick, fault, name in sorted(noted):  # of one tick the clearing first: what is there still latches again
+        latched = latched - {-fault} if fault < 0 else latched | {fault}
+        changes.append((tick, len(latched), name))
+    return changes
+
+
+def cut_at_impact(ticks: Rows, events: Rows) -> Check:
+    """The drives are cut in the tick that reacts to an impact."""
+    item, allowed = "cut at the impact", "drives cut in the reaction tick"
+    impacts = impacts_of(events)
+    found = []
+    for number in impacts["reaction_tick"]:
+        tick = ticks[ticks["tick"] == number]
+        if not tick.size and number > ticks["tick"].max(initial=0):
+            found.append((True, f"tick {number}, after the end of the record"))
+        else:
+            cut = bool(tick.size) and tick["cut"][0] == 1
+            found.append((cut, f"tick {number}, " + ("cut" if cut else "not cut" if tick.size else "missing")))
+    text = "; ".join(words for _, words in found) or "no impact"
+    return Check(item, all(good for good, _ in found), text, allowed)

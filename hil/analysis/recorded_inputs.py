@@ -1,0 +1,131 @@
+"""The inputs of a recorded run, tick by tick, from links that look like any rig's."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.interfaces import Health
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from hil.analysis.events import commands_of
+from hil.analysis.sample_checks import block_places, whole_blocks
+from hil.messages.layout import Layout
+from hil.messages.operator_input import OperatorInput, command_of
+from hil.messages.stages import Tick
+from hil.recording import TrialRecord
+from hil.runtime.rig_io import RigIO
+
+
+class RecordedInputs:
+    """What the devices said in each tick of a record.
+
+    Args:
+        record: with all sensor samples.
+        ticks: those of its ticks that are wanted.
+        layout: of the rig.
+
+    Attributes:
+        ticks: see above.
+        devices: hand out what they said in the tick that was turned to last, and take any command.
+    """
+
+    def __init__(self, record: TrialRecord, ticks: NDArray[np.void], layout: Layout) -> None:
+        self.ticks, self._row = ticks, ticks[:1]
+        asked = [(int(event["tick"]), command_of(event)) for event in commands_of(record.events)]
+        self._asked = {tick: tuple(one for at, one in asked if at == tick) for tick, _ in asked}
+        whole = whole_blocks(record)
+        starts, ends = block_places(record)
+        heads, flagged = record.blocks[whole], record.blocks["overload"][whole] if layout.channels else ()
+        self._blocks = [
+            DaqBlock(
+                int(head["sequence"]),
+                record.daq_t_ns[a:b],
+                record.raw[a:b],
+                tuple(map(bool, flags)),
+                int(head["arrived_ns"]),
+            )
+            for head, flags, a, b in zip(heads, flagged, starts[whole], ends[whole], strict=True)
+        ]
+        self._next_block = 0
+        daq, valves = _Daq(self) if layout.channels else None, _Valves(self) if layout.valves else None
+        self.devices = RigIO(layout, daq, _Drives(self), valves, _Operator(self))
+
+    def seek(self, place: int) -> Tick:
+        """The tick of that row; its inputs are what the devices say from now on."""
+        self._row = self.ticks[place : place + 1]
+        return Tick(int(self._row["tick"][0]), int(self._row["t_ns"][0]), time.monotonic_ns(), 0)
+
+    def block(self) -> DaqBlock | None:
+        """The next block that this tick took in."""
+        if self._next_block >= len(self._blocks):
+            return None
+        block = self._blocks[self._next_block]
+        if block.sequence > self._row["daq_sequence"][0]:
+            return None
+        self._next_block += 1
+        return block
+
+    def drives(self) -> DriveSample:
+        """What the drives had said by this tick."""
+        (tick,) = self._row
+        speeds = tuple(tick["wheel_speed_radps"].tolist())
+        acknowledged_ns, stopped_ns = int(tick["drives_acknowledged_ns"]), int(tick["drives_stopped_ns"])
+        return DriveSample(int(tick["tick"]), int(tick["drives_t_ns"]), speeds, acknowledged_ns, stopped_ns)
+
+    def valves(self) -> ValveSample:
+        """What the valves had said by this tick."""
+        (tick,) = self._row
+        pressures = tuple(map(tuple, tick["pressure_Pa"].tolist()))
+        return ValveSample(int(tick["tick"]), int(tick["valves_t_ns"]), pressures, int(tick["valves_acknowledged_ns"]))
+
+    def operator(self) -> OperatorInput:
+        """What the operator has asked in this tick."""
+        return self._asked.get(int(self._row["tick"][0]), ())
+
+
+class _Link:
+    """Life cycle of a link to nothing but a tape."""
+
+    def __init__(self, recorded_inputs: RecordedInputs) -> None:
+        self._recorded_inputs = recorded_inputs
+
+    def open(self) -> None:
+        """Nothing to do."""
+
+    def close(self) -> None:
+        """Nothing to do."""
+
+    def health(self) -> Health:
+        """Always well."""
+        return Health("record", True, 0, "replayed")
+
+
+class _Daq(_Link):
+    def read(self, t_ns: int) -> DaqBlock | None:  # noqa: ARG002  the tape has been turned to it
+        return self._recorded_inputs.block()
+
+
+class _Drives(_Link):
+    def read(self, t_ns: int) -> DriveSample:  # noqa: ARG002
+        return self._recorded_inputs.drives()
+
+    def write(self, command: DriveCommand) -> None:
+        """Nobody obeys."""
+
+
+class _Operator:
+    def __init__(self, recorded_inputs: RecordedInputs) -> None:
+        self._recorded_inputs = recorded_inputs
+
+    def read(self) -> OperatorInput:
+        return self._recorded_inputs.operator()
+
+
+class _Valves(_Link):
+    def read(self, t_ns: int) -> ValveSample:  # noqa: ARG002
+        return self._recorded_inputs.valves()
+
+    def write(self, command: ValveCommand) -> None:
+        """Nobody obeys."""

@@ -1,0 +1,135 @@
+"""`hil replay`: would today's program have done the same with what the devices said?"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import hil
+from hil.analysis.differences import Difference, event_differences, tick_differences
+from hil.analysis.events import carried_of, commands_of, faults_of, impacts_of, text_fingerprint
+from hil.analysis.recorded_inputs import RecordedInputs
+from hil.analysis.replayable import NEVER, CannotReplayError, known_until, replayable_config, replayable_ticks
+from hil.app.build import build_cycle
+from hil.config import Config
+from hil.recording import RecordError, TrialRecord, read_trial
+from hil.recording.run_folder import recorded_run, summary_of
+from hil.recording.sinks import MemorySink
+from hil.recording.tick_logger import carried_fault
+from hil.runtime.cycle import Cycle
+from hil.safety.monitor import EXTERNAL_FAULTS, Fault
+
+Rows = NDArray[np.void]
+
+# What Safe alone decides, whatever the stages have taken in before.
+IN_SAFE = ("safe", "cut", "valves", "set_speed_radps")
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What came of it.
+
+    Attributes:
+        ticks: replayed and compared.
+        differences: none if today's program does the same, bit for bit.
+        recorded_version: of the program that made the record.
+        version: of this one.
+        notes: what was left out, and why.
+    """
+
+    ticks: int
+    differences: list[Difference]
+    recorded_version: str
+    version: str
+    notes: list[str]
+
+
+def replay(run: Path) -> Replay:
+    """Feed the recorded inputs of a run to today's estimator, twin, safety, trial and gate, and compare their outputs.
+
+    It is the tick of `hil.runtime.cycle` itself, whose links hand out the record and whose sink keeps the rows. Faults
+    whose cause lies outside of a tick's values come from the record's events.
+
+    Args:
+        run: folder of the run.
+
+    Raises:
+        FolderError: it holds no record, or its summary cannot be read.
+        CannotReplayError: the record lacks what a replay needs.
+    """
+    summary = summary_of(recorded_run(run))
+    try:
+        return _replayed(read_trial(run), summary)
+    except CannotReplayError as error:
+        raise CannotReplayError(f"{run} cannot be replayed: {error}") from None
+    except RecordError as error:
+        raise CannotReplayError(f"{run} cannot be replayed: {error}") from None
+
+
+def _replayed(record: TrialRecord, summary: Mapping[str, Any] | None) -> Replay:
+    config = replayable_config(record)
+    until = known_until(record, config, summary)
+    ticks, faults = replayable_ticks(record, until), faults_of(record.events)
+    record_sink = MemorySink(config.layout)
+    carried, commands = carried_of(record.events), commands_of(record.events)
+    recorded_inputs = RecordedInputs(record, ticks, config.layout)
+    cycle = build_cycle(
+        config, recorded_inputs.devices, record_sink, folder=None,
+        attended=bool(record.meta.get("attended")), latched=[carried_fault(event) for event in carried],
+    )  # fmt: skip
+    differences = _run(cycle, recorded_inputs, faults)
+    new, events = record_sink.ticks, record_sink.events
+    old, told = ticks[: len(new)], np.concatenate([carried, impacts_of(record.events), commands, faults])
+    known = old["tick"] < until
+    differences += tick_differences(old[known], new[known], ticks.dtype.names or ())
+    differences += tick_differences(
+        old[~known], new[~known], [field for field in IN_SAFE if field in (ticks.dtype.names or ())]
+    )
+    last = old["tick"][known].max(initial=0)
+    differences += event_differences(told[told["tick"] <= last], events[events["tick"] <= last])
+    differences.sort(key=lambda difference: difference.first_tick)
+    notes = _notes(record, config, len(record.tick) - len(ticks), until)
+    return Replay(len(new), differences, str(record.meta.get("version")), hil.__version__, notes)
+
+
+def _run(cycle: Cycle, recorded_inputs: RecordedInputs, faults: Rows) -> list[Difference]:
+    """Every tick of the tape. Returns the exception that ends it early, if one does."""
+    pending = deque(faults[np.isin(faults["id"], list(EXTERNAL_FAULTS))])
+
+    def latch(until: int) -> None:
+        while pending and pending[0]["tick"] <= until:
+            fault = pending.popleft()
+            numbers = (int(fault["tick"]), int(fault["t_ns"]), float(fault["value"]), float(fault["limit"]))
+            cycle.safety.latch(Fault(fault["id"]), *numbers, fault["detail"].decode())
+
+    number = 0
+    for place, (number, safe) in enumerate(recorded_inputs.ticks[["tick", "safe"]].tolist()):
+        # noticed at the beginning of its tick, or else at the end
+        latch(number if safe else number - 1)
+        try:
+            cycle.run(recorded_inputs.seek(place))
+        except Exception as error:
+            return [Difference("exception", number, (), None, f"{type(error).__name__}: {error}", 1, None)]
+    latch(number)
+    return []
+
+
+def _notes(record: TrialRecord, config: Config, left_out: int, until: int) -> list[str]:
+    notes = []
+    said = record.meta.get("config_sha256")
+    if text_fingerprint(record) != said:
+        notes.append("the config in the record is not the one of the run: its checksum differs")
+    elif config.sha256() != said:
+        notes.append("the config of the run lacks keys that this version has: they take their defaults")
+    if left_out:
+        notes.append(f"{left_out} ticks at the end were left out: their sensor samples are not in the record")
+    if until < NEVER:
+        what = f"of it and what follows only what Safe decides was compared: {', '.join(IN_SAFE)}"
+        notes.append(f"tick {until} ended in an exception and has no row; {what}")
+    return notes

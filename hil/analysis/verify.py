@@ -1,0 +1,131 @@
+"""`hil verify`: does the record of a run hold what it should, and does it contradict itself?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sized
+from pathlib import Path
+from typing import Any
+
+import h5py
+
+import hil
+from hil.analysis import command_checks, sample_checks, tick_checks
+from hil.analysis.events import schema_mismatch, text_fingerprint, wrong_channels
+from hil.config import Config, ConfigError, parse_config
+from hil.ipc.run_memory import FOLDER
+from hil.processes.link_bridge import DEAD_MAN_NS
+from hil.recording import RecordError, TrialRecord, read_trial
+from hil.recording.reader import file_of
+from hil.recording.run_folder import recorded_run, summary_of
+from hil.safety.arming import Check
+
+
+def verify(run: Path) -> list[Check]:
+    """Check the record of a run against itself, its config and its summary.
+
+    Args:
+        run: folder of the run.
+
+    Returns:
+        All checks, passed or not; where the file or its config cannot be read, only those that can be made.
+
+    Raises:
+        FolderError: the folder holds no record, or its summary cannot be read.
+    """
+    summary = summary_of(recorded_run(run))
+    try:
+        record = read_trial(run)
+    except RecordError as error:
+        return [Check("file", False, str(error), "a record of a run")]
+    found = [_file(run, record), _checksum(record, summary)]
+    try:
+        config = parse_config(str(record.meta.get("config", "")), "/meta/config")
+    except ConfigError as error:
+        return [*found, Check("config", False, "; ".join(map(str, error.problems)), "a config of this version")]
+    if mismatch := schema_mismatch(record, config.layout):
+        allowed = (
+            f"rows as version {hil.__version__} writes them for such a rig; the version that recorded it reads them"
+        )
+        return [*found, Check("version", False, mismatch, allowed)]
+    if wrong := wrong_channels(record, config):
+        return [*found, Check("channels", False, wrong, "as many in both")]
+    loop = summary.get("loop") if summary else None
+    return [*found, *_of_ticks(record, config, loop), *_of_samples(record, config), *_of_commands(record, config)]
+
+
+def _file(run: Path, record: TrialRecord) -> Check:
+    """Closed by its writer, with nothing left outside of it."""
+    item, allowed = "file", "closed by its writer, every row with its content"
+    mend = f"hil recover {run} makes it whole"
+    try:
+        with h5py.File(file_of(run), "r") as file:  # without swmr, one that was never closed is refused
+            parts: dict[str, Sized] = {"tick": record.tick, "timing": record.timing, "events": record.events}
+            parts |= {"daq/blocks": record.blocks, "daq/raw": record.raw} if "daq" in file else {}
+            lacking = {name: file[name].shape[0] - len(part) for name, part in parts.items()}
+    except OSError:
+        return Check(item, False, f"its writer was killed, or still writes; {mend}", allowed)
+    if (run / FOLDER).is_dir():
+        return Check(item, False, f"closed, but the run was killed or goes on: there is {FOLDER}; {mend}", allowed)
+    empty = ", ".join(f"{rows} of /{name}" for name, rows in lacking.items() if rows)
+    return Check(item, not empty, f"without content: {empty}" if empty else "closed", allowed)
+
+
+def _checksum(record: TrialRecord, summary: Mapping[str, Any] | None) -> Check:
+    """Of the config as it stands in the record, against what record and summary say it is."""
+    found = text_fingerprint(record)
+    said = {"/meta": record.meta.get("config_sha256")}
+    if summary:
+        said["summary.json"] = summary.get("config_sha256")
+    allowed = ", ".join(f"{value} in {where}" for where, value in said.items())
+    return Check("config checksum", set(said.values()) == {found}, found, allowed)
+
+
+def _of_ticks(record: TrialRecord, config: Config, loop: Mapping[str, Any] | None) -> list[Check]:
+    rows = tick_checks.in_order(record.tick)
+    return [
+        tick_checks.tick_order(record.tick),
+        tick_checks.ticks_missing(rows, loop),
+        tick_checks.tick_times(rows, config.loop.rate_hz),
+        tick_checks.timing_rows(rows, record.timing),
+    ]
+
+
+def _of_samples(record: TrialRecord, config: Config) -> list[Check]:
+    if config.daq is None:
+        return []
+    length = config.daq.block_samples
+    return [
+        sample_checks.blocks_missing(record.blocks, record.tick),
+        sample_checks.block_length(record, length, all_kept=config.record.sensors == "all"),
+        sample_checks.sample_times(record, config.daq.rate_hz, length),
+    ]
+
+
+def _of_commands(record: TrialRecord, config: Config) -> list[Check]:
+    rows = tick_checks.in_order(record.tick)
+    quick_ns = DEAD_MAN_NS - -1_000_000_000 // config.loop.rate_hz
+    devices = config.devices if config.rig != "simulated" else None
+    drives_ns, why = round(config.links.drives_delay_ms * 1e6), "links.drives_delay_ms, "
+    if devices is not None and devices.drives is not None:
+        drives_ns, why = _periods_ns(devices.drives.rate_hz), "two periods of devices.drives.rate_hz, "
+    checks = [
+        command_checks.confirmed_in_order("drives", rows),
+        command_checks.confirmed_in_time("drives", rows, ("cut", "set_speed_radps"), quick_ns + drives_ns, why),
+    ]
+    if config.layout.valves:
+        valves_ns, why = 0, ""
+        if devices is not None and devices.valves is not None:
+            valves_ns, why = _periods_ns(devices.valves.rate_hz), "two periods of devices.valves.rate_hz, "
+        checks.append(command_checks.confirmed_in_order("valves", rows))
+        checks.append(command_checks.confirmed_in_time("valves", rows, ("valves",), quick_ns + valves_ns, why))
+    return [
+        *checks,
+        command_checks.cut_in_safe(rows),
+        command_checks.safe_after_fault(rows, record.events),
+        command_checks.cut_at_impact(rows, record.events),
+    ]
+
+
+def _periods_ns(rate_hz: float) -> int:
+    """What a device at the protocol level is told waits for its turn, and one answer may be lost."""
+    return round(2e9 / rate_hz)

@@ -1,0 +1,270 @@
+"""What stands behind the loop: a rig, and the one whose devices, recorder and watchdog are processes of their own."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from drivers.interfaces import DeviceError
+from hil.app.build import MakeExperiment, build_cycle, record_meta
+from hil.app.driver_factory import at_endpoints, stop_frames
+from hil.app.platform import THIS_COMPUTER, Platform
+from hil.app.rig_lock import RigLock
+from hil.app.warm_up import warm_up
+from hil.config import Config
+from hil.experiments.base import GroundTruth
+from hil.ipc.lateness import Late, late_since
+from hil.ipc.link_health import healths
+from hil.ipc.operator import SharedOperator
+from hil.ipc.run_memory import FOLDER, RECORDER, RunMemory
+from hil.ipc.shared_devices import SharedDaq, SharedDrives, SharedValves
+from hil.ipc.shared_types import START
+from hil.ipc.stop_frames import write_stops
+from hil.processes.disturbances import late_event, late_words, stall_event
+from hil.processes.supervisor import WorkerSupervisor
+from hil.realtime import Granted
+from hil.recording.reader import FILE_NAME
+from hil.recording.recovery import NothingToRecoverError, recover
+from hil.recording.ring_sink import RingSink
+from hil.runtime.cycle import Cycle
+from hil.runtime.loop import Loop
+from hil.runtime.rig_io import RigIO
+from hil.safety.monitor import Event
+from hil.simulator.control_socket import RigControl
+from hil.simulator.ground_truth import NoGroundTruth, SimulatorGroundTruth
+from hil.simulator.shared_ground_truth import SharedGroundTruth
+
+Progress = Callable[[str], None]
+# From the last preparation to t_ns = 0.
+START_DELAY_NS = 50_000_000
+# The worst of the loop's own late wake-ups and of what a simulated rig did late; the ring of events has others, too.
+STALLS_NOTED = LATENESS_NOTED = 60
+
+
+class SimulatedRigLateError(DeviceError):
+    """A device failed before the run whose simulation was late itself; on a better moment nothing may be wrong."""
+
+
+class Backend(Protocol):
+    """A rig that is ready to run, and after a run can be made ready for another."""
+
+    rig_io: RigIO
+    cycle: Cycle
+    loop: Loop
+
+    @property
+    def ground_truth(self) -> GroundTruth:
+        """What only a simulated rig can tell."""
+
+    def granted(self) -> Sequence[Granted]:
+        """Rights of processes beside the loop's."""
+
+    def plant_loop(self) -> dict[str, Any] | None:
+        """How a simulated rig in its own process kept up; None where it has none."""
+
+    def links(self) -> dict[str, Any] | None:
+        """Health of each link to real devices, by its name; None where there is none."""
+
+    def start_clock(self) -> None:
+        """Time begins now."""
+
+    def hold(self) -> None:
+        """The loop has ended: whoever has the devices stops them and holds them so, and nobody misses the loop."""
+
+    def close_record(self) -> None:
+        """The run is over and the devices are held: finish the record. Raises DeviceError: there is none."""
+
+    def publish(self, summary: Mapping[str, Any]) -> None:
+        """Tell viewers how it ended."""
+
+    def next_run(self, folder: Path, latched: Sequence[Event]) -> None:
+        """Make it ready for a run in another folder, with new devices, cycle and loop.
+
+        Args:
+            folder: of that run; exists and is empty.
+            latched: faults that nobody has cleared.
+
+        Raises:
+            DeviceError: it cannot run again.
+        """
+
+
+class RealtimeBackend:
+    """The loop in this process and against the wall clock; devices or simulated rig, recorder and watchdog in theirs.
+
+    Args:
+        config: of the rig and the trial.
+        folder: of the first run.
+        progress: told what is going on.
+        stack: closes it all.
+        make: makes the experiment of each run; by default the one that the config names.
+        attended: an operator arms and starts each run.
+        endpoints: of a simulated rig that runs already; None: one is started where the config asks for one.
+        platform: that it stands on.
+
+    Raises:
+        DeviceError: a worker could not begin, or a device is not what the config says.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        folder: Path,
+        progress: Progress,
+        stack: ExitStack,
+        *,
+        make: MakeExperiment | None = None,
+        attended: bool = False,
+        endpoints: Path | None = None,
+        platform: Platform = THIS_COMPUTER,
+    ) -> None:
+        stack.enter_context(RigLock(config))
+        warm_up(config, progress)
+        self._platform, self._host, self._make, self._attended = platform, platform.host, make, attended
+        self._control: RigControl | None = None
+        self._links: dict[str, Any] | None = None
+        meta = record_meta(config, attended=attended)
+        if config.rig == "simulated_wire":
+            progress("starting the simulated rig at the protocol level, which settles on its soil")
+            found, self._control = platform.connect(config, endpoints, stack)
+            config = at_endpoints(config, found)
+        self.shared = shared = RunMemory(folder, config, meta)
+        self._supervisor = supervisor = WorkerSupervisor(shared, platform.host, platform.launch)
+        stack.callback(self._tidy)
+        stack.enter_context(supervisor)
+        links = config.layout.links
+        self._workers = ("simulated_rig",) if config.rig == "simulated" else links
+        write_stops(shared, stop_frames(config))
+        what = "the simulated rig, which settles on its soil" if config.rig == "simulated" else ", ".join(links)
+        progress(f"starting {what}, the recorder and the watchdog")
+        self._began_ns = self._host.now_ns()
+        for name in (RECORDER, *self._workers):
+            supervisor.start(name)
+        supervisor.start_watchdog()
+        self._build()
+        for line in supervisor.wait_ready("recorder")["said"]:
+            progress(line)
+        with self._lateness_named():
+            for name in self._workers:
+                if detail := supervisor.wait_ready(name).get("detail"):
+                    progress(f"{name}: {detail}")
+        supervisor.wait_ready("watchdog")
+
+    def _build(self, latched: Sequence[Event] = ()) -> None:
+        """The loop's side of a run; nothing that its views see was said in an earlier one."""
+        shared, config = self.shared, self.shared.config
+        record_sink = RingSink(shared)
+        links = config.layout.links
+        daq, valves = SharedDaq(shared) if "daq" in links else None, SharedValves(shared) if "valves" in links else None
+        self.rig_io = RigIO(config.layout, daq, SharedDrives(shared), valves, SharedOperator(shared))
+        self.cycle = build_cycle(
+            config, self.rig_io, record_sink, shared.run, make=self._make, attended=self._attended, latched=latched
+        )
+        self._clock = self._platform.make_clock(config.loop.rate_hz, config.realtime.spin_share)
+        self.loop = Loop(self._clock, self.cycle, (self._supervisor.alarm, record_sink.alarm), self._supervisor.feed)
+        self._ground_truth: SharedGroundTruth | SimulatorGroundTruth | NoGroundTruth = (
+            SharedGroundTruth(shared) if config.rig == "simulated" else NoGroundTruth()
+        )
+
+    def next_run(self, folder: Path, latched: Sequence[Event]) -> None:
+        """See `Backend`: a simulated rover is put back to its start place, a real one by the operator."""
+        shared, config = self.shared, self.shared.config
+        if not self._supervisor.record_closed:
+            raise DeviceError("recorder: its process is gone, and no further run can be recorded; start anew")
+        if self._control:
+            self._control.ask("place", angle_deg=config.trial.angle_deg, seed=config.seed)
+        try:
+            shared.move(folder, record_meta(config, attended=self._attended))
+        except OSError as error:
+            raise DeviceError(f"run folder {folder}: cannot follow {shared.run}: {error.strerror}") from error
+        self._supervisor.next_run(str(folder))
+        self._build(latched)
+
+    @property
+    def ground_truth(self) -> GroundTruth:
+        """Of a simulated rig; nothing of a real one."""
+        return self._ground_truth
+
+    def granted(self) -> Sequence[Granted]:
+        """Rights of the workers."""
+        return self._supervisor.granted()
+
+    def plant_loop(self) -> dict[str, Any] | None:
+        """How the process of the simulated rig kept up."""
+        return self._ground_truth.plant_loop()
+
+    def links(self) -> dict[str, Any] | None:
+        """Health of each link as its worker last told it."""
+        return self._links
+
+    def start_clock(self) -> None:
+        """Set t_ns = 0 for all of them. Raises DeviceError: one of them is gone."""
+        with self._lateness_named():
+            self._supervisor.check_started()
+        start = np.zeros(1, START)
+        self.shared.start.read(start)
+        start["over"] = 0
+        start["start_ns"] = self._clock.start_ns = self._host.now_ns() + START_DELAY_NS
+        start["wall_start_s"] = time.time() + START_DELAY_NS * 1e-9
+        self.shared.start.write(start)
+
+    def hold(self) -> None:
+        """See `Backend`; the links' health is that of now."""
+        self._links = None if self._workers == ("simulated_rig",) else healths(self.shared)
+        self._supervisor.hold()
+
+    def close_record(self) -> None:
+        """Have the recorder finish; if it is gone, finish its file from what it left, which ends all the others."""
+        start_ns = self._clock.start_ns or 0
+        if self._control:
+            self._ground_truth = SimulatorGroundTruth(self._control, start_ns)
+        rate_hz = self.shared.config.loop.rate_hz
+        real_time = any(item.name == "scheduler of watchdog" and item.granted for item in self.granted())
+        for stall in sorted(self._clock.stalls.take(), key=lambda stall: -stall.length_ns)[:STALLS_NOTED]:
+            self.shared.events.append(stall_event(stall, start_ns, rate_hz, real_time=real_time))
+        for late in sorted(self._late_since(start_ns), key=lambda late: -late.late_ns)[:LATENESS_NOTED]:
+            self.shared.events.append(late_event(late, start_ns, rate_hz))
+        if self._supervisor.close_record():
+            return
+        self._supervisor.end_all()
+        try:
+            recover(self.shared.run, self.shared)
+        except NothingToRecoverError as error:
+            raise DeviceError(f"recorder: its process ended before anything was recorded ({error})") from None
+
+    @contextmanager
+    def _lateness_named(self) -> Iterator[None]:
+        """A device that fails before the run may be one whose simulation was late itself: then the error says so."""
+        try:
+            yield
+        except DeviceError as error:
+            late = max(self._late_since(self._began_ns), key=lambda late: late.late_ns, default=None)
+            if late:
+                raise SimulatedRigLateError(f"{error}; beside it: {late_words(late)}") from error
+            raise
+
+    def _late_since(self, since_ns: int) -> list[Late]:
+        """What a simulated rig did late since a time [ns of CLOCK_MONOTONIC]; of a real one nothing is known."""
+        if self._control:
+            return [Late(*late) for late in self._control.ask("lateness", since_ns=since_ns)["late"]]
+        return late_since(self.shared.late, since_ns)
+
+    def publish(self, summary: Mapping[str, Any]) -> None:
+        """Have the recorder tell viewers how it ended."""
+        self._supervisor.publish(summary)
+
+    def _tidy(self) -> None:
+        """After the last process is gone: what they shared is kept only if the file lacks something of it."""
+        start = np.zeros(1, START)
+        self.shared.start.read(start)
+        made = self.shared.ticks.written > start["first_ticks"][0]
+        if not made:  # no tick was made, as when a device is missing: a record of nothing
+            (self.shared.run / FILE_NAME).unlink(missing_ok=True)
+        if self._supervisor.record_closed or not made:
+            shutil.rmtree(self.shared.run / FOLDER, ignore_errors=True)

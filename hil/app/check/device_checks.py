@@ -1,0 +1,182 @@
+"""What each device says of itself, beside what the config says it should."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from contextlib import closing
+
+from drivers.calibration import SENSITIVITY
+from drivers.checks import PERIODS_IN_TIMEOUT
+from drivers.device_sections import DaqSection, ValvesSection
+from drivers.interfaces import ControllerState, DeviceError, Health
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from drivers.registry import drives_driver, valves_driver
+from hil.app.check.access import Access
+from hil.config import Config
+from hil.estimation.estimator import ZERO_TIME_S, Estimator
+from hil.messages.stages import Samples
+from hil.safety.arming import Check, age_check, sensor_checks, standing_check
+
+# Sensors are looked at for so long, and their rate may seem so far off, for blocks do not arrive evenly.
+LOOK_NS = 1_500_000_000
+RATE_OFF = 0.02
+# What a device may take to confirm a stop and to tell all of itself: slow state is asked for once a second.
+ANSWER_NS = 3_000_000_000
+
+
+def check_daq(config: Config, access: Access) -> list[Check]:
+    """Sensors at rest, their rate, their sheets, and the emergency stop's read-back. Raises DeviceError."""
+    blocks: list[DaqBlock] = []
+    ages_ms: list[float] = []
+    with closing(access.daq()) as daq:
+        daq.open()
+        t_ns = access.go_on()
+        until_ns = t_ns + LOOK_NS
+        while t_ns < until_ns:
+            while (block := daq.read(t_ns)) is not None:
+                blocks.append(block)
+                ages_ms.append((t_ns - int(block.t_ns[-1])) * 1e-6)
+            t_ns = access.go_on()
+        health = daq.health()
+    at_rest = DriveSample(0, 0, config.layout.zero_speeds, -1), ValveSample(0, 0, _no_pressures(config), -1)
+    samples = Samples(t_ns, tuple(blocks), 0, 0, *at_rest)
+    estimate = Estimator(config).estimate(samples)
+    if not estimate.zeroed:
+        found = f"{len(blocks)} blocks in {LOOK_NS * 1e-9:g} s"
+        raise DeviceError(
+            f"{health.device}: {found}, too few to zero the sensors ({ZERO_TIME_S:g} s); is it connected?"
+        )
+    checks = [_open(health), age_check(config, statistics.median(ages_ms)), *sensor_checks(config, estimate)]
+    rate_hz = sample_rate_hz(blocks)
+    if rate_hz is not None and config.daq is not None:
+        wanted_hz = config.daq.rate_hz
+        ok = abs(rate_hz / wanted_hz - 1.0) <= RATE_OFF
+        allowed = f"{wanted_hz} Hz within {RATE_OFF:.0%} (daq.rate_hz)"
+        checks.append(Check("sample rate", ok, f"{rate_hz:.0f} Hz, by when blocks come", allowed))
+    if config.devices and config.devices.daq:
+        checks += _sheets(config, config.devices.daq)
+        checks.append(_e_stop(config.devices.daq, health))
+    return checks
+
+
+def check_drives(config: Config, access: Access) -> list[Check]:
+    """Every controller, cut, its wheels standing. Raises DeviceError."""
+    sample: DriveSample | None = None
+    with closing(access.drives()) as drives:
+        drives.open()
+        began_ns = t_ns = access.go_on()
+        drives.write(DriveCommand(began_ns, True, config.layout.zero_speeds))
+        while t_ns < began_ns + ANSWER_NS and not (
+            sample and sample.acknowledged_ns >= began_ns and all(state.known for state in access.states())
+        ):
+            t_ns = access.go_on()
+            sample = drives.read(t_ns) or sample
+        health, states = drives.health(), access.states()
+    if sample is None:
+        raise DeviceError(f"{health.device}: no speeds within {ANSWER_NS * 1e-9:g} s")
+    confirmed = sample.acknowledged_ns >= began_ns
+    checks = [
+        Check(health.device, health.open, f"{len(states)} controllers" if states else health.detail, "open"),
+        Check("drives cut", confirmed, "confirmed" if confirmed else "not confirmed", "confirmed by all of them"),
+        standing_check(sample.speed_radps),
+        *map(_controller, states),
+    ]
+    if config.devices and (given := config.devices.drives):
+        _, timeout_ms = drives_driver(given).timeout(given)
+        least_hz = 1e3 * PERIODS_IN_TIMEOUT / timeout_ms
+        allowed = f"at least {least_hz:g} Hz, for their time-out of {timeout_ms:g} ms (set: {given.rate_hz:g} Hz)"
+        checks.append(Check("rate of the drives", health.rate_hz >= least_hz, f"{health.rate_hz:.1f} Hz", allowed))
+        checks.append(Check("at the cut", True, config.drives.on_cut, "what is set in the controllers (drives.on_cut)"))
+    if health.e_stop:
+        checks.append(Check("emergency stop of the drives", False, "pressed", "released"))
+    return checks
+
+
+def check_valves(config: Config, access: Access) -> list[Check]:
+    """All off, and what takes them off when this program dies. Raises DeviceError."""
+    sample: ValveSample | None = None
+    with closing(access.valves()) as valves:
+        valves.open()
+        began_ns = t_ns = access.go_on()
+        valves.write(ValveCommand(began_ns, config.layout.valves_off))
+        while t_ns < began_ns + ANSWER_NS and not (sample and sample.acknowledged_ns >= began_ns):
+            t_ns = access.go_on()
+            sample = valves.read(t_ns) or sample
+        health = valves.health()
+    confirmed = sample is not None and sample.acknowledged_ns >= began_ns
+    checks = [
+        _open(health),
+        Check("valves", confirmed, "all off, confirmed" if confirmed else "not confirmed", "all off, confirmed"),
+        Check("pressures", True, in_kPa(config, sample.pressure_Pa if sample else _no_pressures(config)), "as it is"),
+    ]
+    if config.devices and (given := config.devices.valves):
+        checks.append(_dead_man(given))
+    return checks
+
+
+def sample_rate_hz(blocks: Sequence[DaqBlock]) -> float | None:
+    """Samples a second, by when blocks arrived, the least late of the first and of the last third; None: not known.
+
+    Args:
+        blocks: consecutive ones.
+    """
+    third = len(blocks) // 3
+    if not third or blocks[0].arrived_ns < 0:
+        return None
+    nominal_ns = (blocks[-1].arrived_ns - blocks[0].arrived_ns) / (len(blocks) - 1)
+    late_ns = [block.arrived_ns - number * nominal_ns for number, block in enumerate(blocks)]
+    first = min(range(third), key=late_ns.__getitem__)
+    last = min(range(len(blocks) - third, len(blocks)), key=late_ns.__getitem__)
+    span_ns = blocks[last].arrived_ns - blocks[first].arrived_ns
+    return (last - first) * len(blocks[0].t_ns) * 1e9 / span_ns if span_ns > 0 else None
+
+
+def in_kPa(config: Config, pressure_Pa: Sequence[tuple[float, float]]) -> str:
+    """Gauge pressures of all chambers, for people."""
+    if all(math.isnan(chamber) for pair in pressure_Pa for chamber in pair):
+        return "not measured"
+    pairs = zip(config.layout.cylinders, pressure_Pa, strict=True)
+    return ", ".join(f"{name} extend and retract {a * 1e-3:.0f} and {b * 1e-3:.0f} kPa" for name, (a, b) in pairs)
+
+
+def _no_pressures(config: Config) -> tuple[tuple[float, float], ...]:
+    return ((math.nan, math.nan),) * len(config.layout.cylinders)
+
+
+def _open(health: Health) -> Check:
+    return Check(health.device, health.open, health.detail, "open")
+
+
+def _controller(state: ControllerState) -> Check:
+    said = f"{state.version}, {state.supply_V:.1f} V, {' and '.join(f'{each:.2f} A' for each in state.currents_A)}"
+    found = f"{said}, {state.trouble or 'no trouble'}"
+    return Check(state.where, state.known and not state.trouble, found, "has told all of itself, and reports nothing")
+
+
+def _sheets(config: Config, daq: DaqSection) -> list[Check]:
+    """What is known of each sensor; none is a reason not to arm, and all of it is in the record."""
+    checks = []
+    for channel, sensitivity in zip(config.layout.channels, config.sensitivities_mVpN, strict=True):
+        sheet = daq.sheet(channel)
+        key = SENSITIVITY[daq.kind(channel)]
+        calibrated = sheet is not None and getattr(sheet, key) is not None
+        found = f"{sensitivity:.4g} mV/N by {'its sheet' if calibrated else 'daq.channels'}"
+        serial, date = (sheet.serial, sheet.date) if sheet else ("unknown", None)
+        found = f"serial number {serial}, {found}, {f'calibrated {date}' if date else 'no date of calibration'}"
+        checks.append(Check(f"sensor {channel} sheet", True, found, "as engraved on it (devices.daq.calibration)"))
+    return checks
+
+
+def _e_stop(daq: DaqSection, health: Health) -> Check:
+    if daq.e_stop is None:
+        return Check("emergency stop", True, "not read back", "devices.daq.e_stop, where it is wired; test it by hand")
+    found = "pressed, or its wire is broken" if health.e_stop else "released"
+    return Check("emergency stop", not health.e_stop, f"{found}, by {daq.e_stop}", "released; test it by hand")
+
+
+def _dead_man(valves: ValvesSection) -> Check:
+    none = "none (no_dead_man: accepted): valves stay powered when this program dies"
+    found = valves_driver(valves).dead_man(valves) or none
+    return Check("dead-man of the valves", True, found, "flash_on, watchdog_ms, or no_dead_man: accepted")

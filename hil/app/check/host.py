@@ -1,0 +1,31 @@
+"""What a rig needs beside its devices: rights, a port for viewers, room on the disk; and what holds it on a slope."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hil.app.build import rights_wanted
+from hil.config import Config
+from hil.operator.telemetry import open_publisher
+from hil.realtime import rights
+from hil.safety.arming import Check, disk_check
+
+
+def check_host(config: Config) -> list[Check]:
+    """All of it."""
+    slope = Check("Safe on a slope", True, config.drives.holds_on_slope, "stated in drives.holds_on_slope")
+    checks = [disk_check(Path.cwd()), slope, _telemetry(config)]
+    with rights(rights_wanted(config)) as granted:
+        checks += [
+            Check(f"right: {item.name}", True, item.detail, f"{item.wanted} (runs without it, and counts what is lost)")
+            for item in granted
+        ]
+    return checks
+
+
+def _telemetry(config: Config) -> Check:
+    warnings: list[str] = []
+    open_publisher(config, warnings.append).close()
+    found = "; ".join(warnings) or config.telemetry.endpoint or "off"
+    real = config.rig == "real"
+    return Check("telemetry port", not (real and warnings), found, "free" if real else "free (a warning in simulation)")

@@ -1,0 +1,105 @@
+"""From the config to real drivers: which one, where, and how it is stopped without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from pydantic import ValidationError
+
+from drivers.host import COMPUTER, Host
+from drivers.interfaces import DaqDevice, DeviceError, DrivesDevice, PolledDevice, StopFrames, ValvesDevice
+from drivers.registry import daq_driver, driver_of, drives_driver, valves_driver
+from hil.config import Config
+from hil.config.error_messages import problems_of
+from hil.config.rig_setup import rig_setup
+from hil.config.schema.devices import DevicesConfig
+from hil.ipc.run_memory import RunMemory
+from hil.processes.link_bridge import BlockFeed, DriveFeed, Feed, ValveFeed
+
+Alive = Callable[[], None]
+
+
+def make_daq(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> DaqDevice:
+    """The data acquisition, not opened yet. Raises DeviceError: it cannot work as set."""
+    daq = _devices(config).daq
+    assert daq is not None
+    with _refusal_reported("devices.daq"):
+        return daq_driver(daq).make(daq, rig_setup(config), host, alive)
+
+
+def make_drives(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> DrivesDevice:
+    """The wheel drives, not opened yet. Raises DeviceError: they cannot work as set."""
+    drives = _devices(config).drives
+    assert drives is not None
+    with _refusal_reported("devices.drives"):
+        return drives_driver(drives).make(drives, rig_setup(config), host, alive)
+
+
+def make_valves(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> ValvesDevice:
+    """The bogie valves, not opened yet. Raises DeviceError: they cannot work as set."""
+    valves = _devices(config).valves
+    assert valves is not None
+    with _refusal_reported("devices.valves"):
+        return valves_driver(valves).make(valves, rig_setup(config), host, alive)
+
+
+def open_link(
+    name: str, config: Config, shared: RunMemory, alive: Alive, host: Host = COMPUTER
+) -> tuple[PolledDevice, Feed]:
+    """A device by the name of its link, opened, and what feeds its samples to shared memory. Raises DeviceError."""
+    device: PolledDevice
+    feed: Feed
+    if name == "daq":
+        device = daq = make_daq(config, alive, host)
+        feed = BlockFeed(shared, daq)
+    elif name == "drives":
+        device = drives = make_drives(config, alive, host)
+        feed = DriveFeed(shared, drives)
+    else:
+        device = valves = make_valves(config, alive, host)
+        feed = ValveFeed(shared, valves)
+    device.open()
+    return device, feed
+
+
+def stop_frames(config: Config) -> Mapping[str, Sequence[StopFrames]]:
+    """What stops each link without its driver, by the link's name; nothing where there is no real one."""
+    if config.rig == "simulated":
+        return {}
+    frames = {"drives": make_drives(config).stop_frames()}
+    return frames | ({"valves": make_valves(config).stop_frames()} if "valves" in config.layout.links else {})
+
+
+def at_endpoints(config: Config, endpoints: Mapping[str, str]) -> Config:
+    """The same config with the ports of a simulated rig.
+
+    Raises:
+        DeviceError: it has not as many ports as the config needs, or they are no ports.
+    """
+    raw = config.model_dump(mode="json")
+    for section in _devices(config).sections():
+        try:
+            driver_of(section).at_endpoints(raw["devices"][section.role], endpoints)
+        except KeyError as error:
+            found = f"it has no {error}, which the config's {section.role} need"
+            raise DeviceError(f"simulated rig: {found}; start one from this config") from error
+    try:
+        return Config.model_validate(raw)
+    except ValidationError as error:
+        wrong = "; ".join(str(problem) for problem in problems_of(error))
+        raise DeviceError(f"simulated rig: endpoints that cannot be: {wrong}") from error
+
+
+@contextmanager
+def _refusal_reported(key: str) -> Iterator[None]:
+    """A driver refuses settings that cannot work with ValueError. Raises DeviceError that names the config's key."""
+    try:
+        yield
+    except ValueError as error:
+        raise DeviceError(f"{key}: {error}") from error
+
+
+def _devices(config: Config) -> DevicesConfig:
+    assert config.devices is not None  # the config's own check has seen to it
+    return config.devices

@@ -1,0 +1,148 @@
+"""Can this machine hold the loop's rate? For `hil check`, and before a run that has no real-time rights."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from drivers.messages import DaqBlock
+from hil.app.build import build_cycle, rights_wanted, simulated_rig_io
+from hil.config import Config
+from hil.messages.stages import Tick
+from hil.processes.link_bridge import DEAD_MAN_NS
+from hil.realtime import Granted, Histogram, rights
+from hil.realtime.wake_up_test import WakeUpTest, measure_wake_ups
+from hil.recording.sinks import Rows
+from hil.safety.arming import Check, NotArmedError
+from hil.simulator.build import build_simulated_rig
+
+CHECK_S = 10.0
+# What ticks cost is seen in so many, with such pauses between them, as the loop has them [s].
+TICKS, PAUSE_S = 500, 0.001
+
+Progress = Callable[[str], None]
+
+
+def check_pace(config: Config, progress: Progress, seconds: float = CHECK_S) -> list[Check]:
+    """Measure wake-ups and the work of a tick with the rights that the loop would get; none in virtual time.
+
+    Args:
+        config: of the rig; its devices are not used.
+        progress: told that this takes a while.
+        seconds: how long wake-ups are measured [s].
+    """
+    if config.clock != "realtime":
+        return []
+    progress(f"measuring for {seconds:g} s whether this machine holds {config.loop.rate_hz} Hz")
+    with rights(rights_wanted(config)) as granted:
+        pace = measure_wake_ups(config.loop.rate_hz, seconds, _allowed_us(config), _costs(config))
+    longest_ms = max((stall.length_ns * 1e-6 for stall in pace.stalls), default=0.0)
+    count = f"{len(pace.stalls)}, longest {longest_ms:.0f} ms" if pace.stalls else "none"
+    period = f"work and wake-up (p99) within {1e6 / config.loop.rate_hz:.0f} us"
+    allowed = period if pace.holds else f"{period}; {_advice(pace, granted)}"
+    away_ms, source = _away_ms(config)
+    stalls = f"none over {away_ms:g} ms ({source}), each of which ends a run in Safe"
+    return [
+        Check("wake-up of the loop", True, _in_words(pace.wake_us), f"within {pace.allowed_us:.0f} us (p99.9)"),
+        Check("work of a tick", True, _in_words(pace.work_us or {}), period),
+        # one that was seen says little of when the next comes, but on a real rig the wheels turn on through it
+        Check("machine stalls", config.rig != "real" or longest_ms <= away_ms, count, stalls),
+        Check("rate of the loop", pace.holds, _verdict(pace), allowed),
+    ]
+
+
+def refuse_without_pace(config: Config, granted: Sequence[Granted], progress: Progress) -> None:
+    """Measure before the run whether this machine holds the loop's rate, where the loop has no real-time priority.
+
+    With it, nothing but a stall of the machine holds the loop up, and a second says nothing of those. Without, whatever
+    else runs does so, and a second shows it: all processes of the run are there and work.
+
+    Args:
+        config: of the run.
+        granted: rights of the loop.
+        progress: told that this takes a moment.
+
+    Raises:
+        NotArmedError: it does not.
+    """
+    real_time = any(item.name == "scheduler" and item.granted for item in granted)
+    if config.clock != "realtime" or real_time or not config.realtime.measure_s:
+        return
+    progress(f"measuring for {config.realtime.measure_s:g} s whether this machine holds {config.loop.rate_hz} Hz")
+    pace = measure_wake_ups(config.loop.rate_hz, config.realtime.measure_s, _allowed_us(config))
+    if not pace.holds:
+        raise NotArmedError(f"not armed: without real-time rights, {_verdict(pace)}; {_advice(pace, granted)}")
+
+
+def _allowed_us(config: Config) -> float:
+    """What is left of what the loop may be away, once two blocks of samples have been waited for."""
+    return (_away_ms(config)[0] - (2.0 * config.daq.block_ms if config.daq else 0.0)) * 1e3
+
+
+def _away_ms(config: Config) -> tuple[float, str]:
+    """How long the loop may be away, and what says so: without samples that grow old, the workers' dead-man."""
+    return (
+        (config.limits.daq_age_ms, "limits.daq_age_ms") if config.daq else (DEAD_MAN_NS * 1e-6, "the dead-man's time")
+    )
+
+
+def _verdict(pace: WakeUpTest) -> str:
+    can = "can" if pace.holds else "cannot"
+    wake = f"wake-up p99 {pace.wake_us['p99'] * 1e-3:.2f} ms, p99.9 {pace.wake_us['p99_9'] * 1e-3:.2f} ms"
+    return f"this machine {can} hold {pace.rate_hz} Hz: {wake}, {pace.skipped} of {pace.ticks + pace.skipped} skipped"
+
+
+def _advice(pace: WakeUpTest, granted: Iterable[Granted]) -> str:
+    """What would help."""
+    if pace.proposed_hz:
+        parts = [f"run with --set loop.rate_hz={pace.proposed_hz}"]
+    else:
+        parts = [f"no lower rate helps, for wake-ups may be {pace.allowed_us * 1e-3:.0f} ms late (p99.9) at any"]
+    refused = [
+        f"grant {item.name} {item.wanted}: {item.detail}"
+        for item in granted
+        if item.name == "scheduler" and not item.granted
+    ]
+    if not any(item.name == "scheduler" for item in granted):
+        refused.append("set realtime.fifo_priority, which is 0")
+    return "; or ".join([*parts, *refused])
+
+
+def _in_words(times_us: Mapping[str, float]) -> str:
+    return ", ".join(f"{name.replace('_', '.')} {time_us:.0f} us" for name, time_us in times_us.items()) or "not known"
+
+
+def _costs(config: Config) -> Histogram:
+    """What ticks of a trial cost, in virtual time."""
+    simulated_rig, costs = build_simulated_rig(config), TickCosts()
+    devices = simulated_rig_io(config, simulated_rig)
+    cycle = build_cycle(config, devices, costs, folder=None)
+    devices.open()
+    for number in range(1, TICKS + 1):
+        t_ns = number * 1_000_000_000 // config.loop.rate_hz
+        simulated_rig.advance(t_ns)
+        time.sleep(PAUSE_S)
+        cycle.run(Tick(number, t_ns, time.monotonic_ns(), 0))
+    devices.close()
+    return costs.times
+
+
+class TickCosts:
+    """A record sink that keeps nothing but what ticks cost (`hil.recording.sinks.RecordSink`)."""
+
+    def __init__(self) -> None:
+        self.times = Histogram()
+
+    def tick(self, rows: Rows) -> None:
+        """Nothing to keep."""
+
+    def timing(self, rows: Rows) -> None:
+        """Count what they took."""
+        for work_ns in rows["work_ns"].tolist():
+            self.times.add(work_ns)
+
+    def block(self, block: DaqBlock) -> None:
+        """Nothing to keep."""
+
+    def event(self, row: Rows) -> None:
+        """Nothing to keep."""

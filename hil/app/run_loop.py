@@ -1,0 +1,107 @@
+"""One run of a rig's loop, from opening its devices to closing its record, and the signals that end it early."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Self
+
+from hil.app.backends import Backend
+from hil.app.build import rights_wanted
+from hil.app.pace_check import refuse_without_pace
+from hil.config import Config
+from hil.realtime import Granted, RightsWanted, rights
+from hil.runtime.loop import Loop
+
+Progress = Callable[[str], None]
+
+
+def run_loop(
+    backend: Backend,
+    config: Config,
+    signals: Signals,
+    progress: Progress,
+    what: str = "",
+    *,
+    wanted: Callable[[Config], RightsWanted] = rights_wanted,
+    refuse: Callable[[Config, Sequence[Granted], Progress], None] = refuse_without_pace,
+) -> float:
+    """Run the loop until its trial is over; the devices are stopped and the record is closed then, whatever happens.
+
+    Args:
+        backend: ready to run.
+        config: of it.
+        signals: that end it early, in Safe.
+        progress: told what is going on, a line at a time.
+        what: runs, in words; it is said once it does.
+        wanted: the rights to ask the kernel for.
+        refuse: raises where the machine cannot hold the loop's rate with what was granted.
+
+    Returns:
+        How long the loop ran [s].
+
+    Raises:
+        DeviceError: a device could not be opened, or nothing was recorded.
+        NotArmedError: without real-time rights, this machine does not hold the loop's rate.
+    """
+    try:
+        backend.rig_io.open()
+        signals.loop = backend.loop
+        with rights(wanted(config)) as granted:
+            _note_rights([*granted, *backend.granted()], backend, progress)
+            refuse(config, granted, progress)
+            if what:
+                progress(f"running: {what}")
+            backend.start_clock()
+            began = time.perf_counter()
+            backend.loop.run()
+            wall_s = time.perf_counter() - began
+            backend.hold()
+    finally:
+        backend.rig_io.close()
+    backend.close_record()
+    return wall_s
+
+
+def _note_rights(granted: Sequence[Granted], backend: Backend, progress: Progress) -> None:
+    """Each right goes into the record; a refusal is said, with what would help."""
+    for item in granted:
+        outcome = "granted" if item.granted else "refused"
+        detail = f"{item.name}: {item.wanted}, {item.detail}"
+        backend.cycle.tick_logger.log_event(f"right {outcome}", detail)
+        if not item.granted:
+            progress(f"real time without {item.name} {item.wanted}: {item.detail}")
+
+
+class Signals:
+    """Ctrl-C, a hang-up and a polite kill end a run in Safe, with its record closed.
+
+    Before there is a loop, the first of them interrupts; what comes once the run is being ended changes nothing.
+
+    Attributes:
+        loop: is told to stop.
+    """
+
+    def __init__(self) -> None:
+        self.loop: Loop | None = None
+        self._interrupted = False
+        self._before: dict[int, Any] = {}
+
+    def _stop(self, number: int, _frame: object) -> None:
+        if self.loop:
+            self.loop.stop(f"operator: {signal.Signals(number).name}")
+        elif not self._interrupted:
+            self._interrupted = True
+            raise KeyboardInterrupt
+
+    def __enter__(self) -> Self:
+        with suppress(ValueError):  # not the main thread: whoever runs us there handles signals
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                self._before[number] = signal.signal(number, self._stop)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,113 @@
+"""The simulated rig at the protocol level, in virtual time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from drivers.interfaces import DeviceError
+from drivers.sim.virtual.host import VirtualHost
+from drivers.sim.virtual.serial import VirtualLines
+from hil.config import Config
+from hil.ipc.shared_types import GROUND_TRUTH
+from hil.realtime import RealtimeClock
+from hil.simulator.daq_process import DaqServer
+from hil.simulator.memory import RESET, SimulatorMemory
+from hil.simulator.plant_process import RATE_HZ, RealtimePlant
+from hil.simulator.serial_devices import has_server
+from hil.simulator.serial_process import SerialLines
+
+_PERIOD_NS = 1_000_000_000 // RATE_HZ
+
+
+class VirtualRig:
+    """Plant, serial devices and device server of `hil.simulator`, each called when it is due.
+
+    Args:
+        config: of the rig.
+        folder: of its memory; exists and is empty.
+        host: of the drivers; its ports and its network lead here.
+
+    Attributes:
+        endpoints: where its devices are, by name.
+    """
+
+    def __init__(self, config: Config, folder: Path, host: VirtualHost) -> None:
+        self._host = host
+        memory = SimulatorMemory(folder, config)
+        self._plant = RealtimePlant(memory, host.now_ns(), host)
+        self._clock = RealtimeClock(RATE_HZ, now=host.now_ns, sleep_until=host.sleep_until)  # only for its counts
+        self._serial = SerialLines(memory, host, host.terminal)
+        VirtualLines(host.time, self._serial.lines, host.ports)
+
+        self._daq = DaqServer(memory, host, host) if has_server(config) else None
+        self.endpoints = {name: str(line.path) for name, line in self._serial.lines.items()}
+        if self._daq:
+            self.endpoints["daq"] = self._daq.server.start()
+        self._handlers: dict[str, Callable[[dict[str, Any]], Mapping[str, Any]]] = {
+            "truth": self._ground_truth,
+            "place": self._place,
+            "lateness": lambda _command: {"late": []},  # in virtual time nothing is ever late by itself
+            **self._serial.handlers,
+            **(self._daq.handlers if self._daq else {}),
+            "inject_fault": self._of("inject_fault"),
+            "e_stop": self._of("e_stop"),
+        }
+        self._memory = memory
+        self._round()
+
+    def ask(self, do: str, **command: Any) -> dict[str, Any]:
+        """As `hil.simulator.control_socket.ControlClient.ask`."""
+        try:
+            return dict(self._handlers[do](command))
+        except (ValueError, KeyError, TypeError) as error:
+            raise DeviceError(f"simulated rig: {do}: {error}") from error
+
+    def lines(self) -> dict[str, bool]:
+        """States of the digital outputs."""
+        return dict(self._daq.server.lines) if self._daq else {}
+
+    def driven_radps(self) -> list[float]:
+        """The speed that each wheel's controller drives it at [rad/s]; 0 where it is cut, or held still."""
+        command = np.zeros(1, self._memory.wheel_commands.dtype)
+        self._memory.wheel_commands.read(command)
+        speeds: list[float] = command["speed_radps"][0].tolist()
+        return speeds
+
+    def close(self) -> None:
+        """Unmap its memory; nothing of it may be due any more."""
+        self._memory.close()
+
+    def _round(self) -> None:
+        """Move the plant on, every ms."""
+        time = self._host.time
+        self._plant.round(time.now_ns)
+        self._plant.truth_publisher.publish(self._clock, 0)
+        time.call_at(time.now_ns + _PERIOD_NS, self._round)
+
+    def _of(self, do: str) -> Callable[[dict[str, Any]], Mapping[str, Any]]:
+        """To whom an order goes is up to the device that it names."""
+
+        def handle(command: dict[str, Any]) -> Mapping[str, Any]:
+            served = self._daq if self._daq and command.get("device") == "daq" else self._serial
+            return served.handlers[do](command)
+
+        return handle
+
+    def _place(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Put the rover back to its start, before an obstacle of that angle, as the rig of that seed."""
+        self._memory.reset.write(np.array([(command["angle_deg"], command["seed"])], RESET))
+        self._host.sleep(2 * _PERIOD_NS * 1e-9)  # the plant's next round does it
+        return {}
+
+    def _ground_truth(self, command: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """What only the plant knows; times of the virtual clock."""
+        self._plant.truth_publisher.publish_final()
+        row = np.zeros(1, GROUND_TRUTH)
+        self._memory.ground_truth.read(row)
+        found = {name: row[name][0].tolist() for name in GROUND_TRUTH.names or ()}
+        return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in found.items()}

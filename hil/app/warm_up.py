@@ -1,0 +1,114 @@
+"""Compiles every kernel of a tick before one is needed, in two processes where the cache is empty, and says so.
+
+`python -m hil.app.warm_up` is the second process: it reads a config from its standard input and compiles its share.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from hil.app.build import simulated_rig_io
+from hil.config import Config
+from hil.config.model_parameters import nominal_rig
+from hil.estimation.estimator import Estimator
+from hil.estimation.twin import RoverTwin
+from hil.simulator.build import build_simulated_rig, warm_up_simulated_rig
+from models.impact import pair_energy
+from models.kernels.compiled import CACHE_FOLDER, compile_for, on_compiling
+from models.rover.dynamics import fill_bias
+from models.vehicle.step import step_parts
+
+Progress = Callable[[str], None]
+# From one line to the next, at least.
+REPORT_EVERY_S = 2.0
+# Functions compiled for a trial on soil, those of numpy in kernels included.
+ABOUT = 120
+
+
+def report_compiling(progress: Progress) -> None:
+    """From now on, say which kernel is compiled; one that comes from the cache is not worth a line."""
+    on_compiling(_Progress(progress))
+
+
+class _Progress:
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._count, self._began, self._said = 0, 0.0, -REPORT_EVERY_S
+
+    def __call__(self, name: str) -> None:
+        now = time.monotonic()
+        if not self._count:
+            self._began = now
+        self._count += 1
+        if now - self._said >= REPORT_EVERY_S:
+            self._said = now
+            self._progress(f"compiling kernels: number {self._count} after {now - self._began:.0f} s, {name}")
+
+
+def warm_up(config: Config, progress: Progress = lambda _: None) -> None:
+    """Run every kernel once, so that no tick and no worker pays for compiling one, and say what is compiled."""
+    report_compiling(progress)
+    if next(CACHE_FOLDER.rglob("*.nbi"), None) is None:
+        progress(f"compiling some {ABOUT} kernels in two processes, once for this version")
+        with _second_process(config):
+            _compile_step(config)
+            progress("waiting for the kernels of the second process")
+    _run_all(config)
+
+
+@contextmanager
+def _second_process(config: Config) -> Iterator[None]:
+    """Compile the rest beside what is done here. If that fails, it is compiled here when it is needed."""
+    command = [sys.executable, "-m", "hil.app.warm_up"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdin
+        process.stdin.write(config.model_dump_json())
+        process.stdin.close()
+        try:
+            yield
+        except BaseException:
+            process.kill()
+            raise
+
+
+def _compile_step(config: Config) -> None:
+    """What a step of the vehicle has of its own: ground and obstacle, half of all there is to compile."""
+    _, vehicle, state = nominal_rig(config).assemble()
+    for function, arguments in step_parts(vehicle, state):
+        compile_for(function, *arguments)
+
+
+def _compile_rover(config: Config) -> None:
+    """What the rover has by itself: its kinematics, mass matrix and T_c."""
+    parameters = nominal_rig(config)
+    rover, vehicle, state = parameters.assemble()
+    q = rover.neutral()
+    rover.wheel_positions(q)
+    rover.mass_matrix(q)
+    if parameters.obstacle is not None:
+        angle = parameters.obstacle.angle
+        rover.impact_jacobian(q, angle)
+        rows = np.zeros((2, state.v.size))
+        compile_for(pair_energy, rover.chain, state.q, state.v, angle, rows, state.work)
+    compile_for(fill_bias, rover.chain, state.v, vehicle.gravity, state.work)
+    Estimator(config)
+
+
+def _run_all(config: Config) -> None:
+    simulated_rig = build_simulated_rig(config)
+    devices = simulated_rig_io(config, simulated_rig)
+    devices.open()
+    samples = devices.sample(warm_up_simulated_rig(config, simulated_rig))
+    estimate = Estimator(config).estimate(samples)
+    RoverTwin(nominal_rig(config)).predict(samples, estimate)
+    devices.close()
+
+
+if __name__ == "__main__":
+    _compile_rover(Config.model_validate_json(sys.stdin.read()))

@@ -1,0 +1,146 @@
+"""`hil bench loop`: how late the loop wakes up, idle and loaded, and with the real tick; cyclictest beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from drivers.interfaces import DeviceError
+from hil.bench.cyclictest import Counts, cyclictest, cyclictest_version, summary_us
+from hil.bench.left_out import LeftOut
+from hil.bench.load import busy_processors
+from hil.bench.machine import machine
+from hil.realtime import Granted, Histogram, RealtimeClock, RightsWanted, rights
+from hil.safety.arming import NotArmedError
+
+WANTED = RightsWanted(fifo_priority=80, lock_memory=True, timer_slack_ns=1000, awake=True, freeze_gc=True)
+RATES_HZ = (500, 1000, 2000)
+COMPARED_HZ = 1000  # the rate of cyclictest
+SPIN_SHARE = 0.2
+CONFIG = "sim_impact"
+SPEED_MPS = 0.07
+_WARM_UP_S = 0.05
+
+Row = dict[str, Any]
+Progress = Callable[[str], None]
+
+
+def bench_loop(seconds: float, progress: Progress, wanted: RightsWanted = WANTED) -> dict[str, Any]:
+    """Measure everything.
+
+    Args:
+        seconds: how long each of the measurements lasts.
+        progress: told what is going on, a line at a time.
+        wanted: rights to ask for.
+
+    Returns:
+        What `--json` writes: machine, peers, rows, and what was left out and why.
+    """
+    about, left_out = machine(), LeftOut(progress)
+    version = cyclictest_version()
+    rows: list[Row] = []
+    with rights(wanted) as granted:
+        about["rights"] = [vars(item) for item in granted]
+    for load in ("idle", "loaded"):
+        progress(f"wake-up latency, {load}: empty tick at {', '.join(map(str, RATES_HZ))} Hz, without and with spin")
+        with busy_processors() if load == "loaded" else nullcontext():
+            before = _peer(version, seconds, wanted, granted)
+            with rights(wanted):
+                ours = [_wake_row(rate_hz, spin, load, seconds) for rate_hz in RATES_HZ for spin in (0.0, SPIN_SHARE)]
+            after = _peer(version, seconds, wanted, granted) if load == "idle" else None
+            progress(f"the real tick at {COMPARED_HZ} Hz, {load}, the rig in its own process")
+            ticks = _tick_rows(seconds, load, wanted, left_out, progress)
+        rows += _compared(ours, "cyclictest" if load == "idle" else "cyclictest_loaded", before, after) + ticks
+    return {"machine": about, "peers": {"cyclictest": version}, "rows": rows, "left_out": left_out.items}
+
+
+def _peer(version: str | None, seconds: float, wanted: RightsWanted, granted: Sequence[Granted]) -> Counts | None:
+    """cyclictest, with the rights that we have."""
+    if version is None:
+        return None
+    have = {item.name for item in granted if item.granted}
+    return cyclictest(seconds, wanted.fifo_priority if "scheduler" in have else 0, "memory" in have)
+
+
+def _wake_row(rate_hz: int, spin_share: float, load: str, seconds: float) -> Row:
+    _beat(RealtimeClock(rate_hz, spin_share), _WARM_UP_S)
+    clock = RealtimeClock(rate_hz, spin_share)
+    stalls = _beat(clock, seconds)
+    rate = f"{rate_hz // 1000}khz" if rate_hz % 1000 == 0 else f"{rate_hz}hz"
+    # the contract's names: wake_1khz_idle, and wake_1khz_spin for the idle one with spin
+    kind = load if not spin_share else "spin" if load == "idle" else f"spin_{load}"
+    return {**_row(f"wake_{rate}_{kind}", clock.wake), **_losses(clock), "stalls": stalls}
+
+
+def _beat(clock: RealtimeClock, seconds: float) -> int:
+    """Beat for so long [s]; how many stalls of the machine there were."""
+    end_ns = seconds * 1e9
+    while clock.next().t_ns < end_ns:
+        pass
+    return len(clock.stalls.take())
+
+
+def _compared(ours: list[Row], name: str, before: Counts | None, after: Counts | None) -> list[Row]:
+    """Our rows at the rate of cyclictest get their ratio to it, p99 over p99; its own row comes last."""
+    parts = [part for part in (before, after) if part]
+    if not parts:
+        return ours
+    total = sum(parts, Counts())
+    peer: Row = {"name": name, "unit": "us", **summary_us(total), "ratio_to": None, "ratio": None}
+    peer |= {"ticks": total.total(), "p99_runs": [summary_us(part)["p99"] for part in parts]}
+    for row in ours:
+        if f"_{COMPARED_HZ // 1000}khz_" in row["name"]:
+            row |= {"ratio_to": name, "ratio": row["p99"] / peer["p99"]}
+    return [*ours, peer]
+
+
+def _tick_rows(seconds: float, load: str, wanted: RightsWanted, left_out: LeftOut, progress: Progress) -> list[Row]:
+    """The whole path of a tick, from sensors to record, in a trial with so long a run-up; none if none was made."""
+    from hil.app.run import run  # compiles kernels
+    from hil.app.warm_up import warm_up
+    from hil.config import load_config
+
+    metres = max(seconds * SPEED_MPS, 0.03)
+    rights_asked = [f"realtime.{key}={value}" for key, value in _realtime(wanted).items()]
+    settings = [f"loop.rate_hz={COMPARED_HZ}", f"trial.start_distance_m={metres}", f"trial.speed_mps={SPEED_MPS}"]
+    ends = [f"trial.timeout_s={seconds + 20.0}", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5"]
+    config = load_config(CONFIG, ["clock=realtime", "telemetry.endpoint=''", *settings, *ends, *rights_asked])
+    warm_up(config, progress)
+    try:
+        summary = run(config).summary
+    except (DeviceError, NotArmedError) as error:
+        left_out.add(f"tick_1khz_{load}", [str(error)])
+        return []
+    loop = summary["loop"]
+    if summary["aborted"]:  # what was measured until then is there all the same
+        left_out.add(f"tick_1khz_{load}: what came after {loop['ticks']} ticks", summary["reasons"])
+    if not loop["work_us"] or not loop["wake_us"]:
+        return []
+    times = {"work": loop["work_us"], "wake": loop["wake_us"], **loop["phases_us"]}
+    rows = [_summary_row(f"tick_1khz_{name}_{load}", figures, loop["ticks"]) for name, figures in times.items()]
+    rows[0] |= {key: loop[key] for key in ("late", "skipped")} | {"stalls": summary["machine"]["count"]}
+    simulated_rig = loop["far_end"]
+    cost = _summary_row(f"far_end_1khz_{load}", loop["plant_us"], simulated_rig["ticks"])
+    return [*rows, cost | {key: simulated_rig[key] for key in ("late", "skipped")}]
+
+
+def _realtime(wanted: RightsWanted) -> dict[str, str]:
+    """The same rights as a config asks for them."""
+    return {
+        "fifo_priority": str(wanted.fifo_priority),
+        "lock_memory": str(wanted.lock_memory).lower(),
+        "awake": str(wanted.awake).lower(),
+    }
+
+
+def _summary_row(name: str, figures: dict[str, float], ticks: int) -> Row:
+    return {"name": name, "unit": "us", **figures, "ratio_to": None, "ratio": None, "ticks": ticks}
+
+
+def _row(name: str, times: Histogram) -> Row:
+    return _summary_row(name, times.summary_us() or {}, times.count)
+
+
+def _losses(clock: RealtimeClock) -> Row:
+    return {"late": clock.late, "skipped": clock.skipped, "spins_withheld": clock.spins_withheld}

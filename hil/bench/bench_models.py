@@ -1,0 +1,214 @@
+"""`hil bench models`: how fast wheel and rover are, beside engines that know no soil on the same rover, in one run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from hil.app.warm_up import report_compiling
+from hil.bench.machine import machine
+from hil.bench.start_time import start_times_s
+from hil.config import load_config
+from hil.config.model_parameters import nominal_rig
+from models.kernels.bound import BoundArguments
+from models.rover import Rover, rover_of
+from models.vehicle import Scene, VehicleModel, VehicleState, run_bound
+from models.wheel import RigidWheel, many
+
+CONFIG = "sim_impact"
+DT_S = 1e-4
+SUBSTEPS = 10
+STEP_S = SUBSTEPS * DT_S  # of the peers
+SETTLED_STEPS = 20_000
+WHEELS = 500
+# Every contender runs once in each round, so that what else the machine does falls on all alike.
+BURST_S = 2e-3
+
+Row = dict[str, Any]
+Progress = Callable[[str], None]
+# Does its work so many times.
+Contender = Callable[[int], object]
+
+PEERS = {"mujoco": "MuJoCo", "pin": "Pinocchio"}
+COMPARED = {"substep": "mujoco_step_plane", "tick_10": "mujoco_step_plane", "wheel_exact": "wheel_split_quadrature"}
+
+
+def bench_models(rounds: int, starts: int, progress: Progress) -> dict[str, Any]:
+    """Measure everything.
+
+    Args:
+        rounds: how often each contender runs; the quantiles are over these.
+        starts: how many processes start from the cache, after one with nothing compiled; 0: none at all.
+        progress: told what is going on, a line at a time.
+
+    Returns:
+        What `--json` writes: machine, peers, rows; the ratios are of medians.
+    """
+    about = machine()
+    peers = {name: _version(package) for package, name in PEERS.items()}
+    report_compiling(progress)
+    progress("settling a rover on soil, and the same one on a plane where MuJoCo is installed")
+    contenders: dict[str, Contender] = {**_rover(), **_wheel()}
+    sizes: dict[str, int] = dict.fromkeys(("wheel_exact", "wheel_split_quadrature"), WHEELS)
+    if peers["MuJoCo"]:
+        contenders |= _mujoco()
+    if peers["Pinocchio"]:
+        contenders |= _pinocchio()
+    progress(f"{rounds} rounds of {len(contenders)} contenders in turn")
+    rows = _measured(contenders, sizes, rounds)
+    if starts:
+        progress(f"a process that compiles every kernel of a tick, and {starts} that find them in the cache")
+        rows += _starts(starts)
+    medians = {row["name"]: row["p50"] for row in rows}
+    for row in rows:
+        if (peer := COMPARED.get(row["name"])) in medians:
+            row |= {"ratio_to": peer, "ratio": row["p50"] / medians[peer]}
+    return {"machine": about, "peers": peers, "rows": rows}
+
+
+def _measured(contenders: Mapping[str, Contender], sizes: Mapping[str, int], rounds: int) -> list[Row]:
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    repeats = {name: _repeats(contender) for name, contender in contenders.items()}
+    for _ in range(rounds):
+        for name, contender in contenders.items():
+            times[name].append(_seconds(contender, repeats[name]) / repeats[name] / sizes.get(name, 1))
+    return [_row(name, "us", np.array(seconds) * 1e6) for name, seconds in times.items()]
+
+
+def _starts(count: int) -> list[Row]:
+    first, cached = start_times_s(count)
+    return [_row("start_first", "s", np.array([first])), _row("start_cached", "s", np.array(cached))]
+
+
+def _row(name: str, unit: str, times: np.ndarray) -> Row:
+    p50, p99 = np.quantile(times, (0.5, 0.99)).tolist()
+    row: Row = {"name": name, "unit": unit, "p50": p50, "p99": p99, "min": float(times.min())}
+    return row | {"ratio_to": None, "ratio": None}
+
+
+def _repeats(contender: Contender) -> int:
+    """How often it goes into a burst."""
+    contender(1)  # compiles
+    once = min(_seconds(contender, 10) / 10 for _ in range(3))
+    return max(1, round(BURST_S / once))
+
+
+def _seconds(contender: Contender, repeats: int) -> float:
+    began = time.perf_counter()
+    contender(repeats)
+    return time.perf_counter() - began
+
+
+def _rover() -> dict[str, Contender]:
+    """Our own: a rover that drives on soil, six exact wheels."""
+    scene = _driving(*nominal_rig(load_config(CONFIG)).build())
+
+    def from_python(steps: int) -> Contender:
+        def again(count: int) -> None:
+            for _ in range(count):
+                run_bound(scene, steps, DT_S)
+
+        return again
+
+    return {
+        "substep": lambda count: run_bound(scene, count, DT_S),
+        "tick_10": from_python(SUBSTEPS),
+        "call_overhead": from_python(0),
+    }
+
+
+def _driving(_: Rover, vehicle: VehicleModel, motion: VehicleState) -> BoundArguments[Scene]:
+    """At a steady speed, its obstacle out of reach."""
+    assert vehicle.obstacle is not None
+    scene = BoundArguments(Scene(vehicle._replace(obstacle=vehicle.obstacle._replace(foot=1e9)), motion))
+    motion.drives.cut[:], motion.drives.set_speed[:] = 0.0, 0.4
+    run_bound(scene, SETTLED_STEPS, DT_S)
+    return scene
+
+
+def _wheel() -> dict[str, Contender]:
+    """One wheel with traction: closed form, and the same stresses by compiled quadrature."""
+    config = load_config(CONFIG)
+    wheel = RigidWheel(config.wheel_radius_m, config.rover.wheel_width_m, nominal_rig(config).ground.soil)
+    packed = np.array(wheel.parameters)
+    sinkage, slip = np.linspace(0.002, 0.03, WHEELS), np.linspace(0.05, 0.9, WHEELS)
+    out = np.zeros((3, WHEELS))
+
+    def over(kernel: Callable[..., None]) -> Contender:
+        def again(count: int) -> None:
+            for _ in range(count):
+                kernel(packed, sinkage, slip, out)
+
+        return again
+
+    return {"wheel_exact": over(many.forces), "wheel_split_quadrature": over(many.split_quadrature_forces)}
+
+
+def _mujoco() -> dict[str, Contender]:
+    """The same rover in MuJoCo, on a plane and in free flight."""
+    import mujoco
+
+    def engine(on_plane: bool) -> Contender:
+        model, data = mujoco_rover(on_plane)
+        mujoco.mj_step(model, data, nstep=2000 if on_plane else 1)
+        return lambda count: mujoco.mj_step(model, data, nstep=count)
+
+    return {"mujoco_step_plane": engine(True), "mujoco_step_free": engine(False)}
+
+
+def mujoco_rover(on_plane: bool) -> tuple[Any, Any]:
+    """MuJoCo's model and data of the same rover, on a plane its wheels are cylinders."""
+    import mujoco
+
+    head, body = _peer_rover().urdf().split(">", 1)
+    world = (
+        '<mujoco><compiler fusestatic="false" discardvisual="true"/></mujoco><link name="world"/>'
+        '<joint name="flying" type="floating"><parent link="world"/><child link="main_body"/></joint>'
+    )
+    spec = mujoco.MjSpec.from_string(f"{head}>{world}{body}")
+    spec.option.timestep = STEP_S
+    if on_plane:
+        _put_on_plane(mujoco, spec)
+    model = spec.compile()
+    return model, mujoco.MjData(model)
+
+
+def _put_on_plane(mujoco: Any, spec: Any) -> None:
+    """Cylinders for wheels, which touch the plane and nothing else."""
+    half = 0.5**0.5
+    for mount in _peer_rover().tree.wheels:
+        spec.body(mount.body).add_geom(
+            type=mujoco.mjtGeom.mjGEOM_CYLINDER, size=[mount.radius, 0.5 * mount.width, 0.0], mass=0.0,
+            quat=[half, half, 0.0, 0.0], contype=1, conaffinity=0,
+        )  # fmt: skip
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[50.0, 50.0, 0.1], contype=0, conaffinity=1)
+
+
+def _pinocchio() -> dict[str, Contender]:
+    """The same rover in Pinocchio: forward dynamics without any contact."""
+    import pinocchio
+
+    model = pinocchio.buildModelFromXML(_peer_rover().urdf(), pinocchio.JointModelFreeFlyer())
+    data, q = model.createData(), pinocchio.neutral(model)
+    v, tau = np.full(model.nv, 0.1), np.zeros(model.nv)
+
+    def again(count: int) -> None:
+        for _ in range(count):
+            pinocchio.aba(model, data, q, v, tau)
+
+    return {"pinocchio_aba": again}
+
+
+def _peer_rover() -> Rover:
+    return rover_of(load_config(CONFIG).rover.parameters())
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

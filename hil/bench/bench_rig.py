@@ -1,0 +1,277 @@
+"""`hil bench rig`: real drivers against simulated devices: the stop-latency breakdown, and what a trial takes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from drivers.checks import ALLOWED_LOAD
+from drivers.interfaces import DeviceError
+from drivers.registry import driver_of
+from hil.app.backends import RealtimeBackend
+from hil.app.run_loop import Signals, run_loop
+from hil.app.warm_up import warm_up
+from hil.bench.cpu_usage import ALLOWED_IN_ALL_MB, ALLOWED_MB, cpu_usage, memory_usage
+from hil.bench.impacts import CutTimes, RepeatedImpacts, parts_ms
+from hil.bench.left_out import LeftOut
+from hil.bench.machine import machine
+from hil.config import Config, load_config
+from hil.experiments.base import ArmingChecks
+from hil.experiments.summary import fault_reasons
+from hil.processes.disturbances import beside
+from hil.realtime.process_memory import Memory
+from hil.recording import read_trial
+from hil.safety.arming import NotArmedError
+from hil.simulator.connection import read_endpoints, spawn_simulator
+from hil.simulator.control_socket import ControlClient
+
+CONFIG = "sim_wire"
+QUIET = ("telemetry.endpoint=''", "record.sensors=burst")
+# Slow enough that the rover does not meet its obstacle before the last of the stepped impacts.
+# Blocks of 2 ms: what the shortest way costs, where the machine has the processors for it.
+CUTS = (
+    *QUIET,
+    "daq.block_ms=2",
+    "trial.start_distance_m=5",
+    "trial.speed_mps=0.005",
+    "trial.timeout_s=2000",
+)
+THREE = [
+    f"{{bus: {i}, address: {0x80 + i}, m1: {end}_left, m2: {end}_right}}"
+    for i, end in enumerate(("front", "middle", "rear"))
+]
+VARIANTS: dict[str, tuple[str, ...]] = {
+    "": (),
+    "_three_buses": ("devices.drives.ports=['', '', '']", f"devices.drives.controllers=[{', '.join(THREE)}]"),
+    "_460800": ("devices.drives.baud=460800",),
+}
+STEP_V = 1.0
+SECONDS_A_CUT = 1.5
+CUTS_A_RUN = 50
+# A run may take so long beside its cuts, to start and to end [s].
+SECONDS_A_RUN = 10.0
+# Runs that may end early, and how many times as long as a good machine takes it may go on.
+MOST_ENDED = 5
+TIMEOUT_FACTOR = 3.0
+# A trial of a user takes some 15 s.
+TRIAL_S = 120.0
+# When the processors are looked at: after the start, before the impact of a trial of this distance.
+USAGE_S = 3.0
+LONG_TRIAL = ("trial.start_distance_m=0.5",)
+
+Row = dict[str, Any]
+Progress = Callable[[str], None]
+
+
+def bench_rig(events: int, progress: Progress) -> dict[str, Any]:
+    """Measure everything.
+
+    Args:
+        events: stepped impacts; half as many for each variant.
+        progress: told what is going on, a line at a time.
+
+    Returns:
+        What `--json` writes: machine, peers, rows, and what was left out and why.
+    """
+    about, left_out = machine(), LeftOut(progress)
+    warm_up(load_config(CONFIG), progress)
+    progress("one trial at the protocol level: ticks, links and processors")
+    rows = _trial_rows(left_out)
+    rows += _load_rows(load_config(CONFIG))
+    for suffix, settings in VARIANTS.items():
+        wanted = max(events // 2, 1) if suffix else events
+        progress(f"{wanted} stepped impacts, {suffix.strip('_').replace('_', ' ') or 'one bus at 115200 baud'}")
+        found = _many_cuts(load_config(CONFIG, [*CUTS, *settings]), wanted, progress)
+        if missing := wanted - len(found.cuts):
+            left_out.add(f"cut_latency{suffix}: {missing} of {wanted} cuts", found.ended)
+        rows += _cut_rows(suffix, found)
+    return {"machine": about, "peers": {}, "rows": rows, "left_out": left_out.items}
+
+
+def _trial_rows(left_out: LeftOut) -> list[Row]:
+    """A trial as a user makes it, in processes of its own; looked at from outside. None if it came to nothing."""
+    settings = [f"--set={item}" for item in (*QUIET, *LONG_TRIAL)]
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "hil.cli",
+            "trial",
+            CONFIG,
+            "--out",
+            f"{folder}/run",
+            "--json",
+            *settings,
+        ]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as trial:
+            assert trial.stderr is not None
+            for line in trial.stderr:
+                if line.startswith("running"):
+                    break
+            shares = cpu_usage(trial.pid, USAGE_S)
+            memory = memory_usage(trial.pid)
+            try:
+                said, complaint = trial.communicate(timeout=TRIAL_S)
+            except subprocess.TimeoutExpired:
+                trial.terminate()
+                said, complaint = trial.communicate()
+    summary: dict[str, Any] = json.loads(said) if said.startswith("{") else {"reasons": complaint.splitlines()[-1:]}
+    loop, links = summary.get("loop"), summary.get("links") or {}
+    if not loop or not loop["work_us"] or not loop["far_end"]:
+        left_out.add("trial, rate, processor: the trial came to nothing", summary["reasons"])
+        return []
+    counts = {key: loop[key] for key in ("ticks", "late", "skipped")} | {"reasons": summary["reasons"]}
+    rows = [
+        _row("trial_work", "us", loop["work_us"]) | counts,
+        _row("trial_wake", "us", loop["wake_us"]),
+        _row("trial_plant", "us", loop["plant_us"])
+        | {key: loop["far_end"][key] for key in ("ticks", "late", "skipped")},
+    ]
+    rows += [_one(f"rate_{name}", "Hz", link["rate_hz"]) | {"errors": link["errors"]} for name, link in links.items()]
+    rows += [_one(f"processor_{name}", "share", share) for name, share in sorted(shares.items())]
+    rows.append(_one("processor_all", "share", sum(shares.values())))
+    return [*rows, *_memory_rows(memory)]
+
+
+def _memory_rows(found: Mapping[str, Memory]) -> list[Row]:
+    """RAM of each process, what it shares with others in proportion, and how much of it is locked."""
+    rows = [
+        _one(f"memory_{name}", "MB", one.share_MB) | {"locked": one.locked_MB, "allowed": ALLOWED_MB.get(name)}
+        for name, one in sorted(found.items())
+    ]
+    share_MB, locked_MB = (sum(getattr(one, key) for one in found.values()) for key in ("share_MB", "locked_MB"))
+    return [*rows, _one("memory_all", "MB", share_MB) | {"locked": locked_MB, "allowed": ALLOWED_IN_ALL_MB}]
+
+
+def _load_rows(config: Config) -> list[Row]:
+    """How busy each line is, as it is worked out before arming."""
+    sections = config.devices.sections() if config.devices else []
+    loads = {one.role: [load.share for load in driver_of(one).line_loads(one)] for one in sections}
+    return [_one(f"load_{role}", "share", max(of)) | {"allowed": ALLOWED_LOAD} for role, of in loads.items() if of]
+
+
+class Cuts(NamedTuple):
+    """Cuts, how long each took as the simulated controllers saw it [ms], and what ended a run before its time."""
+
+    cuts: list[CutTimes]
+    seen_ms: list[float]
+    ended: list[str]
+
+
+def _many_cuts(config: Config, events: int, progress: Progress) -> Cuts:
+    """Cuts of as many runs as it takes, or as many as are allowed, or as there is time for.
+
+    A machine that stands still for 10 ms ends a run by a fault, and rightly so; one that does so all the time would
+    have this go on for ever.
+    """
+    all_ = Cuts([], [], [])
+    until = time.monotonic() + TIMEOUT_FACTOR * (SECONDS_A_RUN + SECONDS_A_CUT * events)
+    while (left := events - len(all_.cuts)) > 0 and len(all_.ended) < MOST_ENDED and time.monotonic() < until:
+        found = _cuts(config, min(left, CUTS_A_RUN))
+        for reason in found.ended:
+            progress(f"a run ended early: {reason}")
+        all_.cuts.extend(found.cuts)
+        all_.seen_ms.extend(found.seen_ms)
+        all_.ended.extend(found.ended)
+    return all_
+
+
+def _cuts(config: Config, events: int) -> Cuts:
+    """Cuts of one run; a run that could not begin has ended early too."""
+    speeds = (config.trial.speed_mps / config.rover.wheel_radius_m,) * len(config.layout.wheels)
+    timeout_s = SECONDS_A_RUN + SECONDS_A_CUT * events
+    trials: list[RepeatedImpacts] = []
+
+    def make(config: Config, checks: ArmingChecks) -> RepeatedImpacts:
+        trials.append(RepeatedImpacts(events, speeds, timeout_s, config, checks))
+        return trials[0]
+
+    try:
+        with Signals() as signals, ExitStack() as stack:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            endpoints = spawn_simulator(config, stack)
+            rig = RealtimeBackend(config, folder, lambda _: None, stack, make=make, endpoints=endpoints)
+            (trial,) = trials
+            trial.reset = rig.cycle.estimator.reset
+            found = read_endpoints(endpoints)
+            command = [
+                sys.executable,
+                "-P",
+                "-m",
+                "hil.bench.impact_injector",
+                found["control"],
+                config.layout.channels[0],
+            ]
+            stepper = subprocess.Popen([*command, str(STEP_V), "1"])
+            stack.callback(_end, stepper)
+            run_loop(rig, config, signals, lambda _: None)
+            start_ns = rig.loop.clock.start_ns or 0  # type: ignore[attr-defined]
+            with ControlClient(found["control"]) as control:
+                assert config.devices is not None
+                assert config.devices.drives is not None
+                names = [name for name in found if name.startswith(config.devices.drives.driver)]
+                stops = {name: control.ask("stops", device=name)["stops"] for name in names}
+            ended = fault_reasons(rig.cycle.safety, partial(beside, read_trial(folder).events))
+    except (DeviceError, NotArmedError) as error:
+        return Cuts([], [], [str(error)])
+    if not trial.done and not ended:
+        ended = [f"{len(trial.found)} of {events} cuts in {timeout_s:g} s"]
+    return Cuts(trial.found, _seen_by_devices(trial.found, stops, start_ns), ended)
+
+
+def _seen_by_devices(
+    cuts: Sequence[CutTimes], stops: Mapping[str, Sequence[Sequence[int]]], start_ns: int
+) -> list[float]:
+    """From the sample over the threshold to the stop of the last controller, in its own time [ms]."""
+    by_controller: dict[tuple[str, int], list[int]] = {}
+    for name, found in stops.items():
+        for address, at_ns in found:
+            by_controller.setdefault((name, address), []).append(at_ns - start_ns)
+    times = {key: np.array(sorted(values)) for key, values in by_controller.items()}
+    spans = []
+    for cut in cuts:
+        firsts = [
+            values[np.searchsorted(values, cut.sample_ns)] for values in times.values() if values[-1] >= cut.sample_ns
+        ]
+        if firsts:
+            spans.append((max(firsts) - cut.sample_ns) * 1e-6)
+    return spans
+
+
+def _cut_rows(suffix: str, found: Cuts) -> list[Row]:
+    if not found.cuts:
+        return []
+    parts = {name + suffix: times for name, times in parts_ms(found.cuts).items()}
+    parts[f"cut_latency_device{suffix}"] = np.array(found.seen_ms)
+    counts = {"events": len(found.cuts), "ended_early": found.ended}
+    return [_row(name, "ms", _quantiles(times)) | counts for name, times in parts.items() if times.size]
+
+
+def _quantiles(times: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float]:
+    p50, p99, p99_9, top = np.quantile(times, (0.5, 0.99, 0.999, 1.0)).tolist()
+    return {"p50": p50, "p99": p99, "p99_9": p99_9, "max": top}
+
+
+def _row(name: str, unit: str, figures: Mapping[str, float]) -> Row:
+    return {"name": name, "unit": unit, **figures, "ratio_to": None, "ratio": None}
+
+
+def _one(name: str, unit: str, value: float | None) -> Row:
+    """A row of a single figure."""
+    return _row(name, unit, {"p50": value, "p99": value})  # type: ignore[dict-item]
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()

@@ -1,0 +1,84 @@
+"""How much of a processor, and of memory, each process of a running trial takes."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from hil.realtime.process_memory import Memory, memory_of
+
+# What each may take of memory [MB]; at the protocol level, all together.
+ALLOWED_MB = {
+    "loop": 150.0,
+    "daq worker": 150.0,
+    "drives worker": 60.0,
+    "valves worker": 60.0,
+    "recording.recorder": 60.0,
+    "processes.watchdog": 60.0,
+    "simulator.plant_process": 150.0,
+    "simulator.serial_process": 60.0,
+    "simulator.daq_process": 130.0,
+    "simulator.rig_server": 50.0,
+}
+ALLOWED_IN_ALL_MB = 900.0
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PROC = Path("/proc")
+
+
+def cpu_usage(root: int, seconds: float) -> dict[str, float]:
+    """Share of one processor, by name, of a process and all that it has started, over some time.
+
+    Args:
+        root: process id.
+        seconds: how long to look [s].
+    """
+    before = seconds_used(root)
+    time.sleep(seconds)
+    after = seconds_used(root)
+    usage: dict[str, float] = {}
+    for process, used in after.items():
+        if process in before and (name := _name(process)):
+            usage[name] = usage.get(name, 0.0) + (used - before[process]) / seconds
+    return usage
+
+
+def memory_usage(root: int) -> dict[str, Memory]:
+    """Memory, by name, of a process and all that it has started [MB]."""
+    found = {}
+    for process in seconds_used(root):
+        if name := _name(process):
+            with suppress(OSError):  # gone meanwhile
+                found[name] = memory_of(process)
+    return found
+
+
+def seconds_used(root: int) -> dict[int, float]:
+    """Processor time of a process and its descendants so far [s]."""
+    parents, used = {}, {}
+    for folder in _PROC.iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            # what is after the name in brackets, which may hold anything
+            fields = (folder / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        except OSError:  # gone meanwhile
+            continue
+        parents[int(folder.name)], used[int(folder.name)] = int(fields[1]), (int(fields[11]) + int(fields[12])) / _TICKS
+    found = {root}
+    while more := {process for process, parent in parents.items() if parent in found} - found:
+        found |= more
+    return {process: used[process] for process in found if process in used}
+
+
+def _name(process: int) -> str:
+    """Module that a Python process runs, with the name of its link if it has one; empty for another."""
+    try:
+        words = (_PROC / str(process) / "cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return ""
+    if "-m" not in words:
+        return ""
+    module = words[words.index("-m") + 1]
+    return {"hil.cli": "loop", "hil.processes.link": f"{words[-2]} worker"}.get(module, module.removeprefix("hil."))

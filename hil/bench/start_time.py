@@ -1,0 +1,35 @@
+"""How long a process takes until every kernel of a tick has run: the first, which compiles them, and those after it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+# in a process of its own: numba, once imported, and kernels, once loaded, would not be loaded again here
+PROGRAM = """
+from hil.app.warm_up import warm_up
+from hil.config import load_config
+warm_up(load_config("sim_impact"))
+"""
+
+
+def start_times_s(cached: int) -> tuple[float, list[float]]:
+    """Time whole processes, interpreter and imports included.
+
+    Args:
+        cached: how many find their kernels in the cache.
+
+    Returns:
+        Of one with an empty cache, and of those after it [s].
+    """
+    with tempfile.TemporaryDirectory(prefix="rover-hil-bench-") as folder:
+        return _process_s(folder), [_process_s(folder) for _ in range(cached)]
+
+
+def _process_s(cache: str) -> float:
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-c", PROGRAM], env={**os.environ, "ROVER_HIL_CACHE": cache}, check=True)
+    return time.perf_counter() - began

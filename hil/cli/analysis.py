@@ -1,0 +1,87 @@
+"""`hil verify` and `hil replay`: what the record of a run proves."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from hil.cli.check import show_checks
+from hil.cli.console import show
+from hil.cli.exits import FAULT, USAGE, complain, usage_errors
+from hil.cli.options import AsJson, progress
+
+if TYPE_CHECKING:
+    from hil.analysis.differences import Difference
+    from hil.analysis.replay import Replay
+
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
+
+
+def verify(run: Run, as_json: AsJson = False) -> None:
+    """Check the record of a run: holes, clock steps, checksum, commands against what the devices confirmed."""
+    from hil.analysis.verify import verify as verify_run
+
+    with usage_errors():
+        checks = verify_run(run)
+    show_checks(checks, f"{run}: verified", as_json)
+    if not all(check.ok for check in checks):
+        raise typer.Exit(FAULT)
+
+
+def replay(run: Run, as_json: AsJson = False) -> None:
+    """Feed the recorded inputs of a run to today's program and compare its outputs, bit for bit."""
+    from hil.analysis.replay import replay as replay_run
+    from hil.analysis.replayable import CannotReplayError
+    from hil.app.warm_up import report_compiling
+
+    report_compiling(progress)
+    with usage_errors():
+        try:
+            outcome = replay_run(run)
+        except CannotReplayError as error:
+            complain(str(error))
+            raise typer.Exit(USAGE) from None
+    if as_json:
+        differences = [_plain(difference) for difference in outcome.differences]
+        result = {"identical": not differences} | asdict(outcome) | {"differences": differences}
+        print(json.dumps(result, allow_nan=False))
+    else:
+        _show(outcome)
+    if outcome.differences:
+        raise typer.Exit(FAULT)
+
+
+def _show(outcome: Replay) -> None:
+    for note in outcome.notes:
+        print(f"note: {note}")
+    if outcome.recorded_version != outcome.version:
+        print(f"recorded by version {outcome.recorded_version}, replayed by {outcome.version}")
+    if not outcome.differences:
+        print(f"identical: {outcome.ticks} ticks, bit for bit")
+        return
+    columns = ("what", "first tick", "recorded", "replayed", "ticks", "largest")
+    table = Table(*columns, title=f"different: {outcome.ticks} ticks replayed")
+    for difference in outcome.differences:
+        table.add_row(*map(Text, _words(difference)))
+    show(table)
+
+
+def _plain(difference: Difference) -> dict[str, Any]:
+    """As JSON takes it: what is no finite number as text."""
+    values = {key: getattr(difference, key) for key in ("recorded", "replayed")}
+    odd = {key: str(value) for key, value in values.items() if isinstance(value, float) and not math.isfinite(value)}
+    return difference._asdict() | odd
+
+
+def _words(difference: Difference) -> tuple[str, ...]:
+    element = "".join(f"[{place}]" for place in difference.element)
+    values = ("-" if value is None else str(value) for value in (difference.recorded, difference.replayed))
+    largest = "-" if difference.largest is None else f"{difference.largest:.3g}"
+    return (difference.field + element, str(difference.first_tick), *values, str(difference.ticks), largest)

@@ -1,0 +1,1 @@
+"""Values of a config that are each allowed but not together."""

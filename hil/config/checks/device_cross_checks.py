@@ -1,0 +1,79 @@
+"""What does not fit together among the devices of a config."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from drivers.driver_type import Connection
+from drivers.registry import driver_of
+from hil.config.problems import Problem
+from hil.config.rig_setup import rig_setup
+
+if TYPE_CHECKING:
+    from hil.config.model import Config
+
+# A sample may be lost, and the next may come late.
+PERIODS_IN_AGE = 3.0
+
+
+def device_cross_checks(config: Config) -> list[Problem]:
+    """All of them, each naming the key to change."""
+    return [*_rig(config), *_each(config), *_connections(config), *_ages(config)]
+
+
+def _each(config: Config) -> Iterator[Problem]:
+    """By each driver's own check."""
+    for section in config.devices.sections() if config.devices else ():
+        yield from driver_of(section).check(section, rig_setup(config))
+
+
+def _ages(config: Config) -> Iterator[Problem]:
+    """No sample that comes as it should is stale."""
+    for name in ("drives", "valves"):
+        if (device := getattr(config.devices, name, None)) is None:
+            continue
+        least_ms, allowed_ms = PERIODS_IN_AGE * 1e3 / device.rate_hz, getattr(config.limits, f"{name}_age_ms")
+        if allowed_ms < least_ms:
+            rate = f"devices.{name}.rate_hz"
+            allowed = f"at least {least_ms:.4g}, {PERIODS_IN_AGE:g} periods of {rate}, or good samples count as stale"
+            yield Problem(f"limits.{name}_age_ms", f"{allowed_ms:g}", allowed, (rate,))
+
+
+def _rig(config: Config) -> Iterator[Problem]:
+    """What each kind of rig needs, and what none can have."""
+    devices, links = config.devices, config.layout.links
+    if devices is not None and devices.valves is not None and "valves" not in links:
+        allowed = f"null, or left out: rover.type {config.rover.type} has no cylinders"
+        yield Problem("devices.valves", f"a section, {devices.valves.driver}", allowed, ("rover.type",))
+    if devices is not None and devices.daq is not None and "daq" not in links:
+        allowed = "null, or left out: with daq: null the rig has no force sensors"
+        yield Problem("devices.daq", f"a section, {devices.daq.driver}", allowed, ("daq",))
+    if config.rig == "simulated":
+        return
+    if config.clock == "lockstep":
+        found = "lockstep"
+        yield Problem("clock", found, f"realtime, for devices keep no virtual time (rig: {config.rig})", ("rig",))
+    missing = ["devices"] if devices is None else [f"devices.{n}" for n in links if not getattr(devices, n)]
+    for key in missing:
+        yield Problem(key, "nothing", f"a section, as in mars_dome.yaml; needed with rig: {config.rig}", ("rig",))
+
+
+def _connections(config: Config) -> Iterator[Problem]:
+    """Every link has a port of its own, and every physical channel is used once, on each device server by itself."""
+    sections = sorted(config.devices.sections() if config.devices else (), key=lambda section: section.role)
+    used = [connection for section in sections for connection in driver_of(section).connections(section)]
+    by_place: dict[tuple[bool, str, str], list[Connection]] = defaultdict(list)
+    for connection in used:
+        if connection.name:
+            by_place[connection.server is None, *connection.place].append(connection)
+    for (is_port, _, name), of in by_place.items():
+        keys = tuple(connection.setting for connection in of)
+        if len(keys) > 1 and is_port:
+            yield Problem(keys[-1], f"{name} for {len(keys)} links", "a port of its own for each link", keys)
+        elif len(keys) > 1:
+            yield Problem(keys[-1], f"{name} {len(keys)} times", "each physical channel once", keys)
+    if config.rig == "real":
+        for key in dict.fromkeys(connection.setting for connection in used if not connection.name):
+            yield Problem(key, "''", "the path of a serial port: `hil devices` lists those there are", ("rig",))

@@ -1,0 +1,90 @@
+"""Choices of models and their numbers that are each allowed but not together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hil.config.problems import Problem
+
+if TYPE_CHECKING:
+    from hil.config.model import Config
+
+# From the start until the sensors are zeroed and the rover is armed, and some time more [s].
+BEFORE_RUN_UP_S = 0.5
+
+
+def model_cross_checks(config: Config) -> list[Problem]:
+    """All of them."""
+    return [*_wheel_checks(config), *_ground_checks(config), *_obstacle_checks(config)]
+
+
+def _wheel_checks(config: Config) -> list[Problem]:
+    soil, variant, kind = config.soil, config.wheel.variant, config.ground.kind
+    problems = []
+    largest = 2.0 / (soil.exponent + 1.0)
+    if variant in ("exact", "tire_3", "published") and soil.rebound > largest:
+        problems.append(
+            Problem(
+                "soil.rebound",
+                f"{soil.rebound:g}",
+                f"at most {largest:.4g} = 2/(soil.exponent + 1) with wheel.variant {variant}, or soil pushes the wheel",
+                ("soil.exponent", "wheel.variant"),
+            )
+        )
+    if soil.rut == "remembered" and variant not in ("exact", "tire_3"):
+        problems.append(
+            Problem(
+                "soil.rut", soil.rut, f"fresh with wheel.variant {variant}; remembered with exact", ("wheel.variant",)
+            )
+        )
+    if soil.rut == "remembered" and kind != "soil":
+        problems.append(
+            Problem("soil.rut", soil.rut, f"fresh with ground.kind {kind}; remembered with soil", ("ground.kind",))
+        )
+    if variant != "exact" and kind != "soil":
+        problems.append(
+            Problem(
+                "wheel.variant", variant, f"exact with ground.kind {kind}, where no wheel meets soil", ("ground.kind",)
+            )
+        )
+    if config.wheel.grousers % 2 or config.wheel.grousers == 2:
+        problems.append(Problem("wheel.grousers", str(config.wheel.grousers), "0, or an even number from 4 on"))
+    return problems
+
+
+def _ground_checks(config: Config) -> list[Problem]:
+    ground, trial = config.ground, config.trial
+    problems = []
+    if ground.law == "kelvin_voigt" and ground.exponent != 1.0:
+        problems.append(
+            Problem("ground.exponent", f"{ground.exponent:g}", "1 with ground.law kelvin_voigt", ("ground.law",))
+        )
+    glided_m = BEFORE_RUN_UP_S * trial.speed_mps
+    if ground.glides and trial.start_distance_m <= glided_m:
+        problems.append(
+            Problem(
+                "trial.start_distance_m",
+                f"{trial.start_distance_m:g}",
+                f"above {glided_m:.4g}, the way that a rover glides on ground.kind {ground.kind} at trial.speed_mps "
+                "before it is armed",
+                ("trial.speed_mps", "ground.kind", "ground.friction", "ground.rolling"),
+            )
+        )
+    return problems
+
+
+def _obstacle_checks(config: Config) -> list[Problem]:
+    obstacle, ground = config.obstacle, config.ground
+    allowed = "0: the obstacle stands on level ground; any with experiment drive, which has none"
+    problems = [
+        Problem(f"ground.{key}", f"{getattr(ground, key):g}", allowed, ("experiment",))
+        for key in ("pitch_deg", "roll_deg")
+        if getattr(ground, key) != 0.0 and config.has_obstacle
+    ]
+    if obstacle.law == "kelvin_voigt" and obstacle.exponent != 1.0:
+        problems.append(
+            Problem(
+                "obstacle.exponent", f"{obstacle.exponent:g}", "1 with obstacle.law kelvin_voigt", ("obstacle.law",)
+            )
+        )
+    return problems

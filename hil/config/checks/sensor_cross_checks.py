@@ -1,0 +1,125 @@
+"""What does not fit together among the sensors of a config, their inputs and their calibration."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from drivers.calibration import SENSITIVITY
+from drivers.device_sections import DaqSection
+from hil.config.calibration import KEY
+from hil.config.problems import Problem
+
+if TYPE_CHECKING:
+    from hil.config.model import Config
+    from hil.config.schema.equipment import DaqConfig
+
+_CALIBRATION, _INPUTS = ".".join(KEY), "devices.daq.inputs"
+
+
+def sensor_cross_checks(config: Config) -> list[Problem]:
+    """All of them, each naming the key to change; none of a rig without force sensors."""
+    daq, device = config.daq, config.devices.daq if config.devices else None
+    if daq is None:
+        return []
+    problems = [*_blocks(config, daq), *_triangle(daq), *_threshold(config, daq)]
+    if device is not None:
+        problems += [*_inputs(daq, device), *_sheets(daq, device)]
+    if config.rig == "real" and (device is None or device.calibration is None):
+        problems += _uncalibrated(daq)
+    return problems
+
+
+def _blocks(config: Config, daq: DaqConfig) -> Iterator[Problem]:
+    limits = config.limits
+    samples = daq.rate_hz * daq.block_ms / 1000.0
+    if abs(samples - round(samples)) > 1e-6:
+        yield Problem(
+            "daq.block_ms",
+            f"{daq.block_ms:g}, {samples:g} samples at {daq.rate_hz} Hz",
+            "a whole number of samples of daq.rate_hz",
+            ("daq.rate_hz",),
+        )
+    if daq.block_ms * 2.0 > limits.daq_age_ms:
+        yield Problem(
+            "daq.block_ms",
+            f"{daq.block_ms:g}",
+            f"at most {limits.daq_age_ms / 2.0:g}, half of limits.daq_age_ms, or good samples count as a drop-out",
+            ("limits.daq_age_ms",),
+        )
+
+
+def _triangle(daq: DaqConfig) -> Iterator[Problem]:
+    if daq.layout != "triangle":
+        return
+    (x, y), (left_x, left_y), (right_x, right_y) = daq.places_m
+    ax, ay, bx, by = left_x - x, left_y - y, right_x - x, right_y - y
+    area = 0.5 * abs(ax * by - ay * bx)
+    if area <= 1e-6:
+        yield Problem(
+            "daq.channels",
+            f"three sensors that span {area * 1e6:.3g} mm^2",
+            "a triangle of more than 1 mm^2: across_m and up_m of the three must not lie on a line",
+            ("daq.layout",),
+        )
+
+
+def _threshold(config: Config, daq: DaqConfig) -> Iterator[Problem]:
+    threshold = config.detector.threshold_N
+    device = config.devices.daq if config.devices else None
+    for channel, sensitivity in zip(daq.channels, config.sensitivities_mVpN, strict=True):
+        full_N = daq.range_V / (sensitivity / 1000.0)
+        if threshold >= full_N:
+            yield Problem(
+                "detector.threshold_N",
+                f"{threshold:g}",
+                f"below {full_N:.4g}, where the channel {channel.name} is at daq.range_V",
+                ("daq.range_V", "daq.channels", _CALIBRATION),
+            )
+        sheet = device.sheet(channel.name) if device else None
+        if sheet is not None and sheet.range_N is not None and threshold >= sheet.range_N:
+            yield Problem(
+                "detector.threshold_N",
+                f"{threshold:g}",
+                f"below {sheet.range_N:g}, range_N of the sensor {channel.name}",
+                (_CALIBRATION,),
+            )
+
+
+def _inputs(daq: DaqConfig, device: DaqSection) -> Iterator[Problem]:
+    wanted, depends_on = [channel.name for channel in daq.channels], ("daq.channels", "daq.layout")
+    found = Counter(item.sensor for item in device.inputs)
+    for name in found:
+        if name not in wanted:
+            allowed = f"sensors of daq.channels: {', '.join(wanted)}"
+            yield Problem(_INPUTS, f"an input for {name}", allowed, depends_on)
+        elif found[name] > 1:
+            yield Problem(_INPUTS, f"{found[name]} inputs for {name}", "one for each sensor", depends_on)
+    for name in wanted:
+        if name not in found:
+            yield Problem(_INPUTS, f"no input for {name}", "one for each sensor of daq.channels", depends_on)
+
+
+def _sheets(daq: DaqConfig, device: DaqSection) -> Iterator[Problem]:
+    """A sensor's calibration sheet says what the kind of its conditioning needs."""
+    if device.calibration is None:
+        return
+    depends_on = (_INPUTS, "daq.channels", "daq.layout")
+    for channel in daq.channels:
+        needed, sheet = SENSITIVITY[device.kind(channel.name)], device.sheet(channel.name)
+        if sheet is None:
+            allowed = f"its serial number and {needed}, from its calibration sheet"
+            yield Problem(f"{_CALIBRATION}.{channel.name}", "nothing", allowed, depends_on)
+        elif getattr(sheet, needed) is None:
+            allowed = f"a number from its calibration sheet; its input is {device.kind(channel.name)}"
+            yield Problem(f"{_CALIBRATION}.{channel.name}.{needed}", "nothing", allowed, depends_on)
+
+
+def _uncalibrated(daq: DaqConfig) -> Iterator[Problem]:
+    """On a real rig nobody's default stands in for a sensor's sensitivity."""
+    allowed = f"sensitivity_mVpN of each, from its calibration sheet, or a file with all of them in {_CALIBRATION}"
+    for channel in daq.channels:
+        if "sensitivity_mVpN" not in channel.model_fields_set:
+            found = f"no sensitivity of {channel.name}"
+            yield Problem("daq.channels", found, allowed, ("rig", _CALIBRATION))

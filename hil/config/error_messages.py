@@ -1,0 +1,169 @@
+"""pydantic's errors in the words of the person who edits the config: key, what was found, what is allowed."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import reprlib
+from collections.abc import Sequence
+from typing import Any, cast
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from drivers.device_sections import Role
+from drivers.registry import driver_names, driver_type
+from hil.config.problems import CrossCheckError, Problem
+from hil.config.schema.extensions import section_class
+
+# What a key takes, by the type of its JSON schema.
+KINDS = {"number": "a number", "integer": "a whole number", "string": "text", "boolean": "true or false"}
+_short = reprlib.Repr()
+_short.maxstring = _short.maxother = 60
+_short.maxlist = _short.maxdict = 3
+
+
+def problems_of(error: ValidationError) -> list[Problem]:
+    """Every problem of a failed check of a `Config`."""
+    problems: list[Problem] = []
+    for detail in error.errors(include_url=False):
+        cause = detail.get("ctx", {}).get("error")
+        if isinstance(cause, CrossCheckError):
+            problems += cause.problems
+        else:
+            problems.append(_problem(detail, cause))
+    return problems
+
+
+def wrong_by_themselves(error: ValidationError) -> dict[str, float | None]:
+    """The keys that are wrong whatever the others are, each with the least number that it takes if it takes one."""
+    found: dict[str, float | None] = {}
+    for detail in error.errors(include_url=False):
+        if not isinstance(detail.get("ctx", {}).get("error"), CrossCheckError):
+            keys, schema = _place(detail["loc"])
+            found[".".join(keys)] = schema.get("minimum")
+    return found
+
+
+def shown(value: Any) -> str:
+    """A value as a message shows it: short, in one line."""
+    if value is None:
+        return "nothing (null)"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return f"a section with {_short.repr([str(key) for key in value])}" if value else "an empty section"
+    return _short.repr(value)
+
+
+def _problem(detail: ErrorDetails, cause: Any) -> Problem:
+    location, schema = _place(detail["loc"])
+    if detail["type"] in ("union_tag_invalid", "union_tag_not_found"):
+        found = detail["input"].get(tag(schema)) if isinstance(detail["input"], dict) else detail["input"]
+        names = driver_names(cast("Role", location[-1]))
+        return Problem(".".join((*location, tag(schema))), shown(found), " or ".join(names))
+    key = ".".join(location) or "(file)"
+    if detail["type"] == "extra_forbidden":
+        return Problem(key, f"an unknown key = {shown(detail['input'])}", _known_keys(detail["loc"]))
+    if detail["type"] == "missing":
+        return Problem(key, "nothing", f"{allowed(schema)}; this key is needed")
+    return Problem(key, shown(detail["input"]), str(cause) if cause is not None else allowed(schema))
+
+
+def _known_keys(location: Sequence[int | str]) -> str:
+    """The keys of the section an unknown one stands in, the likeliest alone."""
+    known = list(_place(location[:-1])[1].get("properties", {}))
+    near = difflib.get_close_matches(str(location[-1]), known, n=1)
+    return f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}"
+
+
+def tag(schema: dict[str, Any]) -> str:
+    """The key that says which of several sections one is."""
+    return str(schema["discriminator"]["propertyName"])
+
+
+def allowed(schema: dict[str, Any]) -> str:
+    """What a key takes."""
+    return _allowed_but_null(schema) + (" or null" if schema.get("nullable") else "")
+
+
+def _allowed_but_null(schema: dict[str, Any]) -> str:
+    if "note" in schema and "const" not in schema:
+        allowed = str(schema["note"])
+    elif "const" in schema:
+        note = f" ({schema['note']})" if "note" in schema else ""
+        allowed = f"{schema['const']}{note}"
+    elif "enum" in schema:
+        allowed = " or ".join(map(str, schema["enum"]))
+    elif "properties" in schema:
+        allowed = f"a section with the keys {', '.join(schema['properties'])}"
+    elif schema.get("type") == "array":
+        allowed = " to ".join(dict.fromkeys(str(schema.get(key, 0)) for key in ("minItems", "maxItems")))
+        allowed = f"a list of {allowed}"
+    else:
+        allowed = " ".join(filter(None, (KINDS.get(str(schema.get("type")), "something else"), _range(schema))))
+    return allowed
+
+
+def _range(schema: dict[str, Any]) -> str:
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if "maxLength" in schema:
+        return f"of {schema.get('minLength', 0)} to {schema['maxLength']} characters"
+    if "exclusiveMinimum" in schema:
+        return f"above {schema['exclusiveMinimum']:.10g}, at most {high:.10g}"
+    step = f", a multiple of {schema['multipleOf']}" if "multipleOf" in schema else ""
+    return f"{low:.10g} to {high:.10g}{step}" if low is not None and high is not None else ""
+
+
+@functools.cache
+def whole_schema() -> dict[str, Any]:
+    """The JSON schema of `Config`, which messages and `docs/reference/config.md` are made of."""
+    from hil.config.model import Config
+
+    return Config.model_json_schema()
+
+
+def _place(location: Sequence[int | str]) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """A place in the config as a person writes it, and its JSON schema, empty where there is none.
+
+    pydantic names the kind of a section of several kinds in its location; the person does not.
+    """
+    keys: list[str] = []
+    node, whole = whole_schema(), whole_schema()
+    for step in location:
+        kinds = node.get("discriminator", {}).get("mapping", {})
+        if step in kinds:
+            node = resolved({"$ref": kinds[step]}, whole)
+            continue
+        if kinds and (kind := driver_type(cast("Role", keys[-1]), str(step))) is not None:
+            node = whole = kind.settings.model_json_schema()  # of a driver that an installed package brings
+            continue
+        if keys == ["extensions"]:
+            keys.append(str(step))
+            node = whole = section_class(str(step)).model_json_schema()
+            continue
+        keys.append(str(step))
+        if isinstance(step, int):
+            items = node.get("prefixItems", [])
+            node = items[step] if step < len(items) else node.get("items", {})
+        else:
+            node = node.get("properties", {}).get(step, {})
+        node = resolved(node, whole)
+    return tuple(keys), node
+
+
+def resolved(node: dict[str, Any], whole: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The schema itself instead of where it is in the whole; of one that may be null, the other, marked so.
+
+    Args:
+        node: a part of a JSON schema.
+        whole: the schema with its `$defs`; None: that of `Config`.
+    """
+    whole = whole_schema() if whole is None else whole
+    if "$ref" in node:
+        node = whole["$defs"][node["$ref"].rsplit("/", 1)[1]]
+    others = [kind for kind in node.get("anyOf", []) if kind != {"type": "null"}]
+    if len(others) == 1 and len(node["anyOf"]) == 2:
+        null = {"nullable": True, **({"note": node["note"]} if "note" in node else {})}
+        return {**resolved(others[0], whole), **null}
+    return node

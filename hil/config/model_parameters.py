@@ -1,0 +1,133 @@
+"""From the config to the nominal rig, which the rover twin computes with and a simulated rig strays from."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hil.config import Config
+from hil.config.schema.equipment import DaqConfig
+from models.actuators.drive import Drive
+from models.actuators.pneumatic import Cylinder
+from models.contact.compliant import make_compliant_ground
+from models.contact.laws import make_law
+from models.contact.obstacle import Obstacle
+from models.plant import GroundParameters, RigParameters, Spread
+from models.rover import rover_of
+from models.sensors.piezo import Piezo
+from models.vehicle.loads import Drawbar, Payload
+from models.wheel import Soil
+
+
+def nominal_rig(config: Config) -> RigParameters:
+    """The rig as the config describes it, in the models' units."""
+    drives, cylinders, rover = config.drives, config.cylinders, config.rover.parameters()
+    payload, drawbar = config.rover.payload, config.rover.drawbar
+    return RigParameters(
+        rover=rover,
+        grouser_height=config.wheel_radius_m - config.rover.wheel_radius_m,
+        ground=_ground(config),
+        launch_speed=config.trial.speed_mps if config.ground.glides else 0.0,
+        obstacle=_obstacle(config, len(rover_of(rover).wheel_names)) if config.has_obstacle else None,
+        start_distance=config.trial.start_distance_m,
+        start_across=0.0,
+        drive=Drive(
+            gain=drives.gain,
+            integral_gain=drives.integral_gain,
+            torque_limit=drives.torque_limit_Nm,
+            gear_friction=drives.gear_friction_Nm,
+            friction_speed=drives.friction_speed_radps,
+            coast_damping=drives.coast_damping,
+            brake_damping=drives.brake_damping,
+            brakes_on_cut=float(drives.on_cut == "brake"),
+        ),
+        cylinder=Cylinder(
+            area=math.pi / 4.0 * (cylinders.bore_mm * 1e-3) ** 2,
+            supply=cylinders.supply_kPa * 1e3,
+            fill_time=cylinders.fill_time_s,
+            vent_time=cylinders.vent_time_s,
+            lever=cylinders.lever_m,
+        ),
+        piezo=_piezo(config, config.daq) if config.daq else None,
+        sample_rate_hz=config.daq.rate_hz if config.daq else 0,
+        alignment=(0.0, 0.0),
+        substep_ns=round(config.plant.substep_us * 1e3),
+        payload=Payload(payload.mass_kg, (payload.x_m, payload.y_m, payload.z_m), payload.edge_m),
+        drawbar=Drawbar((-drawbar.pull_N, 0.0, 0.0), (drawbar.x_m, drawbar.y_m, drawbar.z_m)),
+    )
+
+
+def _ground(config: Config) -> GroundParameters:
+    ground, soil = config.ground, config.soil
+    damping = ground.damping_Nspm if ground.law == "kelvin_voigt" else ground.damping_spm * ground.stiffness
+    law = make_law(ground.law, ground.stiffness, exponent=ground.exponent, damping=damping)
+    return GroundParameters(
+        kind=ground.kind,
+        soil=Soil(
+            soil.stiffness,
+            soil.exponent,
+            cohesion=soil.cohesion_Pa,
+            friction_angle=math.radians(soil.friction_angle_deg),
+            rebound=soil.rebound,
+            slip_modulus=soil.slip_modulus,
+            # for the variant xu, whose normal stress a rover's wheels take at slip 0, where these two do not matter
+            shear_modulus=soil.shear_displacement_m,
+            peak_offset=soil.peak_offset,
+            peak_slope=0.0,
+        ),
+        wheel_variant=config.wheel.variant,
+        soil_damping=soil.damping_spm,
+        slip_speed=soil.slip_speed_mps,
+        shear_displacement=soil.shear_displacement_m,
+        shear_damping=soil.shear_damping_s,
+        ruts=soil.rut == "remembered",
+        compliant=make_compliant_ground(law, ground.friction, ground.friction_speed_mps),
+        rolling=ground.rolling,
+        pitch=math.radians(ground.pitch_deg),
+        roll=math.radians(ground.roll_deg),
+    )
+
+
+def _obstacle(config: Config, wheels: int) -> Obstacle:
+    obstacle, wheel = config.obstacle, config.wheel
+    each = obstacle.legs == "each"
+    law = make_law(
+        obstacle.law,
+        obstacle.plate_stiffness if each else obstacle.leg_stiffness_Npm,
+        exponent=obstacle.exponent,
+        restitution=obstacle.restitution,
+        damping=obstacle.damping_Nspm if obstacle.law == "kelvin_voigt" else None,
+    )
+    return Obstacle(
+        angle=math.radians(config.trial.angle_deg),
+        foot=math.nan,  # set by the start distance
+        friction=obstacle.friction,
+        friction_speed=obstacle.friction_speed_mps,
+        leg_compliance=np.full(wheels, 1.0 / obstacle.leg_stiffness_Npm if each else 0.0),
+        leg_damping=obstacle.leg_damping_Nspm,
+        grousers=wheel.grousers,
+        grouser_offset=math.radians(wheel.grouser_offset_deg),
+        **law._asdict(),
+    )
+
+
+def spread(config: Config) -> Spread:
+    """How far the simulated rig strays from the nominal one."""
+    given = config.plant.spread
+    return Spread(given.mass, given.soil, given.legs, given.sensitivity, given.start_m)
+
+
+def _piezo(config: Config, daq: DaqConfig) -> Piezo:
+    return Piezo(
+        place=np.array(daq.places_m),
+        sensitivity=np.array([sensitivity * 1e-3 for sensitivity in config.sensitivities_mVpN]),
+        bias=np.array([channel.bias_V for channel in daq.channels]),
+        noise=np.array([channel.noise_V for channel in daq.channels]),
+        range=daq.range_V,
+        step=2.0 * daq.range_V / 2**daq.bits,
+        droop_time=daq.droop_s,
+        ring_frequency=daq.ring_hz,
+        ring_damping=daq.ring_damping,
+        ring_share=daq.ring_share,
+    )

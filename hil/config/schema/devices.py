@@ -1,0 +1,66 @@
+"""The devices of a rig: which hardware is connected to which port, and how it is set up.
+
+Each device's section is that of its driver, which `driver` names (`drivers.registry`). What a device measures or moves
+(sensors, gains, limits) is in the sections beside this one, and the same for a simulated rig; here is only what a
+driver has to know to reach it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from drivers.device_sections import DaqSection, DeviceSection, DrivesSection, Role, ValvesSection
+from drivers.extensions import ExtensionError
+from drivers.registry import built_in, driver_type
+from hil.config.nested import checked_below
+from hil.config.problems import CrossCheckError, Problem
+from hil.config.schema.base import Section
+
+
+class _OfDriver:
+    """Checks the section of a device by the settings class of the driver that it names.
+
+    Our own drivers are the choices of a union, which the JSON schema shows; one that an installed package brings is
+    looked up when it is named.
+    """
+
+    def __init__(self, role: Role) -> None:
+        self._role = role
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        choices = {kind.name: handler.generate_schema(kind.settings) for kind in built_in(self._role)}
+        union = core_schema.tagged_union_schema(choices, discriminator="driver")
+        as_it_is = core_schema.wrap_serializer_function_ser_schema(
+            lambda section, dump: dump(section), schema=core_schema.any_schema()
+        )
+        return core_schema.no_info_wrap_validator_function(self._checked, union, serialization=as_it_is)
+
+    def _checked(self, values: Any, check: core_schema.ValidatorFunctionWrapHandler) -> Any:
+        name = values.driver if isinstance(values, DeviceSection) else None
+        name = values.get("driver") if isinstance(values, dict) else name
+        if not isinstance(name, str) or any(kind.name == name for kind in built_in(self._role)):
+            return check(values)
+        try:
+            kind = driver_type(self._role, name)
+        except ExtensionError as error:
+            raise CrossCheckError([Problem(f"devices.{self._role}.driver", repr(name), str(error))]) from error
+        if kind is None:
+            return check(values)
+        return checked_below(name, kind.settings, values)
+
+
+class DevicesConfig(Section):
+    """All devices; each is needed unless the rig is simulated in this program."""
+
+    drives: Annotated[DrivesSection, _OfDriver("drives")] | None = Field(None, description="the six wheel drives")
+    valves: Annotated[ValvesSection, _OfDriver("valves")] | None = Field(
+        None, description="the four valves of the side cylinders"
+    )
+    daq: Annotated[DaqSection, _OfDriver("daq")] | None = Field(None, description="the force sensors")
+
+    def sections(self) -> list[DeviceSection]:
+        """Those that there are."""
+        return [one for one in (self.drives, self.valves, self.daq) if one is not None]

@@ -1,0 +1,185 @@
+"""The experiment's part of a rig config: how the trial is driven, and ground, soil, wheels and obstacle.
+
+These numbers are the nominal model: the rover twin computes with them, the simulated rig with its own, perturbed ones.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from hil.config.schema.base import Section
+
+
+class LoopConfig(Section):
+    """The fixed-step control loop."""
+
+    rate_hz: int = Field(1000, ge=100, le=4000, description="ticks a second")
+
+
+class RealtimeConfig(Section):
+    """What the loop asks the kernel for with the realtime clock; what is refused is said once and done without."""
+
+    fifo_priority: int = Field(80, ge=0, le=98, description="SCHED_FIFO priority of the loop, 0: ordinary scheduling")
+    lock_memory: bool = Field(True, description="keep all memory in RAM")
+    awake: bool = Field(True, description="keep idle processors from sleeping deeply")
+    spin_share: float = Field(0.0, ge=0, le=0.2, description="share of the period spent spinning for the deadline")
+    cpus: Annotated[tuple[Annotated[int, Field(ge=0, le=4095)], ...], Field(strict=False)] = Field(
+        (), max_length=64, description="processors that the loop may run on, by number; none: any"
+    )
+    timer_slack_us: float = Field(
+        1.0, ge=0.001, le=1000, description="how late the kernel may wake it where SCHED_FIFO is refused"
+    )
+    measure_s: float = Field(
+        1.0, ge=0, le=60, description="without SCHED_FIFO, wake-ups are measured for this time before arming; 0: not"
+    )
+
+
+class TrialConfig(Section):
+    """One impact trial: drive straight into the obstacle at constant speed, cut at the impact."""
+
+    angle_deg: float = Field(60.0, ge=10, le=90, description="inclination of the obstacle to the ground")
+    speed_mps: float = Field(0.07, ge=0.005, le=0.2, description="set forward speed at impact")
+    start_distance_m: float = Field(
+        0.3, ge=0.01, le=5, description="distance from the front wheels to the obstacle at the start"
+    )
+    ramp_s: float = Field(0.5, ge=0.05, le=10, description="time from rest to the set speed")
+    settle_s: float = Field(2.0, ge=0.5, le=20, description="how long the trial goes on after the impact, drives cut")
+    timeout_s: float = Field(30.0, ge=1, le=2000, description="the trial is aborted if there is no impact by then")
+
+
+class QualityConfig(Section):
+    """Which trials count, beside the rules that take no number."""
+
+    contact_s: float = Field(0.6, ge=0.01, le=20, description="longest contact that is still an impact")
+
+
+class JogConfig(Section):
+    """One motion for bring-up: wheels that turn, or a valve that is powered with the wheels cut."""
+
+    wheels: Annotated[tuple[Annotated[str, Field(max_length=100)], ...], Field(strict=False)] = Field(
+        ("all",),
+        max_length=64,
+        description="names of the wheels that turn; all: every wheel; no wheel turns with a valve",
+    )
+    speed_mps: float = Field(0.02, ge=-10, le=10, description="speed of the rim, negative: backward")
+    valve: str = Field("", max_length=100, description='name of the valve to power, like left_extend; "": none')
+    seconds: float = Field(1.0, gt=0, le=10, description="how long it moves [s]")
+
+
+class DriveStepConfig(Section):
+    """Part of a drive."""
+
+    for_s: float = Field(ge=0.1, le=600, description="how long this step lasts")
+    speed_mps: float = Field(ge=-10, le=10, description="speed of the rims, mean of both sides")
+    turn_mps: float = Field(
+        0.0, ge=-10, le=10, description="right wheels faster by this, left ones slower (skid steer)"
+    )
+
+
+class DriveConfig(Section):
+    """A drive: wheel speeds over time."""
+
+    steps: Annotated[tuple[DriveStepConfig, ...], Field(strict=False)] = Field(
+        (DriveStepConfig(for_s=5.0, speed_mps=0.05),),
+        max_length=1000,
+        description="parts of the drive, one after the other",
+    )
+
+
+class SoilConfig(Section):
+    """The soil in the bed, as `models.wheel.Soil` takes it, and what the plant adds to it."""
+
+    stiffness: float = Field(1.783e6, ge=1e3, le=1e9, description="k of p = k z^n [N/m^(2+n)]")
+    exponent: float = Field(0.75, ge=0.3, le=1.75, description="n of p = k z^n")
+    cohesion_Pa: float = Field(0.0, ge=0, le=1e6, description="c of the shear limit")
+    friction_angle_deg: float = Field(30.0, ge=0, le=60, description="internal friction angle of the shear limit")
+    rebound: float = Field(0.07, gt=0, le=1, description="part of the sinkage that springs back behind the wheel")
+    slip_modulus: float = Field(0.185, ge=0.01, le=10, description="K of the traction's tanh(slip/K)")
+    damping_spm: float = Field(2.0, ge=0, le=1000, description="the normal force grows by this times the sinkage rate")
+    slip_speed_mps: float = Field(0.02, ge=1e-4, le=1, description="below this speed, slip is measured against it")
+    shear_displacement_m: float = Field(
+        0.001, ge=1e-5, le=0.1, description="by which the soil is sheared at its shear limit; holds a standing wheel"
+    )
+    shear_damping_s: float = Field(0.005, ge=0, le=1, description="retardation time of the shearing soil")
+    rut: Literal["fresh", "remembered"] = Field(
+        "fresh", description="soil under a wheel that follows another one: fresh, or compacted by those ahead"
+    )
+    peak_offset: float = Field(0.4, ge=0, le=1, description="c_1 of the angle of largest stress, wheel.variant xu")
+
+
+class GroundConfig(Section):
+    """What the rover stands on; `soil` is the bed of the section soil, the others are for impact runs."""
+
+    kind: Literal["soil", "firm", "rigid", "none"] = Field(
+        "soil", description="soil, firm (visco-elastic), rigid (unilateral constraints), or none and no weight"
+    )
+    law: Literal["kelvin_voigt", "visco_elastic"] = Field(
+        "kelvin_voigt", description="contact law of firm ground: linear (kelvin_voigt) or not"
+    )
+    stiffness: float = Field(
+        1e6, ge=1e3, le=1e10, description="stiffness of firm ground under one wheel [N/m^exponent]"
+    )
+    exponent: float = Field(1.0, ge=1, le=3, description="exponent of the depth in firm ground; 1 with kelvin_voigt")
+    damping_Nspm: float = Field(5e3, ge=0, le=1e8, description="damping of firm ground under one wheel, kelvin_voigt")
+    damping_spm: float = Field(
+        2.0, ge=0, le=1000, description="visco_elastic: the force grows by this times the rate of the depth"
+    )
+    friction: float = Field(0.6, ge=0, le=2, description="Coulomb coefficient of firm ground; 0: the rover glides")
+    friction_speed_mps: float = Field(
+        0.005, ge=1e-4, le=1, description="slower than this, that friction grows in proportion"
+    )
+    rolling: bool = Field(True, description="wheels do not slip on rigid ground; false: the rover glides")
+    pitch_deg: float = Field(0.0, ge=-30, le=30, description="slope, positive where the ground rises ahead")
+    roll_deg: float = Field(0.0, ge=-30, le=30, description="slope, positive where the ground rises to port")
+
+    @property
+    def glides(self) -> bool:
+        """No wheel could drive the rover: it comes at speed from the start on."""
+        smooth = self.friction == 0.0 if self.kind == "firm" else not self.rolling
+        return self.kind == "none" or (self.kind != "soil" and smooth)
+
+
+class WheelConfig(Section):
+    """How the wheel-soil forces are computed, and what stands on the rim."""
+
+    variant: Literal["exact", "tire_1", "tire_2", "tire_3", "published", "xu"] = Field(
+        "exact", description="wheel-soil model: column integrals (exact is tire_3), thesis's closed forms, or Xu's"
+    )
+    grousers: int = Field(
+        0, ge=0, le=90, description="grousers on each wheel, an even number from 4 on; 0: a smooth rim"
+    )
+    grouser_height_m: float = Field(0.01, ge=0.001, le=0.1, description="height of the grousers above the rim")
+    grouser_offset_deg: float = Field(
+        0.0, ge=-90, le=90, description="angle of a grouser above the line of contact with the obstacle, at the start"
+    )
+
+
+class ObstacleConfig(Section):
+    """Contact of a front wheel with the obstacle's plate, and the leg behind it."""
+
+    law: Literal["hunt_crossley", "lankarani_nikravesh", "lee_wang", "gonthier", "hertz", "kelvin_voigt"] = Field(
+        "hunt_crossley", description="contact law"
+    )
+    legs: Literal["lumped", "each"] = Field(
+        "lumped", description="legs and plate as one contact, or each leg with a spring of its own before the plate"
+    )
+    leg_stiffness_Npm: float = Field(
+        5.5e4, ge=1e3, le=1e8, description="stiffness of each leg; lumped: of contact and leg [N/m^exponent]"
+    )
+    leg_damping_Nspm: float = Field(70.0, ge=0, le=1e6, description="damping of each leg's own spring, with legs each")
+    plate_stiffness: float = Field(
+        1e9, ge=1e3, le=1e12, description="stiffness of the plate, with legs each [N/m^exponent]"
+    )
+    exponent: float = Field(
+        1.0, ge=1, le=3, description="exponent of the depth in the contact law; 1 with kelvin_voigt"
+    )
+    restitution: float = Field(
+        0.9, gt=0, le=1, description="restitution, as the law uses it; hertz and kelvin_voigt do not"
+    )
+    damping_Nspm: float = Field(70.0, ge=0, le=1e6, description="damping of the contact, kelvin_voigt")
+    friction: float = Field(0.1, ge=0, le=2, description="Coulomb coefficient of wheel on plate")
+    friction_speed_mps: float = Field(
+        0.005, ge=1e-4, le=1, description="slower than this, friction grows in proportion"
+    )

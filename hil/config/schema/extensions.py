@@ -1,0 +1,38 @@
+"""Sections of experiments that other packages bring: `extensions.NAME` of a config."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drivers.extensions import EXPERIMENTS, installed_names, load_installed
+from hil.config.nested import checked_below
+from hil.config.schema.base import Section
+
+
+def extension_section(name: str, values: Any) -> Section:
+    """The checked section of an installed experiment.
+
+    Args:
+        name: of the experiment.
+        values: as the config has them.
+
+    Raises:
+        ValueError: see `section_class`.
+        ValidationError: it does not take these values.
+    """
+    return checked_below(name, section_class(name), values)
+
+
+def section_class(name: str) -> type[Section]:
+    """Class of the section of an installed experiment.
+
+    Raises:
+        ValueError: no installed package brings an experiment of that name, it cannot be imported, or takes no section.
+    """
+    for kind, _ in load_installed(EXPERIMENTS, name):
+        section: type[Section] | None = getattr(kind, "section", None)
+        if section is None:
+            raise ValueError(f"no section: the experiment {name} takes none")
+        return section
+    installed = ", ".join(installed_names(EXPERIMENTS)) or "none is installed"
+    raise ValueError(f"the name of an experiment that an installed package brings: {installed}")

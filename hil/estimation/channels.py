@@ -1,0 +1,230 @@
+"""Kernels over blocks of piezo samples: impact detection, droop correction and peaks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from models.kernels.bound import BoundArguments, unpack
+from models.kernels.compiled import FloatArray, IntArray, kernel
+
+# slots of ChannelState.whole
+RUN, RUN_NS, IMPACT_NS, PEAK_NS, RELEASE_NS, BELOW, BELOW_NS, SATURATED, COUNT, BAD, FALLEN, LATER_NS = range(12)
+NEVER = -1
+# The impact is over once the sum has fallen to this share of its largest value: the wheel is pushed back by then. On a
+# shallow obstacle the wheel stays on the ramp, and what the sensors bear from then on is weight
+# (docs/explanation/contact.md).
+IMPACT_OVER = 0.8
+
+
+class ChannelParameters(NamedTuple):
+    """Constants of the channels.
+
+    Attributes:
+        place: (channels, 2) sensors on the plate [m]; NaN for those of a bumper.
+        newton_per_volt: (channels,).
+        full_scale: [V] at which a channel counts as saturated.
+        droop: share of the reading that the AC coupling takes out in one sample.
+        threshold: impact threshold on the sum of the channels, or on the largest if `each` [N].
+        each: every channel is a bumper of its own; else they share one plate.
+        consecutive: samples in a row over it.
+        zero_samples: samples that the bias is averaged over.
+    """
+
+    place: FloatArray
+    newton_per_volt: FloatArray
+    full_scale: float
+    droop: float
+    threshold: float
+    each: bool
+    consecutive: int
+    zero_samples: int
+
+
+class ChannelState(NamedTuple):
+    """What is remembered between blocks.
+
+    Attributes:
+        bias: (channels,) [V], running mean until zeroed.
+        square: (channels,) running sum of squared differences [V^2] (Welford).
+        drooped: (channels,) what the coupling has taken out so far [N].
+        force: (channels,) newest corrected force [N].
+        peak: (channels + 4,) largest corrected force of each channel, of their sum, of the sum after the release, of
+            the sum while the impact lasts, and of the sum from then on while the contact lasts [N].
+        point: (2, 2) load point [m] at the impact and at the peak of the sum.
+        whole: counters and times [ns], see the slots above.
+        last: (channels,) newest sample [V].
+        still: (channels,) how many samples in a row up to the newest are equal to it bit for bit.
+    """
+
+    bias: FloatArray
+    square: FloatArray
+    drooped: FloatArray
+    force: FloatArray
+    peak: FloatArray
+    point: FloatArray
+    whole: IntArray
+    last: FloatArray
+    still: IntArray
+
+
+def make_channel_state(channels: int) -> ChannelState:
+    """Allocate the state before the first sample."""
+    whole = np.zeros(12, np.int64)
+    whole[[IMPACT_NS, PEAK_NS, RELEASE_NS, LATER_NS]] = NEVER
+    bias, square, drooped, force = np.zeros((4, channels))
+    last, still = np.full(channels, np.nan), np.zeros(channels, np.int64)
+    return ChannelState(
+        bias, square, drooped, force, np.zeros(channels + 4), np.full((2, 2), np.nan), whole, last, still
+    )
+
+
+class Channels(NamedTuple):
+    """The channels, and where to put the load point of the newest sample (2,) [m]."""
+
+    parameters: ChannelParameters
+    state: ChannelState
+    point: FloatArray
+
+
+@kernel
+def digest(channels: BoundArguments[Channels], t_ns: IntArray, volts: FloatArray) -> None:
+    """Take in a block (n, channels) [V] with its times (n,) [ns].
+
+    The first `zero_samples` samples set the bias. From then on each channel's droop is put back, x = y + (1/tau) times
+    the integral of y (the inverse of a first-order AC coupling), the sum is held against the threshold, and peaks and
+    the end of contact are noted. A sample that is not finite is left out and counted. The load point is that of the
+    newest sample, NaN below the threshold, and of bumpers.
+    """
+    p, s, point = unpack(channels)
+    for i in range(t_ns.size):
+        finite = True
+        for c in range(s.force.size):
+            finite = finite and np.isfinite(volts[i, c])
+        if not finite:
+            s.whole[BAD] += 1
+            continue
+        s.whole[COUNT] += 1
+        if s.whole[COUNT] <= p.zero_samples:
+            for c in range(s.force.size):
+                difference = volts[i, c] - s.bias[c]
+                s.bias[c] += difference / s.whole[COUNT]
+                s.square[c] += difference * (volts[i, c] - s.bias[c])
+            continue
+        total, largest = 0.0, 0.0
+        for c in range(s.force.size):
+            if abs(volts[i, c]) >= p.full_scale:
+                s.whole[SATURATED] = 1
+            reading = (volts[i, c] - s.bias[c]) * p.newton_per_volt[c]
+            s.drooped[c] += reading * p.droop
+            s.force[c] = reading + s.drooped[c]
+            total += s.force[c]
+            largest = max(largest, s.force[c])
+        level = largest if p.each else total
+        _detect(p, s, t_ns[i], level, total)
+        _note_peak(p, s, t_ns[i], level, total)
+    total = 0.0
+    for c in range(s.force.size):
+        total += s.force[c]
+    if total >= p.threshold:
+        _load_point(p, s, total, point)
+    else:
+        point[0] = point[1] = np.nan
+    _note_still(p, s, volts)
+
+
+@kernel
+def _note_still(p: ChannelParameters, s: ChannelState, volts: FloatArray) -> None:
+    """How long each channel has not changed; looked for from the newest sample back, which of a live one ends at once.
+
+    A sample at full scale does not count: it is saturated, not frozen.
+    """
+    count = volts.shape[0]
+    if count == 0:
+        return
+    for c in range(s.still.size):
+        newest = volts[count - 1, c]
+        if not abs(newest) < p.full_scale:
+            s.still[c], s.last[c] = 0, newest
+            continue
+        i = count - 1
+        while i > 0 and volts[i - 1, c] == newest:
+            i -= 1
+        if i == 0 and s.last[c] == newest:
+            s.still[c] += count
+        else:
+            s.still[c] = count - i
+        s.last[c] = newest
+
+
+@kernel
+def _detect(p: ChannelParameters, s: ChannelState, t_ns: int, level: float, total: float) -> None:
+    if level < p.threshold:
+        s.whole[RUN] = 0
+        return
+    if s.whole[RUN] == 0:
+        s.whole[RUN_NS] = t_ns
+    s.whole[RUN] += 1
+    if s.whole[IMPACT_NS] == NEVER and s.whole[RUN] >= p.consecutive:
+        s.whole[IMPACT_NS] = s.whole[RUN_NS]
+        _load_point(p, s, total, s.point[0])
+
+
+@kernel
+def _note_peak(p: ChannelParameters, s: ChannelState, t_ns: int, level: float, total: float) -> None:
+    the_sum = s.force.size
+    if s.whole[IMPACT_NS] == NEVER:
+        return
+    if s.whole[RELEASE_NS] != NEVER:
+        s.peak[the_sum + 1] = max(s.peak[the_sum + 1], total)
+    for c in range(s.force.size):
+        s.peak[c] = max(s.peak[c], s.force[c])
+    if total > s.peak[the_sum]:
+        s.peak[the_sum] = total
+        s.whole[PEAK_NS] = t_ns
+        _load_point(p, s, total, s.point[1])
+    _note_phases(p, s, t_ns, total)
+    # contact is over, from the first of them on, when the level stays under the threshold for 5 times as many samples
+    # as it took to detect
+    if level < p.threshold:
+        if s.whole[BELOW] == 0:
+            s.whole[BELOW_NS] = t_ns
+        s.whole[BELOW] += 1
+    else:
+        s.whole[BELOW] = 0
+    if s.whole[RELEASE_NS] == NEVER and s.whole[BELOW] >= 5 * p.consecutive:
+        s.whole[RELEASE_NS] = s.whole[BELOW_NS]
+
+
+@kernel
+def _note_phases(p: ChannelParameters, s: ChannelState, t_ns: int, total: float) -> None:
+    """Keep the peak of the impact itself apart from what the sum reaches later in the same contact.
+
+    The impact is over when the sum stays under its share of the largest for as many samples as the end of a contact
+    takes.
+    """
+    during, later = s.force.size + 2, s.force.size + 3
+    if s.whole[RELEASE_NS] != NEVER:
+        return
+    if s.whole[FALLEN] >= 5 * p.consecutive:
+        if total > s.peak[later]:
+            s.peak[later] = total
+            s.whole[LATER_NS] = t_ns
+        return
+    s.peak[during] = max(s.peak[during], total)
+    if total < IMPACT_OVER * s.peak[during]:
+        s.whole[FALLEN] += 1
+    else:
+        s.whole[FALLEN] = 0
+
+
+@kernel
+def _load_point(p: ChannelParameters, s: ChannelState, total: float, out: FloatArray) -> None:
+    """Force-weighted place of the sensors, from their centroid; NaN of bumpers, which have no place."""
+    for axis in range(2):
+        weighted, centroid = 0.0, 0.0
+        for c in range(s.force.size):
+            weighted += s.force[c] * p.place[c, axis]
+            centroid += p.place[c, axis] / s.force.size
+        out[axis] = weighted / total - centroid

@@ -1,0 +1,119 @@
+"""The estimator: blocks of samples in, impact and forces out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hil.config import Config
+from hil.estimation.channels import (
+    BAD,
+    COUNT,
+    IMPACT_NS,
+    LATER_NS,
+    NEVER,
+    RELEASE_NS,
+    SATURATED,
+    ChannelParameters,
+    Channels,
+    digest,
+    make_channel_state,
+)
+from hil.messages.stages import Estimate, Samples
+from models.kernels.bound import BoundArguments
+
+# The share of full scale from which a channel counts as saturated.
+SATURATION = 0.99
+# How long the channels are averaged before arming [s].
+ZERO_TIME_S = 0.2
+
+
+def channel_parameters(config: Config) -> ChannelParameters:
+    """The channels as the config describes them; where there are none, nothing has to be zeroed."""
+    daq = config.daq
+    if daq is None:
+        return ChannelParameters(np.zeros((0, 2)), np.zeros(0), math.inf, 0.0, math.inf, False, 1, zero_samples=-1)
+    return ChannelParameters(
+        place=np.array(daq.places_m),
+        newton_per_volt=np.array([1000.0 / sensitivity for sensitivity in config.sensitivities_mVpN]),
+        full_scale=SATURATION * daq.range_V,
+        droop=1.0 / (daq.rate_hz * daq.droop_s),
+        threshold=config.detector.threshold_N,
+        each=daq.layout == "bumper",
+        consecutive=config.detector.consecutive,
+        zero_samples=round(ZERO_TIME_S * daq.rate_hz),
+    )
+
+
+class Estimator:
+    """Detects the impact and corrects the forces; remembers the peaks of the run."""
+
+    def __init__(self, config: Config) -> None:
+        self._parameters = channel_parameters(config)
+        self._state = make_channel_state(len(config.layout.channels))
+        self._channels = Channels(self._parameters, self._state, np.full(2, np.nan))
+        self._bound = BoundArguments(self._channels)
+
+    def estimate(self, samples: Samples) -> Estimate:
+        """What these samples, after all before them, mean."""
+        state, parameters = self._state, self._parameters
+        bad = state.whole[BAD]
+        for block in samples.blocks:
+            digest(self._bound, block.t_ns, block.volts)
+        count = int(state.whole[COUNT])
+        others = max(min(count, parameters.zero_samples) - 1, 1)
+        impact_ns = int(state.whole[IMPACT_NS])
+        across, up = self._channels.point.tolist()
+        return Estimate(
+            zeroed=count > parameters.zero_samples,
+            bias_V=tuple(state.bias.tolist()),
+            noise_V=tuple([math.sqrt(square / others) for square in state.square.tolist()]),
+            finite=bool(state.whole[BAD] == bad),
+            saturated=bool(state.whole[SATURATED]),
+            impact_ns=None if impact_ns == NEVER else impact_ns,
+            force_N=tuple(state.force.tolist()),
+            load_point_m=(across, up),
+            wheel_speed_radps=samples.drives.speed_radps,
+            still=tuple(state.still.tolist()),
+        )
+
+    def reset(self) -> None:
+        """Forget everything: zero the channels again, and look for another impact."""
+        for old, fresh in zip(self._state, make_channel_state(len(self._state.bias)), strict=True):
+            old[...] = fresh
+        self._channels.point[:] = math.nan
+
+    @property
+    def peaks_N(self) -> tuple[float, ...]:
+        """Largest corrected force of each channel, of their sum, and of the sum after the release [N]."""
+        return tuple(self._state.peak[:-2].tolist())
+
+    @property
+    def impact_peak_N(self) -> float:
+        """Largest sum while the impact lasted: until it had fallen to `IMPACT_OVER` of it [N]."""
+        return float(self._state.peak[-2])
+
+    @property
+    def later_peak(self) -> tuple[float, float] | None:
+        """Largest sum after the impact in the same contact [N], and how long after the impact's first sample [s].
+
+        On a shallow obstacle that is the weight of the rover on it. None where the contact ended with the impact.
+        """
+        began, at = int(self._state.whole[IMPACT_NS]), int(self._state.whole[LATER_NS])
+        return None if NEVER in (began, at) else (float(self._state.peak[-1]), (at - began) * 1e-9)
+
+    @property
+    def contact_duration_s(self) -> float | None:
+        """From the first sample over the threshold to the end of that contact [s], None while it lasts."""
+        began, ended = int(self._state.whole[IMPACT_NS]), int(self._state.whole[RELEASE_NS])
+        return None if NEVER in (began, ended) else (ended - began) * 1e-9
+
+    @property
+    def load_points_m(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Load point at the impact and at the peak of the sum [m], (across, up) from the triangle's centroid.
+
+        NaN before, and of a bumper.
+        """
+        first, peak = self._state.point.tolist()
+        return (first[0], first[1]), (peak[0], peak[1])

@@ -1,0 +1,141 @@
+"""The rover twin: the nominal model, run beside the rig from its measured wheel speeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hil.messages.stages import Estimate, Prediction, Samples
+from models.actuators.drive import Drive
+from models.contact.obstacle import Obstacle
+from models.impact import pair_energy
+from models.kernels.bound import BoundArguments, unpack
+from models.kernels.compiled import FloatArray, kernel
+from models.plant import RigParameters
+from models.rover.reduction import Chain
+from models.vehicle import VehicleModel, VehicleState, run
+
+# The longest step that the twin takes; its stiffest part, a leg on the obstacle, swings some 30 times slower.
+LONGEST_STEP_NS = 500_000
+# A servo far stiffer than any drive: the twin's wheels turn as the rig's were measured to.
+FOLLOW = Drive(
+    gain=5000.0, integral_gain=0.0, torque_limit=math.inf, gear_friction=0.0, friction_speed=1.0,
+    coast_damping=0.0, brake_damping=0.0, brakes_on_cut=0.0,
+)  # fmt: skip
+
+
+class _Twin(NamedTuple):
+    """The model, scratch for Jacobian rows (2, nv), and what is read off: [T_c, time to impact, 0 if all is finite]."""
+
+    vehicle: VehicleModel
+    state: VehicleState
+    rows: FloatArray
+    out: FloatArray
+
+
+class RoverTwin:
+    """Predicts what the rig does not measure: normal forces, sinkage, slip, T_c and the time to impact.
+
+    Its cylinders press as those of the rig were measured to; one whose pressure is not measured (NaN) counts as vented.
+    Without an obstacle T_c is NaN and there is no time to impact.
+
+    Where the obstacle stands is known to a few millimetres only, so until an impact is measured the twin drives on
+    through it; at the impact the obstacle is put where the twin's wheels are.
+    """
+
+    def __init__(self, nominal: RigParameters) -> None:
+        self._rover, vehicle, self._state = nominal.build()
+        self._obstacle = vehicle.obstacle
+        self._hit = self._obstacle is None
+        self._state.drives.cut[:] = 0.0
+        self._pressure_Pa: Sequence[Sequence[float]] = ()
+        self.energy_at_impact_J = math.nan
+        passable = None if self._obstacle is None else self._obstacle._replace(stiffness=0.0, damping=0.0)
+        self._twin = _Twin(
+            vehicle._replace(drive=FOLLOW, obstacle=passable),
+            self._state,
+            np.zeros((2, self._state.v.size)),
+            np.zeros(3),
+        )
+        self._bound = BoundArguments(self._twin)
+        if self._obstacle is not None:
+            # the same with the obstacle in the way, made before the run: at the impact only its place is filled in
+            self._touching, other = (BoundArguments(self._before(self._obstacle, foot)) for foot in (0.0, 1.0))
+            self._foot = self._touching.slot(other)
+        self._t_ns = 0
+
+    def predict(self, samples: Samples, estimate: Estimate) -> Prediction:
+        """Move the twin to the time of these samples."""
+        state, span = self._state, samples.t_ns - self._t_ns
+        state.drives.set_speed[:] = estimate.wheel_speed_radps
+        if samples.valves.pressure_Pa != self._pressure_Pa:
+            self._take_pressures(samples.valves.pressure_Pa)
+        steps = max(-(-span // LONGEST_STEP_NS), 0)
+        _predict(self._bound, steps, span * 1e-9 / max(steps, 1))
+        self._t_ns = samples.t_ns
+        energy, time_left, spoilt = self._twin.out.tolist()
+        if estimate.impact_ns is not None and not self._hit:
+            self._meet_obstacle(energy)
+        normal = tuple(state.ground.vertical.tolist())
+        speed = float(state.v[0])
+        return Prediction(
+            normal_force_N=normal,
+            sinkage_m=tuple(state.ground.sinkage.tolist()),
+            slip=tuple(state.ground.slip.tolist()),
+            speed_mps=speed,
+            effective_kinetic_energy_J=energy,
+            time_to_impact_s=time_left,
+            finite=math.isfinite(sum(normal) + speed + spoilt + (0.0 if self._obstacle is None else energy)),
+        )
+
+    def _take_pressures(self, pressure_Pa: Sequence[Sequence[float]]) -> None:
+        """Measured gauge pressures: a row a cylinder, its (extend, retract) chambers."""
+        self._pressure_Pa = pressure_Pa
+        cylinders = self._state.cylinders.pressure
+        for cylinder, chambers in enumerate(pressure_Pa[: len(cylinders)]):  # no array is made: this is in the tick
+            for chamber, pressure in enumerate(chambers):
+                cylinders[cylinder, chamber] = 0.0 if math.isnan(pressure) else pressure
+
+    def _meet_obstacle(self, energy_J: float) -> None:
+        """The rig has hit: put the obstacle where the twin's nearer wheel is."""
+        assert self._obstacle is not None
+        self._hit = True
+        self.energy_at_impact_J = energy_J
+        gap = float(self._state.obstacle.gap.min())
+        foot = self._obstacle.foot - gap / math.sin(self._obstacle.angle)
+        self._touching.set_number(self._foot, foot)
+        self._bound = self._touching
+
+    def _before(self, obstacle: Obstacle, foot: float) -> _Twin:
+        """The twin before this obstacle, with its foot there [m]."""
+        return self._twin._replace(vehicle=self._twin.vehicle._replace(obstacle=obstacle._replace(foot=foot)))
+
+
+@kernel
+def _predict(twin: BoundArguments[_Twin], steps: int, dt: float) -> None:
+    vehicle, state, rows, out = unpack(twin)
+    run(vehicle, state, steps, dt)
+    out[2] = 0.0
+    for i in range(state.q.size):
+        out[2] += 0.0 * state.q[i]  # NaN from whatever is not a finite number
+    out[0], out[1] = _impact_ahead(vehicle.obstacle, vehicle.chain, state, rows)
+
+
+@kernel
+def _impact_ahead(
+    obstacle: Obstacle | None, chain: Chain, state: VehicleState, rows: FloatArray
+) -> tuple[float, float]:
+    """T_c [J] and the time to impact [s]."""
+    if obstacle is None:
+        return np.nan, np.inf
+    energy, time_left = pair_energy(chain, state.q, state.v, obstacle.angle, rows, state.work), np.inf
+    for wheel in range(2):
+        approach = 0.0
+        for a in range(state.v.size):
+            approach += rows[wheel, a] * state.v[a]
+        if approach > 1e-6:
+            time_left = min(time_left, max(state.obstacle.gap[wheel], 0.0) / approach)
+    return energy, time_left

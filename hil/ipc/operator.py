@@ -1,0 +1,66 @@
+"""An operator's commands from another process: a ring in shared memory that the loop reads without waiting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hil.ipc.run_memory import RunMemory
+from hil.ipc.shared_types import OPERATOR_COMMAND
+from hil.messages.operator_input import OperatorCommand, OperatorInput, command_of_bytes, command_to_bytes
+
+# A tick takes no more commands than this; whoever sends more must not hold the loop.
+MOST_COMMANDS = 16
+
+
+class SharedOperator:
+    """The loop's end of the ring (`hil.messages.operator_input.OperatorSource`).
+
+    Commands given between two runs are taken in the first tick of the next: none of them can move anything there, for
+    nothing is armed before the sensors are zeroed.
+
+    Args:
+        shared: memory of the run.
+    """
+
+    def __init__(self, shared: RunMemory) -> None:
+        self._cursor = shared.operator.reader("loop")
+        self._row: Any = np.zeros(1, OPERATOR_COMMAND)
+
+    def read(self) -> OperatorInput:
+        """All commands given since the last call, oldest first, at most MOST_COMMANDS.
+
+        Raises:
+            ValueError: a row holds no command: its writer is not ours, or broken.
+        """
+        if not self._cursor.read_one(self._row):
+            return ()
+        taken = [self._taken()]
+        while len(taken) < MOST_COMMANDS and self._cursor.read_one(self._row):
+            taken.append(self._taken())
+        return tuple(taken)
+
+    def _taken(self) -> OperatorCommand:
+        return command_of_bytes(self._row["content"].item())
+
+
+class OperatorWriter:
+    """The other end, for the one process that takes commands from operators: a ring has one writer.
+
+    Args:
+        shared: memory of the run, opened by that process.
+    """
+
+    def __init__(self, shared: RunMemory) -> None:
+        self._ring = shared.operator
+        self._row: Any = np.zeros(1, OPERATOR_COMMAND)
+
+    def put(self, command: OperatorCommand) -> bool:
+        """Hand a command to the loop; False: the ring is full, for the loop does not read, and nothing was handed over.
+
+        Raises:
+            ValueError: it is too long to be recorded.
+        """
+        self._row["content"] = command_to_bytes(command)
+        return self._ring.append(self._row)

@@ -1,0 +1,167 @@
+"""The memory of a run: made by the loop process, opened by each worker, and left behind for `hil recover` by a kill."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hil.config import Config
+from hil.ipc.shared_types import (
+    FAULT_MESSAGE,
+    GROUND_TRUTH,
+    HEALTH,
+    LATE,
+    OPERATOR_COMMAND,
+    RINGS,
+    START,
+    block_row,
+    drive_command_dtype,
+    drive_sample_dtype,
+    valve_command_dtype,
+    valve_sample_dtype,
+)
+from hil.ipc.shm import Heartbeat, Mailbox, Ring, ShmError
+from hil.messages.schema import BURST_SLACK_S, EVENT, TIMING, tick_dtype
+
+FOLDER = "shm"  # of the run folder
+RECORDER = "recorder"
+LINKS = ("daq", "drives", "valves")  # each a worker of its own where the devices are real; `Layout.links` of them
+# What the rings hold: the recorder may be away for so long.
+RING_S = 4.0
+LEAST_TICKS = 4096
+EVENTS = 256
+OPERATOR_COMMANDS = 64
+_LOOK_AGAIN_S = 0.01
+
+
+class RunMemory:
+    """Rings, mailboxes and heartbeats of a run.
+
+    Args:
+        run: the run folder.
+        config: of the run; None: as the run was made with.
+        meta: what the record's `/meta` shall hold; with it, the files are made, without it they are opened.
+
+    Attributes:
+        config: of the run.
+        meta: see above.
+        blocks_held: newest blocks that the recorder does not release, written or not.
+
+    Raises:
+        ShmError: they are there already, or are not what they should be.
+        FileNotFoundError: there are none to open.
+        BlockingIOError: the run is being recovered.
+    """
+
+    def __init__(
+        self, run: Path, config: Config | None = None, meta: Mapping[str, str | float | int] | None = None
+    ) -> None:
+        folder, create = run / FOLDER, meta is not None
+        if config is None:
+            config = Config.model_validate_json((folder / "config.json").read_text(encoding="utf-8"))
+        if create:
+            folder.mkdir()
+            (folder / "config.json").write_text(config.model_dump_json(), encoding="utf-8")
+            (folder / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
+        self.run, self.config = run, config
+        self.meta: dict[str, Any] = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+
+        self._parts: list[Ring | Mailbox | Heartbeat] = []
+
+        def ring(name: str, dtype: Any, rows: int, must_not_lose: Sequence[str] = (RECORDER,)) -> Ring:
+            self._parts.append(made := Ring(folder / name, dtype, rows, create=create, must_not_lose=must_not_lose))
+            return made
+
+        def box(name: str, dtype: Any) -> Mailbox:
+            self._parts.append(made := Mailbox(folder / name, dtype, create=create))
+            return made
+
+        # samples that may yet become part of a burst stay in the ring, for whoever recovers it
+        burst = config.record.sensors == "burst"
+        # of a rig without force sensors the ring stays empty
+        block_ms, samples = (config.daq.block_ms, config.daq.block_samples) if config.daq else (RING_S * 1e3, 1)
+        self.blocks_held = round((config.record.before_s + BURST_SLACK_S) * 1e3 / block_ms) if burst else 0
+        ticks = max(round(RING_S * config.loop.rate_hz), LEAST_TICKS)
+        blocks = round(RING_S * 1e3 / block_ms) + 2 * self.blocks_held
+        layout = config.layout
+        self.ticks, self.timings = ring("ticks", tick_dtype(layout), ticks), ring("timings", TIMING, ticks)
+        # an event ring each for the loop and for the watchdog: a ring has one writer
+        self.events, self.watchdog_events = ring("events", EVENT, EVENTS), ring("watchdog_events", EVENT, EVENTS)
+        self.blocks = ring("blocks", block_row(samples, len(layout.channels)), blocks)
+        self.start = box("start", START)
+        self.drive_command = box("drive_command", drive_command_dtype(layout))
+        self.drives = box("drives", drive_sample_dtype(layout))
+        self.valve_command = box("valve_command", valve_command_dtype(layout))
+        self.valves = box("valves", valve_sample_dtype(layout))
+        # the loop misses none, and one that it has not taken by its end waits for the next run
+        self.operator = ring("operator", OPERATOR_COMMAND, OPERATOR_COMMANDS, must_not_lose=("loop",))
+        self.ground_truth = box("truth", GROUND_TRUTH)
+        self.late = ring("late", LATE, EVENTS, must_not_lose=())
+        self.fault_mailboxes = {name: box(f"trouble_{name}", FAULT_MESSAGE) for name in (RECORDER, *LINKS)}
+        self.healths = {name: box(f"health_{name}", HEALTH) for name in LINKS}
+        self._parts.append(heartbeat := Heartbeat(folder / "heartbeat", create=create))
+        self.heartbeat = heartbeat
+        # released by the kernel, whatever becomes of this process
+        self._lock: int | None = os.open(folder / "config.json", os.O_RDONLY | os.O_CLOEXEC)
+        fcntl.flock(self._lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+    def move(self, run: Path, meta: Mapping[str, str | float | int]) -> None:
+        """Make it the memory of another run: its files move to that run's folder, where a kill leaves them.
+
+        What the rings hold is of the run before, and is not recovered as part of the new one.
+
+        Nobody else moves it, and no other process opens it meanwhile; those that have it open follow by `moved_to`.
+
+        Raises:
+            OSError: that folder is on another file system.
+        """
+        start = np.zeros(1, START)
+        self.start.read(start)
+        start["over"] = 1
+        for name in RINGS:
+            start[f"first_{name}"] = getattr(self, name).written
+        self.start.write(start)
+        here, part = self.run / FOLDER, self.run / FOLDER / "meta.part"
+        part.write_text(json.dumps(meta), encoding="utf-8")
+        part.replace(here / "meta.json")
+        here.rename(run / FOLDER)
+        self.moved_to(run)
+
+    def moved_to(self, run: Path) -> None:
+        """Its files are in that run's folder now."""
+        self.run = run
+        self.meta = json.loads((run / FOLDER / "meta.json").read_text(encoding="utf-8"))
+
+    def leave(self) -> None:
+        """Count as a process of the run no longer; twice is fine."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def close(self) -> None:
+        """Leave, and unmap all of it; twice is fine."""
+        self.leave()
+        for part in self._parts:
+            part.close()
+
+    def alone(self, within_s: float = 0.0) -> bool:
+        """No other process of the run is alive, or will be so long from now [s]; one that is killed takes a moment."""
+        if self._lock is None:
+            raise ShmError(f"{self.run}: asked who is in a run that this process has left")
+        until = time.monotonic() + within_s
+        while True:
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    return False
+                time.sleep(_LOOK_AGAIN_S)
+            else:
+                return True

@@ -1,0 +1,107 @@
+"""What lies in the memory that the loop shares with its workers."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.messages.layout import Layout
+from hil.messages.operator_input import MOST_BYTES
+from hil.messages.schema import compound
+
+RINGS = ("ticks", "timings", "events", "watchdog_events", "blocks")  # what a record is made from
+START = np.dtype(
+    [
+        ("start_ns", "<i8"),  # t_ns = 0 of the run on CLOCK_MONOTONIC
+        ("wall_start_s", "<f8"),  # and in Unix time
+        ("over", "<i8"),  # 1: the run is over, and the next has not begun
+        *((f"first_{name}", "<i8") for name in RINGS),  # rows that each ring had been given before the run
+    ]
+)
+NO_FAULT = 0
+GROUND_TRUTH = np.dtype(  # what only a simulated rig can tell, and how its process keeps up
+    [
+        ("contact_force_peak", "<f8"),  # [N]
+        ("hit_speed", "<f8"),  # [m/s]
+        ("hit_ns", "<i8"),  # -1: nothing hit yet
+        ("hit_energy", "<f8"),  # effective kinetic energy then [J]
+        ("cut_ns", "<i8"),  # when the plant obeyed the first cut after that; -1: not yet
+        ("ticks", "<i8"),
+        ("late", "<i8"),
+        ("skipped", "<i8"),
+        ("cost_us", "<f8", (4,)),  # of one of its ticks: p50, p99, p99.9, longest
+    ]
+)
+FAULT_MESSAGE = np.dtype(  # of a worker: why the loop has to go Safe; fault NO_FAULT: for nothing any more
+    [("t_ns", "<i8"), ("fault", "<i8"), ("value", "<f8"), ("limit", "<f8"), ("detail", "S128")]
+)
+LATE = np.dtype(  # of a simulated rig: what it did later than it should have
+    [("due_ns", "<i8"), ("late_ns", "<i8"), ("device", "S32")]  # CLOCK_MONOTONIC; by how much; who
+)
+OPERATOR_COMMAND = np.dtype([("content", f"S{MOST_BYTES}")])  # JSON, as in the event that records it
+HEALTH = np.dtype(  # drivers.interfaces.Health of a link, as its worker sees it
+    [
+        ("t_ns", "<i8"),
+        ("open", "<u1"),
+        ("e_stop", "<u1"),
+        ("errors", "<i8"),
+        ("retries", "<i8"),
+        ("rate_hz", "<f8"),
+        ("age_ms", "<f8"),
+        ("detail", "S200"),
+    ]
+)
+
+
+def drive_command_dtype(layout: Layout) -> np.dtype[Any]:
+    """What the drives shall do."""
+    return np.dtype([("t_ns", "<i8"), ("cut", "<u1"), ("speed_radps", "<f8", (len(layout.wheels),))])
+
+
+def valve_command_dtype(layout: Layout) -> np.dtype[Any]:
+    """What the valves shall do."""
+    return compound([("t_ns", "<i8"), ("powered", "<u1", (len(layout.cylinders), 2))])
+
+
+def drive_sample_dtype(layout: Layout) -> np.dtype[Any]:
+    """What the drives have said."""
+    return np.dtype(
+        [
+            ("sequence", "<i8"),
+            ("t_ns", "<i8"),
+            ("speed_radps", "<f8", (len(layout.wheels),)),
+            ("acknowledged_ns", "<i8"),
+            ("stopped_ns", "<i8"),
+        ]
+    )
+
+
+def valve_sample_dtype(layout: Layout) -> np.dtype[Any]:
+    """What the valves have said."""
+    pressures = (len(layout.cylinders), 2)
+    return compound(
+        [("sequence", "<i8"), ("t_ns", "<i8"), ("pressure_Pa", "<f8", pressures), ("acknowledged_ns", "<i8")]
+    )
+
+
+def block_row(samples: int, channels: int) -> np.dtype[Any]:
+    """One block of sensor samples, all of it."""
+    return compound(
+        [
+            ("sequence", "<i8"),
+            ("t_ns", "<i8", (samples,)),
+            ("volts", "<f8", (samples, channels)),
+            ("overload", "<u1", (channels,)),
+            ("arrived_ns", "<i8"),
+        ]
+    )
+
+
+def fault_message(fault: int, detail: str, value: float = math.nan, limit: float = math.nan) -> NDArray[np.void]:
+    """Why the loop has to go Safe: number of the fault, words, what was found and what is allowed."""
+    words = detail.encode()[: FAULT_MESSAGE["detail"].itemsize]
+    return np.array([(time.monotonic_ns(), fault, value, limit, words)], FAULT_MESSAGE)

@@ -1,0 +1,28 @@
+"""Memory shared by the loop process and its workers: files of the run folder, mapped by each of them.
+
+The kernel keeps what was written after a SIGKILL of any of them or all. Nothing is ever unlinked here. One process
+makes the files, before it starts the others, and each opens them by path. No writer waits for a reader nor a reader for
+a writer, and no process needs a compiler (docs/decisions/0006-shared-memory.md).
+
+Mailbox    the newest value: set-points, slow state
+Ring       every row in order, for several readers: sensor blocks, ticks to record
+Heartbeat  when each process was last alive
+"""
+
+from hil.ipc.shm.heartbeat import NEVER_NS, PROCESSES, Heartbeat
+from hil.ipc.shm.machine import UnsupportedMachine
+from hil.ipc.shm.mailbox import STALE, Mailbox
+from hil.ipc.shm.mapped import ShmError
+from hil.ipc.shm.ring import Cursor, Ring
+
+__all__ = [
+    "NEVER_NS",
+    "PROCESSES",
+    "STALE",
+    "Cursor",
+    "Heartbeat",
+    "Mailbox",
+    "Ring",
+    "ShmError",
+    "UnsupportedMachine",
+]

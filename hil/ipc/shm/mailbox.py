@@ -1,0 +1,80 @@
+"""The newest value of one record, from one writer to any number of readers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.ipc.shm.machine import functions
+from hil.ipc.shm.mapped import PAYLOAD_AT, Mapped, array_address, fixed_dtype, stride
+
+STALE = -1
+_SLOTS = 8  # also in atomics.ll
+
+
+class Mailbox:
+    """The newest value of one record. One process writes, any may read; nobody waits for anybody.
+
+    Eight slots take turns, so the newest value stays whole while the next seven are written. A reader therefore gets it
+    also while a writer is in the middle of the next, was suspended there, or was killed there, and has time to copy it.
+
+    The array last written from or read into is kept, and its address with it: use the same one each time.
+
+    Args:
+        path: the file.
+        dtype: of the record.
+        create: make the file, or open it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], dtype: np.dtype[Any], *, create: bool) -> None:
+        self._call = functions()
+        self.path = Path(path)
+        self.dtype = fixed_dtype(self.path, dtype)
+        self._file = Mapped(self.path, "mailbox", self.dtype, create=create, capacity=1, names=(), slots=_SLOTS)
+        self._scratch = np.zeros(stride(self.dtype) // 8, np.int64)
+        self._box = np.array(
+            [
+                self._file.control(0),
+                self._file.address + PAYLOAD_AT,
+                self._scratch.ctypes.data,
+                self.dtype.itemsize,
+            ],
+            np.int64,
+        )
+        self._box_address = int(self._box.ctypes.data)
+        self._record, self._record_address = self._scratch, 0
+        self._out, self._out_address = self._scratch, 0
+
+    def write(self, record: NDArray[Any]) -> int:
+        """Publishes a record: an array of one. Returns its version: 1, 2, ..."""
+        if record is not self._record:
+            self._record_address = self._one(record, writable=False)
+            self._record = record
+        return self._call.publish(self._box_address, self._record_address)
+
+    def read(self, out: NDArray[Any]) -> int:
+        """Copies the newest record into an array of one and returns its version.
+
+        Returns:
+            The version; 0 if nothing has been written yet; `STALE` (-1) if 7 writes overtook each of 16 tries to copy:
+            only where the writer never rests and the reader is suspended again and again. With 0 and `STALE`, `out` is
+            as it was.
+        """
+        if out is not self._out:
+            self._out_address = self._one(out, writable=True)
+            self._out = out
+        return self._call.snapshot(self._box_address, self._out_address)
+
+    def close(self) -> None:
+        """Unmap the file; twice is fine. Any other call raises ShmError from then on."""
+        self._call = self._file.close()
+
+    def _one(self, array: NDArray[Any], writable: bool) -> int:
+        address = array_address(self.path, array, self.dtype, writable)
+        if array.size != 1:
+            raise TypeError(f"{self.path}: an array of one record is needed, found {array.size}")
+        return address

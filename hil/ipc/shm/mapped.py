@@ -1,0 +1,202 @@
+"""A mapped file with a header that says what it holds, so that two processes cannot take it for different things."""
+
+from __future__ import annotations
+
+import binascii
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.ipc.shm.machine import Functions
+from hil.ipc.shm.mapping import mapped_bytes
+
+SPACING = (
+    128  # bytes between control words: no two share a cache line, nor the line fetched with it (also in atomics.ll)
+)
+CONTROL_WORDS = 32
+CONTROL_AT = 4096
+PAYLOAD_AT = CONTROL_AT + CONTROL_WORDS * SPACING
+
+_MAGIC = b"HILSHM"
+_VERSION = 1
+_HEADER = np.dtype(
+    [
+        ("version", "<i8"),
+        ("kind", "S16"),
+        ("capacity", "<i8"),
+        ("layout_hash", "<i8"),
+        ("size", "<i8"),
+        ("names", "S512"),  # of cursors or of heartbeats, one a line
+        ("layout", "S3072"),  # fields, one a line: for messages, and cut off where it does not fit
+        ("magic", "S8"),  # written last
+    ]
+)
+
+
+class ShmError(Exception):
+    """A file of shared memory that cannot be made, or does not hold what was asked for. The message names it."""
+
+
+def stride(dtype: np.dtype[Any]) -> int:
+    """Bytes that a record takes in shared memory: whole words."""
+    return -(-dtype.itemsize // 8) * 8
+
+
+def fixed_dtype(path: Path, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype, if one can share it. Raises ShmError if it holds Python objects, is empty or a subarray."""
+    dtype = np.dtype(dtype)
+    if dtype.hasobject or not dtype.itemsize or dtype.subdtype:
+        raise ShmError(f"{path}: cannot hold {dtype}, allowed: a record of fixed size without objects")
+    return dtype
+
+
+def array_address(path: Path, array: NDArray[Any], dtype: np.dtype[Any], writable: bool = False) -> int:
+    """Where the data of an array begin that is to be copied from or into as a whole.
+
+    Raises:
+        TypeError: it is not a contiguous array of this very dtype, or is read-only and is to be written.
+    """
+    if not isinstance(array, np.ndarray) or array.dtype != dtype:
+        found = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
+        raise TypeError(f"{path}: an array of {dtype} is needed, found {found}")
+    if not array.flags.c_contiguous or (writable and not array.flags.writeable):
+        raise TypeError(f"{path}: a contiguous{', writable' if writable else ''} array is needed, this one is not")
+    return int(array.ctypes.data)
+
+
+class Mapped:
+    """A mapped file: header, control words, payload.
+
+    Args:
+        path: the file.
+        kind: what it is.
+        dtype: of a record.
+        capacity: records; None takes what the file has.
+        names: of control words; None takes what the file has.
+        slots: records the payload has room for, where that is not the capacity.
+        create: make the file (there must be none), or open one that was made.
+
+    Attributes:
+        address: of the file's first byte, in this process.
+        capacity: records.
+        names: of control words.
+
+    Raises:
+        ShmError: it cannot be made, or holds something else.
+        FileNotFoundError: there is none to open.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        kind: str,
+        dtype: np.dtype[Any],
+        *,
+        create: bool,
+        capacity: int | None,
+        names: Sequence[str] | None,
+        slots: int | None = None,
+    ) -> None:
+        self.path = path
+        if create:
+            self._create(kind, dtype, capacity or 1, tuple(names or ()), slots)
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            self._header = self._checked(os.pread(fd, _HEADER.itemsize, 0), os.fstat(fd).st_size)
+            # populated: a first touch of a page in a tick would be a page fault
+            self._bytes: NDArray[np.uint8] | None = mapped_bytes(fd, self._header["size"], populate=True)
+        finally:
+            os.close(fd)
+        self.capacity: int = self._header["capacity"]
+        self.names: tuple[str, ...] = tuple(self._header["names"].decode().split())
+        self._compare(kind, dtype, capacity, names)
+        self.address = int(self._bytes.ctypes.data)
+
+    def control(self, word: int) -> int:
+        """Address of a control word."""
+        return self.address + CONTROL_AT + word * SPACING
+
+    def close(self) -> Functions:
+        """Unmap the file; twice is fine.
+
+        Returns:
+            What takes the place of the functions that were used on it: its addresses are void from now on, and each of
+            these raises ShmError instead of using one.
+        """
+        self._bytes = None
+        self.address = 0
+
+        def refuse(*_: int) -> Any:
+            raise ShmError(f"{self.path}: used after it was closed")
+
+        return Functions(*(refuse,) * len(Functions._fields))
+
+    def _create(
+        self, kind: str, dtype: np.dtype[Any], capacity: int, names: tuple[str, ...], slots: int | None
+    ) -> None:
+        text = "\n".join(names).encode()
+        if len(text) > 512 or len(set(names)) != len(names) or any(name.split() != [name] for name in names):
+            raise ShmError(f"{self.path}: names {names}, allowed: different ones, no blanks, 512 letters together")
+        header = np.zeros((), _HEADER)
+        size = PAYLOAD_AT + (slots or capacity) * stride(dtype)
+        header["version"], header["kind"], header["capacity"], header["size"] = _VERSION, kind, capacity, size
+        header["layout"], header["layout_hash"] = _layout(dtype), _hash(dtype)
+        header["names"] = text
+        try:
+            fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except FileExistsError:
+            raise ShmError(f"{self.path}: exists already: a run makes its own files in its own folder") from None
+        try:
+            # blocks now, or a full disk would be a SIGBUS in the middle of a trial
+            os.posix_fallocate(fd, 0, size)
+            os.pwrite(fd, header.tobytes(), 0)
+            os.pwrite(fd, _MAGIC, _HEADER.fields["magic"][1])  # type: ignore[index]
+        except OSError as error:
+            os.unlink(self.path)
+            raise ShmError(f"{self.path}: no room for {size} bytes: {error.strerror}") from None
+        finally:
+            os.close(fd)
+
+    def _checked(self, head: bytes, size: int) -> dict[str, Any]:
+        if len(head) < _HEADER.itemsize:
+            raise ShmError(
+                f"{self.path}: not shared memory of ours: {size} bytes long, a header has {_HEADER.itemsize}"
+            )
+        header = dict(zip(_HEADER.names or (), np.frombuffer(head, _HEADER)[0].item(), strict=True))
+        if header["magic"] != _MAGIC:
+            raise ShmError(f"{self.path}: not shared memory of ours, or not finished: found {header['magic']!r}")
+        if header["version"] != _VERSION:
+            raise ShmError(f"{self.path}: written in format {header['version']}, this program reads {_VERSION}")
+        if header["size"] != size:  # touching a page beyond the end would be a SIGBUS
+            raise ShmError(f"{self.path}: {size} bytes long, made with {header['size']}: cut off or not copied whole")
+        return header
+
+    def _compare(self, kind: str, dtype: np.dtype[Any], capacity: int | None, names: Sequence[str] | None) -> None:
+        held = self._header["kind"].decode()
+        if held != kind:
+            raise ShmError(f"{self.path}: is a {held}, asked for as a {kind}")
+        if (self._header["layout_hash"], self._header["layout"]) != (_hash(dtype), _layout(dtype)):
+            here, asked = self._header["layout"].decode().split("\n"), _fields(dtype)
+            only_here = [field for field in here if field not in asked] or here
+            only_asked = [field for field in asked if field not in here] or asked
+            raise ShmError(f"{self.path}: holds fields {', '.join(only_here)}, asked for {', '.join(only_asked)}")
+        if capacity is not None and capacity != self.capacity:
+            raise ShmError(f"{self.path}: capacity {self.capacity}, asked for {capacity}")
+        if names is not None and tuple(names) != self.names:
+            raise ShmError(f"{self.path}: names {', '.join(self.names)}, asked for {', '.join(names)}")
+
+
+def _fields(dtype: np.dtype[Any]) -> list[str]:
+    return [str(field) for field in dtype.descr]
+
+
+def _layout(dtype: np.dtype[Any]) -> bytes:
+    return "\n".join(_fields(dtype)).encode()[: _HEADER["layout"].itemsize]
+
+
+def _hash(dtype: np.dtype[Any]) -> int:
+    return binascii.crc32("\n".join(_fields(dtype)).encode())  # hashlib would bring 4 MB of OpenSSL into each process

@@ -1,0 +1,1 @@
+"""What passes between stages, processes and files: stage messages, layout, operator's commands, rows."""

@@ -1,0 +1,169 @@
+"""The fixed-size rows of a record: what one tick, one event and one tick's timing look like on disk.
+
+Fixed-size fields only: variable-length ones cannot be read back from a file whose writer was killed.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.messages import SensorName
+from hil.messages.layout import Layout
+
+SENSORS: dict[str, tuple[SensorName, ...]] = {  # by layout, in the order of the channels
+    "triangle": ("top", "lower_left", "lower_right"),
+    "bumper": ("front_left", "front_right"),
+}
+Field = tuple[str, str] | tuple[str, str, tuple[int, ...]]
+IMPACT = "impact"  # name of the event that tells of one
+# Fields of a tick that hold a number for each wheel.
+BY_WHEEL = ("set_speed_radps", "wheel_speed_radps", "normal_force_N", "sinkage_m", "slip")
+BURST_SLACK_S = 0.25  # it may come at least this long after its sample, and no sample of its burst is lost
+
+
+def compound(fields: Sequence[Field]) -> np.dtype[Any]:
+    """A row of these fields; one whose shape has a 0 is left out, for HDF5 has no arrays of nothing."""
+    return np.dtype([field for field in fields if len(field) == 2 or 0 not in field[2]])
+
+
+# What each field means is said in hil/recording/fields.py, which the record carries.
+def tick_dtype(layout: Layout) -> np.dtype[Any]:
+    """One tick of a rig with that layout; what it has none of has no field."""
+    wheels, cylinders, channels = len(layout.wheels), len(layout.cylinders), len(layout.channels)
+    fields: list[Field] = [
+        ("tick", "<i8"),
+        ("t_ns", "<i8"),
+        ("state", "<u1"),
+        ("safe", "<u1"),
+        ("cut", "<u1"),
+        ("impact", "<u1"),
+        ("clamped", "<u4"),
+        ("valves", "<u1", (cylinders, 2)),
+        ("daq_age_ns", "<i8"),
+        ("daq_sequence", "<i8"),
+        ("drives_t_ns", "<i8"),
+        ("drives_acknowledged_ns", "<i8"),
+        ("drives_stopped_ns", "<i8"),
+        ("valves_t_ns", "<i8"),
+        ("valves_acknowledged_ns", "<i8"),
+        ("set_speed_radps", "<f8", (wheels,)),
+        ("wheel_speed_radps", "<f8", (wheels,)),
+        ("pressure_Pa", "<f8", (cylinders, 2)),
+        ("force_N", "<f8", (channels,)),
+        ("force_sum_N", "<f8"),
+        ("load_point_m", "<f8", (2,)),
+        ("normal_force_N", "<f8", (wheels,)),
+        ("sinkage_m", "<f8", (wheels,)),
+        ("slip", "<f8", (wheels,)),
+        ("speed_mps", "<f8"),
+        ("effective_kinetic_energy_J", "<f8"),
+        ("time_to_impact_s", "<f8"),
+    ]
+    return compound(fields)
+
+
+EVENT = np.dtype(
+    [
+        ("id", "<u2"),
+        ("name", "S32"),
+        ("tick", "<i8"),
+        ("t_ns", "<i8"),
+        ("value", "<f8"),
+        ("limit", "<f8"),
+        ("reaction_tick", "<i8"),
+        ("detail", "S128"),
+    ]
+)
+
+# The stages of a tick, in the order in which it passes through them (hil/runtime/cycle.py).
+PHASES = ("sample", "estimate", "predict", "check", "decide", "control", "limit", "command", "record")
+TIMING = np.dtype(
+    [
+        ("tick", "<i8"),
+        ("work_ns", "<i8"),
+        ("plant_ns", "<i8"),
+        *((f"{phase}_ns", "<i8") for phase in PHASES),
+    ]
+)
+
+
+def block_dtype(layout: Layout) -> np.dtype[Any]:
+    """One block of sensor samples as it came from the DAQ."""
+    return compound(
+        [
+            ("sequence", "<i8"),
+            ("t_ns", "<i8"),
+            ("samples", "<i8"),
+            ("overload", "<u1", (len(layout.channels),)),
+            ("arrived_ns", "<i8"),
+        ]
+    )
+
+
+class Row:
+    """One row that is set and read again and again; nothing is allocated for it in a tick.
+
+    Args:
+        dtype: of packed numbers, arrays of numbers included.
+
+    Attributes:
+        array: the row, an array of one.
+    """
+
+    _CODES: ClassVar = {"i8": "q", "f8": "d", "u1": "B", "u4": "I"}
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.array = np.zeros(1, dtype)
+        self._bytes = self.array.view(np.uint8).data
+        codes = (self._CODES[kind.base.str[1:]] * math.prod(kind.shape) for kind, *_ in (dtype.fields or {}).values())
+        self._struct = struct.Struct("<" + "".join(codes))
+
+    def set(self, *numbers: float) -> None:
+        """Set all numbers, those of arrays one by one."""
+        self._struct.pack_into(self._bytes, 0, *numbers)
+
+    def numbers(self) -> tuple[Any, ...]:
+        """All numbers, those of arrays one by one."""
+        return self._struct.unpack_from(self._bytes)
+
+
+def event_row(
+    id: int,
+    name: str,
+    tick: int,
+    t_ns: int,
+    value: float = 0.0,
+    limit: float = 0.0,
+    reaction_tick: int = -1,
+    detail: str = "",
+) -> NDArray[np.void]:
+    """One event as it is recorded and published: an array of one row of `EVENT`.
+
+    Args:
+        id: Fault number, 0 for what is not a fault.
+        name: Its name, cut off after 32 bytes.
+        tick: Tick of detection.
+        t_ns: Its time [ns].
+        value: What was found.
+        limit: What is allowed.
+        reaction_tick: Tick whose command reacted, -1 if none did.
+        detail: In words, cut off after 128 bytes.
+    """
+    row = (id, _fitting(name, "name"), tick, t_ns, value, limit, reaction_tick, _fitting(detail, "detail"))
+    return np.array([row], EVENT)
+
+
+def triggers_capture(event: np.void) -> bool:
+    """Whether an event, a row of `EVENT`, says which sensor samples a burst holds: an impact or a fault does."""
+    return bool(event["id"]) or event["name"] == IMPACT.encode()
+
+
+def _fitting(text: str, field: str) -> bytes:
+    """Returns the text as UTF-8, cut between two characters where the field of `EVENT` is too short for it."""
+    return text.encode()[: EVENT[field].itemsize].decode(errors="ignore").encode()

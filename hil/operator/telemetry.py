@@ -1,0 +1,200 @@
+"""Live values for any viewer: ZeroMQ PUB, frames [topic, msgpack map], topics `tick`, `event` and `trial`.
+
+Numbers only and nested maps, as PlotJuggler wants them: it shows tick/normal_force_N/front_left. It never blocks and
+never waits for a viewer: a message nobody takes is dropped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Self
+
+import msgspec
+import numpy as np
+import zmq
+from numpy.typing import NDArray
+
+from drivers.interfaces import DeviceError
+from hil.config import Config
+from hil.messages.layout import Layout
+from hil.messages.schema import BY_WHEEL, tick_dtype
+
+_QUEUE = 1000  # messages kept for a slow viewer; more are dropped
+
+
+class PortBusy(Exception):  # noqa: N818 - reads as what it says: `except PortBusy`
+    """Somebody else has the telemetry port: a warning in simulation, a reason not to arm on a real rig."""
+
+
+class Publisher:
+    """Publishes ticks, events and the outcome of a trial.
+
+    Args:
+        endpoint: Where viewers connect, e.g. "tcp://127.0.0.1:9872" ("*" as the port takes a free one); "" publishes
+            nothing.
+        rate_hz: Ticks published a second [Hz], as nearly as whole ticks allow; at most the loop's rate.
+        loop_rate_hz: Rate of the loop [Hz].
+        wall_start_s: Unix time at t_ns = 0 [s].
+        layout: of the rig.
+
+    Attributes:
+        endpoint: The endpoint as bound, with the port's number.
+
+    Raises:
+        PortBusy: Somebody else has the port.
+        ValueError: The endpoint cannot be bound for another reason.
+    """
+
+    def __init__(self, endpoint: str, rate_hz: float, loop_rate_hz: float, wall_start_s: float, layout: Layout) -> None:
+        if not (rate_hz > 0 and loop_rate_hz > 0):
+            raise ValueError(f"Publisher: rates are {rate_hz} and {loop_rate_hz} Hz, allowed: above 0")
+        self._every = max(1, round(loop_rate_hz / rate_hz))
+        self._slot = -1
+        self._wall_start_s = wall_start_s
+        self._newest_ns = 0
+        self._encoder = msgspec.msgpack.Encoder()
+        self._fields = [
+            (name, partial(_by_wheel, layout.wheels) if name in BY_WHEEL else _list_or_number)
+            for name in tick_dtype(layout).names or ()
+        ]
+        self._context: zmq.Context[zmq.Socket[bytes]] | None = None
+        self._socket: zmq.Socket[bytes] | None = None
+        self.endpoint = ""
+        if endpoint:
+            self._bind(endpoint)
+
+    def _bind(self, endpoint: str) -> None:
+        self._context = zmq.Context(io_threads=1)
+        self._socket = self._context.socket(zmq.PUB)
+        self._socket.setsockopt(zmq.LINGER, 0)
+        self._socket.setsockopt(zmq.SNDHWM, _QUEUE)
+        try:
+            self._socket.bind(endpoint)
+        except zmq.ZMQError as error:
+            self.close()
+            if error.errno == errno.EADDRINUSE:
+                raise PortBusy(
+                    f"telemetry.endpoint is {endpoint}, which another program has (a second hil, or a viewer that "
+                    'binds): end it, choose another port, or set telemetry.endpoint to "" for no telemetry'
+                ) from None
+            why = os.strerror(error.errno) if error.errno else str(error)
+            allowed = "tcp://ADDRESS:PORT with an address of this machine"
+            raise ValueError(f"telemetry.endpoint is {endpoint}: {why}; allowed: {allowed}") from None
+        self.endpoint = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
+
+    def starts_at(self, wall_start_s: float) -> None:
+        """Set the Unix time at t_ns = 0 [s], where it was not known when the publisher was made."""
+        self._wall_start_s = wall_start_s
+
+    def tick(self, row: np.void | NDArray[np.void]) -> None:
+        """Publishes one tick if its turn has come: fields by name, wheels by name, other arrays as lists.
+
+        Args:
+            row: A record of `tick_dtype`: a scalar, or an array of one.
+        """
+        if self._socket is None:
+            return
+        record = row if isinstance(row, np.void) else row.reshape(-1)[0]
+        slot = int(record["tick"]) // self._every
+        if slot == self._slot:
+            return
+        self._slot = slot
+        payload: dict[str, Any] = {"timestamp": self._timestamp(int(record["t_ns"]))}
+        for name, convert in self._fields:
+            payload[name] = convert(record[name])
+        self._send(b"tick", payload)
+
+    def event(self, row: NDArray[np.void]) -> None:
+        """Publishes one event under its name: event/NAME/id, tick, value, limit and reaction_tick.
+
+        Args:
+            row: An array of one `EVENT`. Its detail is text: recorded, not published.
+        """
+        event = row[0]
+        numbers = {name: event[name] for name in ("id", "tick", "value", "limit", "reaction_tick")}
+        name = event["name"].decode(errors="replace")
+        self._send(b"event", {"timestamp": self._timestamp(int(event["t_ns"])), name: _numbers(numbers)})
+
+    def trial(self, summary: Mapping[str, Any], t_ns: int | None = None) -> None:
+        """Publishes the numbers of a trial's summary; true and false become 1 and 0, text and null are left out.
+
+        Args:
+            summary: As in `summary.json`.
+            t_ns: Time of the outcome [ns]; by default that of the newest message.
+        """
+        stamp = {"timestamp": self._timestamp(self._newest_ns if t_ns is None else t_ns)}
+        self._send(b"trial", stamp | _numbers(summary))
+
+    def _timestamp(self, t_ns: int) -> float:
+        self._newest_ns = max(self._newest_ns, t_ns)
+        return self._wall_start_s + t_ns * 1e-9
+
+    def _send(self, topic: bytes, payload: dict[str, Any]) -> None:
+        if self._socket is not None:
+            with contextlib.suppress(zmq.Again):  # the queue is full: this one is dropped
+                self._socket.send_multipart([topic, self._encoder.encode(payload)], zmq.NOBLOCK)
+
+    def close(self) -> None:
+        """Drops what is queued and frees the port; twice is fine."""
+        if self._socket is not None:
+            self._socket.close(linger=0)
+            self._socket = None
+        if self._context is not None:
+            self._context.term()
+            self._context = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_publisher(config: Config, progress: Callable[[str], None]) -> Publisher:
+    """The publisher of a run; a port that somebody else has is a warning in simulation, and said.
+
+    Raises:
+        DeviceError: the endpoint cannot be bound for another reason.
+    """
+    rates = (config.telemetry.rate_hz, config.loop.rate_hz, time.time(), config.layout)
+    try:
+        return Publisher(config.telemetry.endpoint, *rates)
+    except PortBusy as busy:
+        progress(f"warning: no telemetry, {busy}")
+        return Publisher("", *rates)
+    except ValueError as error:
+        raise DeviceError(str(error)) from None
+
+
+def _by_wheel(wheels: Sequence[str], values: NDArray[Any]) -> dict[str, Any]:
+    return dict(zip(wheels, values.tolist(), strict=True))
+
+
+def _list_or_number(value: Any) -> Any:
+    return value.tolist()
+
+
+def _number(value: Any) -> int | float | None:
+    if isinstance(value, bool | np.bool_ | int | np.integer):
+        return int(value)
+    return float(value) if isinstance(value, float | np.floating) else None
+
+
+def _numbers(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the numbers among the values, nested maps and lists of numbers included."""
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            found[key] = _numbers(value)
+        elif isinstance(value, list | tuple | np.ndarray):
+            items = [_number(item) for item in value]
+            if items and None not in items:
+                found[key] = items
+        elif (number := _number(value)) is not None:
+            found[key] = number
+    return found

@@ -1,0 +1,124 @@
+"""What disturbed a run from outside the controller: stalls of the machine, and a simulated rig that was late itself.
+
+Both are events of the record with id 0. Neither excuses a fault: on a real rig the wheels turn on through a stall. They
+are named beside it, so that nobody looks for its cause in the controller or the devices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.ipc.lateness import LATE_NS, Late
+from hil.messages.schema import event_row
+from hil.realtime.stalls import STALL_NS, Stall, merged
+
+STALL = "machine stall"  # name of the event; value: its length [ms]
+RIG_LATE = "simulated rig late"  # name of the event; value: how late [ms]
+# A fault is noticed at most so long after what caused it [ns]: old speeds of the drives after 200 ms.
+NOTICED_WITHIN_NS = 300_000_000
+# And a stall is noted by another process, which may wake up after the loop [ns].
+NOTED_WITHIN_NS = 20_000_000
+# The summary lists the longest of them; all are in the record.
+LISTED = 50
+
+Events = NDArray[np.void]
+
+
+def stall_event(stall: Stall, start_ns: int, rate_hz: int, *, real_time: bool) -> Events:
+    """A stall as a row of `EVENT`.
+
+    Args:
+        stall: in times of CLOCK_MONOTONIC.
+        start_ns: t = 0 of the run on that clock [ns].
+        rate_hz: of the loop.
+        real_time: it was measured with real-time priority; without, other programs may have caused it.
+    """
+    what = "this machine stood still" if real_time else "without real-time rights, this machine kept the loop waiting"
+    at_ns, length_ms = max(stall.began_ns - start_ns, 0), stall.length_ns * 1e-6
+    detail = f"{what} for {length_ms:.0f} ms at {at_ns * 1e-9:.3f} s"
+    return event_row(0, STALL, _tick(at_ns, rate_hz), at_ns, length_ms, STALL_NS * 1e-6, detail=detail)
+
+
+def late_event(late: Late, start_ns: int, rate_hz: int) -> Events:
+    """A simulated device that was late itself, as a row of `EVENT`; arguments as of `stall_event`."""
+    at_ns, late_ms = max(late.due_ns - start_ns, 0), late.late_ns * 1e-6
+    detail = late_words(late, f" at {at_ns * 1e-9:.3f} s")
+    return event_row(0, RIG_LATE, _tick(at_ns, rate_hz), at_ns, late_ms, LATE_NS * 1e-6, detail=detail)
+
+
+def late_words(late: Late, at: str = "") -> str:
+    """The same in words; before a run there is no time to say it was at."""
+    return f"simulated rig late by {late.late_ns * 1e-6:.0f} ms{at} ({late.device})"
+
+
+def _tick(t_ns: int, rate_hz: int) -> int:
+    return t_ns * rate_hz // 1_000_000_000
+
+
+def disturbance_lines(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The two keys as lines of a table; none in virtual time, and none of a record by a version without them."""
+    lines = []
+    if machine := summary.get("machine"):
+        lines.append(("machine stalls, longest", _counted(machine)))
+    if rig := summary.get("simulated_rig"):
+        lines.append(("simulated rig late, longest", _counted(rig)))
+    return lines
+
+
+def _counted(found: Mapping[str, Any]) -> str:
+    return f"{found['count']}, {found['longest_ms']:.0f} ms" if found["count"] else "0, -"
+
+
+def machine_summary(events: Events) -> dict[str, Any]:
+    """Key `machine` of a summary: stalls in order of time, those of several processors at the same time as one.
+
+    Args:
+        events: of the record, rows of `EVENT`.
+    """
+    stalls = merged(Stall(row["t_ns"].item(), round(row["value"] * 1e6)) for row in _named(events, STALL))
+    longest = sorted(sorted(stalls, key=lambda stall: -stall.length_ns)[:LISTED])
+    return {
+        "stalls": [{"at_s": stall.began_ns / 1e9, "ms": stall.length_ns * 1e-6} for stall in longest],
+        "count": len(stalls),
+        "longest_ms": max((stall.length_ns * 1e-6 for stall in stalls), default=None),
+    }
+
+
+def simulated_rig_summary(events: Events) -> dict[str, Any]:
+    """Key `simulated_rig` of a summary: what it did late itself, in order of time; arguments as `machine_summary`."""
+    rows = _named(events, RIG_LATE)
+    longest = sorted(sorted(rows, key=lambda row: -row["value"])[:LISTED], key=lambda row: row["t_ns"])
+    late = [{"at_s": row["t_ns"] / 1e9, "ms": row["value"].item(), "detail": _words(row)} for row in longest]
+    return {"late": late, "count": len(rows), "longest_ms": max((item["ms"] for item in late), default=None)}
+
+
+def beside(events: Events, t_ns: int) -> str:
+    """What stands in the record beside a fault, in words to follow its own; empty if nothing does.
+
+    Args:
+        events: of the record, rows of `EVENT`.
+        t_ns: when the fault was noticed [ns of the run].
+    """
+    words = ""
+    for name in (STALL, RIG_LATE):
+        near = [row for row in _named(events, name) if _near(row, t_ns)]
+        if near:
+            words += f"; beside it: {_words(max(near, key=lambda row: row['value']))}"
+    return words
+
+
+def _near(row: np.void, t_ns: int) -> bool:
+    end_ns = row["t_ns"] + row["value"] * 1e6
+    return bool(end_ns >= t_ns - NOTICED_WITHIN_NS and row["t_ns"] <= t_ns + NOTED_WITHIN_NS)
+
+
+def _named(events: Events, name: str) -> list[np.void]:
+    return [row for row in events if row["name"] == name.encode()]
+
+
+def _words(row: np.void) -> str:
+    return bytes(row["detail"]).decode(errors="replace")

@@ -1,0 +1,244 @@
+"""One hardware link in its own process: `python -m hil.processes.link RUN PARENT daq|drives|valves`."""
+
+from __future__ import annotations
+
+import gc
+import math
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from drivers.host import COMPUTER, Host
+from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError, PolledDevice, SamplesLostError
+from hil.ipc.run_memory import LINKS, RunMemory
+from hil.ipc.shared_types import HEALTH, NO_FAULT, START, fault_message
+from hil.processes.lifecycle import Reporter, WorkerLifecycle
+from hil.processes.link_bridge import LinkBridge
+from hil.realtime import Granted, RightsWanted, rights
+from hil.safety.monitor import Fault
+
+# DAQ above drives above valves, all below the loop.
+BELOW_LOOP = {"daq": 5, "drives": 6, "valves": 7}
+# With 50 ms between two looks of a driver at its controller, an emergency stop is told within 75 ms.
+HEALTH_EVERY_NS = 20_000_000
+# A device that has not confirmed its stop by then is left to its own time-out: asking it on would keep its neighbours'
+# from coming.
+GIVE_UP_NS = 1_000_000_000
+# Between two tries to take hold of a lost device again [s]: it grows from the first to the last.
+FIRST_PAUSE_S = 0.1
+LONGEST_PAUSE_S = 2.0
+# Opening may be silent for so long.
+LEAVE_NS = 5_000_000_000
+# Steps that a device gets to confirm its stop when the worker ends.
+STEPS_TO_STOP = 50
+_IDLE_S = 0.002
+
+
+class LinkWorker:
+    """Steps one device, hands on what it says and what it is told, and goes on stopping it whatever happens.
+
+    After a failure the loop is told why it has to go Safe, once. The device is opened again with growing pauses, to be
+    stopped; it takes no command any more in this run. Nor is it asked any more once it has confirmed its stop, or for
+    GIVE_UP_NS has not.
+
+    Between two runs it holds the device in its stop by itself (docs/decisions/0023): it goes on asking it, is watched,
+    and takes no command of anybody. What was told of a failure is withdrawn there once its cause is gone.
+
+    Args:
+        name: of the link.
+        shared: memory of the run.
+        device: opened already.
+        bridge: between the two.
+        lifecycle: tells when to end, and is told once the device is held.
+        host: whose clock is used.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        shared: RunMemory,
+        device: PolledDevice,
+        bridge: LinkBridge,
+        lifecycle: Reporter,
+        host: Host = COMPUTER,
+    ) -> None:
+        bridge.start_ns, self._host = None, host
+        self._name, self._shared, self._device, self._bridge, self._lifecycle = name, shared, device, bridge, lifecycle
+        self._start = np.zeros(1, START)
+        self._health = np.zeros(1, HEALTH)
+        self._reported: Fault | None = None
+        self._seen = self._due_ns = 0
+        self._watched = self._lost = False
+        self._held: bool | None = None  # None: in a run, or before the first; False: the stop is not confirmed yet
+        self._pause_s, self._again_ns = FIRST_PAUSE_S, 0
+
+    def run(self) -> None:
+        """Until told to end; then the device is stopped."""
+        while not self._lifecycle.ending:
+            self.round(self._host.now_ns())
+        self._bridge.stop(self._host.now_ns())
+        for _ in range(STEPS_TO_STOP):
+            if self._bridge.stopped or self._lost:
+                break
+            self.round(self._host.now_ns())
+
+    def round(self, now_ns: int) -> None:
+        """Take, step, give."""
+        bridge = self._bridge
+        if (version := self._shared.start.read(self._start)) > self._seen:
+            self._seen = version
+            self._begin_or_hold(now_ns)
+        if self._watched:  # before the first run nobody drives, and while all start each may take its time
+            self._shared.heartbeat.beat(self._name, now_ns)
+        bridge.apply_commands(now_ns, now_ns)
+        if self._lost:
+            self._take_hold(now_ns)
+        elif self._held is None and (bridge.stopped or bridge.stopping_ns(now_ns) > GIVE_UP_NS):
+            # a device that goes on being asked would take its host for alive
+            self._host.sleep(_IDLE_S)
+        else:
+            try:
+                self._device.step()
+            except DeviceError as error:
+                self._lose(error, now_ns)
+        bridge.publish_samples(now_ns)
+        if now_ns >= self._due_ns:
+            self._due_ns = now_ns + HEALTH_EVERY_NS
+            self._report(self._device.health(), now_ns)
+        if self._held is not None:
+            self._hold_on(now_ns)
+
+    def _begin_or_hold(self, now_ns: int) -> None:
+        """A run begins, or it is over."""
+        if not self._start["over"][0]:
+            self._watched, self._held = True, None
+            self._bridge.begin(int(self._start["start_ns"][0]))
+            if self._lost:
+                self._bridge.stop(now_ns)
+        elif self._held is None:
+            self._held = False
+            self._bridge.hold(now_ns)
+
+    def _hold_on(self, now_ns: int) -> None:
+        """Between two runs: say once that the stop is confirmed; a device that does not confirm it is lost."""
+        if not self._lost and not self._bridge.stopped and self._bridge.stopping_ns(now_ns) > GIVE_UP_NS:
+            silent_ms = GIVE_UP_NS * 1e-6
+            self._lose(LinkLostError(f"{self._name}: the stop is not confirmed within {silent_ms:g} ms"), now_ns)
+        if not self._held and (self._lost or self._bridge.stopped):
+            self._held = True
+            self._lifecycle.report(held=self._seen)
+        if self._reported is not None and self._bridge.stopped and not self._lost and not self._device.health().e_stop:
+            self._withdraw()
+
+    def _lose(self, error: DeviceError, now_ns: int) -> None:
+        self._report_fault(fault_of(error), str(error))
+        self._bridge.stop(now_ns)
+        with suppress(DeviceError):  # one controller is lost, but those beside it may still hear a stop
+            self._device.step()
+        self._lost, self._again_ns = True, now_ns
+
+    def _take_hold(self, now_ns: int) -> None:
+        """Try to open the device again when its pause is over."""
+        if now_ns < self._again_ns:
+            self._host.sleep(_IDLE_S)
+            return
+        if self._watched:
+            self._shared.heartbeat.beat(self._name, now_ns + LEAVE_NS)
+        try:
+            self._device.close()
+            self._device.open()
+        except DeviceError:
+            self._again_ns = self._host.now_ns() + round(self._pause_s * 1e9)
+            self._pause_s = min(2.0 * self._pause_s, LONGEST_PAUSE_S)
+        else:
+            self._lost, self._pause_s = False, FIRST_PAUSE_S
+            self._bridge.stop(now_ns)
+
+    def _report(self, health: Health, now_ns: int) -> None:
+        words = health.detail.encode()[: HEALTH["detail"].itemsize]
+        counts = health.open, health.e_stop, health.errors, health.retries
+        self._health[0] = (now_ns, *counts, health.rate_hz, health.age_ms, words)
+        self._shared.healths[self._name].write(self._health)
+        if health.e_stop:
+            self._report_fault(Fault.STOP_BY_OPERATOR, f"{health.device}: the emergency stop is pressed")
+        elif self._reported is Fault.STOP_BY_OPERATOR:
+            self._withdraw()
+
+    def _report_fault(self, fault: Fault, detail: str) -> None:
+        """The first trouble stays in the box: what follows from it says less."""
+        if self._reported is None:
+            self._reported = fault
+            self._shared.fault_mailboxes[self._name].write(fault_message(fault, detail, math.nan, math.nan))
+
+    def _withdraw(self) -> None:
+        """The cause is gone: a fault that is cleared now stays so."""
+        self._reported = None
+        self._shared.fault_mailboxes[self._name].write(fault_message(NO_FAULT, ""))
+
+
+def fault_of(error: DeviceError) -> Fault:
+    """The row of the fault table that an error of a device belongs to."""
+    kinds = {LinkLostError: Fault.LINK_LOST, DamagedError: Fault.FRAMES_DAMAGED, SamplesLostError: Fault.SAMPLES_LOST}
+    return kinds.get(type(error), Fault.LINK_LOST)
+
+
+def main(run: Path, parent: int, name: str) -> None:
+    """Serve one link of a run until told to end."""
+    lifecycle = WorkerLifecycle(parent)
+    shared = RunMemory(run)
+    wanted = shared.config.realtime
+    asked = RightsWanted(
+        fifo_priority=max(wanted.fifo_priority - BELOW_LOOP[name], 1) if wanted.fifo_priority else 0,
+        lock_memory=wanted.lock_memory,
+        timer_slack_ns=round(wanted.timer_slack_us * 1e3),
+        freeze_gc=True,
+        threads=True,
+    )
+    with rights(asked) as granted:  # before the device is opened: its library may start threads then
+        serve(name, shared, lifecycle, granted, opened=gc.freeze)
+
+
+def serve(
+    name: str,
+    shared: RunMemory,
+    lifecycle: Reporter,
+    granted: Sequence[Granted] = (),
+    host: Host = COMPUTER,
+    opened: Callable[[], None] = lambda: None,
+) -> None:
+    """Open the device of a link and serve it until told to end.
+
+    Args:
+        name: of the link.
+        shared: memory of the run.
+        lifecycle: tells when to end, and is told how it goes.
+        granted: rights that there are.
+        host: whose clock and ports are used.
+        opened: called once the device is open.
+    """
+    from hil.app.driver_factory import open_link
+
+    def alive() -> None:
+        if shared.heartbeat.last_ns(name):  # it is watched
+            shared.heartbeat.beat(name, host.now_ns())
+
+    try:
+        device, feed = open_link(name, shared.config, shared, alive, host)
+    except DeviceError as error:
+        lifecycle.report(error=str(error))
+        return
+    opened()
+    try:
+        lifecycle.ready(granted, detail=device.health().detail)
+        LinkWorker(name, shared, device, LinkBridge(shared, feed), lifecycle, host).run()
+    finally:
+        device.close()
+
+
+if __name__ == "__main__":
+    if sys.argv[3] not in LINKS:
+        raise SystemExit(f"a link is one of {', '.join(LINKS)}, not {sys.argv[3]}")
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

@@ -1,0 +1,236 @@
+"""Carries commands and samples between the drivers of a worker and shared memory, and is the dead-man of the link."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from drivers.interfaces import Source
+from drivers.messages import DaqBlock, DriveCommand, ValveCommand
+from hil.ipc.run_memory import RunMemory
+from hil.ipc.shm import NEVER_NS
+from hil.messages.schema import Row
+from hil.runtime.rig_io import DriveLink, ValveLink
+
+# A loop silent for longer is gone or hung: row 12 of the fault table.
+DEAD_MAN_NS = 20_000_000
+
+
+class Feed(Protocol):
+    """One device kind: its samples to shared memory, its commands from there."""
+
+    def publish_samples(self, t_ns: int, start_ns: int | None) -> None:
+        """Hand on what the device has said by t_ns.
+
+        Args:
+            t_ns: time of the run [ns].
+            start_ns: its t = 0 on the clock that samples are stamped with [ns]; None: it has not begun, and what the
+                device says is thrown away.
+        """
+
+    def skip(self) -> None:
+        """Leave out the commands given so far."""
+
+    def apply_commands(self, start_ns: int) -> None:
+        """Hand the newest command to the device, if it is new.
+
+        Args:
+            start_ns: t = 0 of the run on the clock that the device's commands are stamped with [ns].
+        """
+
+    def stop(self, t_ns: int) -> None:
+        """Command what is safe, at a time of that clock [ns]."""
+
+    def stopped(self, t_ns: int) -> bool:
+        """Whether the device has confirmed the stop of that time, or a newer one."""
+
+
+class BlockFeed:
+    """Blocks of sensor samples."""
+
+    def __init__(self, shared: RunMemory, daq: Source[DaqBlock]) -> None:
+        self._ring, self._daq = shared.blocks, daq
+        self._block: Any = np.zeros(1, shared.blocks.dtype)
+        self._sequence = 0
+
+    def publish_samples(self, t_ns: int, start_ns: int | None) -> None:
+        """Hand on all blocks; those of before the start of the run are left out, and not counted."""
+        row = self._block
+        while (block := self._daq.read(t_ns)) is not None:
+            if start_ns is None or block.t_ns[0] < start_ns:
+                self._sequence = block.sequence
+                continue
+            row["sequence"], row["overload"] = block.sequence - self._sequence, block.overload
+            row["t_ns"], row["volts"] = block.t_ns - start_ns if start_ns else block.t_ns, block.volts
+            row["arrived_ns"] = _since(block.arrived_ns, start_ns)
+            self._ring.append(row)  # a full ring shows as a gap in the sequence
+
+    def skip(self) -> None:
+        """Nothing is commanded."""
+
+    def apply_commands(self, start_ns: int) -> None:
+        """Nothing is commanded."""
+
+    def stop(self, t_ns: int) -> None:
+        """Nothing to stop."""
+
+    def stopped(self, t_ns: int) -> bool:  # noqa: ARG002
+        """Nothing moves."""
+        return True
+
+
+class DriveFeed:
+    """Wheel drives."""
+
+    def __init__(self, shared: RunMemory, drives: DriveLink) -> None:
+        self._commands, self._samples, self._drives = shared.drive_command, shared.drives, drives
+        self._command, self._sample = Row(self._commands.dtype), Row(self._samples.dtype)
+        self._zero_speeds = shared.config.layout.zero_speeds
+        self._version, self._acknowledged_ns = 0, -1
+
+    def publish_samples(self, t_ns: int, start_ns: int | None) -> None:
+        """Hand on the newest speeds."""
+        if (drive := self._drives.read(t_ns)) is None:
+            return
+        self._acknowledged_ns = drive.acknowledged_ns
+        if start_ns is not None:
+            at_ns, stopped_ns = drive.t_ns - start_ns, _since(drive.stopped_ns, start_ns)
+            acknowledged_ns = _since(drive.acknowledged_ns, start_ns)
+            self._sample.set(drive.sequence, at_ns, *drive.speed_radps, acknowledged_ns, stopped_ns)
+            self._samples.write(self._sample.array)
+
+    def skip(self) -> None:
+        """Leave out the commands given so far."""
+        self._version = max(self._commands.read(self._command.array), self._version)
+
+    def apply_commands(self, start_ns: int) -> None:
+        """Hand on speeds, or a cut."""
+        if (version := self._commands.read(self._command.array)) > self._version:
+            self._version = version
+            sent_ns, cut, *speeds = self._command.numbers()
+            self._drives.write(DriveCommand(start_ns + sent_ns, bool(cut), tuple(speeds)))
+
+    def stop(self, t_ns: int) -> None:
+        """Cut."""
+        self._drives.write(DriveCommand(t_ns, True, self._zero_speeds))
+
+    def stopped(self, t_ns: int) -> bool:
+        """Whether the cut is confirmed."""
+        return self._acknowledged_ns >= t_ns
+
+
+class ValveFeed:
+    """Bogie valves."""
+
+    def __init__(self, shared: RunMemory, valves: ValveLink) -> None:
+        self._commands, self._samples, self._valves = shared.valve_command, shared.valves, valves
+        self._command, self._sample = Row(self._commands.dtype), Row(self._samples.dtype)
+        self._off = shared.config.layout.valves_off
+        self._version, self._acknowledged_ns = 0, -1
+
+    def publish_samples(self, t_ns: int, start_ns: int | None) -> None:
+        """Hand on the newest pressures."""
+        if (valve := self._valves.read(t_ns)) is None:
+            return
+        self._acknowledged_ns = valve.acknowledged_ns
+        if start_ns is not None:
+            pressures = [pressure_Pa for pair in valve.pressure_Pa for pressure_Pa in pair]
+            acknowledged_ns = _since(valve.acknowledged_ns, start_ns)
+            self._sample.set(valve.sequence, valve.t_ns - start_ns, *pressures, acknowledged_ns)
+            self._samples.write(self._sample.array)
+
+    def skip(self) -> None:
+        """Leave out the commands given so far."""
+        self._version = max(self._commands.read(self._command.array), self._version)
+
+    def apply_commands(self, start_ns: int) -> None:
+        """Hand on which valves to power."""
+        if (version := self._commands.read(self._command.array)) > self._version:
+            self._version = version
+            sent_ns, *powered = self._command.numbers()
+            on = map(bool, powered)
+            self._valves.write(ValveCommand(start_ns + sent_ns, tuple(zip(on, on, strict=True))))
+
+    def stop(self, t_ns: int) -> None:
+        """All off."""
+        self._valves.write(ValveCommand(t_ns, self._off))
+
+    def stopped(self, t_ns: int) -> bool:
+        """Whether that is confirmed."""
+        return self._acknowledged_ns >= t_ns
+
+
+class LinkBridge:
+    """One round: `publish_samples` what the devices say, `apply_commands` what the loop commands.
+
+    Once the loop has been silent for DEAD_MAN_NS, the devices are stopped and no command is taken any more: a loop that
+    comes back has to be armed again. Between two runs it is the same: whoever commands, nothing is taken.
+
+    Args:
+        shared: memory of the run.
+        feeds: of the devices that this worker has.
+
+    Attributes:
+        released: the dead-man, or whoever called `stop`, has stopped the devices.
+        start_ns: t_ns = 0 of the run on the clock that samples and commands of the devices are stamped with [ns]; None
+            before it, and between two runs.
+    """
+
+    def __init__(self, shared: RunMemory, *feeds: Feed) -> None:
+        self._heartbeat, self._feeds = shared.heartbeat, feeds
+        self._stop_ns = 0
+        self.released = False
+        self.start_ns: int | None = 0
+
+    def begin(self, start_ns: int) -> None:
+        """A run begins: commands are taken again, but none that was given before."""
+        if self.released:
+            for feed in self._feeds:
+                feed.skip()
+        self.start_ns, self.released = start_ns, False
+
+    def hold(self, t_ns: int) -> None:
+        """The run is over: stop, and hold the devices so until the next begins."""
+        self.start_ns = None
+        self.stop(t_ns)
+
+    def apply_commands(self, t_ns: int, now_ns: int) -> None:
+        """Hand new commands to the devices; stop them if the loop is silent.
+
+        Args:
+            t_ns: time on the devices' clock [ns].
+            now_ns: CLOCK_MONOTONIC [ns].
+        """
+        age_ns = self._heartbeat.age("loop", now_ns)
+        if self.released or DEAD_MAN_NS < age_ns < NEVER_NS:
+            if not self.released:
+                self.stop(t_ns)
+            return
+        for feed in self._feeds:
+            feed.apply_commands(self.start_ns or 0)
+
+    def stop(self, t_ns: int) -> None:
+        """Drives cut, valves off, and nothing taken any more."""
+        self.released, self._stop_ns = True, t_ns
+        for feed in self._feeds:
+            feed.stop(t_ns)
+
+    @property
+    def stopped(self) -> bool:
+        """The devices have confirmed the stop."""
+        return self.released and all(feed.stopped(self._stop_ns) for feed in self._feeds)
+
+    def stopping_ns(self, t_ns: int) -> int:
+        """How long ago the devices were told to stop [ns]; 0 if they were not."""
+        return t_ns - self._stop_ns if self.released else 0
+
+    def publish_samples(self, t_ns: int) -> None:
+        """Hand on everything that the devices have said by t_ns [ns]."""
+        for feed in self._feeds:
+            feed.publish_samples(t_ns, self.start_ns)
+
+
+def _since(at_ns: int, start_ns: int) -> int:
+    """A time of the run; -1 for one before it, or not known."""
+    return at_ns - start_ns if at_ns >= start_ns else -1

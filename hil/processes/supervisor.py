@@ -1,0 +1,211 @@
+"""The loop's side of its workers: start them, go Safe when one is lost, and leave none behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from drivers.host import COMPUTER, Host
+from drivers.interfaces import DeviceError
+from hil.ipc.run_memory import LINKS, RECORDER, RunMemory
+from hil.ipc.shared_types import FAULT_MESSAGE, NO_FAULT, START
+from hil.ipc.shm import NEVER_NS
+from hil.processes.process import Child, Process
+from hil.realtime.rights import Granted
+from hil.safety.monitor import Alarm, Fault
+
+# A worker that has not said by then that it is ready never will [s]; the simulated rig loads its kernels in 2 s.
+READY_S = 60.0
+# What each gets to end by itself [s]; the recorder has a file to finish.
+END_S = {"recorder": 30.0}
+END_OTHERS_S = 5.0
+DYING_S = 0.5
+# What a device that has failed gets between two runs to answer again [s], and how often that is looked at.
+COMES_BACK_S = 5.0
+LOOK_AGAIN_S = 0.02
+# How long a process may be silent before the loop goes Safe [ns].
+WITH_DEVICES = ("simulated_rig", *LINKS)
+SILENT_NS = {"watchdog": 50_000_000, "recorder": 2_000_000_000, **dict.fromkeys(WITH_DEVICES, 20_000_000)}
+# The watchdog first: it takes a loop that is busy with other things for a hung one. The recorder last: it has them all.
+_ENDING = ("watchdog", *WITH_DEVICES, RECORDER)
+
+MODULES = {
+    "link": "hil.processes.link",
+    "recorder": "hil.recording.recorder",
+    "simulated_rig": "hil.simulator.simulated_rig",
+    "watchdog": "hil.processes.watchdog",
+}
+Launch = Callable[..., Child]  # module, first argument, others: as `Process`
+
+
+class WorkerSupervisor:
+    """The workers of a run.
+
+    Args:
+        shared: memory of the run.
+        host: whose clock is used.
+        launch: starts a process.
+
+    Attributes:
+        record_closed: the recorder has finished its file.
+    """
+
+    def __init__(self, shared: RunMemory, host: Host = COMPUTER, launch: Launch = Process) -> None:
+        self._shared, self._host, self._launch = shared, host, launch
+        self._processes: dict[str, Child] = {}
+        self._messages: dict[str, dict[str, Any]] = {}
+        self._watched: dict[str, int] = {}
+        self._fault_message = np.zeros(1, FAULT_MESSAGE)
+        self._fault_mailboxes = list(shared.fault_mailboxes.values())
+        self._not_held: list[str] = []
+        self._again = False
+        self.record_closed = False
+
+    def start(self, name: str, *arguments: str) -> None:
+        """Start a worker; `wait_ready` tells when it is."""
+        module = "link" if name in LINKS else name
+        which = (name,) if name in LINKS else ()
+        self._processes[name] = self._launch(MODULES[module], str(self._shared.run), *which, *arguments)
+
+    def start_watchdog(self) -> None:
+        """Start the watchdog over all workers started so far."""
+        self.start("watchdog", *(f"{name}={process.pid}" for name, process in self._processes.items()))
+
+    def wait_ready(self, name: str) -> dict[str, Any]:
+        """Wait until a worker can begin; what it says besides.
+
+        Raises:
+            DeviceError: it cannot, or ended, or does not say.
+        """
+        message = self._processes[name].receive(READY_S)
+        if "error" in message:
+            raise DeviceError(message["error"])
+        if not message.get("ready"):
+            code = self._processes[name].status(DYING_S)  # its pipe closes a moment before it has ended
+            state = f"ended with status {code}" if code is not None else f"was not ready within {READY_S:g} s"
+            raise DeviceError(f"{name}: its process {state}; what it said is above")
+        self._watched[name] = SILENT_NS[name]
+        self._messages[name] = message
+        return message
+
+    def granted(self) -> list[Granted]:
+        """The rights of the workers, named after them."""
+        return [
+            Granted(**{**item, "name": f"{item['name']} of {name}"})
+            for name, message in self._messages.items()
+            for item in message.get("granted", ())
+        ]
+
+    def alarm(self) -> Alarm | None:
+        """Called at the beginning of each tick: the loop is alive. A worker that is not, or cannot write, is told."""
+        now_ns, heartbeat = self._host.now_ns(), self._shared.heartbeat
+        heartbeat.beat("loop_turn", now_ns)
+        for name, allowed_ns in self._watched.items():
+            age_ns = heartbeat.age(name, now_ns)
+            if allowed_ns < age_ns < NEVER_NS:
+                found, allowed = age_ns * 1e-6, allowed_ns * 1e-6
+                detail = f"{name}: its process has been silent for {found:.1f} ms, allowed: {allowed:g} ms"
+                return Alarm(Fault.PROCESS_LOST, found, allowed, detail)
+        return self._reported_fault()
+
+    def _reported_fault(self) -> Alarm | None:
+        """What a worker has met that ends in Safe."""
+        for box in self._fault_mailboxes:
+            if box.read(self._fault_message) <= 0:
+                continue
+            _, fault, value, limit, detail = self._fault_message[0].tolist()
+            if fault != NO_FAULT:
+                return Alarm(Fault(fault), value, limit, detail.decode(errors="replace"))
+        return None
+
+    def check_started(self) -> None:
+        """Called before the first tick of the loop. Raises DeviceError: a worker has ended or failed meanwhile.
+
+        Between two runs a device that has failed gets some time to answer again.
+        """
+        until_ns = self._host.now_ns() + round(COMES_BACK_S * 1e9)
+        while self._again and self._reported_fault() and self._host.now_ns() < until_ns:
+            self._host.sleep(LOOK_AGAIN_S)
+        if alarm := self._reported_fault():
+            raise DeviceError(alarm.detail)
+        self.record_closed = False
+        for name, process in self._processes.items():
+            if (code := process.status()) is not None:
+                raise DeviceError(f"{name}: its process ended with status {code}; what it said is above")
+
+    def feed(self) -> None:
+        """Called at the end of each good tick: the dead-man of each link hears it."""
+        self._shared.heartbeat.beat("loop", self._host.now_ns())
+
+    def end(self, name: str) -> bool:
+        """Tell a worker to end, and wait until it has. False if it was gone before, ended badly or had to be killed."""
+        self._watched.pop(name, None)
+        good = self._processes.pop(name).end(END_S.get(name, END_OTHERS_S))
+        if name == RECORDER and good:
+            self.record_closed = True
+        return good
+
+    def hold(self) -> None:
+        """The run is over: those that have the devices stop them and hold them so, watched by the watchdog.
+
+        The loop need not be alive from now on: it is watched again from its next tick on.
+        """
+        for name in ("loop", "loop_turn"):
+            self._shared.heartbeat.rest(name)
+        start = np.zeros(1, START)
+        self._shared.start.read(start)  # the rows that were there before the run stay as they are, for a recovery
+        start["over"] = 1
+        version = self._shared.start.write(start)
+        self._not_held = [name for name in self._with_devices() if not self._holds(name, version)]
+
+    def _holds(self, name: str, version: int) -> bool:
+        """Wait until a worker says that it holds its devices since the start's row of that version."""
+        message = {"held": 0}
+        while message and message.get("held", 0) < version:
+            message = self._processes[name].receive(END_OTHERS_S)
+        return bool(message)
+
+    def next_run(self, folder: str) -> None:
+        """Have the recorder begin the next record, and wait until a simulated rover stands where a run begins.
+
+        Raises:
+            DeviceError: a worker has ended.
+        """
+        if self._not_held:
+            raise DeviceError(f"{', '.join(self._not_held)}: no process holds its devices any more; start anew")
+        if "simulated_rig" in self._processes:
+            self._processes["simulated_rig"].receive(READY_S)  # it is at its start place again
+        self._processes[RECORDER].send({"run": folder})
+        self.wait_ready(RECORDER)
+        self._again = True
+
+    def _with_devices(self) -> list[str]:
+        return [name for name in WITH_DEVICES if name in self._processes]
+
+    def end_all(self) -> None:
+        """End every worker that is left."""
+        for name in sorted(self._processes, key=_ENDING.index):
+            self.end(name)
+
+    def close_record(self) -> bool:
+        """Have the recorder finish its file; it stays, to publish the summary. False, and it is gone, if it did not."""
+        self._watched.pop(RECORDER, None)
+        recorder = self._processes[RECORDER]
+        recorder.send({"close": True})
+        self.record_closed = bool(recorder.receive(END_S[RECORDER]).get("closed"))
+        if not self.record_closed:
+            recorder.kill()
+        return self.record_closed
+
+    def publish(self, summary: Mapping[str, Any]) -> None:
+        """Have the recorder publish the summary, if it is still there."""
+        if RECORDER in self._processes:
+            self._processes[RECORDER].send({"summary": summary})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end_all()

@@ -1,0 +1,258 @@
+"""Ends what hangs, and everything once the loop is gone: `python -m hil.processes.watchdog RUN PARENT NAME=PID...`.
+
+It has no other work, so nothing can hold it up but the machine itself, whose stalls it notes; it may run above the
+loop. It has a descriptor of its own of each serial port from before the run, so that a stop waits for nobody's end: the
+kernel may take 100 ms to take down a worker, and to free its port (docs/decisions/0017-stop-ports.md).
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from drivers.host import COMPUTER, Host
+from drivers.interfaces import DeviceError, StopFrames
+from drivers.serial.stop_port import NEVER_NS as NOT_DUE_NS
+from drivers.serial.stop_port import StopPort
+from hil.ipc.run_memory import LINKS, RECORDER, RunMemory
+from hil.ipc.shared_types import START
+from hil.ipc.shm import NEVER_NS
+from hil.ipc.stop_frames import read_stops
+from hil.messages.schema import event_row
+from hil.processes.disturbances import stall_event
+from hil.processes.lifecycle import Reporter, WorkerLifecycle
+from hil.realtime import Granted, RightsWanted, rights
+from hil.realtime.stalls import Stall, StallMonitor, measured_wakeups
+from hil.safety.monitor import Fault
+
+PERIOD_S = 0.002
+# The loop has not ended a good tick for so long: noted; the dead-man of each link has acted before.
+LOOP_SILENT_NS = 50_000_000
+# It has not even begun one: it hangs beyond hope, and is killed.
+LOOP_HUNG_NS = 1_000_000_000
+# A worker with a device has been silent for so long: it is killed, so that nobody writes beside the stop.
+WORKER_SILENT_NS = 20_000_000
+WITH_DEVICES = ("simulated_rig", *LINKS)
+# A port that does not take its stop within so long is given up; the device's own time-out has come by then.
+TRIED_NS = 100_000_000
+# What the recorder gets to finish its file once the loop is gone.
+FINISH_S = 20.0
+
+
+class Watchdog:
+    """Looks at heartbeats, kills what hangs, and keeps a note of it for the record.
+
+    Args:
+        shared: memory of the run.
+        loop: process id of the loop.
+        workers: process ids by name.
+        stops: what to send to the ports of a worker that had to be killed, by its name.
+        host: whose clock and ports are used.
+        kill: kills a process, by its id; what it returns says whether that is gone.
+    """
+
+    def __init__(
+        self,
+        shared: RunMemory,
+        loop: int,
+        workers: Mapping[str, int],
+        stops: Mapping[str, Sequence[StopFrames]],
+        host: Host = COMPUTER,
+        kill: Callable[[int], Callable[[], bool]] | None = None,
+    ) -> None:
+        self._shared, self._loop, self._workers = shared, loop, dict(workers)
+        self._ports = {name: [StopPort(stop, host) for stop in frames] for name, frames in stops.items()}
+        self._begun: dict[StopPort, int] = {}  # stops not written whole yet, and when that last went on [ns]
+        self._dying: dict[str, Callable[[], bool]] = {}  # whether a process that was killed is gone
+        self._kill = kill or Killed
+        self._noted: set[str] = set()
+        self._start, self._seen = np.zeros(1, START), 0
+
+    def look(self, now_ns: int) -> None:
+        """One look at all of them, and what is due of the stops [ns of CLOCK_MONOTONIC]."""
+        if (version := self._shared.start.read(self._start)) > self._seen:
+            self._seen = version
+            self._noted.clear()  # of the run before
+        age = self._shared.heartbeat.age
+        silent_ns = age("loop", now_ns)
+        if LOOP_SILENT_NS < silent_ns < NEVER_NS:
+            self._note(now_ns, "loop_silent", silent_ns, LOOP_SILENT_NS, "loop: no good tick; the rig is stopped")
+        hung_ns = age("loop_turn", now_ns)
+        if LOOP_HUNG_NS < hung_ns < NEVER_NS:
+            self._note(now_ns, "loop_hung", hung_ns, LOOP_HUNG_NS, "loop: hung, killed")
+            self._kill(self._loop)
+        for name in WITH_DEVICES:
+            worker_ns = age(name, now_ns)
+            if name in self._workers and WORKER_SILENT_NS < worker_ns < NEVER_NS:
+                self._dying[name] = self._kill(self._workers.pop(name))
+                self._stop(name, now_ns)
+                self._note(now_ns, f"{name}_silent", worker_ns, WORKER_SILENT_NS, f"{name}: silent, killed")
+        self._send(now_ns)
+        for name in [name for name in self._dying if self._gone(name)]:
+            del self._dying[name]
+            self._stop(name, now_ns)  # once more: whatever it wrote last, it has written now
+
+    @property
+    def stopping(self) -> bool:
+        """Stops are not written whole yet."""
+        return bool(self._begun)
+
+    def _gone(self, name: str) -> bool:
+        """A killed worker is gone, and its stop is out; to begin it again before would cut it short."""
+        stopping = any(port in self._begun for port in self._ports.get(name, ()))
+        return not stopping and self._dying[name]()
+
+    def note_stalls(self, stalls: Iterable[Stall], *, real_time: bool) -> None:
+        """Note stalls of the machine, for the record; those of before the run are of no interest."""
+        if (start_ns := self._start_ns) is None:
+            return
+        ring = self._shared.watchdog_events
+        for stall in stalls:
+            # half of the ring is kept for what this watchdog is here for
+            if stall.began_ns + stall.length_ns > start_ns and ring.reader(RECORDER).depth < ring.capacity // 2:
+                ring.append(stall_event(stall, start_ns, self._shared.config.loop.rate_hz, real_time=real_time))
+
+    def _stop(self, name: str, now_ns: int) -> None:
+        """Begin the stop of each port of a worker; the first frame of all leaves before the second of any."""
+        for port in self._ports.get(name, ()):
+            port.begin(now_ns)
+            self._begun[port] = now_ns
+        self._send(now_ns)
+
+    def _send(self, now_ns: int) -> None:
+        """Write what is due."""
+        for port in [port for ports in self._ports.values() for port in ports]:
+            if port not in self._begun:
+                port.look()
+                continue
+            try:
+                if port.send(now_ns):
+                    self._begun[port] = now_ns
+                    self._report_stopped(port.stop, now_ns)
+            except DeviceError as error:
+                tried_ns = now_ns - self._begun[port]
+                if tried_ns > TRIED_NS:
+                    port.give_up()
+                    detail = f"{port.stop.device}: could not be stopped; its own time-out has to: {error}"
+                    self._note(now_ns, f"unstopped {port.stop.port}", tried_ns, TRIED_NS, detail)
+            if port.due_ns == NOT_DUE_NS:
+                del self._begun[port]
+
+    def _t_ns(self, now_ns: int) -> int:
+        """Time of the run, 0 outside of one."""
+        start_ns = self._start_ns
+        return 0 if start_ns is None else max(now_ns - start_ns, 0)
+
+    @property
+    def _start_ns(self) -> int | None:
+        """Of the run that is under way [ns of CLOCK_MONOTONIC]."""
+        begun = self._shared.start.read(self._start) > 0 and not self._start["over"][0]
+        return int(self._start["start_ns"][0]) if begun else None
+
+    def _report_stopped(self, stop: StopFrames, now_ns: int) -> None:
+        name = "stopped by the watchdog"
+        if f"{name} {stop.port}" not in self._noted:
+            self._noted.add(f"{name} {stop.port}")
+            row = event_row(0, name, 0, self._t_ns(now_ns), detail=f"{stop.device}: {stop.port}")
+            self._shared.watchdog_events.append(row)
+
+    def _note(self, now_ns: int, name: str, found_ns: int, allowed_ns: int, detail: str) -> None:
+        if name not in self._noted:
+            self._noted.add(name)
+            t_ns = self._t_ns(now_ns)  # says which sensor samples are kept
+            tick = t_ns * self._shared.config.loop.rate_hz // 1_000_000_000
+            row = event_row(Fault.PROCESS_LOST, name, tick, t_ns, found_ns * 1e-6, allowed_ns * 1e-6, detail=detail)
+            self._shared.watchdog_events.append(row)
+
+
+def main(run: Path, parent: int, workers: Mapping[str, int]) -> None:
+    """Watch until told to end; once the loop process is gone, end the others first."""
+    lifecycle = WorkerLifecycle(parent)
+    shared = RunMemory(run)
+    watchdog = Watchdog(shared, parent, workers, read_stops(shared))
+    wanted = shared.config.realtime
+    priority = wanted.fifo_priority + 1 if wanted.fifo_priority else 0
+    asked = RightsWanted(fifo_priority=min(priority, 98), lock_memory=wanted.lock_memory, freeze_gc=True, threads=True)
+    monitor = StallMonitor()
+    with rights(asked) as granted, measured_wakeups(monitor):
+        watch(watchdog, shared, lifecycle, granted, monitor=monitor)
+    if lifecycle.orphaned:
+        end_all(workers.values(), FINISH_S)
+
+
+def watch(
+    watchdog: Watchdog,
+    shared: RunMemory,
+    lifecycle: Reporter,
+    granted: Sequence[Granted] = (),
+    host: Host = COMPUTER,
+    monitor: StallMonitor | None = None,
+) -> None:
+    """Look at all processes and note what the monitor has seen, until told to end or the loop process is gone."""
+    real_time = any(item.name == "scheduler" and item.granted for item in granted)
+    shared.heartbeat.beat("watchdog", host.now_ns())
+    lifecycle.ready(granted)
+    while watchdog.stopping or not (lifecycle.ending or lifecycle.orphaned):
+        now_ns = host.now_ns()
+        watchdog.look(now_ns)
+        shared.heartbeat.beat("watchdog", now_ns)
+        if monitor and (stalls := monitor.take()):
+            watchdog.note_stalls(stalls, real_time=real_time)
+        host.sleep(PERIOD_S)
+
+
+def end_all(processes: Iterable[int], seconds: float) -> None:
+    """Ask processes, which need not be our children, to end, and kill what is left after so many seconds."""
+    watched = {}
+    for process in processes:
+        with suppress(ProcessLookupError):
+            watched[os.pidfd_open(process)] = process
+            os.kill(process, signal.SIGTERM)
+    until = time.monotonic() + seconds
+    while watched:
+        ended = select.select(list(watched), [], [], max(until - time.monotonic(), 0.0))[0]
+        for handle in ended or list(watched):
+            process = watched.pop(handle)
+            if not ended:
+                _kill(process)
+            os.close(handle)
+
+
+class Killed:
+    """A process, killed as this is made; called, it says whether the kernel has taken it down.
+
+    Args:
+        process: its id.
+    """
+
+    def __init__(self, process: int) -> None:
+        self._handle = -1
+        with suppress(OSError):
+            self._handle = os.pidfd_open(process)
+        _kill(process)
+
+    def __call__(self) -> bool:
+        """See above; once it is gone, ask no more."""
+        if self._handle >= 0 and not select.select([self._handle], [], [], 0)[0]:
+            return False
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+        return True
+
+
+def _kill(process: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), {k: int(v) for k, v in (item.split("=") for item in sys.argv[3:])})

@@ -1,0 +1,99 @@
+"""What each field of a record means: its unit and description, as the attributes of `trial.h5` say it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hil.messages.layout import Layout
+from hil.messages.schema import PHASES
+
+
+class Field(NamedTuple):
+    """One field of a row.
+
+    Attributes:
+        unit: SI; "1" for a pure number, "" for what is none.
+        description: what it is.
+        elements: what its elements are, in order, where it is an array: "wheels", "valves", "channels" or their names.
+    """
+
+    unit: str
+    description: str
+    elements: str = ""
+
+
+TICK_FIELDS = {
+    "tick": Field("1", "number of the tick; a gap: ticks were skipped"),
+    "t_ns": Field("ns", "time of the tick on the monotonic clock, 0 at the start of the run"),
+    "state": Field("1", "state of the experiment, by number; /meta/states names them"),
+    "safe": Field("1", "1 while Safe is latched"),
+    "cut": Field("1", "1 where a cut is commanded"),
+    "impact": Field("1", "1 from the tick in which the impact was detected"),
+    "clamped": Field("1", "number of commands clamped so far"),
+    "valves": Field("1", "1 where a valve is commanded to be powered", "valves"),
+    "daq_age_ns": Field("ns", "age of the newest sensor sample"),
+    "daq_sequence": Field("1", "number of the newest block of sensor samples read, 0 before the first"),
+    "drives_t_ns": Field("ns", "when the newest speeds were measured"),
+    "drives_acknowledged_ns": Field("ns", "time of the newest command that the drives have confirmed, -1 before"),
+    "drives_stopped_ns": Field("ns", "when the newest cut had been sent to all drives, -1 while they run"),
+    "valves_t_ns": Field("ns", "when the newest pressures were measured, or when the valves last answered"),
+    "valves_acknowledged_ns": Field("ns", "time of the newest command that the valves have confirmed, -1 before"),
+    "set_speed_radps": Field("rad/s", "commanded wheel speeds", "wheels"),
+    "wheel_speed_radps": Field("rad/s", "measured wheel speeds", "wheels"),
+    "pressure_Pa": Field("Pa", "measured gauge pressures of the chambers", "valves"),
+    "force_N": Field("N", "forces at the newest sample, droop corrected", "channels"),
+    "force_sum_N": Field("N", "sum of these forces"),
+    "load_point_m": Field("m", "load point from the triangle's centroid; NaN: unloaded, or bumpers", "across,up"),
+    "normal_force_N": Field("N", "normal force of the ground on each wheel, from the rover twin", "wheels"),
+    "sinkage_m": Field("m", "sinkage of each wheel in the soil, from the rover twin", "wheels"),
+    "slip": Field("1", "slip of each wheel, from the rover twin", "wheels"),
+    "speed_mps": Field("m/s", "forward speed of the rover, from the rover twin"),
+    "effective_kinetic_energy_J": Field("J", "T_c of an impact at this moment, from the rover twin"),
+    "time_to_impact_s": Field("s", "time to the impact, from the rover twin; infinity while not approaching"),
+}
+EVENT_FIELDS = {
+    "id": Field("1", "number of the fault (docs/reference/faults.md), 0: an event that is no fault"),
+    "name": Field("", "name of the fault or event"),
+    "tick": Field("1", "tick in which it was detected"),
+    "t_ns": Field("ns", "time of the event, 0 at the start of the run"),
+    "value": Field("", "what was found, in the unit of the detail"),
+    "limit": Field("", "what is allowed, in the unit of the detail"),
+    "reaction_tick": Field("1", "tick whose command reacted, -1 if none did"),
+    "detail": Field("", "description for people"),
+}
+TIMING_FIELDS = {
+    "tick": Field("1", "number of the tick"),
+    "work_ns": Field("ns", "work of the tick: from taking the samples to handing off the record"),
+    "plant_ns": Field("ns", "time of a simulated rig that runs in the loop's process"),
+    **{f"{phase}_ns": Field("ns", f"part of work_ns in the stage {phase}") for phase in PHASES},
+}
+BLOCK_FIELDS = {
+    "sequence": Field("1", "number of the block, without gaps while the link is whole"),
+    "t_ns": Field("ns", "time of its first sample, 0 at the start of the run"),
+    "samples": Field("1", "number of samples of each channel"),
+    "overload": Field("1", "1 where the device flagged the channel", "channels"),
+    "arrived_ns": Field("ns", "when the driver received the block, -1 where that is not measured"),
+}
+# By the path of the dataset: what a row is, and its fields.
+COMPOUND = {
+    "tick": ("one row a tick", TICK_FIELDS),
+    "events": ("faults, and other events: the impact, commands of the operator, rights granted", EVENT_FIELDS),
+    "timing": ("time of each tick; histogram[i] counts histogram_fields[i] from histogram_from_ns on", TIMING_FIELDS),
+    "daq/blocks": ("blocks of sensor samples as they arrived; the samples are in /daq/raw", BLOCK_FIELDS),
+}
+# The same of datasets that are plain numbers: unit and description.
+PLAIN = {
+    "daq/raw": Field("V", "readings of the force sensors, one row a sample", "channels"),
+    "daq/t_ns": Field("ns", "times of these samples, 0 at the start of the run"),
+}
+
+
+def element_names(field: Field, layout: Layout) -> tuple[str, ...]:
+    """Names of a field's elements in order; none where it is one number.
+
+    Args:
+        field: which one.
+        layout: of the rig.
+    """
+    known = {"wheels": layout.wheels, "valves": layout.valves, "channels": layout.channels, "": ()}
+    return known[field.elements] if field.elements in known else tuple(field.elements.split(","))

@@ -1,0 +1,115 @@
+"""What lies where in `trial.h5`. Fixed-size types only: others cannot be read from the file of a killed writer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.messages.layout import Layout
+from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype
+from hil.realtime.histogram import BIN_EDGES_NS, bin_counts
+from hil.recording.fields import COMPOUND, PLAIN, element_names
+from hil.recording.reader import TrialRecord
+
+# How the file is made. A SIGKILL can cut a write short where a page of memory ends, and a piece of HDF5's own data that
+# is half old and half new makes the file unreadable: each has to lie within one page.
+FORMAT = {
+    "libver": ("v110", "v110"),  # the oldest that knows SWMR, for the sake of other people's readers
+    "fs_strategy": "page",
+    "fs_page_size": 4096,
+}
+
+Meta = Mapping[str, str | float | int]
+Rows = NDArray[np.void]
+_TIMES = (TIMING.names or ())[1:]
+
+
+def _describe(file: h5py.File, layout: Layout) -> None:
+    """Units, descriptions and names of elements as attributes: fixed-size text, lists in the order of the fields."""
+
+    def text(names: Iterable[str]) -> Any:
+        return np.array([name.encode("ascii") for name in names], "S")
+
+    for path, (description, described) in COMPOUND.items():
+        if path not in file:
+            continue
+        attributes = file[path].attrs
+        fields = {name: described[name] for name in file[path].dtype.names}  # what the rig has none of has no field
+        attributes["description"] = np.bytes_(description)
+        attributes["fields"] = text(fields)
+        attributes["units"] = text(field.unit for field in fields.values())
+        attributes["descriptions"] = text(field.description for field in fields.values())
+        attributes["elements"] = text(",".join(element_names(field, layout)) for field in fields.values())
+    for path, field in PLAIN.items():
+        if path not in file:
+            continue
+        attributes = file[path].attrs
+        attributes["description"], attributes["unit"] = np.bytes_(field.description), np.bytes_(field.unit)
+        if names := element_names(field, layout):
+            attributes["elements"] = text(names)
+
+
+def create_datasets(file: h5py.File, meta: Meta, layout: Layout, sample_rate_hz: float) -> None:
+    """Make the datasets of a record, all but `/meta` empty; without force sensors it has no `/daq`."""
+
+    def grows(name: str, dtype: Any, *chunk: int) -> Any:
+        shape, limit = (0, *chunk[1:]), (None, *chunk[1:])
+        kept_apart = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        kept_apart.set_attr_phase_change(0, 0)  # attributes outside of the header, which each append writes again
+        return file.create_dataset(name, shape, dtype, chunks=chunk, maxshape=limit, track_times=False, dcpl=kept_apart)
+
+    grows("tick", tick_dtype(layout), 128)
+    timing = grows("timing", TIMING, 512)
+    timing.attrs["histogram_fields"] = np.array(_TIMES, "S")
+    timing.attrs["histogram_from_ns"] = BIN_EDGES_NS
+    timing.attrs["histogram"] = new_histogram()
+    grows("events", EVENT, 32)
+    if layout.channels:
+        grows("daq/blocks", block_dtype(layout), 512)
+        raw = grows("daq/raw", "<f8", 2048, len(layout.channels))
+        raw.attrs["sample_rate_hz"] = float(sample_rate_hz)
+        grows("daq/t_ns", "<i8", 4096)
+    _describe(file, layout)
+    group = file.create_group("meta")
+    for key, value in meta.items():
+        data = value.encode() if isinstance(value, str) else value
+        kind = "<i8" if isinstance(value, int | np.integer) else "<f8"
+        dtype = h5py.string_dtype("utf-8", max(1, len(data))) if isinstance(data, bytes) else kind
+        group.create_dataset(key, (), dtype, data=data, track_times=False)
+
+
+def append(dataset: Any, rows: NDArray[Any]) -> None:
+    """Append rows to a dataset and make them visible to readers."""
+    length = dataset.shape[0]
+    dataset.resize(length + len(rows), axis=0)
+    dataset[length:] = rows
+    dataset.flush()
+
+
+def new_histogram() -> NDArray[np.uint32]:
+    """Nothing counted yet: (times of `TIMING`, bins)."""
+    return np.zeros((len(_TIMES), len(BIN_EDGES_NS)), "<u4")
+
+
+def count_times(rows: Rows, histogram: NDArray[np.uint32]) -> None:
+    """Count rows of `TIMING` into a histogram."""
+    for counts, name in zip(histogram, _TIMES, strict=True):
+        bin_counts(rows[name], counts)
+
+
+def write_whole(path: Path, record: TrialRecord, layout: Layout, sample_rate_hz: float) -> None:
+    """Write a record that is there as a whole. Raises FileExistsError."""
+    with h5py.File(path, "x", **FORMAT) as file:
+        create_datasets(file, record.meta, layout, sample_rate_hz)
+        parts = {"tick": record.tick, "timing": record.timing, "events": record.events, "daq/blocks": record.blocks}
+        for name, rows in {**parts, "daq/raw": record.raw, "daq/t_ns": record.daq_t_ns}.items():
+            if name in file:
+                append(file[name], rows)
+        histogram = new_histogram()
+        count_times(record.timing, histogram)
+        file["timing"].attrs.modify("histogram", histogram)

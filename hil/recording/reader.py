@@ -1,0 +1,154 @@
+"""Reads `trial.h5` back, whole or from a writer that was killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.messages.layout import Layout
+from hil.messages.schema import block_dtype
+
+FILE_NAME = "trial.h5"
+# HDF5 reads a piece whose checksum is wrong up to 100 times, and sleeps twice as long before each attempt, from 1 ns.
+# Who writes puts it right within microseconds. A reader that sleeps for so long at a stretch is at about its 29th [s].
+_DAMAGED_AFTER_S = 0.5
+_LOOK_S = 0.01
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrialRecord:
+    """What `trial.h5` holds."""
+
+    tick: NDArray[np.void]  # rows of tick_dtype, shape (ticks,)
+    events: NDArray[np.void]  # rows of EVENT, shape (events,)
+    timing: NDArray[np.void]  # rows of TIMING, shape (ticks,)
+    blocks: NDArray[np.void]  # rows of block_dtype, shape (blocks,); this and the next two empty without force sensors
+    raw: NDArray[np.float64]  # sensor readings [V], shape (samples, channels)
+    daq_t_ns: NDArray[np.int64]  # their times [ns], shape (samples,)
+    meta: dict[str, str | float | int]
+
+
+class RecordError(ValueError):
+    """A file that is no record of ours, or a damaged one: named, with what was found."""
+
+
+def read_trial(path: Path) -> TrialRecord:
+    """Reads a record, also one whose writer was killed or is still writing.
+
+    A row whose place, but not whose content had reached the disk when the writer was killed is left out.
+
+    Args:
+        path: The file, or the run folder it is in.
+
+    Raises:
+        RecordError: There is none, it is no HDF5 file, it is damaged, or it is not a record of ours.
+    """
+    place = file_of(path)
+    try:
+        return _read(place)
+    except OSError as error:  # of damage h5py says it in many lines
+        reason = (error.strerror or str(error)).partition("\n")[0]
+        raise RecordError(f"{place} cannot be read: {reason}") from None
+    except (LookupError, TypeError, AttributeError, ValueError, MemoryError, RuntimeError) as error:
+        reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+        raise RecordError(f"{place} is no record of a run ({reason})") from None
+
+
+def _read(place: Path) -> TrialRecord:
+    try:
+        file = h5py.File(place, "r")
+    except OSError:  # never closed: somebody is writing it, or was killed
+        if not os.access(place, os.R_OK) or not h5py.is_hdf5(place):
+            raise
+        if not _can_be_read(place):
+            raise OSError("it is damaged") from None
+        file = h5py.File(place, "r", libver="latest", swmr=True)
+    return _content(file)
+
+
+def _can_be_read(place: Path) -> bool:
+    """Let a child try: HDF5 takes a damaged piece for one that is being written, and tries again for ever.
+
+    How long the child takes says nothing: the file may be large, the machine busy. How long it sleeps does.
+    """
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            _content(h5py.File(place, "r", libver="latest", swmr=True))
+            status = 0
+        except OSError:
+            pass
+        except Exception:  # no record of ours, but it can be read
+            status = 0
+        finally:
+            os._exit(status)
+    asleep, looks = "", 0
+    while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+        before, asleep = asleep, _sleep_of(child)
+        looks = looks + 1 if asleep and asleep == before else 0
+        if looks * _LOOK_S > _DAMAGED_AFTER_S:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return False
+        time.sleep(_LOOK_S)
+    return ended[1] == 0
+
+
+def _sleep_of(process: int) -> str:
+    """Which of its sleeps a process is in, as the kernel counts; empty: it runs, or waits for a processor or a disk."""
+    text = Path(f"/proc/{process}/status").read_text(encoding="ascii", errors="replace")
+    status = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
+    return status["voluntary_ctxt_switches"] if status["State"].startswith("S") else ""
+
+
+def _content(file: h5py.File) -> TrialRecord:
+    with file:
+        tick, timing, events = file["tick"][()], file["timing"][()], file["events"][()]
+        blocks, raw, daq_t_ns = _samples(file)
+        meta = {key: _plain(dataset[()]) for key, dataset in file["meta"].items()}
+    if raw.ndim != 2 or daq_t_ns.ndim != 1:
+        raise ValueError(f"/daq/raw and /daq/t_ns have {raw.ndim} and {daq_t_ns.ndim} axes, a record 2 and 1")
+    samples = min(_whole(daq_t_ns), len(raw))
+    return TrialRecord(
+        tick=tick[: _whole(tick["tick"])],
+        events=events[events["name"] != b""],
+        timing=timing[: _whole(timing["tick"])],
+        blocks=blocks[: _whole(blocks["sequence"])],
+        raw=raw[:samples],
+        daq_t_ns=daq_t_ns[:samples],
+        meta=meta,
+    )
+
+
+def _samples(file: h5py.File) -> tuple[NDArray[np.void], NDArray[np.float64], NDArray[np.int64]]:
+    """What `/daq` holds; nothing where the rig, by its layout, has no force sensors."""
+    if "daq" not in file and "layout" in file["meta"]:
+        layout = Layout.from_json(file["meta/layout"][()].decode())
+        if not layout.channels:
+            return np.zeros(0, block_dtype(layout)), np.zeros((0, 0)), np.zeros(0, np.int64)
+    return file["daq/blocks"][()], file["daq/raw"][()], file["daq/t_ns"][()]
+
+
+def file_of(path: Path) -> Path:
+    """The record of a run folder, or the file itself."""
+    return path / FILE_NAME if path.is_dir() else path
+
+
+def _plain(value: Any) -> str | float | int:
+    plain: str | float | int = value.decode() if isinstance(value, bytes) else value.item()
+    return plain
+
+
+def _whole(rising: NDArray[np.int64]) -> int:
+    """Returns how many rows are there: rows at the end that were given a place but no content read as 0."""
+    rises = np.flatnonzero(np.diff(rising) > 0)
+    return int(rises[-1]) + 2 if rises.size else min(1, rising.size)

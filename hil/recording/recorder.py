@@ -1,0 +1,210 @@
+"""Rings to file and viewers, in a process of its own: `python -m hil.recording.recorder RUN PARENT`."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from drivers.host import COMPUTER, Host
+from drivers.interfaces import DeviceError
+from drivers.messages import DaqBlock
+from hil.ipc.run_memory import RECORDER, RunMemory
+from hil.ipc.shared_types import NO_FAULT, RINGS, START, fault_message
+from hil.ipc.shm import Cursor
+from hil.messages.schema import event_row
+from hil.operator.telemetry import Publisher, open_publisher
+from hil.processes.lifecycle import Reporter, WorkerLifecycle
+from hil.recording import open_writer
+from hil.recording.sinks import FileAndTelemetrySink
+from hil.safety.monitor import Fault
+
+# Between two rounds; what the loop has handed over is in shared memory all the while.
+PERIOD_S = 0.02
+# Told to end, it does so once nothing has come for this long.
+QUIET_S = 0.1
+_BATCH = 2**16
+_READ_CHUNK = 65536
+
+
+class RingConsumer:
+    """Takes rows out of the rings; they stay there until they are in the file.
+
+    Args:
+        shared: memory of the run.
+        file_sink: takes them.
+    """
+
+    def __init__(self, shared: RunMemory, file_sink: FileAndTelemetrySink) -> None:
+        self._file_sink, self._blocks_held = file_sink, shared.blocks_held
+        self._timings, self._ticks, self._events, self._watchdog_events, self._blocks = self._cursors = [
+            ring.reader(RECORDER)
+            for ring in (shared.timings, shared.ticks, shared.events, shared.watchdog_events, shared.blocks)
+        ]
+        self.last: tuple[int, int] = (0, 0)  # number and time [ns] of the newest tick
+
+    def run(self) -> int:
+        """One round; how many rows there were. Raises OSError."""
+        file_sink = self._file_sink
+        count = 0
+        # one by one, for the disk may fail at any; events first: what is kept of the samples depends on them
+        for event in chain(_each(self._events), _each(self._watchdog_events)):
+            file_sink.event(event)
+            count += 1
+        for block in _each(self._blocks):
+            row = block[0]
+            sequence, overload, arrived_ns = (row[name].tolist() for name in ("sequence", "overload", "arrived_ns"))
+            file_sink.block(DaqBlock(sequence, row["t_ns"], row["volts"], tuple(overload), arrived_ns))
+            count += 1
+        if (timings := self._timings.read(_BATCH, keep=True)).size:
+            file_sink.timing(timings)
+        if (ticks := self._ticks.read(_BATCH, keep=True)).size:
+            self.last = (int(ticks["tick"][-1]), int(ticks["t_ns"][-1]))
+            file_sink.tick(ticks)
+        count += timings.size + ticks.size
+        if count:
+            file_sink.recorder.flush()
+            for cursor in self._cursors:
+                cursor.release(but=self._blocks_held if cursor is self._blocks else 0)
+        return count
+
+
+def _each(cursor: Cursor) -> Iterator[Any]:
+    while (row := cursor.read(1, keep=True)).size:
+        yield row
+
+
+class Inbox(Protocol):
+    """What the loop process says to the recorder.
+
+    `{"close": true}`: finish the record. `{"summary": {...}}`: publish it. `{"run": FOLDER}`: record the next run.
+    """
+
+    def take(self, within_s: float) -> Mapping[str, Any] | None:
+        """The next message; an empty one if none comes in time, None if none will come any more."""
+
+
+def main(run: Path, parent: int) -> None:
+    """Record runs until told to end."""
+    serve(RunMemory(run), WorkerLifecycle(parent), StandardInput())
+
+
+def serve(shared: RunMemory, lifecycle: Reporter, inbox: Inbox, host: Host = COMPUTER) -> None:
+    """Record a run and publish its summary, then the next, until told to end.
+
+    Args:
+        shared: memory of the run.
+        lifecycle: tells when to end, and is told how it goes.
+        inbox: what the loop process says.
+        host: whose clock is used.
+    """
+    said: list[str] = []
+    try:
+        publisher = open_publisher(shared.config, said.append)
+    except DeviceError as error:
+        lifecycle.report(error=str(error))
+        return
+    with publisher:
+        while True:
+            with open_writer(shared.run, shared.config, shared.meta) as recorder:
+                shared.heartbeat.beat("recorder", host.now_ns())
+                lifecycle.ready(said=said)
+                file_sink = FileAndTelemetrySink(recorder, publisher)
+                _record(shared, RingConsumer(shared, file_sink), file_sink, lifecycle, inbox, host)
+            lifecycle.report(closed=True)
+            if not _next_run(shared, publisher, lifecycle, inbox, host):
+                return
+            said.clear()
+
+
+def _next_run(shared: RunMemory, publisher: Publisher, lifecycle: Reporter, inbox: Inbox, host: Host) -> bool:
+    """Publish the summary of a run that is over, and wait for the next run. False: there is none."""
+    while not lifecycle.orphaned and (message := inbox.take(PERIOD_S)) is not None:
+        if summary := message.get("summary"):
+            publisher.trial(summary)
+            host.sleep(QUIET_S)  # a socket that is closed drops what it has not sent
+        elif folder := message.get("run"):
+            shared.moved_to(Path(folder))
+            for name in RINGS:  # what is left there is of the run before
+                getattr(shared, name).reader(RECORDER).skip()
+            shared.fault_mailboxes[RECORDER].write(fault_message(NO_FAULT, ""))
+            return True
+        elif lifecycle.ending:
+            break
+    return False
+
+
+def _record(
+    shared: RunMemory,
+    consumer: RingConsumer,
+    file_sink: FileAndTelemetrySink,
+    lifecycle: Reporter,
+    inbox: Inbox,
+    host: Host,
+) -> None:
+    start = np.zeros(1, START)
+    seen = shared.start.read(start)
+    quiet_since_ns = host.now_ns()
+    closing = False
+    while True:
+        shared.heartbeat.beat("recorder", host.now_ns())
+        if (version := shared.start.read(start)) > seen:
+            seen = version
+            if not start["over"][0]:
+                file_sink.publisher.starts_at(float(start["wall_start_s"][0]))
+        try:
+            count = consumer.run()
+        except OSError as error:  # a full disk: what has been read so far is in the file, the reserve holds the rest
+            _report_disk_full(shared, error)
+            count = 1
+        if count:
+            quiet_since_ns = host.now_ns()
+        elif (closing or lifecycle.ending) and host.now_ns() - quiet_since_ns > QUIET_S * 1e9:
+            break
+        if (message := inbox.take(PERIOD_S)) is None:
+            host.sleep(PERIOD_S)
+        elif message.get("close"):
+            closing = True
+    if lifecycle.orphaned:
+        number, t_ns = consumer.last
+        detail = f"the loop process is gone; its last tick was {number}"
+        file_sink.event(event_row(Fault.PROCESS_LOST, "loop_lost", number, t_ns, detail=detail))
+
+
+def _report_disk_full(shared: RunMemory, error: OSError) -> None:
+    """Tell the loop that the disk fails; it goes Safe."""
+    shared.fault_mailboxes[RECORDER].write(fault_message(Fault.DISK_FULL, f"recorder: {error}"))
+
+
+class StandardInput:
+    """What comes on standard input (`Inbox`)."""
+
+    def __init__(self) -> None:
+        self._input = sys.stdin.fileno()
+        self._rest = b""
+
+    def take(self, within_s: float) -> Mapping[str, Any] | None:
+        """See `Inbox`."""
+        if b"\n" not in self._rest:
+            if not select.select([self._input], [], [], within_s)[0]:
+                return {}
+            if not (data := os.read(self._input, _READ_CHUNK)):
+                return None
+            self._rest += data
+        line, newline, rest = self._rest.partition(b"\n")
+        if not newline:
+            return {}
+        self._rest = rest
+        message: dict[str, Any] = json.loads(line)
+        return message
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,228 @@
+"""Makes a plain, whole file of what a killed run has left: its record, and the rings it was written from."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.config import Config
+from hil.ipc.run_memory import FOLDER, RunMemory
+from hil.ipc.shared_types import START
+from hil.ipc.shm import ShmError
+from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype, triggers_capture
+from hil.recording.file_layout import write_whole
+from hil.recording.reader import FILE_NAME, RecordError, TrialRecord, read_trial
+from hil.recording.triggered_capture import TriggeredCapture
+
+KILLED = "trial.killed.h5"
+_UNFINISHED = "trial.recovering.h5"
+_BATCH = 2**31
+# A process that was just killed holds on to its files for some time, more where it has much memory.
+DYING_S = 2.0
+
+
+class NothingToRecoverError(ValueError):
+    """The run has nothing to be recovered, or nothing to recover it from, or is still going on."""
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """What was made of a killed run, and what is missing.
+
+    Attributes:
+        ticks: rows of `/tick`, and how many of them the file of the killed recorder did not have.
+        samples: rows of `/daq/raw`, and the same.
+        events: names, in order.
+        ticks_missing: first and last tick of each hole: skipped by the clock, or lost.
+        blocks_missing: first and last sequence number of each hole in the blocks of sensor samples.
+        lost_ms: from the last tick in the file to when the loop last was alive; None if that is not known.
+        finished: the recorder had finished the file by itself, nothing had to be made.
+    """
+
+    ticks: tuple[int, int]
+    samples: tuple[int, int]
+    events: tuple[str, ...]
+    ticks_missing: tuple[tuple[int, int], ...]
+    blocks_missing: tuple[tuple[int, int], ...]
+    lost_ms: float | None
+    finished: bool
+
+
+def recover(run: Path, shared: RunMemory | None = None) -> Recovered:
+    """Make `trial.h5` of a run whole; what was there before becomes `trial.killed.h5`.
+
+    Cut short itself, it can be run again.
+
+    Args:
+        run: folder of the run. No other process of it may be alive.
+        shared: its memory, if it is open already.
+
+    Raises:
+        NothingToRecoverError: the run ended by itself, is still going on, or left nothing.
+        OSError: the disk is full or the folder cannot be written.
+    """
+    if shared:
+        return _recover(run, shared)
+    opened = _open(run)
+    try:
+        return _recover(run, opened)
+    finally:
+        opened.close()
+
+
+def _recover(run: Path, shared: RunMemory) -> Recovered:
+    if not shared.alone(DYING_S):
+        raise NothingToRecoverError(f"{run}: a process of this run is still alive: wait for its end, or kill it")
+    before = _left_in_file(run, shared)
+    record = _merged(before, shared)
+    if not len(record.tick):
+        raise NothingToRecoverError(f"{run}: killed before the first tick, nothing was recorded")
+    parts = ((record.tick, before.tick), (record.events, before.events), (record.raw, before.raw))
+    finished = _whole(run / FILE_NAME) and all(len(made) == len(found) for made, found in parts)
+    if not finished:
+        _replace(run, record, shared.config)
+    shutil.rmtree(run / FOLDER)
+    return Recovered(
+        ticks=(len(record.tick), len(record.tick) - len(before.tick)),
+        samples=(len(record.raw), len(record.raw) - len(before.raw)),
+        events=tuple(name.decode(errors="replace") for name in record.events["name"].tolist()),
+        ticks_missing=holes(record.tick["tick"]),
+        blocks_missing=holes(record.blocks["sequence"]),
+        lost_ms=_lost_ms(record, shared),
+        finished=finished,
+    )
+
+
+def holes(numbers: NDArray[np.int64]) -> tuple[tuple[int, int], ...]:
+    """First and last number of each hole in numbers that count up by one, from 1 on."""
+    known = np.concatenate([[0], numbers])
+    return tuple((int(known[i]) + 1, int(known[i + 1]) - 1) for i in np.flatnonzero(np.diff(known) > 1))
+
+
+def _open(run: Path) -> RunMemory:
+    try:
+        there = (run / FOLDER).is_dir()
+    except (OSError, ValueError) as error:
+        raise NothingToRecoverError(f"{run}: cannot be looked into: {error}") from None
+    if not there:
+        why = "it ended by itself" if (run / FILE_NAME).is_file() else "it holds no record"
+        raise NothingToRecoverError(f"{run}: nothing to recover, {why} (no folder {FOLDER} in it)")
+    try:
+        return RunMemory(run)
+    except BlockingIOError:
+        raise NothingToRecoverError(f"{run}: is being recovered already") from None
+    except (OSError, ShmError, ValueError) as error:
+        raise NothingToRecoverError(f"{run}: killed before anything was recorded, or damaged: {error}") from None
+
+
+def _left_in_file(run: Path, shared: RunMemory) -> TrialRecord:
+    """What the killed recorder has written, if anything."""
+    with suppress(RecordError):
+        return read_trial(run)
+    # killed before the file was made, and all is in the rings; or damaged by something else
+    layout = shared.config.layout
+    rows = (tick_dtype(layout), EVENT, TIMING, block_dtype(layout))
+    tick, events, timing, blocks = (np.zeros(0, dtype) for dtype in rows)
+    raw, t_ns = np.zeros((0, len(layout.channels))), np.zeros(0, np.int64)
+    return TrialRecord(tick, events, timing, blocks, raw, t_ns, shared.meta)
+
+
+def _whole(path: Path) -> bool:
+    """The file was closed: HDF5 opens it without being told that somebody may be writing."""
+    try:
+        h5py.File(path, "r").close()
+    except OSError:
+        return False
+    return True
+
+
+def _replace(run: Path, record: TrialRecord, config: Config) -> None:
+    unfinished, kept, killed = run / _UNFINISHED, run / FILE_NAME, run / KILLED
+    unfinished.unlink(missing_ok=True)  # of a recovery that was itself cut short
+    write_whole(unfinished, record, config.layout, config.daq.rate_hz if config.daq else 0.0)
+    with open(unfinished, "rb") as file:
+        os.fsync(file.fileno())
+    if kept.is_file() and not killed.exists():
+        os.link(kept, killed)
+    unfinished.replace(kept)
+
+
+def _merged(old: TrialRecord, shared: RunMemory) -> TrialRecord:
+    """File and rings together; what is in both counts once."""
+    events = np.concatenate([old.events, _rows(shared, "events"), _rows(shared, "watchdog_events")])
+    # as bytes: a value that is not a number is not equal to itself
+    events = np.frombuffer(b"".join(dict.fromkeys(event.tobytes() for event in events)), EVENT)
+    heads, t_ns, raw = old.blocks, old.daq_t_ns, old.raw
+    if shared.config.layout.channels:
+        ring = _rows(shared, "blocks")
+        heads = np.concatenate([heads, _heads(_later(ring, "sequence", heads), heads.dtype)])
+        t_ns, raw = _samples(old, ring, events, shared)
+    return TrialRecord(
+        tick=np.concatenate([old.tick, _later(_rows(shared, "ticks"), "tick", old.tick)]),
+        events=events,
+        timing=np.concatenate([old.timing, _later(_rows(shared, "timings"), "tick", old.timing)]),
+        blocks=heads,
+        raw=raw,
+        daq_t_ns=t_ns,
+        meta=old.meta,
+    )
+
+
+def _rows(shared: RunMemory, name: str) -> NDArray[Any]:
+    """All that a ring holds of this run, and nothing of those before it in the same memory.
+
+    Also what the recorder has released: that may be in a file that nobody can read any more.
+    """
+    start, ring = np.zeros(1, START), getattr(shared, name)
+    shared.start.read(start)
+    rows: NDArray[Any] = ring.reader("recover").read(_BATCH)
+    overwritten = ring.written - len(rows)
+    return rows[max(int(start[f"first_{name}"][0]) - overwritten, 0) :]
+
+
+def _later(rows: NDArray[Any], key: str, than: NDArray[Any]) -> NDArray[Any]:
+    return rows[rows[key] > than[key][-1]] if than.size else rows
+
+
+def _heads(blocks: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[np.void]:
+    """Blocks of the ring as the record has them, without their samples."""
+    heads = np.zeros(len(blocks), dtype)
+    for name in ("sequence", "overload", "arrived_ns"):
+        heads[name] = blocks[name]
+    heads["t_ns"], heads["samples"] = blocks["t_ns"][:, 0], blocks["t_ns"].shape[1]
+    return heads
+
+
+def _samples(
+    old: TrialRecord, blocks: NDArray[Any], events: NDArray[Any], shared: RunMemory
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Sensor samples of file and ring, of which a config may want a burst only."""
+    record = shared.config.record
+    t_ns, raw = blocks["t_ns"].reshape(-1), blocks["volts"].reshape(-1, old.raw.shape[1])
+    t_ns, order = np.unique(np.concatenate([old.daq_t_ns, t_ns]), return_index=True)
+    raw = np.concatenate([old.raw, raw])[order]
+    if record.sensors == "all":
+        return t_ns, raw
+    burst = TriggeredCapture(raw.shape[1], round(record.before_s * 1e9), round(record.after_s * 1e9))
+    for event in events:
+        if triggers_capture(event):
+            burst.trigger(int(event["t_ns"]))
+    burst.append(t_ns, raw)
+    burst.finish()
+    return burst.take() or (t_ns[:0], raw[:0])
+
+
+def _lost_ms(record: TrialRecord, shared: RunMemory) -> float | None:
+    start = np.zeros(1, START)
+    alive_ns = shared.heartbeat.last_ns("loop_turn")
+    if shared.start.read(start) <= 0 or not alive_ns:
+        return None
+    return max(0.0, (alive_ns - int(start["start_ns"][0]) - int(record.tick["t_ns"][-1])) * 1e-6)

@@ -1,0 +1,57 @@
+"""The loop's record sink where the recorder is a process of its own: rows into rings."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.messages import DaqBlock
+from hil.ipc.run_memory import RECORDER, RunMemory
+from hil.ipc.shm import Ring
+from hil.recording.sinks import RecordBufferFull
+from hil.safety.monitor import Alarm, Fault
+
+Rows = NDArray[np.void]
+# A ring that is fuller than this share of it ends the run: the rest holds what follows a fault.
+FULL = 0.5
+
+
+class RingSink:
+    """Puts rows where the recorder takes them from; the sensor samples it takes from the DAQ's own ring.
+
+    Args:
+        shared: memory of the run.
+    """
+
+    def __init__(self, shared: RunMemory) -> None:
+        self._ticks, self._timings, self._events = shared.ticks, shared.timings, shared.events
+        watched = (shared.ticks, shared.blocks)
+        self._depths = [(ring.path.name, ring.reader(RECORDER), ring.capacity) for ring in watched]
+
+    def tick(self, rows: Rows) -> None:
+        """Hand ticks over. Raises RecordBufferFull."""
+        _append(self._ticks, rows)
+
+    def timing(self, rows: Rows) -> None:
+        """Hand over what they took. Raises RecordBufferFull."""
+        _append(self._timings, rows)
+
+    def block(self, block: DaqBlock) -> None:
+        """Nothing to do: the recorder reads the DAQ's ring."""
+
+    def event(self, row: Rows) -> None:
+        """Hand an event over. Raises RecordBufferFull."""
+        _append(self._events, row)
+
+    def alarm(self) -> Alarm | None:
+        """The recorder falls behind: row 24 of the fault table, before anything is lost."""
+        for name, cursor, capacity in self._depths:
+            if (depth := cursor.depth) > FULL * capacity:
+                detail = f"recorder: {depth} {name} not yet in the file, allowed: {FULL:g} of {capacity}; a slow disk?"
+                return Alarm(Fault.RECORD_RING_FULL, depth, FULL * capacity, detail)
+        return None
+
+
+def _append(ring: Ring, rows: Rows) -> None:
+    if not ring.append(rows):
+        raise RecordBufferFull(f"record ring {ring.path.name} is full: the recorder does not keep up, or is gone")

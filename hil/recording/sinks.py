@@ -1,0 +1,111 @@
+"""Where the record of a tick goes: what the loop hands over, and the sink that takes it to file and viewers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.messages import DaqBlock
+from hil.messages.layout import Layout
+from hil.messages.schema import EVENT, TIMING, tick_dtype
+from hil.operator.telemetry import Publisher
+from hil.recording import RecordWriter
+
+Rows = NDArray[np.void]
+
+
+class RecordBufferFull(RuntimeError):  # noqa: N818 - reads as what it says
+    """The recorder is so far behind that a row would be lost."""
+
+
+class RecordSink(Protocol):
+    """Takes down what happens, in the order in which it happens."""
+
+    def tick(self, rows: Rows) -> None:
+        """Take ticks: an array of `tick_dtype`."""
+
+    def timing(self, rows: Rows) -> None:
+        """Take what ticks took: an array of `TIMING`."""
+
+    def block(self, block: DaqBlock) -> None:
+        """Take a block of sensor samples."""
+
+    def event(self, row: Rows) -> None:
+        """Take an event: an array of one `EVENT`."""
+
+
+class FileAndTelemetrySink(NamedTuple):
+    """A record sink that goes to the file of a run, and to whoever looks on."""
+
+    recorder: RecordWriter
+    publisher: Publisher
+
+    def tick(self, rows: Rows) -> None:
+        """Record them, publish those whose turn it is."""
+        for row in rows:
+            self.publisher.tick(row)
+        self.recorder.tick(rows)
+
+    def timing(self, rows: Rows) -> None:
+        """Record them."""
+        self.recorder.timing(rows)
+
+    def block(self, block: DaqBlock) -> None:
+        """Record it."""
+        self.recorder.block(block)
+
+    def event(self, row: Rows) -> None:
+        """Publish it, and record it at once."""
+        self.publisher.event(row)
+        self.recorder.event(row)
+
+    def trial(self, summary: Mapping[str, Any]) -> None:
+        """Publish how it ended."""
+        self.publisher.trial(summary)
+
+
+class MemorySink:
+    """A record sink that keeps ticks, what they took, and events; the sensor samples it leaves out.
+
+    Args:
+        layout: of the rig.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._tick_dtype = tick_dtype(layout)
+        self._ticks: list[bytes] = []
+        self._timings: list[bytes] = []
+        self._events: list[bytes] = []
+
+    @property
+    def ticks(self) -> Rows:
+        """Rows of `tick_dtype` so far."""
+        return np.frombuffer(b"".join(self._ticks), self._tick_dtype)
+
+    @property
+    def timings(self) -> Rows:
+        """Rows of `TIMING` so far."""
+        return np.frombuffer(b"".join(self._timings), TIMING)
+
+    @property
+    def events(self) -> Rows:
+        """Rows of `EVENT` so far."""
+        return np.frombuffer(b"".join(self._events), EVENT)
+
+    def tick(self, rows: Rows) -> None:
+        """Keep ticks."""
+        self._ticks.append(rows.tobytes())
+
+    def timing(self, rows: Rows) -> None:
+        """Keep what they took."""
+        self._timings.append(rows.tobytes())
+
+    def event(self, row: Rows) -> None:
+        """Keep an event."""
+        self._events.append(row.tobytes())
+
+    def block(self, block: DaqBlock) -> None:
+        """Leave it out."""

@@ -1,0 +1,71 @@
+"""Which sensor samples are kept: all of them, or those around an impact."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.messages.schema import BURST_SLACK_S
+
+_EVER = (-(2**62), 2**62)
+
+Samples = tuple[NDArray[np.int64], NDArray[np.float64]]
+
+
+class TriggeredCapture:
+    """Keeps the newest blocks until a trigger says which samples count, then hands each of those out once, in order.
+
+    Args:
+        channels: of the sensor samples.
+        before_ns: what is kept before a trigger; None: every sample counts, trigger or not.
+        after_ns: what is kept after it.
+    """
+
+    def __init__(self, channels: int, before_ns: int | None, after_ns: int) -> None:
+        self._channels, self._before_ns, self._after_ns = channels, before_ns or 0, after_ns
+        self._blocks: deque[Samples] = deque()
+        self._last_ns = _EVER[0]
+        self._window = _EVER if before_ns is None else None  # first and last time of the burst, once triggered
+
+    def append(self, t_ns: NDArray[np.int64], volts: NDArray[np.float64]) -> None:
+        """Take a block. Raises ValueError: times do not increase, or the shapes do not fit."""
+        n = len(t_ns)
+        if t_ns.shape != (n,) or volts.shape != (n, self._channels):
+            allowed = f"(n,) and (n, {self._channels})"
+            raise ValueError(f"Recorder.block: shapes are {t_ns.shape} and {volts.shape}, allowed: {allowed}")
+        if n == 0:
+            return
+        if t_ns[0] <= self._last_ns or not (t_ns[1:] > t_ns[:-1]).all():
+            found = f"times from {t_ns[0]} to {t_ns[-1]} ns after a sample at {self._last_ns} ns"
+            raise ValueError(f"Recorder.block: {found}, allowed: strictly increasing")
+        self._last_ns = int(t_ns[-1])
+        if self._window is None or t_ns[0] <= self._window[1]:
+            self._blocks.append((t_ns.copy(), volts.copy()))
+        if self._window is None:
+            while self._blocks[0][0][-1] < self._last_ns - self._before_ns - round(BURST_SLACK_S * 1e9):
+                self._blocks.popleft()
+
+    def trigger(self, t_ns: int) -> None:
+        """The samples around t_ns count; calls after the first change nothing."""
+        self._window = self._window or (t_ns - self._before_ns, t_ns + self._after_ns)
+
+    def finish(self) -> None:
+        """Never triggered: the burst is what lies before the newest sample."""
+        self._window = self._window or (self._last_ns - self._before_ns, self._last_ns)
+
+    def due(self, period_ns: int) -> bool:
+        """A period's worth of samples that count is waiting."""
+        return self._window is not None and bool(self._blocks) and self._last_ns - self._blocks[0][0][0] >= period_ns
+
+    def take(self) -> Samples | None:
+        """Times and readings of the samples that count and were not yet taken."""
+        if self._window is None or not self._blocks:
+            return None
+        parts: Any = zip(*self._blocks, strict=True)
+        t_ns, volts = (np.concatenate(part) for part in parts)
+        self._blocks.clear()
+        inside = (t_ns >= self._window[0]) & (t_ns <= self._window[1])
+        return t_ns[inside], volts[inside]

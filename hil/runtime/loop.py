@@ -1,0 +1,83 @@
+"""The fixed-step loop: wait, tick, and Safe if anything at all goes wrong."""
+
+from __future__ import annotations
+
+import errno
+import math
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from hil.messages.operator_input import EStop, shortened
+from hil.messages.stages import Tick
+from hil.recording.sinks import RecordBufferFull
+from hil.runtime.clock import Clock
+from hil.runtime.cycle import Cycle
+from hil.safety.monitor import Alarm, Fault
+
+# Ticks recorded after the first fault.
+TICKS_AFTER_FAULT = 1000
+
+
+class Loop:
+    """Runs a cycle until its experiment is over.
+
+    Args:
+        clock: makes it tick.
+        cycle: what is done in each tick.
+        alarms: asked in each tick for a reason to go Safe that lies outside the tick's own values.
+        feed: told at the end of each good tick; whoever watches the loop hears it there.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        cycle: Cycle,
+        alarms: Sequence[Callable[[], Alarm | None]] = (),
+        feed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.clock, self._cycle, self._alarms, self._feed = clock, cycle, alarms, feed
+        self._left = TICKS_AFTER_FAULT
+        self.last = Tick(0, 0, 0, 0)
+
+    def stop(self, reason: str) -> None:
+        """Ask for Safe in the next tick (E-stop, Ctrl-C); safe to call from a signal handler."""
+        self._cycle.rig_io.operator.put(EStop(shortened(reason)))
+
+    def run(self) -> None:
+        """Tick until the experiment is over; after a fault, record TICKS_AFTER_FAULT more. Raises no Exception."""
+        experiment, safety = self._cycle.experiment, self._cycle.safety
+        while self._left > 0 and not (experiment.over and not safety.safe):
+            if safety.safe:
+                self._left -= 1
+            try:
+                self.last = self.clock.next()
+                for alarm in (self.clock.alarm, *(look() for look in self._alarms)):
+                    if alarm:
+                        safety.latch(alarm.fault, self.last.number, self.last.t_ns, *alarm[1:])
+                self._cycle.run(self.last)
+                self._feed()
+            except Exception as error:
+                self._make_safe(error)
+
+    def _make_safe(self, error: Exception) -> None:
+        """Stop every device first, then note why."""
+        self._cycle.rig_io.stop(self.last.t_ns)
+        detail = _in_words(error)
+        # the latch closes before the record is told, and the record may be what failed
+        with suppress(Exception):
+            self._cycle.safety.latch(_fault_of(error), self.last.number, self.last.t_ns, math.nan, math.nan, detail)
+
+
+def _fault_of(error: Exception) -> Fault:
+    if isinstance(error, RecordBufferFull):
+        return Fault.RECORD_RING_FULL
+    return Fault.DISK_FULL if isinstance(error, OSError) and error.errno == errno.ENOSPC else Fault.EXCEPTION
+
+
+def _in_words(error: Exception) -> str:
+    """Name and message of an exception, in text that every file takes; never raises."""
+    try:
+        message = str(error).encode(errors="replace").decode()
+    except Exception:
+        message = "cannot be put in words"
+    return f"{type(error).__name__}: {message}"

@@ -1,0 +1,1 @@
+"""Fault table, monitor, limiter and arming: what keeps a rig safe."""

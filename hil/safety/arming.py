@@ -1,0 +1,116 @@
+"""Arming checks: what must hold before anything may move."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from drivers.messages import ValveSample
+from hil.config import Config
+from hil.messages.stages import ByWheel, Estimate, Samples
+from hil.safety.valve_monitor import SWITCHING_PRESSURE_RATIO, measures_pressures
+
+# A wheel slower than this stands [rad/s].
+STANDING_RADPS = 0.01
+# Room that a trial's record and its reserve need [bytes].
+DISK_NEEDED = 200_000_000
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One line of `hil check`: what was looked at, what was found, what is allowed."""
+
+    item: str
+    ok: bool
+    found: str
+    allowed: str
+
+
+class NotArmedError(Exception):
+    """Arming was refused before the first tick; the message says why, and what would help."""
+
+
+def arming_checks(config: Config, samples: Samples, estimate: Estimate, faults: Sequence[str]) -> list[Check]:
+    """All arming checks on the values of a tick, passed or not.
+
+    Args:
+        config: of the rig.
+        samples: of this tick.
+        estimate: of this tick, sensors zeroed.
+        faults: names of the faults latched.
+    """
+    links, drives, valves = config.layout.links, samples.drives, samples.valves
+    checks = [Check("fault latch", not faults, ", ".join(faults) or "none", "none")]
+    if "daq" in links:
+        checks.append(age_check(config, samples.daq_age_ns * 1e-6))
+    checks.append(_fresh("drives", samples.t_ns - drives.t_ns, config.limits.drives_age_ms))
+    if "valves" in links:
+        checks.append(_fresh("valves", samples.t_ns - valves.t_ns, config.limits.valves_age_ms))
+    checks.append(_confirmed("drives", drives.acknowledged_ns, "cut"))
+    if "valves" in links:
+        checks.append(_confirmed("valves", valves.acknowledged_ns, "all off"))
+    return [
+        *checks,
+        *sensor_checks(config, estimate),
+        standing_check(estimate.wheel_speed_radps),
+        *pressure_checks(config, valves),
+    ]
+
+
+def age_check(config: Config, age_ms: float) -> Check:
+    """Whether the newest sample is young enough."""
+    return _at_most("DAQ sample age", age_ms, config.limits.daq_age_ms, "ms", "limits.daq_age_ms")
+
+
+def sensor_checks(config: Config, estimate: Estimate) -> list[Check]:
+    """Whether each sensor rests where it should, and is quiet."""
+    limits, checks = config.limits, []
+    for channel, bias, noise in zip(config.layout.channels, estimate.bias_V, estimate.noise_V, strict=True):
+        name = f"sensor {channel}"
+        checks += [
+            _at_most(f"{name} bias", abs(bias), limits.bias_V, "V", "limits.bias_V; an open or shorted sensor is off"),
+            _at_most(f"{name} noise", noise, limits.noise_V, "V", "limits.noise_V"),
+        ]
+    return checks
+
+
+def pressure_checks(config: Config, valves: ValveSample) -> list[Check]:
+    """Whether the chambers are empty, where that is measured: all valves are off."""
+    if not measures_pressures(config):
+        return []
+    allowed = SWITCHING_PRESSURE_RATIO * config.cylinders.supply_kPa
+    words = "half of cylinders.supply_kPa, for all valves are off"
+    return [
+        _at_most(f"pressure {name}", abs(pressure_Pa) * 1e-3, allowed, "kPa", words)
+        for name, pressure_Pa in zip(config.layout.valves, sum(valves.pressure_Pa, ()), strict=True)
+    ]
+
+
+def standing_check(speed_radps: ByWheel) -> Check:
+    """Whether all wheels stand."""
+    quickest = float(np.abs(speed_radps).max())  # NaN if one is, unlike max()
+    return _at_most("wheel speed before the start", quickest, STANDING_RADPS, "rad/s", "standing still")
+
+
+def disk_check(folder: Path) -> Check:
+    """Whether there is room for the record in the folder it goes to."""
+    free = shutil.disk_usage(folder).free
+    return Check("disk space", free >= DISK_NEEDED, f"{free / 1e6:.0f} MB free", f"at least {DISK_NEEDED / 1e6:.0f} MB")
+
+
+def _fresh(device: str, age_ns: int, allowed_ms: float) -> Check:
+    return _at_most(f"{device} sample age", age_ns * 1e-6, allowed_ms, "ms", f"limits.{device}_age_ms")
+
+
+def _confirmed(device: str, acknowledged_ns: int, what: str) -> Check:
+    """Before arming nothing but what is safe has been commanded: whatever is confirmed is that."""
+    ok = acknowledged_ns >= 0
+    return Check(f"{device} confirmed {what}", ok, "confirmed" if ok else "not confirmed", "confirmed")
+
+
+def _at_most(item: str, value: float, limit: float, unit: str, setting: str) -> Check:
+    # a value that is not a number is not at most anything
+    return Check(item, value <= limit, f"{value:.4g} {unit}", f"at most {limit:g} {unit} ({setting})")

@@ -1,0 +1,128 @@
+"""The only door from set-points to devices: nothing is commanded that the limits do not allow."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+
+from drivers.messages import ValveSet
+from hil.config import Config
+from hil.messages.stages import Command, SetPoints, Tick
+from hil.safety.monitor import Fault, SafetyMonitor
+
+# Ticks in a row with a clamped command that are still forgiven.
+CLAMPS_ALLOWED = 19
+_SECOND_NS = 1_000_000_000
+
+
+class Limiter:
+    """Clamps speed and its change, limits the valves, cuts while Safe is latched, and checks last for finite numbers.
+
+    Args:
+        config: holds the limits.
+        safety: the latch; the limiter obeys it and latches it.
+
+    Attributes:
+        clamped: commands clamped so far.
+    """
+
+    def __init__(self, config: Config, safety: SafetyMonitor) -> None:
+        self._safety = safety
+        self._limit = config.limits.wheel_speed_radps
+        self._step = config.limits.wheel_acceleration_radps2 / config.loop.rate_hz
+        self._zero_speeds, self._valves_off = config.layout.zero_speeds, config.layout.valves_off
+        self._valves = ValveLimiter(config)
+        self._last = self._zero_speeds
+        self._row = 0
+        self.clamped = 0
+
+    def check(self, tick: Tick, asked: SetPoints) -> Command:
+        """The command that may go out in this tick."""
+        speeds = self._zero_speeds if asked.cut else tuple(map(self._within, asked.speed_radps, self._last))
+        clamped = not asked.cut and speeds != asked.speed_radps
+        valves = self._valves_off
+        if asked.valves and asked.valves != self._valves_off:
+            valves = one_way_each(asked.valves)
+            clamped = clamped or valves != asked.valves
+        self._row = self._row + 1 if clamped else 0
+        self.clamped += clamped
+        if self._row > CLAMPS_ALLOWED:
+            detail = f"limiter: {self._row} commands in a row out of limit"
+            self._safety.latch(Fault.COMMAND_OUT_OF_LIMIT, tick.number, tick.t_ns, self._row, CLAMPS_ALLOWED, detail)
+        if not all(map(math.isfinite, speeds)):
+            detail = f"limiter: wheel speeds {asked.speed_radps} are not finite"
+            self._safety.latch(Fault.COMMAND_OUT_OF_LIMIT, tick.number, tick.t_ns, math.nan, self._limit, detail)
+        safe = self._safety.safe
+        cut = safe or asked.cut
+        self._last = self._zero_speeds if cut else speeds
+        return Command(
+            state=asked.state,
+            safe=safe,
+            cut=cut,
+            speed_radps=self._last,
+            valves=self._valves.off() if safe else self._valves.limited(tick.t_ns, valves),
+            clamped=self.clamped,
+        )
+
+    def _within(self, wished: float, last: float) -> float:
+        stepped = min(max(wished, last - self._step), last + self._step)
+        return min(max(stepped, -self._limit), self._limit)
+
+
+class ValveLimiter:
+    """Holds a valve on for its least time, and off once it was switched on too often within a second.
+
+    That delays what was asked, and is no command out of limit: a controller need not know the valves' limits.
+
+    Args:
+        config: holds the limits.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._off = config.layout.valves_off
+        self._least_on_ns = round(config.limits.valve_least_on_ms * 1e6)
+        self._switched_ns: tuple[tuple[deque[int], deque[int]], ...] = tuple(
+            (self._times(config), self._times(config)) for _ in self._off
+        )
+        self._on = self._off
+
+    @staticmethod
+    def _times(config: Config) -> deque[int]:
+        """When a valve was switched on, as many times as it may be in a second."""
+        return deque(maxlen=config.limits.valve_switchings_per_s)
+
+    def limited(self, t_ns: int, asked: ValveSet) -> ValveSet:
+        """What may be powered at a time [ns]."""
+        if asked == self._on:
+            return asked
+        self._on = tuple(map(self._pair, [t_ns] * len(asked), asked, self._on, self._switched_ns))
+        return self._on
+
+    def off(self) -> ValveSet:
+        """All off, at once: that is always allowed."""
+        self._on = self._off
+        return self._off
+
+    def _pair(
+        self, t_ns: int, asked: tuple[bool, bool], on: tuple[bool, bool], since: tuple[deque[int], deque[int]]
+    ) -> tuple[bool, bool]:
+        """The two valves of a cylinder: one that must stay on keeps the other off."""
+        extend = self._one(t_ns, asked[0], on[0], since[0], blocked=on[1] and self._must_stay(t_ns, since[1]))
+        retract = self._one(t_ns, asked[1], on[1], since[1], blocked=extend)
+        return extend, retract
+
+    def _one(self, t_ns: int, asked: bool, on: bool, since: deque[int], *, blocked: bool) -> bool:
+        if on:
+            return not blocked and (asked or self._must_stay(t_ns, since))
+        if not asked or blocked or (len(since) == since.maxlen and t_ns - since[0] < _SECOND_NS):
+            return False
+        since.append(t_ns)
+        return True
+
+    def _must_stay(self, t_ns: int, since: deque[int]) -> bool:
+        return t_ns - since[-1] < self._least_on_ns
+
+
+def one_way_each(valves: ValveSet) -> ValveSet:
+    """The same valves, but none of a cylinder that was to extend and retract together."""
+    return tuple((extend and not retract, retract and not extend) for extend, retract in valves)

@@ -1,0 +1,216 @@
+"""The safety latch: whatever goes wrong ends in Safe, and stays there until an operator clears it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+from typing import NamedTuple
+
+import msgspec
+
+from hil.config import Config
+from hil.messages.operator_input import ClearFault, EStop
+from hil.messages.stages import Command, Estimate, Prediction, Samples
+from hil.safety.valve_monitor import ValveMonitor
+
+# Bad samples in a row that are only left out; one more and it is a fault.
+BAD_TICKS_ALLOWED = 2
+# Blocks of sensor samples that may be missing in a row.
+GAP_ALLOWED = 3
+# A channel whose noise is less than so many steps of its converter may rightly stand still.
+LEAST_NOISE_STEPS = 0.5
+
+
+class Fault(IntEnum):
+    """Faults noticed so far, numbered as in docs/reference/faults.md."""
+
+    SENSOR_DROPOUT = 1
+    SENSOR_STALE = 2
+    SAMPLE_NOT_FINITE = 3
+    ADC_SATURATED = 4
+    SAMPLES_LOST = 6
+    SEQUENCE_GAP = 7
+    MODEL_NOT_FINITE = 8
+    COMMAND_OUT_OF_LIMIT = 9
+    LOOP_LATE = 11
+    PROCESS_LOST = 12
+    LINK_LOST = 13
+    FRAMES_DAMAGED = 14
+    VALVE_STUCK = 17
+    STOP_BY_OPERATOR = 18
+    DISK_FULL = 22
+    RECORD_RING_FULL = 24
+    EXCEPTION = 27
+
+
+# Their cause lies outside of a tick's values; the others are noticed again wherever the values are the same.
+EXTERNAL_FAULTS = frozenset(
+    {
+        Fault.SAMPLES_LOST,
+        Fault.LOOP_LATE,
+        Fault.PROCESS_LOST,
+        Fault.LINK_LOST,
+        Fault.FRAMES_DAMAGED,
+        Fault.STOP_BY_OPERATOR,
+        Fault.DISK_FULL,
+        Fault.RECORD_RING_FULL,
+        Fault.EXCEPTION,
+    }
+)
+
+# Written down, and nothing else: the trial is marked, and goes on. An impact is detected long before full scale, the
+# drives are cut then, and nothing is controlled by a force.
+WARNINGS = frozenset({Fault.ADC_SATURATED})
+
+
+class Alarm(NamedTuple):
+    """A reason to go Safe that lies outside the values of a tick: what was found, what is allowed, both in words."""
+
+    fault: Fault
+    value: float
+    limit: float
+    detail: str
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One fault, as recorded."""
+
+    fault: Fault
+    tick: int
+    t_ns: int
+    value: float
+    limit: float
+    detail: str
+
+
+class SafetyMonitor:
+    """Watches each tick's values and latches Safe at the first fault.
+
+    Args:
+        config: of the rig.
+        announce: told of each new kind of fault, for the record.
+        latched: faults of an earlier run on the same rig that nobody has cleared.
+
+    Attributes:
+        events: faults that have latched Safe.
+        warnings: those that are only written down.
+        cleared: faults that an operator has cleared.
+    """
+
+    def __init__(
+        self, config: Config, announce: Callable[[Event], None] = lambda _: None, latched: Sequence[Event] = ()
+    ) -> None:
+        limits = config.limits
+        self._daq_age_ns = limits.daq_age_ms * 1e6
+        valves_age_ms = limits.valves_age_ms if config.layout.valves else math.inf
+        self._ages_ns = {"drives": limits.drives_age_ms * 1e6, "valves": valves_age_ms * 1e6}
+        self._still_allowed = _still_allowed(config)
+        self._names = config.layout.channels
+        self._least_still = min(self._still_allowed, default=math.inf)
+        self._valves = ValveMonitor(config)
+        self._announce = announce
+        self._bad_ticks = 0
+        self.events: list[Event] = list(latched)
+        self.warnings: list[Event] = []
+        self.cleared: list[Event] = []
+
+    @property
+    def safe(self) -> bool:
+        """Latched: drives cut, valves off."""
+        return bool(self.events)
+
+    @property
+    def faults(self) -> list[str]:
+        """Names of the faults latched."""
+        return [event.fault.name.lower().replace("_", " ") for event in self.events]
+
+    def latch(self, fault: Fault, tick: int, t_ns: int, value: float, limit: float, detail: str) -> None:
+        """Latch Safe, unless the fault is one of WARNINGS. One that is noted already is not noted again."""
+        noted = self.warnings if fault in WARNINGS else self.events
+        if any(event.fault is fault for event in noted):
+            return
+        event = Event(fault, tick, t_ns, value, limit, detail)
+        noted.append(event)
+        self._announce(event)
+
+    def clear(self, fault: int) -> bool:
+        """Clear one latched fault by its number; False: it is not latched.
+
+        It latches again if its cause is still there. Only an operator clears faults, one by one (`OperatorInput`):
+        never time, and never the program.
+        """
+        found = [event for event in self.events if event.fault == fault]
+        self.events = [event for event in self.events if event.fault != fault]
+        self.cleared += found
+        return bool(found)
+
+    def record_command(self, t_ns: int, command: Command) -> None:
+        """Remember what has been commanded in a tick: what is measured after it is held against it."""
+        if self._valves.watched:
+            self._valves.record_command(t_ns, command.valves)
+
+    def check(self, tick: int, samples: Samples, estimate: Estimate, prediction: Prediction) -> None:
+        """Hold this tick's values, and what the operator asks, against what is allowed."""
+        t_ns = samples.t_ns
+        for command in samples.operator:
+            if isinstance(command, EStop):
+                self.latch(Fault.STOP_BY_OPERATOR, tick, t_ns, math.nan, math.nan, command.reason or "operator: E-stop")
+            elif isinstance(command, ClearFault):
+                self.clear(command.fault)
+        if samples.daq_age_ns > self._daq_age_ns:
+            age = samples.daq_age_ns * 1e-6
+            detail = f"DAQ: newest sample is {age:.1f} ms old"
+            self.latch(Fault.SENSOR_DROPOUT, tick, t_ns, age, self._daq_age_ns * 1e-6, detail)
+        ages = self._ages_ns
+        if t_ns - samples.drives.t_ns > ages["drives"] or t_ns - samples.valves.t_ns > ages["valves"]:
+            self._latch_stale(tick, samples)
+        if samples.blocks:  # a tick between two blocks says nothing of the samples
+            self._bad_ticks = 0 if estimate.finite else self._bad_ticks + 1
+            self._check_blocks(tick, samples, estimate)
+        if self._bad_ticks > BAD_TICKS_ALLOWED:
+            detail = "DAQ: samples that are not finite in 3 reads in a row"
+            self.latch(Fault.SAMPLE_NOT_FINITE, tick, t_ns, math.nan, BAD_TICKS_ALLOWED, detail)
+        if not prediction.finite:
+            self.latch(Fault.MODEL_NOT_FINITE, tick, t_ns, math.nan, math.nan, "rover twin: state is not finite")
+        if self._valves.watched and (stuck := self._valves.stuck(samples)):
+            self.latch(Fault.VALVE_STUCK, tick, t_ns, *stuck)
+
+    def _latch_stale(self, tick: int, samples: Samples) -> None:
+        """It is too long ago that drives or valves have been heard of."""
+        for name, at_ns in (("drives", samples.drives.t_ns), ("valves", samples.valves.t_ns)):
+            age_ns, allowed_ns = samples.t_ns - at_ns, self._ages_ns[name]
+            if age_ns > allowed_ns:
+                detail = f"{name}: newest sample is {age_ns * 1e-6:.0f} ms old (limits.{name}_age_ms)"
+                self.latch(Fault.SENSOR_STALE, tick, samples.t_ns, age_ns * 1e-6, allowed_ns * 1e-6, detail)
+
+    def _check_blocks(self, tick: int, samples: Samples, estimate: Estimate) -> None:
+        """What blocks of sensor samples say beside their volts' meaning."""
+        t_ns = samples.t_ns
+        if samples.gap > GAP_ALLOWED:
+            detail = f"DAQ: {samples.gap} blocks of samples are missing in a row, allowed: {GAP_ALLOWED}"
+            self.latch(Fault.SEQUENCE_GAP, tick, t_ns, samples.gap, GAP_ALLOWED, detail)
+        if max(estimate.still, default=0) >= self._least_still:
+            for name, still, allowed in zip(self._names, estimate.still, self._still_allowed, strict=True):
+                if still >= allowed:
+                    detail = f"DAQ: {name} has not changed in {still} samples (limits.frozen_samples)"
+                    self.latch(Fault.SENSOR_STALE, tick, t_ns, still, allowed, detail)
+        if estimate.saturated or any(True in block.overload for block in samples.blocks):
+            detail = "DAQ: a channel at the end of its range"
+            self.latch(Fault.ADC_SATURATED, tick, t_ns, math.nan, math.nan, detail)
+
+
+def _still_allowed(config: Config) -> list[float]:
+    """Equal samples in a row that make a channel frozen, for each channel; infinity: it is not watched.
+
+    A simulated sensor that has no noise to speak of stands still by right; a real one has some, whatever the config's
+    noise of the simulated one.
+    """
+    daq, count = config.daq, config.limits.frozen_samples
+    if daq is None:
+        return []
+    step_V = 2.0 * daq.range_V / 2**daq.bits
+    return [
+        count if count and (config.rig == "real" or channel.noise_V >= LEAST_NOISE_STEPS * step_V) else math.inf
+        for channel in daq.channels
+    ]

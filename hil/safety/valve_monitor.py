@@ -1,0 +1,74 @@
+"""Do the valves do as they are told? Pressure against command: row 17 of the fault table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from drivers.messages import ValveSet
+from hil.config import Config
+from hil.messages.stages import Samples
+
+# A valve has moved once its chamber is on the other side of this share of the supply's pressure.
+SWITCHING_PRESSURE_RATIO = 0.5
+# Of the time that a valve may take (devices.valves.moves_within_s).
+TIMEOUT_FACTOR = 2.0
+
+
+def measures_pressures(config: Config) -> bool:
+    """Whether the rig's chambers have pressure sensors."""
+    valves = config.devices.valves if config.devices else None
+    return valves is not None and valves.measures_pressures
+
+
+class ValveMonitor:
+    """Holds each chamber's pressure against its valve, once the valve has had its time.
+
+    Args:
+        config: of the rig; without `devices.valves.moves_within_s`, or with no pressure to supply, nothing is watched.
+
+    Attributes:
+        watched: there is something to hold against each other.
+    """
+
+    def __init__(self, config: Config) -> None:
+        valves = config.devices.valves if config.devices else None
+        within_s = valves.moves_within_s if valves else None
+        self._limit_Pa = SWITCHING_PRESSURE_RATIO * config.cylinders.supply_kPa * 1e3
+        self.watched = within_s is not None and self._limit_Pa > 0.0
+        self._timeout_ns = round(TIMEOUT_FACTOR * 1e9 * (within_s or 0.0))
+        self._names = config.layout.valves
+        self._commanded, self._since_ns = [0.0] * len(self._names), [0] * len(self._names)
+        self._command = config.layout.valves_off
+
+    def record_command(self, t_ns: int, command: ValveSet) -> None:
+        """Remember what is commanded from a time on [ns]."""
+        if command == self._command:
+            return
+        self._command = command
+        for valve, on in enumerate(_flat(command)):
+            if on != self._commanded[valve]:
+                self._commanded[valve], self._since_ns[valve] = on, t_ns
+
+    def stuck(self, samples: Samples) -> tuple[float, float, str] | None:
+        """A valve whose chamber does not follow: pressure, limit [Pa], and words; None: all do.
+
+        A reading is held against the command that it is younger than by the valve's time.
+        """
+        for valve, pressure_Pa in enumerate(_flat(samples.valves.pressure_Pa)):
+            if samples.valves.t_ns - self._since_ns[valve] <= self._timeout_ns:
+                continue
+            on = self._commanded[valve]
+            if not (pressure_Pa > self._limit_Pa if on else pressure_Pa < self._limit_Pa):  # NaN is neither
+                return pressure_Pa, self._limit_Pa, self._words(valve, pressure_Pa)
+        return None
+
+    def _words(self, valve: int, pressure_Pa: float) -> str:
+        commanded, side = ("on", "above") if self._commanded[valve] else ("off", "below")
+        found, late = f"{pressure_Pa * 1e-3:.0f} kPa", f"{self._timeout_ns * 1e-9:g} s"
+        name, allowed = self._names[valve], f"{side} {self._limit_Pa * 1e-3:.0f}"
+        return f"valve {name} is {commanded} for {late} and has {found}, allowed: {allowed}"
+
+
+def _flat(pairs: Sequence[tuple[float, float]]) -> tuple[float, ...]:
+    """By valve, in the order of the layout's."""
+    return tuple([value for pair in pairs for value in pair])

@@ -1,0 +1,38 @@
+"""Puts a simulated rig together from its config, without the loop: what the processes of its plant need and no more."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from drivers.sim.rig import InProcessRig
+from hil.config import Config
+from hil.config.model_parameters import nominal_rig, spread
+from models.plant import Plant
+
+# A rig without force sensors is moved on so far to have run every kernel.
+_WARM_NS = 4_000_000
+
+
+def build_plant(config: Config) -> Plant:
+    """The plant of a simulated rig, perturbed by the config's seed."""
+    chance = np.random.default_rng([config.seed, 0])
+    parameters = nominal_rig(config).perturbed(spread(config), chance)
+    return Plant(parameters, np.random.default_rng([config.seed, 1]))
+
+
+def build_simulated_rig(config: Config) -> InProcessRig:
+    """The simulated rig, in the controller's own terms."""
+    return InProcessRig(
+        build_plant(config),
+        block_samples=config.daq.block_samples if config.daq else 0,
+        daq_delay_ns=round(config.links.daq_delay_ms * 1e6),
+        drives_delay_ns=round(config.links.drives_delay_ms * 1e6),
+    )
+
+
+def warm_up_simulated_rig(config: Config, simulated_rig: InProcessRig) -> int:
+    """Run every kernel of a simulated rig once; the time that it has come to [ns]: two blocks from its start."""
+    to_ns = round(2e6 * config.daq.block_ms) if config.daq else _WARM_NS
+    simulated_rig.advance(to_ns)
+    simulated_rig.plant.effective_kinetic_energy_now()
+    return to_ns

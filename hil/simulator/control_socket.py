@@ -1,0 +1,161 @@
+"""The control socket of a simulated rig: put it back to the start, inject faults into it, ask it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import socket
+import time
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+from drivers.interfaces import DeviceError
+from hil.ipc.peer_pid import peer_pid
+from hil.simulator.commands import Answer, Handler, dispatch
+
+# A rover that is put back settles on its soil, which takes a second.
+ANSWER_S = 30.0
+_READ_CHUNK = 65536
+_MAX_LINE = 1_000_000
+
+
+class ControlServer:
+    """A unix socket that takes one JSON line a command and answers with one, from any number of clients.
+
+    Args:
+        path: of the socket; only its owner may open it.
+        handlers: by what a command's `do` says.
+        owned: those of them that make the rig their client's, until it hangs up; others are refused them meanwhile.
+    """
+
+    def __init__(self, path: Path, handlers: Mapping[str, Handler], owned: Collection[str] = ()) -> None:
+        self._path, self._handlers, self._owned = path, handlers, owned
+        self._owner: socket.socket | None = None
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.bind(str(path))
+        path.chmod(0o600)
+        self._socket.listen()
+        self._rests: dict[socket.socket, bytes] = {}
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._socket, selectors.EVENT_READ)
+
+    def serve(self, goes_on: Callable[[], bool], every_s: float = 0.1) -> None:
+        """Answer until `goes_on` says no; it is asked every so often [s]."""
+        while goes_on():
+            for key, _ in self._selector.select(every_s):
+                if key.fileobj is self._socket:
+                    client, _address = self._socket.accept()
+                    self._rests[client] = b""
+                    self._selector.register(client, selectors.EVENT_READ)
+                elif isinstance(key.fileobj, socket.socket):
+                    self._receive(key.fileobj)
+
+    def close(self) -> None:
+        """Hang up on all of them."""
+        for client in list(self._rests):
+            self._drop(client)
+        self._selector.close()
+        self._socket.close()
+        self._path.unlink(missing_ok=True)
+
+    def _receive(self, client: socket.socket) -> None:
+        try:
+            data = client.recv(_READ_CHUNK)
+            *lines, self._rests[client] = (self._rests[client] + data).split(b"\n")
+            for line in lines:
+                client.sendall(json.dumps(dispatch(line, self._handlers_for(client))).encode() + b"\n")
+        except OSError:
+            data = b""
+        if not data or len(self._rests[client]) > _MAX_LINE:
+            self._drop(client)
+
+    def _handlers_for(self, client: socket.socket) -> dict[str, Handler]:
+        owned = {do: partial(self._own, client, self._handlers[do]) for do in self._owned}
+        return {**self._handlers, **owned}
+
+    def _own(self, client: socket.socket, handler: Handler, command: dict[str, Any]) -> Answer:
+        """Raises ValueError: the rig is another client's."""
+        if self._owner not in (None, client):
+            owner = peer_pid(self._owner)
+            raise ValueError(f"process {owner} is running on this rig: wait for its end, or stop it (Ctrl-C there)")
+        self._owner = client
+        return handler(command)
+
+    def _drop(self, client: socket.socket) -> None:
+        if self._owner is client:
+            self._owner = None
+        del self._rests[client]
+        self._selector.unregister(client)
+        client.close()
+
+
+class RigControl(Protocol):
+    """A simulated rig that can be asked, by its socket or directly."""
+
+    def ask(self, do: str, **command: Any) -> dict[str, Any]:
+        """Give one command; its answer. Raises DeviceError: refused, or the rig is gone."""
+
+
+class ControlClient:
+    """A client of the control socket.
+
+    Args:
+        path: of the socket.
+
+    Raises:
+        DeviceError: nobody listens there.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = os.fspath(path)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.settimeout(ANSWER_S)
+        self._rest = b""
+        try:
+            self._socket.connect(self._path)
+        except OSError as error:
+            self._socket.close()
+            raise DeviceError(
+                f"simulated rig: nobody listens at {self._path} ({error}); is `hil sim` running?"
+            ) from error
+
+    def ask(self, do: str, **command: Any) -> dict[str, Any]:
+        """Give one command and wait for its answer. Raises DeviceError: refused, or the rig is gone."""
+        try:
+            self._socket.sendall(json.dumps({"do": do, **command}).encode() + b"\n")
+            while b"\n" not in self._rest:
+                if not (data := self._socket.recv(_READ_CHUNK)):
+                    raise ConnectionError("it hung up")
+                self._rest += data
+        except OSError as error:
+            raise DeviceError(f"simulated rig: no answer to {do} ({error})") from error
+        line, _, self._rest = self._rest.partition(b"\n")
+        answer: dict[str, Any] = json.loads(line)
+        if not answer.pop("ok"):
+            raise DeviceError(f"simulated rig: {do}: {answer['error']}")
+        return answer
+
+    def close(self) -> None:
+        """Hang up."""
+        self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def wait_for(found: Callable[[], bool], within_s: float, pause_s: float = 0.01) -> bool:
+    """Whether something comes true in time."""
+    until = time.monotonic() + within_s
+    while not found():
+        if time.monotonic() > until:
+            return False
+        with contextlib.suppress(InterruptedError):
+            time.sleep(pause_s)
+    return True

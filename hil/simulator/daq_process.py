@@ -1,0 +1,119 @@
+"""NI device server of a simulated rig, in its own process: `python -m hil.simulator.daq_process FOLDER PARENT`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from drivers.driver_type import DaqType
+from drivers.host import COMPUTER, Host
+from drivers.registry import built_in, daq_driver
+from drivers.sim.protocol.server import ServerSetup, SimulatedServer
+from hil.config import Config
+from hil.ipc.lateness import LatenessLog
+from hil.processes.lifecycle import WorkerLifecycle
+from hil.realtime import RightsWanted, rights
+from hil.simulator.commands import Answer, CommandReader, Handler
+from hil.simulator.memory import AnalogInMemory, CylindersInMemory, SimulatorMemory
+
+if TYPE_CHECKING:
+    from drivers.sim.virtual.grpc import Network
+
+# Between two looks for orders: whether this process is let run is seen there too.
+LOOK_NS = 5_000_000
+# Of those who stand for hardware the least urgent: it has a buffer.
+BELOW_LOOP = 12
+# Of converters without a force sensor, on a chassis that has the valves alone.
+_RANGE_V = 5.0
+
+
+class DaqServer:
+    """The simulated data acquisition and its server.
+
+    Args:
+        memory: of the rig; its plant has begun.
+        host: whose clock is used.
+        network: of virtual time, which it listens on; None: this computer's.
+
+    Attributes:
+        server: not started yet.
+    """
+
+    def __init__(self, memory: SimulatorMemory, host: Host, network: Network | None = None) -> None:
+        config = memory.config
+        self._names = config.layout.channels
+        notes = LatenessLog(memory.late["daq"])
+        self.looked = notes.of("daq server")
+        analog, cylinders = AnalogInMemory(memory), CylindersInMemory(memory) if config.layout.valves else None
+        range_V = config.daq.range_V if config.daq else _RANGE_V
+        setup = ServerSetup(analog, cylinders, range_V, notes.of("daq"), host, network)
+        self.server: SimulatedServer = _driver(config).simulated_server(setup)
+
+    @property
+    def handlers(self) -> dict[str, Handler]:
+        """What it can be ordered to do."""
+        return {
+            "step": self.step,
+            "clear_steps": self.clear_steps,
+            "inject_fault": self.inject_fault,
+            "e_stop": self.e_stop,
+        }
+
+    def step(self, command: dict[str, Any]) -> Answer:
+        """Add volts to a sensor from its next sample on: which, and when it is taken [ns of CLOCK_MONOTONIC]."""
+        if command["channel"] not in self._names:
+            raise ValueError(f"channel is one of {', '.join(self._names)}, found {command['channel']!r}")
+        place, volts, after = (
+            self._names.index(command["channel"]),
+            float(command["volts"]),
+            int(command.get("after", 0)),
+        )
+        sample, at_ns = self.server.step(place, volts, after)
+        return {"sample": sample, "at_ns": at_ns}
+
+    def clear_steps(self, command: dict[str, Any]) -> Answer:  # noqa: ARG002
+        """Add nothing from now on."""
+        self.server.clear_steps()
+        return {}
+
+    def inject_fault(self, command: dict[str, Any]) -> Answer:
+        """Answer late, with errors, or not at all."""
+        command.pop("device", None)
+        self.server.inject_fault(command)
+        return {}
+
+    def e_stop(self, command: dict[str, Any]) -> Answer:
+        """Press the emergency stop, or let it go."""
+        self.server.press(bool(command["pressed"]))
+        return {}
+
+
+def _driver(config: Config) -> DaqType[Any]:
+    """Of the config; or our own, beside devices of another kind."""
+    if config.devices and config.devices.daq:
+        return daq_driver(config.devices.daq)
+    (own,) = built_in("daq")
+    assert isinstance(own, DaqType)
+    return own
+
+
+def main(folder: Path, parent: int) -> None:
+    """Serve until told to end."""
+    lifecycle = WorkerLifecycle(parent)
+    memory = SimulatorMemory(folder)
+    config, served = memory.config, DaqServer(memory, COMPUTER)
+    commands = CommandReader(lifecycle, served.handlers)
+    wanted = config.realtime
+    priority = max(wanted.fifo_priority - BELOW_LOOP, 1) if wanted.fifo_priority else 0
+    with rights(RightsWanted(fifo_priority=priority, lock_memory=wanted.lock_memory, threads=True)) as granted:
+        lifecycle.ready(granted, endpoints={"daq": served.server.start()})
+        while not lifecycle.ending:
+            due_ns = COMPUTER.now_ns() + LOOK_NS
+            commands.look(LOOK_NS * 1e-9)
+            served.looked(due_ns, COMPUTER.now_ns())
+        served.server.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

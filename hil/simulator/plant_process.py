@@ -1,0 +1,191 @@
+"""The plant of a simulated rig, in real time: `python -m hil.simulator.plant_process FOLDER PARENT`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from drivers.host import COMPUTER, Host
+from hil.ipc.lateness import LatenessLog
+from hil.processes.lifecycle import WorkerLifecycle
+from hil.realtime import RealtimeClock, RightsWanted, rights
+from hil.simulator.build import build_plant, build_simulated_rig, warm_up_simulated_rig
+from hil.simulator.memory import CLOCK, RESET, RESET_DONE, TAKEN, SimulatorMemory
+from hil.simulator.simulated_rig import BELOW_LOOP, GroundTruthPublisher
+from models.plant import Plant
+
+RATE_HZ = 1000
+# The plant keeps the samples of 80 ms and more, so they are handed out after this [ns].
+LEAP_NS = 50_000_000
+
+
+# Runs something beside the plant, or at once.
+Aside: TypeAlias = Callable[[Callable[[], Plant]], "Future[Plant]"]
+
+
+def at_once(build: Callable[[], Plant]) -> Future[Plant]:
+    """An `Aside` for virtual time, where computing takes no time."""
+    done: Future[Plant] = Future()
+    done.set_result(build())
+    return done
+
+
+class RealtimePlant:
+    """A plant that hears orders, moves on and tells, and can be put back to the start.
+
+    Args:
+        memory: of the rig.
+        start_ns: its t = 0 [ns of CLOCK_MONOTONIC].
+        host: whose clock is used.
+        aside: where a new plant is built while this one goes on: drivers that have the rig open miss no sample.
+    """
+
+    def __init__(self, memory: SimulatorMemory, start_ns: int, host: Host = COMPUTER, aside: Aside = at_once) -> None:
+        self._memory, self._config, self._host = memory, memory.config, host
+        self._start_ns = self._offset_ns = start_ns
+        self._first = 0  # sample of the rig that is the plant's sample 0
+        self._seen = dict.fromkeys(("wheels", "valves", "place"), 0)
+        boxes = (memory.wheel_commands, memory.valve_commands, memory.wheels, memory.pressures)
+        self._wheel_commands, self._valve_commands, self._wheels, self._pressures = (
+            np.zeros(1, b.dtype) for b in boxes
+        )
+        self._taken, self._reset_command, self._reset_done = (
+            np.zeros(1, TAKEN),
+            np.zeros(1, RESET),
+            np.zeros(1, RESET_DONE),
+        )
+        self._rate_hz = self._config.daq.rate_hz if self._config.daq else 0
+        memory.clock.write(np.array([(start_ns, self._rate_hz)], CLOCK))
+        self._given = 0  # samples of the rig handed out
+        self._aside = aside
+        self._built: Future[Plant] | None = None
+        self.plant = build_plant(self._config)
+        self.truth_publisher = GroundTruthPublisher(memory.ground_truth, self.plant, start_ns)
+
+    def round(self, now_ns: int) -> bool:
+        """Move on to a time [ns of CLOCK_MONOTONIC]; True if the rover was put back instead."""
+        memory, plant = self._memory, self.plant
+        if self._built is None and (version := memory.reset.read(self._reset_command)) > self._seen["place"]:
+            self._seen["place"] = version
+            self._built = self._begin_to_put_back()
+        if self._built is not None and self._built.done():
+            self.plant, self._built = self._built.result(), None
+            self._reset()
+            return True
+        before_ns, t_ns = plant.t_ns, now_ns - self._offset_ns
+        while t_ns - plant.t_ns > LEAP_NS:  # this process stood still: it is late, and says so, but goes on
+            plant.advance(plant.t_ns + LEAP_NS)
+            self._hand_out(plant)
+        plant.advance(t_ns)
+        if (version := memory.wheel_commands.read(self._wheel_commands)) > self._seen["wheels"]:
+            self._seen["wheels"] = version
+            command = self._wheel_commands[0]
+            plant.set_each_drive(command["speed_radps"].tolist(), command["cut"].tolist())
+        if (version := memory.valve_commands.read(self._valve_commands)) > self._seen["valves"]:
+            self._seen["valves"] = version
+            on = map(bool, self._valve_commands["powered"][0][:-1])
+            plant.set_valves(tuple(zip(on, on, strict=True)))
+        self._wheels["speed_radps"] = plant.wheel_speed
+        self._wheels["angle_rad"] += plant.wheel_speed * (plant.t_ns - before_ns) * 1e-9
+        self._pressures["pressure_Pa"][0, :-1] = plant.pressure.reshape(-1)
+        memory.wheels.write(self._wheels)
+        memory.pressures.write(self._pressures)
+        self._hand_out(plant)
+        return False
+
+    def _hand_out(self, plant: Plant) -> None:
+        """The samples taken since the last round, to where the data acquisition finds them."""
+        count = plant.samples - (self._given - self._first)
+        if count > 0:
+            volts = np.empty((count, self._memory.volts.shape[1]))
+            plant.copy_samples(self._given - self._first, volts)
+            self._memory.keep(self._given, volts)
+            self._given += count
+            self._taken["samples"] = self._given
+            self._memory.taken.write(self._taken)
+
+    def _begin_to_put_back(self) -> Future[Plant]:
+        """Build the rover at its start, perhaps of another seed and before another angle."""
+        angle, seed = self._reset_command[0].tolist()
+        trial = self._config.trial.model_copy(update={"angle_deg": angle})
+        self._config = self._config.model_copy(update={"trial": trial, "seed": int(seed)})
+        config = self._config
+
+        def build() -> Plant:
+            with _ordinary():
+                return build_plant(config)
+
+        return self._aside(build)
+
+    def _reset(self) -> None:
+        """The new rover stands in the old one's place; sampling goes on."""
+        rate, self._offset_ns = self._rate_hz, self._host.now_ns()
+        if rate:
+            # from the next whole sample on; the gap was sampled by nobody, and reads zero
+            self._first = (self._offset_ns - self._start_ns) * rate // 1_000_000_000 + 1
+            self._offset_ns = self._start_ns + self._first * 1_000_000_000 // rate
+            gap = self._first - self._given
+            self._memory.keep(self._given, np.zeros((gap, self._memory.volts.shape[1])))
+            self._given = self._first
+        self.truth_publisher = GroundTruthPublisher(self._memory.ground_truth, self.plant, self._offset_ns)
+        self._reset_done["version"] = self._seen["place"]
+        self._memory.reset_done.write(self._reset_done)
+
+
+@contextmanager
+def _ordinary() -> Iterator[None]:
+    """Ordinary scheduling for what takes a second: longer than the kernel lets anything real-time go on at a stretch.
+
+    Beyond that it holds up all such processes of a processor for 50 ms, and a simulated line would not answer in time.
+    """
+    policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
+    if policy == os.SCHED_OTHER:
+        yield
+        return
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            os.sched_setscheduler(0, policy, parameters)
+
+
+def main(folder: Path, parent: int) -> None:
+    """Move the plant until told to end."""
+    lifecycle = WorkerLifecycle(parent)
+    memory = SimulatorMemory(folder)
+    config, wanted = memory.config, memory.config.realtime
+    warm_up_simulated_rig(config, build_simulated_rig(config))
+    asked = RightsWanted(
+        fifo_priority=max(wanted.fifo_priority - BELOW_LOOP, 1) if wanted.fifo_priority else 0,
+        lock_memory=wanted.lock_memory,
+        freeze_gc=True,
+    )
+    with rights(asked) as granted, ThreadPoolExecutor(max_workers=1) as beside:
+        clock = RealtimeClock(RATE_HZ)
+        clock.start_ns = time.monotonic_ns()
+        rig = RealtimePlant(memory, clock.start_ns, aside=beside.submit)
+        moved = LatenessLog(memory.late["plant"]).of("plant")
+        lifecycle.ready(granted)
+        while not lifecycle.ending:
+            tick = clock.next()
+            if rig.round(tick.began_ns):
+                clock = RealtimeClock(RATE_HZ)  # what was late meanwhile harmed nobody
+                continue
+            done_ns = time.monotonic_ns()
+            moved(clock.due_ns, done_ns)
+            rig.truth_publisher.publish(clock, done_ns - tick.began_ns)
+            if clock.ticks % RATE_HZ == 0:
+                rig.truth_publisher.publish_final()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

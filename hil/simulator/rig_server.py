@@ -1,0 +1,220 @@
+"""Starts the processes of a simulated rig, serves its control socket, and leaves nothing behind.
+
+`python -m hil.simulator.rig_server CONFIG PARENT ENDPOINTS` serves one for as long as the process PARENT lives.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from drivers.interfaces import DeviceError
+from hil.config import Config
+from hil.ipc.lateness import late_since
+from hil.ipc.shared_types import GROUND_TRUTH
+from hil.processes.lifecycle import WorkerLifecycle
+from hil.processes.process import Process
+from hil.simulator.control_socket import ControlServer, wait_for
+from hil.simulator.memory import RESET, RESET_DONE, SimulatorMemory
+from hil.simulator.serial_devices import has_server
+
+# Starting, a child compiles kernels if it has to; the parent has done so before.
+READY_S = 60.0
+ANSWER_S = 10.0
+END_S = 5.0
+RESET_S = 20.0
+
+Progress = Callable[[str], None]
+
+
+class StopFlag(Protocol):
+    """Who is told to end, and when."""
+
+    ending: bool
+
+
+class Child:
+    """A process of the simulated rig.
+
+    Args:
+        module: of `hil.simulator`.
+        folder: of the rig.
+
+    Raises:
+        DeviceError: it could not begin.
+    """
+
+    def __init__(self, module: str, folder: Path) -> None:
+        self.name = module
+        self._process = Process(f"hil.simulator.{module}_process", str(folder))
+        self.message = self._process.receive(READY_S)
+        if not self.message.get("ready"):
+            self.close()
+            raise DeviceError(f"simulated rig: {module}: {self.message.get('error', 'could not begin')}")
+
+    def ask(self, command: Mapping[str, Any]) -> dict[str, Any]:
+        """Give an order and wait for the answer. Raises ValueError: it was refused."""
+        self._process.send(command)
+        answer = self._process.receive(ANSWER_S)
+        if not answer.pop("ok", False):
+            raise ValueError(answer.get("error", f"{self.name} does not answer"))
+        return answer
+
+    @property
+    def ended(self) -> bool:
+        """It is gone, by whatever."""
+        return self._process.status() is not None
+
+    def close(self) -> None:
+        """End it."""
+        self._process.end(END_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class RigServer:
+    """All of it: plant, serial devices, device server and control socket.
+
+    Args:
+        config: of the rig.
+        folder: where its sockets and ports lie; exists and is empty.
+        stack: closes it.
+
+    Attributes:
+        endpoints: where everything is, as `hil sim --endpoints` writes it.
+    """
+
+    def __init__(self, config: Config, folder: Path, stack: ExitStack) -> None:
+        self._memory = SimulatorMemory(folder, config)
+        self._plant = stack.enter_context(Child("plant", folder))
+        self._serial = stack.enter_context(Child("serial", folder))
+        self._daq = stack.enter_context(Child("daq", folder)) if has_server(config) else None
+        self._children = [child for child in (self._plant, self._serial, self._daq) if child is not None]
+        self._control = ControlServer(
+            folder / "control",
+            {
+                "truth": self._ground_truth,
+                "lateness": self._lateness,
+                "place": self._reset,
+                "inject_fault": lambda command: self._of(command).ask({"do": "inject_fault", **command}),
+                "e_stop": lambda command: self._of(command).ask({"do": "e_stop", **command}),
+                "stops": lambda command: self._serial.ask({"do": "stops", **command}),
+                "step": lambda command: self._chassis().ask({"do": "step", **command}),
+                "clear_steps": lambda command: self._chassis().ask({"do": "clear_steps", **command}),
+            },
+            owned=("place",),  # or a second run would move the rover under the first
+        )
+        stack.callback(self._control.close)
+        self.endpoints: dict[str, str] = {
+            **self._serial.message["endpoints"],
+            **(self._daq.message["endpoints"] if self._daq else {}),
+            "control": str(folder / "control"),
+        }
+
+    def serve(self, stop_flag: StopFlag) -> None:
+        """Until told to end. Raises DeviceError: one of its processes has ended by itself."""
+        children = self._children
+        self._control.serve(lambda: not (stop_flag.ending or any(child.ended for child in children)))
+        if not stop_flag.ending:
+            lost = ", ".join(child.name for child in children if child.ended)
+            raise DeviceError(f"simulated rig: its process {lost} has ended; what it said is above")
+
+    def _of(self, command: dict[str, Any]) -> Child:
+        """The process that has the device of an order."""
+        return self._chassis() if command.get("device") == "daq" else self._serial
+
+    def _chassis(self) -> Child:
+        """The process of the NI chassis. Raises ValueError: the rig has none."""
+        if self._daq is None:
+            raise ValueError("this rig has no data acquisition")
+        return self._daq
+
+    def _ground_truth(self, command: dict[str, Any]) -> dict[str, Any]:
+        """What only the plant knows; times of CLOCK_MONOTONIC."""
+        if command:
+            raise ValueError(f"truth takes nothing, found {', '.join(command)}")
+        row = np.zeros(1, GROUND_TRUTH)
+        self._memory.ground_truth.read(row)
+        return {name: _plain(row[name][0].tolist()) for name in GROUND_TRUTH.names or ()}
+
+    def _lateness(self, command: dict[str, Any]) -> dict[str, Any]:
+        """What devices and plant did late since a time, the newest that are kept; times of CLOCK_MONOTONIC."""
+        since_ns = int(command.pop("since_ns", 0))
+        if command:
+            raise ValueError(f"lateness takes since_ns, found {', '.join(command)}")
+        rows = [row for ring in self._memory.late.values() for row in late_since(ring, since_ns)]
+        return {"late": sorted(rows)}
+
+    def _reset(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Put the rover back to its start, before an obstacle of that angle, as the rig of that seed."""
+        config = self._memory.config
+        trial = {"angle_deg": config.trial.angle_deg, "seed": config.seed} | command
+        checked = Config.model_validate(
+            config.model_dump(mode="json")
+            | {"seed": trial.pop("seed"), "trial": config.trial.model_dump(mode="json") | trial}
+        )
+        version = self._memory.reset.write(np.array([(checked.trial.angle_deg, checked.seed)], RESET))
+        reset_done = np.zeros(1, RESET_DONE)
+
+        def done() -> bool:
+            return self._memory.reset_done.read(reset_done) > 0 and int(reset_done["version"][0]) >= version
+
+        if not wait_for(done, RESET_S):
+            raise ValueError(f"the rover was not back at its start within {RESET_S:g} s")
+        return {}
+
+
+def _plain(value: Any) -> Any:
+    """JSON knows no NaN."""
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def serve_rig(config: Config, endpoints: Path | None, stop_flag: StopFlag, progress: Progress) -> None:
+    """Serve a simulated rig until told to end.
+
+    Args:
+        config: of the rig.
+        endpoints: file to write them to once all listen; it is removed at the end.
+        stop_flag: to end.
+        progress: told where everything is, a line at a time.
+
+    Raises:
+        DeviceError: a process of the rig could not begin, or ended.
+    """
+    with tempfile.TemporaryDirectory(prefix="hil-sim-") as name, ExitStack() as stack:
+        progress("settling the rover on its ground")
+        rig = RigServer(config, Path(name), stack)
+        for key, place in rig.endpoints.items():
+            progress(f"{key}: {place}")
+        if endpoints:
+            part = endpoints.with_name(f".{endpoints.name}.part")
+            part.write_text(json.dumps(rig.endpoints, indent=2) + "\n", encoding="utf-8")
+            part.replace(endpoints)
+            stack.callback(lambda: endpoints.unlink(missing_ok=True))
+        rig.serve(stop_flag)
+
+
+def main(config: Path, parent: int, endpoints: Path) -> None:
+    """Serve for as long as the parent lives and wants."""
+    lifecycle = WorkerLifecycle(parent)
+    try:
+        effective = Config.model_validate_json(config.read_text(encoding="utf-8"))
+        serve_rig(effective, endpoints, lifecycle, progress=lambda _: None)
+    except DeviceError as error:
+        lifecycle.report(error=str(error))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))

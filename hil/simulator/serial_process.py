@@ -1,0 +1,104 @@
+"""All serial devices of a simulated rig, in one process: `python -m hil.simulator.serial_process FOLDER PARENT`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from drivers.host import COMPUTER, Host
+from drivers.sim.protocol.line import Line, LineFault, Pty, Terminal, serve_lines
+from drivers.sim.protocol.plant_ports import PlantPorts
+from hil.ipc.lateness import LatenessLog
+from hil.processes.lifecycle import WorkerLifecycle
+from hil.realtime import RightsWanted, rights
+from hil.simulator.commands import Answer, CommandReader, Handler
+from hil.simulator.memory import CylindersInMemory, SimulatorMemory, WheelsInMemory
+from hil.simulator.serial_devices import serial_peers
+
+# Below the plant, which tells them what to answer, and the link workers, which would not wait for hardware: what
+# stands for it takes no time from the controller. It needs little, and what it is late by it says.
+BELOW_LOOP = 11
+
+# What a device keeps of what it saw.
+_SEEN = ("stops", "starts", "timeouts", "switched")
+
+
+class SerialLines:
+    """The lines of a rig, by the names of its endpoints.
+
+    Args:
+        memory: of the rig.
+        host: whose clock is used.
+        terminal: makes what the drivers' host opens at a path.
+    """
+
+    def __init__(
+        self, memory: SimulatorMemory, host: Host = COMPUTER, terminal: Callable[[Path], Terminal] = Pty
+    ) -> None:
+        peers = serial_peers(memory.config, PlantPorts(WheelsInMemory(memory, host), CylindersInMemory(memory)))
+        self._devices = {name: peer.device for name, peer in peers.items()}
+        notes = LatenessLog(memory.late["serial"])
+        self.served = notes.of("serial devices")
+        self.lines = {
+            name: Line(memory.folder / name, peer.device, peer.baud, peer.turnaround_ns, terminal, notes.of(name))
+            for name, peer in peers.items()
+        }
+
+    @property
+    def handlers(self) -> dict[str, Handler]:
+        """What it can be ordered to do."""
+        return {"inject_fault": self.inject_fault, "e_stop": self.e_stop, "stops": self.stops}
+
+    def inject_fault(self, command: dict[str, Any]) -> Answer:
+        """Spoil what goes over a line."""
+        line = self._of(command, self.lines)
+        line.inject_fault(msgspec.convert(command, LineFault))
+        return {}
+
+    def e_stop(self, command: dict[str, Any]) -> Answer:
+        """Press the emergency stop that a controller reads, or let it go."""
+        self._of(command, self._devices).press(bool(command["pressed"]))
+        return {}
+
+    def stops(self, command: dict[str, Any]) -> Answer:
+        """What a device saw itself, each with its time [ns of CLOCK_MONOTONIC].
+
+        Of wheel drives: stops that were told, starts, and stops by a controller's own time-out; of a relay board: what
+        it has switched.
+        """
+        device = self._of(command, self._devices)
+        return {name: list(getattr(device, name)) for name in _SEEN if hasattr(device, name)}
+
+    def _of(self, command: dict[str, Any], things: Mapping[str, Any]) -> Any:
+        name = command.pop("device", None)
+        if name not in things:
+            raise ValueError(f"device is one of {', '.join(things)}, found {name!r}")
+        return things[name]
+
+
+def main(folder: Path, parent: int) -> None:
+    """Serve all lines until told to end."""
+    lifecycle = WorkerLifecycle(parent)
+    memory = SimulatorMemory(folder)
+    wanted = memory.config.realtime
+    served = SerialLines(memory)
+    commands = CommandReader(lifecycle, served.handlers)
+    priority = max(wanted.fifo_priority - BELOW_LOOP, 1) if wanted.fifo_priority else 0
+
+    def goes_on() -> bool:
+        commands.look()
+        return not lifecycle.ending
+
+    with rights(RightsWanted(fifo_priority=priority, lock_memory=wanted.lock_memory, freeze_gc=True)) as granted:
+        lifecycle.ready(granted, endpoints={name: str(line.path) for name, line in served.lines.items()})
+        serve_lines(served.lines.values(), COMPUTER.now_ns, goes_on, served.served)
+    for line in served.lines.values():
+        line.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

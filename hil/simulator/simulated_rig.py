@@ -1,0 +1,183 @@
+"""The simulated rig in its own process and in real time: `python -m hil.simulator.simulated_rig RUN PARENT`."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from drivers.interfaces import Source
+from drivers.messages import DaqBlock
+from hil.ipc.lateness import LatenessLog
+from hil.ipc.run_memory import RunMemory
+from hil.ipc.shared_types import GROUND_TRUTH, START
+from hil.ipc.shm import Mailbox
+from hil.processes.lifecycle import WorkerLifecycle
+from hil.processes.link_bridge import BlockFeed, DriveFeed, Feed, LinkBridge, ValveFeed
+from hil.realtime import Histogram, RealtimeClock, RightsWanted, rights
+from hil.runtime.rig_io import DriveLink, ValveLink
+from models.plant import Plant
+
+# Below the loop, whose commands it carries out.
+BELOW_LOOP = 10
+# Its ticks lie half a period after the loop's, so that neither meets the other in its work.
+PHASE = 0.5
+_POLL_NS = 1_000_000
+
+
+def main(run: Path, parent: int) -> None:
+    """Move the simulated rig in real time, from its start place in each run, until told to end."""
+    lifecycle = WorkerLifecycle(parent)
+    shared = RunMemory(run)
+    config, wanted = shared.config, shared.config.realtime
+
+    from hil.simulator.build import build_simulated_rig, warm_up_simulated_rig  # compiles kernels
+
+    warm_up_simulated_rig(config, build_simulated_rig(config))
+    simulated_rig = build_simulated_rig(config)
+    asked = RightsWanted(
+        fifo_priority=max(wanted.fifo_priority - BELOW_LOOP, 1) if wanted.fifo_priority else 0,
+        lock_memory=wanted.lock_memory,
+        timer_slack_ns=round(wanted.timer_slack_us * 1e3),
+        freeze_gc=True,
+    )
+    runs = _Runs(shared, lifecycle)
+    with rights(asked) as granted:
+        lifecycle.ready(granted)
+        while (start_ns := runs.next_start_ns()) is not None:
+            _move(simulated_rig, shared, runs, start_ns)
+            shared.heartbeat.rest("simulated_rig")
+            lifecycle.report(held=runs.version)
+            simulated_rig = build_simulated_rig(config)
+            lifecycle.report(placed=True)
+
+
+def _move(simulated_rig: SimulatedRig, shared: RunMemory, runs: _Runs, start_ns: int) -> None:
+    """One run: t_ns = 0 at that time [ns of CLOCK_MONOTONIC]."""
+    feeds: dict[str, Feed] = {
+        "daq": BlockFeed(shared, simulated_rig.daq),
+        "drives": DriveFeed(shared, simulated_rig.drives),
+        "valves": ValveFeed(shared, simulated_rig.valves),
+    }
+    in_use = [feeds[name] for name in shared.config.layout.links]
+    for feed in in_use:
+        feed.skip()
+    bridge = LinkBridge(shared, *in_use)
+    for link in (simulated_rig.daq, simulated_rig.drives, simulated_rig.valves):
+        link.open()
+    truth_publisher = GroundTruthPublisher(shared.ground_truth, simulated_rig.plant)
+    moved = LatenessLog(shared.late).of("plant")
+    rate_hz = shared.config.loop.rate_hz
+    offset_ns = round(PHASE * 1e9 / rate_hz)
+    clock = RealtimeClock(rate_hz)
+    clock.start_ns = start_ns + offset_ns
+    while not runs.over:
+        tick = clock.next()
+        t_ns = tick.t_ns + offset_ns
+        simulated_rig.advance(t_ns)
+        bridge.publish_samples(t_ns)
+        bridge.apply_commands(t_ns, tick.began_ns)  # last: what is commanded now cannot change what was before
+        done_ns = time.monotonic_ns()
+        moved(clock.due_ns, done_ns)
+        truth_publisher.publish(clock, done_ns - tick.began_ns)
+        shared.heartbeat.beat("simulated_rig", done_ns)
+    bridge.stop(simulated_rig.plant.t_ns)
+    truth_publisher.publish_final()
+
+
+class SimulatedRig(Protocol):
+    """What `hil.simulator.build.build_simulated_rig` makes."""
+
+    @property
+    def plant(self) -> Plant:
+        """What moves."""
+
+    @property
+    def daq(self) -> Source[DaqBlock]:
+        """Its sensors."""
+
+    @property
+    def drives(self) -> DriveLink:
+        """Its wheel drives."""
+
+    @property
+    def valves(self) -> ValveLink:
+        """Its valves."""
+
+    def advance(self, t_ns: int) -> None:
+        """Move to a time of the run [ns]."""
+
+
+class _Runs:
+    """When runs begin and when they are over, as the loop says.
+
+    Attributes:
+        version: of what it said last.
+    """
+
+    def __init__(self, shared: RunMemory, lifecycle: WorkerLifecycle) -> None:
+        self._shared, self._lifecycle = shared, lifecycle
+        self._start = np.zeros(1, START)
+        self._start["over"] = 1
+        self.version = 0
+
+    @property
+    def over(self) -> bool:
+        """The run is over, or this process is to end."""
+        self.version = self._shared.start.read(self._start)
+        return self._lifecycle.ending or bool(self._start["over"][0])
+
+    def next_start_ns(self) -> int | None:
+        """Wait until the loop has said when t_ns = 0 is [ns of CLOCK_MONOTONIC] and it nearly is; None: told to end."""
+        while not self._lifecycle.ending:
+            now_ns = time.monotonic_ns()
+            if not self.over and now_ns >= int(self._start["start_ns"][0]) - 2 * _POLL_NS:
+                return int(self._start["start_ns"][0])
+            self._shared.heartbeat.beat("simulated_rig", now_ns)
+            time.sleep(_POLL_NS * 1e-9)
+        return None
+
+
+class GroundTruthPublisher:
+    """Tells what only the simulated rig knows.
+
+    Args:
+        mailbox: to whom, `GROUND_TRUTH`.
+        plant: of the rig.
+        start_ns: its t = 0 on the clock that it tells times by [ns].
+    """
+
+    def __init__(self, mailbox: Mailbox, plant: Plant, start_ns: int = 0) -> None:
+        self._mailbox, self._plant, self._start_ns = mailbox, plant, start_ns
+        self._row = np.zeros(1, GROUND_TRUTH)
+        self._row["hit_ns"] = self._row["cut_ns"] = -1
+        self._row["hit_energy"] = math.nan
+        self._costs = Histogram()
+
+    def publish(self, clock: RealtimeClock, cost_ns: int) -> None:
+        """In each of its ticks: what it knows by now, and what the tick cost."""
+        plant, row = self._plant, self._row
+        self._costs.add(cost_ns)
+        row["contact_force_peak"] = plant.contact_force_peak
+        if row["hit_ns"][0] < 0 and plant.hit_ns is not None:
+            row["hit_ns"], row["hit_speed"] = plant.hit_ns + self._start_ns, plant.hit_speed
+        if row["cut_ns"][0] < 0 and plant.cut_ns is not None:
+            row["cut_ns"] = plant.cut_ns + self._start_ns
+        row["ticks"], row["late"], row["skipped"] = clock.ticks, clock.late, clock.skipped
+        self._mailbox.write(row)
+
+    def publish_final(self) -> None:
+        """At the end: what takes a while to work out."""
+        if self._row["hit_ns"][0] >= 0:
+            self._row["hit_energy"] = self._plant.effective_kinetic_energy_when_hit()
+        if costs := self._costs.summary_us():
+            self._row["cost_us"] = list(costs.values())
+        self._mailbox.write(self._row)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,133 @@
+"""Kernels with their arrays bound once: numba looks at every array of a call anew, which can cost more than the kernel.
+
+A step of a rover takes some sixty arrays, in NamedTuples; passing them from Python costs 8 us a call. `BoundArguments`
+has them looked at once and keeps what numba made of them; a kernel that takes it gets at them with `unpack`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, Protocol, TypeVar, cast
+
+import numpy as np
+from numba import typeof, types
+from numba.core import cgutils
+from numba.core.errors import TypingError
+from numba.core.registry import cpu_target
+from numba.extending import NativeValue, intrinsic, models, register_model, typeof_impl, unbox
+
+from models.kernels.compiled import FloatArray, kernel
+
+T = TypeVar("T")
+
+
+class BoundType(types.Type):
+    """What numba takes BoundArguments for: the address of a value of type `content`."""
+
+    def __init__(self, content: types.Type) -> None:
+        self.content = content
+        super().__init__(f"BoundArguments({content})")
+
+
+@register_model(BoundType)
+class _BoundModel(models.PrimitiveModel):
+    def __init__(self, dmm: Any, fe_type: BoundType) -> None:
+        super().__init__(dmm, fe_type, cgutils.intp_t)
+
+
+class BoundArguments(Generic[T]):
+    """A value made of arrays and numbers, as kernels see it.
+
+    The arrays stay the caller's: what is written into them is seen by kernels and the other way round. Numbers are
+    copied: BoundArguments of a changed value has to be made anew.
+
+    Args:
+        value: a NamedTuple of arrays and numbers, also nested.
+    """
+
+    __slots__ = ("_buffer", "_kept", "_numba_type_", "address")
+
+    def __init__(self, value: T) -> None:
+        self._kept = value
+        self._numba_type_ = BoundType(typeof(value))
+        self._buffer = np.zeros(size_of(value) // 8 + 1)
+        self.address = int(self._buffer.ctypes.data)
+        keep(value, self._buffer)
+
+    def slot(self, other: BoundArguments[T]) -> int:
+        """Where the one number lies in which two values of the same types differ; for `set_number`.
+
+        Raises:
+            ValueError: they differ in none, or in more.
+        """
+        places = np.flatnonzero(self._buffer.view(np.int64) != other._buffer.view(np.int64))
+        if places.size != 1:
+            raise ValueError(f"the two differ in {places.size} places, needed: one")
+        return int(places[0])
+
+    def set_number(self, slot: int, number: float) -> None:
+        """Change one number where it lies, within a tick: a new BoundArguments takes more than a tick has.
+
+        The value that this was made of keeps the old one, and so does a copy.
+        """
+        self._buffer[slot] = number
+
+    def __reduce__(self) -> tuple[type[BoundArguments[T]], tuple[T]]:
+        """A copy is bound to its own copy of the arrays."""
+        return BoundArguments, (self._kept,)
+
+
+@typeof_impl.register(BoundArguments)
+def _typeof_bound(value: BoundArguments[Any], _: Any) -> BoundType:
+    return value._numba_type_
+
+
+@unbox(BoundType)
+def _unbox_bound(_: BoundType, value: Any, c: Any) -> NativeValue:
+    number = c.pyapi.object_getattr_string(value, "address")
+    address = c.pyapi.long_as_longlong(number)
+    c.pyapi.decref(number)
+    return NativeValue(address, is_error=cgutils.is_not_null(c.builder, c.pyapi.err_occurred()))
+
+
+class _Unpack(Protocol):
+    """What BoundArguments hold; for kernels only."""
+
+    def __call__(self, bound: BoundArguments[T], /) -> T:
+        """See above."""
+
+
+def _unpack(_: Any, bound: types.Type) -> Any:
+    if not isinstance(bound, BoundType):
+        raise TypingError(f"BoundArguments are needed, found {bound}")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = context.get_value_type(signature.return_type)
+        return builder.load(builder.inttoptr(arguments[0], kind.as_pointer()), align=8)
+
+    return bound.content(bound), generate
+
+
+unpack = cast(_Unpack, intrinsic(_unpack))
+
+
+@intrinsic
+def _store(_: Any, value: Any, buffer: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = cgutils.create_struct_proxy(signature.args[1])(context, builder, arguments[1])
+        place = builder.bitcast(array.data, arguments[0].type.as_pointer())
+        builder.store(arguments[0], place, align=8)
+        return context.get_dummy_value()
+
+    return types.void(value, buffer), generate
+
+
+def size_of(value: Any) -> int:
+    """Bytes of a value as kernels hold it."""
+    context = cpu_target.target_context
+    return int(context.get_abi_sizeof(context.get_value_type(typeof(value))))
+
+
+@kernel
+def keep(value: Any, buffer: FloatArray) -> None:
+    """Write a value as kernels hold it into a buffer."""
+    _store(value, buffer)

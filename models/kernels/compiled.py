@@ -1,0 +1,130 @@
+"""The one place that imports numba: where compiled code is cached, and how a kernel is compiled.
+
+numba's `cache=True` looks at the file of the function it compiles and not at the files of the functions that one calls,
+so it keeps running the old code of an edited callee. The cache folder is therefore named by a hash of every source file
+of `models`, of numba's version and of Python's: an edit anywhere under `models` starts from an empty folder.
+
+The parent of that folder is the first of `ROVER_HIL_CACHE`, `NUMBA_CACHE_DIR`, `$XDG_CACHE_HOME/rover-hil` and
+`~/.cache/rover-hil` that is set; where it cannot be written, a folder of this user's own under the temporary directory.
+Folders of older code stay behind and may be deleted at any time.
+"""
+
+import hashlib
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+import numpy.typing as npt
+from numba.core.event import Listener, register
+
+# What kernels take and fill.
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def source_hash(folder: Path) -> str:
+    """Returns 16 hex digits over path and content of all `*.py` under `folder`, numba's version and Python's."""
+    digest = hashlib.sha256(f"numba {numba.__version__}, {sys.version}".encode())
+    for path in sorted(folder.rglob("*.py")):
+        # neither a path nor a source file can hold a NUL, so text moved between files changes the hash
+        digest.update(f"\0{path.relative_to(folder).as_posix()}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _wished_parent() -> Path:
+    """The folder the user's environment asks for. Raises RuntimeError where not even a home folder is known."""
+    for name in ("ROVER_HIL_CACHE", "NUMBA_CACHE_DIR"):
+        if os.environ.get(name):
+            return Path(os.environ[name]).expanduser().absolute()
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    # the XDG specification says to ignore a relative path
+    return (base if base.is_absolute() else Path.home() / ".cache") / "rover-hil"
+
+
+def _temporary_parent() -> Path:
+    """A temporary folder that only this user can have filled: cached code is run, so it must be ours."""
+    shared = Path(tempfile.gettempdir()) / f"rover-hil-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+    try:
+        shared.mkdir(mode=0o700, exist_ok=True)
+        found = shared.lstat()
+        if (
+            stat.S_ISDIR(found.st_mode)
+            and not found.st_mode & 0o077
+            and (os.name == "nt" or found.st_uid == os.getuid())
+        ):
+            return shared
+    except OSError:
+        pass
+    return Path(tempfile.mkdtemp(prefix="rover-hil-"))
+
+
+def cache_folder() -> Path:
+    """Creates and returns the folder for the compiled code of this very source, falling back to a temporary one."""
+    name = source_hash(Path(__file__).resolve().parent.parent)
+    try:
+        folder = _wished_parent() / name
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):  # permission bits say little (root, read-only mounts): try it
+            return folder
+    except (OSError, RuntimeError):
+        folder = _temporary_parent() / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+
+CACHE_FOLDER = cache_folder()
+# Set in numba's configuration and not in os.environ, so that a child process starts from the user's own setting.
+_config: Any = numba.config
+_config.CACHE_DIR = str(CACHE_FOLDER)
+
+
+class _Compilations(Listener):
+    """Passes on what numba says of each function that it begins to compile."""
+
+    callback: Callable[[str], None] | None = None
+
+    def on_start(self, event: Any) -> None:
+        if self.callback:
+            self.callback(event.data["dispatcher"].py_func.__name__)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+_COMPILATIONS = _Compilations()
+register("numba:compile", _COMPILATIONS)
+
+
+def on_compiling(callback: Callable[[str], None] | None) -> None:
+    """Call `callback` with the name of each function before it is compiled; it takes the place of the one before."""
+    _COMPILATIONS.callback = callback
+
+
+def compile_for(function: Callable[..., Any], *arguments: Any) -> None:
+    """Compile a kernel for such arguments, without running it."""
+    cast(Any, function).compile(tuple(numba.typeof(value) for value in arguments))
+
+
+def kernel(function: F) -> F:
+    """Compiles a function on scalars and arrays at its first call, cached on disk and without the GIL.
+
+    IEEE arithmetic throughout, no reordering, NaN and infinity as they are; dividing by zero gives inf or NaN and no
+    exception. Of `fastmath` only "contract" is on: a product and a sum may be rounded once instead of twice, which
+    takes 8 % off a step (docs/decisions/0011-a-faster-step.md).
+
+    Without numba's run time (`_nrt=False`) a kernel that would allocate does not compile, and arrays are passed without
+    counting references, which took two thirds of a step; with `forceinline` the calls between kernels vanish
+    (docs/decisions/0003-kernels-without-a-run-time.md).
+    """
+    # numba's type stubs do not list `_nrt` and `no_cfunc_wrapper`: nothing here takes kernels as arguments
+    njit: Any = numba.njit
+    options: dict[str, Any] = {"cache": True, "nogil": True, "forceinline": True, "_nrt": False}
+    options |= {"error_model": "numpy", "fastmath": {"contract"}, "no_cfunc_wrapper": True}
+    return cast(F, njit(**options)(function))

@@ -1,0 +1,95 @@
+"""The same config and seed give the same record, byte for byte, in any process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import h5py
+import pytest
+
+import hil
+from hil.app.run import run_experiment
+from hil.config import load_config
+from hil.experiments.impact import figure
+
+ROOT = Path(hil.__path__[0]).parent
+CHOSEN = (
+    "trial.start_distance_m=0.03",
+    "trial.ramp_s=0.1",
+    "trial.settle_s=0.5",
+    "record.after_s=0.5",
+    "telemetry.endpoint=''",
+)
+MACHINE_MADE = {"timing", "meta/wall_time"}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory) -> dict[str, Path]:
+    """Seed 7 here, once more here, and in a process of its own; seed 8 here."""
+    folders = {}
+    for name, seed in {"first": 7, "again": 7, "other": 8}.items():
+        folders[name] = tmp_path_factory.mktemp(name)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(figure, "draw_trial", lambda *_: None)  # saves half the time
+            run_experiment(load_config("sim_impact", CHOSEN, seed), folders[name], progress=lambda _: None)
+    folders["elsewhere"] = tmp_path_factory.mktemp("elsewhere")
+    sets = [part for override in CHOSEN for part in ("--set", override)]
+    subprocess.run(
+        [sys.executable, "-m", "hil.cli", "trial", "sim_impact", *sets, "--seed", "7", "--out", folders["elsewhere"]],
+        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "12345"},
+        cwd=folders["elsewhere"].parent,
+        check=True,
+        capture_output=True,
+    )
+    return folders
+
+
+def datasets(folder: Path) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
+    """Type, shape and bytes of every dataset."""
+    found = {}
+
+    def visit(name, item):
+        if isinstance(item, h5py.Dataset):
+            found[name] = (str(item.dtype), item.shape, item[()].tobytes() if item.shape else repr(item[()]).encode())
+
+    with h5py.File(folder / "trial.h5", "r") as file:
+        file.visititems(visit)
+    return found
+
+
+@pytest.mark.parametrize("name", ["again", "elsewhere"])
+def test_the_same_seed_gives_the_same_bytes_in_every_dataset_but_timing_and_wall_time(runs, name):
+    first, second = datasets(runs["first"]), datasets(runs[name])
+    assert first.keys() == second.keys()
+    assert {"tick", "daq/raw", "daq/t_ns", "events", "meta/config", *MACHINE_MADE} <= first.keys()
+    differing = {key for key in first if first[key] != second[key]}
+    assert differing <= MACHINE_MADE
+
+
+def test_another_seed_gives_another_trial(runs):
+    first, other = datasets(runs["first"]), datasets(runs["other"])
+    differing = {key for key in first if first[key] != other[key]}
+    assert {"tick", "daq/raw", "meta/seed"} <= differing
+
+
+def test_timing_is_of_the_same_ticks(runs):
+    with h5py.File(runs["first"] / "trial.h5", "r") as one, h5py.File(runs["again"] / "trial.h5", "r") as two:
+        assert (one["timing"]["tick"] == two["timing"]["tick"]).all()
+
+
+@pytest.mark.parametrize("name", ["again", "elsewhere"])
+def test_summaries_differ_only_in_what_the_machine_took(runs, name):
+    def physics(folder: Path):
+        summary = json.loads((folder / "summary.json").read_text())
+        assert summary.pop("real_time_factor") > 0
+        loop = summary["loop"]
+        for times in (loop.pop("work_us"), loop.pop("plant_us"), *loop.pop("phases_us").values()):
+            assert set(times) == {"p50", "p99", "p99_9", "max"}
+        return summary
+
+    assert physics(runs["first"]) == physics(runs[name])
+    assert physics(runs["first"]) != physics(runs["other"])

@@ -1,0 +1,92 @@
+"""`hil bench models` from the command line to its JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from hil.bench import bench_models, start_time
+from hil.cli import run
+
+OURS = {"substep", "tick_10", "call_overhead", "wheel_exact", "wheel_split_quadrature"}
+PEERS = {"mujoco_step_plane", "mujoco_step_free", "pinocchio_aba"}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(bench_models, "BURST_S", 1e-5)
+
+
+def test_the_json_has_the_contracts_shape_and_names(tmp_path, capsys):
+    file = tmp_path / "models.json"
+    assert run(["bench", "models", "--rounds", "3", "--starts", "0", "--json", str(file)]) == 0
+    result = json.loads(file.read_text())
+    assert set(result) == {"machine", "peers", "rows"}
+    rows = {row["name"]: row for row in result["rows"]}
+    assert set(rows) == OURS | PEERS
+    for row in rows.values():
+        assert row["unit"] == "us"
+        assert 0.0 < row["min"] <= row["p50"] <= row["p99"]
+    for name in ("substep", "tick_10"):
+        assert rows[name]["ratio_to"] == "mujoco_step_plane"
+        assert rows[name]["ratio"] == pytest.approx(rows[name]["p50"] / rows["mujoco_step_plane"]["p50"])
+    assert rows["wheel_exact"]["ratio_to"] == "wheel_split_quadrature"
+    assert rows["call_overhead"]["ratio"] is None
+    assert "mujoco_step_plane" in capsys.readouterr().out
+
+
+def test_the_first_start_finds_an_empty_cache_and_the_others_what_it_left(monkeypatch, tmp_path):
+    found = tmp_path / "found"
+    program = f"""
+import os, pathlib
+cache = pathlib.Path(os.environ["ROVER_HIL_CACHE"])
+with open({str(found)!r}, "a") as file:
+    print(len(list(cache.iterdir())), cache, file=file)
+(cache / "kernel").touch()
+"""
+    monkeypatch.setattr(start_time, "PROGRAM", program)
+    first, cached = bench_models._starts(3)
+    counts, folders = zip(*(line.split() for line in found.read_text().splitlines()), strict=True)
+    assert counts == ("0", "1", "1", "1")
+    assert len(set(folders)) == 1
+    assert not os.path.exists(folders[0])
+    assert (first["name"], cached["name"]) == ("start_first", "start_cached")
+    assert first["unit"] == cached["unit"] == "s"
+    assert 0.0 < cached["min"] <= cached["p50"] <= cached["p99"]
+
+
+def test_the_program_that_is_timed_runs():
+    assert "warm_up" in start_time.PROGRAM
+    subprocess.run([sys.executable, "-c", start_time.PROGRAM], check=True)
+
+
+def test_a_start_that_fails_is_no_time(monkeypatch):
+    monkeypatch.setattr(start_time, "PROGRAM", "raise SystemExit(3)")
+    with pytest.raises(subprocess.CalledProcessError):
+        start_time.start_times_s(1)
+
+
+def test_without_the_peers_it_measures_our_own_and_says_what_is_missing(monkeypatch, capsys):
+    monkeypatch.setattr(bench_models, "_version", lambda _: None)
+    assert run(["bench", "models", "--rounds", "1", "--starts", "0"]) == 0
+    said = capsys.readouterr().out
+    assert "pip install mujoco" in said
+    assert "pip install pin" in said
+    assert "pinocchio_aba" not in said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no Pinocchio there")
+def test_the_rover_in_mujoco_weighs_what_ours_does_and_stands_on_its_wheels():
+    import mujoco
+
+    rover = bench_models._peer_rover()
+    model, data = bench_models.mujoco_rover(on_plane=True)
+    mujoco.mj_step(model, data, nstep=3000)
+    assert model.body_subtreemass[0] == pytest.approx(sum(body.mass for body in rover.tree.bodies))
+    assert model.nv == rover.nv
+    assert abs(data.qpos[2]) < 0.005
+    assert data.ncon >= 6

@@ -1,0 +1,68 @@
+"""`hil sim` as a user runs it."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from hil.bench.cpu_usage import seconds_used as descendants
+from hil.cli import run
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def served(tmp_path):
+    endpoints = tmp_path / "rig.json"
+    command = [sys.executable, "-m", "hil.cli", "sim", "sim_wire", "--endpoints", str(endpoints)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as sim:
+        while not endpoints.exists() and sim.poll() is None:
+            time.sleep(0.05)
+        assert endpoints.exists(), sim.communicate()[1]
+        yield sim, endpoints
+        with suppress(ProcessLookupError):
+            sim.kill()
+
+
+def test_every_endpoint_is_there_and_a_polite_kill_leaves_nothing_behind(served):
+    sim, endpoints = served
+    places = json.loads(endpoints.read_text())
+    assert {"roboclaw", "roboteq", "modbus", "daq", "control"} <= set(places)
+    for name in ("roboclaw", "roboteq", "modbus"):
+        assert stat.S_ISCHR(Path(places[name]).stat().st_mode)
+    assert stat.S_ISSOCK(Path(places["control"]).stat().st_mode)
+    processes = descendants(sim.pid)
+    assert len(processes) >= 4  # itself, plant, serial devices, device server
+    sim.send_signal(signal.SIGTERM)
+    assert sim.wait() == 0
+    assert not endpoints.exists()
+    assert not Path(places["control"]).parent.exists()
+    assert [process for process in processes if os.path.exists(f"/proc/{process}")] == []
+
+
+def test_a_killed_one_leaves_no_process_behind(served):
+    sim, _ = served
+    processes = descendants(sim.pid)
+    sim.kill()
+    sim.wait()
+    while any(_runs(process) for process in processes):  # pytest's time-out ends a wait that has no end
+        time.sleep(0.05)
+
+
+def test_endpoints_without_a_rig_at_the_wire_are_refused(tmp_path, capsys):
+    assert run(["trial", "sim_impact", "--out", str(tmp_path / "run"), "--endpoints", str(tmp_path / "rig.json")]) == 2
+    assert "simulated_wire" in capsys.readouterr().err
+
+
+def _runs(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,134 @@
+"""Commands of an operator in another process reach the loop in order, once, and without its waiting for them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from hil.analysis.replay import replay
+from hil.app.build import build_cycle, record_meta
+from hil.config import load_config
+from hil.experiments.impact.experiment import State
+from hil.ipc.operator import MOST_COMMANDS, OperatorWriter, SharedOperator
+from hil.ipc.run_memory import OPERATOR_COMMANDS, RunMemory
+from hil.ipc.shared_types import OPERATOR_COMMAND
+from hil.messages.operator_input import Arm, ClearFault, Custom, EStop, Mode, SetPoint, Start, Stop
+from hil.operator.telemetry import open_publisher
+from hil.recording import open_writer, read_trial
+from hil.recording.sinks import FileAndTelemetrySink
+from hil.runtime.clock import LockstepClock
+from hil.runtime.rig_io import RigIO
+from hil.simulator.build import build_simulated_rig
+
+COMMANDS = (
+    Arm(), Start(), Stop("enough"), EStop("hand on the button"), ClearFault(18), SetPoint("speed_mps", 0.1),
+    Mode("hold"), Custom("gait", "walk"),
+)  # fmt: skip
+WRITER = """
+import sys
+from pathlib import Path
+from hil.ipc.operator import OperatorWriter
+from hil.ipc.run_memory import RunMemory
+from hil.messages.operator_input import Arm, SetPoint
+writer = OperatorWriter(RunMemory(Path(sys.argv[1])))
+assert writer.put(Arm()) and writer.put(SetPoint("speed_mps", 0.25))
+"""
+
+
+def test_commands_are_read_once_and_in_order(shared):
+    writer, loop = OperatorWriter(shared), SharedOperator(shared)
+    assert all(writer.put(command) for command in COMMANDS)
+    assert loop.read() == COMMANDS
+    assert loop.read() == ()
+
+
+def test_another_process_writes_them(shared):
+    loop = SharedOperator(shared)
+    subprocess.run([sys.executable, "-c", WRITER, str(shared.run)], check=True, timeout=120)
+    assert loop.read() == (Arm(), SetPoint("speed_mps", 0.25))
+
+
+def test_a_tick_takes_no_more_than_its_share_and_the_next_goes_on_there(shared):
+    writer, loop = OperatorWriter(shared), SharedOperator(shared)
+    for number in range(MOST_COMMANDS + 3):
+        writer.put(ClearFault(number))
+    assert [command.fault for command in loop.read()] == list(range(MOST_COMMANDS))
+    assert [command.fault for command in loop.read()] == [MOST_COMMANDS, MOST_COMMANDS + 1, MOST_COMMANDS + 2]
+
+
+def test_whoever_writes_to_a_loop_that_does_not_read_is_refused_and_nothing_is_overwritten(shared):
+    writer, loop = OperatorWriter(shared), SharedOperator(shared)
+    assert all(writer.put(ClearFault(number)) for number in range(OPERATOR_COMMANDS))
+    assert not writer.put(Stop())
+    assert loop.read()[0] == ClearFault(0)
+    assert writer.put(Stop())
+
+
+def test_a_command_too_long_to_be_recorded_is_refused_before_it_is_written(shared):
+    with pytest.raises(ValueError, match=r"operator command of .* bytes, allowed: 128"):
+        OperatorWriter(shared).put(Custom("x", "y" * 200))
+    assert shared.operator.written == 0
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"not JSON", b'{"type": "open the door"}', b"\xff" * 128])
+def test_a_row_that_holds_no_command_is_an_error_and_what_follows_is_read(shared, content):
+    row = np.zeros(1, OPERATOR_COMMAND)
+    row["content"] = content
+    shared.operator.append(row)
+    OperatorWriter(shared).put(Stop())
+    loop = SharedOperator(shared)
+    with pytest.raises(ValueError, match="is no operator command"):
+        loop.read()
+    assert loop.read() == (Stop(),)
+
+
+def test_what_was_asked_before_the_loop_read_waits_for_it(shared):
+    """As a command given between two runs does: the cursor lies in the file."""
+    OperatorWriter(shared).put(ClearFault(18))
+    assert SharedOperator(shared).read() == (ClearFault(18),)
+    assert SharedOperator(shared).read() == ()
+
+
+def test_commands_through_the_ring_are_recorded_and_replayed_bit_for_bit(shared, tmp_path):
+    short = (
+        "trial.start_distance_m=0.03",
+        "trial.ramp_s=0.2",
+        "trial.settle_s=0.5",
+        "record.after_s=0.5",
+        "telemetry.endpoint=''",
+    )
+    config = load_config("sim_impact", short)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    simulated_rig, writer = build_simulated_rig(config), OperatorWriter(shared)
+    devices = RigIO(
+        config.layout, simulated_rig.daq, simulated_rig.drives, simulated_rig.valves, SharedOperator(shared)
+    )
+    asked = {400: Arm(), 500: EStop("button"), 600: ClearFault(18)}
+    with (
+        open_writer(folder, config, record_meta(config, attended=True)) as recorder,
+        open_publisher(config, print) as publisher,
+    ):
+        cycle = build_cycle(config, devices, FileAndTelemetrySink(recorder, publisher), None, attended=True)
+        clock = LockstepClock(simulated_rig, config.loop.rate_hz)
+        devices.open()
+        for number in range(1, 1001):
+            if number in asked:
+                writer.put(asked[number])
+            cycle.run(clock.next())
+    events = read_trial(folder).events
+    told = {int(event["tick"]): event["name"].decode() for event in events if event["name"].startswith(b"operator")}
+    assert told == {400: "operator arm", 500: "operator e_stop", 600: "operator clear"}
+    states = read_trial(folder).tick["state"]
+    assert (states[398], states[399], states[-1]) == (State.IDLE, State.ARMED, State.ABORTED)
+    outcome = replay(folder)
+    assert outcome.differences == []
+    assert outcome.ticks == 1000
+
+
+def test_the_memory_of_a_run_that_another_process_opened_holds_the_same_ring(shared):
+    OperatorWriter(RunMemory(shared.run)).put(Start())
+    assert SharedOperator(shared).read() == (Start(),)

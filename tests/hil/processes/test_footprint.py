@@ -1,0 +1,56 @@
+"""What the processes of a run import: each module that one does not need costs memory in it, and time at its start."""
+
+import subprocess
+import sys
+
+import pytest
+
+from hil.processes import process
+
+HEAVY = {"numba", "llvmlite", "scipy", "matplotlib"}
+NO_KERNELS = HEAVY | {"models", "h5py", "zmq", "grpc", "nidaqmx", "numpy.random"}
+# A link's worker imports the drivers once it runs, but NI's library only where an NI device is.
+CASES = {
+    "hil.processes.link": NO_KERNELS,
+    "hil.app.driver_factory": NO_KERNELS,
+    "hil.processes.watchdog": NO_KERNELS,
+    "hil.recording.recorder": HEAVY | {"models", "grpc", "nidaqmx", "serial"},
+    "hil.simulator.serial_process": NO_KERNELS,
+    "hil.simulator.rig_server": NO_KERNELS | {"serial"},
+    "hil.simulator.daq_process": HEAVY | {"models", "h5py", "zmq"},
+    "hil.simulator.plant_process": {
+        "matplotlib",
+        "h5py",
+        "zmq",
+        "grpc",
+        "nidaqmx",
+        "serial",
+        "hil.runtime.loop",
+        "hil.estimation",
+    },
+    "hil.simulator.build": {
+        "matplotlib",
+        "h5py",
+        "zmq",
+        "grpc",
+        "nidaqmx",
+        "serial",
+        "hil.runtime.loop",
+        "hil.estimation",
+    },
+    "hil.app.backends": {"matplotlib", "grpc", "nidaqmx"},
+}
+
+
+@pytest.mark.parametrize(("module", "without"), CASES.items(), ids=CASES)
+def test_a_process_imports_no_more_than_it_needs(module, without):
+    code = f"import sys, {module}; print(*sorted({without!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
+
+
+def test_no_process_that_we_start_has_threads_of_a_linear_algebra_library(monkeypatch):
+    given = {}
+    monkeypatch.setattr(process.subprocess, "Popen", lambda command, **options: given.update(options))
+    process.Process("hil.processes.watchdog", "run")
+    assert given["env"]["OPENBLAS_NUM_THREADS"] == "1"

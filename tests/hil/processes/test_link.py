@@ -1,0 +1,231 @@
+"""One link's worker, round by round, with a device that does as it is told."""
+
+import numpy as np
+import pytest
+
+from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError, SamplesLostError
+from drivers.messages import DriveCommand, DriveSample
+from hil.ipc.shared_devices import SharedDrives
+from hil.ipc.shared_types import FAULT_MESSAGE, HEALTH, START
+from hil.processes import link
+from hil.processes.link import LinkWorker, fault_of
+from hil.processes.link_bridge import DEAD_MAN_NS, DriveFeed, LinkBridge
+from hil.safety.monitor import Fault
+
+ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
+
+NOW_NS = 7_000_000_000
+SPEEDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+E_STOP_FREE = Health("wheel drives", True, 0, "battery 24.1 V", 3, 50.0, 4.0)
+
+
+class Device:
+    """Obeys in its next step, and confirms."""
+
+    def __init__(self):
+        self.log, self.wish, self.sample = [], None, None
+        self.failures, self.cannot_open = [], 0
+        self.state = E_STOP_FREE
+
+    def open(self):
+        self.log.append("open")
+        if self.cannot_open:
+            self.cannot_open -= 1
+            raise LinkLostError("still gone")
+
+    def close(self):
+        self.log.append("close")
+
+    def health(self):
+        return self.state
+
+    def write(self, command):
+        self.wish = command
+
+    def step(self):
+        self.log.append("step")
+        if self.failures:
+            raise self.failures.pop(0)
+        if self.wish:
+            self.log.append("cut" if self.wish.cut else "drive")
+            self.sample = DriveSample(len(self.log), NOW_NS + 5, SPEEDS, self.wish.t_ns, NOW_NS + 3)
+
+    def read(self, t_ns):
+        sample, self.sample = self.sample, None
+        return sample
+
+
+class StopFlag:
+    ending = False
+
+
+class Rig:
+    def __init__(self, shared):
+        self.device, self.told, self.shared = Device(), StopFlag(), shared
+        self.bridge = LinkBridge(shared, DriveFeed(shared, self.device))
+        self.worker = LinkWorker("drives", shared, self.device, self.bridge, self.told)
+        self.loop = SharedDrives(shared)
+
+    def begin(self):
+        start = np.zeros(1, START)
+        start["start_ns"] = NOW_NS - 1_000_000_000
+        self.shared.start.write(start)
+
+    def drive(self, t_ns=1):
+        self.loop.write(DriveCommand(t_ns, False, SPEEDS))
+
+    def trouble(self):
+        row = np.zeros(1, FAULT_MESSAGE)
+        return row[0] if self.shared.fault_mailboxes["drives"].read(row) > 0 else None
+
+
+@pytest.fixture
+def rig(shared, monkeypatch):
+    monkeypatch.setattr(link, "_IDLE_S", 0.0)
+    rig = Rig(shared)
+    shared.heartbeat.beat("loop", NOW_NS)
+    return rig
+
+
+def test_a_command_goes_out_in_the_same_round_and_its_confirmation_comes_back(rig):
+    rig.begin()
+    rig.drive(t_ns=42)
+    rig.worker.round(NOW_NS)
+    sample = rig.loop.read(0)
+    assert rig.device.log == ["step", "drive"]
+    assert (sample.acknowledged_ns, sample.speed_radps) == (42, SPEEDS)
+
+
+def test_times_of_the_device_become_times_of_the_run(rig):
+    rig.begin()
+    rig.drive()
+    rig.worker.round(NOW_NS)
+    sample = rig.loop.read(0)
+    assert (sample.t_ns, sample.stopped_ns) == (1_000_000_005, 1_000_000_003)
+
+
+def test_nothing_is_handed_on_before_the_run_begins(rig):
+    rig.drive()
+    rig.worker.round(NOW_NS)
+    assert rig.loop.read(0) is None
+
+
+def test_each_round_of_a_run_says_that_the_worker_lives(rig, shared):
+    """Before it, opening and starting may take their time: nobody is watched."""
+    rig.worker.round(NOW_NS)
+    assert shared.heartbeat.last_ns("drives") == 0
+    rig.begin()
+    rig.worker.round(NOW_NS)
+    assert shared.heartbeat.last_ns("drives") == NOW_NS
+
+
+def test_a_silent_loop_is_answered_by_a_cut_and_then_by_silence(rig):
+    """A device that goes on being asked takes its host for alive, and its own time-out never comes."""
+    rig.begin()
+    rig.drive()
+    rig.worker.round(NOW_NS)
+    for i in range(10):
+        rig.worker.round(NOW_NS + DEAD_MAN_NS + 1 + i)
+    assert rig.device.log == ["step", "drive", "step", "cut"]
+
+
+def test_a_lost_link_is_told_once_and_in_the_words_of_the_device(rig):
+    rig.device.failures = [LinkLostError("RoboClaw: /dev/ttyACM0 is gone"), LinkLostError("again")]
+    for i in range(5):
+        rig.worker.round(NOW_NS + i)
+    trouble = rig.trouble()
+    assert (trouble["fault"], trouble["detail"]) == (Fault.LINK_LOST, b"RoboClaw: /dev/ttyACM0 is gone")
+
+
+def test_a_link_that_comes_back_is_stopped_and_never_driven_again(rig):
+    rig.begin()
+    rig.drive()
+    rig.worker.round(NOW_NS)
+    rig.device.failures = [LinkLostError("gone")]
+    rig.worker.round(NOW_NS + 1)
+    for i in range(2, 6):
+        rig.drive(t_ns=i)
+        rig.worker.round(NOW_NS + i)
+    after = rig.device.log[rig.device.log.index("open") :]
+    assert after == ["open", "step", "cut"]
+
+
+def test_trying_again_takes_growing_pauses(rig):
+    rig.device.failures, rig.device.cannot_open = [LinkLostError("gone")], 10**6
+    now_ns = NOW_NS
+    rig.worker.round(now_ns)
+    tries = []
+    for _ in range(400):
+        now_ns += 10_000_000
+        before = rig.device.log.count("open")
+        rig.worker._again_ns = min(rig.worker._again_ns, now_ns + round(rig.worker._pause_s / 2 * 1e9))
+        rig.worker.round(now_ns)
+        if rig.device.log.count("open") > before:
+            tries.append(now_ns)
+    assert len(tries) < 40
+    assert rig.worker._pause_s == link.LONGEST_PAUSE_S
+
+
+@pytest.mark.parametrize(
+    ("error", "fault"),
+    [
+        (LinkLostError("x"), Fault.LINK_LOST),
+        (DamagedError("x"), Fault.FRAMES_DAMAGED),
+        (SamplesLostError("x"), Fault.SAMPLES_LOST),
+        (DeviceError("x"), Fault.LINK_LOST),
+    ],
+)
+def test_each_kind_of_failure_is_its_row_of_the_fault_table(error, fault):
+    assert fault_of(error) is fault
+
+
+def test_a_pressed_emergency_stop_is_told(rig):
+    rig.device.state = Health("wheel drives", True, 0, "", e_stop=True)
+    rig.worker.round(NOW_NS)
+    assert rig.trouble()["fault"] == Fault.STOP_BY_OPERATOR
+
+
+def test_health_is_told(rig, shared):
+    rig.worker.round(NOW_NS)
+    row = np.zeros(1, HEALTH)
+    assert shared.healths["drives"].read(row) == 1
+    [found] = row.tolist()
+    assert found == (NOW_NS, 1, 0, 0, 3, 50.0, 4.0, b"battery 24.1 V")
+
+
+def test_a_worker_that_is_told_to_end_stops_its_device_first(rig):
+    rig.told.ending = True
+    rig.worker.run()
+    assert rig.device.log == ["step", "cut"]
+    assert rig.device.wish == DriveCommand(rig.device.wish.t_ns, True, ZERO_SPEEDS)
+
+
+def test_a_device_that_never_confirms_does_not_hold_up_the_end(rig):
+    rig.told.ending = True
+    rig.device.failures = [LinkLostError("gone"), LinkLostError("gone")]
+    rig.device.cannot_open = 10**6
+    rig.worker.run()
+    assert rig.device.log == ["step", "step"]
+
+
+def test_what_can_still_hear_a_stop_gets_one_before_the_link_is_opened_again(rig):
+    """One controller of several is lost: the others must not run on until it is given up."""
+    rig.begin()
+    rig.drive()
+    rig.worker.round(NOW_NS)
+    rig.device.failures, rig.device.cannot_open = [LinkLostError("no answer")], 10**6
+    rig.worker.round(NOW_NS + 1)
+    assert rig.device.log == ["step", "drive", "step", "step", "cut"]
+
+
+def test_a_device_that_never_confirms_its_stop_is_given_up_after_a_second(rig, monkeypatch):
+    """Asked on for ever, it would keep the time-outs of its neighbours on the bus from coming."""
+    monkeypatch.setattr(rig.device, "read", lambda t_ns: None)
+    rig.begin()
+    rig.drive()
+    rig.worker.round(NOW_NS)
+    for i in range(1, 301):
+        rig.worker.round(NOW_NS + i * 10_000_000)
+    steps = rig.device.log.count("step")
+    assert steps == 3 + link.GIVE_UP_NS // 10_000_000 + 1  # one a round: before the dead-man 3, then for a second
+    assert rig.device.log[-1] == "cut"

@@ -1,0 +1,180 @@
+"""The loop's side: workers that fail in each way they can."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from drivers.interfaces import DeviceError
+from hil.ipc.shared_types import fault_message
+from hil.processes import process
+from hil.processes import supervisor as supervisor_module
+from hil.processes.supervisor import SILENT_NS, WorkerSupervisor
+from hil.recording.recorder import _report_disk_full
+from hil.safety.monitor import Fault
+
+READY = "import json, sys; print(json.dumps({'ready': True, 'granted': []}), flush=True); "
+
+
+@pytest.fixture
+def supervisor(shared, monkeypatch):
+    """A crew whose workers are what `played` says."""
+    played = {}
+    start = subprocess.Popen
+
+    def popen(command, **how):
+        if "-m" not in command:  # somebody else's
+            return start(command, **how)
+        name = command[command.index("-m") + 1].rpartition(".")[2]
+        return start([sys.executable, "-c", played[name]], **how)
+
+    monkeypatch.setattr(process.subprocess, "Popen", popen)
+    supervisor = WorkerSupervisor(shared)
+    supervisor.played = played
+    return supervisor
+
+
+def started(supervisor, name, code):
+    supervisor.played[name] = code
+    supervisor.start(name)
+    return supervisor._processes[name].pid
+
+
+def gone(process):
+    return not Path(f"/proc/{process}").exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (
+            "import os, time; os.close(1); time.sleep(0.1); os._exit(3)",
+            "simulated_rig: its process ended with status 3",
+        ),
+        ("import sys; sys.exit(3)", "simulated_rig: its process ended with status 3"),
+        ("import os; os.kill(os.getpid(), 9)", "simulated_rig: its process ended with status -9"),
+        ("import json; print(json.dumps({'error': 'DAQ: not there'}))", "DAQ: not there"),
+        ("import sys; sys.stdin.read()", "simulated_rig: its process was not ready within 0.5 s"),
+        (
+            "import signal, sys; signal.signal(15, signal.SIG_IGN); import time; time.sleep(99)",
+            "simulated_rig: .* 0.5 s",
+        ),
+    ],
+)
+def test_a_worker_that_cannot_begin_is_named_and_none_is_left(supervisor, monkeypatch, code, said):
+    monkeypatch.setattr(supervisor_module, "END_OTHERS_S", 0.2)
+    with supervisor:
+        processes = [
+            started(supervisor, "recorder", READY + "sys.stdin.read()"),
+            started(supervisor, "simulated_rig", code),
+        ]
+        supervisor.wait_ready("recorder")
+        if "0.5 s" in said:
+            monkeypatch.setattr(supervisor_module, "READY_S", 0.5)
+        else:  # its end follows; a busy machine may take its time
+            monkeypatch.setattr(supervisor_module, "DYING_S", 60.0)
+        with pytest.raises(DeviceError, match=said):
+            supervisor.wait_ready("simulated_rig")
+    assert all(map(gone, processes))
+
+
+def test_none_is_left_when_the_loop_fails(supervisor):
+    processes = []
+    with pytest.raises(ZeroDivisionError), supervisor:  # noqa: PT012
+        processes += [
+            started(supervisor, name, READY + "sys.stdin.read()") for name in ("simulated_rig", "recorder", "watchdog")
+        ]
+        raise ZeroDivisionError
+    assert all(map(gone, processes))
+
+
+def test_a_worker_that_is_gone_is_noticed_at_the_next_beat_that_is_due(supervisor, shared):
+    with supervisor:
+        for name in ("recorder", "simulated_rig", "watchdog"):
+            started(supervisor, name, READY + "sys.stdin.read()")
+            supervisor.wait_ready(name)
+        assert supervisor.alarm() is None  # none has beaten yet
+        shared.heartbeat.beat("simulated_rig", time.monotonic_ns() - 2 * SILENT_NS["simulated_rig"])
+        alarm = supervisor.alarm()
+    assert alarm.fault is Fault.PROCESS_LOST
+    assert alarm.detail.startswith("simulated_rig: its process has been silent for ")
+
+
+def test_a_recorder_that_cannot_write_is_told(supervisor, shared):
+    _report_disk_full(shared, OSError(28, "No space left on device"))
+    alarm = supervisor.alarm()
+    assert alarm.fault is Fault.DISK_FULL
+    assert "No space left" in alarm.detail
+
+
+def test_a_recorder_that_does_not_finish_is_gone_before_its_file_is_recovered(supervisor, monkeypatch):
+    monkeypatch.setitem(supervisor_module.END_S, "recorder", 0.2)
+    with supervisor:
+        recorder = started(
+            supervisor, "recorder", "import signal; signal.signal(15, signal.SIG_IGN); " + READY + "input()"
+        )
+        supervisor.wait_ready("recorder")
+        assert not supervisor.close_record()
+        assert gone(recorder)
+    assert not supervisor.record_closed
+
+
+def test_what_a_worker_prints_does_not_come_between_its_words(shared):
+    code = (
+        f"from hil.processes.lifecycle import WorkerLifecycle; life = WorkerLifecycle({os.getpid()}); "
+        "print('noise'); life.ready()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == '{"ready": true, "granted": []}\n'
+    assert done.stderr == "noise\n"
+
+
+WORKER = """
+import os, sys, time
+from hil.processes.lifecycle import WorkerLifecycle
+
+life = WorkerLifecycle(int(sys.argv[1]))
+os.write(int(sys.argv[2]), b"begun ")
+until = time.monotonic() + 300.0
+while not life.ending and time.monotonic() < until:
+    time.sleep(0.01)
+os.write(int(sys.argv[2]), b"ended" if life.ending else b"lived on")
+"""
+PARENT = """
+import os, subprocess, sys, time
+pipe = int(sys.argv[2])
+subprocess.Popen([sys.executable, "-c", sys.argv[1], str(os.getpid()), str(pipe)], pass_fds=[pipe])
+time.sleep(600)
+"""
+
+
+def test_a_worker_ends_by_itself_when_the_loop_process_is_killed():
+    read, write = os.pipe()
+    parent = subprocess.Popen([sys.executable, "-c", PARENT, WORKER, str(write)], pass_fds=[write])
+    os.close(write)
+    assert os.read(read, 10) == b"begun "
+    parent.kill()
+    parent.wait()
+    assert os.read(read, 10) == b"ended"
+    assert os.read(read, 10) == b""  # nobody has the pipe any more
+    os.close(read)
+
+
+def test_a_worker_whose_parent_was_gone_before_it_looked_ends():
+    code = (
+        "from hil.processes.lifecycle import WorkerLifecycle; life = WorkerLifecycle(1 << 22); "
+        "print(life.ending and life.orphaned)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "True\n"
+
+
+def test_what_a_worker_has_met_before_the_run_keeps_it_from_beginning(supervisor, shared):
+    """With its own words: it is no fault of the run that there is not."""
+    supervisor.check_started()
+    shared.fault_mailboxes["valves"].write(fault_message(13, "valves: no answer"))
+    with pytest.raises(DeviceError, match="valves: no answer"):
+        supervisor.check_started()

@@ -1,0 +1,100 @@
+"""What the watchdog does about heartbeats, by a clock of the test's own."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from hil.ipc.shared_types import START
+from hil.processes import watchdog
+from hil.processes.watchdog import LOOP_HUNG_NS, LOOP_SILENT_NS, WORKER_SILENT_NS, Watchdog, end_all
+
+LOOP, FAR_END = 111, 222
+NOW_NS = 9_000_000_000
+
+
+@pytest.fixture
+def killed(monkeypatch):
+    found = []
+    monkeypatch.setattr(watchdog, "_kill", found.append)
+    return found
+
+
+@pytest.fixture
+def dog(shared, killed):
+    return Watchdog(shared, LOOP, {"recorder": 333, "simulated_rig": FAR_END}, {})
+
+
+def events(shared):
+    rows = shared.watchdog_events.reader("test").read(10)
+    return {row["name"].decode(): row for row in rows}
+
+
+def beat(shared, **ages_ns):
+    for name, age_ns in ages_ns.items():
+        shared.heartbeat.beat(name, NOW_NS - age_ns)
+
+
+def test_nobody_is_silent_before_the_first_beat(dog, shared, killed):
+    dog.look(NOW_NS)
+    assert (killed, events(shared)) == ([], {})
+
+
+def test_what_beats_in_time_is_left_alone(dog, shared, killed):
+    beat(shared, loop=LOOP_SILENT_NS, loop_turn=LOOP_HUNG_NS, simulated_rig=WORKER_SILENT_NS, recorder=10**12)
+    dog.look(NOW_NS)
+    assert (killed, events(shared)) == ([], {})
+
+
+def test_a_loop_without_good_ticks_is_noted_and_not_killed(dog, shared, killed):
+    beat(shared, loop=LOOP_SILENT_NS + 1, loop_turn=0)
+    dog.look(NOW_NS)
+    dog.look(NOW_NS + 1)
+    assert killed == []
+    assert list(events(shared)) == ["loop_silent"]
+
+
+def test_a_hung_loop_is_killed(dog, shared, killed):
+    beat(shared, loop=LOOP_HUNG_NS + 1, loop_turn=LOOP_HUNG_NS + 1)
+    dog.look(NOW_NS)
+    assert killed == [LOOP]
+    assert set(events(shared)) == {"loop_silent", "loop_hung"}
+
+
+def test_a_silent_worker_with_a_device_is_killed_once(dog, shared, killed):
+    beat(shared, simulated_rig=WORKER_SILENT_NS + 1)
+    dog.look(NOW_NS)
+    dog.look(NOW_NS + 1)
+    assert killed == [FAR_END]
+    assert list(events(shared)) == ["simulated_rig_silent"]
+
+
+def test_a_note_carries_the_time_of_the_run(dog, shared, killed):
+    """Samples are kept around the first fault: one at time 0 would throw away those of an impact."""
+    start = np.zeros(1, START)
+    start["start_ns"] = NOW_NS - 3_000_000_000
+    shared.start.write(start)
+    beat(shared, simulated_rig=WORKER_SILENT_NS + 1)
+    dog.look(NOW_NS)
+    row = events(shared)["simulated_rig_silent"]
+    assert (row["t_ns"], row["tick"]) == (3_000_000_000, 3000)
+    assert row["value"] == pytest.approx(20.000001)
+
+
+STUBBORN = "import signal, sys; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); sys.stdin.read()"
+POLITE = "import sys; print(flush=True); sys.stdin.read()"
+
+
+def test_all_are_ended_the_stubborn_by_force():
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    workers = [subprocess.Popen([sys.executable, "-c", code], **pipes) for code in (STUBBORN, POLITE)]
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    for worker in workers:
+        worker.stdout.readline()
+    end_all([gone.pid, *(worker.pid for worker in workers)], 0.2)
+    assert [worker.wait() for worker in workers] == [-9, -15]
+    for worker in workers:
+        worker.stdin.close()
+        worker.stdout.close()

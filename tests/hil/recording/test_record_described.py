@@ -1,0 +1,83 @@
+"""A record says what is in it: whoever opens it finds unit, description and names of every field."""
+
+from __future__ import annotations
+
+import h5py
+import numpy as np
+import pytest
+
+from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype
+from hil.recording import RecordWriter, read_trial
+from hil.recording.fields import COMPOUND
+from hil.recording.file_layout import write_whole
+
+LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+TICK = tick_dtype(LAYOUT)
+BLOCK = block_dtype(LAYOUT)
+
+DTYPES = {"tick": TICK, "events": EVENT, "timing": TIMING, "daq/blocks": BLOCK}
+
+
+@pytest.fixture(params=["recorded", "recovered"])
+def record(request, tmp_path):
+    """A file as the recorder makes it, and as recovery makes it of what was left."""
+    path = tmp_path / "trial.h5"
+    RecordWriter(path, meta={"version": "1"}, layout=LAYOUT, sample_rate_hz=30_000).close()
+    if request.param == "recovered":
+        path = tmp_path / "whole.h5"
+        write_whole(path, read_trial(tmp_path / "trial.h5"), LAYOUT, 30_000)
+    with h5py.File(path, "r") as file:
+        yield file
+
+
+def texts(dataset, name) -> list[str]:
+    return [item.decode() for item in dataset.attrs[name].tolist()]
+
+
+def test_every_field_of_every_compound_dataset_has_a_unit_and_a_description(record):
+    compound = []
+    record.visititems(
+        lambda path, item: compound.append(path) if getattr(item, "dtype", np.dtype("i8")).names else None
+    )
+    assert set(compound) == set(COMPOUND)
+    for path in compound:
+        dataset = record[path]
+        assert texts(dataset, "fields") == list(dataset.dtype.names)
+        lists = [texts(dataset, name) for name in ("units", "descriptions", "elements")]
+        assert [len(each) for each in lists] == [len(dataset.dtype.names)] * 3
+        assert all(lists[1])
+        assert dataset.attrs["description"]
+
+
+def test_units_are_those_that_the_names_end_in(record):
+    endings = {"_ns": "ns", "_radps": "rad/s", "_Pa": "Pa", "_N": "N", "_m": "m", "_mps": "m/s", "_J": "J", "_s": "s"}
+    for path in COMPOUND:
+        for field, unit in zip(texts(record[path], "fields"), texts(record[path], "units"), strict=True):
+            expected = [endings[ending] for ending in endings if field.endswith(ending)]
+            assert unit == (expected[0] if expected else unit), field
+
+
+def test_elements_of_arrays_are_named_one_by_one(record):
+    for path, dtype in DTYPES.items():
+        for field, names in zip(texts(record[path], "fields"), texts(record[path], "elements"), strict=True):
+            count = int(np.prod(dtype[field].shape, dtype=int)) if dtype[field].shape else 0
+            assert len(names.split(",") if names else []) == count, field
+    wheels = dict(zip(texts(record["tick"], "fields"), texts(record["tick"], "elements"), strict=True))["slip"]
+    assert tuple(wheels.split(",")) == WHEELS
+
+
+def test_samples_have_their_unit_and_the_names_of_their_channels(record):
+    raw = record["daq/raw"]
+    assert (raw.attrs["unit"], record["daq/t_ns"].attrs["unit"]) == (b"V", b"ns")
+    assert texts(raw, "elements") == ["top", "lower_left", "lower_right"]
+
+
+def test_no_attribute_is_of_variable_length(record):
+    """Such a one cannot be read from the file of a writer that was killed."""
+
+    def look(_, item):
+        for name in item.attrs:
+            assert not item.attrs.get_id(name).dtype.hasobject, name
+
+    record.visititems(look)

@@ -1,0 +1,105 @@
+"""The plant of the simulated rig at the protocol level, by a clock of the test's own."""
+
+import numpy as np
+import pytest
+
+from hil.config import load_config
+from hil.simulator.memory import REMEMBERED, RESET, AnalogInMemory, CylindersInMemory, SimulatorMemory, WheelsInMemory
+from hil.simulator.plant_process import RealtimePlant
+
+START_NS = 50_000_000_000
+MS = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def config():
+    return load_config("sim_impact", ["clock=realtime", "telemetry.endpoint=''", "trial.start_distance_m=0.1"])
+
+
+@pytest.fixture
+def rig(tmp_path, config):
+    memory = SimulatorMemory(tmp_path, config)
+    return memory, RealtimePlant(memory, START_NS)
+
+
+def run(rig, from_ms, to_ms):
+    for ms in range(from_ms, to_ms):
+        rig.round(START_NS + (ms + 1) * MS)
+
+
+def test_wheels_obey_one_by_one(rig):
+    memory, plant = rig
+    wheels = WheelsInMemory(SimulatorMemory(memory.folder))
+    for wheel in range(5):
+        wheels.hold(wheel, 0.4)
+    run(plant, 0, 1000)
+    speeds = [wheels.speed_radps(wheel) for wheel in range(6)]
+    assert speeds[:5] == pytest.approx([0.4] * 5, abs=0.05)
+    angles = [wheels.angle_rad(wheel) for wheel in range(6)]
+    assert angles[0] == pytest.approx(0.4, abs=0.1)
+    wheels.cut(0)
+    run(plant, 1000, 1100)
+    assert abs(wheels.speed_radps(0)) < abs(speeds[0])
+
+
+def test_valves_obey_and_pressures_are_told(rig):
+    memory, plant = rig
+    cylinders = CylindersInMemory(SimulatorMemory(memory.folder))
+    cylinders.power(2, True)
+    run(plant, 0, 300)
+    pressures = [cylinders.pressure_Pa(valve) for valve in range(4)]
+    assert pressures[2] > 1e5
+    assert pressures[0] == pressures[1] == pressures[3] == 0.0
+
+
+def test_a_plant_that_stood_still_for_two_seconds_goes_on_where_it_would_be_with_every_sample_handed_out(rig):
+    memory, plant = rig
+    WheelsInMemory(SimulatorMemory(memory.folder)).hold(0, 0.4)
+    run(plant, 0, 100)
+    run(plant, 2099, 2100)
+    assert plant.plant.t_ns == 2100 * MS
+    assert AnalogInMemory(SimulatorMemory(memory.folder)).taken() == pytest.approx(2100 * 30, abs=1)
+
+
+def test_samples_are_numbered_and_timed_without_a_gap(rig):
+    memory, plant = rig
+    run(plant, 0, 50)
+    analog = AnalogInMemory(SimulatorMemory(memory.folder))
+    assert analog.taken() == pytest.approx(50 * 30, abs=1)
+    volts = np.empty((100, 3))
+    analog.copy(0, volts)
+    direct = np.empty((100, 3))
+    plant.plant.copy_samples(0, direct)
+    np.testing.assert_array_equal(volts, direct)
+    assert analog.at_ns(30_000) == START_NS + 1_000 * MS
+
+
+def test_samples_that_nobody_took_in_time_are_gone(rig):
+    memory, plant = rig
+    analog = AnalogInMemory(memory)
+    plant._given = 2 * REMEMBERED
+    memory.taken.write(np.array([(2 * REMEMBERED,)], memory.taken.dtype))
+    with pytest.raises(OverflowError, match="sample 5 is gone"):
+        analog.copy(5, np.empty((10, 3)))
+
+
+def test_a_rover_put_back_stands_at_its_start_and_sampling_goes_on(rig, monkeypatch):
+    memory, plant = rig
+    wheels = WheelsInMemory(memory)
+    for wheel in range(6):
+        wheels.hold(wheel, 0.4)
+    run(plant, 0, 800)
+    way_m = plant.plant._state.q[0]
+    assert way_m > 0.02
+    analog = AnalogInMemory(memory)
+    monkeypatch.setattr("hil.simulator.plant_process.COMPUTER.now_ns", lambda: START_NS + 1000 * MS)
+    memory.reset.write(np.array([(45.0, 7)], RESET))
+    plant.round(START_NS + 801 * MS)
+    run(plant, 1001, 1011)
+    assert plant.plant._state.q[0] < way_m / 4
+    assert plant.plant.parameters.obstacle.angle == pytest.approx(np.pi / 4)
+    assert analog.taken() == pytest.approx(1011 * 30, abs=2)
+    gap = np.empty((100, 3))
+    analog.copy(990 * 30, gap)
+    assert not gap.any()
+    assert plant.truth_publisher._start_ns == pytest.approx(START_NS + 1000 * MS, abs=MS)

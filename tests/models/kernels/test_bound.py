@@ -1,0 +1,80 @@
+"""Arrays bound once: kernels see what Python writes and the other way round, and nothing is taken for another."""
+
+from __future__ import annotations
+
+import copy
+import math
+
+import numpy as np
+import pytest
+from numba.core.errors import TypingError
+
+from models.kernels.bound import BoundArguments
+from models.vehicle import Scene, run, run_bound
+
+
+@pytest.fixture
+def pair(bench):
+    """The same motion twice, to be moved in two ways."""
+    where = bench.vehicle(slope=math.radians(5))
+    return where, bench.driving(where, 0.1), bench.driving(where, 0.1)
+
+
+def test_a_bound_call_does_what_the_plain_one_does(pair):
+    where, plain, bound = pair
+    run(where, plain, 100, 1e-4)
+    run_bound(BoundArguments(Scene(where, bound)), 100, 1e-4)
+    assert plain.q.tobytes() == bound.q.tobytes()
+    assert plain.ground.shear.tobytes() == bound.ground.shear.tobytes()
+
+
+def test_what_is_written_into_an_array_is_seen_by_later_calls(pair):
+    where, plain, motion = pair
+    bound = BoundArguments(Scene(where, motion))
+    run_bound(bound, 1, 1e-4)
+    motion.drives.set_speed[:] = 3.0
+    run_bound(bound, 100, 1e-4)
+    run(where, plain, 1, 1e-4)
+    plain.drives.set_speed[:] = 3.0
+    run(where, plain, 100, 1e-4)
+    assert plain.v.tobytes() == motion.v.tobytes()
+
+
+def test_a_copy_is_bound_to_its_own_arrays(pair):
+    where, motion, _ = pair
+    before = motion.q.copy()
+    twin = copy.deepcopy(BoundArguments(Scene(where, motion)))
+    run_bound(twin, 100, 1e-4)
+    assert motion.q.tobytes() == before.tobytes()
+
+
+def test_arrays_live_as_long_as_they_are_bound(bench):
+    where = bench.vehicle()
+    bounds = [BoundArguments(Scene(where, bench.resting())) for _ in range(50)]
+    junk = [np.full(1000, np.nan) for _ in range(200)]
+    for bound in bounds:
+        run_bound(bound, 10, 1e-4)
+    assert len(junk) == 200
+    assert all(np.isfinite(bound._kept.state.q).all() for bound in bounds)
+
+
+def test_what_is_no_bound_is_refused(bench):
+    with pytest.raises(TypingError, match="BoundArguments are needed"):
+        run_bound(Scene(bench.vehicle(), bench.resting()), 1, 1e-4)
+
+
+def test_one_number_can_be_changed_where_it_lies(pair):
+    where, plain, motion = pair
+    fast, slow = (where._replace(drive=where.drive._replace(gain=gain)) for gain in (200.0, 20.0))
+    bound = BoundArguments(Scene(fast, motion))
+    bound.set_number(bound.slot(BoundArguments(Scene(slow, motion))), 20.0)
+    run_bound(bound, 100, 1e-4)
+    run(slow, plain, 100, 1e-4)
+    assert plain.v.tobytes() == motion.v.tobytes()
+
+
+def test_values_that_differ_in_more_than_one_number_have_no_slot(pair):
+    where, motion, _ = pair
+    other = where._replace(drive=where.drive._replace(gain=1.0, torque_limit=1.0))
+    with pytest.raises(ValueError, match="differ in 2 places, needed: one"):
+        BoundArguments(Scene(where, motion)).slot(BoundArguments(Scene(other, motion)))

@@ -1,0 +1,119 @@
+"""The cache of compiled kernels: it follows an edited callee, and it lies where the user says."""
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import models
+from models.kernels import compiled
+
+SOURCE = Path(models.__file__).resolve().parent
+# A package `models` of two kernels in two files, with our own `compiled.py`; `caller` is what a process calls.
+CALLEE = """
+from models.kernels.compiled import kernel
+
+@kernel
+def pull(slip):
+    return 10.0 * slip
+"""
+CALLER = """
+from models.callee import pull
+from models.kernels.compiled import kernel
+
+@kernel
+def torque(slip):
+    return 0.25 * pull(slip)
+"""
+PROGRAM = "from models.caller import torque; print(torque(0.3))"
+SETTINGS = ("ROVER_HIL_CACHE", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
+
+
+def torque_in_a_new_process(folder: Path, cache: Path) -> float:
+    environment = {name: value for name, value in os.environ.items() if name not in SETTINGS}
+    environment |= {"PYTHONPATH": str(folder), "ROVER_HIL_CACHE": str(cache), "HOME": str(folder)}
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROGRAM],
+        cwd=folder,
+        env=environment,
+        check=True,
+        text=True,
+        capture_output=True,
+    )
+    return float(run.stdout)
+
+
+def test_cache_is_used_again_and_follows_an_edited_callee_in_another_file(tmp_path: Path) -> None:
+    package, cache = tmp_path / "models", tmp_path / "cache"
+    package.mkdir()
+    shutil.copy(SOURCE / "compiled.py", package)
+    (package / "__init__.py").touch()
+    (package / "caller.py").write_text(CALLER)
+    (package / "callee.py").write_text(CALLEE)
+
+    first = torque_in_a_new_process(tmp_path, cache)
+    stored = {path: path.stat().st_mtime_ns for path in cache.rglob("*.nbc")}
+    assert stored
+    assert torque_in_a_new_process(tmp_path, cache) == first
+    assert {path: path.stat().st_mtime_ns for path in cache.rglob("*.nbc")} == stored
+
+    (package / "callee.py").write_text(CALLEE.replace("10.0", "5.0"))
+    assert torque_in_a_new_process(tmp_path, cache) == 0.5 * first
+
+
+def test_source_hash_changes_with_content_path_and_new_files(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("one\n")
+    (tmp_path / "b.py").write_text("two\n")
+    seen = [compiled.source_hash(tmp_path)]
+    assert compiled.source_hash(tmp_path) == seen[0]
+    (tmp_path / "b.py").write_text("tow\n")
+    seen.append(compiled.source_hash(tmp_path))
+    (tmp_path / "b.py").rename(tmp_path / "c.py")
+    seen.append(compiled.source_hash(tmp_path))
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "c.py").rename(tmp_path / "sub" / "c.py")
+    seen.append(compiled.source_hash(tmp_path))
+    (tmp_path / "empty.py").touch()
+    seen.append(compiled.source_hash(tmp_path))
+    assert len(set(seen)) == len(seen)
+
+
+@pytest.fixture
+def unset(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
+    """An environment that says nothing about caches, with home and temporary folder in tmp_path."""
+    for name in SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return monkeypatch
+
+
+def test_cache_lies_where_the_user_says(unset: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    name = compiled.source_hash(SOURCE)
+    assert compiled.cache_folder() == tmp_path / "home" / ".cache" / "rover-hil" / name
+    unset.setenv("XDG_CACHE_HOME", "relative")
+    assert compiled.cache_folder() == tmp_path / "home" / ".cache" / "rover-hil" / name
+    unset.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert compiled.cache_folder() == tmp_path / "xdg" / "rover-hil" / name
+    unset.setenv("NUMBA_CACHE_DIR", str(tmp_path / "numba"))
+    assert compiled.cache_folder() == tmp_path / "numba" / name
+    unset.setenv("ROVER_HIL_CACHE", str(tmp_path / "ours"))
+    assert compiled.cache_folder() == tmp_path / "ours" / name
+
+
+@pytest.mark.filterwarnings("error")
+def test_unwritable_cache_falls_back_to_a_private_temporary_folder(unset: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    unset.setenv("ROVER_HIL_CACHE", str(tmp_path / "file"))
+    folder = compiled.cache_folder()
+    assert folder.is_dir()
+    assert folder.parent.parent == tmp_path
+    assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700
+    assert compiled.cache_folder() == folder
+    folder.parent.chmod(0o777)  # someone else may have put code there: do not run it
+    assert compiled.cache_folder().parent != folder.parent

@@ -1,0 +1,208 @@
+"""Trials in real time by real processes against one simulated rig; those in virtual time: tests/protocol."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hil.app.run import open_backend
+from hil.app.run_loop import Signals, run_loop
+from hil.config import Config, load_config
+from hil.ipc.shared_types import START
+from hil.simulator.control_socket import ControlClient, wait_for
+
+# The wheels run from 0.3 s on and touch at 1.7 s; what goes wrong does so well between.
+MOMENT_S = 0.7
+SETTINGS = (
+    "trial.start_distance_m=0.1", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5",
+    "telemetry.endpoint=''", "devices.daq.e_stop=cDAQ1Mod4/port0/line0",
+)  # fmt: skip
+READY_S = 100.0
+
+
+def overrides(settings) -> list[str]:
+    """On a command line."""
+    return [part for item in settings for part in ("--set", item)]
+
+
+def tree_of(process: int) -> list[int]:
+    """A process and all that it started, whatever they are."""
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return [process, *(pid for child in children for pid in tree_of(int(child)))]
+
+
+@dataclass
+class Wire:
+    """A simulated rig that runs.
+
+    Attributes:
+        config: its name.
+        settings: its overrides.
+        endpoints: file that says where it is.
+        ports: and what it says.
+        process: its id.
+    """
+
+    config: str
+    settings: tuple[str, ...]
+    endpoints: Path
+    ports: dict[str, str]
+    control: ControlClient = field(repr=False)
+    process: int = 0
+
+    def inject_fault(self, device: str, kind: str, **how) -> int:
+        """Have a device do so; when it was told [ns]."""
+        self.control.ask("inject_fault", device=device, kind=kind, **how)
+        return time.monotonic_ns()
+
+    def press(self, device: str, pressed: bool = True) -> int:
+        """Press an emergency stop, or let it go; when it was told [ns]."""
+        self.control.ask("e_stop", device=device, pressed=pressed)
+        return time.monotonic_ns()
+
+    def seen(self, what: str, since_ns: int, device: str = "roboclaw") -> dict[int, int]:
+        """What controllers of a bus saw themselves since a time: by address, when first [ns]."""
+        found: dict[int, int] = {}
+        for address, at_ns in self.control.ask("stops", device=device)[what]:
+            if at_ns >= since_ns:
+                found.setdefault(address, at_ns)
+        return found
+
+    def mend(self) -> None:
+        """As new."""
+        for device in [name for name in self.ports if name != "control"]:
+            self.control.ask("inject_fault", device=device, kind="reconnect")
+        for device in ("roboclaw", "daq"):
+            self.press(device, False)
+
+
+Act = Callable[[dict[str, int]], int]
+
+
+@pytest.fixture
+def trial(wire, tmp_path, finished_trial) -> Callable[..., Any]:
+    """Makes a trial in this process, with its workers in theirs, and does something in the middle of it."""
+
+    def trial(act: Act | None, *settings: str, at_s: float = MOMENT_S) -> Any:
+        config = load_config(wire.config, [*wire.settings, *settings])
+        folder = tmp_path / "run"
+        folder.mkdir()
+        return _run(config, finished_trial(wire.control.ask, folder), wire, act, at_s)
+
+    wire.mend()
+    yield trial
+    wire.mend()
+
+
+def _run(config: Config, run: Any, wire: Wire, act: Act | None, at_s: float) -> Any:
+    with ExitStack() as stack:
+        rig = open_backend(config, run.folder, lambda _: None, stack, endpoints=wire.endpoints)
+        shared, workers = rig.shared, {name: process.pid for name, process in rig._supervisor._processes.items()}
+        start, over = np.zeros(1, START), threading.Event()
+
+        def in_the_middle() -> None:
+            wait_for(lambda: over.is_set() or shared.start.read(start) > 0, READY_S, 0.002)
+            run.start_ns = int(start["start_ns"][0])
+            if not over.is_set() and act is not None:
+                time.sleep(max(run.start_ns * 1e-9 + at_s - time.monotonic(), 0.0))
+                run.acted_ns = act(workers)
+
+        thread = threading.Thread(target=in_the_middle)
+        thread.start()
+        try:
+            run_loop(rig, config, Signals(), lambda _: None)
+        finally:
+            over.set()
+            thread.join()
+        run.events, run.stopped_ns = list(rig.cycle.safety.events), rig.cycle.tick_logger.stopped_ns
+        run.take_healths(shared)
+    return run
+
+
+@dataclass
+class Loop:
+    """A trial in a process group of its own, which may be stopped and killed."""
+
+    process: subprocess.Popen
+    run: Path
+
+    @property
+    def ended(self) -> bool:
+        return self.process.poll() is not None
+
+
+@pytest.fixture
+def loop(wire, tmp_path, kill_run) -> Loop:
+    """A trial by the command, just started."""
+    run = tmp_path / "run"
+    command = [sys.executable, "-P", "-m", "hil.cli", "trial", wire.config, "--endpoints", str(wire.endpoints)]
+    wire.mend()
+    with open(tmp_path / "said", "w") as said:
+        process = subprocess.Popen(
+            [*command, "--out", str(run), *overrides(wire.settings)], stdout=said, stderr=said, start_new_session=True
+        )
+        try:
+            yield Loop(process, run)
+        finally:
+            for left in kill_run.processes_of(run).values():
+                os.kill(left, 9)
+            process.wait()
+    wire.mend()
+
+
+@pytest.fixture
+def stand_still(loop, wire) -> Callable[[float], None]:
+    """Lets all processes of a trial and of its simulated rig go on only after so long [s], as a machine does."""
+
+    def stand_still(seconds: float) -> None:
+        processes = [*tree_of(loop.process.pid), *tree_of(wire.process)]
+        for process in processes:
+            os.kill(process, signal.SIGSTOP)
+        time.sleep(seconds)
+        for process in processes:
+            os.kill(process, signal.SIGCONT)
+
+    return stand_still
+
+
+@pytest.fixture(scope="module")
+def serve(tmp_path_factory):
+    """Starts simulated rigs by the command; all end with the module, for they take a third of a processor each."""
+    with ExitStack() as stack:
+
+        def serve(config: str, *settings: str) -> Wire:
+            endpoints = tmp_path_factory.mktemp("wire") / "endpoints.json"
+            command = [sys.executable, "-P", "-m", "hil.cli", "sim", config, "--endpoints", str(endpoints)]
+            process = subprocess.Popen([*command, *overrides(settings)], stderr=subprocess.DEVNULL)
+
+            def end() -> None:
+                process.terminate()
+                process.wait()
+
+            stack.callback(end)
+            assert wait_for(lambda: endpoints.exists() or process.poll() is not None, READY_S)
+            ports = json.loads(endpoints.read_text())
+            return Wire(
+                config, settings, endpoints, ports, stack.enter_context(ControlClient(ports["control"])), process.pid
+            )
+
+        yield serve
+
+
+@pytest.fixture(scope="module")
+def wire(serve) -> Wire:
+    """The rig that the tests of a module share: three RoboClaws on a bus, a relay board, NI's inputs."""
+    return serve("sim_wire", *SETTINGS)
