@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from drivers.interfaces import DeviceError
 from hil.app.backends import Backend, RealtimeBackend, SimulatedRigLateError
 from hil.app.build import build_cycle, simulated_rig_io
-from hil.app.lockstep_rig import LockstepRig
+from hil.app.lockstep_backend import LockstepBackend
 from hil.app.resident import Outcome, Resident, exit_code, summarise
 from hil.app.run_loop import Signals
 from hil.config import Config
@@ -74,7 +74,7 @@ def open_backend(
     if endpoints and config.rig != "simulated_wire":
         raise DeviceError(f"--endpoints {endpoints}: found rig: {config.rig}; allowed: with rig: simulated_wire")
     if config.clock == "lockstep":
-        return LockstepRig(config, folder, progress, stack, attended=attended)
+        return LockstepBackend(config, folder, progress, stack, attended=attended)
     at_last = stack.enter_context(ExitStack())  # after all that RealtimeBackend itself has closed
     backend = RealtimeBackend(config, folder, progress, stack, attended=attended, endpoints=endpoints)
     at_last.callback(backend.shared.close)

@@ -41,7 +41,7 @@ def yardstick(tmp_path, monkeypatch):
 
 @pytest.fixture
 def _trials_in_virtual_time(monkeypatch):
-    """The bench's trials, whose summary says of wake-ups, simulated rig and machine what that of a run in real time does."""
+    """The bench's trials; their summary has the keys of one of real time."""
     run_experiment = hil.app.run.run
 
     def run_in_virtual_time(config):

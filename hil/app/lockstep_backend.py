@@ -23,7 +23,7 @@ from hil.simulator.build import build_simulated_rig
 Progress = Callable[[str], None]
 
 
-class LockstepRig:
+class LockstepBackend:
     """Everything in one process, in virtual time.
 
     Args:
@@ -49,8 +49,8 @@ class LockstepRig:
     def _build(self, folder: Path, latched: Sequence[Event] = ()) -> None:
         config = self._config
         self.simulated_rig = build_simulated_rig(config)
-        self.devices = simulated_rig_io(config, self.simulated_rig)
-        self.cycle = build_cycle(config, self.devices, self.file_sink, folder, attended=self._attended, latched=latched)
+        self.rig_io = simulated_rig_io(config, self.simulated_rig)
+        self.cycle = build_cycle(config, self.rig_io, self.file_sink, folder, attended=self._attended, latched=latched)
         self.loop = Loop(LockstepClock(self.simulated_rig, config.loop.rate_hz), self.cycle)
 
     def next_run(self, folder: Path, latched: Sequence[Event]) -> None:
@@ -76,7 +76,7 @@ class LockstepRig:
         """None: the rig is simulated in this process."""
         return None
 
-    def begin(self) -> None:
+    def start_clock(self) -> None:
         """Virtual time begins with the first tick."""
 
     def hold(self) -> None:
