@@ -68,12 +68,13 @@ bench: $(DEV_STAMP) ## what the figures of docs/benchmarks.md come from: models,
 	$(BIN)/hil bench loop --json build/bench-loop.json
 	$(BIN)/hil bench rig --json build/bench-rig.json
 
-lint: $(DEV_STAMP) ## style, types, import direction, tree rules, links and tables of the docs
+lint: $(DEV_STAMP) ## style, types, import direction, tree rules, names, links and tables of the docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_tree.py
+	$(BIN)/python tools/check_names.py
 	$(BIN)/python tools/reference.py --check
 
 docs: $(STAMP) ## write the tables of docs/reference, and the picture of the architecture, from the code
