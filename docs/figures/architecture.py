@@ -113,7 +113,7 @@ def draw_processes(axes: Axes) -> None:
 
 def _outside() -> list[tuple[float, float, tuple[str, str]]]:
     """What the processes reach: devices by their drivers, as the config names them."""
-    devices = resolved(whole_schema()["$defs"]["Devices"])["properties"]
+    devices = resolved(whole_schema()["properties"]["devices"])["properties"]
     drivers = {}
     for name, schema in devices.items():
         kinds = resolved(schema)

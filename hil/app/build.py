@@ -56,7 +56,7 @@ def build_cycle(
     tick_logger = TickLogger(record_sink, config.layout)
     safety = SafetyMonitor(config, tick_logger.log_fault, latched)
     for event in latched:
-        tick_logger.carry(event)
+        tick_logger.log_latched(event)
 
     def checks(samples: Samples, estimate: Estimate) -> list[Check]:
         found = arming_checks(config, samples, estimate, safety.faults)

@@ -65,7 +65,7 @@ class TickLogger:
         """Keep something that is no fault, said before the first tick."""
         self._record_sink.event(event_row(0, name, 0, 0, detail=detail))
 
-    def carry(self, event: Event) -> None:
+    def log_latched(self, event: Event) -> None:
         """Keep a fault of an earlier run that is still latched as this one begins; `carried_fault` reads it back."""
         self._record_sink.event(event_row(0, LATCHED_BEFORE, 0, 0, event.fault, detail=event.detail))
 

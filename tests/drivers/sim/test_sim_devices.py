@@ -37,7 +37,7 @@ class Built(RigParameters):
 PARAMETERS = Built(**nominal_rig(load_config("sim_impact")).__dict__)
 
 
-def far_end(*, block_samples: int = 60, opened: bool = True, **delays_ns: int) -> InProcessRig:
+def simulated_rig(*, block_samples: int = 60, opened: bool = True, **delays_ns: int) -> InProcessRig:
     rig = InProcessRig(Plant(PARAMETERS, np.random.default_rng(7)), block_samples=block_samples, **delays_ns)
     if opened:
         for device in (rig.daq, rig.drives, rig.valves):
@@ -64,7 +64,7 @@ def last_ns(block_number: int, block_samples: int) -> int:
     st.sampled_from([0, 1, 333_333, 2 * MS, 20 * MS]),
 )
 def test_every_sample_arrives_once_in_order_in_whole_blocks_and_as_soon_as_it_may(rate_hz, block_samples, delay_ns):
-    rig, blocks = far_end(block_samples=block_samples, daq_delay_ns=delay_ns), []
+    rig, blocks = simulated_rig(block_samples=block_samples, daq_delay_ns=delay_ns), []
     for tick in range(1, rate_hz // 10 + 1):
         t_ns = tick * 1_000_000_000 // rate_hz
         rig.advance(t_ns)
@@ -82,7 +82,7 @@ def test_every_sample_arrives_once_in_order_in_whole_blocks_and_as_soon_as_it_ma
 
 
 def test_a_block_is_not_readable_a_nanosecond_before_its_delay_is_over():
-    rig = far_end(block_samples=60, daq_delay_ns=5 * MS)
+    rig = simulated_rig(block_samples=60, daq_delay_ns=5 * MS)
     rig.advance(20 * MS)
     due = last_ns(0, 60) + 5 * MS
     assert rig.daq.read(due - 1) is None
@@ -90,20 +90,20 @@ def test_a_block_is_not_readable_a_nanosecond_before_its_delay_is_over():
 
 
 def test_a_block_is_not_readable_before_its_last_sample_is_taken():
-    rig = far_end(block_samples=60)
+    rig = simulated_rig(block_samples=60)
     rig.advance(MS)
     assert rig.daq.read(100 * MS) is None  # whoever asks from the future gets no empty samples
 
 
 def test_blocks_that_were_not_read_for_a_while_are_not_lost():
-    rig = far_end()
+    rig = simulated_rig()
     rig.advance(200 * MS)
     rig.advance(400 * MS)
     assert len(read_all(rig, 400 * MS)) == 200
 
 
 def test_samples_that_were_overwritten_unread_are_an_error_and_not_garbage():
-    rig = far_end()
+    rig = simulated_rig()
     for quarter in range(1, 4):
         rig.advance(quarter * 250 * MS)
     with pytest.raises(DeviceError, match=r"simulated DAQ: samples lost.*read more often"):
@@ -111,7 +111,7 @@ def test_samples_that_were_overwritten_unread_are_an_error_and_not_garbage():
 
 
 def test_a_sample_is_frozen_and_stays_what_it_was():
-    rig = far_end()
+    rig = simulated_rig()
     rig.advance(10 * MS)
     block, drives, valves = rig.daq.read(10 * MS), rig.drives.read(10 * MS), rig.valves.read(10 * MS)
     before = msgspec.to_builtins((block.sequence, block.t_ns.tolist(), block.volts.tolist(), drives, valves))
@@ -126,7 +126,7 @@ def test_a_sample_is_frozen_and_stays_what_it_was():
 
 
 def test_drives_and_valves_give_one_sample_for_each_time_of_the_rig():
-    rig = far_end()
+    rig = simulated_rig()
     for tick in range(1, 4):
         rig.advance(tick * MS)
         for device in (rig.drives, rig.valves):
@@ -136,7 +136,7 @@ def test_drives_and_valves_give_one_sample_for_each_time_of_the_rig():
 
 
 def test_encoders_and_pressures_are_those_of_the_rig():
-    rig = far_end()
+    rig = simulated_rig()
     rig.drives.write(DriveCommand(0, False, SPEEDS))
     rig.valves.write(ValveCommand(0, EXTEND))
     rig.advance(100 * MS)
@@ -150,7 +150,7 @@ def test_encoders_and_pressures_are_those_of_the_rig():
 
 @pytest.mark.parametrize("delay_ns", [0, 1, 700_000, MS, 2_500_000, 7 * MS])
 def test_a_drive_command_takes_effect_at_its_own_time_and_not_at_a_tick(delay_ns):
-    rig, alone = far_end(drives_delay_ns=delay_ns), Plant(PARAMETERS, np.random.default_rng(7))
+    rig, alone = simulated_rig(drives_delay_ns=delay_ns), Plant(PARAMETERS, np.random.default_rng(7))
     for tick in range(1, 13):
         rig.advance(tick * MS)
         if tick == 3:
@@ -165,7 +165,7 @@ def test_a_drive_command_takes_effect_at_its_own_time_and_not_at_a_tick(delay_ns
 
 
 def test_commands_under_way_take_effect_in_order():
-    rig, alone = far_end(drives_delay_ns=5 * MS), Plant(PARAMETERS, np.random.default_rng(7))
+    rig, alone = simulated_rig(drives_delay_ns=5 * MS), Plant(PARAMETERS, np.random.default_rng(7))
     given = {1: (False, SPEEDS), 2: (False, (0.1,) * 6), 4: (False, (-0.3,) * 6), 40: (True, SPEEDS)}
     for tick in range(1, 100):
         rig.advance(tick * MS)
@@ -183,7 +183,7 @@ def test_commands_under_way_take_effect_in_order():
 
 @pytest.mark.parametrize("device", ["daq", "drives", "valves"])
 def test_a_device_that_is_not_open_says_so(device):
-    rig = far_end(opened=False)
+    rig = simulated_rig(opened=False)
     link = getattr(rig, device)
     command = {"drives": DriveCommand(0, True, SPEEDS), "valves": ValveCommand(0, VALVES_OFF)}.get(device)
     for _ in range(2):  # never opened, then closed again
@@ -200,7 +200,7 @@ def test_a_device_that_is_not_open_says_so(device):
 
 
 def test_a_command_to_a_closed_device_does_not_reach_the_rig():
-    rig = far_end()
+    rig = simulated_rig()
     rig.drives.close()
     with pytest.raises(DeviceError):
         rig.drives.write(DriveCommand(0, False, SPEEDS))
@@ -209,7 +209,7 @@ def test_a_command_to_a_closed_device_does_not_reach_the_rig():
 
 
 def test_health_tells_the_name_and_whether_the_link_is_up():
-    rig = far_end(opened=False)
+    rig = simulated_rig(opened=False)
     names = {"daq": "simulated DAQ", "drives": "simulated drives", "valves": "simulated valves"}
     for device, name in names.items():
         link = getattr(rig, device)
