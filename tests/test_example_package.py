@@ -23,10 +23,10 @@ from hil.config import load_config
 folder, scratch = Path(sys.argv[1]) / "run", Path(sys.argv[1]) / "rig"
 folder.mkdir(), scratch.mkdir()
 run = VirtualRun(load_config("sim_wire", sys.argv[2:]), folder, scratch)
-moving = [run.far_end.driven_radps() for step in range(30) if run.until(0.1 * step)]
+moving = [run.simulated_rig.driven_radps() for step in range(30) if run.until(0.1 * step)]
 run.finish()
 safety, experiment = run.rig.cycle.safety, run.rig.cycle.experiment
-print(max(max(speeds) for speeds in moving), max(map(abs, run.far_end.driven_radps())), experiment.done, safety.faults)
+print(max(max(speeds) for speeds in moving), max(map(abs, run.simulated_rig.driven_radps())), experiment.done, safety.faults)
 run.close()
 """
 

@@ -46,6 +46,6 @@ class SimulatorGroundTruth:
         return math.nan if energy is None else float(energy)
 
     def plant_loop(self) -> dict[str, Any] | None:
-        """How the plant's process kept up (as `hil.simulator.shared_ground_truth.SharedGroundTruth.far_end`)."""
+        """How the plant's process kept up (as `hil.simulator.shared_ground_truth.SharedGroundTruth.plant_loop`)."""
         cost = dict(zip(("p50", "p99", "p99_9", "max"), self._row["cost_us"], strict=True))
         return {**{key: self._row[key] for key in ("ticks", "late", "skipped")}, "cost_us": cost}

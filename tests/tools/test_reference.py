@@ -39,7 +39,7 @@ def test_a_changed_unit_of_a_field_makes_the_check_fail_until_it_is_written(refe
 
 @pytest.mark.parametrize(("of_key", "value"), [("default", 61.0), ("maximum", 80), ("description", "another one")])
 def test_a_changed_config_key_makes_the_check_fail(reference, tree, capsys, monkeypatch, of_key, value):
-    monkeypatch.setitem(whole_schema()["$defs"]["Trial"]["properties"]["angle_deg"], of_key, value)
+    monkeypatch.setitem(whole_schema()["$defs"]["TrialConfig"]["properties"]["angle_deg"], of_key, value)
     assert check(reference, tree) == 1
     assert "angle_deg" in capsys.readouterr().err
 
