@@ -18,18 +18,30 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from hil.config.error_messages import resolved, whole_schema
-from hil.ipc.run_memory import LINKS
 from hil.runtime.cycle import Cycle
 
 DOCS = Path(__file__).parent.parent
 OUT = DOCS / "images" / "architecture.png"
 PAGE = DOCS / "explanation" / "architecture.md"
 TABLE = re.compile(r"(<!-- memory -->\n)(.*?)(<!-- end -->)", re.DOTALL)
-# From top to bottom; what is not named here follows. Every process uses those that are not drawn.
-ORDER = ("blocks", "drives", "drive_command", "valves", "valve_command", "healths", "troubles", "ticks", "timings",
-         "events", "watchdog_events")  # fmt: skip
-NOT_DRAWN = ("start", "heartbeat", "truth", "late")  # truth and late: of a simulated rig
-COLOURS = dict(zip(PROCESSES, ("tab:blue", "tab:green", "tab:orange", "tab:purple", "tab:red", "black"), strict=True))
+# From top to bottom; what is not named here follows.
+ORDER = ("blocks", "drives", "drive_command", "valves", "valve_command", "healths", "fault_mailboxes", "ticks",
+         "timings", "events", "watchdog_events", "operator", "ground_truth", "late")  # fmt: skip
+NOT_DRAWN = ("start",)  # every process reads it
+COLOURS = {"daq": "tab:blue", "drives": "tab:green", "valves": "tab:orange", "recorder": "tab:purple",
+           "watchdog": "tab:red", "operator": "tab:brown", "simulated_rig": "teal", "loop": "black"}  # fmt: skip
+# Of each process but the loop: the height of its box, its title, and whether it reads or writes what is left of it.
+PLACES = {
+    "daq": (50.5, "daq worker", "-|>"),
+    "drives": (42.8, "drives worker", "<|-|>"),
+    "valves": (35.1, "valves worker", "<|-|>"),
+    "recorder": (27.4, "recorder", "<|-"),
+    "watchdog": (19.7, "watchdog", "<|-"),
+    "operator": (12.0, "operator's program", "-|>"),
+    "simulated_rig": (4.3, "simulated rig", ""),
+}
+BOX = (17, 6.2)
+LONGEST = 21  # characters of a line in the box of a stage
 
 
 def box(axes: Axes, x: float, y: float, size: tuple[float, float], words: tuple[str, str], colour: str) -> None:
@@ -60,7 +72,8 @@ def draw_tick(axes: Axes) -> None:
     )
     for place, stage in enumerate(found):
         x = step * (place + 0.5)
-        box(axes, x, 1, (width, 9), (stage.name, stage.calls), "tab:blue")
+        calls = [call if len(call) <= LONGEST else call.replace(".", "\n.") for call in stage.calls.split("\n")]
+        box(axes, x, 1, (width, 9), (stage.name, "\n".join(calls)), "tab:blue")
         axes.text(x, -5.2, stage.module.replace(".", ".\n", 1), ha="center", va="center", fontsize=7, color="0.4")
         if place + 1 < len(found):
             arrow(axes, (x + width / 2, 1), (x + step - width / 2, 1), "0.3")
@@ -88,45 +101,38 @@ def draw_processes(axes: Axes) -> None:
     at = {name: 54.0 - height * (place + 0.5) for place, name in enumerate(shown)}
     for name, y in at.items():
         box(axes, 62, y, (19, height - 1.0), (f"{name}  ({names[name]})", ""), "0.35")
-    places = {"daq": 50.0, "drives": 41.5, "valves": 32.0, "watchdog": 9.0, "recorder": 20.0}
-    for process, y in places.items():
-        title = f"{process} worker" if process in LINKS else process
+    for process, (y, title, style) in PLACES.items():
         modules = "\n".join(dict.fromkeys(module for module, _ in PROCESSES[process]))
-        box(axes, 33, y, (17, 6.6), (title, modules), COLOURS[process])
+        box(axes, 33, y, BOX, (title, modules), COLOURS[process])
+        if style:
+            arrow(axes, (16, y), (24.5, y), COLOURS[process], style)
+            box(axes, 8, y, (16, BOX[1]), _outside(process), "0.5")
+    axes.text(8, PLACES["simulated_rig"][0], "with rig: simulated,\nin the place of the three workers",
+              ha="center", va="center", fontsize=8, style="italic", color=COLOURS["simulated_rig"])  # fmt: skip
     box(axes, 92, 27, (15, 54), ("loop", "\n".join(module for module, _ in PROCESSES["loop"])), COLOURS["loop"])
     for process, found in used.items():
-        for name in (*found.writes, *found.reads):
-            if name not in at:
-                continue
-            start, end = ((84.5, at[name]), (71.5, at[name])) if process == "loop" else (
-                (41.5, places[process] + 2.4 * (at[name] - 28) / 28), (52.5, at[name]))  # fmt: skip
+        for name in sorted((found.writes | found.reads) & set(at)):
+            y = PLACES[process][0] + 2.4 * (at[name] - 28) / 28 if process in PLACES else at[name]
+            start, end = ((41.5, y), (52.5, at[name])) if process in PLACES else ((84.5, y), (71.5, y))
             arrow(axes, *((start, end) if name in found.writes else (end, start)), COLOURS[process])
-    for x, y, words in _outside():
-        box(axes, x, y, (16, 6.6), words, "0.5")
-    for process in ("daq", "drives", "valves", "recorder"):
-        style = {"daq": "-|>", "recorder": "<|-"}.get(process, "<|-|>")
-        arrow(axes, (16, places[process]), (24.5, places[process]), COLOURS[process], style)
-    arrow(axes, (24.5, places["watchdog"]), (16, places["watchdog"]), COLOURS["watchdog"])
-    axes.text(92, 59.6, "operator's commands", ha="center", fontsize=9, weight="bold", color="0.5")
+    axes.text(92, 59.6, "signals: Ctrl-C, hang-up, terminate", ha="center", fontsize=8, weight="bold", color="0.5")
     arrow(axes, (92, 59), (92, 54), "0.5")
 
 
-def _outside() -> list[tuple[float, float, tuple[str, str]]]:
-    """What the processes reach: devices by their drivers, as the config names them."""
-    devices = resolved(whole_schema()["properties"]["devices"])["properties"]
-    drivers = {}
-    for name, schema in devices.items():
-        kinds = resolved(schema)
-        drivers[name] = (
-            ", ".join(kinds.get("discriminator", {}).get("mapping", {})) or kinds["properties"]["driver"]["const"]
-        )
-    return [
-        (8, 50.0, ("force sensors", f"E-stop read back\ndriver: {drivers['daq']}")),
-        (8, 41.5, ("wheel drives", f"drivers: {drivers['drives']}")),
-        (8, 32.0, ("valves", f"drivers: {drivers['valves']}")),
-        (8, 20.0, ("trial.h5, viewers", "HDF5, ZeroMQ")),
-        (8, 9.0, ("serial ports", "stop frames, if a worker is silent")),
-    ]
+def _outside(process: str) -> tuple[str, str]:
+    """What a process reaches, and how; devices by the drivers that a config may name."""
+    match process:
+        case "recorder":
+            return "trial.h5, viewers", "HDF5, ZeroMQ"
+        case "watchdog":
+            return "serial ports", "stop frames, if a worker is silent"
+        case "operator":
+            return "operator", "arm, start, set-points, stop, clear"
+    device = resolved(resolved(whole_schema()["properties"]["devices"])["properties"][process])
+    names = device.get("discriminator", {}).get("mapping", {}) or [device["properties"]["driver"]["const"]]
+    drivers = f"drivers: {', '.join(names)}"
+    titles = {"daq": ("force sensors", f"E-stop read back\n{drivers}"), "drives": ("wheel drives", drivers)}
+    return titles.get(process, (process, drivers))
 
 
 def main() -> None:

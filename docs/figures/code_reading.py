@@ -24,11 +24,16 @@ PROCESSES: dict[str, tuple[tuple[str, str], ...]] = {
     "valves": (("hil.processes.link_bridge", "ValveFeed"), (LINK, "")),
     "recorder": (("hil.recording.recorder", ""),),
     "watchdog": (("hil.processes.watchdog", ""),),
-    "loop": (("hil.ipc.shared_devices", ""), ("hil.recording.ring_sink", ""), ("hil.ipc.link_health", ""),
-             ("hil.processes.supervisor", ""), ("hil.app.backends", "RealtimeBackend")),
+    "operator": (("hil.ipc.operator", "OperatorWriter"),),
+    # what it writes in the place of the workers goes through their feeds, and counts as theirs
+    "simulated_rig": (("hil.simulator.simulated_rig", ""),),
+    "loop": (("hil.ipc.shared_devices", ""), ("hil.ipc.operator", "SharedOperator"), ("hil.recording.ring_sink", ""),
+             ("hil.ipc.link_health", ""), ("hil.processes.supervisor", ""), ("hil.app.backends", "RealtimeBackend"),
+             ("hil.simulator.shared_ground_truth", "")),
 }  # fmt: skip
 HOLDERS = ("shared", "_shared")  # what the modules call it
-WRITES = ("write", "append", "beat")
+# Methods that write; and classes of other modules that write what they are made with.
+WRITES = ("write", "append", "beat", "GroundTruthPublisher", "LatenessLog")
 
 
 class Stage(NamedTuple):
