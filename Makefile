@@ -52,12 +52,13 @@ test: $(DEV_STAMP) ## run the tests, in random order, on every processor (WORKER
 test-loaded: $(DEV_STAMP) ## run the tests as `make test` does, beside two processes that spin, without real-time rights
 	$(BIN)/python tests/soak/loaded.py -- $(SUITE) $(ARGS)
 
-soak: $(DEV_STAMP) ## deadlines, on a quiet machine: SOAK=200 trials and 200 drives workers, killed (SEED=1: of the first); faults at the protocol level; stalls
+soak: $(DEV_STAMP) ## deadlines, on a quiet machine: SOAK=200 trials and 200 drives workers, killed (SEED=1: of the first); faults at the protocol level; stalls; 200 damaged records
 	@echo "This measures deadlines: it wants a quiet machine, and says little on a busy one."
 	$(BIN)/python tests/soak/kill_run.py --kills $(SOAK) --seed $(SEED)
 	$(BIN)/python tests/soak/stop_run.py --kills $(SOAK) --seed $(SEED)
 	$(BIN)/pytest --timeout 0 -m soak tests/protocol_realtime
 	SOAK_STALLS=30 $(BIN)/pytest --timeout 0 tests/protocol/test_protocol_stalls.py
+	$(BIN)/python tests/soak/damage_records.py --records $(SOAK) --seed $(SEED)
 
 fuzz: $(DEV_STAMP) ## 5000 random and mutated bytes for each promise of a parser, both directions, and wrong configs; 5 min
 	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 -m hypothesis tests/drivers tests/hil/config

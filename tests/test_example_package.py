@@ -26,7 +26,8 @@ run = VirtualRun(load_config("sim_wire", sys.argv[2:]), folder, scratch)
 moving = [run.simulated_rig.driven_radps() for step in range(30) if run.until(0.1 * step)]
 run.finish()
 safety, experiment = run.rig.cycle.safety, run.rig.cycle.experiment
-print(max(max(speeds) for speeds in moving), max(map(abs, run.simulated_rig.driven_radps())), experiment.done, safety.faults)
+at_last = max(map(abs, run.simulated_rig.driven_radps()))
+print(max(max(speeds) for speeds in moving), at_last, experiment.done, safety.faults)
 run.close()
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import hil
 from hil.analysis.differences import Difference, event_differences, tick_differences
+from hil.analysis.digests import mismatch
 from hil.analysis.events import carried_of, commands_of, faults_of, impacts_of, text_fingerprint
 from hil.analysis.recorded_inputs import RecordedInputs
 from hil.analysis.replayable import NEVER, CannotReplayError, known_until, replayable_config, replayable_ticks
@@ -50,7 +51,7 @@ class Replay:
     notes: list[str]
 
 
-def replay(run: Path) -> Replay:
+def replay(run: Path, *, unverified: bool = False) -> Replay:
     """Feed the recorded inputs of a run to today's estimator, twin, safety, trial and gate, and compare their outputs.
 
     It is the tick of `hil.runtime.cycle` itself, whose links hand out the record and whose sink keeps the rows. Faults
@@ -58,14 +59,19 @@ def replay(run: Path) -> Replay:
 
     Args:
         run: folder of the run.
+        unverified: replay it even if record and summary do not match their digests, and note it.
 
     Raises:
         FolderError: it holds no record, or its summary cannot be read.
-        CannotReplayError: the record lacks what a replay needs.
+        CannotReplayError: the record lacks what a replay needs, or is not what was recorded.
     """
     summary = summary_of(recorded_run(run))
+    wrong = mismatch(run, summary)
+    if wrong and not unverified:
+        raise CannotReplayError(f"{run} is not replayed: {wrong} (--unverified replays it all the same)")
     try:
-        return _replayed(read_trial(run), summary)
+        done = _replayed(read_trial(run, doubted=bool(wrong)), summary)
+        return replace(done, notes=[wrong, *done.notes]) if wrong else done
     except CannotReplayError as error:
         raise CannotReplayError(f"{run} cannot be replayed: {error}") from None
     except RecordError as error:
@@ -78,12 +84,7 @@ def _replayed(record: TrialRecord, summary: Mapping[str, Any] | None) -> Replay:
     ticks, faults = replayable_ticks(record, until), faults_of(record.events)
     record_sink = MemorySink(config.layout)
     carried, commands = carried_of(record.events), commands_of(record.events)
-    recorded_inputs = RecordedInputs(record, ticks, config.layout)
-    cycle = build_cycle(
-        config, recorded_inputs.devices, record_sink, folder=None,
-        attended=bool(record.meta.get("attended")), latched=[carried_fault(event) for event in carried],
-    )  # fmt: skip
-    differences = _run(cycle, recorded_inputs, faults)
+    _, differences = run_again(record, config, ticks, record_sink)
     new, events = record_sink.ticks, record_sink.events
     old, told = ticks[: len(new)], np.concatenate([carried, impacts_of(record.events), commands, faults])
     known = old["tick"] < until
@@ -98,8 +99,25 @@ def _replayed(record: TrialRecord, summary: Mapping[str, Any] | None) -> Replay:
     return Replay(len(new), differences, str(record.meta.get("version")), hil.__version__, notes)
 
 
-def _run(cycle: Cycle, recorded_inputs: RecordedInputs, faults: Rows) -> list[Difference]:
-    """Every tick of the tape. Returns the exception that ends it early, if one does."""
+def run_again(
+    record: TrialRecord, config: Config, ticks: Rows, record_sink: MemorySink
+) -> tuple[Cycle, list[Difference]]:
+    """Run today's cycle over the inputs of a record.
+
+    Args:
+        record: with all sensor samples that those ticks took in.
+        config: of it.
+        ticks: those of its ticks that are run, rows of `/tick`.
+        record_sink: takes what the cycle records.
+
+    Returns:
+        The cycle, after the last of them, and the exception that ended it early, if one did.
+    """
+    recorded_inputs, faults = RecordedInputs(record, ticks, config.layout), faults_of(record.events)
+    cycle = build_cycle(
+        config, recorded_inputs.devices, record_sink, folder=None, attended=bool(record.meta.get("attended")),
+        latched=[carried_fault(event) for event in carried_of(record.events)],
+    )  # fmt: skip
     pending = deque(faults[np.isin(faults["id"], list(EXTERNAL_FAULTS))])
 
     def latch(until: int) -> None:
@@ -115,9 +133,9 @@ def _run(cycle: Cycle, recorded_inputs: RecordedInputs, faults: Rows) -> list[Di
         try:
             cycle.run(recorded_inputs.seek(place))
         except Exception as error:
-            return [Difference("exception", number, (), None, f"{type(error).__name__}: {error}", 1, None)]
+            return cycle, [Difference("exception", number, (), None, f"{type(error).__name__}: {error}", 1, None)]
     latch(number)
-    return []
+    return cycle, []
 
 
 def _notes(record: TrialRecord, config: Config, left_out: int, until: int) -> list[str]:

@@ -43,9 +43,9 @@ def ticks_missing(ticks: Rows, loop: Mapping[str, Any] | None) -> Check:
     gaps = holes(ticks["tick"])
     missing = sum(last - first + 1 for first, last in gaps)
     found = f"{len(ticks)} ticks, {missing} missing" + (f": {ranges(gaps)}" if gaps else "")
-    if loop is None:
+    skipped, ran = (loop or {}).get("skipped"), (loop or {}).get("ticks")
+    if skipped is None:
         return Check("ticks missing", not missing, found, "none; no summary.json says what the clock skipped")
-    skipped, ran = loop.get("skipped"), loop.get("ticks")
     allowed = f"{ran} ticks, {skipped} missing: loop.ticks and loop.skipped of summary.json"
     return Check("ticks missing", missing == skipped and len(ticks) == ran, found, allowed)
 

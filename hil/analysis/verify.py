@@ -10,14 +10,19 @@ import h5py
 
 import hil
 from hil.analysis import command_checks, sample_checks, tick_checks
+from hil.analysis.digests import digest_checks, same_bytes
 from hil.analysis.events import schema_mismatch, text_fingerprint, wrong_channels
+from hil.analysis.recompute import disagreements, recompute
 from hil.config import Config, ConfigError, parse_config
 from hil.ipc.run_memory import FOLDER
 from hil.processes.link_bridge import DEAD_MAN_NS
 from hil.recording import RecordError, TrialRecord, read_trial
-from hil.recording.reader import file_of
+from hil.recording.reader import file_of, read_digests
 from hil.recording.run_folder import recorded_run, summary_of
 from hil.safety.arming import Check
+
+# Differences of a summary that are named; the others are counted.
+MOST_LISTED = 5
 
 
 def verify(run: Path) -> list[Check]:
@@ -33,11 +38,13 @@ def verify(run: Path) -> list[Check]:
         FolderError: the folder holds no record, or its summary cannot be read.
     """
     summary = summary_of(recorded_run(run))
+    doubted = not same_bytes(run, summary)
     try:
-        record = read_trial(run)
+        digests, record = read_digests(run, doubted=doubted), read_trial(run, doubted=doubted)
     except RecordError as error:
         return [Check("file", False, str(error), "a record of a run")]
-    found = [_file(run, record), _checksum(record, summary)]
+    proven = digest_checks(digests, summary, run)
+    found = [_file(run, record), *proven, _checksum(record, summary)]
     try:
         config = parse_config(str(record.meta.get("config", "")), "/meta/config")
     except ConfigError as error:
@@ -50,7 +57,38 @@ def verify(run: Path) -> list[Check]:
     if wrong := wrong_channels(record, config):
         return [*found, Check("channels", False, wrong, "as many in both")]
     loop = summary.get("loop") if summary else None
-    return [*found, *_of_ticks(record, config, loop), *_of_samples(record, config), *_of_commands(record, config)]
+    whole = _of_ticks(record, config, loop)
+    # a tick whose row of /timing a kill has cut off is run all the same
+    trusted = all(check.ok for check in (*proven, *whole) if check.item != "timing")
+    return [
+        *found,
+        _numbers(record, config, summary, trusted=trusted),
+        *whole,
+        *_of_samples(record, config),
+        *_of_commands(record, config),
+    ]
+
+
+def _numbers(record: TrialRecord, config: Config, summary: Mapping[str, Any] | None, *, trusted: bool) -> Check:
+    """Every number of the summary, worked out again. What is not what was recorded is not run: it may take for ever."""
+    item, allowed = "summary", "as worked out again from the record"
+    if summary is None:
+        return Check(item, False, "there is none", allowed)
+    if not trusted:
+        return Check(item, False, "not worked out again: digests or ticks are not right", allowed)
+    try:
+        found = recompute(record, config, summary)
+    except ValueError as error:
+        return Check(item, False, str(error), allowed)
+    different, left_out, count = disagreements(summary, found)
+    words = f"{count} values the same; no record holds {', '.join(left_out)}"
+    if found.lacking:
+        words += f" ({found.lacking})"
+    if different:
+        version = record.meta.get("version")
+        other = f"; recorded by version {version}, this is {hil.__version__}" if version != hil.__version__ else ""
+        words = f"{'; '.join(different[:MOST_LISTED])}; {len(different)} such{other}"
+    return Check(item, not different, words, allowed)
 
 
 def _file(run: Path, record: TrialRecord) -> Check:
@@ -77,7 +115,7 @@ def _checksum(record: TrialRecord, summary: Mapping[str, Any] | None) -> Check:
     if summary:
         said["summary.json"] = summary.get("config_sha256")
     allowed = ", ".join(f"{value} in {where}" for where, value in said.items())
-    return Check("config checksum", set(said.values()) == {found}, found, allowed)
+    return Check("config checksum", all(one == found for one in said.values()), found, allowed)
 
 
 def _of_ticks(record: TrialRecord, config: Config, loop: Mapping[str, Any] | None) -> list[Check]:

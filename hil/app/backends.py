@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,6 +19,7 @@ from hil.app.rig_lock import RigLock
 from hil.app.warm_up import warm_up
 from hil.config import Config
 from hil.experiments.base import GroundTruth
+from hil.experiments.truth_events import truth_events
 from hil.ipc.lateness import Late, late_since
 from hil.ipc.link_health import healths
 from hil.ipc.operator import SharedOperator
@@ -223,13 +224,16 @@ class RealtimeBackend:
         """Have the recorder finish; if it is gone, finish its file from what it left, which ends all the others."""
         start_ns = self._clock.start_ns or 0
         if self._control:
-            self._ground_truth = SimulatorGroundTruth(self._control, start_ns)
+            with suppress(DeviceError):  # the rig is gone, and what it knew with it
+                self._ground_truth = SimulatorGroundTruth(self._control, start_ns)
         rate_hz = self.shared.config.loop.rate_hz
         real_time = any(item.name == "scheduler of watchdog" and item.granted for item in self.granted())
         for stall in sorted(self._clock.stalls.take(), key=lambda stall: -stall.length_ns)[:STALLS_NOTED]:
             self.shared.events.append(stall_event(stall, start_ns, rate_hz, real_time=real_time))
         for late in sorted(self._late_since(start_ns), key=lambda late: -late.late_ns)[:LATENESS_NOTED]:
             self.shared.events.append(late_event(late, start_ns, rate_hz))
+        for row in truth_events(self._ground_truth, rate_hz):
+            self.shared.events.append(row)
         if self._supervisor.close_record():
             return
         self._supervisor.end_all()
@@ -250,9 +254,11 @@ class RealtimeBackend:
             raise
 
     def _late_since(self, since_ns: int) -> list[Late]:
-        """What a simulated rig did late since a time [ns of CLOCK_MONOTONIC]; of a real one nothing is known."""
+        """What a simulated rig did late since a time [ns of CLOCK_MONOTONIC]; of a real or lost one, nothing."""
         if self._control:
-            return [Late(*late) for late in self._control.ask("lateness", since_ns=since_ns)["late"]]
+            with suppress(DeviceError):
+                return [Late(*late) for late in self._control.ask("lateness", since_ns=since_ns)["late"]]
+            return []
         return late_since(self.shared.late, since_ns)
 
     def publish(self, summary: Mapping[str, Any]) -> None:
@@ -264,7 +270,7 @@ class RealtimeBackend:
         start = np.zeros(1, START)
         self.shared.start.read(start)
         made = self.shared.ticks.written > start["first_ticks"][0]
-        if not made:  # no tick was made, as when a device is missing: a record of nothing
+        if not made and not self._supervisor.record_closed:  # no tick was made, and the recorder did not get to its end
             (self.shared.run / FILE_NAME).unlink(missing_ok=True)
         if self._supervisor.record_closed or not made:
             shutil.rmtree(self.shared.run / FOLDER, ignore_errors=True)

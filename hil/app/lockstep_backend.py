@@ -11,6 +11,7 @@ from hil.app.build import build_cycle, record_meta, simulated_rig_io
 from hil.app.warm_up import warm_up
 from hil.config import Config
 from hil.experiments.base import GroundTruth
+from hil.experiments.truth_events import truth_events
 from hil.operator.telemetry import open_publisher
 from hil.realtime import Granted
 from hil.recording import open_writer
@@ -41,7 +42,7 @@ class LockstepBackend:
         publisher = stack.enter_context(open_publisher(config, progress))
         recorder = open_writer(folder, config, record_meta(config, attended=attended))
         self.file_sink = FileAndTelemetrySink(recorder, publisher)
-        stack.callback(self.close_record)
+        stack.callback(self._close_file)
         warm_up(config, progress)
         progress("settling the rover on its ground")
         self._build(folder)
@@ -84,6 +85,13 @@ class LockstepBackend:
 
     def close_record(self) -> None:
         """Finish the record."""
+        try:
+            for row in truth_events(self.ground_truth, self._config.loop.rate_hz):
+                self.file_sink.recorder.event(row)
+        finally:
+            self._close_file()
+
+    def _close_file(self) -> None:
         self.file_sink.recorder.close()
 
     def publish(self, summary: Mapping[str, Any]) -> None:

@@ -12,8 +12,8 @@ from hil.app.backends import Backend
 from hil.app.run_loop import Signals, run_loop
 from hil.config import Config
 from hil.experiments.base import Finished, Summary
-from hil.experiments.registry import experiment_type
-from hil.experiments.summary import run_summary, write_summary
+from hil.experiments.registry import draw, experiment_type, summarise
+from hil.experiments.summary import with_digests, write_summary
 from hil.recording import read_trial
 
 Progress = Callable[[str], None]
@@ -36,7 +36,8 @@ class Resident:
     holds them cut, and takes no command (docs/decisions/0023). A fault that a run ends with stays latched in the next,
     where an operator clears it (`ClearFault`); an unattended run ends at once for it.
 
-    After an exception no further run can be made.
+    After an exception no further run can be made, and once the rig is closed the record has its summary made of it
+    (`hil.analysis.afterwards.summarise_afterwards`), as `hil.app.run.run_repeatedly` does.
 
     Args:
         config: of the rig and the experiment.
@@ -84,18 +85,13 @@ class Resident:
             config, rig.cycle, rig.loop.clock, rig.ground_truth, record.tick, record.timing, record.events,
             rig.plant_loop(), rig.links(), wall_s,
         )  # fmt: skip
-        summary = summarise(finished)
+        summary = with_digests(summarise(finished), folder, record.meta)
         write_summary(folder, summary)
         rig.publish(summary)
         if kind.figure:
             self._progress(f"drawing {kind.figure}")
-            kind.draw(record, summary, folder / kind.figure)
+            draw(kind, record, summary, folder)
         return Outcome(exit_code(finished), summary, folder)
-
-
-def summarise(run: Finished) -> Summary:
-    """The whole summary: the experiment's part, and what every run has."""
-    return {**experiment_type(run.config).summarise(run), **run_summary(run)}
 
 
 def exit_code(run: Finished) -> int:

@@ -13,14 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.interfaces import DeviceError
+from hil.analysis.afterwards import summarise_afterwards
 from hil.app.backends import Backend, RealtimeBackend, SimulatedRigLateError
 from hil.app.build import build_cycle, simulated_rig_io
 from hil.app.lockstep_backend import LockstepBackend
-from hil.app.resident import Outcome, Resident, exit_code, summarise
+from hil.app.resident import Outcome, Resident, exit_code
 from hil.app.run_loop import Signals
 from hil.config import Config
 from hil.experiments.base import Finished, Summary
-from hil.recording import read_trial
+from hil.experiments.registry import summarise
+from hil.experiments.summary import FILE_NAME as SUMMARY
+from hil.experiments.truth_events import truth_events
+from hil.ipc.run_memory import FOLDER
+from hil.recording import FILE_NAME, read_trial
 from hil.recording.sinks import MemorySink
 from hil.runtime.clock import LockstepClock
 from hil.runtime.loop import Loop
@@ -122,39 +127,51 @@ def run_repeatedly(
     folder = folder_of(0)
     for start in range(1, STARTS + 1):
         done: list[Outcome] = []
+        begun = [folder]
         try:
-            _run_on_one_rig(config, count, folder, folder_of, progress, endpoints, go_on, done)
-        except SimulatedRigLateError as error:
-            if done or start == STARTS:
-                raise
-            progress(f"{error}; nothing was driven, starting again ({start + 1} of {STARTS})")
-            time.sleep(start * PAUSE_S)
-        else:
+            _run_on_one_rig(config, count, begun, folder_of, progress, endpoints, go_on, done)
             break
+        except BaseException as error:
+            if not isinstance(error, SimulatedRigLateError) or done or start == STARTS:
+                _summarise_what_there_is(begun[-1], error, progress)
+                raise
+            (folder / FILE_NAME).unlink(missing_ok=True)  # a record of nothing: it is made anew
+            progress(f"{error}; nothing was driven, starting again ({start + 1} of {STARTS})")
+        time.sleep(start * PAUSE_S)
     return done[-1]
 
 
 def _run_on_one_rig(
     config: Config,
     count: int,
-    folder: Path,
+    begun: list[Path],
     folder_of: Callable[[int], Path],
     progress: Progress,
     endpoints: Path | None,
     go_on: Callable[[Outcome], bool],
     done: list[Outcome],
 ) -> None:
-    """Open the rig once, and append to `done` how each run ended."""
+    """Open the rig once, for the folder in `begun`; append those of further runs there, and outcomes to `done`."""
     with Signals() as signals, ExitStack() as stack:
-        resident = Resident(config, open_backend(config, folder, progress, stack, endpoints), signals, progress)
-        done.append(resident.run(folder))
+        resident = Resident(config, open_backend(config, begun[-1], progress, stack, endpoints), signals, progress)
+        done.append(resident.run(begun[-1]))
         for number in range(1, count):
             signals.loop = None  # no run to be ended in Safe: the rig is
             if done[-1].exit_code or not go_on(done[-1]):
                 break
-            folder = folder_of(number)
-            resident.next_run(folder)
-            done.append(resident.run(folder))
+            begun.append(folder_of(number))
+            resident.next_run(begun[-1])
+            done.append(resident.run(begun[-1]))
+
+
+def _summarise_what_there_is(folder: Path, error: BaseException, progress: Progress) -> None:
+    """A run that something ended early has its summary, too, once its record was begun."""
+    if not (folder / FILE_NAME).is_file() or (folder / SUMMARY).is_file() or (folder / FOLDER).is_dir():
+        return  # nothing was begun, or all is done, or `hil recover` makes record and summary
+    try:
+        summarise_afterwards(folder, f"ended early: {str(error) or type(error).__name__}")
+    except Exception as second:  # what ended the run matters more
+        progress(f"no summary could be made of what was recorded: {second}")
 
 
 def run(config: Config) -> RunResult:
@@ -184,6 +201,8 @@ def run(config: Config) -> RunResult:
     loop.run()
     wall_s = time.perf_counter() - began
     rig_io.close()
+    for row in truth_events(simulated_rig.plant, config.loop.rate_hz):
+        sink.event(row)
     finished = Finished(
         config, cycle, loop.clock, simulated_rig.plant, sink.ticks, sink.timings, sink.events, None, None, wall_s
     )  # fmt: skip

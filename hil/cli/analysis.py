@@ -15,7 +15,7 @@ from rich.text import Text
 from hil.cli.check import show_checks
 from hil.cli.console import show
 from hil.cli.exits import FAULT, USAGE, complain, usage_errors
-from hil.cli.options import AsJson, progress
+from hil.cli.options import AsJson, Unverified, progress
 
 if TYPE_CHECKING:
     from hil.analysis.differences import Difference
@@ -25,9 +25,11 @@ Run = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
 
 
 def verify(run: Run, as_json: AsJson = False) -> None:
-    """Check the record of a run: holes, clock steps, checksum, commands against what the devices confirmed."""
+    """Check record and summary of a run: digests, every number of the summary, holes, clock steps, commands obeyed."""
     from hil.analysis.verify import verify as verify_run
+    from hil.app.warm_up import report_compiling
 
+    report_compiling(progress)
     with usage_errors():
         checks = verify_run(run)
     show_checks(checks, f"{run}: verified", as_json)
@@ -35,7 +37,7 @@ def verify(run: Run, as_json: AsJson = False) -> None:
         raise typer.Exit(FAULT)
 
 
-def replay(run: Run, as_json: AsJson = False) -> None:
+def replay(run: Run, unverified: Unverified = False, as_json: AsJson = False) -> None:
     """Feed the recorded inputs of a run to today's program and compare its outputs, bit for bit."""
     from hil.analysis.replay import replay as replay_run
     from hil.analysis.replayable import CannotReplayError
@@ -44,7 +46,7 @@ def replay(run: Run, as_json: AsJson = False) -> None:
     report_compiling(progress)
     with usage_errors():
         try:
-            outcome = replay_run(run)
+            outcome = replay_run(run, unverified=unverified)
         except CannotReplayError as error:
             complain(str(error))
             raise typer.Exit(USAGE) from None

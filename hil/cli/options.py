@@ -35,6 +35,8 @@ Repeat = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print only the result, as JSON.")]
 
+Unverified = Annotated[bool, typer.Option("--unverified", help="Also what does not match its digests.")]
+
 
 def config_from(source: str, overrides: list[str] | None, seed: int | None, clock: str | None) -> Config:
     """The effective config of a command line.

@@ -5,31 +5,44 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hil.cli.exits import USAGE, complain
-from hil.cli.options import AsJson
+from hil.cli.options import AsJson, progress
+
+if TYPE_CHECKING:
+    from hil.recording.recovery import Recovered
 
 
 def recover(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run that was killed.")],
     as_json: AsJson = False,
 ) -> None:
-    """Make trial.h5 of a killed run whole, and say what is missing."""
-    from hil.recording.reader import FILE_NAME
-    from hil.recording.recovery import KILLED, NothingToRecoverError
-    from hil.recording.recovery import recover as recover_run
+    """Make trial.h5 of a killed run whole, and its summary.json, and say what is missing."""
+    from hil.analysis.afterwards import recover as recover_run
+    from hil.app.warm_up import report_compiling
+    from hil.recording.recovery import NothingToRecoverError
 
+    report_compiling(progress)
     try:
-        made = recover_run(run)
+        made, summary = recover_run(run)
     except (NothingToRecoverError, OSError) as error:
         complain(str(error))
         raise typer.Exit(USAGE) from None
     if as_json:
-        print(json.dumps(asdict(made), allow_nan=False))
+        print(json.dumps({**(asdict(made) if made else {}), "summary": summary}, allow_nan=False))
         return
+    if made:
+        _show(run, made)
+    print(f"summary: {summary}")
+
+
+def _show(run: Path, made: Recovered) -> None:
+    from hil.recording.reader import FILE_NAME
+    from hil.recording.recovery import KILLED
+
     if made.finished:
         print(f"{run / FILE_NAME} is whole: the recorder had finished it; the rest of the run is tidied up")
     else:

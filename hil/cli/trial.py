@@ -11,7 +11,19 @@ import typer
 
 from hil.cli.console import show
 from hil.cli.exits import USAGE, complain, usage_errors
-from hil.cli.options import AsJson, Clock, ConfigSource, Endpoints, Out, Overrides, Repeat, Seed, config_from, progress
+from hil.cli.options import (
+    AsJson,
+    Clock,
+    ConfigSource,
+    Endpoints,
+    Out,
+    Overrides,
+    Repeat,
+    Seed,
+    Unverified,
+    config_from,
+    progress,
+)
 
 if TYPE_CHECKING:
     from hil.app.resident import Outcome
@@ -94,25 +106,29 @@ def run_and_show(config: Config, out: Path | None, endpoints: Path | None, as_js
 
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
+    unverified: Unverified = False,
     as_json: AsJson = False,
 ) -> None:
     """Draw the figure again from the record, and print the table."""
-    from hil.experiments.registry import experiment_named
+    from hil.analysis.digests import mismatch
+    from hil.experiments.registry import draw, experiment_named
+    from hil.recording import RecordError, read_trial
     from hil.recording.run_folder import finished_run, summary_of
 
     with usage_errors():
         folder = finished_run(run)
         summary = summary_of(folder) or {}
-
-    from hil.recording import RecordError, read_trial
-
     place = folder / "trial.h5"
+    wrong = mismatch(folder, summary)
+    if wrong and not unverified:
+        complain(f"{folder} is not reported: {wrong} (hil verify says more, --unverified draws a stamped figure)")
+        raise typer.Exit(USAGE)
+    figure = None
     try:
-        record = read_trial(place)
+        record = read_trial(place, doubted=bool(wrong))
         with usage_errors():
             kind = experiment_named(str(record.meta.get("experiment", "impact")))
-        if kind.figure:
-            kind.draw(record, summary, folder / kind.figure)
+        figure = draw(kind, record, summary, folder, wrong)
     except (RecordError, OSError) as error:
         complain(str(error))
         raise typer.Exit(USAGE) from None
@@ -122,6 +138,8 @@ def report(
     if as_json:
         print(json.dumps(summary, allow_nan=False))
     else:
+        if wrong:
+            print(f"not verified: {wrong}")
         show(kind.table(summary))
-        if kind.figure:
-            print(f"figure: {folder / kind.figure}")
+        if figure:
+            print(f"figure: {figure}")

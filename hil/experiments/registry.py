@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from drivers.extensions import EXPERIMENTS, ExtensionError, installed_names, load_installed
 from hil.config import Config, ConfigError, Problem
-from hil.experiments.base import ExperimentType
+from hil.experiments.base import ExperimentType, Finished, Summary
 from hil.experiments.drive import Drive
 from hil.experiments.impact import Impact
 from hil.experiments.jog import Jog
+from hil.experiments.summary import run_summary
+from hil.recording.run_folder import replacing
+
+if TYPE_CHECKING:
+    from hil.recording import TrialRecord
 
 BUILT_IN: tuple[ExperimentType, ...] = (Impact(), Jog(), Drive())
 
@@ -46,3 +53,35 @@ def broken_experiments() -> Iterator[str]:
             list(load_installed(EXPERIMENTS, name))
         except ExtensionError as error:
             yield str(error)
+
+
+def summarise(run: Finished) -> Summary:
+    """The whole summary but for its digests: the experiment's part, and what every run has."""
+    return {**experiment_type(run.config).summarise(run), **run_summary(run)}
+
+
+def draw(kind: ExperimentType, record: TrialRecord, summary: Summary, folder: Path, wrong: str = "") -> Path | None:
+    """Draw the figure of a run; the one that is there stays until the new one is whole.
+
+    Args:
+        kind: of the experiment.
+        record: of the run.
+        summary: as in `summary.json`.
+        folder: where it goes.
+        wrong: why record and summary are not to be trusted: it is stamped on the figure, which has a name of its own.
+
+    Returns:
+        Where it is; None: an experiment of this kind has no figure.
+    """
+    if not kind.figure:
+        return None
+    path = folder / kind.figure
+    if wrong:
+        path = path.with_stem(f"{path.stem}.unverified")
+    with replacing(path) as unfinished:
+        kind.draw(record, summary, unfinished)
+        if wrong:
+            from hil.experiments.stamp import stamp  # matplotlib takes half a second to import
+
+            stamp(unfinished, f"NOT VERIFIED\n{wrong}")
+    return path

@@ -15,9 +15,13 @@ from rich.table import Table
 
 import hil
 from hil.config import Config
+from hil.config.model import fingerprint
 from hil.experiments.base import Experiment, Finished, Summary
-from hil.messages.schema import PHASES
+from hil.messages.schema import PHASES, recorded_detail
 from hil.processes.disturbances import disturbance_lines, machine_summary, simulated_rig_summary
+from hil.recording.reader import read_digests
+from hil.recording.recovery import RECOVERED
+from hil.recording.run_folder import replacing
 from hil.safety.monitor import SafetyMonitor
 
 FILE_NAME = "summary.json"
@@ -82,14 +86,42 @@ def common_reasons(
 
 
 def fault_reasons(safety: SafetyMonitor, beside: Callable[[int], str]) -> list[str]:
-    """Each latched fault in words, and what stands beside it."""
-    return [f"fault {event.fault.value}: {event.detail}{beside(event.t_ns)}" for event in safety.events]
+    """Each latched fault in the words of its record, and what stands beside it."""
+    return [f"fault {one.fault.value}: {recorded_detail(one.detail)}{beside(one.t_ns)}" for one in safety.events]
+
+
+def with_digests(summary: Summary, folder: Path, meta: Mapping[str, Any]) -> Summary:
+    """The summary with the digests of the record that it is of, and of itself; see docs/reference/summary.md.
+
+    Args:
+        summary: of a run, without them.
+        folder: of the run, its record closed.
+        meta: what `/meta` of the record holds.
+
+    Raises:
+        RecordError: there is no record, or it cannot be read.
+    """
+    found = read_digests(folder)
+    digests = {
+        "content": found.content,
+        "file": found.file,
+        "made_by": "recovery" if RECOVERED in meta else "run",
+    }
+    complete = {**summary, "digests": digests}
+    return {**complete, "digests": {**digests, "summary": summary_sha256(complete)}}
+
+
+def summary_sha256(summary: Mapping[str, Any]) -> str:
+    """SHA-256 of a summary without this very digest: of its JSON with sorted keys and no spaces."""
+    digests = {key: value for key, value in summary["digests"].items() if key != "summary"}
+    return fingerprint({**summary, "digests": digests})
 
 
 def write_summary(folder: Path, summary: Summary) -> None:
-    """Write summary.json, strict JSON."""
+    """Write summary.json, strict JSON; it is there as a whole or not at all."""
     text = json.dumps(summary, indent=2, allow_nan=False)
-    (folder / FILE_NAME).write_text(text + "\n", encoding="utf-8")
+    with replacing(folder / FILE_NAME) as unfinished:
+        unfinished.write_text(text + "\n", encoding="utf-8")
 
 
 def summary_table(title: str, rows: Sequence[tuple[str, str]]) -> Table:
@@ -109,6 +141,8 @@ def verdict_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = [("accepted", verdict + reasons)]
     if summary.get("aborted"):
         rows.append(("aborted", f"[bold red]{escape(str(summary['aborted']))}[/]"))
+    if (summary.get("digests") or {}).get("made_by") == "recovery":
+        rows.append(("record", "made whole by hil recover"))
     return rows
 
 

@@ -164,6 +164,11 @@ def triggers_capture(event: np.void) -> bool:
     return bool(event["id"]) or event["name"] == IMPACT.encode()
 
 
+def recorded_detail(text: str) -> str:
+    """What the detail of an event holds of a text."""
+    return _fitting(text, "detail").decode()
+
+
 def _fitting(text: str, field: str) -> bytes:
     """Returns the text as UTF-8, cut between two characters where the field of `EVENT` is too short for it."""
     return text.encode()[: EVENT[field].itemsize].decode(errors="ignore").encode()

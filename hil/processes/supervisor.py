@@ -130,7 +130,6 @@ class WorkerSupervisor:
             self._host.sleep(LOOK_AGAIN_S)
         if alarm := self._reported_fault():
             raise DeviceError(alarm.detail)
-        self.record_closed = False
         for name, process in self._processes.items():
             if (code := process.status()) is not None:
                 raise DeviceError(f"{name}: its process ended with status {code}; what it said is above")
@@ -177,6 +176,7 @@ class WorkerSupervisor:
             raise DeviceError(f"{', '.join(self._not_held)}: no process holds its devices any more; start anew")
         if "simulated_rig" in self._processes:
             self._processes["simulated_rig"].receive(READY_S)  # it is at its start place again
+        self.record_closed = False
         self._processes[RECORDER].send({"run": folder})
         self.wait_ready(RECORDER)
         self._again = True

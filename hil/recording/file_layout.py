@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hil.messages.layout import Layout
 from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype
 from hil.realtime.histogram import BIN_EDGES_NS, bin_counts
+from hil.recording.digests import CONTENT, content_sha256
 from hil.recording.fields import COMPOUND, PLAIN, element_names
 from hil.recording.reader import TrialRecord
 
@@ -81,6 +82,7 @@ def create_datasets(file: h5py.File, meta: Meta, layout: Layout, sample_rate_hz:
         kind = "<i8" if isinstance(value, int | np.integer) else "<f8"
         dtype = h5py.string_dtype("utf-8", max(1, len(data))) if isinstance(data, bytes) else kind
         group.create_dataset(key, (), dtype, data=data, track_times=False)
+    file.create_dataset(CONTENT, (), h5py.string_dtype("utf-8", 64), data=b"", track_times=False)
 
 
 def append(dataset: Any, rows: NDArray[Any]) -> None:
@@ -89,6 +91,11 @@ def append(dataset: Any, rows: NDArray[Any]) -> None:
     dataset.resize(length + len(rows), axis=0)
     dataset[length:] = rows
     dataset.flush()
+
+
+def write_content_digest(file: h5py.File) -> None:
+    """The record is whole: have it say the digest of its content. Raises OSError."""
+    file[CONTENT][()] = content_sha256(file).encode()
 
 
 def new_histogram() -> NDArray[np.uint32]:
@@ -113,3 +120,4 @@ def write_whole(path: Path, record: TrialRecord, layout: Layout, sample_rate_hz:
         histogram = new_histogram()
         count_times(record.timing, histogram)
         file["timing"].attrs.modify("histogram", histogram)
+        write_content_digest(file)

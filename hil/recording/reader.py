@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
+import math
 import os
+import resource
 import signal
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import h5py
 import numpy as np
@@ -15,12 +20,17 @@ from numpy.typing import NDArray
 
 from hil.messages.layout import Layout
 from hil.messages.schema import block_dtype
+from hil.recording.digests import CONTENT, content_sha256, file_sha256
 
 FILE_NAME = "trial.h5"
 # HDF5 reads a piece whose checksum is wrong up to 100 times, and sleeps twice as long before each attempt, from 1 ns.
 # Who writes puts it right within microseconds. A reader that sleeps for so long at a stretch is at about its 29th [s].
 _DAMAGED_AFTER_S = 0.5
 _LOOK_S = 0.01
+# Processor time and memory that reading takes at most, and for each byte of the file [s].
+_WORK_S, _WORK_A_BYTE_S = 10, 30e-9
+_MEMORY, _MEMORY_A_BYTE = 2**30, 8
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,24 +46,65 @@ class TrialRecord:
     meta: dict[str, str | float | int]
 
 
+class Digests(NamedTuple):
+    """SHA-256 of a record as it stands.
+
+    Attributes:
+        content: see `hil.recording.digests.content_sha256`.
+        stored: the same as the file itself says it; empty: its writer was killed, or is older than digests.
+        closed: by its writer.
+        file: of its bytes.
+    """
+
+    content: str
+    stored: str
+    closed: bool
+    file: str
+
+
 class RecordError(ValueError):
     """A file that is no record of ours, or a damaged one: named, with what was found."""
 
 
-def read_trial(path: Path) -> TrialRecord:
+def read_trial(path: Path, *, doubted: bool = False) -> TrialRecord:
     """Reads a record, also one whose writer was killed or is still writing.
 
     A row whose place, but not whose content had reached the disk when the writer was killed is left out.
 
     Args:
         path: The file, or the run folder it is in.
+        doubted: It may be damaged: a child process reads it first.
 
     Raises:
         RecordError: There is none, it is no HDF5 file, it is damaged, or it is not a record of ours.
     """
+    return _read(file_of(path), _content, doubted)
+
+
+def read_digests(path: Path, *, doubted: bool = False) -> Digests:
+    """The digests of a record as it stands. Arguments and errors as of `read_trial`."""
     place = file_of(path)
+    content, stored, closed = _read(place, _digests, doubted)
     try:
-        return _read(place)
+        return Digests(content, stored, closed, file_sha256(place))
+    except OSError as error:
+        raise RecordError(f"{place} cannot be read: {error.strerror}") from None
+
+
+def _read(place: Path, take: Callable[[h5py.File], T], doubted: bool) -> T:
+    try:
+        if doubted and not _can_be_read(place, take):
+            raise OSError("it is damaged")
+        try:
+            file = h5py.File(place, "r")
+        except OSError:  # never closed: somebody is writing it, or was killed
+            if not os.access(place, os.R_OK) or not h5py.is_hdf5(place):
+                raise
+            if not doubted and not _can_be_read(place, take):
+                raise OSError("it is damaged") from None
+            file = _unclosed(place)
+        with file:
+            return take(file)
     except OSError as error:  # of damage h5py says it in many lines
         reason = (error.strerror or str(error)).partition("\n")[0]
         raise RecordError(f"{place} cannot be read: {reason}") from None
@@ -62,30 +113,29 @@ def read_trial(path: Path) -> TrialRecord:
         raise RecordError(f"{place} is no record of a run ({reason})") from None
 
 
-def _read(place: Path) -> TrialRecord:
-    try:
-        file = h5py.File(place, "r")
-    except OSError:  # never closed: somebody is writing it, or was killed
-        if not os.access(place, os.R_OK) or not h5py.is_hdf5(place):
-            raise
-        if not _can_be_read(place):
-            raise OSError("it is damaged") from None
-        file = h5py.File(place, "r", libver="latest", swmr=True)
-    return _content(file)
+def _unclosed(place: Path) -> h5py.File:
+    return h5py.File(place, "r", libver="latest", swmr=True)
 
 
-def _can_be_read(place: Path) -> bool:
+def _can_be_read(place: Path, take: Callable[[h5py.File], Any]) -> bool:
     """Let a child try: HDF5 takes a damaged piece for one that is being written, and tries again for ever.
 
-    How long the child takes says nothing: the file may be large, the machine busy. How long it sleeps does.
+    How long the child takes says nothing: the file may be large, the machine busy. How long it sleeps does. Of a file
+    that was closed HDF5 believes what is damaged: it may crash, go round in circles, or ask for more memory than there
+    is.
     """
     child = os.fork()
     if not child:
         status = 1
         try:
-            _content(h5py.File(place, "r", libver="latest", swmr=True))
+            _limit(place)
+            try:
+                file = h5py.File(place, "r")
+            except OSError:
+                file = _unclosed(place)
+            take(file)
             status = 0
-        except OSError:
+        except (OSError, MemoryError):
             pass
         except Exception:  # no record of ours, but it can be read
             status = 0
@@ -110,11 +160,25 @@ def _sleep_of(process: int) -> str:
     return status["voluntary_ctxt_switches"] if status["State"].startswith("S") else ""
 
 
+def _limit(place: Path) -> None:
+    """Work and memory of this process, to what reading a file of that size takes; a crash leaves no image of it."""
+    size = place.stat().st_size
+    mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    memory, work_s = mapped + _MEMORY + _MEMORY_A_BYTE * size, _WORK_S + math.ceil(_WORK_A_BYTE_S * size)
+    for what, limit in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, work_s), (resource.RLIMIT_CORE, 0)):
+        resource.setrlimit(what, (limit, limit))
+
+
+def _digests(file: h5py.File) -> tuple[str, str, bool]:
+    """Of the content, computed and as the file says it; whether it was closed."""
+    stored = file[CONTENT][()] if CONTENT in file else b""
+    return content_sha256(file), stored.decode(errors="replace"), not file.swmr_mode
+
+
 def _content(file: h5py.File) -> TrialRecord:
-    with file:
-        tick, timing, events = file["tick"][()], file["timing"][()], file["events"][()]
-        blocks, raw, daq_t_ns = _samples(file)
-        meta = {key: _plain(dataset[()]) for key, dataset in file["meta"].items()}
+    tick, timing, events = file["tick"][()], file["timing"][()], file["events"][()]
+    blocks, raw, daq_t_ns = _samples(file)
+    meta = {key: _plain(item[()]) for key, item in file["meta"].items() if f"/meta/{key}" != CONTENT}
     if raw.ndim != 2 or daq_t_ns.ndim != 1:
         raise ValueError(f"/daq/raw and /daq/t_ns have {raw.ndim} and {daq_t_ns.ndim} axes, a record 2 and 1")
     samples = min(_whole(daq_t_ns), len(raw))
@@ -136,6 +200,26 @@ def _samples(file: h5py.File) -> tuple[NDArray[np.void], NDArray[np.float64], ND
         if not layout.channels:
             return np.zeros(0, block_dtype(layout)), np.zeros((0, 0)), np.zeros(0, np.int64)
     return file["daq/blocks"][()], file["daq/raw"][()], file["daq/t_ns"][()]
+
+
+def hold(place: Path) -> int:
+    """Have others see, as long as what is returned is open or this process lives, that a record is being written."""
+    held = os.open(place, os.O_RDONLY)
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared, as those of HDF5's own readers
+    return held
+
+
+def is_held(place: Path) -> bool:
+    """Whether a process has a record open."""
+    with open(place, "rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            pass
+    return False
 
 
 def file_of(path: Path) -> Path:

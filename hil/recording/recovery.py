@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +13,21 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.config import Config
+import hil
+from hil.config import Config, ConfigError, parse_config
+from hil.experiments.truth_events import HIT_SPEED, truth_events
 from hil.ipc.run_memory import FOLDER, RunMemory
 from hil.ipc.shared_types import START
 from hil.ipc.shm import ShmError
 from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype, triggers_capture
 from hil.recording.file_layout import write_whole
-from hil.recording.reader import FILE_NAME, RecordError, TrialRecord, read_trial
+from hil.recording.reader import FILE_NAME, RecordError, TrialRecord, is_held, read_trial
 from hil.recording.triggered_capture import TriggeredCapture
+from hil.simulator.shared_ground_truth import SharedGroundTruth
 
 KILLED = "trial.killed.h5"
+# In `/meta` of a record that was recovered: the version of the program that did it.
+RECOVERED = "recovered_by"
 _UNFINISHED = "trial.recovering.h5"
 _BATCH = 2**31
 # A process that was just killed holds on to its files for some time, more where it has much memory.
@@ -31,6 +36,10 @@ DYING_S = 2.0
 
 class NothingToRecoverError(ValueError):
     """The run has nothing to be recovered, or nothing to recover it from, or is still going on."""
+
+
+class EndedByItselfError(NothingToRecoverError):
+    """The run's record was closed as it should be."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,8 @@ def recover(run: Path, shared: RunMemory | None = None) -> Recovered:
     """
     if shared:
         return _recover(run, shared)
+    if not _has_memory(run):
+        return _recover_file(run)
     opened = _open(run)
     try:
         return _recover(run, opened)
@@ -90,13 +101,17 @@ def _recover(run: Path, shared: RunMemory) -> Recovered:
     if not finished:
         _replace(run, record, shared.config)
     shutil.rmtree(run / FOLDER)
+    return _what(record, before, _lost_ms(record, shared), finished=finished)
+
+
+def _what(record: TrialRecord, before: TrialRecord, lost_ms: float | None, *, finished: bool) -> Recovered:
     return Recovered(
         ticks=(len(record.tick), len(record.tick) - len(before.tick)),
         samples=(len(record.raw), len(record.raw) - len(before.raw)),
         events=tuple(name.decode(errors="replace") for name in record.events["name"].tolist()),
         ticks_missing=holes(record.tick["tick"]),
         blocks_missing=holes(record.blocks["sequence"]),
-        lost_ms=_lost_ms(record, shared),
+        lost_ms=lost_ms,
         finished=finished,
     )
 
@@ -107,14 +122,37 @@ def holes(numbers: NDArray[np.int64]) -> tuple[tuple[int, int], ...]:
     return tuple((int(known[i]) + 1, int(known[i + 1]) - 1) for i in np.flatnonzero(np.diff(known) > 1))
 
 
-def _open(run: Path) -> RunMemory:
+def _has_memory(run: Path) -> bool:
     try:
-        there = (run / FOLDER).is_dir()
+        return (run / FOLDER).is_dir()
     except (OSError, ValueError) as error:
         raise NothingToRecoverError(f"{run}: cannot be looked into: {error}") from None
-    if not there:
-        why = "it ended by itself" if (run / FILE_NAME).is_file() else "it holds no record"
-        raise NothingToRecoverError(f"{run}: nothing to recover, {why} (no folder {FOLDER} in it)")
+
+
+def _recover_file(run: Path) -> Recovered:
+    """Of a run in one process, in virtual time: there are no rings, and what it had not written yet is lost."""
+    place = run / FILE_NAME
+    if not place.is_file():
+        raise NothingToRecoverError(f"{run}: nothing to recover, it holds no record (no folder {FOLDER} in it)")
+    if is_held(place):
+        raise NothingToRecoverError(f"{run}: {FILE_NAME} is open in a process that is alive: wait for its end")
+    try:
+        record = read_trial(run, doubted=True)
+        if _whole(place):
+            raise EndedByItselfError(f"{run}: nothing to recover, it ended by itself (no folder {FOLDER} in it)")
+        config = parse_config(str(record.meta.get("config", "")), "/meta/config")
+    except (RecordError, ConfigError) as error:
+        raise NothingToRecoverError(f"{run}: killed, and its record is no good: {error}") from None
+    # a tick goes to disk before what it took; one that lacks that was cut short
+    record = replace(record, tick=record.tick[np.isin(record.tick["tick"], record.timing["tick"])])
+    if not len(record.tick):
+        raise NothingToRecoverError(f"{run}: killed before the first tick, nothing was recorded")
+    record.meta[RECOVERED] = hil.__version__
+    _replace(run, record, config)
+    return _what(record, record, None, finished=False)
+
+
+def _open(run: Path) -> RunMemory:
     try:
         return RunMemory(run)
     except BlockingIOError:
@@ -158,6 +196,8 @@ def _replace(run: Path, record: TrialRecord, config: Config) -> None:
 def _merged(old: TrialRecord, shared: RunMemory) -> TrialRecord:
     """File and rings together; what is in both counts once."""
     events = np.concatenate([old.events, _rows(shared, "events"), _rows(shared, "watchdog_events")])
+    if shared.config.rig == "simulated" and HIT_SPEED.encode() not in events["name"]:  # killed before it was noted
+        events = np.concatenate([events, *truth_events(SharedGroundTruth(shared), shared.config.loop.rate_hz)])
     # as bytes: a value that is not a number is not equal to itself
     events = np.frombuffer(b"".join(dict.fromkeys(event.tobytes() for event in events)), EVENT)
     heads, t_ns, raw = old.blocks, old.daq_t_ns, old.raw
@@ -172,7 +212,7 @@ def _merged(old: TrialRecord, shared: RunMemory) -> TrialRecord:
         blocks=heads,
         raw=raw,
         daq_t_ns=t_ns,
-        meta=old.meta,
+        meta={**old.meta, RECOVERED: hil.__version__},
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -77,6 +79,21 @@ def summary_of(run: Path) -> dict[str, Any] | None:
     if not isinstance(summary.get("loop") or {}, dict):
         raise FolderError(f"{place} is no summary of a run: loop is {str(summary['loop'])[:60]!r}")
     return summary
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A name beside a file, with the same ending, to write it under; it takes the file's place once it is good.
+
+    An exception leaves what was there before as it was.
+    """
+    unfinished = path.with_stem(f"{path.stem}.unfinished")
+    try:
+        yield unfinished
+        if unfinished.exists():  # an experiment may find that there is nothing to draw
+            unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def _is_file(path: Path) -> bool:

@@ -5,6 +5,7 @@ HDF5 in single-writer-multiple-reader mode with fixed-size types only, so that t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
@@ -17,8 +18,17 @@ from hil.config import Config
 from hil.messages.layout import Layout
 from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype, triggers_capture
 from hil.recording.disk_reserve import Reserve
-from hil.recording.file_layout import FORMAT, Meta, Rows, append, count_times, create_datasets, new_histogram
-from hil.recording.reader import file_of
+from hil.recording.file_layout import (
+    FORMAT,
+    Meta,
+    Rows,
+    append,
+    count_times,
+    create_datasets,
+    new_histogram,
+    write_content_digest,
+)
+from hil.recording.reader import file_of, hold
 from hil.recording.triggered_capture import TriggeredCapture
 
 _ROWS = 1024  # of a buffer: 256 ms at 4 kHz; a full one is written early
@@ -100,6 +110,7 @@ class RecordWriter:
         try:
             self._create(meta, layout, sample_rate_hz)
             self._file.swmr_mode = True
+            self._held = hold(file_of(path))
             self._reserve = Reserve(file_of(path).parent)
         except BaseException:
             self._file.close()
@@ -189,8 +200,10 @@ class RecordWriter:
             self._burst.finish()
             self.flush()
             self._timing_set.attrs.modify("histogram", self._histogram)
+            write_content_digest(self._file)
         finally:
             self._file.close()
+            os.close(self._held)
 
     def __enter__(self) -> Self:
         return self

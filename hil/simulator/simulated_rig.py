@@ -157,6 +157,7 @@ class GroundTruthPublisher:
         self._row["hit_ns"] = self._row["cut_ns"] = -1
         self._row["hit_energy"] = math.nan
         self._costs = Histogram()
+        mailbox.write(self._row)  # of a run before this one nothing is true any more
 
     def publish(self, clock: RealtimeClock, cost_ns: int) -> None:
         """In each of its ticks: what it knows by now, and what the tick cost."""

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPTS = [*sorted((ROOT / "benchmarks").glob("*.py")), ROOT / "tests/soak/loaded.py", ROOT / "tests/soak/stop_run.py"]
+SOAK = [ROOT / "tests/soak" / name for name in ("damage_records.py", "loaded.py", "stop_run.py")]
+SCRIPTS = [*sorted((ROOT / "benchmarks").glob("*.py")), *SOAK]
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)

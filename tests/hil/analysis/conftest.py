@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,9 @@ import pytest
 from hil.app import run as app
 from hil.config import load_config
 from hil.experiments.impact import figure
+from hil.experiments.summary import with_digests, write_summary
+from hil.recording import read_trial
+from hil.recording.file_layout import write_content_digest
 from hil.runtime.clock import LockstepClock
 from hil.safety.monitor import Alarm, Fault
 
@@ -188,7 +192,7 @@ class Edit:
 
     def meta(self, key: str, text: str) -> None:
         del self.file["meta"][key]
-        self.file["meta"].create_dataset(key, data=text)
+        self.file["meta"].create_dataset(key, data=np.bytes_(text.encode()))
 
     def config(self, old: str, new: str) -> None:
         text = self.file["meta/config"][()].decode()
@@ -212,15 +216,41 @@ class Edit:
         self.keep("daq/blocks", ~gone)
 
 
+def seal(folder: Path) -> None:
+    """Make all digests anew, as somebody would who wants a change to pass."""
+    with h5py.File(folder / "trial.h5", "r+") as file:
+        write_content_digest(file)
+    seal_summary(folder, json.loads((folder / "summary.json").read_text()))
+
+
+def seal_summary(folder: Path, summary: dict[str, Any]) -> None:
+    """Write a summary with digests to match."""
+    write_summary(folder, with_digests(summary, folder, read_trial(folder).meta))
+
+
+@pytest.fixture
+def sealing() -> Callable[[Path, dict[str, Any]], None]:
+    """Writes a summary with digests to match."""
+    return seal_summary
+
+
+@pytest.fixture
+def run_with() -> Callable[[Path, Callable[[Any], None]], None]:
+    """Makes a run in a folder, its rig tampered with."""
+    return lambda folder, tamper: make_run(folder, (), tamper)
+
+
 @pytest.fixture
 def edited(recorded, tmp_path) -> Callable[..., Path]:
-    """A copy of a run, its record changed by a function of an `Edit`."""
+    """A copy of a run, its record changed by a function of an `Edit`, with digests to match."""
 
-    def copy(name: str, change: Callable[[Edit], Any] = lambda _: None) -> Path:
+    def copy(name: str, change: Callable[[Edit], Any] = lambda _: None, *, sealed: bool = True) -> Path:
         folder = tmp_path / "edited"
         shutil.copytree(recorded(name), folder)
         with h5py.File(folder / "trial.h5", "r+") as file:
             change(Edit(file))
+        if sealed:
+            seal(folder)
         return folder
 
     return copy

@@ -9,7 +9,10 @@ from contextlib import ExitStack
 
 import pytest
 
+from drivers.interfaces import DeviceError
 from hil.analysis.replay import replay
+from hil.analysis.verify import verify
+from hil.app.lockstep_backend import LockstepBackend
 from hil.app.resident import Resident
 from hil.app.run import open_backend, run_experiment, run_repeatedly
 from hil.app.run_loop import Signals
@@ -18,6 +21,7 @@ from hil.experiments.impact import figure
 from hil.experiments.impact.experiment import State
 from hil.messages.operator_input import Arm, ClearFault, EStop, Start, Stop
 from hil.recording import read_trial
+from hil.recording.run_folder import summary_of
 from hil.safety.monitor import Fault
 
 QUICK = (
@@ -51,6 +55,11 @@ def content(folder):
     return [rows.tobytes() for rows in (record.tick, record.events, record.blocks, record.raw, record.daq_t_ns)]
 
 
+def wrong(folder):
+    """What `hil verify` finds wrong with a run."""
+    return [check for check in verify(folder) if not check.ok]
+
+
 def test_two_runs_on_one_rig_and_two_of_their_own_have_the_same_record(folder_of, tmp_path):
     config = load_config("sim_impact", QUICK, seed=5)
     assert run_repeatedly(config, 2, folder_of, quiet).exit_code == 0
@@ -59,6 +68,27 @@ def test_two_runs_on_one_rig_and_two_of_their_own_have_the_same_record(folder_of
     records = [content(tmp_path / f"run_{number}") for number in range(4)]
     assert records[0] == records[1] == records[2] == records[3]
     assert len(records[0][0]) > 0
+    assert [wrong(tmp_path / f"run_{number}") for number in (0, 1)] == [[], []]
+
+
+@pytest.mark.parametrize("method", ["start_clock", "hold"])
+def test_a_further_run_that_something_ends_early_has_a_summary_that_says_so(folder_of, tmp_path, monkeypatch, method):
+    real, calls = getattr(LockstepBackend, method), []
+
+    def fail_in_the_second_run(rig):
+        calls.append(rig)
+        if len(calls) == 2:
+            raise DeviceError("drives: the rig is gone")
+        real(rig)
+
+    monkeypatch.setattr(LockstepBackend, method, fail_in_the_second_run)
+    with pytest.raises(DeviceError, match="the rig is gone"):
+        run_repeatedly(load_config("sim_impact", QUICK), 3, folder_of, quiet)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run_0", "run_1"]
+    first, second = (summary_of(tmp_path / name) for name in ("run_0", "run_1"))
+    assert first["reasons"] == []
+    assert second["reasons"] == ([] if method == "hold" else ["ended early: drives: the rig is gone"])
+    assert [wrong(tmp_path / name) for name in ("run_0", "run_1")] == [[], []]
 
 
 def test_descriptors_threads_and_mappings_do_not_grow_over_twenty_runs(folder_of):
@@ -149,6 +179,7 @@ def test_a_fault_stays_latched_over_the_end_of_a_run_until_the_operator_clears_i
     assert record.tick["safe"][:399].all()
     assert not record.tick["safe"][399:].any()
     assert replay(second.folder).differences == []
+    assert wrong(second.folder) == []
 
 
 def test_a_fault_whose_cause_is_still_there_latches_again_in_the_next_run(folder_of):
@@ -164,3 +195,4 @@ def test_a_fault_whose_cause_is_still_there_latches_again_in_the_next_run(folder
     assert record.events["name"].tolist() == [
         b"latched before", b"sensor_dropout", b"operator clear", b"operator stop",
     ]  # fmt: skip
+    assert wrong(second.folder) == []

@@ -6,9 +6,12 @@ from drivers.interfaces import DeviceError
 from hil.app import backends
 from hil.app import run as app
 from hil.app.backends import SimulatedRigLateError
+from hil.app.build import record_meta
 from hil.config import load_config
 from hil.experiments.impact import figure
 from hil.ipc.lateness import Late
+from hil.recording import open_writer, read_trial
+from hil.recording.run_folder import summary_of
 
 QUICK = (
     "trial.start_distance_m=0.03",
@@ -18,6 +21,11 @@ QUICK = (
     "telemetry.endpoint=''",
 )
 LATE = SimulatedRigLateError("drives: no answer; beside it: simulated rig late by 86 ms (serial devices)")
+
+
+def make_empty_record(config, folder):
+    """What a recorder has written of a run that does not begin."""
+    open_writer(folder, config, record_meta(config)).close()
 
 
 @pytest.fixture
@@ -33,6 +41,7 @@ def begin(tmp_path, monkeypatch):
         def open_backend(*arguments):
             opened.append(arguments)
             if left:
+                make_empty_record(*arguments[:2])
                 raise left.pop(0)
             return build(*arguments)
 
@@ -52,6 +61,19 @@ def test_a_run_begins_again_where_the_simulated_rig_was_late_itself(begin):
     assert [line for line in said if "again" in line] == [
         f"{LATE}; nothing was driven, starting again ({start} of {app.STARTS})" for start in (2, 3)
     ]
+
+
+def test_a_start_that_is_tried_again_leaves_no_record_and_no_summary_behind(begin, tmp_path):
+    _, _, outcome = begin(LATE)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["summary.json", "trial.h5"]
+    assert summary_of(tmp_path) == outcome.summary
+    assert outcome.summary["reasons"] == []
+    assert outcome.summary["loop"]["ticks"] == len(read_trial(tmp_path).tick) > 0
+
+
+def test_the_last_start_that_fails_leaves_a_summary_that_says_why(begin, tmp_path):
+    begin(*[LATE] * app.STARTS)
+    assert summary_of(tmp_path)["reasons"] == [f"ended early: {LATE}"]
 
 
 def test_a_simulated_rig_that_is_late_each_time_ends_the_run(begin):

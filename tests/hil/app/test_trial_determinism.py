@@ -86,6 +86,7 @@ def test_summaries_differ_only_in_what_the_machine_took(runs, name):
     def physics(folder: Path):
         summary = json.loads((folder / "summary.json").read_text())
         assert summary.pop("real_time_factor") > 0
+        summary["digests"] = summary["digests"]["content"]  # the file's and the summary's own are of timing, too
         loop = summary["loop"]
         for times in (loop.pop("work_us"), loop.pop("plant_us"), *loop.pop("phases_us").values()):
             assert set(times) == {"p50", "p99", "p99_9", "max"}

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import hil
-from hil.app.run import open_backend, summarise
+from hil.app.run import open_backend
 from hil.config import load_config
 from hil.experiments.base import Finished
+from hil.experiments.registry import summarise
 from hil.experiments.summary import FILE_NAME, write_summary
 from hil.messages.schema import PHASES
 from hil.recording import read_trial

@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
+import hil as program
 from hil.cli import run as hil
 from hil.config import load_config
 from hil.ipc.run_memory import FOLDER, RunMemory
@@ -17,7 +18,7 @@ from hil.operator.telemetry import open_publisher
 from hil.recording import open_writer, read_trial
 from hil.recording import recovery as module
 from hil.recording.recorder import RingConsumer
-from hil.recording.recovery import KILLED, NothingToRecoverError, holes, recover
+from hil.recording.recovery import KILLED, RECOVERED, NothingToRecoverError, holes, recover
 from hil.recording.sinks import FileAndTelemetrySink
 
 START_NS = 7_000_000_000
@@ -93,7 +94,7 @@ def test_file_and_rings_together_are_whole(killed):
     assert record.daq_t_ns.tolist() == GRID[:18_000].tolist()
     assert record.raw[:, 2].tolist() == list(range(18_000))
     assert record.blocks["sequence"].tolist() == list(range(1, 301))
-    assert record.meta == {"version": "1"}
+    assert record.meta == {"version": "1", RECOVERED: program.__version__}
     assert (killed.folder / KILLED).is_file()
 
 
@@ -237,15 +238,12 @@ def test_the_command_tells_all_of_it_as_json(killed, capsys):
     killed.live(100)
     killed.die()
     assert hil(["recover", str(killed.folder), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {
-        "ticks": [100, 100],
-        "samples": [3000, 3000],
-        "events": [],
-        "ticks_missing": [],
-        "blocks_missing": [],
-        "lost_ms": 0.0,
-        "finished": False,
-    }
+    found = json.loads(capsys.readouterr().out)
+    assert found.pop("summary").startswith("none: its config is not one of this version: ")
+    assert found == {
+        "ticks": [100, 100], "samples": [3000, 3000], "events": [], "ticks_missing": [], "blocks_missing": [],
+        "lost_ms": 0.0, "finished": False,
+    }  # fmt: skip
 
 
 def test_nothing_to_recover_is_one_sentence_and_status_2(killed, tmp_path_factory, capsys):

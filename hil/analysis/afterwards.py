@@ -1,0 +1,95 @@
+"""summary.json of a run that did not come to it by itself: it was killed, or something ended it early."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hil.analysis.digests import mismatch
+from hil.analysis.events import schema_mismatch, wrong_channels
+from hil.analysis.recompute import recompute
+from hil.config import ConfigError, parse_config
+from hil.experiments.base import Summary
+from hil.experiments.summary import FILE_NAME as SUMMARY
+from hil.experiments.summary import with_digests, write_summary
+from hil.recording import RecordError, TrialRecord, read_trial
+from hil.recording.recovery import EndedByItselfError, Recovered
+from hil.recording.recovery import recover as recover_record
+from hil.recording.run_folder import FolderError, summary_of
+
+KILLED = "summary.killed.json"
+
+
+def summarise_afterwards(run: Path, why: str) -> Summary:
+    """Make the summary of a run from its record, as far as that goes, and write it.
+
+    Args:
+        run: its folder; the record in it is closed.
+        why: it has none, as `recovered: ...` or `ended early: ...`; the first of its reasons, unless the run had gone
+            through to its end and was killed after that.
+
+    Raises:
+        RecordError: there is no record that can be read, or it is not one of this version.
+    """
+    record = read_trial(run, doubted=True)
+    summary = with_digests(_judged(_summary(record), why), run, record.meta)
+    write_summary(run, summary)
+    return summary
+
+
+def recover(run: Path) -> tuple[Recovered | None, str]:
+    """Make record and summary of a killed run whole.
+
+    A summary that does not match the record is kept as `summary.killed.json`.
+
+    Args:
+        run: its folder.
+
+    Returns:
+        What was made of the record, None if it was whole; and what became of the summary, in words.
+
+    Raises:
+        NothingToRecoverError: record and summary are there, or the run is still going on, or left nothing.
+        OSError: the disk is full or the folder cannot be written.
+    """
+    place, made, matches = run / SUMMARY, None, False
+    try:
+        made = recover_record(run)
+        matches = place.is_file() and not mismatch(run, summary_of(run))
+    except EndedByItselfError:
+        if place.is_file():
+            raise
+    except FolderError:  # a summary that cannot be read
+        pass
+    if matches:
+        return made, "made by the run itself"
+    if place.is_file():
+        place.replace(run / KILLED)
+    try:
+        summarise_afterwards(run, "recovered: killed before its end")
+    except RecordError as error:
+        return made, f"none: {error}"
+    return made, "made from the record"
+
+
+def _summary(record: TrialRecord) -> Mapping[str, Any]:
+    try:
+        config = parse_config(str(record.meta.get("config", "")), "/meta/config")
+    except ConfigError as error:
+        raise RecordError(f"its config is not one of this version: {error.problems[0]}") from None
+    if wrong := schema_mismatch(record, config.layout) or wrong_channels(record, config):
+        raise RecordError(f"its summary cannot be made by this version: {wrong}")
+    found = recompute(record, config, None)
+    summary = dict(found.summary)
+    if found.lacking:
+        summary["reasons"] = [*summary["reasons"], f"recovered: it cannot be judged, {found.lacking}"]
+        summary["accepted"] = False
+    return summary
+
+
+def _judged(summary: Mapping[str, Any], why: str) -> Summary:
+    """Nothing counts against a run that had come to its end: what ended it then was after it."""
+    if summary["accepted"]:
+        return dict(summary)
+    return {**summary, "accepted": False, "reasons": [why, *summary["reasons"]]}

@@ -1,0 +1,166 @@
+"""The summary of a run, worked out again from its record, by the code that makes the summary of a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from hil.analysis.replay import run_again
+from hil.analysis.replayable import NEVER, CannotReplayError, known_until, replayable_config, replayable_ticks
+from hil.config import Config
+from hil.experiments.base import Finished, Summary
+from hil.experiments.registry import summarise
+from hil.experiments.truth_events import RecordedTruth
+from hil.messages.stages import Tick
+from hil.recording import TrialRecord
+from hil.recording.recovery import RECOVERED, holes
+from hil.recording.sinks import MemorySink
+from hil.runtime.cycle import Cycle
+from hil.safety.monitor import Alarm
+
+# Equal up to this share: another processor rounds the last bits otherwise.
+TOLERANCE = 1e-9
+# What a killed or early ended run has against it, and the room on the disk: no record says so.
+GIVEN = ("not armed: disk space", "ended early: ", "recovered: ")
+# What only a cycle that has run can judge.
+JUDGED = ("accepted", "reasons", "aborted")
+
+
+class Recomputed(NamedTuple):
+    """A summary worked out from a record.
+
+    Attributes:
+        summary: without digests; None for what no record holds.
+        left_out: keys of those, as in `loop.late`.
+        lacking: why the cycle could not be run again, so that what it alone knows is None, too; empty if it could.
+    """
+
+    summary: Summary
+    left_out: tuple[str, ...]
+    lacking: str
+
+
+@dataclass
+class _Beats:
+    """What a record tells of its clock (`hil.runtime.clock.Clock`)."""
+
+    name: str
+    late: int
+    skipped: int
+    alarm: Alarm | None = None
+    wake_us: dict[str, float] | None = None
+
+    def next(self) -> Tick:
+        """It has run down."""
+        raise StopIteration
+
+
+def recompute(record: TrialRecord, config: Config, summary: Mapping[str, Any] | None) -> Recomputed:
+    """Work out a run's summary from its record alone.
+
+    Estimator, twin, safety and experiment are run again over the recorded inputs (`hil.analysis.replay`); what only a
+    simulated rig knows comes from its events, the rest from rows and config.
+
+    Args:
+        record: of the run.
+        config: as the record holds it.
+        summary: of the run, which alone knows how many ticks the clock skipped; None: there is none.
+
+    Raises:
+        ValueError: today's program raises an exception on it.
+    """
+    cycle, lacking = _cycle(record, config, summary)
+    missing = sum(last - first + 1 for first, last in holes(record.tick["tick"]))
+    live = config.clock == "realtime"
+    known = not (missing and live and RECOVERED in record.meta)  # else skipped, or lost: nobody knows
+    finished = Finished(
+        config=config,
+        cycle=cycle,
+        clock=_Beats(config.clock, late=0, skipped=missing),
+        ground_truth=RecordedTruth(record.events),
+        ticks=record.tick,
+        timing=record.timing,
+        events=record.events,
+        plant_loop=None,
+        links=None,
+        wall_s=0.0,
+    )
+    left_out = ["real_time_factor"]
+    if live:
+        left_out += ["loop.late", "loop.wake_us", "links"]
+    if live and config.rig != "real":
+        left_out += ["loop.plant_us", "loop.far_end"]
+    found = summarise(finished)
+    found["loop"]["ticks"] = len(record.tick)
+    for key in (*left_out, *(() if known else ("loop.skipped",))):
+        section, _, name = key.rpartition(".")
+        (found[section] if section else found)[name] = None
+    return Recomputed(found, tuple(left_out), lacking)
+
+
+def disagreements(said: Mapping[str, Any], found: Recomputed) -> tuple[list[str], list[str], int]:
+    """Hold a summary against the one worked out from the record.
+
+    Args:
+        said: as in summary.json.
+        found: worked out.
+
+    Returns:
+        What differs, in words; keys that could not be worked out; how many numbers and words could.
+    """
+    said, computed = ({**one, "reasons": list(one.get("reasons") or ())} for one in (said, found.summary))
+    given = [reason for reason in said["reasons"] if str(reason).startswith(GIVEN)]
+    computed["reasons"] = [*given, *(one for one in computed["reasons"] if one not in given)]
+    said["reasons"] = [*given, *(one for one in said["reasons"] if one not in given)]
+    computed["accepted"] = computed["accepted"] and not given
+    said.pop("digests", None)
+    old, new = dict(_leaves(said)), dict(_leaves(computed))
+    different, left_out, count = [], set(found.left_out), 0
+    for key in sorted(old.keys() | new.keys()):
+        whole = next((part for part in found.left_out if key == part or key.startswith(f"{part}.")), None)
+        if whole:
+            continue
+        top = key.partition(".")[0]
+        if found.lacking and (top in JUDGED or new.get(key) is None):
+            left_out.add(top)
+        elif key in old and key in new and _same(old[key], new[key]):
+            count += 1
+        else:
+            different.append(f"{key} is {_word(old, key)}, the record gives {_word(new, key)}")
+    return different, sorted(left_out), count
+
+
+def _cycle(record: TrialRecord, config: Config, summary: Mapping[str, Any] | None) -> tuple[Cycle, str]:
+    """A cycle that has been through the record, or has not, and why."""
+    record_sink, lacking, ticks = MemorySink(config.layout), "", record.tick[:0]
+    try:
+        if record.tick.size:
+            until = known_until(record, replayable_config(record), summary)
+            ticks = replayable_ticks(record, until)
+            if until < NEVER:
+                ticks = ticks[ticks["tick"] < until]
+                lacking = f"tick {until} ended in an exception and has no row"
+    except CannotReplayError as error:
+        lacking = str(error)
+    cycle, raised = run_again(record, config, ticks, record_sink)
+    if raised:
+        raise ValueError(f"today's program raises in tick {raised[0].first_tick}: {raised[0].replayed}")
+    return cycle, lacking
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every number and word by its key; an empty list or section is one, too."""
+    items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    found = [pair for key, item in items for pair in _leaves(item, f"{path}.{key}" if path else str(key))]
+    yield from found or [(path, value)]
+
+
+def _same(one: Any, other: Any) -> bool:
+    numbers = isinstance(one, float) and isinstance(other, int | float) and not isinstance(other, bool)
+    return math.isclose(one, other, rel_tol=TOLERANCE) if numbers else type(one) is type(other) and bool(one == other)
+
+
+def _word(leaves: Mapping[str, Any], key: str) -> str:
+    return repr(leaves[key])[:60] if key in leaves else "not there"

@@ -1,0 +1,66 @@
+"""What only a simulated rig can tell, as events of the record: noted at the end of a run, read back by a proof.
+
+Each has id 0, a number as its value, and the time of what it is about.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.experiments.base import GroundTruth
+from hil.messages.schema import event_row
+
+Rows = NDArray[np.void]
+
+HIT_SPEED = "truth: impact speed"  # at the time of the first touch
+FORCE_PEAK = "truth: contact force peak"
+ENERGY = "truth: energy at impact"
+CUT = "truth: cut obeyed"  # at the time of the cut; it has no value
+
+
+def truth_events(ground_truth: GroundTruth, rate_hz: int) -> Iterator[Rows]:
+    """The truth of a run as rows of `EVENT`; none if nothing was hit, or the rig is real.
+
+    Args:
+        ground_truth: of the rig, the run being over.
+        rate_hz: of the loop.
+    """
+    hit_ns, cut_ns = ground_truth.hit_ns, ground_truth.cut_ns
+    if hit_ns is None:
+        return
+
+    def event(name: str, t_ns: int, value: float, detail: str) -> Rows:
+        return event_row(0, name, t_ns * rate_hz // 1_000_000_000, t_ns, value, detail=detail)
+
+    yield event(HIT_SPEED, hit_ns, ground_truth.hit_speed, "m/s, when a wheel first touched the obstacle")
+    yield event(FORCE_PEAK, hit_ns, ground_truth.contact_force_peak, "N, largest of the run, both front wheels")
+    yield event(
+        ENERGY, hit_ns, ground_truth.effective_kinetic_energy_when_hit(), "J, T_c of the simulated rig at first touch"
+    )
+    if cut_ns is not None:
+        yield event(CUT, cut_ns, 0.0, "all drives cut, after the first touch")
+
+
+class RecordedTruth:
+    """The same read back (`hil.experiments.base.GroundTruth`).
+
+    Args:
+        events: of the record, rows of `EVENT`.
+    """
+
+    def __init__(self, events: Rows) -> None:
+        found = {bytes(row["name"]).decode(errors="replace"): row for row in events}
+        values = {name: float(row["value"]) for name, row in found.items()}
+        times = {name: int(row["t_ns"]) for name, row in found.items()}
+        self.contact_force_peak = values.get(FORCE_PEAK, math.nan)
+        self.hit_speed = values.get(HIT_SPEED, 0.0)
+        self.hit_ns, self.cut_ns = times.get(HIT_SPEED), times.get(CUT)
+        self._energy = values.get(ENERGY, math.nan)
+
+    def effective_kinetic_energy_when_hit(self) -> float:
+        """T_c of the rig at first touch [J]."""
+        return self._energy

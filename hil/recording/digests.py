@@ -1,0 +1,100 @@
+"""Digests of a record: of its content, which the same seed gives again, and of the file as a whole."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+# Where the file itself keeps the digest of its content.
+CONTENT = "/meta/content_sha256"
+# What differs from run to run though the run is the same, and the digest itself.
+NOT_CONTENT = frozenset({"/timing", "/meta/wall_time", CONTENT})
+_BYTES = 2**20  # read at a time
+_DEEPEST = 8  # a record has groups in groups of two; a damaged one may go round in circles
+
+
+def content_sha256(file: h5py.File) -> str:
+    """SHA-256 of all groups and datasets but `NOT_CONTENT`: names, types, shapes, bytes and attributes.
+
+    Objects are taken in the order of their names, attributes too; rows are read piece by piece, so that a long record
+    does not fill the memory.
+
+    Args:
+        file: open, also one that is still being written by this process.
+
+    Raises:
+        OSError: it is damaged.
+        ValueError: it holds what no record does.
+    """
+    found = hashlib.sha256()
+    _take_group(found, file, "", 0)
+    return found.hexdigest()
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file's bytes. Raises OSError."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _take_group(found: Any, group: h5py.Group, path: str, depth: int) -> None:
+    if depth > _DEEPEST:
+        raise ValueError(f"groups are nested deeper than {_DEEPEST} at {path}")
+    _progress(found, f"group {path or '/'}")
+    _take_attributes(found, group)
+    for name in sorted(group):
+        place = f"{path}/{name}"
+        if place in NOT_CONTENT:
+            continue
+        link = group.get(name, getlink=True)
+        if not isinstance(link, h5py.HardLink):
+            _progress(found, f"link {place} {type(link).__name__}")
+            continue
+        item = group[name]
+        if isinstance(item, h5py.Group):
+            _take_group(found, item, place, depth + 1)
+        elif isinstance(item, h5py.Dataset):
+            _take_dataset(found, item, place)
+        else:
+            _progress(found, f"type {place}")
+
+
+def _take_dataset(found: Any, dataset: h5py.Dataset, path: str) -> None:
+    _progress(found, f"dataset {path} {_in_words(dataset.dtype)} {dataset.shape}")
+    _take_attributes(found, dataset)
+    if not dataset.shape:
+        found.update(np.asarray(dataset[()], dataset.dtype).tobytes())
+        return
+    a_row = max(dataset.dtype.itemsize * int(np.prod(dataset.shape[1:], dtype=np.int64)), 1)
+    rows = max(_BYTES // a_row, 1)
+    for first in range(0, dataset.shape[0], rows):
+        found.update(dataset[first : first + rows].tobytes())
+
+
+def _take_attributes(found: Any, item: h5py.Group | h5py.Dataset) -> None:
+    for name in sorted(item.attrs):
+        value = np.asarray(item.attrs[name])
+        _progress(found, f"attribute {name} {_in_words(value.dtype)} {value.shape}")
+        found.update(value.tobytes())
+
+
+def _in_words(dtype: np.dtype[Any]) -> str:
+    """A type as text that no version of numpy writes otherwise."""
+    if dtype.hasobject:
+        raise ValueError(f"a type of no fixed size: {dtype}")
+    if dtype.subdtype:
+        base, shape = dtype.subdtype
+        return f"{_in_words(base)}{list(shape)}"
+    if dtype.fields is None:
+        return dtype.str
+    fields = ", ".join(f"{name}: {_in_words(dtype.fields[name][0])}" for name in dtype.names or ())
+    return f"{{{fields}; {dtype.itemsize}}}"
+
+
+def _progress(found: Any, text: str) -> None:
+    """A line of its own, so that no two contents give the same bytes."""
+    found.update(f"\n{text}\n".encode())

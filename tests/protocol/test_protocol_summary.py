@@ -1,0 +1,49 @@
+"""A run whose simulated rig, or whose loop, is gone before its end still comes to a record and a summary."""
+
+from __future__ import annotations
+
+import json
+
+from drivers.interfaces import DeviceError
+from hil.analysis.afterwards import recover
+from hil.analysis.verify import verify
+from hil.experiments.truth_events import RecordedTruth
+from hil.recording import read_trial
+
+BEFORE_ARMING_S = 0.1
+
+
+def test_a_simulated_rig_that_is_gone_at_the_end_takes_only_its_truth_with_it(trial):
+    def hang_up(run):
+        def gone(do, **_):
+            raise DeviceError(f"simulated rig: no answer to {do}")
+
+        run.simulated_rig.ask = gone
+
+    done = trial(hang_up, at_s=BEFORE_ARMING_S)
+    assert done.error is None
+    record = read_trial(done.folder)
+    assert record.tick["impact"].any()
+    assert RecordedTruth(record.events).hit_ns is None
+
+
+def test_what_a_simulated_rig_knows_is_in_the_record(trial):
+    done = trial()
+    ground_truth = RecordedTruth(read_trial(done.folder).events)
+    row = done.run.simulated_rig.ask("truth")
+    assert ground_truth.hit_ns == row["hit_ns"] - done.start_ns
+    assert ground_truth.cut_ns == row["cut_ns"] - done.start_ns
+    assert ground_truth.contact_force_peak == row["contact_force_peak"]
+    assert ground_truth.effective_kinetic_energy_when_hit() == row["hit_energy"]
+
+
+def test_a_run_whose_loop_was_killed_has_a_summary_once_it_is_recovered(trial):
+    done = trial(lambda run: run.kill_loop(), at_s=BEFORE_ARMING_S)
+    done.run.close()
+    _, what = recover(done.folder)
+    assert what == "made from the record"
+    summary = json.loads((done.folder / "summary.json").read_text())
+    assert summary["reasons"][0] == "recovered: killed before its end"
+    assert (summary["accepted"], summary["aborted"], summary["peak_force_N"]) == (False, True, None)
+    assert [check.item for check in verify(done.folder) if check.item == "summary"] == ["summary"]
+    assert all(check.ok for check in verify(done.folder) if "digest" in check.item or check.item == "summary")
