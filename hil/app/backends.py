@@ -26,6 +26,7 @@ from hil.ipc.run_memory import FOLDER, RECORDER, RunMemory
 from hil.ipc.shared_devices import SharedDaq, SharedDrives, SharedValves
 from hil.ipc.shared_types import START
 from hil.ipc.stop_frames import write_stops
+from hil.messages.fault import Event
 from hil.processes.disturbances import late_event, late_words, stall_event
 from hil.processes.supervisor import WorkerSupervisor
 from hil.realtime import Granted
@@ -35,7 +36,6 @@ from hil.recording.ring_sink import RingSink
 from hil.runtime.cycle import Cycle
 from hil.runtime.loop import Loop
 from hil.runtime.rig_io import RigIO
-from hil.safety.monitor import Event
 from hil.simulator.control_socket import RigControl
 from hil.simulator.ground_truth import NoGroundTruth, SimulatorGroundTruth
 from hil.simulator.shared_ground_truth import SharedGroundTruth

@@ -16,6 +16,7 @@ from hil.estimation.estimator import Estimator
 from hil.estimation.twin import RoverTwin
 from hil.experiments.base import ArmingChecks, Experiment
 from hil.experiments.registry import experiment_type
+from hil.messages.fault import Event
 from hil.messages.stages import Estimate, Samples
 from hil.realtime import RightsWanted
 from hil.recording.sinks import RecordSink
@@ -24,7 +25,7 @@ from hil.runtime.cycle import Cycle
 from hil.runtime.rig_io import RigIO
 from hil.safety.arming import Check, arming_checks, disk_check
 from hil.safety.limiter import Limiter
-from hil.safety.monitor import Event, SafetyMonitor
+from hil.safety.monitor import SafetyMonitor
 
 MakeExperiment = Callable[[Config, ArmingChecks], Experiment]
 

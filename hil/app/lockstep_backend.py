@@ -11,13 +11,13 @@ from hil.app.build import build_cycle, record_meta, simulated_rig_io
 from hil.app.warm_up import warm_up
 from hil.config import Config
 from hil.experiments.base import GroundTruth
+from hil.messages.fault import Event
 from hil.operator.telemetry import open_publisher
 from hil.realtime import Granted
 from hil.recording import open_writer
 from hil.recording.sinks import FileAndTelemetrySink
 from hil.runtime.clock import LockstepClock
 from hil.runtime.loop import Loop
-from hil.safety.monitor import Event
 from hil.simulator.build import build_simulated_rig
 
 Progress = Callable[[str], None]

@@ -15,10 +15,10 @@ from drivers.host import COMPUTER, Host
 from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError, PolledDevice, SamplesLostError
 from hil.ipc.run_memory import LINKS, RunMemory
 from hil.ipc.shared_types import HEALTH, NO_FAULT, START, fault_message
+from hil.messages.fault import Fault
 from hil.processes.lifecycle import Reporter, WorkerLifecycle
 from hil.processes.link_bridge import LinkBridge
 from hil.realtime import Granted, RightsWanted, rights
-from hil.safety.monitor import Fault
 
 # DAQ above drives above valves, all below the loop.
 BELOW_LOOP = {"daq": 5, "drives": 6, "valves": 7}

@@ -12,9 +12,9 @@ from drivers.interfaces import DeviceError
 from hil.ipc.run_memory import LINKS, RECORDER, RunMemory
 from hil.ipc.shared_types import FAULT_MESSAGE, NO_FAULT, START
 from hil.ipc.shm import NEVER_NS
+from hil.messages.fault import Alarm, Fault
 from hil.processes.process import Child, Process
 from hil.realtime.rights import Granted
-from hil.safety.monitor import Alarm, Fault
 
 # A worker that has not said by then that it is ready never will [s]; the simulated rig loads its kernels in 2 s.
 READY_S = 60.0

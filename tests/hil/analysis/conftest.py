@@ -15,8 +15,8 @@ import pytest
 from hil.app import run as app
 from hil.config import load_config
 from hil.experiments.impact import figure
+from hil.messages.fault import Alarm, Fault
 from hil.runtime.clock import LockstepClock
-from hil.safety.monitor import Alarm, Fault
 
 QUICK = (
     "trial.start_distance_m=0.03",

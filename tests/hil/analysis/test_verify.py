@@ -12,12 +12,12 @@ import pytest
 from hil.analysis.verify import verify
 from hil.cli import run as hil
 from hil.ipc.run_memory import FOLDER
+from hil.messages.fault import Fault
 from hil.messages.operator_input import ClearFault, command_event
 from hil.messages.schema import event_row
 from hil.recording.file_layout import FORMAT
 from hil.recording.run_folder import FolderError
 from hil.recording.tick_logger import LATCHED_BEFORE
-from hil.safety.monitor import Fault
 
 EVERY_ITEM = [
     "file", "config checksum",
