@@ -32,7 +32,7 @@ SILENT_NS = {"watchdog": 50_000_000, "recorder": 2_000_000_000, **dict.fromkeys(
 _ENDING = ("watchdog", *WITH_DEVICES, RECORDER)
 
 MODULES = {
-    "link": "hil.processes.link",
+    "link": "hil.app.link_process",
     "recorder": "hil.recording.recorder",
     "simulated_rig": "hil.simulator.simulated_rig",
     "watchdog": "hil.processes.watchdog",

@@ -82,7 +82,7 @@ def processes_of(run):
         if str(run) in words:
             module = next((word for word in words if word.startswith("hil.")), "")
             name = "loop" if module == "hil.cli" else module.rpartition(".")[2]
-            found[words[-2] if name == "link" else name] = int(entry.name)
+            found[words[-2] if name == "link_process" else name] = int(entry.name)
     return found
 
 
