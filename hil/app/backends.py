@@ -18,7 +18,6 @@ from hil.app.platform import THIS_COMPUTER, Platform
 from hil.app.rig_lock import RigLock
 from hil.app.warm_up import warm_up
 from hil.config import Config
-from hil.experiments.base import GroundTruth
 from hil.ipc.lateness import Late, late_since
 from hil.ipc.link_health import healths
 from hil.ipc.operator import SharedOperator
@@ -37,8 +36,7 @@ from hil.runtime.cycle import Cycle
 from hil.runtime.loop import Loop
 from hil.runtime.rig_io import RigIO
 from hil.simulator.control_socket import RigControl
-from hil.simulator.ground_truth import NoGroundTruth, SimulatorGroundTruth
-from hil.simulator.shared_ground_truth import SharedGroundTruth
+from hil.simulator.ground_truth import GroundTruth, NoGroundTruth, SharedGroundTruth, SimulatorGroundTruth
 
 Progress = Callable[[str], None]
 # From the last preparation to t_ns = 0.

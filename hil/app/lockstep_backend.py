@@ -10,7 +10,6 @@ from typing import Any
 from hil.app.build import build_cycle, record_meta, simulated_rig_io
 from hil.app.warm_up import warm_up
 from hil.config import Config
-from hil.experiments.base import GroundTruth
 from hil.messages.fault import Event
 from hil.operator.telemetry import open_publisher
 from hil.realtime import Granted
@@ -19,6 +18,7 @@ from hil.recording.sinks import FileAndTelemetrySink
 from hil.runtime.clock import LockstepClock
 from hil.runtime.loop import Loop
 from hil.simulator.build import build_simulated_rig
+from hil.simulator.ground_truth import GroundTruth
 
 Progress = Callable[[str], None]
 

@@ -11,7 +11,7 @@ from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
 from hil.messages.schema import TIMING, event_row, tick_dtype
 from hil.recording.ring_sink import FULL, RingSink
 from hil.recording.sinks import RecordBufferFull
-from hil.simulator.shared_ground_truth import SharedGroundTruth
+from hil.simulator.ground_truth import SharedGroundTruth
 
 LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
 TICK = tick_dtype(LAYOUT)
