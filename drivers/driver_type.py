@@ -19,7 +19,7 @@ from drivers.section import Problem
 if TYPE_CHECKING:  # who takes a driver type from a config needs no simulated device
     from drivers.sim.protocol.line import SimulatedPort
     from drivers.sim.protocol.plant_ports import PlantPorts
-    from drivers.sim.protocol.server import ServerSetup, SimulatedServer
+    from drivers.sim.server import ServerSetup, SimulatedServer
 
 S = TypeVar("S", bound=DeviceSection)
 Alive = Callable[[], None]

@@ -148,8 +148,16 @@ class StopFrames(msgspec.Struct, frozen=True):
     pause_s: float = 0.0
 
 
-class DrivesDevice(PolledDevice, Source[DriveSample], Sink[DriveCommand], Protocol):
+class DriveLink(Source[DriveSample], Sink[DriveCommand], Protocol):
     """Wheel drives: encoders out, speeds in."""
+
+
+class ValveLink(Source[ValveSample], Sink[ValveCommand], Protocol):
+    """The cylinders' valves: pressures out, coils in."""
+
+
+class DrivesDevice(PolledDevice, DriveLink, Protocol):
+    """Wheel drives whose transactions take their time."""
 
     def states(self) -> tuple[ControllerState, ...]:
         """What each controller says of itself."""
@@ -158,8 +166,8 @@ class DrivesDevice(PolledDevice, Source[DriveSample], Sink[DriveCommand], Protoc
         """What stops the devices without their driver; nothing: they stop by themselves."""
 
 
-class ValvesDevice(PolledDevice, Source[ValveSample], Sink[ValveCommand], Protocol):
-    """The cylinders' valves: pressures out, coils in."""
+class ValvesDevice(PolledDevice, ValveLink, Protocol):
+    """Valves whose transactions take their time."""
 
     def stop_frames(self) -> tuple[StopFrames, ...]:
         """See DrivesDevice."""

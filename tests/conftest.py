@@ -25,10 +25,10 @@ from hypothesis import HealthCheck, settings
 from drivers.interfaces import StopFrames
 from hil.ipc.run_memory import LINKS, RunMemory
 from hil.ipc.shared_types import HEALTH
+from hil.messages.fault import Event, Fault
 from hil.processes.disturbances import RIG_LATE, STALL
 from hil.realtime.stalls import StallMonitor, measured_wakeups
 from hil.recording.reader import RecordError, read_trial
-from hil.safety.monitor import Event, Fault
 
 # No example has to be quick: a busy machine is no defect, and the first call of a kernel compiles it.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from drivers.ni.channels import NiDaqSettings
     from drivers.ni.daq import NiDaq
     from drivers.ni.valves import NiValves, NiValveSettings
-    from drivers.sim.protocol.server import ServerSetup, SimulatedServer
+    from drivers.sim.server import ServerSetup, SimulatedServer
 
 
 class NiDaqType(DaqType[DaqSection]):

@@ -9,13 +9,13 @@ from typing import Any
 from hil.analysis.digests import mismatch
 from hil.analysis.events import schema_mismatch, wrong_channels
 from hil.analysis.recompute import recompute
+from hil.analysis.recovery import EndedByItselfError, Recovered
+from hil.analysis.recovery import recover as recover_record
 from hil.config import ConfigError, parse_config
 from hil.experiments.base import Summary
 from hil.experiments.summary import FILE_NAME as SUMMARY
 from hil.experiments.summary import with_digests, write_summary
 from hil.recording import RecordError, TrialRecord, read_trial
-from hil.recording.recovery import EndedByItselfError, Recovered
-from hil.recording.recovery import recover as recover_record
 from hil.recording.run_folder import FolderError, summary_of
 
 KILLED = "summary.killed.json"

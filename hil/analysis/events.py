@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from hil.config import Config
 from hil.config.model import fingerprint
 from hil.config.yaml_io import read_yaml
+from hil.messages.fault import Fault
 from hil.messages.layout import Layout
 from hil.messages.operator_input import is_command
 from hil.messages.schema import EVENT, IMPACT, block_dtype, tick_dtype
 from hil.recording import TrialRecord
 from hil.recording.tick_logger import LATCHED_BEFORE
-from hil.safety.monitor import Fault
 
 _FAULTS = {(int(fault), fault.name.lower().encode()) for fault in Fault}
 _IMPACTS = {(0, IMPACT.encode())}

@@ -7,18 +7,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from hil.analysis.recovery import holes
 from hil.analysis.replay import run_again
 from hil.analysis.replayable import NEVER, CannotReplayError, known_until, replayable_config, replayable_ticks
 from hil.config import Config
 from hil.experiments.base import Finished, Summary
 from hil.experiments.registry import summarise
 from hil.experiments.truth_events import RecordedTruth
+from hil.messages.fault import Alarm
 from hil.messages.stages import Tick
 from hil.recording import TrialRecord
-from hil.recording.recovery import RECOVERED, holes
+from hil.recording.file_layout import RECOVERED
 from hil.recording.sinks import MemorySink
 from hil.runtime.cycle import Cycle
-from hil.safety.monitor import Alarm
 
 # Equal up to this share: another processor rounds the last bits otherwise.
 TOLERANCE = 1e-9

@@ -17,14 +17,15 @@ from hil.analysis.digests import mismatch
 from hil.analysis.events import carried_of, commands_of, faults_of, impacts_of, text_fingerprint
 from hil.analysis.recorded_inputs import RecordedInputs
 from hil.analysis.replayable import NEVER, CannotReplayError, known_until, replayable_config, replayable_ticks
-from hil.app.build import build_cycle
 from hil.config import Config
+from hil.experiments.build_cycle import build_cycle
+from hil.messages.fault import Fault
 from hil.recording import RecordError, TrialRecord, read_trial
 from hil.recording.run_folder import recorded_run, summary_of
 from hil.recording.sinks import MemorySink
 from hil.recording.tick_logger import carried_fault
 from hil.runtime.cycle import Cycle
-from hil.safety.monitor import EXTERNAL_FAULTS, Fault
+from hil.safety.monitor import EXTERNAL_FAULTS
 
 Rows = NDArray[np.void]
 

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 import hil
 from hil.analysis.events import faults_of, schema_mismatch, wrong_channels
+from hil.analysis.recovery import holes
 from hil.analysis.sample_checks import whole_blocks
 from hil.analysis.tick_checks import ranges
 from hil.config import Config, ConfigError, parse_config
+from hil.messages.fault import Fault
 from hil.recording import TrialRecord
-from hil.recording.recovery import holes
-from hil.safety.monitor import Fault
 
 NEVER = 2**62
 # The faults after which a tick may have no row: they come of an exception.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hil.analysis.recovery import holes
 from hil.analysis.tick_checks import ranges
 from hil.recording import TrialRecord
-from hil.recording.recovery import holes
 from hil.safety.arming import Check
 
 Rows = NDArray[np.void]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.recording.recovery import holes
+from hil.analysis.recovery import holes
 from hil.safety.arming import Check
 
 Rows = NDArray[np.void]

@@ -12,13 +12,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from drivers.interfaces import DeviceError
-from hil.app.build import MakeExperiment, build_cycle, record_meta
+from hil.analysis.recovery import NothingToRecoverError, recover
+from hil.app.build import record_meta
 from hil.app.driver_factory import at_endpoints, stop_frames
 from hil.app.platform import THIS_COMPUTER, Platform
 from hil.app.rig_lock import RigLock
 from hil.app.warm_up import warm_up
 from hil.config import Config
-from hil.experiments.base import GroundTruth
+from hil.experiments.build_cycle import MakeExperiment, build_cycle
 from hil.experiments.truth_events import truth_events
 from hil.ipc.lateness import Late, late_since
 from hil.ipc.link_health import healths
@@ -27,19 +28,17 @@ from hil.ipc.run_memory import FOLDER, RECORDER, RunMemory
 from hil.ipc.shared_devices import SharedDaq, SharedDrives, SharedValves
 from hil.ipc.shared_types import START
 from hil.ipc.stop_frames import write_stops
+from hil.messages.fault import Event
 from hil.processes.disturbances import late_event, late_words, stall_event
 from hil.processes.supervisor import WorkerSupervisor
 from hil.realtime import Granted
 from hil.recording.reader import FILE_NAME
-from hil.recording.recovery import NothingToRecoverError, recover
 from hil.recording.ring_sink import RingSink
 from hil.runtime.cycle import Cycle
 from hil.runtime.loop import Loop
 from hil.runtime.rig_io import RigIO
-from hil.safety.monitor import Event
 from hil.simulator.control_socket import RigControl
-from hil.simulator.ground_truth import NoGroundTruth, SimulatorGroundTruth
-from hil.simulator.shared_ground_truth import SharedGroundTruth
+from hil.simulator.ground_truth import GroundTruth, NoGroundTruth, SharedGroundTruth, SimulatorGroundTruth
 
 Progress = Callable[[str], None]
 # From the last preparation to t_ns = 0.

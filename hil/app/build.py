@@ -1,71 +1,16 @@
-"""Puts the parts of a rig together from its config."""
+"""What a run is made of beside the stages of its tick: the rig's devices, what the record says of it, rights."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
-from pathlib import Path
 
 import hil
 from drivers.sim.rig import InProcessRig
 from hil.config import Config
-from hil.config.model_parameters import nominal_rig
 from hil.config.yaml_io import write_yaml
-from hil.estimation.estimator import Estimator
-from hil.estimation.twin import RoverTwin
-from hil.experiments.base import ArmingChecks, Experiment
 from hil.experiments.registry import experiment_type
-from hil.messages.stages import Estimate, Samples
 from hil.realtime import RightsWanted
-from hil.recording.sinks import RecordSink
-from hil.recording.tick_logger import TickLogger
-from hil.runtime.cycle import Cycle
 from hil.runtime.rig_io import RigIO
-from hil.safety.arming import Check, arming_checks, disk_check
-from hil.safety.limiter import Limiter
-from hil.safety.monitor import Event, SafetyMonitor
-
-MakeExperiment = Callable[[Config, ArmingChecks], Experiment]
-
-
-def build_cycle(
-    config: Config,
-    devices: RigIO,
-    record_sink: RecordSink,
-    folder: Path | None,
-    *,
-    make: MakeExperiment | None = None,
-    attended: bool = False,
-    latched: Sequence[Event] = (),
-) -> Cycle:
-    """The stages of a tick; kernels compile here.
-
-    Args:
-        config: of the rig and the experiment.
-        devices: of the rig.
-        record_sink: takes the record.
-        folder: where it goes; arming looks at the room there. None: nowhere, as in a replay.
-        make: makes the experiment; by default the one that the config names.
-        attended: an operator arms and starts it.
-        latched: faults of an earlier run on this rig that nobody has cleared.
-
-    Raises:
-        ConfigError: there is no experiment of that name.
-    """
-    tick_logger = TickLogger(record_sink, config.layout)
-    safety = SafetyMonitor(config, tick_logger.log_fault, latched)
-    for event in latched:
-        tick_logger.log_latched(event)
-
-    def checks(samples: Samples, estimate: Estimate) -> list[Check]:
-        found = arming_checks(config, samples, estimate, safety.faults)
-        return found if folder is None else [*found, disk_check(folder)]
-
-    make = make or partial(experiment_type(config).make, attended=attended)
-    experiment = make(config, checks)
-    twin, limiter = RoverTwin(nominal_rig(config)), Limiter(config, safety)
-    return Cycle(devices, Estimator(config), twin, safety, experiment, experiment.controller(), limiter, tick_logger)
 
 
 def simulated_rig_io(config: Config, simulated_rig: InProcessRig) -> RigIO:

@@ -7,19 +7,20 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from hil.app.build import build_cycle, record_meta, simulated_rig_io
+from hil.app.build import record_meta, simulated_rig_io
 from hil.app.warm_up import warm_up
 from hil.config import Config
-from hil.experiments.base import GroundTruth
+from hil.experiments.build_cycle import build_cycle
 from hil.experiments.truth_events import truth_events
+from hil.messages.fault import Event
 from hil.operator.telemetry import open_publisher
 from hil.realtime import Granted
 from hil.recording import open_writer
 from hil.recording.sinks import FileAndTelemetrySink
 from hil.runtime.clock import LockstepClock
 from hil.runtime.loop import Loop
-from hil.safety.monitor import Event
 from hil.simulator.build import build_simulated_rig
+from hil.simulator.ground_truth import GroundTruth
 
 Progress = Callable[[str], None]
 

@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from drivers.messages import DaqBlock
-from hil.app.build import build_cycle, rights_wanted, simulated_rig_io
+from hil.app.build import rights_wanted, simulated_rig_io
 from hil.config import Config
+from hil.experiments.build_cycle import build_cycle
 from hil.messages.stages import Tick
 from hil.processes.link_bridge import DEAD_MAN_NS
 from hil.realtime import Granted, Histogram, rights

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from drivers.interfaces import DeviceError
 from hil.analysis.afterwards import summarise_afterwards
 from hil.app.backends import Backend, RealtimeBackend, SimulatedRigLateError
-from hil.app.build import build_cycle, simulated_rig_io
+from hil.app.build import simulated_rig_io
 from hil.app.lockstep_backend import LockstepBackend
 from hil.app.resident import Outcome, Resident, exit_code
 from hil.app.run_loop import Signals
 from hil.config import Config
 from hil.experiments.base import Finished, Summary
+from hil.experiments.build_cycle import build_cycle
 from hil.experiments.registry import summarise
 from hil.experiments.summary import FILE_NAME as SUMMARY
 from hil.experiments.truth_events import truth_events

@@ -81,4 +81,4 @@ def _name(process: int) -> str:
     if "-m" not in words:
         return ""
     module = words[words.index("-m") + 1]
-    return {"hil.cli": "loop", "hil.processes.link": f"{words[-2]} worker"}.get(module, module.removeprefix("hil."))
+    return {"hil.cli": "loop", "hil.app.link_process": f"{words[-2]} worker"}.get(module, module.removeprefix("hil."))

@@ -13,7 +13,7 @@ from hil.cli.exits import USAGE, complain
 from hil.cli.options import AsJson, progress
 
 if TYPE_CHECKING:
-    from hil.recording.recovery import Recovered
+    from hil.analysis.recovery import Recovered
 
 
 def recover(
@@ -22,8 +22,8 @@ def recover(
 ) -> None:
     """Make trial.h5 of a killed run whole, and its summary.json, and say what is missing."""
     from hil.analysis.afterwards import recover as recover_run
+    from hil.analysis.recovery import NothingToRecoverError
     from hil.app.warm_up import report_compiling
-    from hil.recording.recovery import NothingToRecoverError
 
     report_compiling(progress)
     try:
@@ -40,8 +40,8 @@ def recover(
 
 
 def _show(run: Path, made: Recovered) -> None:
+    from hil.analysis.recovery import KILLED
     from hil.recording.reader import FILE_NAME
-    from hil.recording.recovery import KILLED
 
     if made.finished:
         print(f"{run / FILE_NAME} is whole: the recorder had finished it; the rest of the run is tidied up")

@@ -118,7 +118,7 @@ def _range(schema: dict[str, Any]) -> str:
 @functools.cache
 def whole_schema() -> dict[str, Any]:
     """The JSON schema of `Config`, which messages and `docs/reference/config.md` are made of."""
-    from hil.config.model import Config
+    from hil.config.checked import Config
 
     return Config.model_json_schema()
 

@@ -12,8 +12,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from hil.config.calibration import calibration_path, put_calibration
+from hil.config.checked import Config
 from hil.config.error_messages import problems_of, shown, wrong_by_themselves
-from hil.config.model import Config
 from hil.config.problems import ConfigError, Problem
 from hil.config.yaml_io import read_yaml
 

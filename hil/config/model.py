@@ -7,13 +7,8 @@ import json
 from functools import cached_property
 from typing import Any, Literal
 
-from pydantic import Field, SerializeAsAny, ValidatorFunctionWrapHandler, field_validator, model_validator
+from pydantic import Field, SerializeAsAny, ValidatorFunctionWrapHandler, field_validator
 
-from hil.config.checks.device_cross_checks import device_cross_checks
-from hil.config.checks.experiment_cross_checks import experiment_cross_checks
-from hil.config.checks.model_cross_checks import model_cross_checks
-from hil.config.checks.sensor_cross_checks import sensor_cross_checks
-from hil.config.problems import CrossCheckError
 from hil.config.schema.base import Section
 from hil.config.schema.devices import DevicesConfig
 from hil.config.schema.equipment import (
@@ -45,8 +40,8 @@ from hil.config.yaml_io import write_yaml
 from hil.messages.layout import Layout, layout_of
 
 
-class Config(Section):
-    """A rig and a trial on it. Immutable; `load_config` makes one from a file."""
+class UncheckedConfig(Section):
+    """Sections of a config, each allowed by itself; `hil.config.Config` holds them against each other."""
 
     name: str = Field(
         pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$",
@@ -108,18 +103,6 @@ class Config(Section):
         """Wheels, cylinders and force channels of the rig."""
         channels = self.daq.channels if self.daq else ()
         return layout_of(self.rover.type, tuple(channel.name for channel in channels))
-
-    @model_validator(mode="after")
-    def _cross_checks(self) -> Config:
-        problems = [
-            *experiment_cross_checks(self),
-            *model_cross_checks(self),
-            *sensor_cross_checks(self),
-            *device_cross_checks(self),
-        ]
-        if problems:
-            raise CrossCheckError(problems)
-        return self
 
     @property
     def has_obstacle(self) -> bool:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from drivers.driver_type import RigSetup, SensorSetup
-
-if TYPE_CHECKING:
-    from hil.config.model import Config
+from hil.config.model import UncheckedConfig
 
 
-def rig_setup(config: Config) -> RigSetup:
+def rig_setup(config: UncheckedConfig) -> RigSetup:
     """Of the rig of a config."""
     daq = config.daq
     sensors = zip(daq.channels if daq else (), config.sensitivities_mVpN, strict=True)

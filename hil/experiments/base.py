@@ -15,6 +15,7 @@ from hil.messages.operator_input import Arm, Start, Stop, asks
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.processes.disturbances import beside
 from hil.safety.arming import Check
+from hil.simulator.ground_truth import GroundTruth
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -137,29 +138,6 @@ class Experiment(ABC):
 
     def _enter(self, state: IntEnum, t_ns: int) -> None:
         self.state, self._since_ns = self.states(state), t_ns
-
-
-class GroundTruth(Protocol):
-    """What only a simulated rig can tell."""
-
-    @property
-    def contact_force_peak(self) -> float:
-        """Over both front wheels [N]."""
-
-    @property
-    def hit_speed(self) -> float:
-        """[m/s]."""
-
-    @property
-    def hit_ns(self) -> int | None:
-        """[ns]."""
-
-    @property
-    def cut_ns(self) -> int | None:
-        """When the rig obeyed the first cut after that [ns]."""
-
-    def effective_kinetic_energy_when_hit(self) -> float:
-        """[J]."""
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from hil.config.model import fingerprint
 from hil.experiments.base import Experiment, Finished, Summary
 from hil.messages.schema import PHASES, recorded_detail
 from hil.processes.disturbances import disturbance_lines, machine_summary, simulated_rig_summary
+from hil.recording.file_layout import RECOVERED
 from hil.recording.reader import read_digests
-from hil.recording.recovery import RECOVERED
 from hil.recording.run_folder import replacing
 from hil.safety.monitor import SafetyMonitor
 

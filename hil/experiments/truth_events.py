@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.experiments.base import GroundTruth
 from hil.messages.schema import event_row
+from hil.simulator.ground_truth import GroundTruth
 
 Rows = NDArray[np.void]
 
@@ -46,7 +46,7 @@ def truth_events(ground_truth: GroundTruth, rate_hz: int) -> Iterator[Rows]:
 
 
 class RecordedTruth:
-    """The same read back (`hil.experiments.base.GroundTruth`).
+    """The same read back (`hil.simulator.ground_truth.GroundTruth`).
 
     Args:
         events: of the record, rows of `EVENT`.

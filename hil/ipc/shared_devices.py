@@ -11,7 +11,7 @@ from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, 
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shm import Mailbox
 from hil.messages.schema import Row
-from hil.runtime.rig_io import MOST_BLOCKS
+from hil.messages.stages import MOST_BLOCKS
 
 
 class _View:

@@ -11,6 +11,9 @@ from drivers.messages import DaqBlock, DriveSample, ValveSample, ValveSet
 from hil.messages.operator_input import OperatorInput
 
 T = TypeVar("T")
+
+# A tick takes no more blocks than this; a DAQ that always has another must not hold the loop.
+MOST_BLOCKS = 64
 # Numbers by wheel, in the order of the layout's wheels.
 ByWheel = tuple[float, ...]
 

@@ -7,5 +7,6 @@ link_bridge  between drivers and shared memory, and the dead-man of the link
 link         one hardware link: its device, stepped and stopped whatever happens
 watchdog     ends what hangs, and all of them when the loop process is gone
 
-The recorder and the simulated rig are processes too: `hil.recording.recorder`, `hil.simulator.simulated_rig`.
+A process is started by the name of its module (`supervisor.MODULES`), which is not imported here:
+`hil.app.link_process` for a link, `hil.recording.recorder`, `hil.simulator.simulated_rig`.
 """

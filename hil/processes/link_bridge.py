@@ -6,12 +6,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from drivers.interfaces import Source
+from drivers.interfaces import DriveLink, Source, ValveLink
 from drivers.messages import DaqBlock, DriveCommand, ValveCommand
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shm import NEVER_NS
 from hil.messages.schema import Row
-from hil.runtime.rig_io import DriveLink, ValveLink
 
 # A loop silent for longer is gone or hung: row 12 of the fault table.
 DEAD_MAN_NS = 20_000_000

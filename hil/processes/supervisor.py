@@ -12,9 +12,9 @@ from drivers.interfaces import DeviceError
 from hil.ipc.run_memory import LINKS, RECORDER, RunMemory
 from hil.ipc.shared_types import FAULT_MESSAGE, NO_FAULT, START
 from hil.ipc.shm import NEVER_NS
+from hil.messages.fault import Alarm, Fault
 from hil.processes.process import Child, Process
 from hil.realtime.rights import Granted
-from hil.safety.monitor import Alarm, Fault
 
 # A worker that has not said by then that it is ready never will [s]; the simulated rig loads its kernels in 2 s.
 READY_S = 60.0
@@ -32,7 +32,7 @@ SILENT_NS = {"watchdog": 50_000_000, "recorder": 2_000_000_000, **dict.fromkeys(
 _ENDING = ("watchdog", *WITH_DEVICES, RECORDER)
 
 MODULES = {
-    "link": "hil.processes.link",
+    "link": "hil.app.link_process",
     "recorder": "hil.recording.recorder",
     "simulated_rig": "hil.simulator.simulated_rig",
     "watchdog": "hil.processes.watchdog",

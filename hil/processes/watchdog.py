@@ -26,12 +26,12 @@ from hil.ipc.run_memory import LINKS, RECORDER, RunMemory
 from hil.ipc.shared_types import START
 from hil.ipc.shm import NEVER_NS
 from hil.ipc.stop_frames import read_stops
+from hil.messages.fault import Fault
 from hil.messages.schema import event_row
 from hil.processes.disturbances import stall_event
 from hil.processes.lifecycle import Reporter, WorkerLifecycle
 from hil.realtime import Granted, RightsWanted, rights
 from hil.realtime.stalls import Stall, StallMonitor, measured_wakeups
-from hil.safety.monitor import Fault
 
 PERIOD_S = 0.002
 # The loop has not ended a good tick for so long: noted; the dead-man of each link has acted before.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from hil.messages.fault import Alarm, Fault
 from hil.messages.stages import Tick
 from hil.realtime.histogram import Histogram
 from hil.realtime.libc import monotonic_sleeper
 from hil.realtime.stalls import STALL_NS, StallMonitor
-from hil.safety.monitor import Alarm, Fault
 
 # Spinning longer than this share of the period buys nothing.
 MOST_SPIN = 0.2

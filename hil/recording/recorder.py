@@ -19,12 +19,12 @@ from drivers.messages import DaqBlock
 from hil.ipc.run_memory import RECORDER, RunMemory
 from hil.ipc.shared_types import NO_FAULT, RINGS, START, fault_message
 from hil.ipc.shm import Cursor
+from hil.messages.fault import Fault
 from hil.messages.schema import event_row
 from hil.operator.telemetry import Publisher, open_publisher
 from hil.processes.lifecycle import Reporter, WorkerLifecycle
 from hil.recording import open_writer
 from hil.recording.sinks import FileAndTelemetrySink
-from hil.safety.monitor import Fault
 
 # Between two rounds; what the loop has handed over is in shared memory all the while.
 PERIOD_S = 0.02

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from drivers.messages import DaqBlock
 from hil.ipc.run_memory import RECORDER, RunMemory
 from hil.ipc.shm import Ring
+from hil.messages.fault import Alarm, Fault
 from hil.recording.sinks import RecordBufferFull
-from hil.safety.monitor import Alarm, Fault
 
 Rows = NDArray[np.void]
 # A ring that is fuller than this share of it ends the run: the rest holds what follows a fault.

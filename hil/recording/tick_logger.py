@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
+from hil.messages.fault import Event, Fault
 from hil.messages.layout import Layout
 from hil.messages.operator_input import command_event
 from hil.messages.schema import IMPACT, TIMING, Row, event_row, tick_dtype
 from hil.messages.stages import Command, Estimate, Prediction, Samples, StageTimer, Tick
 from hil.recording.sinks import RecordSink
-from hil.safety.monitor import Event, Fault
 
 # Name of the event that tells of a fault latched in an earlier run.
 LATCHED_BEFORE = "latched before"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
+from hil.messages.fault import Alarm
 from hil.messages.stages import Tick
-from hil.safety.monitor import Alarm
 
 
 class SimulatedRig(Protocol):

@@ -7,12 +7,12 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from hil.messages.fault import Alarm, Fault
 from hil.messages.operator_input import EStop, shortened
 from hil.messages.stages import Tick
 from hil.recording.sinks import RecordBufferFull
 from hil.runtime.clock import Clock
 from hil.runtime.cycle import Cycle
-from hil.safety.monitor import Alarm, Fault
 
 # Ticks recorded after the first fault.
 TICKS_AFTER_FAULT = 1000

@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Protocol
 
-from drivers.interfaces import Health, Link, Sink, Source
+from drivers.interfaces import DriveLink, Health, Link, Source, ValveLink
 from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from hil.messages.layout import Layout
 from hil.messages.operator_input import OperatorQueue, OperatorSource
-from hil.messages.stages import Command, Samples
-
-# A tick takes no more blocks than this; a DAQ that always has another must not hold the loop.
-MOST_BLOCKS = 64
-
-
-class DriveLink(Source[DriveSample], Sink[DriveCommand], Protocol):
-    """Wheel drives: encoders out, speeds in."""
-
-
-class ValveLink(Source[ValveSample], Sink[ValveCommand], Protocol):
-    """Bogie valves: pressures out, coils in."""
+from hil.messages.stages import MOST_BLOCKS, Command, Samples
 
 
 class RigIO:

@@ -7,8 +7,9 @@ from collections import deque
 
 from drivers.messages import ValveSet
 from hil.config import Config
+from hil.messages.fault import Fault
 from hil.messages.stages import Command, SetPoints, Tick
-from hil.safety.monitor import Fault, SafetyMonitor
+from hil.safety.monitor import SafetyMonitor
 
 # Ticks in a row with a clamped command that are still forgiven.
 CLAMPS_ALLOWED = 19

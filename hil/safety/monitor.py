@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from enum import IntEnum
-from typing import NamedTuple
-
-import msgspec
 
 from hil.config import Config
+from hil.messages.fault import Event, Fault
 from hil.messages.operator_input import ClearFault, EStop
 from hil.messages.stages import Command, Estimate, Prediction, Samples
 from hil.safety.valve_monitor import ValveMonitor
@@ -20,28 +17,6 @@ BAD_TICKS_ALLOWED = 2
 GAP_ALLOWED = 3
 # A channel whose noise is less than so many steps of its converter may rightly stand still.
 LEAST_NOISE_STEPS = 0.5
-
-
-class Fault(IntEnum):
-    """Faults noticed so far, numbered as in docs/reference/faults.md."""
-
-    SENSOR_DROPOUT = 1
-    SENSOR_STALE = 2
-    SAMPLE_NOT_FINITE = 3
-    ADC_SATURATED = 4
-    SAMPLES_LOST = 6
-    SEQUENCE_GAP = 7
-    MODEL_NOT_FINITE = 8
-    COMMAND_OUT_OF_LIMIT = 9
-    LOOP_LATE = 11
-    PROCESS_LOST = 12
-    LINK_LOST = 13
-    FRAMES_DAMAGED = 14
-    VALVE_STUCK = 17
-    STOP_BY_OPERATOR = 18
-    DISK_FULL = 22
-    RECORD_RING_FULL = 24
-    EXCEPTION = 27
 
 
 # Their cause lies outside of a tick's values; the others are noticed again wherever the values are the same.
@@ -62,26 +37,6 @@ EXTERNAL_FAULTS = frozenset(
 # Written down, and nothing else: the trial is marked, and goes on. An impact is detected long before full scale, the
 # drives are cut then, and nothing is controlled by a force.
 WARNINGS = frozenset({Fault.ADC_SATURATED})
-
-
-class Alarm(NamedTuple):
-    """A reason to go Safe that lies outside the values of a tick: what was found, what is allowed, both in words."""
-
-    fault: Fault
-    value: float
-    limit: float
-    detail: str
-
-
-class Event(msgspec.Struct, frozen=True):
-    """One fault, as recorded."""
-
-    fault: Fault
-    tick: int
-    t_ns: int
-    value: float
-    limit: float
-    detail: str
 
 
 class SafetyMonitor:

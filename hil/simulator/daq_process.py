@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from drivers.driver_type import DaqType
 from drivers.host import COMPUTER, Host
 from drivers.registry import built_in, daq_driver
-from drivers.sim.protocol.server import ServerSetup, SimulatedServer
+from drivers.sim.server import ServerSetup, SimulatedServer
 from hil.config import Config
 from hil.ipc.lateness import LatenessLog
 from hil.processes.lifecycle import WorkerLifecycle

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from drivers.interfaces import Source
+from drivers.interfaces import DriveLink, Source, ValveLink
 from drivers.messages import DaqBlock
 from hil.ipc.lateness import LatenessLog
 from hil.ipc.run_memory import RunMemory
@@ -19,7 +19,6 @@ from hil.ipc.shm import Mailbox
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.processes.link_bridge import BlockFeed, DriveFeed, Feed, LinkBridge, ValveFeed
 from hil.realtime import Histogram, RealtimeClock, RightsWanted, rights
-from hil.runtime.rig_io import DriveLink, ValveLink
 from models.plant import Plant
 
 # Below the loop, whose commands it carries out.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from drivers.faults import KINDS, DeviceFault, FaultyDevice
-from hil.app.build import build_cycle
 from hil.config import load_config
+from hil.experiments.build_cycle import build_cycle
+from hil.messages.fault import Fault
 from hil.runtime.clock import LockstepClock
 from hil.runtime.rig_io import RigIO
-from hil.safety.monitor import Fault
 from hil.simulator.build import build_simulated_rig
 
 # The sensors are zeroed and all devices have answered; the rover stands.

@@ -6,8 +6,8 @@ from hil.analysis.replay import replay
 from hil.analysis.verify import verify
 from hil.experiments.drive.experiment import State
 from hil.ipc.run_memory import LINKS
+from hil.messages.fault import Fault
 from hil.recording import read_trial
-from hil.safety.monitor import Fault
 
 pytestmark = pytest.mark.timeout(900)  # of seconds of the wall, which a busy machine may need
 SHORT = "drive.steps=[{for_s: 1.5, speed_mps: 0.05}, {for_s: 1, speed_mps: 0.05, turn_mps: 0.02}]"

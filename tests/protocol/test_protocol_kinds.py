@@ -4,7 +4,7 @@ import pytest
 
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
-from hil.safety.monitor import Fault
+from hil.messages.fault import Fault
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # of seconds of the wall, which a busy machine may need
 WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")

@@ -5,7 +5,7 @@ Proof is what the controllers saw themselves.
 
 import pytest
 
-from hil.safety.monitor import Fault
+from hil.messages.fault import Fault
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # of seconds of the wall, which a busy machine may need
 ADDRESSES = {0x80, 0x81, 0x82}

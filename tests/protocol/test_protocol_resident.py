@@ -9,6 +9,7 @@ import pytest
 
 from drivers.interfaces import DeviceError
 from drivers.messages import DriveCommand
+from hil.analysis.recovery import holes, recover
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
 from hil.experiments.impact.experiment import State
@@ -16,10 +17,9 @@ from hil.ipc.operator import OperatorWriter
 from hil.ipc.run_memory import FOLDER, RunMemory
 from hil.ipc.shared_devices import SharedDrives
 from hil.ipc.shared_types import HEALTH
+from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, ClearFault, EStop, Start, Stop
 from hil.recording import read_trial
-from hil.recording.recovery import holes, recover
-from hil.safety.monitor import Fault
 
 pytestmark = pytest.mark.timeout(900)  # of seconds of the wall, which a busy machine may need
 ADDRESSES = {0x80, 0x81, 0x82}

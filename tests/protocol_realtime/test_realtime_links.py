@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from hil.safety.monitor import Fault
+from hil.messages.fault import Fault
 
 pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("stalls")]
 MS = 1_000_000

@@ -5,10 +5,10 @@ import random
 
 import pytest
 
+from hil.messages.fault import Fault
 from hil.processes.disturbances import STALL
 from hil.realtime.stalls import PERIOD_NS
 from hil.recording import read_trial
-from hil.safety.monitor import Fault
 
 # A simulated device that is late while the run starts ends it there: this wants a quiet machine. That a stall comes to
 # Safe is held by tests/protocol/test_protocol_stalls.py, in virtual time.

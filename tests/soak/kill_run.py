@@ -16,10 +16,10 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from hil.analysis.recovery import NothingToRecoverError, recover
 from hil.ipc.run_memory import FOLDER, RunMemory
 from hil.ipc.shared_types import START
 from hil.ipc.shm import ShmError
-from hil.recording.recovery import NothingToRecoverError, recover
 
 VICTIMS = {
     "loop": ("loop",),
@@ -82,7 +82,7 @@ def processes_of(run):
         if str(run) in words:
             module = next((word for word in words if word.startswith("hil.")), "")
             name = "loop" if module == "hil.cli" else module.rpartition(".")[2]
-            found[words[-2] if name == "link" else name] = int(entry.name)
+            found[words[-2] if name == "link_process" else name] = int(entry.name)
     return found
 
 

@@ -11,14 +11,14 @@ from drivers.ni.simulated.chassis import Chassis
 from drivers.ni.simulated.parts import ServerFault
 from drivers.ni.simulated.server import NiServer
 from drivers.ni.simulated.virtual import VirtualNiServer
-from drivers.sim.protocol.server import ServerSetup
+from drivers.sim.server import ServerSetup
 
 # Where it listens in virtual time.
 VIRTUAL_HOST, VIRTUAL_PORT = "simulated", 31763
 
 
 class NiRigPart:
-    """A `drivers.sim.protocol.server.SimulatedServer`.
+    """A `drivers.sim.server.SimulatedServer`.
 
     Args:
         setup: what it is made of.

@@ -6,12 +6,11 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
-from drivers.interfaces import ControllerState, DrivesDevice, PolledDevice, Source
+from drivers.interfaces import ControllerState, DriveLink, DrivesDevice, PolledDevice, Source, ValveLink
 from drivers.messages import DaqBlock
 from hil.app.driver_factory import make_daq, make_drives, make_valves
 from hil.config import Config
 from hil.runtime.clock import LockstepClock
-from hil.runtime.rig_io import DriveLink, ValveLink
 from hil.simulator.build import build_simulated_rig
 
 

@@ -10,9 +10,10 @@ from typing import Any
 
 from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.schedule import Actor
+from hil.app import link_process
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.stop_frames import read_stops
-from hil.processes import link, watchdog
+from hil.processes import watchdog
 from hil.realtime import Granted
 from hil.recording import recorder
 
@@ -152,10 +153,10 @@ class VirtualProcesses:
     def launch(self, module: str, run: str, *arguments: str) -> VirtualProcess:
         """Start a worker, as `Process` does."""
         kind = module.rpartition(".")[2]
-        name = arguments[0] if kind == "link" else kind
+        name = arguments[0] if kind == "link_process" else kind
         process = VirtualProcess(self.host, name, self.LOOP + 1 + len(self.by_name), RunMemory(Path(run)))
         self.by_name[name] = process
-        body = {"link": self._link, "recorder": self._recorder, "watchdog": self._watchdog}[kind]
+        body = {"link_process": self._link, "recorder": self._recorder, "watchdog": self._watchdog}[kind]
         process.start(lambda me: body(me, arguments))
         return process
 
@@ -175,7 +176,7 @@ class VirtualProcesses:
             process.hang_up()
 
     def _link(self, me: VirtualProcess, arguments: Sequence[str]) -> None:
-        link.serve(arguments[0], me.shared, me.lifecycle, host=self.host)
+        link_process.serve(arguments[0], me.shared, me.lifecycle, host=self.host)
 
     def _recorder(self, me: VirtualProcess, arguments: Sequence[str]) -> None:  # noqa: ARG002
         recorder.serve(me.shared, me.lifecycle, me, self.host)

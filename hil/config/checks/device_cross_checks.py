@@ -4,32 +4,29 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from drivers.driver_type import Connection
 from drivers.registry import driver_of
+from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
 from hil.config.rig_setup import rig_setup
-
-if TYPE_CHECKING:
-    from hil.config.model import Config
 
 # A sample may be lost, and the next may come late.
 PERIODS_IN_AGE = 3.0
 
 
-def device_cross_checks(config: Config) -> list[Problem]:
+def device_cross_checks(config: UncheckedConfig) -> list[Problem]:
     """All of them, each naming the key to change."""
     return [*_rig(config), *_each(config), *_connections(config), *_ages(config)]
 
 
-def _each(config: Config) -> Iterator[Problem]:
+def _each(config: UncheckedConfig) -> Iterator[Problem]:
     """By each driver's own check."""
     for section in config.devices.sections() if config.devices else ():
         yield from driver_of(section).check(section, rig_setup(config))
 
 
-def _ages(config: Config) -> Iterator[Problem]:
+def _ages(config: UncheckedConfig) -> Iterator[Problem]:
     """No sample that comes as it should is stale."""
     for name in ("drives", "valves"):
         if (device := getattr(config.devices, name, None)) is None:
@@ -41,7 +38,7 @@ def _ages(config: Config) -> Iterator[Problem]:
             yield Problem(f"limits.{name}_age_ms", f"{allowed_ms:g}", allowed, (rate,))
 
 
-def _rig(config: Config) -> Iterator[Problem]:
+def _rig(config: UncheckedConfig) -> Iterator[Problem]:
     """What each kind of rig needs, and what none can have."""
     devices, links = config.devices, config.layout.links
     if devices is not None and devices.valves is not None and "valves" not in links:
@@ -60,7 +57,7 @@ def _rig(config: Config) -> Iterator[Problem]:
         yield Problem(key, "nothing", f"a section, as in mars_dome.yaml; needed with rig: {config.rig}", ("rig",))
 
 
-def _connections(config: Config) -> Iterator[Problem]:
+def _connections(config: UncheckedConfig) -> Iterator[Problem]:
     """Every link has a port of its own, and every physical channel is used once, on each device server by itself."""
     sections = sorted(config.devices.sections() if config.devices else (), key=lambda section: section.role)
     used = [connection for section in sections for connection in driver_of(section).connections(section)]

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
-
-if TYPE_CHECKING:
-    from hil.config.model import Config
 
 # Part of the limits of wheel speed and acceleration that an experiment may take; the rest is for slip.
 SLIP_MARGIN = 0.9
 
 
-def experiment_cross_checks(config: Config) -> list[Problem]:
+def experiment_cross_checks(config: UncheckedConfig) -> list[Problem]:
     """All of them, each naming the key to change."""
     checks = {"impact": _trial_checks, "jog": _jog_checks, "drive": _drive_checks}
     return checks[config.experiment](config) if config.experiment in checks else []
 
 
-def _jog_checks(config: Config) -> list[Problem]:
+def _jog_checks(config: UncheckedConfig) -> list[Problem]:
     jog, wheels, valves = config.jog, config.layout.wheels, config.layout.valves
     limit_mps = config.limits.wheel_speed_radps * config.rover.wheel_radius_m
     problems = []
@@ -41,7 +37,7 @@ def _jog_checks(config: Config) -> list[Problem]:
     return problems
 
 
-def _drive_checks(config: Config) -> list[Problem]:
+def _drive_checks(config: UncheckedConfig) -> list[Problem]:
     limit_mps = config.limits.wheel_speed_radps * config.wheel_radius_m
     problems = [] if config.drive.steps else [Problem("drive.steps", "none", "one or more")]
     for number, step in enumerate(config.drive.steps):
@@ -53,7 +49,7 @@ def _drive_checks(config: Config) -> list[Problem]:
     return problems
 
 
-def _trial_checks(config: Config) -> list[Problem]:
+def _trial_checks(config: UncheckedConfig) -> list[Problem]:
     """Values of the trial that are each allowed but not together."""
     trial, limits, radius = config.trial, config.limits, config.wheel_radius_m
     needed_s = trial.start_distance_m / trial.speed_mps + 0.5 * trial.ramp_s

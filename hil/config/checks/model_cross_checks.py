@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
-
-if TYPE_CHECKING:
-    from hil.config.model import Config
 
 # From the start until the sensors are zeroed and the rover is armed, and some time more [s].
 BEFORE_RUN_UP_S = 0.5
 
 
-def model_cross_checks(config: Config) -> list[Problem]:
+def model_cross_checks(config: UncheckedConfig) -> list[Problem]:
     """All of them."""
     return [*_wheel_checks(config), *_ground_checks(config), *_obstacle_checks(config)]
 
 
-def _wheel_checks(config: Config) -> list[Problem]:
+def _wheel_checks(config: UncheckedConfig) -> list[Problem]:
     soil, variant, kind = config.soil, config.wheel.variant, config.ground.kind
     problems = []
     largest = 2.0 / (soil.exponent + 1.0)
@@ -52,7 +48,7 @@ def _wheel_checks(config: Config) -> list[Problem]:
     return problems
 
 
-def _ground_checks(config: Config) -> list[Problem]:
+def _ground_checks(config: UncheckedConfig) -> list[Problem]:
     ground, trial = config.ground, config.trial
     problems = []
     if ground.law == "kelvin_voigt" and ground.exponent != 1.0:
@@ -73,7 +69,7 @@ def _ground_checks(config: Config) -> list[Problem]:
     return problems
 
 
-def _obstacle_checks(config: Config) -> list[Problem]:
+def _obstacle_checks(config: UncheckedConfig) -> list[Problem]:
     obstacle, ground = config.obstacle, config.ground
     allowed = "0: the obstacle stands on level ground; any with experiment drive, which has none"
     problems = [

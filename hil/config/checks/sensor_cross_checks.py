@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from drivers.calibration import SENSITIVITY
 from drivers.device_sections import DaqSection
 from hil.config.calibration import KEY
+from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
-
-if TYPE_CHECKING:
-    from hil.config.model import Config
-    from hil.config.schema.equipment import DaqConfig
+from hil.config.schema.equipment import DaqConfig
 
 _CALIBRATION, _INPUTS = ".".join(KEY), "devices.daq.inputs"
 
 
-def sensor_cross_checks(config: Config) -> list[Problem]:
+def sensor_cross_checks(config: UncheckedConfig) -> list[Problem]:
     """All of them, each naming the key to change; none of a rig without force sensors."""
     daq, device = config.daq, config.devices.daq if config.devices else None
     if daq is None:
@@ -31,7 +28,7 @@ def sensor_cross_checks(config: Config) -> list[Problem]:
     return problems
 
 
-def _blocks(config: Config, daq: DaqConfig) -> Iterator[Problem]:
+def _blocks(config: UncheckedConfig, daq: DaqConfig) -> Iterator[Problem]:
     limits = config.limits
     samples = daq.rate_hz * daq.block_ms / 1000.0
     if abs(samples - round(samples)) > 1e-6:
@@ -65,7 +62,7 @@ def _triangle(daq: DaqConfig) -> Iterator[Problem]:
         )
 
 
-def _threshold(config: Config, daq: DaqConfig) -> Iterator[Problem]:
+def _threshold(config: UncheckedConfig, daq: DaqConfig) -> Iterator[Problem]:
     threshold = config.detector.threshold_N
     device = config.devices.daq if config.devices else None
     for channel, sensitivity in zip(daq.channels, config.sensitivities_mVpN, strict=True):

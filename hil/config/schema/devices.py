@@ -15,9 +15,9 @@ from pydantic_core import CoreSchema, core_schema
 from drivers.device_sections import DaqSection, DeviceSection, DrivesSection, Role, ValvesSection
 from drivers.extensions import ExtensionError
 from drivers.registry import built_in, driver_type
-from hil.config.nested import checked_below
 from hil.config.problems import CrossCheckError, Problem
 from hil.config.schema.base import Section
+from hil.config.schema.nested import checked_below
 
 
 class _OfDriver:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from drivers.extensions import EXPERIMENTS, installed_names, load_installed
-from hil.config.nested import checked_below
 from hil.config.schema.base import Section
+from hil.config.schema.nested import checked_below
 
 
 def extension_section(name: str, values: Any) -> Section:

@@ -17,10 +17,10 @@ from hil.app import run as app
 from hil.config import load_config
 from hil.experiments.impact import figure
 from hil.experiments.summary import with_digests, write_summary
+from hil.messages.fault import Alarm, Fault
 from hil.recording import read_trial
 from hil.recording.file_layout import write_content_digest
 from hil.runtime.clock import LockstepClock
-from hil.safety.monitor import Alarm, Fault
 
 QUICK = (
     "trial.start_distance_m=0.03",

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from drivers.interfaces import DeviceError
+from hil.analysis.recovery import KILLED
 from hil.analysis.verify import verify
 from hil.app import backends
 from hil.app.run import run_experiment
 from hil.cli import run as hil
 from hil.config import load_config
 from hil.processes.supervisor import WorkerSupervisor
-from hil.recording.recovery import KILLED
 
 KILLED_AT_NS = 900_000_000  # after the impact
 

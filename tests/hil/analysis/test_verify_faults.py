@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from hil.analysis.verify import verify
+from hil.messages.fault import Fault
 from hil.messages.operator_input import ClearFault, command_event
 from hil.messages.schema import event_row
 from hil.recording.tick_logger import LATCHED_BEFORE
-from hil.safety.monitor import Fault
 
 
 def failed(folder):

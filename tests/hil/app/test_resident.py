@@ -19,10 +19,10 @@ from hil.app.run_loop import Signals
 from hil.config import load_config
 from hil.experiments.impact import figure
 from hil.experiments.impact.experiment import State
+from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, ClearFault, EStop, Start, Stop
 from hil.recording import read_trial
 from hil.recording.run_folder import summary_of
-from hil.safety.monitor import Fault
 
 QUICK = (
     "trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from hil.app.build import build_cycle, simulated_rig_io
+from hil.app.build import simulated_rig_io
 from hil.config import load_config
+from hil.experiments.build_cycle import build_cycle
 from hil.experiments.impact.experiment import State
+from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, ClearFault, EStop, SetPoint, Start, Stop
 from hil.recording.sinks import MemorySink
 from hil.runtime.clock import LockstepClock
-from hil.safety.monitor import Fault
 from hil.simulator.build import build_simulated_rig
 
 SHORT = ("trial.start_distance_m=0.03", "trial.ramp_s=0.2", "trial.settle_s=0.5", "record.after_s=0.5")

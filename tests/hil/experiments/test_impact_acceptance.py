@@ -13,9 +13,10 @@ from hil.config import load_config
 from hil.estimation.estimator import Estimator
 from hil.experiments.impact.acceptance import LEAST_SHARE, SECOND_HIT, reasons_against
 from hil.experiments.impact.experiment import ImpactExperiment
+from hil.messages.fault import Fault
 from hil.messages.stages import Samples
 from hil.safety.arming import Check
-from hil.safety.monitor import Fault, SafetyMonitor
+from hil.safety.monitor import SafetyMonitor
 
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 

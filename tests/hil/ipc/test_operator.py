@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from hil.analysis.replay import replay
-from hil.app.build import build_cycle, record_meta
+from hil.app.build import record_meta
 from hil.config import load_config
+from hil.experiments.build_cycle import build_cycle
 from hil.experiments.impact.experiment import State
 from hil.ipc.operator import MOST_COMMANDS, OperatorWriter, SharedOperator
 from hil.ipc.run_memory import OPERATOR_COMMANDS, RunMemory

@@ -6,12 +6,12 @@ import pytest
 from drivers.messages import DaqBlock
 from hil.ipc.run_memory import EVENTS, RECORDER, RunMemory
 from hil.ipc.shared_types import GROUND_TRUTH
+from hil.messages.fault import Fault
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
 from hil.messages.schema import TIMING, event_row, tick_dtype
 from hil.recording.ring_sink import FULL, RingSink
 from hil.recording.sinks import RecordBufferFull
-from hil.safety.monitor import Fault
-from hil.simulator.shared_ground_truth import SharedGroundTruth
+from hil.simulator.ground_truth import SharedGroundTruth
 
 LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
 TICK = tick_dtype(LAYOUT)

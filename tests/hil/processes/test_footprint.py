@@ -9,10 +9,10 @@ from hil.processes import process
 
 HEAVY = {"numba", "llvmlite", "scipy", "matplotlib"}
 NO_KERNELS = HEAVY | {"models", "h5py", "zmq", "grpc", "nidaqmx", "numpy.random"}
-# A link's worker imports the drivers once it runs, but NI's library only where an NI device is.
+# A link's worker imports the drivers, but NI's library only where an NI device is.
 CASES = {
     "hil.processes.link": NO_KERNELS,
-    "hil.app.driver_factory": NO_KERNELS,
+    "hil.app.link_process": NO_KERNELS,
     "hil.processes.watchdog": NO_KERNELS,
     "hil.recording.recorder": HEAVY | {"models", "grpc", "nidaqmx", "serial"},
     "hil.simulator.serial_process": NO_KERNELS,

@@ -10,11 +10,11 @@ import pytest
 
 from drivers.interfaces import DeviceError
 from hil.ipc.shared_types import fault_message
+from hil.messages.fault import Fault
 from hil.processes import process
 from hil.processes import supervisor as supervisor_module
 from hil.processes.supervisor import SILENT_NS, WorkerSupervisor
 from hil.recording.recorder import _report_disk_full
-from hil.safety.monitor import Fault
 
 READY = "import json, sys; print(json.dumps({'ready': True, 'granted': []}), flush=True); "
 

@@ -8,11 +8,12 @@ import pytest
 
 import hil.app.run
 from hil.config import load_config
+from hil.messages.fault import Alarm, Fault
 from hil.messages.stages import Tick
 from hil.realtime import RealtimeClock
 from hil.recording import read_trial
 from hil.runtime.loop import TICKS_AFTER_FAULT, Loop
-from hil.safety.monitor import Alarm, Fault, SafetyMonitor
+from hil.safety.monitor import SafetyMonitor
 
 SHORT = ("trial.start_distance_m=0.03", "trial.ramp_s=0.1", "telemetry.endpoint=''")
 

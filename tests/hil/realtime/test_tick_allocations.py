@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from hil.app.build import build_cycle
 from hil.config import load_config
+from hil.experiments.build_cycle import build_cycle
 from hil.experiments.impact.experiment import State
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_devices import SharedDaq, SharedDrives, SharedValves

@@ -13,13 +13,14 @@ from drivers.interfaces import DeviceError
 from drivers.messages import VALVES_OFF, DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from hil.config import load_config
 from hil.experiments.impact.experiment import ImpactExperiment, State
+from hil.messages.fault import Alarm, Event, Fault
 from hil.messages.schema import PHASES
 from hil.messages.stages import Command, Estimate, Prediction, Tick
 from hil.runtime.cycle import Cycle
 from hil.runtime.loop import TICKS_AFTER_FAULT, Loop
 from hil.runtime.rig_io import RigIO
 from hil.safety.limiter import Limiter
-from hil.safety.monitor import Alarm, Event, Fault, SafetyMonitor
+from hil.safety.monitor import SafetyMonitor
 
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 

@@ -10,11 +10,12 @@ import pytest
 from drivers.interfaces import DeviceError
 from drivers.messages import VALVES_OFF
 from hil.config import load_config
+from hil.messages.fault import Alarm, Fault
 from hil.messages.stages import Tick
 from hil.recording.sinks import RecordBufferFull
 from hil.runtime.loop import TICKS_AFTER_FAULT, Loop
 from hil.runtime.rig_io import RigIO
-from hil.safety.monitor import Alarm, Fault, SafetyMonitor
+from hil.safety.monitor import SafetyMonitor
 
 CONFIG = load_config("sim_impact")
 FAULT_TICK = 7

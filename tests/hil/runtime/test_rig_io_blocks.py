@@ -8,7 +8,8 @@ import pytest
 from drivers.interfaces import Health
 from drivers.messages import DaqBlock
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
-from hil.runtime.rig_io import MOST_BLOCKS, RigIO
+from hil.messages.stages import MOST_BLOCKS
+from hil.runtime.rig_io import RigIO
 
 LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from drivers.messages import VALVES_OFF
 from hil.config import load_config
+from hil.messages.fault import Fault
 from hil.messages.stages import Command, SetPoints, Tick
 from hil.safety.limiter import CLAMPS_ALLOWED, Limiter
-from hil.safety.monitor import Fault, SafetyMonitor
+from hil.safety.monitor import SafetyMonitor
 
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 

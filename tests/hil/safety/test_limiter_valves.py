@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.config import load_config
+from hil.messages.fault import Fault
 from hil.messages.stages import SetPoints, Tick
 from hil.safety.limiter import CLAMPS_ALLOWED, Limiter
-from hil.safety.monitor import Fault, SafetyMonitor
+from hil.safety.monitor import SafetyMonitor
 
 MS = 1_000_000
 LEAST_MS, MOST = 20, 3

@@ -10,8 +10,9 @@ import pytest
 
 from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.config import load_config
+from hil.messages.fault import Event, Fault
 from hil.messages.stages import Command, Estimate, Prediction, Samples
-from hil.safety.monitor import Event, Fault, SafetyMonitor
+from hil.safety.monitor import SafetyMonitor
 
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import hil as program
+from hil.analysis.recovery import KILLED, RECOVERED, NothingToRecoverError, holes, recover
 from hil.cli import run as hil
 from hil.config import load_config
 from hil.ipc.run_memory import FOLDER, RunMemory
@@ -18,7 +19,6 @@ from hil.operator.telemetry import open_publisher
 from hil.recording import open_writer, read_trial
 from hil.recording import recovery as module
 from hil.recording.recorder import RingConsumer
-from hil.recording.recovery import KILLED, RECOVERED, NothingToRecoverError, holes, recover
 from hil.recording.sinks import FileAndTelemetrySink
 
 START_NS = 7_000_000_000
@@ -226,7 +226,7 @@ def test_a_recovery_that_is_cut_short_can_be_run_again(killed, monkeypatch, unti
 
 
 def test_a_run_that_goes_on_is_left_alone(killed, monkeypatch):
-    monkeypatch.setattr("hil.recording.recovery.DYING_S", 0.0)
+    monkeypatch.setattr("hil.analysis.recovery.DYING_S", 0.0)
     killed.live(10)
     with pytest.raises(NothingToRecoverError, match="is still alive"):
         recover(killed.folder)

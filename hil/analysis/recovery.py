@@ -20,14 +20,12 @@ from hil.ipc.run_memory import FOLDER, RunMemory
 from hil.ipc.shared_types import START
 from hil.ipc.shm import ShmError
 from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype, triggers_capture
-from hil.recording.file_layout import write_whole
+from hil.recording.file_layout import RECOVERED, write_whole
 from hil.recording.reader import FILE_NAME, RecordError, TrialRecord, is_held, read_trial
 from hil.recording.triggered_capture import TriggeredCapture
-from hil.simulator.shared_ground_truth import SharedGroundTruth
+from hil.simulator.ground_truth import SharedGroundTruth
 
 KILLED = "trial.killed.h5"
-# In `/meta` of a record that was recovered: the version of the program that did it.
-RECOVERED = "recovered_by"
 _UNFINISHED = "trial.recovering.h5"
 _BATCH = 2**31
 # A process that was just killed holds on to its files for some time, more where it has much memory.

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from hil.analysis.recovery import recover
 from hil.config import load_config
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_types import START
 from hil.operator.telemetry import open_publisher
 from hil.recording import open_writer, read_trial
 from hil.recording.recorder import RingConsumer
-from hil.recording.recovery import recover
 from hil.recording.sinks import FileAndTelemetrySink
 
 

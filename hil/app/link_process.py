@@ -1,0 +1,78 @@
+"""Entry point of a link's worker: `python -m hil.app.link_process RUN PARENT daq|drives|valves`."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from drivers.host import COMPUTER, Host
+from drivers.interfaces import DeviceError
+from hil.app.driver_factory import open_link
+from hil.ipc.run_memory import LINKS, RunMemory
+from hil.processes.lifecycle import Reporter, WorkerLifecycle
+from hil.processes.link import LinkWorker
+from hil.processes.link_bridge import LinkBridge
+from hil.realtime import Granted, RightsWanted, rights
+
+# DAQ above drives above valves, all below the loop.
+BELOW_LOOP = {"daq": 5, "drives": 6, "valves": 7}
+
+
+def main(run: Path, parent: int, name: str) -> None:
+    """Serve one link of a run until told to end."""
+    lifecycle = WorkerLifecycle(parent)
+    shared = RunMemory(run)
+    wanted = shared.config.realtime
+    asked = RightsWanted(
+        fifo_priority=max(wanted.fifo_priority - BELOW_LOOP[name], 1) if wanted.fifo_priority else 0,
+        lock_memory=wanted.lock_memory,
+        timer_slack_ns=round(wanted.timer_slack_us * 1e3),
+        freeze_gc=True,
+        threads=True,
+    )
+    with rights(asked) as granted:  # before the device is opened: its library may start threads then
+        serve(name, shared, lifecycle, granted, opened=gc.freeze)
+
+
+def serve(
+    name: str,
+    shared: RunMemory,
+    lifecycle: Reporter,
+    granted: Sequence[Granted] = (),
+    host: Host = COMPUTER,
+    opened: Callable[[], None] = lambda: None,
+) -> None:
+    """Open the device of a link and serve it until told to end.
+
+    Args:
+        name: of the link.
+        shared: memory of the run.
+        lifecycle: tells when to end, and is told how it goes.
+        granted: rights that there are.
+        host: whose clock and ports are used.
+        opened: called once the device is open.
+    """
+
+    def alive() -> None:
+        if shared.heartbeat.last_ns(name):  # it is watched
+            shared.heartbeat.beat(name, host.now_ns())
+
+    try:
+        device, feed = open_link(name, shared.config, shared, alive, host)
+    except DeviceError as error:
+        lifecycle.report(error=str(error))
+        return
+    opened()
+    try:
+        lifecycle.ready(granted, detail=device.health().detail)
+        LinkWorker(name, shared, device, LinkBridge(shared, feed), lifecycle, host).run()
+    finally:
+        device.close()
+
+
+if __name__ == "__main__":
+    if sys.argv[3] not in LINKS:
+        raise SystemExit(f"a link is one of {', '.join(LINKS)}, not {sys.argv[3]}")
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

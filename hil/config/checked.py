@@ -1,0 +1,28 @@
+"""The config of a rig, whose values fit together."""
+
+from __future__ import annotations
+
+from pydantic import model_validator
+
+from hil.config.checks.device_cross_checks import device_cross_checks
+from hil.config.checks.experiment_cross_checks import experiment_cross_checks
+from hil.config.checks.model_cross_checks import model_cross_checks
+from hil.config.checks.sensor_cross_checks import sensor_cross_checks
+from hil.config.model import UncheckedConfig
+from hil.config.problems import CrossCheckError
+
+
+class Config(UncheckedConfig):
+    """A rig and a trial on it. Immutable; `load_config` makes one from a file."""
+
+    @model_validator(mode="after")
+    def _cross_checks(self) -> Config:
+        problems = [
+            *experiment_cross_checks(self),
+            *model_cross_checks(self),
+            *sensor_cross_checks(self),
+            *device_cross_checks(self),
+        ]
+        if problems:
+            raise CrossCheckError(problems)
+        return self

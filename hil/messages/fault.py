@@ -1,0 +1,50 @@
+"""Faults: the rows of the fault table, and how one is reported and recorded."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import msgspec
+
+
+class Fault(IntEnum):
+    """Faults noticed so far, numbered as in docs/reference/faults.md."""
+
+    SENSOR_DROPOUT = 1
+    SENSOR_STALE = 2
+    SAMPLE_NOT_FINITE = 3
+    ADC_SATURATED = 4
+    SAMPLES_LOST = 6
+    SEQUENCE_GAP = 7
+    MODEL_NOT_FINITE = 8
+    COMMAND_OUT_OF_LIMIT = 9
+    LOOP_LATE = 11
+    PROCESS_LOST = 12
+    LINK_LOST = 13
+    FRAMES_DAMAGED = 14
+    VALVE_STUCK = 17
+    STOP_BY_OPERATOR = 18
+    DISK_FULL = 22
+    RECORD_RING_FULL = 24
+    EXCEPTION = 27
+
+
+class Alarm(NamedTuple):
+    """A reason to go Safe that lies outside the values of a tick: what was found, what is allowed, both in words."""
+
+    fault: Fault
+    value: float
+    limit: float
+    detail: str
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One fault, as recorded."""
+
+    fault: Fault
+    tick: int
+    t_ns: int
+    value: float
+    limit: float
+    detail: str
