@@ -17,11 +17,11 @@ from hil.recording.digests import CONTENT, content_sha256
 from hil.recording.fields import COMPOUND, PLAIN, element_names
 from hil.recording.reader import TrialRecord
 
+# In `/meta` of a record that was recovered: the version of the program that did it.
+RECOVERED = "recovered_by"
 # How the file is made. A SIGKILL can cut a write short where a page of memory ends, and a piece of HDF5's own data that
 # is half old and half new makes the file unreadable: each has to lie within one page.
 FORMAT = {
-# In `/meta` of a record that was recovered: the version of the program that did it.
-RECOVERED = "recovered_by"
     "libver": ("v110", "v110"),  # the oldest that knows SWMR, for the sake of other people's readers
     "fs_strategy": "page",
     "fs_page_size": 4096,
