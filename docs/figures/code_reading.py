@@ -29,7 +29,7 @@ PROCESSES: dict[str, tuple[tuple[str, str], ...]] = {
     "simulated_rig": (("hil.simulator.simulated_rig", ""),),
     "loop": (("hil.ipc.shared_devices", ""), ("hil.ipc.operator", "SharedOperator"), ("hil.recording.ring_sink", ""),
              ("hil.ipc.link_health", ""), ("hil.processes.supervisor", ""), ("hil.app.backends", "RealtimeBackend"),
-             ("hil.simulator.shared_ground_truth", "")),
+             ("hil.simulator.ground_truth", "")),
 }  # fmt: skip
 HOLDERS = ("shared", "_shared")  # what the modules call it
 # Methods that write; and classes of other modules that write what they are made with.
