@@ -1,4 +1,4 @@
-"""The same trial against the wall clock and in lockstep, lockstep given the cut delay that was measured.
+"""The same trial in real time and in lockstep; lockstep uses the cut delay measured in real time.
 
 `python benchmarks/clocks.py [--seeds 5] [--wire]` runs three trials a seed, 10 s each in real time, and prints both
 results. With --wire real drivers talk to simulated devices (sim_wire).

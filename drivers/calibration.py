@@ -1,4 +1,4 @@
-"""What the calibration sheets of force sensors say, and what that makes of a newton."""
+"""Calibration sheets of force sensors, and the voltage per newton that follows from them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pydantic import Field
 
 from drivers.section import Section
 
-# The key that a sensor's sensitivity stands under, by the kind of its conditioning.
+# The config key of a sensor's sensitivity, by the kind of its conditioning.
 SENSITIVITY = {
     "iepe_force": "sensitivity_mVpN",
     "voltage": "sensitivity_mVpN",
@@ -29,7 +29,7 @@ class CalibratedSensor(Section):
         None, ge=1e-6, le=10, description="of a bridge, for each volt of excitation"
     )
     sensitivity_pCpN: float | None = Field(None, ge=1e-3, le=1000, description="of a charge sensor")
-    range_N: float | None = Field(None, ge=0.1, le=1e6, description="the most it measures; null: not stated")
+    range_N: float | None = Field(None, ge=0.1, le=1e6, description="largest force it measures; null: not stated")
     date: str | None = Field(
         None,
         pattern=r"^[0-9]{4}-[0-1][0-9]-[0-3][0-9]$",
@@ -49,9 +49,9 @@ class Calibration(Section):
 
 
 def sensitivity_mVpN(sheet: CalibratedSensor, kind: str, excitation_V: float) -> float | None:
-    """What `/daq/raw` holds for a newton [mV/N]; None where the sheet does not say.
+    """Scale of `/daq/raw` [mV/N]; None where the sheet does not state it.
 
-    A bridge is recorded as its output at the set excitation, a charge as 1 mV for each pC.
+    A bridge is recorded as its output at the set excitation, a charge as 1 mV per pC.
     """
     value: float | None = getattr(sheet, SENSITIVITY[kind])
     return value * excitation_V if value is not None and kind == "bridge" else value

@@ -1,4 +1,4 @@
-"""Checks that sections of several makers share: each problem names the key to change."""
+"""Checks that sections of several makers share. Each problem names the key to change."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from drivers.driver_type import LineLoad, RigSetup
 from drivers.section import Problem
 
 T = TypeVar("T", bound=Hashable)
-# The most of its time that a line may carry bytes: the rest is for retries, a cut, and the devices' own pauses.
+# Largest share of time that a line may carry bytes. The rest is for retries, a cut, and the devices' pauses.
 ALLOWED_LOAD = 0.8
-# A controller's time-out must let one set-point be lost.
+# A controller must not time out when one set-point is lost.
 PERIODS_IN_TIMEOUT = 2.0
 BITS_PER_BYTE = 10  # 8N1
 CONTROLLERS = "devices.drives.controllers"
 
 
 def wheel_problems(wheels: Sequence[str], reversed_: Sequence[str], rig: RigSetup) -> Iterator[Problem]:
-    """Every wheel of the rover is on one channel, and no other is."""
+    """Check that every wheel of the rover is on exactly one channel, and that no channel has another wheel."""
     names = rig.wheels
     for wheel in dict.fromkeys(wheel for wheel in (*wheels, *reversed_) if wheel not in names):
         yield Problem(CONTROLLERS, wheel, f"wheels of rover.type {rig.rover}: {', '.join(names)}", ("rover.type",))
@@ -35,7 +35,7 @@ def wheel_problems(wheels: Sequence[str], reversed_: Sequence[str], rig: RigSetu
 
 
 def timeout_problems(key: str, timeout_ms: float, rate_hz: float) -> Iterator[Problem]:
-    """Two set-points fit into the time after which a controller stops by itself."""
+    """Check that two set-points fit into the time after which a controller stops by itself."""
     if timeout_ms * rate_hz < 1000.0 * PERIODS_IN_TIMEOUT:
         least_hz = 1000.0 * PERIODS_IN_TIMEOUT / timeout_ms
         yield Problem(
@@ -47,7 +47,7 @@ def timeout_problems(key: str, timeout_ms: float, rate_hz: float) -> Iterator[Pr
 
 
 def load_problems(role: str, baud: int, loads: Iterable[LineLoad], depends_on: Sequence[str]) -> Iterator[Problem]:
-    """No line is too busy."""
+    """Check that no line is too busy."""
     share = max((load.share for load in loads), default=0.0)
     if share > ALLOWED_LOAD:
         key, rate = f"devices.{role}.baud", f"devices.{role}.rate_hz"
@@ -57,13 +57,13 @@ def load_problems(role: str, baud: int, loads: Iterable[LineLoad], depends_on: S
 
 
 def valve_problems(valves: ValvesSection, pressures: str, dead_man: str, set_by: str) -> Iterator[Problem]:
-    """What is watched is measured, and what stays powered is accepted.
+    """Check that watched valves have pressure sensors, and that valves without a dead-man are accepted.
 
     Args:
         valves: section of the config.
-        pressures: its key for pressures that are measured.
-        dead_man: what takes the valves off when this program dies; "" for nothing.
-        set_by: its key for that.
+        pressures: the key that sets its pressure sensors.
+        dead_man: what switches the valves off when this program dies; "" for nothing.
+        set_by: the key that sets the dead-man.
     """
     if valves.moves_within_s is not None and not valves.measures_pressures:
         found = f"{valves.moves_within_s:g}, and no pressure is measured"
@@ -79,5 +79,5 @@ def valve_problems(valves: ValvesSection, pressures: str, dead_man: str, set_by:
 
 
 def repeated(items: Iterable[T]) -> list[tuple[T, int]]:
-    """What there is more than once, and how often."""
+    """Names that occur more than once, and how often."""
     return [(item, count) for item, count in Counter(items).items() if count > 1]

@@ -1,6 +1,6 @@
-"""The devices' part of a rig config, by role: what every driver of wheel drives, valves or data acquisition is set by.
+"""The devices' part of a rig config, by role: settings common to all drivers of that role.
 
-A maker's own section is a subclass with its ports and numbers, in the maker's folder.
+A maker's section is a subclass with its ports and numbers, in the maker's folder.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class DaqSection(DeviceSection):
     )
 
     def kind(self, sensor: str) -> str:
-        """Of a sensor's conditioning; IEPE where it has no input."""
+        """Kind of a sensor's conditioning; IEPE where it has no input."""
         return next((item.kind for item in self.inputs if item.sensor == sensor), "iepe_force")
 
     def sheet(self, sensor: str) -> CalibratedSensor | None:
@@ -102,13 +102,13 @@ class DaqSection(DeviceSection):
         return getattr(self.calibration, sensor, None)
 
     def sensitivity_mVpN(self, sensor: str) -> float | None:
-        """By a sensor's calibration sheet, if there is one that says [mV/N]."""
+        """Sensitivity by the calibration sheet, if the sheet states it [mV/N]."""
         sheet = self.sheet(sensor)
         return None if sheet is None else sensitivity_mVpN(sheet, self.kind(sensor), self.excitation_V)
 
 
 class EachValve(Section):
-    """Something that there is one of for each valve."""
+    """One value for each valve."""
 
     @property
     def in_order(self) -> tuple[Any, Any, Any, Any]:

@@ -1,7 +1,7 @@
-"""What a driver is to the rest of the program: its name, its section of the config, and all that follows from that.
+"""The interface of a driver to the rest of the program: its name, its section of the config, and what follows from it.
 
-A driver's folder holds one subclass for each role it has, and `drivers.registry` lists an instance of it. Nothing here
-or in a driver type imports the driver itself before it is made: config and checks need none.
+A driver's folder holds one subclass per role, and `drivers.registry` lists an instance of it. Neither this module nor
+a driver type imports the driver itself before it is created: config and checks do not need it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from drivers.interfaces import DaqDevice, DrivesDevice, IoDevice, PolledDevice, 
 from drivers.messages import SensorName
 from drivers.section import Problem
 
-if TYPE_CHECKING:  # who takes a driver type from a config needs no simulated device
+if TYPE_CHECKING:  # reading a driver type from a config needs no simulated device
     from drivers.sim.protocol.line import SimulatedPort
     from drivers.sim.protocol.plant_ports import PlantPorts
     from drivers.sim.server import ServerSetup, SimulatedServer
@@ -26,19 +26,19 @@ Alive = Callable[[], None]
 
 
 class SensorSetup(NamedTuple):
-    """A force sensor, and what a newton makes of its channel, at the set excitation [mV/N]."""
+    """A force sensor, and the sensitivity of its channel at the set excitation [mV/N]."""
 
     name: SensorName
     sensitivity_mVpN: float
 
 
 class RigSetup(NamedTuple):
-    """What a driver has to know of the rig beside its own section.
+    """What a driver must know of the rig besides its section.
 
     Attributes:
         rover: its type, for messages.
         wheels: names, in the order of every vector by wheel.
-        wheel_speed_limit_radps: the largest that is commanded [rad/s].
+        wheel_speed_limit_radps: largest commanded speed [rad/s].
         on_cut: what the power stage does once it is cut.
         supply_kPa: gauge pressure of the cylinders' supply [kPa].
         sensors: in the order of the channels of a block; without any, the next three are 0.
@@ -59,11 +59,11 @@ class RigSetup(NamedTuple):
 
 
 class Connection(NamedTuple):
-    """A port or channel that a key of the config names; one device uses it and no other.
+    """A port or channel that a key of the config names; only one device may use it.
 
     Attributes:
         key: path of the key.
-        name: of the port or channel; "" where none is set yet.
+        name: of the port or channel; "" if not set yet.
         server: of a channel: HOST:PORT of the device server, "" for this computer; None: a serial port.
         reserved: of a channel: what a run on it reserves, for messages and locks.
     """
@@ -75,19 +75,19 @@ class Connection(NamedTuple):
 
     @property
     def setting(self) -> str:
-        """The key that it is part of: devices.drives.ports of devices.drives.ports.0."""
+        """The parent key: devices.drives.ports for devices.drives.ports.0."""
         return ".".join(self.key.split(".")[:3])
 
     @property
     def place(self) -> tuple[str, str]:
-        """What is the same for all keys that name the same: server and channel in any letter case, or port; or ""."""
+        """Equal for all keys that name the same port, or the same server and channel in any letter case; or ""."""
         if self.server is None:
             return "", self.name
         return self.server, self.name.lstrip("/").lower()
 
 
 class LineLoad(NamedTuple):
-    """The share of its time that a line carries bytes."""
+    """Share of time that a line carries bytes."""
 
     port: str
     share: float
@@ -97,10 +97,10 @@ class DriverType(ABC, Generic[S]):
     """A driver of one role.
 
     Attributes:
-        name: as `driver` in the config has it.
+        name: value of `driver` in the config.
         role: what its devices are for.
         settings: class of its section of the config; validates it.
-        uses_servers: it finds its devices through device servers, which `hil devices` asks.
+        uses_servers: it finds its devices through device servers, which `hil devices` queries.
     """
 
     name: ClassVar[str]
@@ -110,20 +110,20 @@ class DriverType(ABC, Generic[S]):
 
     @abstractmethod
     def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> PolledDevice:
-        """The device, not opened yet.
+        """Create the device; it is not opened yet.
 
         Args:
             section: checked.
-            rig: that it is part of.
-            host: whose clock and ports it uses.
-            alive: to be called while waiting, every few ms.
+            rig: the rig that it is part of.
+            host: computer whose clock and ports it uses.
+            alive: called while waiting, every few ms.
 
         Raises:
             ValueError: it cannot work as set.
         """
 
     def check(self, section: S, rig: RigSetup) -> Iterable[Problem]:  # noqa: ARG002
-        """What does not fit together in its section, and with the rig."""
+        """Settings that do not fit together, or do not fit the rig."""
         return ()
 
     def connections(self, section: S) -> Iterable[Connection]:  # noqa: ARG002
@@ -131,32 +131,32 @@ class DriverType(ABC, Generic[S]):
         return ()
 
     def line_loads(self, section: S) -> Sequence[LineLoad]:  # noqa: ARG002
-        """How busy each of its lines is."""
+        """Load of each of its lines."""
         return ()
 
     def busy(self, section: S, rig: RigSetup) -> float | None:  # noqa: ARG002
-        """The share of its time that its worker needs for transactions; None: not known."""
+        """Share of time that its worker needs for transactions; None: not known."""
         return None
 
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
-        """Put the ports of a simulated rig into its section as plain values.
+        """Write the ports of a simulated rig into its section as plain values.
 
         Raises:
             KeyError: the rig does not have this endpoint.
         """
 
     def simulated_ports(self, section: S | None, rig: RigSetup, ports: PlantPorts) -> Mapping[str, SimulatedPort]:  # noqa: ARG002
-        """Its devices on serial ports, simulated at the protocol level, by the names of their endpoints.
+        """Its serial devices, simulated at the protocol level, by the names of their endpoints.
 
         Args:
-            section: of the config; None: as a lab would have them, beside those of another maker.
-            rig: that they are part of.
-            ports: of the plant.
+            section: of the config; None: a typical set-up, beside the devices of another maker.
+            rig: the rig that they are part of.
+            ports: ports of the plant.
         """
         return {}
 
     def servers(self, section: S) -> Sequence[str]:  # noqa: ARG002
-        """Device servers that it asks; "" is this computer."""
+        """Device servers that it uses; "" is this computer."""
         return ()
 
     def list_devices(self, server: str) -> tuple[IoDevice, ...]:  # noqa: ARG002
@@ -175,10 +175,10 @@ class DrivesType(DriverType[S]):
 
     @abstractmethod
     def timeout(self, section: S) -> tuple[str, float]:
-        """The key of the time after which a controller without a command stops by itself, and that time [ms]."""
+        """Key and value of the time after which a controller without a command stops by itself [ms]."""
 
     def stop_times_s(self, section: S, rig: RigSetup) -> tuple[float, float] | None:  # noqa: ARG002
-        """The longest transaction that a cut waits for, and from its first byte to the last stop's last [s]."""
+        """Longest transaction before a cut, and time from the cut's first byte to the last stop's last byte [s]."""
         return None
 
 
@@ -193,7 +193,7 @@ class ValvesType(DriverType[S]):
 
     @abstractmethod
     def dead_man(self, section: S) -> str:
-        """What takes the valves off when this program dies, for people; "" for nothing."""
+        """What switches the valves off when this program dies, for messages; "" for nothing."""
 
 
 class DaqType(DriverType[S]):
@@ -206,10 +206,10 @@ class DaqType(DriverType[S]):
         """See DriverType."""
 
     def simulated_server(self, setup: ServerSetup) -> SimulatedServer:  # noqa: ARG002
-        """Its device server, simulated at the protocol level, not yet served. Raises ValueError: it has none."""
+        """Its device server, simulated at the protocol level, not yet started. Raises ValueError: it has none."""
         raise ValueError(f"the driver {self.name} has no simulated device")
 
 
 def numbered(name: str, number: int) -> str:
-    """Name of an endpoint of which a simulated rig has several: roboclaw, roboclaw_2, ..."""
+    """Name of one of several endpoints of a kind in a simulated rig: roboclaw, roboclaw_2, ..."""
     return f"{name}_{number + 1}" if number else name

@@ -1,6 +1,6 @@
-"""What installed packages bring by entry points; each is imported when its name is asked for, and not before.
+"""Extensions of installed packages by entry points; each is imported only when its name is looked up.
 
-So a run that names none of them pays nothing for them, and a package that is broken keeps nobody from the rest.
+So a run that uses none of them has no cost, and a broken package does not affect the others.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _WHAT = {DRIVERS: "driver", EXPERIMENTS: "experiment"}
 
 
 class ExtensionError(ValueError):
-    """An installed package does not bring what it says; the message names the package."""
+    """An installed package does not provide what its entry point declares; the message names the package."""
 
 
 def installed_names(group: str) -> list[str]:
@@ -24,13 +24,13 @@ def installed_names(group: str) -> list[str]:
 
 
 def load_installed(group: str, name: str) -> Iterator[tuple[Any, str]]:
-    """What the installed packages bring by that name, and the package of each, for messages. Raises ExtensionError."""
+    """Objects that installed packages provide under that name, and each one's package. Raises ExtensionError."""
     for point in entry_points(group=group, name=name):
         yield _loaded(point), package_of(point)
 
 
 def package_of(point: EntryPoint) -> str:
-    """What an entry point is and which package says so, for messages."""
+    """An entry point and the package that declares it, for messages."""
     package = f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown package"
     return f"{_WHAT[point.group]} {point.name}: the installed package {package}"
 
@@ -38,8 +38,8 @@ def package_of(point: EntryPoint) -> str:
 def _loaded(point: EntryPoint) -> Any:
     try:
         return point.load()
-    except Exception as error:  # whatever a stranger's module raises when it is imported
+    except Exception as error:  # a foreign module may raise anything at import
         reason = f"{type(error).__name__}: {error}"
         raise ExtensionError(
-            f"{package_of(point)} cannot be imported ({reason}): mend it, update it or remove it"
+            f"{package_of(point)} cannot be imported ({reason}): repair, update or remove it"
         ) from error

@@ -1,19 +1,19 @@
-"""Faults injected into a device in this process: a wrapper around the device, and the kinds of faults that there are.
+"""Faults injected into a device in this process: a wrapper around the device, and the kinds of faults.
 
-The kinds are the vocabulary of all fault injection. What is simulated at the protocol level (drivers.sim.protocol.line
-and drivers.ni.simulated) has those of them that bytes can have, under the same names, and some that only a line or a
+All fault injection uses these kinds. Devices simulated at the protocol level (drivers.sim.protocol.line and
+drivers.ni.simulated) have those of them that apply to bytes, under the same names, and some that only a line or a
 library can have.
 
-off           it gives nothing and obeys nothing
-stuck         it obeys nothing, and what it measures stands still: drives repeat their last sample, time included,
-              sensors and valves repeat its numbers under new times
-garbage       its numbers are not finite
-wrong         its numbers are plausible and wrong: times `factor`
-slow          it gives one sample of so many (`every`) and leaves the others out
-delayed       what it gives, and what it obeys, is late by `ms`
-intermittent  it is off for `ms`, then as it should be for `ms`, and so on
+off           the device returns no samples and ignores commands
+stuck         the device ignores commands, and its readings freeze: drives repeat their last sample, time included,
+              sensors and valves repeat its numbers with new times
+garbage       the readings are not finite
+wrong         the readings are plausible and wrong: multiplied by `factor`
+slow          the device returns one sample in `every` and drops the others
+delayed       samples and commands are late by `ms`
+intermittent  the device is off for `ms`, then works for `ms`, and so on
 
-A wrapped device is one of a simulated rig: nothing here is for a real one.
+Only devices of a simulated rig are wrapped, never real ones.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class DeviceFault(msgspec.Struct, frozen=True):
         kind: see the module.
         ms: of delayed and intermittent [ms].
         factor: of wrong.
-        every: of slow: of so many samples one is given.
+        every: of slow: one in so many samples is returned.
     """
 
     kind: FaultKind
@@ -58,7 +58,7 @@ class DeviceFault(msgspec.Struct, frozen=True):
 
 
 class FaultyDevice(Generic[S, C]):
-    """A device that works until a fault is injected into it; `open`, `close` and `health` are the device's own.
+    """A device that works until a fault is injected; `open`, `close` and `health` are those of the wrapped device.
 
     Args:
         device: of a simulated rig.
@@ -75,11 +75,11 @@ class FaultyDevice(Generic[S, C]):
         self._commands: deque[tuple[int, C]] = deque()
 
     def inject_fault(self, fault: DeviceFault) -> None:
-        """From now on, until another one is injected or it is cleared."""
+        """Start a fault; it lasts until another one is injected or it is cleared."""
         self._fault, self._since_ns = fault, self._t_ns
 
     def clear_fault(self) -> None:
-        """Work again. What was delayed comes at its time."""
+        """End the fault. Delayed samples and commands still arrive at their times."""
         self._fault = None
 
     def open(self) -> None:
@@ -96,7 +96,7 @@ class FaultyDevice(Generic[S, C]):
         return health
 
     def write(self, command: C) -> None:
-        """Hand a command to the device, unless the fault keeps it from it, or until it lets it through."""
+        """Pass a command to the device, unless the fault blocks or delays it."""
         self._obey_due()
         if self._is_off() or self._has("stuck"):
             return
@@ -106,7 +106,7 @@ class FaultyDevice(Generic[S, C]):
             self._device.write(command)
 
     def read(self, t_ns: int) -> S | None:
-        """A sample as the fault leaves it; what the device has is taken from it in any case."""
+        """A sample as the fault changes it; the device is read in any case."""
         self._t_ns = t_ns
         self._obey_due()
         sample: S | None = self._device.read(t_ns)
@@ -119,7 +119,7 @@ class FaultyDevice(Generic[S, C]):
         return None
 
     def _spoiled(self, sample: S) -> S | None:
-        """What is given of a sample that is due; None: nothing."""
+        """The sample to return for one that is due; None: no sample."""
         fault = self._fault
         if self._is_off():
             return None
@@ -151,7 +151,7 @@ class FaultyDevice(Generic[S, C]):
 
 
 def _stuck(old: S, new: S) -> S:
-    """What a stuck device gives instead of a new sample: a block of the last volts, drives that answer as they did."""
+    """What a stuck device returns instead of a new sample: a block of the last volts, or the drives' last answer."""
     if isinstance(new, DaqBlock) and isinstance(old, DaqBlock):
         return msgspec.structs.replace(new, volts=np.tile(old.volts[-1], (len(new.volts), 1)))
     if isinstance(new, ValveSample) and isinstance(old, ValveSample):
@@ -160,7 +160,7 @@ def _stuck(old: S, new: S) -> S:
 
 
 def _scaled(sample: S, factor: float) -> S:
-    """The sample with all that it measures times a factor; a channel beyond its range is not flagged by it."""
+    """The sample with all readings times a factor; a channel that leaves its range is not flagged."""
     if isinstance(sample, DaqBlock):
         return msgspec.structs.replace(sample, volts=sample.volts * factor)
     if isinstance(sample, DriveSample):

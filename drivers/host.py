@@ -1,4 +1,4 @@
-"""What a driver needs of the computer that it runs on: the time, and the ports that it opens."""
+"""What a driver needs of its computer: the clock, and the ports that it opens."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ import time
 from contextlib import suppress
 from typing import Any, Protocol
 
-# A read of a port returns after so long without a byte, and a wait for a device server is cut into such pieces [s]:
-# who waits then says that it is alive.
+# A read of a port returns after so long without a byte, and a wait for a device server is divided into such pieces
+# [s], so that the waiting process can report in between that it is alive.
 SLICE_S = 0.004
 
 
 class SerialPort(Protocol):
-    """A serial port that is open, as pyserial has it."""
+    """An open serial port, with the interface of pyserial."""
 
     @property
     def in_waiting(self) -> int:
-        """Bytes that have come and were not read."""
+        """Number of bytes received and not yet read."""
 
     def read(self, size: int, /) -> bytes:
-        """So many bytes, or what has come within SLICE_S."""
+        """Read so many bytes, or what has arrived within SLICE_S."""
 
     def write(self, data: bytes, /) -> int | None:
         """Send bytes."""
 
     def flush(self) -> None:
-        """Wait until all have left."""
+        """Wait until all bytes are sent."""
 
     def close(self) -> None:
         """Let go of it."""
 
 
 class SharedPort(Protocol):
-    """A descriptor of a port beside those of others, to write to it; nothing of it waits."""
+    """A second descriptor of a port that another process has open, for writing; it never blocks."""
 
     def write(self, data: bytes, /) -> int:
-        """How many of the bytes were taken. Raises BlockingIOError: none."""
+        """Write without blocking; the number of bytes accepted. Raises BlockingIOError: none."""
 
     def discard_output(self) -> None:
-        """Throw away what has been written by anybody and has not left yet."""
+        """Discard bytes that any process has written and that are not sent yet."""
 
     def is_disconnected(self) -> bool:
         """Whether the port is gone."""
@@ -53,20 +53,20 @@ class SharedPort(Protocol):
 class Host(Protocol):
     """A computer: the one that this process runs on, or one in virtual time (drivers.sim.virtual_host).
 
-    Whatever reads the time, waits, or opens a port in a driver or a worker does so here.
+    Drivers and workers read the time, wait, and open ports only through this class.
     """
 
     def now_ns(self) -> int:
         """CLOCK_MONOTONIC [ns]."""
 
     def sleep(self, seconds: float) -> None:
-        """Let so much time pass."""
+        """Wait for so long."""
 
     def open_serial(self, port: str, baud: int) -> SerialPort:
-        """Take a serial port for us alone. Raises OSError or serial.SerialException."""
+        """Open a serial port exclusively. Raises OSError or serial.SerialException."""
 
     def open_shared(self, port: str, baud: int | None) -> SharedPort:
-        """A serial port beside whoever has it, with its settings as they are, or with ours. Raises as `open_serial`."""
+        """Open a port that others may have open, with its present settings or ours. Raises as `open_serial`."""
 
     def open_channel(self, server: str, options: Any) -> Any:
         """A gRPC channel to host:port, not yet ready."""
@@ -85,7 +85,7 @@ class Descriptor:
     def __init__(self, handle: int) -> None:
         self._handle = handle
         self._poll = select.poll()
-        self._poll.register(handle, 0)  # an end that hangs up is reported in any case
+        self._poll.register(handle, 0)  # a hang-up is reported in any case
 
     def write(self, data: bytes, /) -> int:
         """See `SharedPort`."""
@@ -113,7 +113,7 @@ class Computer:
 
     def open_serial(self, port: str, baud: int) -> SerialPort:
         """See `Host`."""
-        import serial  # not every process that knows the time has ports
+        import serial  # not every process that reads the clock has ports
 
         opened: SerialPort = serial.Serial(port, baud, timeout=SLICE_S, write_timeout=1.0, exclusive=True)
         return opened

@@ -1,4 +1,4 @@
-"""The narrow interfaces that every device kind stands behind, real or simulated."""
+"""The narrow interface of each device kind, real or simulated."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ class DeviceError(RuntimeError):
 
 
 class LinkLostError(DeviceError):
-    """The link is gone: unplugged, hung up, or no answer any more (row 13 of the fault table)."""
+    """The link is lost: unplugged, disconnected, or no answer (row 13 of the fault table)."""
 
 
 class DamagedError(DeviceError):
-    """Too many answers came damaged (row 14)."""
+    """Too many answers were damaged (row 14)."""
 
 
 class SamplesLostError(DeviceError):
-    """The device had to throw samples away, for nobody took them (row 6)."""
+    """The device discarded samples because they were not read in time (row 6)."""
 
 
 class Health(msgspec.Struct, frozen=True, gc=False):
-    """How a link is doing.
+    """State of a link.
 
     Attributes:
         device: name for people.
         open: whether the link is up.
         errors: failures since it was opened.
-        detail: what the device says of itself.
-        retries: requests that had to be made twice.
-        rate_hz: complete samples a second, lately; NaN where that is not counted.
-        age_ms: of its newest answer [ms]; NaN where that is not counted.
+        detail: what the device reports about itself.
+        retries: requests that were sent twice.
+        rate_hz: recent rate of complete samples [1/s]; NaN where not counted.
+        age_ms: of its newest answer [ms]; NaN where not measured.
         e_stop: the device reports that its emergency stop is pressed.
     """
 
@@ -54,14 +54,14 @@ class Health(msgspec.Struct, frozen=True, gc=False):
 
 
 class ControllerState(msgspec.Struct, frozen=True):
-    """What a motor controller has told of itself.
+    """What a motor controller reports about itself.
 
     Attributes:
-        where: its place, for people.
-        version: what it is.
-        supply_V: of the motors [V]; NaN before it was asked.
-        currents_A: of its motors [A]; NaN before it was asked.
-        trouble: what it reports, beside an emergency stop, in words or as its status; "" for nothing.
+        where: its port and address, for messages.
+        version: model and firmware.
+        supply_V: of the motors [V]; NaN before the first reading.
+        currents_A: of its motors [A]; NaN before the first reading.
+        trouble: what it reports besides an emergency stop, in words or as its status; "" for nothing.
     """
 
     where: str
@@ -72,7 +72,7 @@ class ControllerState(msgspec.Struct, frozen=True):
 
     @property
     def known(self) -> bool:
-        """It was asked for everything."""
+        """Every value has been read."""
         return all(map(math.isfinite, (self.supply_V, *self.currents_A)))
 
 
@@ -80,46 +80,45 @@ class Link(Protocol):
     """Life cycle shared by sources and sinks."""
 
     def open(self) -> None:
-        """Take hold of the device. Raises DeviceError."""
+        """Open the device. Raises DeviceError."""
 
     def close(self) -> None:
-        """Let go of it; never raises, may be called twice."""
+        """Close the device; never raises, may be called twice."""
 
     def health(self) -> Health:
         """State of the link; never blocks."""
 
 
 class Source(Link, Protocol[Sample_co]):
-    """A device that is read."""
+    """A device that returns samples."""
 
     def read(self, t_ns: int) -> Sample_co | None:
         """The oldest sample not yet read, or None; never blocks. Raises DeviceError."""
 
 
 class Sink(Link, Protocol[Command_contra]):
-    """A device that is commanded."""
+    """A device that accepts commands."""
 
     def write(self, command: Command_contra) -> None:
-        """Hand a command over; never blocks. Raises DeviceError."""
+        """Accept a command; never blocks. Raises DeviceError."""
 
 
 class PolledDevice(Link, Protocol):
-    """A device whose transactions take their time: its worker calls `step` again and again, and nothing else waits.
+    """A device with slow transactions: its worker calls `step` repeatedly, and no other method blocks.
 
-    `write` and `read` of such a device only touch memory: what has been commanded is sent, and what is read has come,
-    in a step.
+    `write` and `read` of such a device only touch memory. A step sends the commands and receives the samples.
     """
 
     def step(self) -> None:
-        """Make the most urgent transaction, a cut before all others, and return when it is over.
+        """Make the most urgent transaction and return when it is complete; a cut comes before all others.
 
         Raises:
-            DeviceError: of the kind that says what to do about it.
+            DeviceError: its class decides the reaction.
         """
 
 
 class IoDevice(msgspec.Struct, frozen=True):
-    """A device as its maker's library lists it, with the names of its channels and lines."""
+    """A device as listed by its maker's library, with the names of its channels and lines."""
 
     name: str
     product: str
@@ -131,13 +130,13 @@ class IoDevice(msgspec.Struct, frozen=True):
 
 
 class StopFrames(msgspec.Struct, frozen=True):
-    """What has to be written to a serial port to stop what hangs on it, without asking anything back.
+    """Frames to write to a serial port to stop the devices on it, without waiting for answers.
 
     Attributes:
         device: name for people.
         port: path of the port.
         baud: its speed.
-        frames: one after the other, each answered or not.
+        frames: sent one after the other, answered or not.
         pause_s: silence between two frames.
     """
 
@@ -160,10 +159,10 @@ class DrivesDevice(PolledDevice, DriveLink, Protocol):
     """Wheel drives whose transactions take their time."""
 
     def states(self) -> tuple[ControllerState, ...]:
-        """What each controller says of itself."""
+        """State that each controller reports."""
 
     def stop_frames(self) -> tuple[StopFrames, ...]:
-        """What stops the devices without their driver; nothing: they stop by themselves."""
+        """Frames that stop the devices without their driver; empty: they stop by themselves."""
 
 
 class ValvesDevice(PolledDevice, ValveLink, Protocol):
@@ -177,7 +176,7 @@ class DaqDevice(PolledDevice, Source[DaqBlock], Protocol):
     """The data acquisition.
 
     Attributes:
-        filter_delay_ns: delay of the converters' filters [ns], taken off the sample times; known once it is open.
+        filter_delay_ns: delay of the converters' filters [ns], subtracted from the sample times; known once it is open.
     """
 
     filter_delay_ns: int

@@ -1,6 +1,6 @@
-"""The frozen samples and commands that cross the border between drivers and the controller.
+"""The frozen samples and commands that drivers and the controller exchange.
 
-Times are monotonic nanoseconds. An array inside a sample is a copy: nobody writes it again.
+Times are monotonic nanoseconds. An array inside a sample is a copy that is never written again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-# Of the force sensors: of the triangle's corners, or by the wheel whose bumper it is.
+# Names of the force sensors: corners of the triangle, or the wheel of a bumper.
 SensorName = Literal["top", "lower_left", "lower_right", "front_left", "front_right"]
 SpeedSet = tuple[float, ...]
 ValveSet = tuple[tuple[bool, bool], ...]
@@ -22,11 +22,11 @@ class DaqBlock(msgspec.Struct, frozen=True, gc=False):
     """Consecutive samples of all channels.
 
     Attributes:
-        sequence: counts blocks, without gaps while the link is whole.
+        sequence: counts blocks; without gaps while no block is lost.
         t_ns: (n,) time of each sample [ns].
         volts: (n, channels) [V].
         overload: (channels,) whether the device flagged the channel.
-        arrived_ns: when the driver had it [ns], -1 where nobody looked.
+        arrived_ns: when the driver received it [ns], -1 where not measured.
     """
 
     sequence: int
@@ -41,7 +41,7 @@ class DriveSample(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         acknowledged_ns: t_ns of the newest command that the drives have confirmed, -1 before the first.
-        stopped_ns: when the last byte of the last controller's stop had left for the wire, for the newest cut after
+        stopped_ns: when the last byte of the last controller's stop was sent, for the newest cut after
             they ran [ns]; -1 while they run, and before.
     """
 

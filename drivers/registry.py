@@ -1,7 +1,7 @@
-"""Drivers by role and name: our own, and those that installed packages bring (entry points `rover_hil.drivers`).
+"""Drivers by role and name: built in, or from installed packages (entry points `rover_hil.drivers`).
 
-A name of our own is found at once. Only for another are the installed packages searched, and only the one that brings
-it is imported: a package that is broken keeps nobody from the rest.
+A built-in name is found at once. Only for other names are the installed packages searched, and only the package that
+provides the driver is imported, so a broken package does not affect the others.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def driver_type(role: Role, name: str) -> DriverType[Any] | None:
     """The driver of that role and name; None: there is none.
 
     Raises:
-        ExtensionError: an installed package should bring it, and cannot be imported or has no such driver.
+        ExtensionError: an installed package declares it, but cannot be imported or has no such driver.
     """
     for kind in (*BUILT_IN, *_installed(name)):
         if (kind.role, kind.name) == (role, name):
@@ -36,7 +36,7 @@ def driver_type(role: Role, name: str) -> DriverType[Any] | None:
 def driver_of(section: DeviceSection) -> DriverType[Any]:
     """The driver of a checked section."""
     found = driver_type(section.role, section.driver)
-    assert found is not None  # or the section could not have been checked
+    assert found is not None  # else the section's check would have failed
     return found
 
 
@@ -62,17 +62,17 @@ def daq_driver(section: DeviceSection) -> DaqType[Any]:
 
 
 def built_in(role: Role) -> tuple[DriverType[Any], ...]:
-    """Our own drivers of a role."""
+    """Built-in drivers of a role."""
     return tuple(kind for kind in BUILT_IN if kind.role == role)
 
 
 def driver_names(role: Role) -> list[str]:
-    """Names of all drivers that may be of a role; none of the installed packages is imported for it."""
+    """Names of all drivers that may have a role; does not import the installed packages."""
     return [*(kind.name for kind in built_in(role)), *installed_names(DRIVERS)]
 
 
 def broken_drivers() -> Iterator[str]:
-    """A sentence for each installed package that does not bring the driver it says; all of them are imported."""
+    """A message for each installed package that does not provide the driver it declares; imports all of them."""
     for name in installed_names(DRIVERS):
         try:
             _installed(name)
@@ -82,7 +82,7 @@ def broken_drivers() -> Iterator[str]:
 
 @functools.cache
 def _installed(name: str) -> tuple[DriverType[Any], ...]:
-    """What the installed packages bring by that name: a driver type, or several of different roles."""
+    """Driver types that installed packages provide under that name: one, or several of different roles."""
     if any(kind.name == name for kind in BUILT_IN):
         return ()
     kinds: list[DriverType[Any]] = []
@@ -90,6 +90,6 @@ def _installed(name: str) -> tuple[DriverType[Any], ...]:
         for kind in found if isinstance(found, tuple) else (found,):
             if not isinstance(kind, DriverType) or kind.name != name:
                 needed = f"a DriverType with the name {name}, or a tuple of them"
-                raise ExtensionError(f"{package} brings {kind!r}; needed: {needed}")
+                raise ExtensionError(f"{package} provides {kind!r}; needed: {needed}")
             kinds.append(kind)
     return tuple(kinds)

@@ -1,4 +1,4 @@
-"""The base of every part of a rig config, and what is said of a key that is wrong."""
+"""The base class of every part of a rig config, and the description of a wrong key."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Annotated, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-# Of a port's number in a pattern: 0 to 65535.
+# Pattern of a port number: 0 to 65535.
 PORT = r"([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
-# Of a device server: HOST:PORT, or "" for this computer.
+# Pattern of a device server: HOST:PORT, or "" for this computer.
 SERVER = rf"^(|[A-Za-z0-9.-]+:{PORT})$"
 T = TypeVar("T")
 Listed = Annotated[tuple[T, ...], Field(strict=False)]
@@ -32,9 +32,9 @@ class Problem(NamedTuple):
 
     Attributes:
         key: path of the key, dotted.
-        found: what stands there.
-        allowed: what may.
-        depends_on: other keys that the verdict rests on.
+        found: the value found.
+        allowed: the values allowed.
+        depends_on: other keys that the check depends on.
     """
 
     key: str

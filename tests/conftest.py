@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-# Before anything loads OpenBLAS: our matrices are small, and its threads would take the other workers' processors.
+# Set before OpenBLAS is loaded: our matrices are small, and its threads would compete with the other workers.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
@@ -30,19 +30,19 @@ from hil.processes.disturbances import RIG_LATE, STALL
 from hil.realtime.stalls import StallMonitor, measured_wakeups
 from hil.recording.reader import RecordError, read_trial
 
-# No example has to be quick: a busy machine is no defect, and the first call of a kernel compiles it.
+# No deadline for examples: a busy machine is no defect, and the first call of a kernel compiles it.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-# `make fuzz` asks for it by HIL_FUZZ=1; tests that say their own max_examples keep it
+# `make fuzz` sets HIL_FUZZ=1; tests with an explicit max_examples keep it
 settings.register_profile("fuzz", settings.get_profile("suite"), max_examples=5_000)
 settings.load_profile("fuzz" if os.environ.get("HIL_FUZZ") else "suite")
 
-# The folder of locks that the workers of one session share, in the environment they inherit.
+# Environment variable with the folder of locks that the workers of one session share.
 LOCKS = "HIL_TEST_LOCKS"
-# Written after what a test looks for behind the drivers of a port.
+# Written to a port after the bytes that a test expects there.
 MARK = b"|"
 # Of a failed test, the longest.
 STALLS_NAMED = 20
-# Every kernel that `hil` itself uses; what tests compile beyond it is compiled by the first worker that needs it.
+# Every kernel that `hil` uses; further kernels are compiled by the first worker that needs them.
 WARM_UP = """
 from hil.app.warm_up import warm_up
 from hil.config import load_config
@@ -52,7 +52,7 @@ warm_up(load_config("sim_impact"))
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist starts its workers
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """With several workers: compile what each of them, and each process of a rig, would otherwise compile itself."""
+    """With several workers: compile once the kernels that otherwise each worker and each process would compile."""
     if not session.config.getoption("numprocesses", None):
         return
     folder = tempfile.TemporaryDirectory(prefix="rover-hil-test-locks-")
@@ -64,17 +64,17 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Images of containers often ask for no bytecode. Then each worker would rewrite the asserts of all test files anew,
-    # which takes 6 s, and each process that a test starts would compile our sources anew.
+    # Container images often turn bytecode off. Then each worker would rewrite the asserts of all test files (6 s), and
+    # each process that a test starts would compile our sources again.
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if os.environ.get("PYTEST_XDIST_WORKER") and LOCKS in os.environ:
         compile_each_kernel_once(Path(os.environ[LOCKS]))
 
 
-@pytest.hookimpl(trylast=True)  # once they are shuffled, and those left out are gone
+@pytest.hookimpl(trylast=True)  # after shuffling and deselection
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Modules with slow tests come first in each worker's share: one at the end would keep one worker and no other."""
+    """Put modules with slow tests first in each worker's share: one at the end would keep only one worker busy."""
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
     modules = [list(group) for _, group in itertools.groupby(items, key=lambda item: item.path)]
     slow = [module for module in modules if any(item.get_closest_marker("slow") for item in module)]
@@ -91,9 +91,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def compile_each_kernel_once(folder: Path) -> None:
-    """One worker compiles a kernel for given types; another that needs it waits, and loads it from the cache.
+    """Let one worker compile a kernel for given types; others that need it wait, and load it from the cache.
 
-    A kernel's callees are compiled under its lock, each under its own: calls have no cycles, so neither have locks.
+    A kernel's callees are compiled under its lock, each with a lock too: calls have no cycles, so locks have none.
     """
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.dispatcher import Dispatcher
@@ -117,7 +117,7 @@ def compile_each_kernel_once(folder: Path) -> None:
 
 @pytest.fixture
 def stalls() -> Iterator[StallMonitor]:
-    """Of this machine while a test of real processes runs: if it fails, its report names them."""
+    """Stalls of this machine while a test of real processes runs; the report of a failed test lists them."""
     monitor = StallMonitor()
     with measured_wakeups(monitor):
         yield monitor
@@ -133,7 +133,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Itera
 
 
 def stalls_beside(given: dict[str, Any]) -> list[str]:
-    """What kept real processes waiting: as the test itself measured it, and as the records of its runs say."""
+    """Stalls of real processes, as measured by the test and by the records of its runs."""
     now_ns = time.monotonic_ns()
     longest = sorted(given["stalls"].take(), key=lambda stall: -stall.length_ns)[:STALLS_NAMED]
     lines = [
@@ -153,18 +153,18 @@ def stalls_beside(given: dict[str, Any]) -> list[str]:
 
 @dataclass
 class FinishedTrial:
-    """A trial at the protocol level that is over, of real processes or in virtual time.
+    """A finished trial at the protocol level, with real processes or in virtual time.
 
     Attributes:
-        ask: a command to its simulated rig, as `Control.ask`.
-        run: what is left of it, in virtual time.
+        ask: sends a command to its simulated rig, as `Control.ask`.
+        run: the finished run, in virtual time.
         more: folders of further runs on the same rig.
         start_ns: its t = 0 [ns of the rig's clock]; of several runs, that of the last.
-        acted_ns: when something was made to go wrong [ns of the same].
+        acted_ns: when the fault was injected [ns of the same].
         events: faults that it latched.
         healths: newest of each link, rows of HEALTH.
-        stopped_ns: when all drives had been told to stop after the impact [ns of the run]; None: there was none.
-        error: what kept it from beginning or from ending well.
+        stopped_ns: when the stop after the impact had been sent to all drives [ns of the run]; None: no impact.
+        error: why it did not start or did not end normally.
     """
 
     ask: Callable[..., dict[str, Any]]
@@ -189,16 +189,16 @@ class FinishedTrial:
         return [event.fault for event in self.events]
 
     def noticed_ms(self, fault: Fault) -> float:
-        """From the act to the tick that a fault was noticed in [ms]."""
+        """Time from the injection to the tick that detected a fault [ms]."""
         (event,) = (event for event in self.events if event.fault is fault)
         return (self.start_ns + event.t_ns - self.acted_ns) * 1e-6
 
     def all_seen(self, what: str, device: str = "roboclaw") -> list[tuple[int, int]]:
-        """What the controllers of a bus saw themselves: addresses, and when [ns]."""
+        """Events recorded by the controllers of a bus: addresses and times [ns]."""
         return self.ask("stops", device=device)[what]
 
     def seen_ms(self, what: str, device: str = "roboclaw") -> dict[int, float]:
-        """The same since the act: by address, when first [ms after the act]."""
+        """The same since the injection: by address, the first time [ms after the injection]."""
         found: dict[int, float] = {}
         for address, at_ns in self.all_seen(what, device):
             if at_ns >= self.acted_ns:
@@ -206,7 +206,7 @@ class FinishedTrial:
         return found
 
     def runs_at_the_end(self, device: str = "roboclaw") -> set[int]:
-        """Controllers whose newest start has no stop after it, by a command or by their own time-out."""
+        """Controllers that have not been stopped since their newest start, by a command or a time-out."""
         starts, stops = dict(self.all_seen("starts", device)), {}
         for address, at_ns in [*self.all_seen("stops", device), *self.all_seen("timeouts", device)]:
             stops[address] = max(at_ns, stops.get(address, 0))
@@ -215,17 +215,17 @@ class FinishedTrial:
 
 @pytest.fixture(scope="session")
 def finished_trial() -> type[FinishedTrial]:
-    """Test folders import nothing of each other, so they get it from here."""
+    """Fixture, because test folders do not import from each other."""
     return FinishedTrial
 
 
 class Terminal:
-    """A serial port that stands in for a device's, and all that is written to it.
+    """A serial port in place of a device's, and all bytes written to it.
 
     Attributes:
         path: of the port.
         master: descriptor of the device's end.
-        slave: and of the port's, held open, or the device would see a hang-up between two who open it.
+        slave: of the port's end, held open; otherwise the device would see a hang-up between two openings.
     """
 
     def __init__(self, path: Path) -> None:
@@ -244,7 +244,7 @@ class Terminal:
         self.path.unlink()
 
     def come(self) -> bytes:
-        """All that was written by now: what comes before a mark that is written after it."""
+        """All bytes written so far: everything before a mark that is written now."""
         os.write(self.slave, MARK)
         data = b""
         while not data.endswith(MARK):
@@ -272,9 +272,9 @@ def terminal(tmp_path: Path) -> Iterator[Callable[[str], Terminal]]:
 
 @pytest.fixture(scope="session")
 def kill_run():
-    """The soak's own program, to be run for a few kills."""
+    """The soak program, run for a few kills."""
     spec = importlib.util.spec_from_file_location("kill_run", Path(__file__).parent / "soak" / "kill_run.py")
     module = importlib.util.module_from_spec(spec)
-    sys.modules["kill_run"] = module  # dataclasses look themselves up there
+    sys.modules["kill_run"] = module  # dataclasses look up their module there
     spec.loader.exec_module(module)
     return module

@@ -1,4 +1,4 @@
-"""Names that were given up for the field's own terms, and must not come back as identifiers; run by `make lint`."""
+"""Abandoned names, replaced by the field's terms, must not come back as identifiers; run by `make lint`."""
 
 import ast
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("hil", "models", "tests", "tools", "benchmarks")
-# What was given up, and what to write instead. Words that are good names elsewhere say where they are not.
+# Abandoned names and their replacements. Words that are good names elsewhere are limited to folders.
 GIVEN_UP = {
     "Laps": "StageTimer",
     "Six": "SpatialVector",
@@ -112,7 +112,7 @@ def identifiers(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def instead(file: str, name: str) -> str | None:
-    """What to write instead of a name in a file; None: it may stand there."""
+    """Replacement of a name in a file; None: the name is allowed there."""
     name = name.lstrip("_")
     if (file, name) in EXCEPTIONS:
         return None
@@ -126,7 +126,7 @@ def instead(file: str, name: str) -> str | None:
 
 
 def problems(root: Path, files: list[Path]) -> list[str]:
-    """Identifiers and files that have a name which was given up."""
+    """Identifiers and files with an abandoned name."""
     found = []
     for file in files:
         path = file.relative_to(root).as_posix()

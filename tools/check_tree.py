@@ -1,4 +1,4 @@
-"""Rules of the tree that no other linter knows; run by `make lint`."""
+"""Rules of the tree that other linters do not check; run by `make lint`."""
 
 import re
 import subprocess
@@ -33,7 +33,7 @@ def long_files(root: Path, files: list[Path]) -> list[str]:
         if file.suffix == ".py":
             lines = len((root / file).read_text(encoding="utf-8").splitlines())
             if lines > MAX_LINES:
-                problems.append(f"{file}: {lines} lines, at most {MAX_LINES}: split it by what it does")
+                problems.append(f"{file}: {lines} lines, at most {MAX_LINES}: split it by purpose")
     return problems
 
 
@@ -44,7 +44,7 @@ def utils_folders(files: list[Path]) -> list[str]:
 
 
 def lock_problems(root: Path) -> list[str]:
-    """Lines of the lock files that hold on one machine only, and pins of a user's that are not those of the tests."""
+    """Lines of the lock files that are valid on one machine only, and user pins that differ from the tests' pins."""
     lines = {name: (root / name).read_text(encoding="utf-8").splitlines() for name in LOCKS}
     problems = [
         f"{name}:{number}: an address or a machine's own path: {line.strip()!r}; write it again with make lock"
@@ -61,7 +61,7 @@ def lock_problems(root: Path) -> list[str]:
 
 
 def broken_links(root: Path, files: list[Path]) -> list[str]:
-    """Links in Markdown to files that are not there, or to headings that the file does not have."""
+    """Links in Markdown to missing files or headings."""
     problems = []
     for file in (file for file in files if file.suffix == ".md"):
         text = CODE_BLOCK.sub("", (root / file).read_text(encoding="utf-8"))
@@ -78,13 +78,13 @@ def broken_links(root: Path, files: list[Path]) -> list[str]:
 
 
 def headings(text: str) -> set[str]:
-    """What a link can name behind its #: the headings, in small letters with hyphens for spaces."""
+    """Anchors of a page: its headings, in small letters with hyphens for spaces."""
     found = re.findall(r"^#+ (.*)$", CODE_BLOCK.sub("", text), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
 
 
 def lost_pages(root: Path, files: list[Path]) -> list[str]:
-    """Pages of docs that code, configs or settings name, and that are not there."""
+    """Missing pages of docs that code, configs or settings name."""
     problems = []
     for file in (file for file in files if file.suffix in NAMES_PAGES and file.parts[0] != "tests"):
         for name in PAGE.findall((root / file).read_text(encoding="utf-8")):

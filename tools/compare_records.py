@@ -1,8 +1,8 @@
 """Whether two records hold the same numbers: `python tools/compare_records.py BEFORE AFTER`.
 
 For a change that must not change behaviour: the same config and seed, in lockstep, before and after. Every dataset and
-field that both records have is compared bit for bit; what only one of them has is listed, elements at the end of a row
-included. Left out is what differs between any two runs: /timing, and of /meta wall time, version, config and digests.
+field of both records is compared bit for bit; those in only one record are listed, elements at the end of a row
+included. Ignored is what differs between any two runs: /timing, and of /meta wall time, version, config and digests.
 BEFORE and AFTER are run folders, or folders of run folders, which are matched by name.
 
 Exit status: 0 all equal, 1 something differs.
@@ -21,7 +21,7 @@ PASSED_OVER = ("timing", "meta")
 
 
 def compare(before: Path, after: Path) -> list[str]:
-    """What differs between two records, a line each, and under "only in" what one of them alone has."""
+    """Differences between two records, one line each; "only in" marks what one of them lacks."""
     with (
         h5py.File(before, "r", swmr=True, libver="latest") as old,
         h5py.File(after, "r", swmr=True, libver="latest") as new,
@@ -71,7 +71,7 @@ def _difference(old: np.ndarray, new: np.ndarray) -> str:
 
 
 def main(before: Path, after: Path) -> int:
-    """Compare one pair of records, or all that two folders share."""
+    """Compare one pair of records, or all pairs of the same name in two folders."""
     pairs = [(before, after)]
     if not (before / RECORD).is_file():
         names = sorted(

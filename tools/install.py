@@ -1,11 +1,11 @@
 """Makes or updates the virtual environment from the lock files: `python tools/install.py .venv [--dev]`, run by make.
 
 uv installs the lock in a tenth of pip's time. One that is on PATH is used if it is new enough; otherwise pip installs
-the pinned one into the environment. Where uv cannot be had or fails, pip installs the lock. uv does not read pip's
-settings (index, certificate, proxy), so they are handed to it. Standard library only: nothing else is there yet.
+the pinned one into the environment. Where uv is not available or fails, pip installs the lock. uv does not read pip's
+settings (index, certificate, proxy), so they are passed to it. Standard library only: nothing else is installed yet.
 
-Two stamps in the environment say what has been installed as a whole: `.installed` (requirements.lock, what a user
-needs) and `.installed-dev` (requirements-dev.lock, that and all that tests, lint and benchmarks need).
+Two stamps in the environment mark a complete installation: `.installed` (requirements.lock, for users) and
+`.installed-dev` (requirements-dev.lock, also for tests, lint and benchmarks).
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ PIP_FLAGS = ("--quiet", "--quiet", "--disable-pip-version-check", "--no-input")
 
 
 def progress(text: str) -> None:
-    """Print a line at once, also into a pipe."""
+    """Print a line without buffering, also into a pipe."""
     print(text, flush=True)
 
 
 def pip_settings(listing: str) -> dict[str, str]:
-    """What `pip config list` prints, by setting: the environment before `install` before `global`, as pip has it."""
+    """Output of `pip config list`, by setting; the environment before `install` before `global`, as in pip."""
     found: dict[str, str] = {}
     for section in ("global", "install", ":env:"):
         for line in listing.splitlines():
@@ -63,7 +63,7 @@ def pip_settings(listing: str) -> dict[str, str]:
 
 
 def uv_environment(settings: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment for uv: this one, and pip's settings where the user has not set uv's own."""
+    """The environment for uv: this one, and pip's settings where the user has not set those of uv."""
     passed = dict(environment)
     own_index = any(name.startswith(("UV_INDEX", "UV_DEFAULT_INDEX", "UV_EXTRA_INDEX")) for name in environment)
     for setting, variable, separator in SETTINGS:
@@ -76,7 +76,7 @@ def uv_environment(settings: Mapping[str, str], environment: Mapping[str, str]) 
 
 
 def version_of(uv: str | Path) -> tuple[int, ...]:
-    """Of a uv; () if it cannot be run."""
+    """Version of a uv; () if it cannot be run."""
     try:
         printed = subprocess.run([uv, "--version"], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
@@ -98,7 +98,7 @@ class Installer:
         self._pip: list[str] | None = None
 
     def prepare(self) -> None:
-        """Make the environment, or keep one that was once completed; its stamps go first and come back last."""
+        """Make the environment, or keep a complete one; stamps are removed first and written last."""
         stamps = [self._folder / name for name, _ in (USER, DEV)]
         if any(stamp.exists() for stamp in stamps):
             progress(f"bringing {self._folder} up to date")
@@ -109,7 +109,7 @@ class Installer:
             stamp.unlink(missing_ok=True)
 
     def pip(self) -> list[str]:
-        """The command of a pip that works on the environment: this Python's own, or one put into it."""
+        """The command of a pip for the environment: this Python's, or one installed into it."""
         if self._pip is None:
             flag = ["-m", "pip", "--python", str(self._python)]  # pip 22.3 or newer
             if not _runs([sys.executable, *flag, "--version"]):
@@ -121,7 +121,7 @@ class Installer:
         return self._pip
 
     def uv(self) -> str | None:
-        """A uv: of PATH, of the environment, or a new one put there. None: it cannot be had."""
+        """A uv: of PATH, of the environment, or newly installed there. None: not available."""
         for found in (shutil.which("uv"), str(self._folder / "bin" / "uv")):
             if found and version_of(found) >= UV_OLDEST:
                 return found
@@ -141,7 +141,7 @@ class Installer:
                 progress("installing rover-hil itself, editable")
                 if self._run_uv([uv, "pip", *flags, "--no-deps", "--no-build-isolation", "-e", str(ROOT)]):
                     return
-        progress(f"uv {'failed' if uv else 'cannot be had'}: installing {lock} with pip instead, a minute or two")
+        progress(f"uv {'failed' if uv else 'is not available'}: installing {lock} with pip instead, a minute or two")
         command = [*self.pip(), "install", *PIP_FLAGS]
         subprocess.run([*command, "--require-hashes", "-r", str(ROOT / lock)], check=True)
         subprocess.run([*command, "--no-deps", "--no-build-isolation", "--editable", str(ROOT)], check=True)
@@ -153,7 +153,7 @@ class Installer:
         subprocess.run([self._python, "-c", f"import {', '.join(IMPORTED)}"], check=True, env=environment)
 
     def _run_uv(self, command: list[str]) -> bool:
-        """Run uv and show what it says, but for its list of packages."""
+        """Run uv and show its output, except its list of packages."""
         if "UV_INDEX_STRATEGY" not in self._environment:
             listing = subprocess.run([*self.pip(), "config", "list"], capture_output=True, text=True, check=False)
             self._environment = uv_environment(pip_settings(listing.stdout), self._environment)
@@ -164,7 +164,7 @@ class Installer:
         return process.returncode == 0
 
     def stamp(self, name: str) -> None:
-        """All of it is there."""
+        """The installation is complete."""
         (self._folder / name).touch()
 
 
@@ -180,7 +180,7 @@ def main(arguments: list[str]) -> int:
     began = time.monotonic()
     folder, dev = Path(arguments[0]), "--dev" in arguments
     for name in ("PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_REQUIRE_VIRTUALENV"):
-        os.environ.pop(name, None)  # pip's own settings must not turn the install into something else
+        os.environ.pop(name, None)  # pip's settings must not change the target of the install
     installer = Installer(folder)
     try:
         installer.prepare()

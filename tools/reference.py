@@ -1,8 +1,8 @@
-"""Writes the tables of docs/reference that the code knows: fields of a record, keys of a config.
+"""Writes the tables of docs/reference that follow from the code: fields of a record, keys of a config.
 
 Run: python tools/reference.py --write | --check    (`make docs` writes, `make lint` checks)
 
-A page says with a pair of comments where a table goes; what stands between them is replaced.
+A pair of comments marks the place of a table in a page; the text between them is replaced.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hil.recording.fields import COMPOUND, PLAIN, Field
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = Path("docs") / "reference"
 MARKED = re.compile(r"(<!-- generated: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
-# Endings of config keys, and the unit that each says; the longest that fits counts.
+# Endings of config keys and their units; the longest match counts.
 UNITS = {
     "_Nm": "N m", "_Npm": "N/m", "_Nspm": "N s/m", "_Pa": "Pa", "_V": "V", "_N": "N", "_deg": "deg", "_hz": "Hz",
     "_kPa": "kPa", "_kPa_per_V": "kPa/V", "_kPa_per_count": "kPa/count", "_kg": "kg", "_m": "m", "_mA": "mA",
@@ -33,7 +33,7 @@ UNITS = {
     "_radps": "rad/s", "_radps2": "rad/s^2", "_rpm": "1/min", "_s": "s", "_spm": "s/m", "_us": "us",
     "_baud": "bit/s",
 }  # fmt: skip
-# A layout in which every count is another, so that a shape says what it counts.
+# A layout with a different number for every count, so that a shape identifies its count.
 _LAYOUT = Layout(tuple("1234567"), tuple("12345"), tuple("123"))
 _COUNTS = {7: "wheels", 5: "cylinders", 3: "channels"}
 
@@ -73,13 +73,13 @@ def config_tables() -> str:
 
 
 def _sections(path: str, schema: Mapping[str, Any], when: str = "", note: str = "") -> Iterator[str]:
-    """A table of a section's own keys, then one for each kind of section inside it.
+    """A table of a section's keys, then one for each kind of section inside it.
 
     Args:
         path: of the section, dotted; alike sections with commas between.
         schema: of the section.
         when: the driver that it belongs to.
-        note: what its key says of it, where it may be null.
+        note: text of its key, where it may be null.
     """
     properties = {key: resolved(value) for key, value in schema["properties"].items()}
     described = {key: value | schema["properties"][key] for key, value in properties.items()}
@@ -147,7 +147,7 @@ def _default(schema: Mapping[str, Any], needed: bool) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value as YAML has it."""
+    """A value in YAML."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, dict):
@@ -166,13 +166,13 @@ TABLES: dict[str, Callable[[], str]] = {"record": record_tables, "config": confi
 
 
 def pages(root: Path) -> dict[Path, tuple[str, str]]:
-    """Each page with marks, as it is and as it should be.
+    """Each page with marks: present text and required text.
 
     Args:
         root: of the tree.
 
     Raises:
-        ValueError: a table has no page, or a page asks for a table that there is none of.
+        ValueError: a table has no page, or a page has the mark of an unknown table.
     """
     found, placed = {}, set()
     for path in sorted((root / REFERENCE).glob("*.md")):
@@ -189,7 +189,7 @@ def pages(root: Path) -> dict[Path, tuple[str, str]]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the pages, or say which are out of date; 1 if one is."""
+    """Write the pages, or print those that are out of date; 1 if one is."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--write", action="store_true", help="write the tables into their pages")

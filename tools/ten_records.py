@@ -1,10 +1,10 @@
 """Records of ten configs, to be held against those of another version: `python tools/ten_records.py FOLDER [NAME...]`.
 
-For a change that must not change behaviour: run it with the Python of either checkout's environment, each into a folder
-of its own, and compare the two with tools/compare_records.py. Five rovers on soil, three other grounds, the bumper, and
-a cut that comes late; lockstep, no valve powered.
+For a change that must not change behaviour: run it with the Python of each checkout's environment, into separate
+folders, and compare the two with tools/compare_records.py. Five rovers on soil, three other grounds, the bumper, and
+a late cut; lockstep, no valve powered.
 
-Exit status: 0 all ran, 1 one of them could not.
+Exit status: 0 all ran, 1 one of them failed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TEN = {
     "bumper": ("bumper", "rig=simulated", "clock=lockstep"),
     "cut_delay": ("sim_impact", "links.drives_delay_ms=5"),
 }
-DONE_OR_ABORTED = (0, 1)  # a rover that does not hit the obstacle is a record, too
+DONE_OR_ABORTED = (0, 1)  # the record of a rover that does not hit the obstacle counts too
 
 
 def main(folder: Path, names: list[str]) -> int:

@@ -1,1 +1,1 @@
-"""Valves on Modbus RTU. This file imports nothing: who needs a part of it imports that part."""
+"""Valves on Modbus RTU. This file imports nothing; import the submodule that you need."""

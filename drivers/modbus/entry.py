@@ -36,7 +36,7 @@ class ModbusType(ValvesType[Section]):
     def check(self, section: Section, rig: RigSetup) -> Iterator[Problem]:  # noqa: ARG002
         """See DriverType."""
         for coil, count in repeated(section.coils.in_order):
-            yield Problem("devices.valves.coils", f"coil {coil} for {count} valves", "a coil of its own for each valve")
+            yield Problem("devices.valves.coils", f"coil {coil} for {count} valves", "a different coil for each valve")
         needs = ("devices.valves.flash_on", "devices.valves.pressure_registers")
         yield from load_problems("valves", section.baud, self.line_loads(section), needs)
         tenths = section.flash_s * 10.0
@@ -45,7 +45,7 @@ class ModbusType(ValvesType[Section]):
         if section.pressure_registers is not None:
             for register, count in repeated(section.pressure_registers.in_order):
                 found = f"register {register} for {count} chambers"
-                yield Problem("devices.valves.pressure_registers", found, "a register of its own for each chamber")
+                yield Problem("devices.valves.pressure_registers", found, "a different register for each chamber")
         yield from valve_problems(section, "pressure_registers", self.dead_man(section), "flash_on")
 
     def connections(self, section: Section) -> Iterator[Connection]:
@@ -64,7 +64,7 @@ class ModbusType(ValvesType[Section]):
 
     def dead_man(self, section: Section) -> str:
         """See ValvesType."""
-        return f"flash-on: the board lets go after {section.flash_s:g} s" if section.flash_on else ""
+        return f"flash-on: the board switches off after {section.flash_s:g} s" if section.flash_on else ""
 
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
         """See DriverType."""
@@ -93,7 +93,7 @@ class ModbusType(ValvesType[Section]):
         return {self.name: SimulatedPort(board, baud, protocol.silence_ns(baud))}
 
     def driver_settings(self, section: Section, rig: RigSetup) -> ModbusValvesSettings:
-        """The same in the driver's own units."""
+        """The same in the driver's units."""
         from drivers.modbus.settings import ModbusValvesSettings, Regulator
 
         registers, regulator = section.pressure_registers, section.regulator

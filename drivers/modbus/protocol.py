@@ -1,7 +1,7 @@
-"""Modbus RTU: frames, checks and exceptions, for the master that drives and for the slave that is simulated.
+"""Modbus RTU: frames, checks and exceptions, for the driver (master) and the simulated device (slave).
 
 A frame is the slave's address, a function, its data (big-endian) and a CRC, low byte first; silence ends it. A slave
-that understands a request but will not obey answers the function with its top bit set, and a code. Source: MODBUS
+that understands a request but refuses it answers the function with its top bit set, and a code. Source: MODBUS
 Application Protocol V1.1b3, section 6; MODBUS over Serial Line V1.02, section 2.5.
 """
 
@@ -26,7 +26,7 @@ _TWO = struct.Struct(">HH")
 
 
 class Function(IntEnum):
-    """Functions that are spoken here."""
+    """Function codes used here."""
 
     READ_COILS = 1
     READ_HOLDING = 3
@@ -38,7 +38,7 @@ class Function(IntEnum):
 
 
 class Code(IntEnum):
-    """Why a slave will not."""
+    """Why a slave refuses."""
 
     FUNCTION = 1
     ADDRESS = 2
@@ -55,10 +55,10 @@ _REASONS = {
 
 
 class RefusedError(RuntimeError):
-    """A slave understood a request and will not obey it: no damage, and asking again does not help."""
+    """A slave understood a request and refuses it: nothing is damaged, and a retry does not help."""
 
     def __init__(self, function: int, code: int) -> None:
-        reason = _REASONS.get(Code(code), "") if code in set(Code) else "its manual says why"
+        reason = _REASONS.get(Code(code), "") if code in set(Code) else "see its manual"
         super().__init__(f"function {function} refused with exception {code}: {reason}")
         self.code = code
 
@@ -101,17 +101,17 @@ def unframe(whole: bytes) -> tuple[int, int, bytes]:
 
 
 def refusal(address: int, function: int, code: Code) -> bytes:
-    """The frame of a slave that will not."""
+    """The frame of a slave that refuses."""
     return frame(address, function | REFUSED, bytes([code]))
 
 
 class Request(NamedTuple, Generic[T]):
-    """A request and what its answer has to look like.
+    """A request and the form of its answer.
 
     Attributes:
         frame: bytes to send.
         length: bytes of a good answer.
-        parse: the answer's data into values; raises BadFrameError.
+        parse: decodes the answer's data into values; raises BadFrameError.
     """
 
     frame: bytes
@@ -119,12 +119,12 @@ class Request(NamedTuple, Generic[T]):
     parse: Callable[[bytes], T]
 
     def missing(self, answer: bytes) -> int:
-        """How many more bytes an answer that begins so needs at least."""
+        """Least number of bytes still missing from an answer that begins so."""
         refused = len(answer) < 2 or bool(answer[1] & REFUSED)
         return max((_REFUSAL_BYTES if refused else self.length) - len(answer), 0)
 
     def decode(self, answer: bytes) -> T:
-        """Values of an answer. Raises BadFrameError, and RefusedError when the slave will not."""
+        """Values of an answer. Raises BadFrameError, and RefusedError when the slave refuses."""
         address, function, data = unframe(answer)
         if address != self.frame[0] or function & ~REFUSED != self.frame[1]:
             raise BadFrameError(
@@ -153,7 +153,7 @@ def read_registers(
 
 
 def write_coil(address: int, coil: int, value: int) -> Request[None]:
-    """Write one coil (5): ON or OFF; some boards take other values at other addresses."""
+    """Write one coil (5): ON or OFF; some boards accept other values at other addresses."""
     return _echoed(_asking(address, Function.WRITE_COIL, coil, value))
 
 
@@ -190,7 +190,7 @@ def unpack(packed: bytes, count: int) -> tuple[bool, ...]:
 
 
 def pair(data: bytes) -> tuple[int, int]:
-    """The two numbers that nearly all requests begin with: an address, and a count or value. Raises BadFrameError."""
+    """The two numbers at the start of nearly every request: an address, and a count or value. Raises BadFrameError."""
     if len(data) < _TWO.size:
         raise BadFrameError(f"{len(data)} bytes of data, needed: {_TWO.size}")
     return cast(tuple[int, int], _TWO.unpack_from(data))

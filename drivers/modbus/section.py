@@ -55,7 +55,7 @@ class ModbusValves(ValvesSection):
     rate_hz: float = Field(10.0, ge=1, le=200, description="coils written and pressures read a second")
     coils: Coils = Field(default_factory=Coils, description="coil of each valve")
     flash_on: bool = Field(
-        False, description="the board lets a valve go by itself when it is not told again: a dead-man"
+        False, description="the board switches a valve off unless the command is repeated: a dead-man"
     )
     flash_s: float = Field(0.5, ge=0.1, le=10, description="after so long")
     pressure_registers: PressureRegisters | None = Field(None, description="of the chambers; null: not measured")

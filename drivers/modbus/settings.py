@@ -1,4 +1,4 @@
-"""What there is to set about valves on Modbus coils, what is refused, and how much of the line they need."""
+"""Settings of valves on Modbus coils, their limits, and the line time that they need."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from drivers.modbus import protocol
 from drivers.serial.link import BITS_PER_BYTE
 
 VALVES = ("left extend", "left retract", "right extend", "right retract")
-# A relay board's own addresses: all coils at once, and coil n with a time of its own, in steps of 0.1 s.
+# Addresses defined by relay boards: all coils at once, and coil n for a given time, in steps of 0.1 s.
 ALL_COILS = 0x00FF
 FLASH_ON = 0x0200
 FLASH_STEP_S = 0.1
@@ -35,7 +35,7 @@ class Regulator(msgspec.Struct, frozen=True):
 
     @property
     def counts(self) -> int:
-        """What the register is set to."""
+        """The register's value."""
         return round(self.pressure_Pa / self.Pa_per_count)
 
 
@@ -47,8 +47,8 @@ class ModbusValvesSettings(msgspec.Struct, frozen=True):
         baud: its speed, 8N1.
         address: of the board, 1 to 255.
         coils: of left extend, left retract, right extend, right retract.
-        flash_on: power a coil for flash_s only and power it again in time: the board lets go by itself when nobody
-            does. Without, the coils of a plain board stay as they are when its host dies.
+        flash_on: power a coil for flash_s only and power it again in time: otherwise the board switches it off by
+            itself. Without, the coils of a plain board stay as they are when its host dies.
         flash_s: that time, in steps of 0.1 s.
         pressure_registers: input registers of the four chambers (signed, 16 bits), in the order of the coils; None:
             there are none, and pressures are NaN.
@@ -92,13 +92,13 @@ class ModbusValvesSettings(msgspec.Struct, frozen=True):
         return protocol.write_coils(self.address, run[0], (on,) * len(run))
 
     def exchange_s(self, request: protocol.Request[Any]) -> float:
-        """Time that a request, its answer and the silences after both take on the line [s]."""
+        """Line time of a request, its answer and the silences after both [s]."""
         size = len(request.frame) + request.length
         return size * BITS_PER_BYTE / self.baud + 2e-9 * protocol.silence_ns(self.baud)
 
 
 def runs(coils: list[int]) -> list[range]:
-    """Neighbouring coils together, so that no frame touches a coil that is not ours."""
+    """Groups of neighbouring coils, so that no frame writes a coil that is not ours."""
     found: list[range] = []
     for coil in sorted(coils):
         if found and found[-1].stop == coil:
@@ -109,7 +109,7 @@ def runs(coils: list[int]) -> list[range]:
 
 
 def check(settings: ModbusValvesSettings) -> None:
-    """Refuse settings that cannot work. Raises ValueError that names everything found wrong."""
+    """Refuse settings that cannot work. Raises ValueError that lists all errors."""
     wrong = _wrong_places(settings) or _wrong_times(settings)
     if wrong:
         raise ValueError("Modbus valve settings: " + "; ".join(wrong))
@@ -177,7 +177,7 @@ def _all_kinds(settings: ModbusValvesSettings) -> list[protocol.Request[Any]]:
 
 
 def _least_flash_s(settings: ModbusValvesSettings) -> float:
-    """From when a refresh is due, all four and one other request have to fit into what is left of flash_s."""
+    """Least flash_s: all four refreshes and one other request must fit into what is left when a refresh is due."""
     slowest_s = sum(settings.exchange_s(settings.flash(coil)) for coil in settings.coils)
     slowest_s += max(settings.exchange_s(request) for request in _all_kinds(settings))
     return slowest_s / (1.0 - REFRESH_AT)

@@ -1,4 +1,4 @@
-"""A relay board with eight coils on Modbus RTU, and the registers of a valve terminal; simulated at the wire."""
+"""A relay board with eight coils on Modbus RTU, and a valve terminal's registers; simulated at the protocol level."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ COILS = 8
 
 
 class Terminal(msgspec.Struct, frozen=True):
-    """What a board has besides its coils.
+    """Registers of a board, besides its coils.
 
     Attributes:
         pressure_registers: input registers of the four chambers.
         Pa_per_count: of these [Pa].
-        regulator_register: holding register of the supply's set-point; the board keeps it, the plant's supply is its
-            own.
+        regulator_register: holding register of the supply's set-point; the board stores it, and the plant's supply
+            does not follow it.
     """
 
     pressure_registers: tuple[int, int, int, int] | None = None
@@ -39,18 +39,18 @@ class _RefusedError(Exception):
 
 
 class RelayBoard:
-    """A `SimulatedSerialDevice`. Its coils stay as they are when its host dies, but for those that were flashed on.
+    """A `SimulatedSerialDevice`. Its coils stay as they are when its host dies, except those that were flashed on.
 
-    Simplified: a whole frame is answered when its last byte is there, so give its line `protocol.silence_ns(baud)` as
-    turnaround, in which a real board makes sure that the frame is over. What comes before that silence is over is
-    dropped.
+    Simplified: a whole frame is answered when its last byte has arrived, so set the line's turnaround to
+    `protocol.silence_ns(baud)`, in which a real board makes sure that the frame is over. Bytes that arrive within that
+    silence are dropped.
 
     Args:
-        cylinders: what its coils act on.
+        cylinders: cylinders that its coils act on.
         coils: of left extend, left retract, right extend, right retract.
-        address: its own.
-        baud: of its line, which says how long the silence between frames is.
-        flash: whether it knows flash-on: coil 0x0200 + n for the written value times 0.1 s.
+        address: of the board.
+        baud: of its line; sets the silence between frames.
+        flash: whether it supports flash-on: coil 0x0200 + n for the written value times 0.1 s.
         terminal: registers, if it has any.
 
     Attributes:
@@ -90,7 +90,7 @@ class RelayBoard:
         }
 
     def wake(self, now_ns: int) -> None:
-        """Let go of coils whose time is over."""
+        """Switch off coils whose time is over."""
         for coil, until_ns in list(self._until_ns.items()):
             if until_ns <= now_ns:
                 self._switch(coil, False, until_ns)
@@ -100,7 +100,7 @@ class RelayBoard:
         raise ValueError("this device has no emergency stop")
 
     def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
-        """Bytes of a host; what is sent back."""
+        """Receive bytes of a host; the bytes sent back."""
         self.wake(began_ns)
         if began_ns - self._heard_ns >= self._silence_ns:
             self._buffer, self._answered = b"", False
@@ -213,7 +213,7 @@ class RelayBoard:
 
 
 def _span(asked: bytes, length: int) -> tuple[int, int]:
-    """First and number of what is to be read."""
+    """First address and count of a read request."""
     first, count = protocol.pair(asked)
     if len(asked) != length or not 1 <= count <= protocol.MAX_REGISTERS:
         raise _RefusedError(Code.VALUE)

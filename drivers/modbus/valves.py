@@ -1,7 +1,7 @@
 """Valves on the coils of a Modbus RTU relay board or valve terminal.
 
-A command that switches off goes before all others, in one frame where the coils are neighbours. With `flash_on` the
-board itself lets go of a coil that is not powered again in time; a board without it holds its coils when its host dies.
+A command that switches off is sent before all others, in one frame where the coils are neighbours. With `flash_on` the
+board itself switches off a coil that is not powered again in time; without it, the coils stay on when the host dies.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ __all__ = ["ModbusValves", "ModbusValvesSettings", "budget", "check"]
 T = TypeVar("T")
 NAME = "Modbus valves"
 _ALL = range(len(VALVES))
-# Longest rest of a step that has nothing to do [s]: a command waits for it.
+# Longest wait of a step that has nothing to do [s]: a new command may wait for it.
 REST_S = 0.001
 
 
 class ModbusValves:
     """A `PolledDevice`: writes and reads touch memory only, each step makes one transaction.
 
-    It powers nothing until it is told to switch all off and then to power: after it is opened, after a failure, and
-    after it was silent for so long that the board has let go by itself.
+    It powers nothing until all off and then a power command has been written: after opening, after a failure, and after
+    a silence in which the board has switched off by itself.
 
     Args:
         settings: see there.
@@ -57,7 +57,7 @@ class ModbusValves:
         self._period_ns, self._flash_ns = round(1e9 / settings.rate_hz), round(settings.flash_s * 1e9)
         self._quiet_ns = self._due_ns = 0
         self._todo: deque[Callable[[], None]] = deque()
-        self._on: list[bool | None] = [None] * len(VALVES)  # as confirmed; None: not known, and so to be switched off
+        self._on: list[bool | None] = [None] * len(VALVES)  # as confirmed; None: unknown, to be switched off
         self._held_ns = [0] * len(VALVES)
         self._pressure_Pa = (math.nan,) * len(VALVES)
         self._measured_ns = self._acknowledged_ns = -1
@@ -68,7 +68,7 @@ class ModbusValves:
         self._off_received, self._target = False, [False] * len(VALVES)
 
     def open(self) -> None:
-        """Find the board, switch all valves off and see that they are; set the regulator.
+        """Find the board, switch all valves off and check it; set the regulator.
 
         Raises:
             DeviceError: no board at this address, a coil that stays on, no such register.
@@ -80,7 +80,7 @@ class ModbusValves:
         self._sample, self._acknowledged_ns = None, -1
         self._disarm()
         try:
-            self._ask(self.settings.read_coils())  # whoever answers this is a board with our coils
+            self._ask(self.settings.read_coils())  # a device that answers this is a board with our coils
             while self._to_switch_off():
                 self._switch_off()
             self._read_coils()
@@ -92,7 +92,7 @@ class ModbusValves:
         self._due_ns = self._host.now_ns()
 
     def close(self) -> None:
-        """Let go of the port."""
+        """Close the port."""
         self._link.close()
 
     def health(self) -> Health:
@@ -107,14 +107,14 @@ class ModbusValves:
         return msgspec.structs.replace(health, rate_hz=rate_hz)
 
     def stop_frames(self) -> tuple[StopFrames, ...]:
-        """All valves off; twice, for what was sent last may have been cut short and spoil the first."""
+        """All valves off; sent twice, because an earlier frame that was cut short may spoil the first."""
         requests = [self.settings.switch(run, False) for run in runs(list(self.settings.coils))]
         pause_s = max(self.settings.exchange_s(request) for request in requests)
         frames = tuple(request.frame for request in requests) * 2
         return (StopFrames(NAME, self.settings.port, self.settings.baud, frames, pause_s),)
 
     def write(self, command: ValveCommand) -> None:
-        """Take a command; one that powers valves only after one that powers none."""
+        """Accept a command; one that powers valves only after one that powers none."""
         target = [on for side in command.powered for on in side]
         if any(target) and not self._off_received:
             return
@@ -127,10 +127,10 @@ class ModbusValves:
         return sample
 
     def step(self) -> None:
-        """Off, on, again on before its time is over, what is to be read: the first of these that is due.
+        """Switch off, switch on, refresh before flash_s is over, or read: the first of these that is due.
 
         Raises:
-            DeviceError: and all valves count as to be switched off until told otherwise.
+            DeviceError: from then on all valves are to be switched off until a new command.
         """
         try:
             self._act()
@@ -145,7 +145,7 @@ class ModbusValves:
     def _act(self) -> None:
         now_ns = self._host.now_ns()
         if self._oldest_ns(now_ns) >= self._flash_ns:
-            self._disarm()  # we were silent, the board has let go, and nobody has said to go on
+            self._disarm()  # after our silence the board has switched off, and no new command has been written
         if now_ns >= self._due_ns and not self._todo:
             self._due_ns = max(self._due_ns + self._period_ns, now_ns)
             self._todo.extend([self._read_pressures, self._read_coils])
@@ -161,12 +161,12 @@ class ModbusValves:
             self._rest(min(self._due_ns - now_ns, round(REST_S * 1e9)))
 
     def _oldest_ns(self, now_ns: int) -> int:
-        """How long ago the powered coil that has waited longest was powered; 0 without flash-on."""
+        """Longest time since a powered coil was last refreshed; 0 without flash-on."""
         ages_ns = [now_ns - self._held_ns[valve] for valve in _ALL if self._on[valve]]
         return max(ages_ns, default=0) if self.settings.flash_on else 0
 
     def _to_switch_off(self) -> list[range]:
-        """Neighbouring coils that have to be off, as far as one of them is not known to be."""
+        """Groups of neighbouring coils that have to be off and of which at least one is not known to be."""
         coils = self.settings.coils
         unsure = {coils[valve] for valve in _ALL if not self._target[valve] and self._on[valve] is not False}
         off = runs([coils[valve] for valve in _ALL if not self._target[valve]])
@@ -194,14 +194,14 @@ class ModbusValves:
         self._note(range(coil, coil + 1), True, command)
 
     def _note(self, run: range, on: bool | None, command: ValveCommand | None) -> None:
-        """Coils are so now, as far as known, and the board has heard of a command."""
+        """Record the state of coils that the board has confirmed, and with it the command if it is complete."""
         for valve in _ALL:
             if self.settings.coils[valve] in run:
                 self._on[valve] = on
         self._acknowledge(command)
 
     def _acknowledge(self, command: ValveCommand | None) -> None:
-        """A command is confirmed once all coils are known to be as it says."""
+        """A command is confirmed once all coils are known to follow it."""
         if command is None or command.t_ns == self._acknowledged_ns:
             return
         if self._on == [on for side in command.powered for on in side]:
@@ -209,7 +209,7 @@ class ModbusValves:
             self._take()
 
     def _read_coils(self) -> None:
-        """See that the coils are as they were confirmed. Raises DeviceError."""
+        """Check that the coils are as confirmed. Raises DeviceError."""
         command, first = self._command, min(self.settings.coils)
         found = self._ask(self.settings.read_coils())
         for valve, coil in enumerate(self.settings.coils):
@@ -218,7 +218,7 @@ class ModbusValves:
                 self._on[valve] = None
                 raise DeviceError(
                     f"{NAME} on {self.settings.port}: coil {coil} ({VALVES[valve]}) reads {reads} and was switched "
-                    f"{said}; check the board's power, and that nobody else commands it"
+                    f"{said}; check the board's power, and that no other program commands it"
                 )
         self._acknowledge(command)
         if self.settings.pressure_registers is None:
@@ -250,7 +250,7 @@ class ModbusValves:
         self._take()
 
     def _take(self) -> None:
-        """Keep a sample for whoever reads next; its time is that of the newest reading."""
+        """Store a sample for the next read; its time is that of the newest reading."""
         self._sequence += 1
         a, b, c, d = self._pressure_Pa
         self._sample = ValveSample(self._sequence, self._measured_ns, ((a, b), (c, d)), self._acknowledged_ns)
@@ -262,7 +262,7 @@ class ModbusValves:
         except protocol.RefusedError as error:
             raise DeviceError(
                 f"{NAME} on {self.settings.port}, address {self.settings.address}: {error}; check coils, "
-                "registers, and whether the board knows flash-on"
+                "registers, and whether the board supports flash-on"
             ) from error
         finally:
             self._quiet_ns = self._host.now_ns() + protocol.silence_ns(self.settings.baud)

@@ -1,1 +1,1 @@
-"""NI-DAQmx: data acquisition and valves. This file imports nothing: who needs a part of it imports that part."""
+"""NI-DAQmx: data acquisition and valves. This file imports nothing; import the submodule that you need."""

@@ -1,4 +1,4 @@
-"""Sampled channels of NI-DAQmx: what is asked of them, and how their units become volts at the sensor."""
+"""Sampled channels of NI-DAQmx: their settings, and the conversion of their units to volts at the sensor."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NiChannel(msgspec.Struct, frozen=True):
         physical: name that NI gives the channel, such as cDAQ1Mod1/ai0.
         kind: how it is conditioned.
         sensitivity: from the calibration sheet: mV/N, of a bridge mV/V/N, of a charge sensor pC/N.
-        range_V: full scale, either sign, of the volts handed out [V].
+        range_V: full scale, either sign, of the volts returned [V].
         serial: number of the sensor, for the record.
     """
 
@@ -36,7 +36,7 @@ class NiChannel(msgspec.Struct, frozen=True):
 
 
 class NiDaqSettings(msgspec.Struct, frozen=True):
-    """What to sample and how.
+    """Settings of the data acquisition.
 
     Attributes:
         channels: in the order of a block's columns.
@@ -46,9 +46,9 @@ class NiDaqSettings(msgspec.Struct, frozen=True):
         excitation_A: constant current of the IEPE channels [A].
         bridge_V: excitation of the bridge channels [V].
         e_stop: digital line that is high while the emergency stop's circuit is whole; "" for none.
-        buffer_s: so long samples wait for us before they are lost [s].
+        buffer_s: samples that are not read within so long are lost [s].
         timeout_s: how long a block may be overdue [s].
-        device: name for people.
+        device: name for messages.
     """
 
     channels: tuple[NiChannel, ...]
@@ -74,7 +74,7 @@ def to_volts(channel: NiChannel, settings: NiDaqSettings) -> float:
 
 
 def add_channel(inputs: Any, channel: NiChannel, settings: NiDaqSettings) -> Any:
-    """Add a channel to the inputs of a task, scaled to its own unit; nidaqmx's channel."""
+    """Add a channel to the inputs of a task, scaled to its unit; returns nidaqmx's channel."""
     from nidaqmx.constants import ForceIEPESensorSensitivityUnits as Sensitivity
 
     full = channel.range_V / to_volts(channel, settings)
@@ -96,7 +96,7 @@ def add_channel(inputs: Any, channel: NiChannel, settings: NiDaqSettings) -> Any
 
 
 def filter_delay_ns(inputs: list[Any]) -> int:
-    """The largest filter delay of the channels; 0 where the device tells none."""
+    """The largest filter delay of the channels; 0 where the device reports none."""
     from nidaqmx.constants import DigitalWidthUnits
     from nidaqmx.errors import Error
 
@@ -124,7 +124,7 @@ def check_settings(settings: NiDaqSettings) -> None:
             raise DeviceError(f"{at}: range_V is {channel.range_V:g}, allowed: above 0")
         for key in (channel.physical, channel.name):
             if key in seen:
-                raise DeviceError(f"{at}: {key} is also that of sensor {seen[key]}; each needs its own")
+                raise DeviceError(f"{at}: {key} is also that of sensor {seen[key]}; they must differ")
             seen[key] = channel.name
     if not (settings.channels and settings.rate_hz > 0 and settings.block_samples > 0):
         raise DeviceError(

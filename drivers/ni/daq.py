@@ -20,22 +20,22 @@ from drivers.ni.session import NiSession
 
 # A channel counts as overloaded from this share of its range on.
 OVERLOAD = 0.99
-# A device server costs a request each: how often it is asked for the E-stop line and for the devices' own flags [s].
+# Each costs a request to the device server: period of reading the E-stop line and the devices' overload flags [s].
 E_STOP_S = 0.01
 FLAGS_S = 0.02
-# So long the first blocks are thrown away: the least late of them tell the sample clock's time [s].
+# The first blocks are discarded for so long: the least late of them give the sample clock's offset [s].
 SETTLE_S = 0.1
-# Who has fallen behind takes so many blocks at once, for a read costs more than what it brings.
+# When behind, so many blocks are read at once: the cost of a read hardly depends on its size.
 TOGETHER = 16
-# Names of the tasks, which a device server keeps.
+# Names of the tasks at a device server.
 TASK, E_STOP_TASK = "rover_hil_daq", "rover_hil_e_stop"
 
 
 class NiDaq:
     """Blocks of volts at the sensors.
 
-    A force channel is scaled by NI-DAQmx and scaled back, so that a block holds volts of the sensor whatever the kind
-    of channel: of a bridge those at its output, of a charge sensor those of an amplifier of 1 mV/pC.
+    NI-DAQmx scales a force channel, and the driver scales it back, so that a block holds volts of the sensor for every
+    kind of channel: of a bridge those at its output, of a charge sensor those of an amplifier of 1 mV/pC.
 
     Args:
         settings: what to sample.
@@ -44,7 +44,8 @@ class NiDaq:
 
     Attributes:
         clock: sample clock of the task, with offset and rate for the record; None before the first opening.
-        filter_delay_ns: delay of the converters' filters [ns], taken off the sample times; the largest of all channels.
+        filter_delay_ns: delay of the converters' filters [ns], subtracted from the sample times; the largest of all
+            channels.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class NiDaq:
         self._sequence = self._errors = 0
         self._arrived_ns = 0
         self._line_due_ns = self._flags_due_ns = 0
-        self._flags = False  # whether the device tells of overloads itself
+        self._flags = False  # whether the device reports overloads
         self._flagged: frozenset[str] = frozenset()
         self._e_stop = False
         self._detail = "not opened yet"
@@ -89,9 +90,9 @@ class NiDaq:
             raise
 
     def close(self) -> None:
-        """Stop sampling and let go; never raises."""
+        """Stop sampling and release the channels; never raises."""
         for task in self._tasks:
-            with suppress(Exception):  # the link may be gone, and nidaqmx raises whatever gRPC does
+            with suppress(Exception):  # the link may be lost, and nidaqmx passes on any exception of gRPC
                 task.close()
         self._tasks.clear()
         self._blocks.clear()
@@ -99,7 +100,7 @@ class NiDaq:
         self._session.close()
 
     def health(self) -> Health:
-        """State of the link; the rate is the sample clock's, against the time of the run."""
+        """State of the link; the rate is the sample clock's, measured by the time of the run."""
         rate_hz = math.nan if self.clock is None else self.clock.rate_hz
         age_ms = (self._host.now_ns() - self._arrived_ns) * 1e-6 if self._sequence else math.nan
         return Health(
@@ -113,7 +114,7 @@ class NiDaq:
         )
 
     def step(self) -> None:
-        """Ask for E-stop or overload flags if that is due, else take a block, more if behind. Raises DeviceError."""
+        """Read the E-stop or the overload flags if due, else a block, or more if behind. Raises DeviceError."""
         if self._reader is None or self.clock is None:
             raise LinkLostError(f"{self._session.where}: not open")
         now_ns = self._host.now_ns()
@@ -136,7 +137,7 @@ class NiDaq:
         return self._blocks.popleft() if self._blocks else None
 
     def _find(self, devices: tuple[IoDevice, ...]) -> None:
-        """Look for all channels among those there are."""
+        """Check that all configured channels exist."""
         inputs = {name: device for device in devices for name in device.ai}
         lines = {name: device for device in devices for name in device.di}
         for channel in self._settings.channels:
@@ -168,8 +169,8 @@ class NiDaq:
         rate_hz = task.timing.samp_clk_rate
         if abs(rate_hz - wanted.rate_hz) > 1e-6 * wanted.rate_hz:
             raise DeviceError(
-                f"{self._session.where}: asked for {wanted.rate_hz:g} Hz, the device makes {rate_hz:g} Hz of it; "
-                f"set daq.rate_hz to a rate that the module makes"
+                f"{self._session.where}: requested {wanted.rate_hz:g} Hz, the device samples at {rate_hz:g} Hz; "
+                f"set daq.rate_hz to a rate that the module supports"
             )
         self.filter_delay_ns = filter_delay_ns(inputs)
         self._reader = AnalogMultiChannelReader(task.in_stream)
@@ -183,14 +184,14 @@ class NiDaq:
             self._line.verify_array_shape = False
         task.start()
         self._flags = False
-        with suppress(Error):  # not every device can be asked
+        with suppress(Error):  # not every device supports the query
             self._flags = isinstance(task.in_stream.overloaded_chans_exist, bool)
-        self._detail += f"; filter delay {self.filter_delay_ns * 1e-6:.3f} ms; overloads told by " + (
+        self._detail += f"; filter delay {self.filter_delay_ns * 1e-6:.3f} ms; overloads detected by " + (
             "the device" if self._flags else f"{OVERLOAD:.0%} of range only"
         )
 
     def _settle(self) -> None:
-        """Throw the first blocks away, and learn from them when samples come."""
+        """Discard the first blocks and learn the sample clock's offset from them."""
         self._sequence = 0
         self._flagged = frozenset()
         self.clock = SampleClock(self._settings.rate_hz, self.filter_delay_ns)
@@ -217,7 +218,7 @@ class NiDaq:
             self._hand_out(times_ns[one], volts[one])
         self._flagged = frozenset()
         if len(self._blocks) * wanted.block_samples > wanted.buffer_s * wanted.rate_hz:
-            raise SamplesLostError(f"{self._session.where}: {len(self._blocks)} blocks that nobody has read")
+            raise SamplesLostError(f"{self._session.where}: {len(self._blocks)} unread blocks")
 
     def _hand_out(self, times_ns: npt.NDArray[np.int64], volts: npt.NDArray[np.float64]) -> None:
         at_limit = np.maximum(volts.max(axis=0), -volts.min(axis=0)) >= OVERLOAD * self._range_V
@@ -229,11 +230,11 @@ class NiDaq:
         self._blocks.append(DaqBlock(self._sequence, times_ns, volts, over, self._arrived_ns))
 
     def _wait_for(self, samples: int) -> npt.NDArray[np.float64]:
-        """The next samples in the channels' own units, (channels, samples); overwritten by the next."""
+        """The next samples in the channels' units, (channels, samples); overwritten by the next call."""
         wanted = self._settings
         data = self._data[: len(wanted.channels) * samples].reshape(len(wanted.channels), samples)
         with self._session.translated_errors("reading a block"):
-            if not wanted.server:  # a read of the driver cannot say meanwhile that we are alive
+            if not wanted.server:  # a read of the local driver cannot call `alive` meanwhile
                 until = self._host.now_ns() * 1e-9 + self._block_timeout_s
                 stream = self._tasks[0].in_stream
                 while stream.avail_samp_per_chan < samples and self._host.now_ns() * 1e-9 < until:
@@ -245,23 +246,23 @@ class NiDaq:
 
     @property
     def _block_timeout_s(self) -> float:
-        """How long a block may take to come [s]."""
+        """How long a block may take to arrive [s]."""
         return self._settings.timeout_s + self._settings.block_samples / self._settings.rate_hz
 
     def _ask_e_stop(self) -> None:
-        """Normally closed: low is pressed, or a broken wire."""
+        """Normally closed circuit: low means pressed, or a broken wire."""
         with self._session.translated_errors("reading the E-stop line"):
             self._e_stop = not self._line.read_one_sample_one_line(timeout=self._settings.timeout_s)
 
     def _ask_flags(self) -> None:
-        """Which channels the devices flag; asking clears the flags, so they go with the next block."""
+        """Channels that the devices flag; a read clears the flags, so they belong to the next block."""
         stream = self._tasks[0].in_stream
         with self._session.translated_errors("reading the overload flags"):
             if stream.overloaded_chans_exist:
                 self._flagged = frozenset(stream.overloaded_chans)
 
     def _is_read_by_another(self, task: Any) -> bool:
-        """Whether somebody takes samples from a task that a device server has kept."""
+        """Whether another program reads samples from a task left at a device server."""
         from nidaqmx.errors import Error
 
         try:
@@ -269,4 +270,4 @@ class NiDaq:
             self._session.wait(0.1)
             return bool(task.in_stream.curr_read_pos != before)
         except Error:
-            return False  # it does not even run
+            return False  # the task does not run

@@ -60,14 +60,14 @@ class NiDaqType(DaqType[DaqSection]):
         return NiRigPart(setup)
 
     def driver_settings(self, section: DaqSection, rig: RigSetup) -> NiDaqSettings:
-        """The same in the driver's own units."""
+        """The same in the driver's units."""
         from drivers.ni.channels import NiChannel, NiDaqSettings
 
         by_sensor = {item.sensor: item for item in section.inputs}
         channels = []
         for sensor in rig.sensors:
             place, sheet = by_sensor[sensor.name], section.sheet(sensor.name)
-            # a bridge's sheet is for each volt of excitation
+            # a bridge's sensitivity is per volt of excitation
             scale = section.excitation_V if place.kind == "bridge" else 1.0
             serial = sheet.serial if sheet else ""
             sensitivity = sensor.sensitivity_mVpN / scale
@@ -129,7 +129,7 @@ class NiValvesType(ValvesType[ValvesSection]):
         return _list_devices(server)
 
     def driver_settings(self, section: ValvesSection, rig: RigSetup) -> NiValveSettings:
-        """The same in the driver's own units."""
+        """The same in the driver's units."""
         from drivers.ni.valves import NiValveSettings
 
         lines, inputs, regulator = section.lines, section.pressure_channels, section.regulator
@@ -148,7 +148,7 @@ class NiValvesType(ValvesType[ValvesSection]):
 
 
 def chassis_of(channel: str) -> str:
-    """The device that is reserved and has the watchdog: of a chassis' modules it is the chassis."""
+    """The device that is reserved and has the watchdog; for a module of a chassis, the chassis."""
     return channel.lstrip("/").partition("/")[0].partition("Mod")[0]
 
 

@@ -1,4 +1,4 @@
-"""When a sample was taken: the sample clock of a device mapped to the time of the run, from when its blocks arrive."""
+"""Times of samples: the device's sample clock mapped to the time of the run by the arrival times of its blocks."""
 
 from __future__ import annotations
 
@@ -7,42 +7,42 @@ from collections import deque
 import numpy as np
 import numpy.typing as npt
 
-# Arrivals are looked at over so long [s], and of each so short time [s] only the least late one.
+# Arrivals are evaluated over this window [s]; of each bin [s] only the least late one counts.
 WINDOW_S = 10.0
 BIN_S = 0.05
-# A rate is estimated from so much on [s], and believed so far off the one it is said to be: a converter's crystal is
-# good for 50 ppm, and a computer's clock may be slewed by 500.
+# The rate is estimated once so much time has passed [s], and limited to so much off the nominal one: a converter's
+# crystal is accurate to 50 ppm, and a computer's clock may be slewed by 500 ppm.
 RATE_AFTER_S = 2.0
 RATE_OFF = 6e-4
-# So much faster or slower than the estimated rate may the times handed out run, to make good an error.
+# The returned times may run so much faster or slower than the estimated rate, to correct an error.
 SLEW = 1e-3
 
 _Point = tuple[float, float]
 
 
 class SampleClock:
-    """Maps a count of samples to the time of the run.
+    """Maps sample counts to the time of the run.
 
-    A block arrives late, never early, so the least late arrivals tell the time: the line that lies below all arrivals
+    A block arrives late, never early, so the least late arrivals give the time: the line that lies below all arrivals
     of the last WINDOW_S and closest to them (Moon, Skelly and Towsley 1999, "Estimation and removal of clock skew from
-    network delay measurements": the edge of the lower convex hull above the mean abscissa). What the least late arrival
-    is late by is in the times; nothing here can tell. The times handed out follow the line, without a jump.
+    network delay measurements": the edge of the lower convex hull above the mean abscissa). The delay of the least late
+    arrival remains in the times; it cannot be measured here. The returned times follow the line without a jump.
 
     Args:
-        rate_hz: samples a second and channel, as the device says.
-        delay_ns: from a sample to its being there to be counted, such as a filter's; taken off the times.
+        rate_hz: nominal samples a second and channel.
+        delay_ns: from a sample to its arrival in the count, such as a filter's; subtracted from the times.
     """
 
     def __init__(self, rate_hz: float, delay_ns: int = 0) -> None:
         self._period_ns, self._delay_ns = 1e9 / rate_hz, delay_ns
         self._bin_samples = BIN_S * rate_hz
         self._bins: deque[_Point] = deque(maxlen=round(WINDOW_S / BIN_S))  # samples, lateness [ns]
-        self._least: _Point | None = None  # of the bin that is not over
+        self._least: _Point | None = None  # of the current bin
         self._bin_ends = self._bin_samples
         self._base_ns = 0
         self._late_ns, self._skew = 0.0, 0.0  # lateness of sample 0, and its growth [ns a sample]
         self._count = 0  # samples arrived
-        self._stamped: int | None = None  # samples that have their time, and the time of the last [ns since base]
+        self._stamped: int | None = None  # samples with a time already, and the time of the last [ns since base]
         self._last_ns = 0.0
 
     @property
@@ -52,11 +52,11 @@ class SampleClock:
 
     @property
     def offset_ns(self) -> int:
-        """Time of the run at sample 0, by the line as it is now [ns]."""
+        """Time of the run at sample 0, by the present line [ns]."""
         return self._base_ns + round(self._line(1)) - self._delay_ns
 
     def observe(self, count: int, arrived_ns: int) -> None:
-        """So many more samples of each channel had arrived at a time of the run [ns]."""
+        """Record that so many more samples of each channel had arrived at a time of the run [ns]."""
         if self._count == 0:
             self._base_ns = arrived_ns
         self._count += count
@@ -70,11 +70,11 @@ class SampleClock:
             self._fit()
 
     def due_ns(self, count: int) -> int:
-        """When so many more samples will have arrived, if they are no later than the least late ones [ns]."""
+        """Earliest time at which so many more samples can have arrived [ns]."""
         return self._base_ns + round(self._line(self._count + count))
 
     def stamp(self, count: int) -> npt.NDArray[np.int64]:
-        """Times of the next `count` samples that have none yet [ns]; shape (count,), strictly growing."""
+        """Times of the next `count` samples [ns]; shape (count,), strictly increasing."""
         if self._stamped is None:
             self._stamped = self._count - count
             self._last_ns = self._line(self._stamped)

@@ -9,7 +9,7 @@ from pydantic import Field
 from drivers.device_sections import DaqSection, EachValve, SensorInput, ValvesSection
 from drivers.section import SERVER, Listed, Section
 
-# "port0" in cDAQ1Mod4/port0/line1 is NI's, not one of ours.
+# "port0" in cDAQ1Mod4/port0/line1 is NI's name, not one of our ports.
 NiChannel = Annotated[
     str,
     Field(
@@ -62,7 +62,7 @@ class NiValves(ValvesSection):
     lines: ValveLines = Field(description="line of each valve")
     rate_hz: float = Field(100.0, ge=1, le=1000, description="lines written and pressures read a second")
     watchdog_ms: int | None = Field(
-        None, ge=10, le=30000, description="NI's watchdog task lets the valves go after so long; null: none"
+        None, ge=10, le=30000, description="NI's watchdog task switches the valves off after so long; null: none"
     )
     pressure_channels: PressureInputs | None = Field(None, description="of the chambers; null: not measured")
     regulator: RegulatorOutput | None = Field(None, description="proportional regulator; null: set by hand")

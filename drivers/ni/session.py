@@ -1,4 +1,4 @@
-"""The way to NI-DAQmx, by the driver of this computer or by a device server: tasks, what there is, what went wrong."""
+"""Access to NI-DAQmx, by the driver of this computer or by a device server: tasks, devices, errors."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, NoReturn
 from drivers.host import COMPUTER, SLICE_S, Host
 from drivers.interfaces import DeviceError, IoDevice, LinkLostError, SamplesLostError
 
-# How long anything may take while a device is being opened or closed [s].
+# Timeout of each call while a device is being opened or closed [s].
 SETUP_TIMEOUT_S = 3.0
-# Nothing on this network stands between us and the device server.
+# No proxy between us and the device server.
 _OPTIONS = (("grpc.enable_http_proxy", 0), ("grpc.max_reconnect_backoff_ms", 500))
-_OVERRUN = "nobody took the samples in time; lower daq.rate_hz, make blocks longer, or relieve the processor"
-_GONE = "the device is gone; check its power and cable, and `hil devices`"
+_OVERRUN = "the samples were not read in time; lower daq.rate_hz, make blocks longer, or reduce the processor's load"
+_GONE = "the device is not reachable; check its power and cable, and `hil devices`"
 _WATCHDOG = "its watchdog had expired, and all lines are in their safe states; open the device again"
-# What to do about a code of NI-DAQmx, and what kind of trouble it is.
+# Advice and exception class for a code of NI-DAQmx.
 _KNOWN: dict[int, tuple[type[DeviceError], str]] = {
     -200279: (SamplesLostError, _OVERRUN),
     -200222: (SamplesLostError, _OVERRUN),
@@ -26,19 +26,19 @@ _KNOWN: dict[int, tuple[type[DeviceError], str]] = {
     -200284: (LinkLostError, "no samples in time; does the sample clock run, is the chassis reachable?"),
     -200088: (
         LinkLostError,
-        "the device server knows the task no more: it was restarted, or another program took over",
+        "the device server does not have the task any more: it was restarted, or another program took over",
     ),
     -200045: (LinkLostError, _GONE),
     -201003: (LinkLostError, _GONE),
     -201390: (LinkLostError, _GONE),
     -201252: (LinkLostError, _GONE),
     -201250: (LinkLostError, _GONE),
-    -50103: (DeviceError, "another program has it; close that one (NI MAX test panels too)"),
+    -50103: (DeviceError, "another program uses it; close that program (also NI MAX test panels)"),
     -201420: (DeviceError, "another computer has reserved the chassis; release it there"),
-    -200170: (DeviceError, "no such channel; `hil devices` lists those there are"),
-    -200220: (DeviceError, "no such device; `hil devices` lists those there are"),
+    -200170: (DeviceError, "no such channel; `hil devices` lists the existing ones"),
+    -200220: (DeviceError, "no such device; `hil devices` lists the existing ones"),
     -200662: (DeviceError, "the device has no watchdog; set none, and accept that there is no dead-man"),
-    -200668: (DeviceError, "the device cannot make this watchdog time"),
+    -200668: (DeviceError, "the device does not support this watchdog time"),
     -200644: (LinkLostError, _WATCHDOG),
     -200678: (LinkLostError, _WATCHDOG),
     -201434: (LinkLostError, _WATCHDOG),
@@ -47,7 +47,7 @@ _KNOWN: dict[int, tuple[type[DeviceError], str]] = {
 
 
 class NiSession:
-    """What one of our devices holds of NI-DAQmx.
+    """The connection of one device to NI-DAQmx.
 
     Args:
         device: name for people.
@@ -67,11 +67,11 @@ class NiSession:
 
     @property
     def where(self) -> str:
-        """The device and where it is, for messages."""
+        """The device and its computer, for messages."""
         return f"{self.device} on {self.server or 'this computer'}"
 
     def open(self) -> None:
-        """Find NI-DAQmx. Raises DeviceError."""
+        """Connect to NI-DAQmx. Raises DeviceError."""
         self.close()
         self.deadline_s = SETUP_TIMEOUT_S
         try:
@@ -104,7 +104,7 @@ class NiSession:
         self._wrapped = _InterruptibleChannel(self._channel, self)
 
     def close(self) -> None:
-        """Let go of the device server; tasks have to be closed before."""
+        """Disconnect from the device server; close all tasks before."""
         if self._channel is not None:
             self._channel.close()
         self._channel = self._wrapped = None
@@ -112,8 +112,8 @@ class NiSession:
     def task(self, name: str, taken: Callable[[Any], bool] = lambda _: False) -> Any:
         """A new, empty task.
 
-        A device server keeps the tasks of a program that was killed: such a one is cleared, unless `taken` tells that
-        another program still uses it.
+        A device server keeps the tasks of a program that was killed. Such a task is cleared, unless `taken` reports
+        that another program still uses it.
         """
         import nidaqmx
 
@@ -122,12 +122,12 @@ class NiSession:
             if not task.channel_names:
                 return task
             if taken(task):
-                raise DeviceError(f"{self.where}: another program has the task {name}; stop that one first")
+                raise DeviceError(f"{self.where}: another program has the task {name}; stop that program first")
             task.close()
-        raise DeviceError(f"{self.where}: the device server does not let go of the task {name}; restart it")
+        raise DeviceError(f"{self.where}: the device server does not release the task {name}; restart it")
 
     def watchdog(self, module: str, name: str, timeout_s: float) -> Any:
-        """A new watchdog task of a device; one that was left behind is cleared."""
+        """A new watchdog task of a device; a leftover one is cleared."""
         from nidaqmx.system import WatchdogTask
 
         if (options := self._options(name)) is not None:
@@ -135,7 +135,7 @@ class NiSession:
         return WatchdogTask(module, name, timeout_s, options)
 
     def devices(self) -> tuple[IoDevice, ...]:
-        """What there is. Raises DeviceError."""
+        """All devices. Raises DeviceError."""
         from nidaqmx.system import System
 
         with self.translated_errors("listing devices"):
@@ -143,7 +143,7 @@ class NiSession:
             return tuple(_described(device) for device in system.devices)
 
     def wait(self, seconds: float) -> None:
-        """Let time pass, alive."""
+        """Wait, and call `alive` meanwhile."""
         until_ns = self._host.now_ns() + round(seconds * 1e9)
         while (left_ns := until_ns - self._host.now_ns()) > 0:
             self._alive()
@@ -151,7 +151,7 @@ class NiSession:
 
     @contextmanager
     def translated_errors(self, doing: str) -> Iterator[None]:
-        """Turn what nidaqmx raises into a DeviceError that says what was being done."""
+        """Turn exceptions of nidaqmx into a DeviceError that names the operation."""
         import nidaqmx.errors
 
         try:
@@ -188,11 +188,11 @@ class NiSession:
 
 
 class _InterruptibleChannel:
-    """A gRPC channel whose calls end at the session's deadline, and say meanwhile that we are alive."""
+    """A gRPC channel whose calls end at the session's deadline and call `alive` while waiting."""
 
     def __init__(self, channel: Any, session: NiSession) -> None:
         self._channel, self._session = channel, session
-        self.unary_stream = channel.unary_stream  # events, which nobody here asks for
+        self.unary_stream = channel.unary_stream  # events, which are not used here
 
     def unary_unary(self, *args: Any, **kwargs: Any) -> Callable[..., Any]:
         """A call of the channel."""
@@ -215,7 +215,7 @@ def _described(device: Any) -> IoDevice:
     import nidaqmx.errors
 
     def names(of: str) -> tuple[str, ...]:
-        with suppress(nidaqmx.errors.DaqError):  # a device without such channels need not know the question
+        with suppress(nidaqmx.errors.DaqError):  # a device without such channels may not support the query
             return tuple(getattr(device, of).channel_names)
         return ()
 

@@ -1,4 +1,4 @@
-"""Valves on digital lines of NI-DAQmx, its watchdog behind them; a regulator and pressure sensors where there are."""
+"""Valves on digital lines of NI-DAQmx with its watchdog; optionally a regulator and pressure sensors."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from drivers.ni.session import NiSession
 
 # The watchdog is fed so many times within its time.
 FEEDS = 4
-# What a step waits when nothing is due [s].
+# Wait of a step when nothing is due [s].
 IDLE_S = 0.0005
 LINES_TASK, WATCHDOG_TASK = "rover_hil_valves", "rover_hil_watchdog"
 REGULATOR_TASK, PRESSURE_TASK = "rover_hil_regulator", "rover_hil_pressure"
 
 
 class NiValveSettings(msgspec.Struct, frozen=True):
-    """Where the valves hang.
+    """Settings of the valves: lines, watchdog, regulator, pressure sensors.
 
     Attributes:
         lines: digital lines of left extend, left retract, right extend, right retract, such as cDAQ1Mod2/port0/line0.
         server: host:port of an NI gRPC Device Server; "" for the driver of this computer.
-        watchdog_device: device whose watchdog takes the lines off when nobody feeds it; "" for none.
-        watchdog_s: its time [s].
+        watchdog_device: device whose watchdog switches the lines off when it is not fed; "" for none.
+        watchdog_s: its timeout [s].
         regulator: analog output of a proportional regulator; "" for none.
         regulator_VpkPa: its set-point [V/kPa].
-        supply_kPa: pressure it is set to while open [kPa].
+        supply_kPa: pressure that the regulator is set to while open [kPa].
         pressures: analog inputs of the chambers' pressures in the order of the lines; () for none.
         pressure_VpkPa: their sensitivity [V/kPa].
-        pressure_zero_V: what they give at no gauge pressure [V].
+        pressure_zero_V: their output at zero gauge pressure [V].
         rate_hz: samples a second.
         timeout_s: how long a device may take to answer [s].
         device: name for people.
@@ -60,11 +60,11 @@ class NiValveSettings(msgspec.Struct, frozen=True):
 class NiValves:
     """Four valves, all lines of them written at once.
 
-    Valves stay off after opening until a command that is all off has been written; only then one that is not is obeyed.
-    While nobody steps, nobody feeds the watchdog.
+    After opening, valves stay off until a command with all off has been written; only then is another one obeyed.
+    The watchdog is fed only by `step`.
 
     Args:
-        settings: where they hang.
+        settings: of the valves.
         host: whose clock and ports are used.
         alive: called while waiting, every few ms.
     """
@@ -93,7 +93,7 @@ class NiValves:
         self._answered_ns = 0
 
     def open(self) -> None:
-        """Take the lines, all off, set the regulator and start the watchdog. Raises DeviceError."""
+        """Reserve the lines, switch all off, set the regulator and start the watchdog. Raises DeviceError."""
         self.close()
         _check(self._settings)
         self._command, self._may_power, self._sample, self._acknowledged_ns = None, False, None, -1
@@ -109,8 +109,8 @@ class NiValves:
         self._answered_ns = self._measured_ns = self._host.now_ns()
 
     def close(self) -> None:
-        """Valves off, regulator to zero, and let go; never raises."""
-        with suppress(Exception):  # the link may be gone, and nidaqmx raises whatever gRPC does
+        """Valves off, regulator to zero, and release the lines; never raises."""
+        with suppress(Exception):  # the link may be lost, and nidaqmx passes on any exception of gRPC
             if self._lines is not None:
                 self._power(VALVES_OFF)
         with suppress(Exception):
@@ -132,11 +132,11 @@ class NiValves:
         return Health(wanted.device, self._lines is not None, self._errors, detail, age_ms=age_ms)
 
     def stop_frames(self) -> tuple[StopFrames, ...]:
-        """None: what stops these valves when their worker is gone is NI's watchdog."""
+        """None: NI's watchdog stops these valves when their worker dies."""
         return ()
 
     def write(self, command: ValveCommand) -> None:
-        """Obey in the next step."""
+        """Accept a command for the next step."""
         if command.powered == VALVES_OFF:
             self._may_power = True
         elif not self._may_power:
@@ -144,10 +144,10 @@ class NiValves:
         self._command = command
 
     def step(self) -> None:
-        """Take valves off, else feed the watchdog, else obey, else read the pressures, else wait.
+        """Switch valves off, else feed the watchdog, else obey, else read the pressures, else wait.
 
         Raises:
-            DeviceError: what kind says what to do; the valves are let go of, and off where they can be reached.
+            DeviceError: its class decides the reaction; the lines are released, and off where they can be reached.
         """
         if self._lines is None:
             raise LinkLostError(f"{self._session.where}: not open")
@@ -159,14 +159,14 @@ class NiValves:
             raise
 
     def read(self, t_ns: int) -> ValveSample | None:  # noqa: ARG002
-        """The newest sample not yet read, or None; pressures are NaN where no sensor is."""
+        """The newest sample not yet read, or None; pressures are NaN without a sensor."""
         sample, self._sample = self._sample, None
         return sample
 
     def _urgent(self, now_ns: int) -> None:
         wanted, command = self._settings, self._command
         if command is not None and command.powered == self._powered:
-            self._confirm(command)  # repeated, it needs no transaction, and keeps nothing waiting
+            self._confirm(command)  # a repeated command needs no transaction and delays nothing
             command = None
         period_ns = round(wanted.watchdog_s / FEEDS * 1e9)
         feed = self._watchdog is not None and now_ns >= self._feed_due_ns
@@ -201,7 +201,7 @@ class NiValves:
         self._publish()
 
     def _publish(self) -> None:
-        """Make a sample of what is known now; its time is that of the pressures."""
+        """Make a sample of the present state; its time is that of the pressures."""
         a, b, c, d = (
             (self._pressure_V - self._settings.pressure_zero_V) / self._settings.pressure_VpkPa * 1e3
         ).tolist()
@@ -255,7 +255,7 @@ class NiValves:
 
 
 def _goes_before_feed(powered: ValveSet, wanted: ValveSet, *, starves: bool) -> bool:
-    """All off always does; letting go of one valve of several does, unless the watchdog starves of such commands."""
+    """Whether a command precedes the watchdog's feed: all off always, one valve off unless the feed is overdue."""
     if wanted == VALVES_OFF:
         return True
     return not starves and any(

@@ -1,1 +1,1 @@
-"""RoboClaw motor controllers, packet serial. This file imports nothing: who needs a part of it imports that part."""
+"""RoboClaw motor controllers, packet serial. This file imports nothing; import the submodule that you need."""

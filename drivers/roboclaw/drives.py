@@ -30,9 +30,9 @@ from drivers.serial.link import SerialLink
 __all__ = ["Bus", "Controller", "RoboClawDrives", "RoboClawSettings", "budget"]
 
 NAME = "wheel drives"
-# An axle that turns slower stands [rad/s].
+# An axle slower than this counts as standing still [rad/s].
 STANDING_RADPS = 0.05
-# With nothing due a step returns after so much: a cut written meanwhile waits no longer [s].
+# A step with nothing due returns after so long [s]: the longest wait of a cut written meanwhile.
 IDLE_S = 0.00025
 RATE_OVER = 51  # samples
 # A set-point has to fit into 31 bits and a sign [counts/s].
@@ -42,12 +42,12 @@ COUNTS_BELOW = 2.0**31
 class RoboClawDrives:
     """Wheel drives; a `PolledDevice` device.
 
-    A cut is duty 0 (command 34). All controllers confirm it before anything else is done, and it is repeated as the
-    level at each period, which keeps the serial time-outs fed. After `open`, and after any failure, the drives are cut
-    until a cut has been written and after it a command that is not.
+    A cut is duty 0 (command 34). All controllers confirm it before any other transaction, and it is repeated at each
+    period, which keeps the serial time-outs fed. After `open`, and after any failure, the drives are cut until a cut
+    and then a running command have been written.
 
-    A confirmation of this protocol is one byte that does not say of what: one that comes very late passes for that of
-    the next setting. The level being repeated, this is mended within a period.
+    A confirmation of this protocol is one byte that does not name its request: a very late one counts for the next
+    setting. Commands are repeated, so this is corrected within a period.
 
     Args:
         settings: refused with ValueError if they cannot work.
@@ -76,7 +76,7 @@ class RoboClawDrives:
         self._reset()
 
     def _reset(self) -> None:
-        """Nothing known, and cut until told otherwise."""
+        """Reset all state, and cut until a new command."""
         for unit in self._units:
             unit.reset()
         self._speed = [0.0] * len(self.settings.sign)
@@ -95,7 +95,7 @@ class RoboClawDrives:
         self._fresh: DriveSample | None = None
 
     def open(self) -> None:
-        """Find every controller, set its serial time-out, cut it, and see that the wheels stand. Raises DeviceError."""
+        """Find every controller, set its time-out, cut it, and check that its wheels stand. Raises DeviceError."""
         self.close()
         self._reset()
         try:
@@ -110,12 +110,12 @@ class RoboClawDrives:
             raise
 
     def close(self) -> None:
-        """Let go of the ports; the controllers stop by themselves within their serial time-out."""
+        """Close the ports; the controllers stop by themselves within their serial time-out."""
         for link in self._links:
             link.close()
 
     def health(self) -> Health:
-        """State of all links, and what each controller says of itself."""
+        """State of all links and of each controller."""
         each = [link.health("") for link in self._links]
         rate_hz = math.nan
         if len(self._rounds) > 1:
@@ -132,18 +132,18 @@ class RoboClawDrives:
         )
 
     def states(self) -> tuple[ControllerState, ...]:
-        """What each controller says of itself."""
+        """State that each controller reports."""
         return tuple(unit.state() for unit in self._units)
 
     def stop_frames(self) -> tuple[StopFrames, ...]:
-        """What stops each bus; each bus by itself."""
+        """Frames that stop each bus, one entry per bus."""
         return self._stops.frames(NAME)
 
     def write(self, command: DriveCommand) -> None:
-        """Take a command over; running ones are ignored until a cut has been written since `open` or a failure.
+        """Accept a command; running ones are ignored until a cut has been written since `open` or a failure.
 
         Raises:
-            ValueError: a speed is not finite or beyond what the controllers count; the drives are cut then.
+            ValueError: a speed is not finite or beyond the controllers' range; the drives are then cut.
         """
         if command.cut:
             self._allowed = True
@@ -157,18 +157,18 @@ class RoboClawDrives:
             self._cut, self._command_ns = False, command.t_ns
 
     def read(self, t_ns: int) -> DriveSample | None:  # noqa: ARG002
-        """The newest sample not yet read: speeds of a whole round, its t_ns when the first of them was asked for.
+        """The newest sample not yet read: speeds of a whole round; its t_ns is that of the first request.
 
-        A cut that has been confirmed makes a sample of its own, with the speeds of the last round.
+        A confirmed cut makes a separate sample, with the speeds of the last round.
         """
         sample, self._fresh = self._fresh, None
         return sample
 
     def step(self) -> None:
-        """One transaction: a cut before all others, then set-points, status, speeds, slow state; or a short rest.
+        """One transaction: a cut before all others, then set-points, status, speeds, slow state; or a short wait.
 
         Raises:
-            DeviceError: a controller or its link failed; from then on the drives are cut as far as they can be.
+            DeviceError: a controller or its link failed; from then on all reachable drives are cut.
         """
         try:
             self._step(self._host.now_ns())
@@ -198,13 +198,13 @@ class RoboClawDrives:
             self._host.sleep(min(IDLE_S, max(self._due_ns - now_ns, 0) * 1e-9))
 
     def _fail(self) -> None:
-        """Cut, and stay so until told by a cut and then a command."""
+        """Cut, and stay cut until a cut and then a running command are written."""
         self._allowed = False
         if not self._cut:
             self._demand_cut(-1)
 
     def _demand_cut(self, t_ns: int) -> None:
-        """Have all stopped next, unless that is under way or done already."""
+        """Start the stop of all controllers, unless it is under way or done."""
         if not self._cut:
             self._announce = True
             self._to_set.clear()
@@ -220,7 +220,7 @@ class RoboClawDrives:
             self._publish()
 
     def _begin_round(self, now_ns: int) -> None:
-        """Set-points, or the stop as the level; and speeds, unless those of the last round are still under way."""
+        """Schedule set-points, or the repeated stop, and speeds, unless those of the last round are still under way."""
         self._due_ns = max(self._due_ns + self._period_ns, now_ns)
         if self._cut:
             self._stops.begin()
@@ -236,12 +236,12 @@ class RoboClawDrives:
             silent_ms = (now_ns - unit.answered_ns) * 1e-6
             if silent_ms > self.settings.timeout_ms:
                 raise LinkLostError(
-                    f"{unit.where}: not spoken to for {silent_ms:.0f} ms, so its serial time-out of "
+                    f"{unit.where}: no request for {silent_ms:.0f} ms, so its serial time-out of "
                     f"{self.settings.timeout_ms} ms has stopped it; to start it again write a cut, then a command"
                 )
 
     def _set(self, unit: Unit) -> None:
-        """Have a controller hold its wheels' speeds."""
+        """Send a controller its wheels' speeds."""
         command_ns, acceleration = self._command_ns, self.settings.acceleration_qpps2
         one, two = (self._counts[wheel] for wheel in unit.controller.wheels)
         if not self._ran:
@@ -288,6 +288,6 @@ class RoboClawDrives:
                 if abs(speed_radps) > STANDING_RADPS:
                     raise DeviceError(
                         f"{unit.where}: wheel {wheel} turns at {speed_radps:.3f} rad/s though cut, allowed: "
-                        f"{STANDING_RADPS}; wait until it stands, check the encoder"
+                        f"{STANDING_RADPS}; wait until it stands still, check the encoder"
                     )
         self._publish()

@@ -105,7 +105,7 @@ class RoboclawType(DrivesType[RoboclawDrives]):
         }
 
     def driver_settings(self, section: RoboclawDrives, rig: RigSetup) -> RoboClawSettings:
-        """The same in the driver's own units."""
+        """The same in the driver's units."""
         from drivers.roboclaw.settings import Bus, Controller, RoboClawSettings
 
         return RoboClawSettings(

@@ -1,8 +1,8 @@
 """Packet serial of the RoboClaw motor controllers: frames, checks, codes; for the driver and for the simulated device.
 
 A request is the address, the command, its values (big-endian) and, where the command sets something, a CRC. A setting
-is answered by one byte 0xFF, a reading by its values and a CRC over address, command and values. What is wrong is not
-answered at all. Source: RoboClaw Series User Manual (Basicmicro), "Packet Serial" and "Advanced Packet Serial".
+is answered by one byte 0xFF, a reading by its values and a CRC over address, command and values. A wrong request is
+not answered. Source: RoboClaw Series User Manual (Basicmicro), "Packet Serial" and "Advanced Packet Serial".
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from drivers.serial.link import BadFrameError
 T = TypeVar("T")
 ADDRESSES = range(0x80, 0x88)
 ACKNOWLEDGED = b"\xff"
-# Silence inside a packet after which the controller drops what it has of it [ns].
+# Silence inside a packet after which the controller drops the packet [ns].
 GAP_NS = 10_000_000
-# A serial time-out is counted in steps of so much [ms], in one byte.
+# A serial time-out is counted in steps of this length [ms], in one byte.
 TIMEOUT_STEP_MS = 100
 TIMEOUT_STEPS = range(1, 256)
 FULL_DUTY = 32767
@@ -30,7 +30,7 @@ _CRC = struct.Struct(">H")
 
 
 class Command(IntEnum):
-    """Commands that we use, and those that the maker's client needs for the same things."""
+    """Commands of the driver, and those that the maker's client needs for the same functions."""
 
     SET_TIMEOUT = 14
     TIMEOUT = 15
@@ -57,7 +57,7 @@ class Command(IntEnum):
     STATUS = 90
 
 
-# What a command that sets something carries.
+# Values of each command that sets something.
 SETTINGS: dict[Command, struct.Struct] = {
     Command.SET_TIMEOUT: struct.Struct(">B"),
     Command.RESET_COUNTS: struct.Struct(">"),
@@ -71,7 +71,7 @@ SETTINGS: dict[Command, struct.Struct] = {
     Command.RUN_ACCELERATING_M2: struct.Struct(">Ii"),
     Command.RUN_ACCELERATING: struct.Struct(">Iii"),
 }
-# What a reading is answered with. The version is text, and the status has two forms: see `version`, `status_form`.
+# Values in the answer to each reading. Version is text, and status has two forms: see `version`, `status_form`.
 READINGS: dict[Command, struct.Struct] = {
     Command.TIMEOUT: struct.Struct(">B"),
     Command.COUNT_M1: struct.Struct(">IB"),
@@ -107,7 +107,7 @@ class Transaction(NamedTuple, Generic[T]):
 
     Attributes:
         request: all bytes of it.
-        missing: how many more bytes an answer that begins so needs at least.
+        missing: least number of bytes still missing from an answer that begins so.
         decode: raises BadFrameError.
     """
 
@@ -132,7 +132,7 @@ def setting(address: int, command: Command, *values: int) -> Transaction[None]:
 
 
 def together(requests: list[bytes]) -> Transaction[None]:
-    """Set things at several controllers of a bus in one go, before any of them has answered."""
+    """Set values at several controllers of a bus in one write, before any of them has answered."""
     answer = ACKNOWLEDGED * len(requests)
     return Transaction(b"".join(requests), partial(_missing, len(answer)), partial(_decode_acknowledged, answer))
 
@@ -168,7 +168,7 @@ def status_form(address: int) -> Transaction[StatusForm]:
 
 
 def version(address: int) -> Transaction[str]:
-    """Read what the controller says it is."""
+    """Read the controller's version text."""
     asked = request(address, Command.VERSION)
 
     def missing(answer: bytes) -> int:
@@ -188,7 +188,7 @@ def version(address: int) -> Transaction[str]:
 def speed_qpps(values: tuple[int, ...]) -> int:
     """Speed from an answer to command 18 or 19 [quadrature pulses/s].
 
-    The manual has the direction in the status byte; controllers send the number with its sign besides. Both read right.
+    By the manual the status byte holds the direction; controllers also send a signed number. Both are decoded.
     """
     speed, backward = values
     return -abs(speed) if backward & 1 else speed
@@ -226,12 +226,12 @@ def _sound(asked: bytes, answer: bytes) -> bool:
 
 
 class Request(NamedTuple):
-    """A whole and sound request, as a controller has heard it.
+    """A complete, undamaged request, as received by a controller.
 
     Attributes:
-        address: to whom.
-        command: what.
-        values: of a setting; none of a reading.
+        address: of the controller.
+        command: its number.
+        values: of a setting; empty for a reading.
         ended_ns: when its last byte was on the line [ns].
     """
 
@@ -242,10 +242,10 @@ class Request(NamedTuple):
 
 
 class Listener:
-    """What the controllers of a bus make of the bytes on it.
+    """Decodes the bytes on a bus as its controllers do.
 
-    A damaged packet is dropped; after a command that is not known, and whose length is therefore not either, nothing is
-    heard until the line has been silent for longer than GAP_NS, which also drops a packet that has only begun.
+    A damaged packet is dropped. After an unknown command, whose length is therefore unknown too, all bytes are ignored
+    until the line has been silent for longer than GAP_NS. Such a silence also drops an incomplete packet.
     """
 
     def __init__(self) -> None:

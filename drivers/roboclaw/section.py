@@ -44,7 +44,7 @@ class RoboclawDrives(DrivesSection):
     )
     counts_per_rev: float = Field(ge=1, le=1e7, description="encoder counts in a turn of the axle, gearbox included")
     acceleration_radps2: float = Field(
-        0.0, ge=0, le=1000, description="ramp of the controller itself; 0: it follows set-points at once"
+        0.0, ge=0, le=1000, description="ramp of the controller; 0: it follows set-points at once"
     )
     controllers: Listed[RoboclawController] = Field((), max_length=CONTROLLERS, description="all of them")
     reversed: Listed[Wheel] = Field((), max_length=16, description="wheels whose motor turns the other way round")

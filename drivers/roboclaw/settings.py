@@ -1,4 +1,4 @@
-"""What there is to set about RoboClaw wheel drives, what is refused, and how much of the line they need."""
+"""Settings of RoboClaw wheel drives, their limits, and the line time that they need."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from drivers.roboclaw.protocol import (
 )
 from drivers.serial.link import BITS_PER_BYTE
 
-# Each controller is asked so often for its status, which holds its emergency stop, and for battery and currents [1/s].
+# Rates at which each controller's status, with its emergency stop, and its battery and currents are read [1/s].
 STATUS_HZ = 20.0
 SLOW_HZ = 1.0
 SLOW = (Command.MAIN_BATTERY, Command.CURRENTS)
-# So many set-points have to fit into a serial time-out: one may be lost without the motors stopping.
+# So many set-points must fit into a serial time-out, so that the motors do not stop when one is lost.
 FEEDS_PER_TIMEOUT = 2
 
 
@@ -68,20 +68,20 @@ class RoboClawSettings(msgspec.Struct, frozen=True):
 
     Attributes:
         buses: the ports.
-        controllers: who drives which wheel; every wheel once.
+        controllers: with their wheels; every wheel once.
         counts_per_rev: encoder counts (all four edges) of one turn of the axle.
         sign: of each wheel, 1 or -1: -1 where the motor is mounted the other way round.
         acceleration_qpps2: ramp of the speed [counts/s^2]; 0: none but the controller's own.
         rate_hz: set-points and encoder speeds a second.
         timeout_ms: serial time-out of the controllers, in steps of 100 ms.
-        answer_timeout_ms: how long an answer may take, line time apart. More than 10 ms, so that a controller that has
-            heard half a packet has dropped it when the request comes again. Two of them pass before silence counts
-            as a lost link (within the 50 ms of the fault table if 20 ms at most), and have to fit into timeout_ms.
+        answer_timeout_ms: how long an answer may take, besides line time. More than 10 ms, so that a controller with
+            half a packet has dropped it before the retry. The link counts as lost after two of them (within the 50 ms
+            of the fault table if 20 ms at most), and two must fit into timeout_ms.
         raw_speed: read both speeds at once (command 79), counted over 1/300 s and therefore in steps of 300 counts/s;
             otherwise each by itself (18, 19), filtered by the controller.
-        stop_together: write the stops of all controllers of a bus in one go, before any has answered; False where their
-            answers get into each other's way.
-        on_cut: what the power stage does at duty 0. It is set at the controller and only told here.
+        stop_together: write the stops of all controllers of a bus at once, before any has answered; False where their
+            answers collide.
+        on_cut: what the power stage does at duty 0. It is set at the controller and only reported here.
     """
 
     buses: tuple[Bus, ...]
@@ -101,12 +101,12 @@ class RoboClawSettings(msgspec.Struct, frozen=True):
         return [controller for controller in self.controllers if controller.bus == bus]
 
     def where(self, controller: Controller) -> str:
-        """Where a controller is, for people."""
+        """Address and port of a controller, for messages."""
         return f"address {controller.address:#04x} on {self.buses[controller.bus].port}"
 
 
 def check(settings: RoboClawSettings) -> None:
-    """Refuse settings that cannot work. Raises ValueError that names everything found wrong."""
+    """Refuse settings that cannot work. Raises ValueError that lists all errors."""
     wrong = [*_wrong_places(settings), *_wrong_numbers(settings)]
     if wrong:
         raise ValueError("RoboClaw settings: " + "; ".join(wrong))
@@ -157,7 +157,7 @@ def _wrong_numbers(settings: RoboClawSettings) -> list[str]:
 
 
 def speed_commands(settings: RoboClawSettings) -> tuple[Command, ...]:
-    """What a controller is asked for its two speeds."""
+    """Requests for a controller's two speeds."""
     return (Command.RAW_SPEEDS,) if settings.raw_speed else (Command.SPEED_M1, Command.SPEED_M2)
 
 
@@ -176,26 +176,26 @@ def budget(settings: RoboClawSettings) -> float:
 
 
 def in_flight_s(settings: RoboClawSettings) -> float:
-    """The longest transaction that a cut may have to wait for, turnaround included [s]."""
+    """Longest transaction that a cut may have to wait for, turnaround included [s]."""
     run = Command.RUN_ACCELERATING if settings.acceleration_qpps2 else Command.RUN
     longest = max(_size(command) for command in (run, *speed_commands(settings), *SLOW))
     return max(longest * BITS_PER_BYTE / bus.baud + bus.turnaround_us * 1e-6 for bus in settings.buses)
 
 
 def cut_s(settings: RoboClawSettings) -> float:
-    """From the first byte of a cut to the last byte of the last controller's stop [s]; all buses at the same time."""
+    """Time from the first byte of a cut to the last byte of the last stop [s]; all buses at the same time."""
     frame = 2 + SETTINGS[Command.DUTY].size + 2
     times_s = []
     for place, bus in enumerate(settings.buses):
         count, line_s = len(settings.on(place)), BITS_PER_BYTE / bus.baud
-        # one by one, each waits for the answer to the one before, and the buses for each other
+        # one by one: each stop waits for the previous answer, and the buses wait for each other
         answers_s = 0.0 if settings.stop_together else (count - 1) * (line_s + bus.turnaround_us * 1e-6)
         times_s.append(count * frame * line_s + answers_s)
     return max(times_s) if settings.stop_together else sum(times_s)
 
 
 def _controller_s(settings: RoboClawSettings, controller: Controller) -> float:
-    """Time that the transactions with a controller take in a second [s]."""
+    """Time of a controller's transactions in each second [s]."""
     bus = settings.buses[controller.bus]
     run = Command.RUN_ACCELERATING if settings.acceleration_qpps2 else Command.RUN
     rates = [(command, settings.rate_hz) for command in (run, *speed_commands(settings))] + [

@@ -1,4 +1,4 @@
-"""RoboClaw controllers on a simulated serial bus, as their manual says."""
+"""RoboClaw controllers on a simulated serial bus, by their manual."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ VERSION = "USB Roboclaw 2x15a v4.2.8\n"
 # Command 79 counts over so many parts of a second.
 RAW_HZ = 300
 STOPS_KEPT = 4096
-# For each command that runs motors: the first it acts on, 0 or 1; the others follow from how many values it has.
+# For each motor command, the first motor, 0 or 1; the number of its values gives the others.
 _FIRST = {
     Command.DUTY_M1: 0,
     Command.DUTY_M2: 1,
@@ -84,7 +84,7 @@ class Motor:
             self.duty = duty
 
     def ramp(self, passed_ns: int) -> None:
-        """Go on with the ramp."""
+        """Advance the ramp."""
         if self.running and self._set_qpps != self._target_qpps:
             far = self._target_qpps - self._set_qpps
             self._set_qpps += math.copysign(min(abs(far), self._ramp_qpps2 * passed_ns * 1e-9), far)
@@ -98,7 +98,7 @@ class SimRoboClaw:
     """One dual controller.
 
     Attributes:
-        e_stop: its emergency stop is pressed: motors are off, and stay off for what is commanded meanwhile.
+        e_stop: its emergency stop is pressed: motors are off, and commands received meanwhile do not start them.
         timeout_steps: serial time-out in steps of 100 ms, 0 for none.
         battery_V: of the main battery.
         currents_A: of both motors; they do not follow the load.
@@ -138,7 +138,7 @@ class SimRoboClaw:
             self._stop()
 
     def answer(self, request: Request) -> bytes:
-        """Do what is asked; any sound packet feeds the serial time-out."""
+        """Carry out a request; any undamaged packet feeds the serial time-out."""
         self._fed_ns = request.ended_ns
         command, values = request.command, request.values
         if command in protocol.SETTINGS:
@@ -190,23 +190,23 @@ class SimRoboClaw:
 class RoboClawBus:
     """Controllers on one bus; a `SimulatedSerialDevice`.
 
-    It hears what the manual says it hears (see `Listener`), and does not answer what is damaged or to nobody here.
+    It receives requests as the manual describes (see `Listener`), and does not answer damaged ones or other addresses.
 
     Args:
-        wheels: behind them.
+        wheels: that they drive.
         controllers: address and wheels of each.
         counts_per_rev: encoder counts of one turn of an axle.
         sign: of each wheel, -1 where its motor is mounted the other way round.
         no_load_radps: speed of an axle at full duty.
-        timeout_ms: serial time-out that they wake up with, 0 for none.
+        timeout_ms: serial time-out at power-up, 0 for none.
         form: how their firmware answers command 90.
-        version: what they say they are.
+        version: their version text.
 
     Attributes:
         controllers: by address.
-        stops: (address, when the last byte of the duty 0 was on the line that stopped a running one [ns]); the newest.
-        starts: the same of what made a standing one run.
-        timeouts: (address, when a running one was stopped by its serial time-out [ns]).
+        stops: (address, time [ns] of the last byte of a duty 0 that stopped a running controller); the newest.
+        starts: the same for commands that started a standing controller.
+        timeouts: (address, time [ns] when the serial time-out stopped a running controller).
     """
 
     def __init__(
@@ -236,12 +236,12 @@ class RoboClawBus:
         self._listener = Listener()
 
     def press(self, pressed: bool) -> None:
-        """Press the emergency stop that all of them read, or let it go."""
+        """Press or release the emergency stop that all of them read."""
         for controller in self.controllers.values():
             controller.e_stop = pressed
 
     def wake(self, now_ns: int) -> None:
-        """Time has come to now_ns [ns]."""
+        """Advance to now_ns [ns]."""
         for address, controller in self.controllers.items():
             ran = controller.running
             controller.wake(now_ns)

@@ -15,14 +15,14 @@ from drivers.serial.link import SerialLink
 
 
 class Stop(NamedTuple):
-    """Duty 0 for controllers of a bus, in one go."""
+    """Duty 0 for controllers of a bus, in one write."""
 
     units: Sequence[Unit]
     link: SerialLink
     transaction: Transaction[None]
 
     def ask(self) -> None:
-        """Write it and have it confirmed. Raises DeviceError."""
+        """Write it and wait for the confirmations. Raises DeviceError."""
         try:
             self.link.ask(*self.transaction)
         except DeviceError as error:
@@ -31,12 +31,12 @@ class Stop(NamedTuple):
 
 
 class StopSequence:
-    """All stops, and those that are still to be confirmed.
+    """All stops, and the unconfirmed ones.
 
     Args:
         units: all controllers.
         links: all buses.
-        together: all controllers of a bus in one go, before any has answered.
+        together: all controllers of a bus in one write, before any has answered.
     """
 
     def __init__(self, units: Sequence[Unit], links: Sequence[SerialLink], *, together: bool) -> None:
@@ -51,29 +51,29 @@ class StopSequence:
         self._to_post = False
 
     def frames(self, device: str) -> tuple[StopFrames, ...]:
-        """What stops each bus; twice, further apart than a packet's gap: the first may meet half a packet of ours."""
+        """Frames that stop each bus; twice, more than a packet's gap apart: the first may follow half a packet."""
         return tuple(
             StopFrames(device, link.port, link.baud, (b"".join(map(_request, on)),) * 2, 1.1e-9 * protocol.GAP_NS)
             for link, on in zip(self._links, self._on, strict=True)
         )
 
     def __bool__(self) -> bool:
-        """Some are still to be confirmed."""
+        """Some stops are unconfirmed."""
         return bool(self._pending)
 
     def begin(self) -> None:
-        """All are to be sent, and to be confirmed anew."""
+        """Send all stops anew and await their confirmations."""
         self._pending, self._to_post = deque(self._all), len(self._links) > 1
 
     def drop(self) -> None:
-        """None is pending."""
+        """Drop all pending stops."""
         self._pending.clear()
         self._to_post = False
 
     def next(self, command_ns: int) -> None:
-        """One of them, confirmed; the first of every bus is on its way before any answer is waited for.
+        """Confirm one stop; the first of every bus is sent before any answer is awaited.
 
-        One that does not answer goes to the end, so that the others do not run on.
+        A stop without an answer goes to the end of the queue, so that the others are not delayed.
 
         Args:
             command_ns: t_ns of the cut that is confirmed with it, -1 for none.
@@ -84,7 +84,7 @@ class StopSequence:
         if self._to_post:
             self._to_post = False
             for link in self._links:
-                with suppress(LinkLostError):  # it comes up again when that bus is asked
+                with suppress(LinkLostError):  # the error is raised again when that bus is polled
                     link.post(next(stop.transaction.request for stop in self._pending if stop.link is link))
         stop = self._pending[0]
         try:
@@ -97,17 +97,17 @@ class StopSequence:
             unit.confirm(command_ns)
 
     def try_all(self) -> None:
-        """Make them once, as they will be made; every controller has answered alone before. Raises DeviceError."""
+        """Try the stops once, as used later; every controller has answered alone before. Raises DeviceError."""
         for stop in self._all:
             try:
                 stop.ask()
             except DeviceError as error:
                 raise type(error)(
-                    f"{error}; alone, each answered: if the answers get into each other's way, set stop_together: false"
+                    f"{error}; each controller alone has answered: if the answers collide, set stop_together: false"
                 ) from error
 
     def sent_ns(self) -> int:
-        """When the last byte of the last of them left for the wire [ns]; to be asked when all are confirmed."""
+        """When the last byte of the last stop was sent [ns]; valid once all are confirmed."""
         return max(link.sent_ns for link in self._links)
 
 

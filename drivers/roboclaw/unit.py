@@ -1,4 +1,4 @@
-"""One RoboClaw controller behind its link: what it is asked, and what it has told of itself."""
+"""One RoboClaw controller on its link: its requests and its reported state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from drivers.roboclaw.settings import Controller, RoboClawSettings
 from drivers.serial.link import SerialLink
 
 T = TypeVar("T")
-# What speaks packet serial calls itself by one of these.
+# The version text of a controller with packet serial contains one of these.
 FAMILIES = ("roboclaw", "mcp")
 
 
@@ -20,15 +20,15 @@ class Unit:
     """A dual controller.
 
     Args:
-        settings: of all.
-        controller: which one.
+        settings: of all controllers.
+        controller: address and wheels.
         link: its bus.
 
     Attributes:
         controller: which one.
         link: its bus.
-        where: its place, for people.
-        answered_ns: when the last byte of the newest request that it has answered left for the wire [ns], -1 before.
+        where: its address and port, for messages.
+        answered_ns: when the last byte of the newest answered request was sent [ns], -1 before.
         confirmed_ns: t_ns of the newest command that it has confirmed, -1 before.
         e_stop: its emergency stop is pressed.
     """
@@ -39,7 +39,7 @@ class Unit:
         self.reset()
 
     def reset(self) -> None:
-        """Nothing is known of it."""
+        """Reset the reported state."""
         self._version, self._form, self._status = "not asked", protocol.NARROW, 0
         self._status_known = False
         self._battery_V, self._currents_A = math.nan, (math.nan, math.nan)
@@ -51,7 +51,7 @@ class Unit:
         return bool(self._status & self._form.e_stop)
 
     def status_text(self) -> str:
-        """What it has told of itself so far, for people."""
+        """Its reported state as text."""
         one, two = self._currents_A
         told = [f"{self.where}: {self._version}"]
         if not math.isnan(self._battery_V):
@@ -69,7 +69,7 @@ class Unit:
         return ControllerState(self.where, self._version, self._battery_V, self._currents_A, trouble)
 
     def identify(self) -> None:
-        """Find out what it is, set its serial time-out and cut it. Raises DeviceError."""
+        """Identify it, set its serial time-out and cut it. Raises DeviceError."""
         address, steps = self.controller.address, self._settings.timeout_ms // protocol.TIMEOUT_STEP_MS
         self._version = self.ask(protocol.version(address))
         if not any(family in self._version.lower() for family in FAMILIES):
@@ -91,15 +91,15 @@ class Unit:
         return value
 
     def set(self, command: Command, *values: int) -> None:
-        """Set something. Raises DeviceError."""
+        """Make a transaction that sets something. Raises DeviceError."""
         self.ask(protocol.setting(self.controller.address, command, *values))
 
     def confirm(self, command_ns: int) -> None:
-        """It has answered the newest request on its bus, which carried the command of a time [ns]."""
+        """Record that it has answered the newest request on its bus, for the command of a time [ns]."""
         self.answered_ns, self.confirmed_ns = self.link.sent_ns, max(self.confirmed_ns, command_ns)
 
     def speeds(self, command: Command) -> dict[int, float]:
-        """Ask for a speed or both: by wheel [rad/s], positive rolling forward."""
+        """Read one or both speeds, by wheel [rad/s], positive rolling forward."""
         values = self.ask(protocol.reading(self.controller.address, command))
         one, two = self.controller.wheels
         if command is Command.RAW_SPEEDS:
@@ -110,7 +110,7 @@ class Unit:
         return {wheel: self._settings.sign[wheel] * count * turn for wheel, count in counts.items()}
 
     def ask_slowly(self, command: Command) -> None:
-        """Ask for its status, or for one of SLOW."""
+        """Read its status, or one of SLOW."""
         address = self.controller.address
         if command is Command.STATUS:
             (self._status,) = self.ask(protocol.status(address, self._form))

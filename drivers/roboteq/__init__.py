@@ -1,1 +1,1 @@
-"""Roboteq motor controllers, ASCII commands. This file imports nothing: who needs a part of it imports that part."""
+"""Roboteq motor controllers, ASCII commands. This file imports nothing; import the submodule that you need."""

@@ -1,4 +1,4 @@
-"""One dual-channel Roboteq controller on its port: what is asked of it, and how far it is known to be stopped."""
+"""One dual-channel Roboteq controller on its port: its requests, and how far it is known to be stopped."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ class StopState(Enum):
     """How far a controller is known to be stopped."""
 
     MAY_RUN = 0
-    STOPPED = 1  # it has taken the emergency stop
-    ZERO = 2  # and has both set-points at zero, and says itself that it is stopped
+    STOPPED = 1  # it has accepted the emergency stop
+    ZERO = 2  # its set-points are zero too, and it reports the stop
 
 
 class RoboteqController:
-    """Its port, and what it has said.
+    """Its port and its reported state.
 
     Attributes:
-        controller: where it is, and its wheels.
+        controller: its port and wheels.
         link: its port.
         stop_state: how far it is known to be stopped.
-        stopped_ns: when the last byte of its newest stop left for the wire [ns].
+        stopped_ns: when the last byte of its newest stop was sent [ns].
         rpm: of its motors [1/min].
-        faults: as read last.
-        slow: other slow state as read last, by the query.
+        faults: last reading.
+        slow: last reading of the other slow state, by query.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class RoboteqController:
         self.stop_state = StopState.ZERO
 
     def set_up(self) -> None:
-        """Set its watchdog, and see that it is configured as the settings say. Raises DeviceError."""
+        """Set its watchdog, and check its configuration against the settings. Raises DeviceError."""
         self.ask(Exchange((protocol.set_watchdog(self._settings.watchdog_ms),)))
         self._read("watchdog [ms]", protocol.WATCHDOG, self._settings.watchdog_ms)
         for channel in protocol.CHANNELS:
@@ -70,7 +70,7 @@ class RoboteqController:
             self._read(f"MXRPM of channel {channel}", protocol.full_speed(channel), self._settings.max_rpm)
 
     def to_cut(self) -> Exchange | None:
-        """What it still needs to be stopped for certain."""
+        """Request that it still needs to be known as stopped."""
         return {StopState.MAY_RUN: STOP, StopState.STOPPED: ZERO, StopState.ZERO: None}[self.stop_state]
 
     def run(self, values: tuple[int, int]) -> Exchange:
@@ -80,18 +80,18 @@ class RoboteqController:
         )
 
     def silent(self, now_ns: int) -> bool:
-        """Whether its watchdog may have stopped it: the next command, whichever it is, would let it run again."""
+        """Whether its watchdog may have stopped it: any next command would then let it run again."""
         limit_ns = SILENT_AT * self._settings.watchdog_ms * 1e6
         return self.stop_state is StopState.MAY_RUN and now_ns - self._fed_ns >= limit_ns
 
     def post(self, exchange: Exchange) -> None:
-        """Send, and do not wait. Raises LinkLostError."""
+        """Send without waiting. Raises LinkLostError."""
         if exchange == RELEASE_STOP:
             self.stop_state = StopState.MAY_RUN
         self.link.post(exchange.frame)
 
     def ask(self, exchange: Exchange) -> None:
-        """Await the answer of what was sent; or send, and await it. Raises DeviceError."""
+        """Await the answer to the request, and send it first if not yet sent. Raises DeviceError."""
         values = self.link.ask(exchange.frame, exchange.missing, exchange.decode)
         if exchange.commands[0][0] == "!":
             self._fed_ns = self.link.sent_ns
@@ -107,7 +107,7 @@ class RoboteqController:
             self.slow[exchange.commands[0]] = values[0]
 
     def detail(self) -> str:
-        """What it says of itself."""
+        """Its reported state as text."""
         said = []
         if volts := self.slow.get(protocol.VOLTS):
             said.append(f"{volts[1] * 0.1:.1f} V")
@@ -128,7 +128,7 @@ class RoboteqController:
         )
 
     def _troubles(self) -> list[str]:
-        """What it reports beside an emergency stop, which may be our own."""
+        """Faults besides an emergency stop, which may be our own."""
         faults = self.faults & ~Fault.EMERGENCY_STOP
         words = [str(fault.name).lower().replace("_", " ") for fault in Fault if fault & faults]
         for channel, flags in zip(protocol.CHANNELS, self.slow.get(protocol.MOTOR_FLAGS, ()), strict=False):
@@ -139,7 +139,7 @@ class RoboteqController:
     def _read(self, what: str, query: str, needed: int) -> None:
         exchange = Exchange((query,), (1,))
         ((found,),) = self.link.ask(exchange.frame, exchange.missing, exchange.decode)
-        self._see(what, found, needed, "set it with the maker's program, or mend the settings")
+        self._see(what, found, needed, "set it with the maker's program, or correct the settings")
 
     def _see(self, what: str, found: int, needed: int, remedy: str) -> None:
         if found != needed:

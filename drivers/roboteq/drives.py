@@ -1,10 +1,10 @@
-"""Six wheel drives on three dual-channel Roboteq controllers, each on a port of its own.
+"""Six wheel drives on three dual-channel Roboteq controllers, one port each.
 
-All ports are written to before the first answer is awaited, so a step takes as long as one transaction.
+A step writes to all ports before it awaits the first answer, so it takes as long as one transaction.
 
-A cut is `!EX` to all controllers, then `!G n 0`, confirmed by the controller's own fault flags. `!G n 0` alone would be
-a speed held at zero, for the controllers run in closed loop; `!EX` takes the output away, with four bytes. `!MG`, which
-ends it, is sent when there is something to run for, and only with both set-points at zero.
+A cut is `!EX` to all controllers, then `!G n 0`, confirmed by the controller's fault flags. `!G n 0` alone would hold
+the speed at zero, because the controllers run in closed loop; `!EX` switches the output off, with four bytes. `!MG`
+ends it. It is sent only for a running command, and only with both set-points at zero.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from drivers.roboteq.settings import SLOW, SPEEDS, STOP, Controller, RoboteqSett
 
 __all__ = ["Controller", "RoboteqDrives", "RoboteqSettings", "budget", "check"]
 
-# An axle slower than this stands [rad/s].
+# An axle slower than this counts as standing still [rad/s].
 STANDING_RADPS = 0.05
-# Longest rest of a step that has nothing to do [s]: a command waits for it.
+# Longest wait of a step that has nothing to do [s]: a new command may wait for it.
 REST_S = 0.001
 
 
 class RoboteqDrives:
     """A `PolledDevice`: writes and reads touch memory only, each step makes one transaction with every controller.
 
-    It runs only after it was told to cut and then to run: after it is opened, after a failure, an emergency stop, and a
-    silence in which the controllers' watchdogs may have stopped them. Until then it stops them, and sees that they are.
+    The drives run only after a cut and then a running command: after opening, after a failure, an emergency stop, and a
+    silence in which the controllers' watchdogs may have stopped them. Until then the driver stops them and checks it.
 
     Args:
         settings: see there.
@@ -65,7 +65,7 @@ class RoboteqDrives:
         self._cut_received, self._to_zero = False, True
 
     def open(self) -> None:
-        """Stop all controllers, then set and check them; the wheels have to stand.
+        """Stop all controllers, then set and check them; the wheels must stand still.
 
         Raises:
             DeviceError: a port or controller that is not there, is configured otherwise, or a wheel that turns.
@@ -82,7 +82,7 @@ class RoboteqDrives:
             for wheel, speed in enumerate(self._speeds_radps()):
                 if abs(speed) > STANDING_RADPS:
                     raise DeviceError(
-                        f"{NAME}: wheel {wheel} turns at {speed:.3f} rad/s after its stop; wait until it stands"
+                        f"{NAME}: wheel {wheel} turns at {speed:.3f} rad/s after its stop; wait until it stands still"
                     )
         except DeviceError:
             self.close()
@@ -90,7 +90,7 @@ class RoboteqDrives:
         self._due_ns = self._host.now_ns()
 
     def close(self) -> None:
-        """Let go of the ports."""
+        """Close the ports."""
         for one in self._controllers:
             one.link.close()
 
@@ -111,19 +111,19 @@ class RoboteqDrives:
         )
 
     def states(self) -> tuple[ControllerState, ...]:
-        """What each controller says of itself."""
+        """State that each controller reports."""
         return tuple(one.state() for one in self._controllers)
 
     def stop_frames(self) -> tuple[StopFrames, ...]:
-        """Emergency stop and both set-points zero, on each port; what was begun there is ended first."""
+        """Emergency stop and both set-points zero, on each port; an unfinished line is ended first."""
         frame = protocol.END + Exchange(STOP.commands + ZERO.commands[:-1]).frame
         return tuple(StopFrames(NAME, one.port, self.settings.baud, (frame,)) for one in self.settings.controllers)
 
     def write(self, command: DriveCommand) -> None:
-        """Take a command; one to run only after one to cut.
+        """Accept a command; a running one only after a cut.
 
         Raises:
-            DeviceError: a speed that the controllers cannot be told.
+            DeviceError: a speed beyond the controllers' range.
         """
         if not command.cut:
             if not self._cut_received:
@@ -138,10 +138,10 @@ class RoboteqDrives:
         return sample
 
     def step(self) -> None:
-        """Stop, let run, set-points, speeds, slow state: the first of these that is due.
+        """Stop, release the stop, set-points, speeds, slow state: the first of these that is due.
 
         Raises:
-            DeviceError: and the wheels are to be stopped until told otherwise.
+            DeviceError: from then on the wheels are to be stopped until a new command.
         """
         try:
             self._act()
@@ -150,7 +150,7 @@ class RoboteqDrives:
             raise
 
     def _disarm(self) -> None:
-        """Stop, and run for nobody who has not commanded a cut since."""
+        """Stop, and ignore running commands until a cut is commanded."""
         self._cut_received, self._to_zero, self._command = False, True, None
 
     def _act(self) -> None:
@@ -176,7 +176,7 @@ class RoboteqDrives:
         return self._to_zero or self._command is None or self._command.cut
 
     def _cut(self) -> None:
-        """The next step of stopping, for each controller its own."""
+        """The next step of stopping, separately for each controller."""
         command = self._command
         self._together([one.to_cut() for one in self._controllers])
         if self._ran and not any(one.stop_state is StopState.MAY_RUN for one in self._controllers):
@@ -186,7 +186,7 @@ class RoboteqDrives:
             self._todo.appendleft(self._read_speeds)
 
     def _release_stop(self) -> None:
-        """End the emergency stop, unless it is not ours alone."""
+        """End the emergency stop if it is ours alone."""
         self._ran, self._stopped_ns = True, -1
         self._together([RELEASE_STOP] * len(self._controllers))
         self._todo.clear()
@@ -197,7 +197,7 @@ class RoboteqDrives:
         self._check_e_stop()
 
     def _set(self) -> None:
-        """Tell the level again: set-points, or zero, so that the watchdogs hear of us."""
+        """Repeat the set-points, or zero, so that the watchdogs are fed."""
         command = self._command
         if command is None or self._is_to_stop():
             self._together([ZERO] * len(self._controllers))
@@ -226,7 +226,7 @@ class RoboteqDrives:
             self._check_e_stop()
 
     def _check_e_stop(self) -> None:
-        """While we hold no stop ourselves, one that a controller reports is somebody else's."""
+        """Check for an emergency stop that we did not send."""
         self._e_stop = any(one.faults & Fault.EMERGENCY_STOP for one in self._controllers)
         if self._e_stop:
             self._disarm()
@@ -255,7 +255,7 @@ class RoboteqDrives:
                 )
 
     def _together(self, exchanges: list[Exchange | None] | list[Exchange]) -> None:
-        """An exchange with each controller, all sent before the first answer is awaited; None: with this one none."""
+        """An exchange with each controller, all sent before the first answer is awaited; None: no exchange."""
         pairs = [(one, exchange) for one, exchange in zip(self._controllers, exchanges, strict=True) if exchange]
         troubles: list[DeviceError] = []
         for action in (RoboteqController.post, RoboteqController.ask):
@@ -268,7 +268,7 @@ class RoboteqDrives:
             raise troubles[0]
 
     def _each(self, action: Callable[[RoboteqController], None]) -> None:
-        """One after the other; what goes wrong with one keeps it from no other."""
+        """Call for one controller after the other; an error at one does not prevent the others."""
         troubles: list[DeviceError] = []
         for one in self._controllers:
             try:

@@ -106,7 +106,7 @@ class RoboteqType(DrivesType[Section]):
         }
 
     def driver_settings(self, section: Section, rig: RigSetup) -> RoboteqSettings:
-        """The same in the driver's own units."""
+        """The same in the driver's units."""
         from drivers.roboteq.settings import Controller, RoboteqSettings
 
         return RoboteqSettings(

@@ -1,9 +1,9 @@
 """ASCII commands of the Roboteq motor controllers: lines, answers, codes; for the driver and for the simulated device.
 
 A command is a sign (`!` do, `?` query, `^` configure, `~` read configuration), a name and numbers, and ends in a
-carriage return or an underscore. What is done is answered `+`, what is queried NAME=value:value, what is not
+carriage return or an underscore. A command carried out is answered `+`, a query NAME=value:value, a command not
 understood `-`, each with a carriage return. There is no check sum: an answer counts only if it has exactly the lines
-and names that were asked for. Source: Advanced Digital Motor Controllers User Manual V1.8 (Roboteq), sections 14, 15.
+and names requested. Source: Advanced Digital Motor Controllers User Manual V1.8 (Roboteq), sections 14, 15.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def go(channel: int, value: int) -> str:
 
 
 def set_watchdog(time_ms: int) -> str:
-    """How long a controller goes on without a `!` command [ms]."""
+    """How long a controller runs without a `!` command [ms]."""
     return f"^RWD {time_ms}"
 
 
@@ -84,11 +84,11 @@ def operating_mode(channel: int) -> str:
 
 
 class Exchange(NamedTuple):
-    """Commands sent in one line, and what has to be answered.
+    """Commands sent in one line, and the form of the answer.
 
     Attributes:
         commands: in order.
-        counts: how many values each query is answered with.
+        counts: number of values in the answer to each query.
     """
 
     commands: tuple[str, ...]
@@ -109,7 +109,7 @@ class Exchange(NamedTuple):
         )
 
     def missing(self, answer: bytes) -> int:
-        """How many more bytes an answer that begins so needs at least."""
+        """Least number of bytes still missing from an answer that begins so."""
         lines = len(self.commands) - answer.count(END)
         begun = len(answer) - answer.rfind(END) - 1
         return max(2 * lines - begun, 1) if lines > 0 else 0
@@ -141,10 +141,10 @@ def _values(name: str, line: bytes, count: int) -> tuple[int, ...]:
 
 
 class Opening:
-    """The first line to a controller, whatever it has been told before, echo or no echo: stopped, zero, and quiet.
+    """The first line to a controller in any state, with or without echo: stop, zero set-points, no echo.
 
-    The carriage return at its beginning ends what a dead host may have left there. The stop comes first: after a
-    time-out of its watchdog a controller takes up its old speed with the next command, whichever it is.
+    The carriage return at its beginning ends a partial line of a dead host. The stop comes first: after a time-out of
+    its watchdog a controller resumes its old speed with any next command.
 
     Attributes:
         frame: bytes to send.
@@ -155,7 +155,7 @@ class Opening:
         self.frame = END + Exchange((EMERGENCY_STOP, *zeros, ECHO_OFF, FAULTS), (1,)).frame
 
     def missing(self, answer: bytes) -> int:
-        """Wait for the faults, which come last."""
+        """Least number of missing bytes: the answer ends with the faults."""
         return 0 if _OPENED.search(answer) else 1
 
     def decode(self, answer: bytes) -> Fault:
@@ -166,12 +166,12 @@ class Opening:
 
 
 def parse(text: bytes) -> Command | None:
-    """A command without its end; None for what is none."""
+    """Parse a command without its end; None if it is not a command."""
     if len(text) > MAX_COMMAND or (found := _COMMAND.fullmatch(text.decode("latin-1").upper())) is None:
         return None
     return Command(found[1], found[2], tuple(int(number) for number in found[3].split()))
 
 
 def answer(name: str, *values: int) -> bytes:
-    """What a query is answered with."""
+    """The answer to a query."""
     return f"{name}={':'.join(str(value) for value in values)}".encode() + END

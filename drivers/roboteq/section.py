@@ -18,7 +18,7 @@ _SLOW = (3 + 14) + (4 + 7) + 2 * (6 + 7)  # ?A, ?FF, ?FM of each channel: once a
 
 
 class RoboteqController(Section):
-    """One dual motor controller with a port of its own."""
+    """One dual motor controller on its serial port."""
 
     port: Port = Field(description="its serial port")
     channel_1: Wheel = Field(description="wheel of its channel 1")

@@ -1,4 +1,4 @@
-"""What there is to set about Roboteq wheel drives, what is refused, and how much of the line they need."""
+"""Settings of Roboteq wheel drives, their limits, and the line time that they need."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from drivers.roboteq.protocol import Exchange
 from drivers.serial.link import BITS_PER_BYTE
 
 RPM = 2.0 * math.pi / 60.0
-# So many set-points have to fit into the watchdog's time: one may be lost without the motors stopping.
+# So many set-points must fit into the watchdog's time, so that the motors do not stop when one is lost.
 FEEDS_PER_WATCHDOG = 2
-# And so many answers may be waited for in vain.
+# So many answers may time out within it.
 ANSWERS_PER_WATCHDOG = 4
-# Slow state, one query a period: of one controller, then of the next.
+# Slow state, one query per period, controller by controller.
 SLOW = (
     Exchange((protocol.FAULTS,), (1,)),
     Exchange((protocol.MOTOR_FLAGS,), (2,)),
@@ -28,7 +28,7 @@ _FASTEST = Exchange(tuple(protocol.go(channel, -protocol.FULL_SCALE) for channel
 
 
 class Controller(msgspec.Struct, frozen=True):
-    """A dual-channel controller on a port of its own.
+    """A dual-channel controller on its port.
 
     Attributes:
         port: path.
@@ -50,13 +50,13 @@ class RoboteqSettings(msgspec.Struct, frozen=True):
     """Wheel drives on Roboteq controllers in closed-loop speed mode.
 
     Attributes:
-        controllers: who drives which wheel; every wheel once.
-        max_rpm: speed of the motor that 1000 commands [1/min]; has to be what the controllers are configured to.
+        controllers: with their wheels; every wheel once.
+        max_rpm: speed of the motor at command 1000 [1/min]; must match the controllers' configuration.
         gear_ratio: turns of the motor for one of the axle.
         sign: of each wheel, 1 or -1: -1 where the motor is mounted the other way round.
         baud: of all ports, 8N1.
         rate_hz: set-points and speeds a second.
-        watchdog_ms: how long a controller goes on without a command.
+        watchdog_ms: how long a controller runs without a command.
         answer_timeout_ms: how long an answer may take, line time included; a quarter of watchdog_ms at most.
         turnaround_us: from the last byte of a request to the first of its answer, the adapter's delay included [us].
     """
@@ -73,11 +73,11 @@ class RoboteqSettings(msgspec.Struct, frozen=True):
 
     @property
     def full_speed_radps(self) -> float:
-        """Axle speed that 1000 commands [rad/s]."""
+        """Axle speed at command 1000 [rad/s]."""
         return self.max_rpm * RPM / self.gear_ratio
 
     def value(self, wheel: int, speed_radps: float) -> int:
-        """What to command for an axle speed: thousandths of max_rpm."""
+        """Command for an axle speed, in thousandths of max_rpm."""
         return round(self.sign[wheel] * speed_radps / self.full_speed_radps * protocol.FULL_SCALE)
 
     def speed_radps(self, wheel: int, rpm: int) -> float:
@@ -85,13 +85,13 @@ class RoboteqSettings(msgspec.Struct, frozen=True):
         return self.sign[wheel] * rpm * RPM / self.gear_ratio
 
     def exchange_s(self, exchange: Exchange) -> float:
-        """Time that a request and its answer take at most [s]."""
+        """Longest time of a request and its answer [s]."""
         size = len(exchange.frame) + exchange.longest_answer
         return size * BITS_PER_BYTE / self.baud + self.turnaround_us * 1e-6
 
 
 def check(settings: RoboteqSettings) -> None:
-    """Refuse settings that cannot work. Raises ValueError that names everything found wrong."""
+    """Refuse settings that cannot work. Raises ValueError that lists all errors."""
     wrong: list[str] = []
     wheels = sorted(wheel for one in settings.controllers for wheel in one.wheels)
     if wheels != list(range(len(settings.sign))):
@@ -132,10 +132,10 @@ def budget(settings: RoboteqSettings) -> float:
 
 
 def in_flight_s(settings: RoboteqSettings) -> float:
-    """The longest transaction that a cut may have to wait for, turnaround included [s]."""
+    """Longest transaction that a cut may have to wait for, turnaround included [s]."""
     return max(settings.exchange_s(exchange) for exchange in (_FASTEST, SPEEDS, *SLOW))
 
 
 def cut_s(settings: RoboteqSettings) -> float:
-    """From the first byte of a cut to the last byte of its stop [s]; on all ports at the same time."""
+    """Time from the first byte of a cut to the last byte of its stop [s]; on all ports at the same time."""
     return len(STOP.frame) * BITS_PER_BYTE / settings.baud

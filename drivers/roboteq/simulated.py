@@ -1,4 +1,4 @@
-"""A dual-channel Roboteq controller in closed-loop speed mode, simulated at the wire."""
+"""A dual-channel Roboteq controller in closed-loop speed mode, simulated at the protocol level."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ _NEVER_NS = -(2**62)
 class RoboteqDevice:
     """A `SimulatedSerialDevice`: one controller on its port, with the two wheels on its channels.
 
-    Simplified: what a command does, it does at once, without the controller's own ramps; a set-point of zero is a speed
-    held at zero, and so is the stop of the watchdog; only an emergency stop takes the output away. The echo comes with
-    the answers. Set-points are taken during an emergency stop, and obeyed when it is over.
+    Simplified: a command acts at once, without the controller's ramps. A set-point of zero holds the speed at zero, and
+    so does the stop of the watchdog; only an emergency stop switches the output off. The echo comes with the answers.
+    Set-points are accepted during an emergency stop, and obeyed when it is over.
 
     Args:
-        wheels: what it acts on.
+        wheels: wheels of the rig.
         channels: which of them are on its two channels.
-        max_rpm: MXRPM, speed of the motor that 1000 commands [1/min].
+        max_rpm: MXRPM, speed of the motor at command 1000 [1/min].
         gear_ratio: turns of the motor for one of the axle.
         sign: of each channel, -1 where the motor is mounted the other way round.
 
     Attributes:
         pressed: its emergency stop is pressed; takes effect with the next `wake`, and lasts until `!MG` after it.
         faults: other faults that it reports.
-        watchdog_ms: how long it goes on without a `!` command [ms]; 0: for ever.
+        watchdog_ms: how long it runs without a `!` command [ms]; 0: for ever.
         timed_out: the watchdog has stopped the motors.
-        stops: when commands ended that took both channels from some speed to none [ns], oldest first.
+        stops: end times of commands that stopped both channels [ns], oldest first.
     """
 
     def __init__(
@@ -66,11 +66,11 @@ class RoboteqDevice:
         return self._settings["RWD"][0]
 
     def press(self, pressed: bool) -> None:
-        """Press its emergency stop, or let it go."""
+        """Press or release its emergency stop."""
         self.pressed = pressed
 
     def wake(self, now_ns: int) -> None:
-        """Stop the motors if no command has come for too long, or somebody has pressed the emergency stop."""
+        """Stop the motors after a watchdog time-out or when the emergency stop is pressed."""
         if self.pressed:
             self._stopped = True
         if self.watchdog_ms and self._fed_ns != _NEVER_NS and now_ns - self._fed_ns >= self.watchdog_ms * 1_000_000:
@@ -78,7 +78,7 @@ class RoboteqDevice:
         self._drive()
 
     def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
-        """Bytes of a host; what is sent back."""
+        """Receive bytes of a host; the bytes sent back."""
         answers = b""
         for place, byte in enumerate(data, start=1):
             t_ns = began_ns + (ended_ns - began_ns) * place // len(data)
@@ -89,7 +89,7 @@ class RoboteqDevice:
             if char in (protocol.END, protocol.ALSO_END):
                 text, self._buffer = self._buffer, b""
                 answers += self._obey(text, t_ns) if text else b""
-            else:  # what is too long is refused at its end
+            else:  # a line that is too long is refused at its end
                 self._buffer = (self._buffer + char)[: protocol.MAX_COMMAND + 1]
         return answers
 
@@ -100,7 +100,7 @@ class RoboteqDevice:
         return protocol.NOT_DONE.encode() + protocol.END if answer is None else answer
 
     def _answer(self, command: Command, t_ns: int) -> bytes | None:
-        """What it says to a command, None if it will not."""
+        """The answer to a command, None if refused."""
         if command.sign == "?":
             return self._query(self._queries.get(command.name), command)
         if command.sign == "~":
@@ -110,7 +110,7 @@ class RoboteqDevice:
         return protocol.DONE.encode() + protocol.END if done else None
 
     def _query(self, read: Callable[[], tuple[int, ...]] | None, command: Command) -> bytes | None:
-        """All values, or the one that is asked for, counted from 1."""
+        """All values, or the requested one, counted from 1."""
         if read is None or len(command.numbers) > 1:
             return None
         values = read()
@@ -131,7 +131,7 @@ class RoboteqDevice:
         return True
 
     def _do(self, command: Command, t_ns: int) -> bool:
-        """Obey a `!` command. Any of them feeds the watchdog and ends its stop: the motors take up their old speeds."""
+        """Obey a `!` command. Any of them feeds the watchdog and ends its stop: the motors resume their old speeds."""
         numbers, channels, full = command.numbers, protocol.CHANNELS, protocol.FULL_SCALE
         if command.name == "G" and len(numbers) == 2 and numbers[0] in channels and -full <= numbers[1] <= full:
             self._values[numbers[0] - 1] = numbers[1]
@@ -149,7 +149,7 @@ class RoboteqDevice:
         return True
 
     def _drive(self) -> None:
-        """Have the wheels do what set-points, watchdog and emergency stop come to."""
+        """Command the wheels by set-points, watchdog and emergency stop."""
         for place, wheel in enumerate(self._channels):
             output = 0 if self._stopped or self.timed_out else self._values[place]
             if (output, self._stopped) == self._driven[place]:

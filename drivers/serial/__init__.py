@@ -1,1 +1,1 @@
-"""Serial ports, whatever is connected to them: requests and answers, what ports there are, and the stop of a port."""
+"""Serial ports for all devices: requests and answers, the list of ports, and the stop of a port."""

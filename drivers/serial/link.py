@@ -1,4 +1,4 @@
-"""A request and its answer over a serial port: framing by the caller, time-outs, one retry, and when to give up."""
+"""Requests and answers over a serial port: time-outs, one retry, and when to fail; the caller does the framing."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from drivers.host import COMPUTER, Host, SerialPort
 from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError
 
 T = TypeVar("T")
-# Of the last ten requests so many may come back damaged: row 14 of the fault table.
+# So many of the last ten answers may be damaged: row 14 of the fault table.
 DAMAGED_ALLOWED = 2
 LOOKED_AT = 10
 BITS_PER_BYTE = 10  # 8N1
 READ_CHUNK = 256  # bytes; more than any answer
-# What a port that is gone raises.
+# Exceptions of a lost port.
 GONE = (OSError, serial.SerialException, termios.error)
 
 
 class BadFrameError(ValueError):
-    """An answer that is not what it should be; raised by those who decode it."""
+    """A damaged or unexpected answer; raised by its decoder."""
 
 
 class SerialLink:
-    """One serial port that devices answer on, each only when asked.
+    """One serial port on which devices answer only to requests.
 
     Args:
-        device: name for people.
+        device: name for messages.
         port: path of the port.
         baud: its speed.
-        timeout_s: how long an answer may take, line time included; two of them may pass before the link counts as lost.
+        timeout_s: how long an answer may take, line time included; after two of them the link counts as lost.
         host: whose clock and ports are used.
         alive: called while waiting, every few ms.
 
     Attributes:
-        sent_ns: when the last byte of the newest request left for the wire [ns].
+        sent_ns: when the last byte of the newest request was sent [ns].
         errors: requests without a good answer, each of two tries counted.
         retries: requests made twice.
-        unsolicited_bytes: bytes that nobody had asked for: late or duplicate answers.
+        unsolicited_bytes: bytes without a request: late or duplicate answers.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class SerialLink:
         self.errors = self.retries = self.unsolicited_bytes = 0
 
     def open(self) -> None:
-        """Take the port for us alone. Raises DeviceError."""
+        """Open the port exclusively. Raises DeviceError."""
         self.close()
         self._serial = _open(self._host, self.device, self.port, self.baud)
         self._damaged.clear()
@@ -74,26 +74,26 @@ class SerialLink:
         self._answered_ns = self._host.now_ns()
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the port."""
         if self._serial is not None:
             with suppress(*GONE):
                 self._serial.close()
             self._serial = None
 
     def health(self, detail: str) -> Health:
-        """State of the link; `detail` is what the device says of itself."""
+        """State of the link; `detail` is what the device reports."""
         age_ms = (self._host.now_ns() - self._answered_ns) * 1e-6
         return Health(self.device, self._serial is not None, self.errors, detail, self.retries, age_ms=age_ms)
 
     def line_ns(self, count: int) -> int:
-        """Time that so many bytes take on the line [ns]."""
+        """Line time of so many bytes [ns]."""
         return count * BITS_PER_BYTE * 1_000_000_000 // self.baud
 
     def post(self, request: bytes) -> None:
-        """Write a request now; the next `ask` with the same bytes does not write it again, but awaits its answer.
+        """Write a request now; the next `ask` with the same bytes only awaits its answer.
 
         Raises:
-            LinkLostError: the port is gone.
+            LinkLostError: the port is lost.
         """
         try:
             self._write(request)
@@ -102,18 +102,18 @@ class SerialLink:
         self._posted = request
 
     def ask(self, request: bytes, missing: Callable[[bytes], int], decode: Callable[[bytes], T]) -> T:
-        """Make a request and decode its answer; once more if none comes or it is damaged.
+        """Send a request and decode its answer; retry once if none arrives or it is damaged.
 
-        Answers carry no number. So after a damaged one, and after one that came to the second try, what may still come
-        is waited out and thrown away: it would be taken for the answer to the next request.
+        Answers carry no number. So after a damaged answer, and after a successful retry, late bytes are awaited and
+        discarded: they would be taken for the answer to the next request.
 
         Args:
             request: all bytes of it.
-            missing: how many more bytes an answer that begins so needs at least; 0: it is whole.
-            decode: raises BadFrameError for an answer that is damaged or not to this request.
+            missing: least number of bytes still missing from an answer that begins so; 0: it is complete.
+            decode: raises BadFrameError for an answer that is damaged or to another request.
 
         Raises:
-            LinkLostError: no answer twice, or the port is gone.
+            LinkLostError: no answer twice, or the port is lost.
             DamagedError: damaged twice, or 3 in the last 10.
         """
         late = False
@@ -138,7 +138,7 @@ class SerialLink:
         raise trouble(f"{self.device} on {self.port}: {found}, twice; check cable, power, address and baud rate")
 
     def _note(self, *, damaged: bool, found: str = "") -> None:
-        """Keep count; only one more damaged answer raises, for a good one is good whatever was before it."""
+        """Count damaged answers; raises only at a damaged one, because a good answer is valid in any case."""
         self._damaged.append(damaged)
         self.errors += damaged
         if damaged and sum(self._damaged) > DAMAGED_ALLOWED:
@@ -168,7 +168,7 @@ class SerialLink:
             raise self._gone(error) from error
 
     def _settle(self) -> None:
-        """Throw away what comes until nothing has come for `drivers.host.SLICE_S`. Raises LinkLostError."""
+        """Discard bytes until none has arrived for `drivers.host.SLICE_S`. Raises LinkLostError."""
         until_ns = self._host.now_ns() + self._timeout_ns
         try:
             while self._serial is not None and self._host.now_ns() < until_ns:
@@ -180,7 +180,7 @@ class SerialLink:
             raise self._gone(error) from error
 
     def _write(self, request: bytes) -> SerialPort:
-        """Throw away what nobody asked for, and write. Raises LinkLostError and GONE."""
+        """Discard unsolicited bytes, and write. Raises LinkLostError and GONE."""
         if self._serial is None:
             raise LinkLostError(f"{self.device} on {self.port}: not open")
         if waiting := self._serial.in_waiting:
@@ -195,7 +195,7 @@ class SerialLink:
 
 
 def _open(host: Host, device: str, port: str, baud: int) -> SerialPort:
-    """Open a port for us alone. Raises LinkLostError, which says what to do."""
+    """Open a port exclusively. Raises LinkLostError with advice."""
     try:
         return host.open_serial(port, baud)
     except GONE as error:
@@ -206,7 +206,7 @@ def port_error(device: str, port: str, error: BaseException) -> LinkLostError:
     """Why a port cannot be opened, and what to do."""
     number = getattr(error, "errno", None)
     reason = {
-        errno.ENOENT: "there is no such port; `hil devices` lists those there are",
+        errno.ENOENT: "there is no such port; `hil devices` lists the existing ones",
         errno.EAGAIN: "the port is busy: another program has it",
         errno.EBUSY: "the port is busy: another program has it",
         errno.EACCES: "no right to open it; on Debian: adduser USER dialout",

@@ -1,4 +1,4 @@
-"""Serial ports that there are, without opening any."""
+"""List of serial ports, without opening any."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ BY_ID = Path("/dev/serial/by-id")
 
 
 class SerialPort(msgspec.Struct, frozen=True):
-    """A serial port as the kernel knows it.
+    """A serial port as listed by the kernel.
 
     Attributes:
         port: path.
-        by_id: a path that stays when other ports come and go; "" where there is none.
+        by_id: a path that stays the same when other ports appear or disappear; "" where there is none.
         usb: vendor and product, like 0403:6001; "" of a port that is not on USB.
-        maker: of the adapter, as it says.
-        product: what the adapter calls itself.
+        maker: of the adapter, as it reports.
+        product: name of the adapter, as it reports.
         serial: number of the adapter.
     """
 
@@ -31,7 +31,7 @@ class SerialPort(msgspec.Struct, frozen=True):
 
 
 def serial_ports(by_id: Path = BY_ID) -> tuple[SerialPort, ...]:
-    """All ports that there are, by path.
+    """All ports, by path.
 
     Args:
         by_id: folder of links that are named by adapter.

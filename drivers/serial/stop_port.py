@@ -1,7 +1,7 @@
-"""A port that another process drives, on a descriptor of our own: to stop what hangs on it, at once and at any time.
+"""A second descriptor of a port that another process drives, to stop its devices at once and at any time.
 
-pyserial's `exclusive` is a lock among those who ask for it; a descriptor beside it may write. So the stop need not wait
-until the kernel has taken down the process that had the port.
+pyserial's `exclusive` is an advisory lock; a second descriptor may write. So the stop does not wait until the kernel
+has ended the process that had the port.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ NEVER_NS = 2**62
 
 
 class StopPort:
-    """The stop of one port, written frame by frame as their times come; nothing here waits.
+    """The stop of one port, written frame by frame when each is due; never blocks.
 
-    It changes no setting of the port and reads nothing, as long as it is open from before the run: what the driver has
-    set holds for all who have the port open. A port that was unplugged is let go of, for the kernel would not give its
-    name to the one that is plugged in again.
+    If opened before the run, it changes no setting of the port and reads nothing: the driver's settings hold for all
+    descriptors of the port. A port that was unplugged is closed, because otherwise the kernel would not reuse its name
+    for the port that is plugged in again.
 
     Args:
-        stop: what to write, and where.
-        host: whose ports are used.
+        stop: frames and their port.
+        host: computer whose ports are used.
 
     Attributes:
-        stop: as given.
-        due_ns: when the next frame is due, or the last has left [ns]; NEVER_NS: nothing more to do.
+        stop: as passed.
+        due_ns: when the next frame is due, or the last is sent [ns]; NEVER_NS: nothing more to do.
     """
 
     def __init__(self, stop: StopFrames, host: Host = COMPUTER) -> None:
@@ -41,21 +41,21 @@ class StopPort:
             self._port = host.open_shared(stop.port, None)
 
     def begin(self, now_ns: int) -> None:
-        """All frames are to be written, the first now, after what the dead process had still in its queue is gone."""
+        """Schedule all frames, the first now; discards what the dead process still had in its output queue."""
         self._frames, self.due_ns = deque(self.stop.frames), now_ns
         if self._port is not None:
             with suppress(*GONE):
                 self._port.discard_output()
 
     def send(self, now_ns: int) -> bool:
-        """Write the next frame if its time has come; whether one was written.
+        """Write the next frame if it is due; whether one was written.
 
         Raises:
             DeviceError: it cannot be written; it stays due.
         """
         if now_ns < self.due_ns:
             return False
-        if not self._frames:  # the last has had its time on the line
+        if not self._frames:  # the last frame is sent
             self.due_ns = NEVER_NS
             return False
         try:
@@ -63,7 +63,9 @@ class StopPort:
                 self._port = self._opened_again()
             written = self._port.write(self._frames[0])
         except BlockingIOError as error:
-            raise LinkLostError(f"{self.stop.device}: {self.stop.port} takes nothing; is its flow held?") from error
+            raise LinkLostError(
+                f"{self.stop.device}: {self.stop.port} accepts no bytes; is flow control on?"
+            ) from error
         except GONE as error:
             self.close()
             raise LinkLostError(f"{self.stop.device}: {self.stop.port} is gone ({error})") from error
@@ -75,23 +77,23 @@ class StopPort:
         return True
 
     def give_up(self) -> None:
-        """Write no more of it."""
+        """Cancel the remaining frames."""
         self._frames.clear()
         self.due_ns = NEVER_NS
 
     def look(self) -> None:
-        """Let go of a port that is gone."""
+        """Close a port that is lost."""
         if self._port is not None and self._port.is_disconnected():
             self.close()
 
     def close(self) -> None:
-        """Let go of the port."""
+        """Close the port."""
         if self._port is not None:
             self._port.close()
             self._port = None
 
     def _opened_again(self) -> SharedPort:
-        """With settings of our own, for nobody else may have it. Raises DeviceError."""
+        """Open the port with our settings, because no other process may have it open. Raises DeviceError."""
         try:
             return self._host.open_shared(self.stop.port, self.stop.baud)
         except GONE as error:

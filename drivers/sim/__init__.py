@@ -1,4 +1,4 @@
-"""Simulated devices: the drivers' interfaces as views on one plant, and in `wire` the same bytes as real ones.
+"""Simulated devices: the drivers' interfaces on one plant, and in `protocol` parts for devices simulated in bytes.
 
-This file imports nothing: those in `wire` do without the plant.
+This file imports nothing: `protocol` does not need the plant.
 """

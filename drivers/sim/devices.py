@@ -17,7 +17,7 @@ OVERLOAD = 0.99
 
 
 class _Device:
-    """Life cycle of a device that needs no more than to be opened."""
+    """Life cycle of a device that only needs to be opened."""
 
     name: str
 
@@ -48,7 +48,7 @@ class _Device:
 
 
 class SimDaq(_Device):
-    """Blocks of piezo samples, each readable once it is whole and `delay_ns` old."""
+    """Blocks of piezo samples, each readable once it is complete and `delay_ns` old."""
 
     name = "simulated DAQ"
 
@@ -58,7 +58,7 @@ class SimDaq(_Device):
         self._taken = 0
 
     def read(self, t_ns: int) -> DaqBlock | None:
-        """The next whole block, or None."""
+        """The next complete block, or None."""
         self._require_open()
         rate, piezo = self._plant.parameters.sample_rate_hz, self._plant.parameters.piezo
         if piezo is None:
@@ -79,7 +79,7 @@ class SimDaq(_Device):
 
 
 class _Actuators(_Device, Generic[C]):
-    """Devices that are commanded and tell how they are, one sample a tick.
+    """Devices that accept commands and return their state, one sample per tick.
 
     Attributes:
         acknowledged_ns: t_ns of the newest command that they obey, -1 before the first.
@@ -96,7 +96,7 @@ class _Actuators(_Device, Generic[C]):
         self._take(command)
 
     def _news(self) -> bool:
-        """The rig has moved on since the last reading: the rig itself tells the time."""
+        """Whether the rig has advanced since the last reading; the rig is the clock."""
         self._require_open()
         if self._plant.t_ns == self._read_at:
             return False
@@ -127,7 +127,7 @@ class SimDrives(_Actuators[DriveCommand]):
             self._ran, self.stopped_ns = False, command.t_ns
 
     def read(self, t_ns: int) -> DriveSample | None:  # noqa: ARG002
-        """The speeds now, once for each time of the rig."""
+        """The present speeds, once for each time of the rig."""
         if not self._news():
             return None
         speeds = tuple(self._plant.wheel_speed.tolist())
@@ -140,7 +140,7 @@ class SimValves(_Actuators[ValveCommand]):
     name = "simulated valves"
 
     def read(self, t_ns: int) -> ValveSample | None:  # noqa: ARG002
-        """The pressures now, once for each time of the rig."""
+        """The present pressures, once for each time of the rig."""
         if not self._news():
             return None
         pressures = tuple(map(tuple, self._plant.pressure.tolist()))

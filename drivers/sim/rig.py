@@ -1,4 +1,4 @@
-"""The simulated rig: one plant, stepped by the clock, and the devices that look at it."""
+"""The simulated rig: one plant, stepped by the clock, and its simulated devices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class InProcessRig:
         plant: the rig.
         block_samples: samples in a DAQ block.
         daq_delay_ns: age of a DAQ block when it can first be read.
-        drives_delay_ns: from a drive command being handed over to the axle obeying it.
+        drives_delay_ns: from the write of a drive command to its effect on the axle.
     """
 
     def __init__(self, plant: Plant, *, block_samples: int, daq_delay_ns: int = 0, drives_delay_ns: int = 0) -> None:

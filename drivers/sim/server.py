@@ -1,4 +1,4 @@
-"""What a simulated rig needs of the simulated device server of its data acquisition."""
+"""Interface of a simulated rig to the simulated device server of its data acquisition."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 
 class ServerSetup(NamedTuple):
-    """What a simulated device server is made of.
+    """Set-up of a simulated device server.
 
     Attributes:
         analog: the sampled channels.
         cylinders: the valves and pressures; None for none.
         range_V: converters' full scale, either sign [V].
-        delivered: takes when samples that somebody waits for were due, and when they were there.
-        host: whose clock is used.
-        network: of virtual time, which it listens on; None: this computer's.
+        delivered: called with the due time of requested samples and the time of their delivery.
+        host: computer whose clock is used.
+        network: network in virtual time that it listens on; None: this computer's.
     """
 
     analog: Analog
@@ -40,19 +40,19 @@ class SimulatedServer(Protocol):
         """States of the digital outputs."""
 
     def start(self) -> str:
-        """Begin to serve; the endpoint, HOST:PORT."""
+        """Start serving; the endpoint, HOST:PORT."""
 
     def stop(self) -> None:
-        """Serve no more; may be called twice."""
+        """Stop serving; may be called twice."""
 
     def step(self, channel: int, volts: float, after: int) -> tuple[int, int]:
-        """Add volts to a channel from so many samples on; that sample, and when it is taken [ns]."""
+        """Add volts to a channel, beginning so many samples ahead; that sample and its time [ns]."""
 
     def clear_steps(self) -> None:
-        """Add nothing from now on."""
+        """Stop adding volts."""
 
     def press(self, pressed: bool) -> None:
         """Press the emergency stop that it reads, or release it."""
 
     def inject_fault(self, fault: Mapping[str, Any]) -> None:
-        """Have it fail as described: `kind` and its numbers. Raises ValueError: it knows no such fault."""
+        """Inject a fault by `kind` and its numbers. Raises ValueError: unknown fault."""

@@ -1,4 +1,4 @@
-"""A wheel drive: speed controller, power stage and gearbox, as the axle feels them."""
+"""A wheel drive: speed controller, power stage and gearbox, as seen at the axle."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Drive(NamedTuple):
     """One drive; all of a rover are alike. Values are assumptions of this project, at the wheel axle.
 
     Attributes:
-        gain: proportional gain of the drive's own speed controller [N m s/rad].
+        gain: proportional gain of the drive's speed controller [N m s/rad].
         integral_gain: [N m/rad].
         torque_limit: [N m].
         gear_friction: Coulomb friction of the gearbox [N m].
@@ -65,7 +65,7 @@ def make_drives(wheels: int) -> DriveState:
     return DriveState(np.zeros(wheels), np.ones(wheels), np.zeros(wheels), np.zeros(wheels))
 
 
-# From here on a double cannot tell tanh from 1, and a wheel that drives need not ask.
+# From here on tanh is 1 in double precision, and a driving wheel skips its evaluation.
 ONE_FROM = 20.0
 
 
@@ -73,10 +73,10 @@ ONE_FROM = 20.0
 def drive_axle(
     drive: Drive, state: DriveState, wheel: int, speed_number: int, v: FloatArray, dt: float, work: Work
 ) -> None:
-    """Add one drive's torque to work.rhs, and what it loses with speed to work.mass_matrix (implicitly)."""
+    """Add one drive's torque to work.rhs, and its slope over speed to work.mass_matrix (implicitly)."""
     speed = v[speed_number]
     share = abs(speed) / drive.friction_speed
-    # tanh(share)/share tends to 1: the gearbox must hold an axle that stands still, too
+    # tanh(share)/share tends to 1: the gearbox must also hold a standing axle
     friction = drive.gear_friction / drive.friction_speed
     if share > ONE_FROM:
         friction /= share

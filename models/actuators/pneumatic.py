@@ -94,7 +94,7 @@ def make_cylinders(count: int) -> CylinderState:
 
 @kernel
 def fill_cylinders(cylinder: Cylinder, state: CylinderState, dt: float) -> None:
-    """Let all chambers fill or vent for dt [s], each as its valve is set."""
+    """Fill or vent all chambers for dt [s], each as its valve is set."""
     for which in range(state.torque.size):
         for chamber in range(2):
             powered = state.valve[which, chamber] > 0.0
@@ -105,7 +105,7 @@ def fill_cylinders(cylinder: Cylinder, state: CylinderState, dt: float) -> None:
 
 @kernel
 def push_cylinders(mounts: CylinderMounts, state: CylinderState, work: Work) -> None:
-    """Add every cylinder's torque, from the pressures as they are, to work.rhs."""
+    """Add every cylinder's torque, from the present pressures, to work.rhs."""
     for which in range(mounts.speed.size):
         pressure = state.pressure[which, 0] - state.pressure[which, 1]
         state.torque[which] = pressure * mounts.area[which] * mounts.lever[which]

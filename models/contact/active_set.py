@@ -1,4 +1,4 @@
-"""Which wheels push on rigid ground and which let go: a complementarity problem small enough to try all.
+"""Which wheels push on rigid ground and which lift off: a complementarity problem, solved by trying all sets.
 
 Impulses >= 0, speeds off the ground >= 0, and for no wheel both above zero. At most 2^wheels small factorisations, 64
 for six wheels.
@@ -16,24 +16,24 @@ from models.rover.dynamics import Work
 from models.rover.factor import half_solve
 from models.rover.reduction import Chain
 
-# A row counts as dependent on those before it where less than this of its mobility is its own.
+# A row counts as dependent on those before it where less than this share of its mobility is independent of them.
 DEPENDENT = 1e-10
-# Relative: a push this small may be a pull by rounding, a speed this small into the ground none.
+# Relative tolerance: by rounding, a push this small may be a pull, and a speed into the ground this small zero.
 ROUNDING = 1e-9
 # The sets to try double with each wheel: 1024 here.
 MOST_WHEELS = 10
 
 
 class RigidGround(NamedTuple):
-    """Rows of what holds a rover, and scratch to find which do: `first` rows that always hold, then those of wheels.
+    """Constraint rows of a rover, and scratch to find the active ones: `first` always active rows, then wheels.
 
     Attributes:
-        first: number of rows that always hold.
+        first: number of rows that are always active.
         per_wheel: 1 for the normal (5.27), or 3 for rolling without slip as well (5.28)-(5.29), normal first.
         row: (rows, speeds) Jacobian, of all joints that turn.
         half: (rows, speeds) the same, half solved.
         mobility: (rows, rows) row M^-1 row^T.
-        speed: (rows,) before, less what is wanted after [m/s].
+        speed: (rows,) before, minus the wanted speed after [m/s].
         impulse: (rows,) [N s].
         factor: (rows, rows) scratch.
         right: (rows,) scratch.
@@ -55,7 +55,7 @@ class RigidGround(NamedTuple):
 
 
 def make_rigid_ground(rover: Rover, *, first: int = 0, rolling: bool = False) -> RigidGround:
-    """Allocate for a rover; `first` rows always hold, `rolling` adds (5.28) to the normals.
+    """Allocate for a rover; `first` rows are always active, `rolling` adds (5.28) to the normals.
 
     Raises:
         ValueError: more than MOST_WHEELS wheels.
@@ -72,11 +72,11 @@ def make_rigid_ground(rover: Rover, *, first: int = 0, rolling: bool = False) ->
 
 @kernel
 def find_active(chain: Chain, rigid: RigidGround, work: Work) -> bool:
-    """From row and speed, find which wheels hold and with what impulse; needs the factored mass matrix.
+    """From row and speed, find the active wheels and their impulses; needs the factored mass matrix.
 
     Returns:
-        Whether a consistent set was found. With normals alone there always is one. With rolling, whose friction knows
-        no limit, there need not be; impulses are then those of the normals alone.
+        Whether a consistent set was found. With normals alone there always is one. With rolling, whose friction has
+        no limit, there may be none; impulses are then those of the normals alone.
     """
     rows = rigid.row.shape[0]
     largest = 0.0
@@ -94,8 +94,8 @@ def find_active(chain: Chain, rigid: RigidGround, work: Work) -> bool:
     for wheel in range(wheels):
         last += rigid.active[wheel] << wheel
     for used in range(rigid.per_wheel, 0, -2):  # 3 rows of each wheel and then 1, or 1 alone
-        # first the set that held last time, then large sets first: rolling makes rows dependent, so that a wheel may
-        # seem not needed; it is held all the same
+        # first the last active set, then large sets first: rolling makes rows dependent, so that a wheel may seem
+        # unnecessary; it is active all the same
         for left_out in range(-1, wheels + 1):
             for mask in range(1 << wheels):
                 count = 0

@@ -19,11 +19,11 @@ from models.wheel.checks import Range, problem, refuse
 
 
 class CompliantGround(NamedTuple):
-    """A surface that yields by a contact law and does not keep a rut.
+    """A surface that deforms by a contact law and keeps no rut.
 
     Attributes:
-        law: Kelvin-Voigt (5.31), visco-elastic (5.32), or Hertz. The others need an onset, and a wheel that stands has
-            none.
+        law: Kelvin-Voigt (5.31), visco-elastic (5.32), or Hertz. The others need an onset rate, which a standing wheel
+            does not have.
         friction: Coulomb coefficient; 0 as in MacMahon 2016 5.4.
         friction_speed: sliding speed [m/s] below which friction grows in proportion.
     """
@@ -68,7 +68,7 @@ def push_compliant_ground(
     MacMahon 2016 (5.31)-(5.32) along the ground's normal. Spring and damper enter the step linearly implicitly, their
     slopes times dt on the mass matrix, so that ground as stiff as steel (1e9 N/m) runs at a step of 0.1 ms and a rover
     comes to rest on it; a step then loses what an implicit Euler step loses. At 0.5 ms a wheel on steel, though stable,
-    hops by a micrometre for ever. Friction acts at the lowest point of the rim. Below, all is in the ground's axes.
+    hops by a micrometre for ever. Friction acts at the lowest point of the rim. All values below are in ground axes.
     """
     body, radius = chain.wheel_body[wheel], chain.wheel_radius[wheel]
     place = body_position(q, work, body)
@@ -86,7 +86,7 @@ def push_compliant_ground(
     none, start = (0.0, 0.0, 0.0), 5 + body
     arm = from_ground(terrain, ground, (0.0, 0.0, -radius))
     if force > 0.0:
-        # how much more force a step later: by depth, dt * rate deeper, and by rate itself
+        # increase of the force over a step: by depth, dt * rate deeper, and by rate
         power = 1.0 if compliant.law.exponent == 1.0 else depth ** (compliant.law.exponent - 1.0)
         stiffness = compliant.law.stiffness * compliant.law.exponent * power
         damping = 0.0
@@ -96,7 +96,7 @@ def push_compliant_ground(
             damping = compliant.law.damping * depth * power
             stiffness += compliant.law.damping * compliant.law.exponent * power * max(-vz, 0.0)
         later = force - dt * stiffness * vz
-        if later > 0.0:  # otherwise the wheel lets go within this step: nothing pulls it back
+        if later > 0.0:  # otherwise the wheel lifts off within this step: no force pulls it back
             project(chain, work, body, ground[2], none, none, work.row)
             slope = dt * (damping + dt * stiffness)
             add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, later, slope)

@@ -1,6 +1,6 @@
 """Rigid ground under the wheels: unilateral constraints, MacMahon 2016 (5.26)-(5.30), and which of them act.
 
-A wheel's constraint acts where it pushes; it lets go where it would have to pull (models.contact.active_set).
+A wheel's constraint acts where it pushes; it is inactive where it would have to pull (models.contact.active_set).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from models.terrain.surface import Terrain, axes, clearance, from_ground
 
 @kernel
 def fill_ground_rows(chain: Chain, q: FloatArray, rigid: RigidGround, terrain: Terrain, work: Work) -> None:
-    """Fill the wheels' rows: speeds of the contact point up (5.27) and, where asked for, forward and across (5.28).
+    """Fill the wheels' rows: speeds of the contact point up (5.27) and, with rolling, forward and across (5.28).
 
     Directions are those of the ground below each wheel.
     """
@@ -53,10 +53,10 @@ def hold_ground(
 ) -> bool:
     """Keep wheels from entering rigid ground over a step: changes v (speeds,) as it would be without ground.
 
-    For use after the accelerations are solved for (work.mass_matrix factored) and before the configuration moves. What
-    is asked of the speed is that a wheel's height over the ground, (5.26), be zero or more after the step, (5.30): that
-    holds position, speed and acceleration at once, and takes the shock of a landing as a plastic impact. `rigid` has no
-    `first` rows. Readings: vertical force and pull are impulse over dt.
+    For use after the accelerations are solved for (work.mass_matrix factored) and before the configuration moves. The
+    condition is that a wheel's height over the ground, (5.26), is zero or more after the step, (5.30). It constrains
+    position, speed and acceleration at once, and makes a landing a plastic impact. `rigid` has no `first` rows.
+    Readings: vertical force and pull are impulse over dt.
 
     Returns:
         As find_active.
@@ -113,7 +113,7 @@ def energy_on_ground(chain: Chain, q: FloatArray, v: FloatArray, angle: float, r
 def effective_kinetic_energy_on_ground(
     rover: Rover, q: npt.ArrayLike, v: npt.ArrayLike, angle: float, *, rolling: bool = False
 ) -> tuple[float, tuple[str, ...]]:
-    """T_c of both front wheels against the obstacle, with the ground constraints that act, and whose they are.
+    """T_c of both front wheels against the obstacle with the active ground constraints, and the names of their wheels.
 
     MacMahon 2016 5.4-5.5: T_c of (3.27) with the active ground rows below J_c. Only active rows belong there: all six
     would hold down wheels that the impact lifts.

@@ -1,4 +1,4 @@
-"""A mass dropped on a contact, by the integrator of the plant's own step: what a law gives back."""
+"""A mass dropped on a contact, with the integrator of the plant's step: the restitution that a law gives."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class Drop(NamedTuple):
 
 
 def drop(law: Law, mass: float, speed: float, *, weight: float = 0.0, dt: float = 1e-4, longest: float = 1.0) -> Drop:
-    """Let a mass hit a contact at a speed and come back.
+    """Simulate a mass that hits a contact at a speed and rebounds.
 
     Args:
         law: of the contact.
         mass: [kg].
         speed: at first touch [m/s].
-        weight: pressing on through the contact [N]; 0 for an impact by itself.
+        weight: constant load on the contact [N]; 0 for an impact alone.
         dt: step of semi-implicit Euler [s].
-        longest: contact after which the mass counts as at rest on the surface [s].
+        longest: contact time after which the mass counts as at rest on the surface [s].
 
     Raises:
         ValueError: a value out of range, or a mass that has not parted by `longest`.
@@ -68,7 +68,7 @@ def drop(law: Law, mass: float, speed: float, *, weight: float = 0.0, dt: float 
 
 @kernel
 def _fall(law: Law, mass: float, speed: float, weight: float, dt: float, history: FloatArray) -> int:
-    """Fill depth, rate and force (3, times) until parting; how many times, 0 where there is none."""
+    """Fill depth, rate and force (3, times) until parting; the number of times, 0 if it does not part."""
     depth, rate = 0.0, speed
     for i in range(history.shape[1]):
         force = law_force(law, depth, rate, speed)

@@ -18,7 +18,7 @@ from models.wheel import rut
 from models.wheel.kernels import SLIP_MODULUS, resultant
 from models.wheel.traction import against_travel, shear_soil, slip_and_slide
 
-# Where slip of the force goes over into sliding speed [m/s]: no larger, or a standing wheel would forget its shear.
+# Where slip changes to sliding speed [m/s]: no larger, or a standing wheel would lose its shear displacement.
 SLOWEST = 1e-12
 
 
@@ -33,7 +33,7 @@ class Ground(NamedTuple):
             stay defined at rest.
         shear_displacement: [m] by which the soil is sheared when traction is at its limit; what holds a standing wheel.
         shear_damping: [s] retardation time of the shearing soil.
-        ruts: what wheels leave for those that follow, variant "exact" only; None: every wheel meets fresh soil.
+        ruts: memory of compacted soil for the wheels that follow, variant "exact" only; None: all soil is fresh.
     """
 
     wheel: FloatArray
@@ -47,8 +47,8 @@ class Ground(NamedTuple):
 class GroundContact(NamedTuple):
     """Readings of every wheel (wheels,): force along the ground's normal [N], sinkage [m], slip [-], drawbar pull [N].
 
-    And one state: how far the soil under it is sheared (wheels, 2) [m], along the heading and to its left. `scratch` is
-    what the stages of `push_ground` hand on (wheels, HAND).
+    And one state: how far the soil under it is sheared (wheels, 2) [m], along the heading and to its left. `scratch`
+    (wheels, HAND) passes values between the stages of `push_ground`.
     """
 
     vertical: FloatArray
@@ -86,7 +86,7 @@ def push_ground(
     Traction builds up over the soil's shear displacement (models.wheel.traction.shear_soil). Speed and displacement
     enter the step implicitly: their slopes times dt join the mass matrix.
 
-    In stages over all wheels: one wheel alone is a long chain of roots and quotients that wait for each other, and a
+    Computed in stages over all wheels: one wheel alone is a long chain of dependent roots and quotients, and a
     processor works on several wheels at once where each stage is short (two thirds of the time).
     """
     wheels = chain.wheel_body.size
@@ -94,7 +94,7 @@ def push_ground(
         _look(chain, terrain, q, wheel, contact, work)
     for wheel in range(wheels):
         _press(chain, ground, q, wheel, contact, work)
-    # quotients of what does not change: a quotient takes as long as ten products
+    # quotients of constants: a quotient takes as long as ten products
     inverses = (1.0 / ground.slip_speed, 1.0 / ground.wheel[SLIP_MODULUS], 1.0 / ground.shear_displacement)
     for wheel in range(wheels):
         _shear(chain, ground, terrain, inverses, wheel, dt, contact, work)
@@ -113,7 +113,7 @@ def _look(chain: Chain, terrain: Terrain, q: FloatArray, wheel: int, contact: Gr
     velocity = (t[0] + lever[0], t[1] + lever[1], t[2] + lever[2])
     # heading: along the ground, at right angles to the axle; `left` completes it
     ahead = cross(axle, up)
-    level = 1.0 / max(math.sqrt(dot(ahead, ahead)), 1e-9)  # a wheel that lies flat has no heading
+    level = 1.0 / max(math.sqrt(dot(ahead, ahead)), 1e-9)  # a wheel that lies on its side has no heading
     heading = (ahead[0] * level, ahead[1] * level, ahead[2] * level)
     left = cross(up, heading)
     contact.sinkage[wheel] = max(radius - over, 0.0)
@@ -152,7 +152,7 @@ def _up(terrain: Terrain, scratch: FloatArray, work: Work) -> tuple[float, float
 
 @kernel
 def _press(chain: Chain, ground: Ground, q: FloatArray, wheel: int, contact: GroundContact, work: Work) -> None:
-    """Normal force, and the shear limit that goes with it."""
+    """Normal force and its shear limit."""
     out = contact.scratch[wheel]
     normal, cosine, sine, out[LIMIT] = _resultant(chain, ground.wheel, ground.ruts, q, wheel, contact, work)
     normal *= max(0.0, 1.0 - ground.damping * out[SINKING])
@@ -169,8 +169,8 @@ def _resultant(
     contact: GroundContact,
     work: Work,
 ) -> tuple[float, float, float, float]:
-    """models.wheel.kernels.resultant on fresh soil, models.wheel.rut.resultant on what wheels ahead have left."""
-    if ruts is None:  # known when this is compiled: fresh soil costs nothing
+    """models.wheel.kernels.resultant on fresh soil, models.wheel.rut.resultant in the ruts of wheels ahead."""
+    if ruts is None:  # decided at compile time: fresh soil costs nothing
         return resultant(parameters, contact.sinkage[wheel])
     x, y, _ = body_position(q, work, chain.wheel_body[wheel])
     before = deepest_before(ruts, wheel, x, y)
@@ -196,7 +196,7 @@ def _shear(
         sheared[0] = sheared[1] = contact.slip[wheel] = 0.0
         scratch[TRACTION] = scratch[SIDE] = scratch[DAMPING] = 0.0
         return
-    # what slides sideways is the contact and not the axle: a wheel that leans over about its contact does not slide
+    # the contact slides sideways, not the axle: a wheel that leans over about its contact does not slide
     spin = vector(work.twist[chain.wheel_body[wheel]], 3)
     leaning = dot(vector(scratch, LEFT), cross(spin, _normal(terrain, scratch, work)))
     sideways = scratch[SIDEWAYS] - chain.wheel_radius[wheel] * leaning
@@ -211,7 +211,7 @@ def _shear(
 
 @kernel
 def _push(chain: Chain, terrain: Terrain, wheel: int, contact: GroundContact, work: Work) -> None:
-    """All forces of a wheel act at its contact: the normal one, too, goes through it."""
+    """Apply all forces of a wheel at its contact, the normal force included."""
     body, radius, scratch = chain.wheel_body[wheel], chain.wheel_radius[wheel], contact.scratch[wheel]
     heading, left, up, centre = (
         vector(scratch, HEADING),

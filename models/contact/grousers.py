@@ -1,4 +1,4 @@
-"""Grousers: the bars across a wheel's rim, which meet the obstacle one or two at a time."""
+"""Grousers: the bars across a wheel's rim, of which one or two touch the obstacle at a time."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def grouser_tip(
         body: the wheel.
         angle: beta of the plate [rad].
         radius: of the tips [m].
-        count: grousers on the wheel, even, so that neighbours have slots of their own.
+        count: grousers on the wheel, even, so that neighbours have different slots.
         offset: alpha of grouser 0 [rad].
         which: 0 or 1.
 
     Returns:
-        slot: 0 or 1, which a grouser keeps as long as it is one of the two.
+        slot: 0 or 1, constant while the grouser is one of the two.
         lean: angle above the contact line [rad], alpha.
         arm: from the wheel's centre to the tip [m], world axes.
     """

@@ -1,4 +1,4 @@
-"""Continuous contact-force laws: depth and its rate in, compression out; which law is data, as its parameters are."""
+"""Continuous contact-force laws: from depth and its rate to compression; the law's code and parameters are data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from models.contact.restitution import gonthier_factor, kelvin_voigt_damping
 from models.kernels.compiled import kernel
 from models.wheel.checks import Range, problem, refuse
 
-# Below this approach speed [m/s] a contact counts as laid on, not hit: it keeps the damping factor finite.
+# Below this approach speed [m/s] a contact counts as placed, not hit, which keeps the damping factor finite.
 SLOWEST_ONSET = 1e-3
 
 HUNT_CROSSLEY, LANKARANI_NIKRAVESH, LEE_WANG, GONTHIER, HERTZ, KELVIN_VOIGT, VISCO_ELASTIC = range(7)
@@ -36,7 +36,7 @@ class Law(NamedTuple):
         law: code, a value of LAWS.
         stiffness: k [N/m^p].
         exponent: p; 3/2 for spheres (Hertz), 1 for a lumped structure.
-        restitution: e asked for; Hertz, Kelvin-Voigt and visco-elastic do not read it.
+        restitution: wanted e; Hertz, Kelvin-Voigt and visco-elastic do not read it.
         damping: Kelvin-Voigt: b [N s/m]; visco-elastic: b [N s/m^(1+p)]; Gonthier: d/e [-]; the others do not read it.
     """
 
@@ -61,7 +61,7 @@ def law_force(law: Law, depth: float, rate: float, onset_rate: float) -> float:
     visco-elastic (5.32), where n is p: F + b delta^p rate.
 
     Args:
-        law: which, and its parameters.
+        law: its code and parameters.
         depth: delta [m].
         rate: its time derivative [m/s].
         onset_rate: the rate when contact began [m/s].
@@ -96,9 +96,9 @@ def make_law(
     damping: float | None = None,
     mass: float | None = None,
 ) -> Law:
-    """A checked law, what has to be solved for solved once.
+    """A checked law, with its damping solved for once.
 
-    `Obstacle(..., **make_law(...)._asdict())` gives it to an obstacle.
+    `Obstacle(..., **make_law(...)._asdict())` makes an obstacle with it.
 
     Args:
         name: a key of LAWS.
@@ -106,7 +106,7 @@ def make_law(
         exponent: p in [1, 3]; Kelvin-Voigt has 1.
         restitution: e in (0, 1]. Which one each law then gives is tabled in docs/explanation/contact.md.
         damping: b of Kelvin-Voigt [N s/m] or of the visco-elastic law [N s/m^(1+p)], 0 or more.
-        mass: for Kelvin-Voigt instead of `damping`: the mass [kg] that shall come back with `restitution`.
+        mass: for Kelvin-Voigt instead of `damping`: the mass [kg] that rebounds with `restitution`.
 
     Raises:
         ValueError: an unknown name, a value out of range, or damping or mass where the law has none or needs one.
@@ -136,7 +136,7 @@ def make_law(
 
 
 def law_problems(law: Law) -> list[str | None]:
-    """What is wrong with a law put together by hand, for `models.wheel.checks.refuse`; None where nothing is."""
+    """The error in a law built by hand, for `models.wheel.checks.refuse`; None if there is none."""
     known = law.law in LAWS.values()
     return [
         None if known else f"law is {law.law!r}, allowed: a code of {', '.join(LAWS)}",

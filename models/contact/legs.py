@@ -1,8 +1,8 @@
-"""A leg's own spring and damper in series with what its wheel touches.
+"""A leg's spring and damper in series with the contact of its wheel.
 
-The leg and the wheel's body stay rigid in the dynamics; the leg's give x, along the plate's normal, is a state of the
-contact. Force on the leg equals force at the plate, so x follows from one monotone equation, solved at the end of the
-step (backward Euler) and so stable for any stiffness of the plate.
+The leg and the wheel's body stay rigid in the dynamics; the leg's deflection x, along the plate's normal, is a state of
+the contact. Force on the leg equals force at the plate, so x follows from one monotone equation, solved at the end of
+the step (backward Euler) and so stable for any stiffness of the plate.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _pressure(law: Law, contact_points: FloatArray, deflection: float, deflectio
 def leg_deflection(
     law: Law, compliance: float, damping: float, contact_points: FloatArray, before: float, dt: float
 ) -> float:
-    """How far a leg gives [m] at the end of a step: where the plate's force is x/compliance + damping dx/dt.
+    """Deflection of a leg [m] at the end of a step: where the plate's force is x/compliance + damping dx/dt.
 
     Args:
         law: of the plate alone.
@@ -44,7 +44,7 @@ def leg_deflection(
         before: x a step ago [m].
         dt: step [s], above 0.
     """
-    # an untouched leg relaxes to `low`, and one that gives by all the depth touches no more
+    # a leg without contact relaxes to `low`, and one that deflects by the whole depth has no more contact
     low, high = before * damping / (damping + dt / compliance), 0.0
     for i in range(contact_points.shape[0]):
         high = max(high, contact_points[i, DEPTH])
@@ -54,7 +54,7 @@ def leg_deflection(
     at_high = -high / compliance - damping * (high - before) / dt
     if at_low <= 0.0:
         return low
-    # false position, an end that stays put losing half its weight (Illinois)
+    # false position; an end that stays in place loses half its weight (Illinois)
     last = 0
     for _ in range(MOST_ITERATIONS):
         x = low + (high - low) * at_low / (at_low - at_high)

@@ -1,4 +1,4 @@
-"""A flat, inclined obstacle across the rover's way, hit by smooth wheels or grousers on rigid or springy legs."""
+"""A flat, inclined obstacle in the rover's path, hit by smooth wheels or grousers on rigid or compliant legs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RIGID = np.zeros(2)  # of the two front wheels
 
 
 class Obstacle(NamedTuple):
-    """The plane through (foot, 0, 0), inclined to the ground, its contact law, and what hits it.
+    """The plane through (foot, 0, 0), inclined to the ground, its contact law, and the wheels and legs that hit it.
 
     Friction is Coulomb's, along the plate and against sliding: mu times the normal force above `friction_speed`, in
     proportion to the sliding speed below it. It has no static branch: held by friction alone, a wheel creeps.
@@ -36,9 +36,9 @@ class Obstacle(NamedTuple):
         friction: Coulomb coefficient of wheel on plate.
         friction_speed: sliding speed [m/s] below which friction grows in proportion.
         law: code of the contact law, a value of models.contact.laws.LAWS.
-        damping: of the law, where it has one of its own (models.contact.laws.Law).
-        leg_compliance: (hitting wheels or more,) of each leg by itself, along the plate's normal [m/N]; 0 is rigid.
-        leg_damping: of a leg that gives [N s/m].
+        damping: of the law, where it has one (models.contact.laws.Law).
+        leg_compliance: (hitting wheels or more,) of each leg alone, along the plate's normal [m/N]; 0 is rigid.
+        leg_damping: of a compliant leg [N s/m].
         grousers: on each wheel, an even number, their tips at the wheel's radius; 0 for a smooth rim.
         grouser_offset: alpha [rad] of a grouser above the contact line when the wheel's angle is zero.
     """
@@ -88,8 +88,8 @@ class ObstacleContact(NamedTuple):
             centre, and while apart the nearest tip.
         gap: distance of the nearest point to the plane [m], negative in contact.
         deflection: of each leg along the plate's normal [m].
-        contact_points: (wheels, 2, 8) of each, columns as models.contact.contact_points has them. A smooth wheel has
-            point 0 alone; a grouser keeps its point, 0 or 1, as long as it is one of the two.
+        contact_points: (wheels, 2, 8) of each, columns as in models.contact.contact_points. A smooth wheel has only
+            point 0; a grouser keeps its point, 0 or 1, while it is one of the two.
     """
 
     force: FloatArray
@@ -114,7 +114,7 @@ def push_obstacle(
 ) -> None:
     """Add the obstacle's force on one wheel to work.rhs and its friction's damping to work.mass_matrix.
 
-    Needs fill_bias (twists) and fill_mass_matrix; dt [s] above 0 where a leg gives.
+    Needs fill_bias (twists) and fill_mass_matrix; dt [s] above 0 with a compliant leg.
 
     Depth by MacMahon 2016 (5.11)-(5.12): the plane's outward normal is n = (-sin beta, 0, cos beta), and a smooth
     wheel's contact point lies a radius from its centre along -n. A grouser's depth is its tip's, (6.2)-(6.3) with the
@@ -129,7 +129,7 @@ def push_obstacle(
     if obstacle.grousers > 0 or obstacle.leg_compliance[wheel] > 0.0:
         _push_points(chain, obstacle, law, q, wheel, sine, cosine, (x, y, z), dt, contact, work)
         return
-    # the same for a smooth wheel on a rigid leg, the one that every tick runs
+    # shortcut for a smooth wheel on a rigid leg, the case that runs in every tick
     depth = radius - (cosine * z - sine * x)
     contact.gap[wheel] = -depth
     contact.point[wheel, 0] = y
@@ -153,7 +153,7 @@ def _law_of(obstacle: Obstacle) -> Law:
 
 @kernel
 def _onset(before: float, rate: float) -> float:
-    """The fastest approach of this contact so far: a wheel laid on the plate and driven later has its own onset."""
+    """Fastest approach of this contact so far: a wheel placed on the plate and driven later has an onset too."""
     return max(before, rate, 1e-12)
 
 
@@ -171,7 +171,7 @@ def _press(
     dt: float,
     work: Work,
 ) -> None:
-    """Push one point of a wheel with a normal force [N], and with the friction that goes with it."""
+    """Apply a normal force [N] and its friction to one point of a wheel."""
     vx, vy, vz = velocity
     wx, wy, wz = spin
     ax, ay, az = arm
@@ -203,7 +203,7 @@ def _push_points(
     contact: ObstacleContact,
     work: Work,
 ) -> None:
-    """push_obstacle with grousers or on a leg that gives: place the points, let the leg give, press each."""
+    """push_obstacle with grousers or a compliant leg: place the points, deflect the leg, apply each point's force."""
     body, contact_points, compliance = (
         chain.wheel_body[wheel],
         contact.contact_points[wheel],
@@ -264,7 +264,7 @@ def _place_points(
     contact: ObstacleContact,
     work: Work,
 ) -> tuple[float, int]:
-    """Fill arm, depth and lean of a wheel's points, and the place of the deepest; its depth [m] and how many points."""
+    """Fill arm, depth and lean of a wheel's points, and place of the deepest; its depth [m], the number of points."""
     radius = chain.wheel_radius[wheel]
     clearance = cosine * centre[2] - sine * centre[0]
     deepest, points = -np.inf, 1 if obstacle.grousers == 0 else 2

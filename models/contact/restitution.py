@@ -1,4 +1,4 @@
-"""From the restitution asked for to a law's damping, and from the damping to the restitution it gives.
+"""From a wanted restitution to a law's damping, and from the damping to the resulting restitution.
 
 The laws of MacMahon 2016 (5.5), (5.6), (5.8), (5.10) are all F = k delta^p (1 + c rate/onset). With u = rate/onset,
 m u du/(1 + c u) = -k delta^p d(delta)/onset^2, and depth begins and ends at zero, so u from 1 to -e makes
@@ -6,8 +6,8 @@ integral u/(1 + c u) du = 0, that is
 
     c (1 + e) = ln((1 + c)/(1 - c e)).
 
-Mass, stiffness, exponent and speed drop out. It is (5.9) with c = d/e, so Gonthier's law gives what is asked for, and
-the others give the e that solves it for their own c. All refuse a value out of range with a ValueError.
+Mass, stiffness, exponent and speed drop out. It is (5.9) with c = d/e, so Gonthier's law gives the wanted e, and
+the others give the e that solves it for their c. All refuse a value out of range with a ValueError.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _root(rising: Callable[[float], float], low: float, high: float) -> float:
 
 
 def kelvin_voigt_restitution(damping_ratio: float) -> float:
-    """The e of a mass on spring and damper that let go when their force is zero: exp(-2 z acos(z)/sqrt(1 - z^2)).
+    """The e of a mass on spring and damper that separate at zero force: exp(-2 z acos(z)/sqrt(1 - z^2)).
 
     The force of (5.2) is zero again at the time t with cos(w t) = 2 z^2 - 1, where the speed is -onset exp(-z w_0 t).
     The closed form holds for z = b/(2 sqrt(k m)) > 1 with acosh and sqrt(z^2 - 1).

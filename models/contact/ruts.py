@@ -1,7 +1,7 @@
-"""What wheels leave behind on their tracks, and what the wheels that follow meet there (models.wheel.rut).
+"""Ruts in the wheels' tracks, and their effect on the wheels that follow (models.wheel.rut).
 
-Made for a rover that drives forward: each wheel writes down how far it has pressed the soil, place by place, and reads
-what the wheel ahead of it on the same track wrote. Nobody reads what was written on the way back.
+Made for a rover that drives forward: each wheel stores how deep it has compacted the soil, place by place, and reads
+the values of the wheel ahead on the same track. Values stored while driving backward are not read.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover import Rover
 
-# Places along x, over and over again: longer than any rover by far, and shorter than a wheel's contact.
+# Places along x, as a ring much longer than any rover; one place is shorter than a wheel's contact.
 SPACING = 0.01  # m
 PLACES = 1024
 NOBODY = -1
@@ -21,12 +21,12 @@ DEPTH, ACROSS = 0, 1
 
 
 class Ruts(NamedTuple):
-    """Memory of the soil, one row of places a wheel.
+    """Memory of the soil, one row of places per wheel.
 
     Attributes:
         ahead: (wheels,) the wheel that each follows on its track, or NOBODY.
-        half_width: of a wheel [m]: a wheel that passes farther aside meets fresh soil.
-        left: (wheels, PLACES, 2) how deep the soil lies pressed once the wheel has passed [m], and where across [m].
+        half_width: of a wheel [m]: a wheel at a larger lateral distance is on fresh soil.
+        left: (wheels, PLACES, 2) depth of the compacted soil once the wheel has passed [m], and its lateral place [m].
     """
 
     ahead: IntArray
@@ -35,7 +35,7 @@ class Ruts(NamedTuple):
 
 
 def make_ruts(rover: Rover) -> Ruts:
-    """Fresh soil, and who follows whom when the rover drives straight."""
+    """Fresh soil, and the order of the wheels on each track when the rover drives straight."""
     place, half_width = rover.wheel_positions(rover.neutral()), 0.5 * rover.tree.wheels[0].width
     ahead = np.full(len(place), NOBODY, dtype=np.int64)
     for wheel, (x, y, _) in enumerate(place):
@@ -47,7 +47,7 @@ def make_ruts(rover: Rover) -> Ruts:
 
 @kernel
 def deepest_before(ruts: Ruts, wheel: int, x: float, y: float) -> float:
-    """How deep [m] the soil at (x, y) in the world was pressed by the wheels ahead; between places in proportion."""
+    """Depth [m] of the soil at (x, y), world, compacted by the wheels ahead; linear between places."""
     ahead = ruts.ahead[wheel]
     if ahead == NOBODY:
         return 0.0
@@ -62,6 +62,6 @@ def deepest_before(ruts: Ruts, wheel: int, x: float, y: float) -> float:
 
 @kernel
 def leave(ruts: Ruts, wheel: int, x: float, y: float, deepest: float) -> None:
-    """Write down how deep [m] the soil at (x, y) lies pressed after a wheel."""
+    """Store the depth [m] of the soil at (x, y) compacted by a wheel."""
     at = ruts.left[wheel, int(np.floor(x / SPACING + 0.5)) % PLACES]
     at[DEPTH], at[ACROSS] = deepest, y

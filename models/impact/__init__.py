@@ -1,4 +1,4 @@
-"""What an impact can spend: effective kinetic energy, its sensitivity, and what compliant legs change."""
+"""Energy available to an impact: effective kinetic energy, its sensitivity, and the effect of compliant legs."""
 
 from models.impact.compliant import CompliantImpact, compliant_effective_kinetic_energy
 from models.impact.energy import effective_kinetic_energy, pair_energy, projectors

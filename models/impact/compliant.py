@@ -1,4 +1,4 @@
-"""Effective kinetic energy where legs give: the share of an impact that the contact itself has to take."""
+"""Effective kinetic energy with compliant legs: the share of an impact that the contact absorbs."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def compliant_effective_kinetic_energy(
         M x'' + (diag(stiffness) + k_c J^T J) x = 0,  x(0) = 0,  x'(0) = v,
 
     is solved by its modes (its motion over a contact of some 0.1 s is small), and the energy is the largest value of
-    1/2 k_c |J x|^2 before the contact lets go. With one contact, or contacts that move alike, it is T_c (3.27) of the
+    1/2 k_c |J x|^2 before the contact ends. With one contact, or contacts that move alike, it is T_c (3.27) of the
     rigid rover where the contact is soft against the legs, and T_c with the legs' joints free where it is stiff: then
-    what is behind the legs comes later, and hits with its own share. In between, it also says which share that is.
+    the mass behind the legs hits later, with a separate share. In between, the result gives that share.
 
     Args:
         mass_matrix: M (nv, nv) of the rover with its legs' joints free.
@@ -62,7 +62,7 @@ def compliant_effective_kinetic_energy(
             stiff against the legs that the motion cannot be followed.
     """
     M, J, v, k = (np.asarray(item, dtype=np.float64) for item in (mass_matrix, jacobian, velocity, stiffness))
-    effective_kinetic_energy(M, J, v)  # refuses what is no such problem
+    effective_kinetic_energy(M, J, v)  # refuses invalid arguments
     allowed = Range(0.0, math.inf, "N/m or N m/rad")
     refuse(
         "compliant impact",
@@ -74,7 +74,7 @@ def compliant_effective_kinetic_energy(
         ],
     )
     squares, modes = eigh(np.diag(k) + contact_stiffness * J.T @ J, M)
-    # modes that stretch no spring move no contact either
+    # modes that stretch no spring do not move a contact
     stiff = squares > 1e-12 * squares.max()
     frequency, reach = np.sqrt(squares[stiff]), J @ modes[:, stiff] * (modes[:, stiff].T @ M @ v)
 
@@ -83,7 +83,7 @@ def compliant_effective_kinetic_energy(
         out: FloatArray = (reach / frequency) @ np.sin(np.outer(frequency, t))
         return out
 
-    # only modes that reach the contact matter for how long and how finely to look
+    # duration and resolution depend only on the modes that move the contact
     felt = frequency[np.abs(reach).max(axis=0) > 1e-9 * np.abs(reach).max()]
     samples = math.ceil(0.5 * SAMPLES_A_PERIOD * felt.max() / felt.min()) + 1
     if samples > MOST_SAMPLES:

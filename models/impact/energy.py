@@ -19,7 +19,7 @@ DEPENDENT = 1e-10
 def effective_kinetic_energy(mass_matrix: npt.ArrayLike, jacobian: npt.ArrayLike, velocity: npt.ArrayLike) -> float:
     """T_c = 1/2 v_c^T (J_c M^-1 J_c^T)^-1 v_c with v_c = J_c v (MacMahon 2016 (3.27), (5.14)).
 
-    Redundant rows are taken as often as they are independent: T_c is computed as 1/2 v^T P_c^T M P_c v with the
+    Redundant rows count only once: T_c is computed as 1/2 v^T P_c^T M P_c v with the
     projector of (3.29), the same number where no row is redundant.
 
     Args:
@@ -31,7 +31,7 @@ def effective_kinetic_energy(mass_matrix: npt.ArrayLike, jacobian: npt.ArrayLike
         Energy [J].
 
     Raises:
-        ValueError: shapes that do not fit, values that are not finite, or a mass matrix that is none.
+        ValueError: shapes that do not fit, values that are not finite, or an invalid mass matrix.
     """
     M, J, v = (np.asarray(value, dtype=np.float64) for value in (mass_matrix, jacobian, velocity))
     C, basis = _constrained(M, J, v)

@@ -28,7 +28,7 @@ def energy_gradient(
     wheels: Sequence[str] = ("front_left", "front_right"),
     on_ground: Sequence[str] = (),
 ) -> FloatArray:
-    """dT_c/dq at a fixed generalised velocity: what each configuration parameter does to the impact.
+    """dT_c/dq at a fixed generalised velocity: the effect of each configuration parameter on the impact.
 
     Beyond MacMahon 2016. With p = P_c v, u = P_a v (3.28) and the contact impulses f, J_c^T f = M p, the derivative of
     (3.27) is
@@ -103,17 +103,17 @@ def _gradient(
     of_all: FloatArray,
     out: FloatArray,
 ) -> None:
-    """Put d(1/2 p^T M p) + d(f^T J u) into `out` (nv,), for forces `pushes` (contacts, 3), world axes, on body origins.
+    """Write d(1/2 p^T M p) + d(f^T J u) to `out` (nv,), for forces `pushes` (contacts, 3), world axes, on body origins.
 
     Turning joint j carries all beyond it along the screw s_j: of a body i there, d(twist_i) = s_j x (twist_i -
     twist_j) and d(inertia_i) likewise, so the kinetic energy changes by -h . (s_j x twist_j), h the momentum of all
-    beyond j. `of_all` (speeds,), zeros, takes the derivatives by all joints that turn; N, constant, leads to the rest.
+    beyond j. `of_all` (speeds,), zeros, receives the derivatives by all joints that turn; N, constant, gives the rest.
     """
     place_bodies(chain, q, work)
     fill_bias(chain, p, weightless, work)
     n = chain.parent.size
     for i in range(n):
-        if chain.spin_inertia[i] > 0.0:  # moves with its carrier, and has its spin
+        if chain.spin_inertia[i] > 0.0:  # moves with its carrier, and spins
             for a in range(3):
                 work.load[i, a] = 0.0
                 work.load[i, 3 + a] = chain.spin_inertia[i] * p[5 + i] * work.screw[i, 3 + a]

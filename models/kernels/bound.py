@@ -1,7 +1,7 @@
-"""Kernels with their arrays bound once: numba looks at every array of a call anew, which can cost more than the kernel.
+"""Arguments bound once: numba checks every array at each call, which can cost more than the kernel.
 
 A step of a rover takes some sixty arrays, in NamedTuples; passing them from Python costs 8 us a call. `BoundArguments`
-has them looked at once and keeps what numba made of them; a kernel that takes it gets at them with `unpack`.
+converts them once and stores numba's form of them; a kernel with such an argument reads them with `unpack`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class BoundType(types.Type):
-    """What numba takes BoundArguments for: the address of a value of type `content`."""
+    """The numba type of BoundArguments: the address of a value of type `content`."""
 
     def __init__(self, content: types.Type) -> None:
         self.content = content
@@ -35,10 +35,10 @@ class _BoundModel(models.PrimitiveModel):
 
 
 class BoundArguments(Generic[T]):
-    """A value made of arrays and numbers, as kernels see it.
+    """A value made of arrays and numbers, in the form of kernels.
 
-    The arrays stay the caller's: what is written into them is seen by kernels and the other way round. Numbers are
-    copied: BoundArguments of a changed value has to be made anew.
+    The arrays are shared with the caller: each side sees what the other writes. Numbers are copied: after a change of a
+    number, create new BoundArguments.
 
     Args:
         value: a NamedTuple of arrays and numbers, also nested.
@@ -54,7 +54,7 @@ class BoundArguments(Generic[T]):
         keep(value, self._buffer)
 
     def slot(self, other: BoundArguments[T]) -> int:
-        """Where the one number lies in which two values of the same types differ; for `set_number`.
+        """Position of the one number in which two values of the same types differ; for `set_number`.
 
         Raises:
             ValueError: they differ in none, or in more.
@@ -65,9 +65,9 @@ class BoundArguments(Generic[T]):
         return int(places[0])
 
     def set_number(self, slot: int, number: float) -> None:
-        """Change one number where it lies, within a tick: a new BoundArguments takes more than a tick has.
+        """Change one number in place, fast enough for a tick; new BoundArguments would take longer than a tick.
 
-        The value that this was made of keeps the old one, and so does a copy.
+        The value that this was made of keeps the old number, and so does a copy.
         """
         self._buffer[slot] = number
 
@@ -90,7 +90,7 @@ def _unbox_bound(_: BoundType, value: Any, c: Any) -> NativeValue:
 
 
 class _Unpack(Protocol):
-    """What BoundArguments hold; for kernels only."""
+    """The value in BoundArguments; for kernels only."""
 
     def __call__(self, bound: BoundArguments[T], /) -> T:
         """See above."""
@@ -122,12 +122,12 @@ def _store(_: Any, value: Any, buffer: Any) -> Any:
 
 
 def size_of(value: Any) -> int:
-    """Bytes of a value as kernels hold it."""
+    """Size in bytes of a value in kernel form."""
     context = cpu_target.target_context
     return int(context.get_abi_sizeof(context.get_value_type(typeof(value))))
 
 
 @kernel
 def keep(value: Any, buffer: FloatArray) -> None:
-    """Write a value as kernels hold it into a buffer."""
+    """Write a value in kernel form into a buffer."""
     _store(value, buffer)

@@ -1,12 +1,12 @@
 """The one place that imports numba: where compiled code is cached, and how a kernel is compiled.
 
-numba's `cache=True` looks at the file of the function it compiles and not at the files of the functions that one calls,
-so it keeps running the old code of an edited callee. The cache folder is therefore named by a hash of every source file
-of `models`, of numba's version and of Python's: an edit anywhere under `models` starts from an empty folder.
+numba's `cache=True` checks the file of the compiled function, but not the files of its callees, so it would run the old
+code of an edited callee. The cache folder is therefore named by a hash of every source file of `models`, of numba's
+version and of Python's: an edit anywhere under `models` starts from an empty folder.
 
 The parent of that folder is the first of `ROVER_HIL_CACHE`, `NUMBA_CACHE_DIR`, `$XDG_CACHE_HOME/rover-hil` and
 `~/.cache/rover-hil` that is set; where it cannot be written, a folder of this user's own under the temporary directory.
-Folders of older code stay behind and may be deleted at any time.
+Folders of older code remain and may be deleted at any time.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from numba.core.event import Listener, register
 
-# What kernels take and fill.
+# Array type of kernels.
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -39,7 +39,7 @@ def source_hash(folder: Path) -> str:
 
 
 def _wished_parent() -> Path:
-    """The folder the user's environment asks for. Raises RuntimeError where not even a home folder is known."""
+    """The folder set by the user's environment. Raises RuntimeError if there is no home folder either."""
     for name in ("ROVER_HIL_CACHE", "NUMBA_CACHE_DIR"):
         if os.environ.get(name):
             return Path(os.environ[name]).expanduser().absolute()
@@ -71,7 +71,7 @@ def cache_folder() -> Path:
     try:
         folder = _wished_parent() / name
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):  # permission bits say little (root, read-only mounts): try it
+        with tempfile.TemporaryFile(dir=folder):  # permission bits are not reliable (root, read-only mounts): try it
             return folder
     except (OSError, RuntimeError):
         folder = _temporary_parent() / name
@@ -86,7 +86,7 @@ _config.CACHE_DIR = str(CACHE_FOLDER)
 
 
 class _Compilations(Listener):
-    """Passes on what numba says of each function that it begins to compile."""
+    """Passes on numba's report of each function that it begins to compile."""
 
     callback: Callable[[str], None] | None = None
 
@@ -103,7 +103,7 @@ register("numba:compile", _COMPILATIONS)
 
 
 def on_compiling(callback: Callable[[str], None] | None) -> None:
-    """Call `callback` with the name of each function before it is compiled; it takes the place of the one before."""
+    """Call `callback` with the name of each function before it is compiled; it replaces the previous callback."""
     _COMPILATIONS.callback = callback
 
 

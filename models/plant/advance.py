@@ -1,4 +1,4 @@
-"""The compiled heart of the plant: many sub-steps and all samples between two ticks, in one call."""
+"""The compiled core of the plant: many sub-steps and all samples between two ticks, in one call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PEAK, HIT_SPEED = 0, 1
 
 
 class Sensing(NamedTuple):
-    """Piezo channels and where they sit.
+    """Piezo channels and their position.
 
     Attributes:
         piezo: channels.
@@ -39,7 +39,7 @@ class Sensing(NamedTuple):
 
 
 class Log(NamedTuple):
-    """What the plant leaves behind.
+    """Samples and results of the plant.
 
     Attributes:
         volts: (RING, channels) newest samples; sample n lies in row n % RING and was taken at n / rate_hz.
@@ -57,7 +57,7 @@ class Log(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """All that the plant is made of: the vehicle, what fills its cylinders, sensors if any, log."""
+    """Parts of the plant: vehicle, cylinders and valves, sensors if any, log."""
 
     vehicle: VehicleModel
     state: VehicleState
@@ -86,7 +86,7 @@ def advance(parts: BoundArguments[Parts], from_ns: int, to_ns: int, steps: int) 
 def _take_samples(
     sensing: Sensing | None, state: VehicleState, log: Log, last_left: float, last_right: float, begin: int, end: int
 ) -> None:
-    """The samples between the two ends of a sub-step, in which the forces went from the last ones to those of now."""
+    """Take the samples within a sub-step; forces change linearly from its start to its end."""
     if sensing is not None:
         left, right = state.obstacle.force[PORT], state.obstacle.force[STARBOARD]
         across = state.obstacle.point[STARBOARD, 0] - sensing.origin[0]
@@ -121,6 +121,6 @@ def _note_contact(state: VehicleState, log: Log, t_ns: int) -> None:
 
 
 def make_log(state: VehicleState, channels: int) -> Log:
-    """Allocate the log of a plant that moves so."""
+    """Allocate the log of a plant with this vehicle."""
     hit = np.zeros_like(state.q), np.zeros_like(state.v)
     return Log(np.zeros((RING, channels)), np.zeros(3, np.int64), np.zeros(2), *hit)

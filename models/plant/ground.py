@@ -1,4 +1,4 @@
-"""What a rig stands on: soil, firm ground, rigid ground, or nothing."""
+"""Ground of a rig: soil, firm ground, rigid ground, or none."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ Kind = Literal["soil", "firm", "rigid", "none"]
 
 @dataclass(frozen=True)
 class GroundParameters:
-    """Ground of a rig; what does not belong to its kind is not looked at.
+    """Ground of a rig; fields of other kinds are ignored.
 
     Attributes:
-        kind: soil; firm, which yields by a contact law; rigid, unilateral constraints; none, and then no weight either:
-            the impact runs without ground of MacMahon 2016, chapter 5.
+        kind: soil; firm, which deforms by a contact law; rigid, unilateral constraints; none, and then no weight
+            either: the impact runs without ground of MacMahon 2016, chapter 5.
         soil: of the bed.
         wheel_variant: of the wheel-soil model.
         soil_damping: [s/m], see models.contact.ground.
         slip_speed, shear_displacement, shear_damping: [m/s], [m], [s], see models.contact.ground.
-        ruts: whether soil remembers the wheels that have passed; variant "exact" only.
+        ruts: whether soil keeps the ruts of wheels that have passed; variant "exact" only.
         compliant: firm ground, see models.contact.compliant.
-        rolling: whether rigid ground keeps its wheels from slipping; if not, it is as smooth as ice.
+        rolling: whether wheels roll on rigid ground without slip; if not, it has no friction.
         pitch: of the slope [rad], positive where the ground rises ahead; see models.terrain.slope_of.
         roll: of the slope [rad], positive where it rises to port.
     """

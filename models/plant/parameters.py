@@ -1,4 +1,4 @@
-"""What a rig is made of, nominal or perturbed."""
+"""Parameters of a rig, nominal or perturbed."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from models.vehicle.loads import Drawbar, Payload
 
 GRAVITY = (0.0, 0.0, -9.81)
 WEIGHTLESS = (0.0, 0.0, 0.0)
-# Axles that nothing drives and nothing holds.
+# Axles without drive and brake.
 OFF = Drive(0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class Spread:
-    """How far a simulated rig unsolicited_bytes from its nominal model, one standard deviation.
+    """Deviation of a simulated rig from its nominal model, one standard deviation each.
 
     Attributes:
-        mass: relative, each mass of the rover by itself.
+        mass: relative, each mass of the rover independently.
         soil: relative, stiffness of the ground and slip modulus of soil.
-        legs: relative, leg stiffness, of each leg by itself where each gives by itself.
+        legs: relative, leg stiffness, of each leg independently where each leg has a spring.
         sensitivity: relative, each piezo channel.
         start_m: start distance, lateral place and sensor alignment [m].
     """
@@ -48,21 +48,21 @@ class RigParameters:
 
     Attributes:
         rover: masses and sizes; its steering is locked straight ahead.
-        grouser_height: of the wheels [m]; how many there are, is said in `obstacle`.
-        ground: what the rover stands on.
-        launch_speed: at which it comes gliding from the start on [m/s], its axles free, for ground on which no wheel
-            could drive it; 0: it stands, and is driven.
+        grouser_height: of the wheels [m]; their number is in `obstacle`.
+        ground: under the rover.
+        launch_speed: initial speed [m/s], with free axles, for ground on which the wheels have no traction; 0: the
+            rover starts at rest and is driven.
         obstacle: plane and contact law; its foot is set from start_distance. None: there is none.
-        start_distance: way of the front wheels to the obstacle [m].
+        start_distance: distance of the front wheels to the obstacle [m].
         start_across: lateral place of the rover [m], to port.
         drive: of every wheel.
-        cylinder: every one of the rover's, which its kind names (models.rover.RoverKind.cylinder_joints).
+        cylinder: each cylinder of the rover; its kind names their joints (models.rover.RoverKind.cylinder_joints).
         piezo: channels of the starboard obstacle, or of the front wheels' bumpers. None: there are none.
-        sample_rate_hz: of the piezo channels; not looked at where there are none.
+        sample_rate_hz: of the piezo channels; ignored without them.
         alignment: (across, up) error of the sensing triangle [m].
         substep_ns: longest contact sub-step.
         payload: what the rover carries.
-        drawbar: what pulls at it once it has settled.
+        drawbar: pull on the rover once it has settled.
     """
 
     rover: Parameters
@@ -86,7 +86,7 @@ class RigParameters:
         rover, vehicle, state = self.assemble()
         pull = None if vehicle.pull is None else vehicle.pull.copy()
         if vehicle.pull is not None:
-            vehicle.pull[:] = 0.0  # it settles with nothing pulling at it
+            vehicle.pull[:] = 0.0  # it settles without the drawbar's pull
         self._settle(vehicle, state)
         if vehicle.pull is not None:
             vehicle.pull[:] = pull
@@ -133,7 +133,7 @@ class RigParameters:
         return self.obstacle._replace(foot=front + self.start_distance + reach)
 
     def _settle(self, vehicle: VehicleModel, state: VehicleState) -> None:
-        """Let the rover come to rest on its ground, and put it at the start."""
+        """Settle the rover on its ground, and move it to the start."""
         if vehicle.terrain is None:
             state.q[2] = self.grouser_height
             settle(vehicle, state)
@@ -141,14 +141,14 @@ class RigParameters:
             return
         ahead, left, normal = (np.array(axis) for axis in vehicle.terrain)
         state.q[:3], state.q[3:7] = self.grouser_height * normal, quaternion_of(vehicle.terrain)
-        state.drives.cut[:] = 0.0  # the axles are held: it would roll away
+        state.drives.cut[:] = 0.0  # the axles are held: otherwise it would roll away
         settle(vehicle, state)
         state.drives.cut[:], state.drives.wound[:] = 1.0, 0.0
         state.q[:3] += (self.start_across - left @ state.q[:3]) * left - (ahead @ state.q[:3]) * ahead
         state.v[0] = self.launch_speed
 
     def perturbed(self, spread: Spread, random: np.random.Generator) -> RigParameters:
-        """Another rig of the same kind: the plant is not the twin."""
+        """A perturbed rig of the same kind: the plant is not the twin."""
 
         def vary(value: float, relative: float) -> float:
             return value * (1.0 + relative * float(random.standard_normal()))
@@ -168,7 +168,7 @@ class RigParameters:
         places = spread.start_m * random.standard_normal(4)
         obstacle = self.obstacle
         if obstacle is not None:
-            # with legs that give by themselves, `stiffness` is the plate's
+            # with compliant legs, `stiffness` is the plate's
             lumped = not obstacle.leg_compliance.any()
             contact = vary(obstacle.stiffness, spread.legs if lumped else 0.0)
             legs = np.array([1.0 / vary(1.0, spread.legs) for _ in obstacle.leg_compliance])

@@ -30,12 +30,12 @@ class Plant:
     """The rig as one steppable model with its own clock, which starts at 0.
 
     Args:
-        parameters: of this very rig (perturb them first: the plant is not the twin).
+        parameters: of this rig (perturb them first: the plant is not the twin).
         random: source of the sensor noise.
 
     Attributes:
         channels: of the sensors; 0: there are none.
-        cut_ns: when all drives first were cut after a wheel had touched the obstacle [ns], or None.
+        cut_ns: when all drives were first cut after a wheel had touched the obstacle [ns], or None.
     """
 
     def __init__(self, parameters: RigParameters, random: np.random.Generator) -> None:
@@ -51,15 +51,15 @@ class Plant:
         self._parts = BoundArguments(Parts(vehicle, self._state, parameters.cylinder, self._sensing, self._log))
 
     def advance(self, t_ns: int) -> None:
-        """Move to time t_ns [ns]; a time that has passed already is left alone.
+        """Advance to time t_ns [ns]; a past time has no effect.
 
         Raises:
-            ValueError: a leap longer than the sample ring holds.
+            ValueError: a longer step than the sample ring holds.
         """
         span = t_ns - self.t_ns
         if span <= 0:
             return
-        # all whose time n / rate, in whole ns, is t_ns at most
+        # all samples whose time n / rate, in whole ns, is at most t_ns
         rate_hz = self.parameters.sample_rate_hz if self._sensing else 0
         due = -(-(t_ns + 1) * rate_hz // 1_000_000_000) - self.samples
         if due > RING // 2:
@@ -83,7 +83,7 @@ class Plant:
     def set_valves(self, powered: Sequence[Sequence[bool]]) -> None:
         """Power valves: (cylinders or more,) by (extend, retract); unpowered ones are open to atmosphere.
 
-        Rows beyond the rover's cylinders are of valves that feed nothing.
+        Rows beyond the rover's cylinders belong to valves without a cylinder.
         """
         for valves, on in zip(self._state.cylinders.valve, powered, strict=False):
             valves[:] = on
@@ -101,7 +101,7 @@ class Plant:
 
     @property
     def samples(self) -> int:
-        """How many samples have been taken."""
+        """Number of samples taken."""
         return int(self._log.counts[SAMPLES])
 
     def copy_samples(self, first: int, volts: FloatArray) -> None:
@@ -135,7 +135,7 @@ class Plant:
         return self._effective_kinetic_energy(self._log.hit_q, self._log.hit_v)
 
     def effective_kinetic_energy_now(self) -> float:
-        """T_c of this rig, should it touch now [J], MacMahon 2016 (3.27); NaN without an obstacle."""
+        """T_c of this rig if it touched now [J], MacMahon 2016 (3.27); NaN without an obstacle."""
         return self._effective_kinetic_energy(self._state.q, self._state.v)
 
     def _effective_kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
@@ -158,7 +158,7 @@ class Plant:
         )
 
     def _triangle_origin(self) -> FloatArray:
-        """Where a smooth wheel that stands as this rover's does will hit: there the lab puts the triangle (6.2.4)."""
+        """Where a smooth wheel of this rover will hit; the lab puts the triangle there (6.2.4)."""
         if self.parameters.obstacle is None:
             return np.zeros(2)
         beta = self.parameters.obstacle.angle

@@ -1,4 +1,4 @@
-"""What the rover descriptions share: checked parameters, shapes, and a drawing board that turns places into a tree."""
+"""Common parts of the rover descriptions: checked parameters, shapes, and a builder of a tree from places."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class Parameters:
         return "" if math.isfinite(value) and value > 0.0 else f"{name} is {value}, allowed: above 0"
 
     def geometry_errors(self) -> list[str]:
-        """What about the geometry cannot be, each with value and range; asked only where every number is in range."""
+        """Errors in the geometry, each with value and range; called only if every number is in range."""
         return []
 
 
 def geometry_error(name: str, value: float, room: float, why: str) -> list[str]:
-    """A complaint where `value` [m] of parameter `name` is not above `room` [m]."""
+    """An error message if `value` [m] of parameter `name` is not above `room` [m]."""
     return [] if value > room else [f"{name} is {value} m, allowed: above {room:.6g} m, or {why}"]
 
 
@@ -77,14 +77,14 @@ class TreeBuilder:
         com: Vector | None = None,
         locked_at: float | None = None,
     ) -> None:
-        """Hang a body on another by a joint at `place`; its centre of mass `com` [m] is there too unless said."""
+        """Attach a body to another by a joint at `place`; its centre of mass `com` [m] is there too by default."""
         self._places[body] = place
         offset = (0.0, 0.0, 0.0) if com is None else _minus(com, place)
         self._bodies.append(Body(body, mass, offset, inertia))
         self._joints.append(Joint(joint, parent, body, _minus(place, self._places[parent]), axis, locked_at))
 
     def wheel(self, name: str, parent: str, mass: float, radius: float, width: float, place: Vector) -> None:
-        """Hang a wheel, a uniform cylinder, on a body by its drive joint."""
+        """Attach a wheel, a uniform cylinder, to a body by its drive joint."""
         self.add_body(parent, f"{name}_drive", LATERAL, f"{name}_wheel", mass, cylinder(mass, radius, width), place)
         self._mounts.append(WheelMount(name, f"{name}_wheel", radius, width))
 
@@ -121,7 +121,7 @@ def row_places(wheelbase: float) -> dict[str, float]:
 
 
 def wheels_meet(wheelbase: float, track: float, radius: float, width: float) -> list[str]:
-    """Complaints about wheels that would stand in each other; `track` is between outer faces."""
+    """Error messages for wheels that overlap; `track` is between outer faces."""
     return [
         *geometry_error("wheelbase", wheelbase, 4.0 * radius, "wheels of one side meet"),
         *geometry_error("track", track, 2.0 * width, "wheels of both sides meet"),

@@ -1,7 +1,7 @@
-"""The base's own 6 x 6 block of a mass matrix, held as 21 numbers so that a processor keeps it in registers.
+"""The base's 6 x 6 block of a mass matrix, held as 21 numbers so that a processor keeps it in registers.
 
-Every speed of a rover adds to this block. In memory each addition would fetch and store it, and each fetch wait for the
-store before.
+Every speed of a rover adds to this block. In memory each addition would load and store it, and each load would wait for
+the store before.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Block = tuple[
 
 @kernel
 def base_of(row: FloatArray) -> SpatialVector:
-    """The base's part of a row (speeds,), as numbers: what is written elsewhere cannot change them."""
+    """The base's part of a row (speeds,), as numbers, which writes to arrays cannot change."""
     return row[0], row[1], row[2], row[3], row[4], row[5]
 
 
@@ -71,7 +71,7 @@ def add_square(block: Block, scale: float, x: SpatialVector) -> Block:
 @kernel
 def factor_of(block: Block) -> Block:
     """L of block = L^T D L, with 1/D in the place of its ones."""
-    # each takes one row and column off; what becomes of the rows below is not looked at, and not computed
+    # each step eliminates one row and column; unused rows below are not computed
     five = 1.0 / block[20]
     e = add_square(block, -five, (block[15], block[16], block[17], block[18], block[19], 0.0))
     four = 1.0 / e[14]

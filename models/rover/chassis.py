@@ -15,7 +15,7 @@ from models.rover.tree import Body, Tree, Vector
 
 @dataclass(frozen=True)
 class ChassisParameters(Parameters):
-    """Assumptions about the RCP's bodies that no source gives [kg, m]; about 120 kg in all.
+    """Assumed values of the RCP's bodies that no source gives [kg, m]; about 120 kg in all.
 
     `added_mass` is the two weights of MacMahon 2016 6.2.4 (2 x 25 lb = 22.7 kg), one at either end of the main body.
     """
@@ -35,7 +35,7 @@ class ChassisParameters(Parameters):
 
 
 class LegPlaces(NamedTuple):
-    """One port leg [m]: wheel centre, centres of leg, steer and arm, and where the leg walks about."""
+    """One port leg [m]: wheel centre, centres of leg, steer and arm, and the centre of the walking joint."""
 
     wheel: Vector
     leg: Vector

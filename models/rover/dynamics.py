@@ -1,4 +1,4 @@
-"""Dynamics kernels of a reduced rover: every spatial quantity in one frame, the base's own.
+"""Dynamics kernels of a reduced rover, with every spatial quantity in the base frame.
 
 With all bodies written in base axes at the base origin, composite inertias are plain sums and no transform is needed
 between bodies (the composite-rigid-body and recursive Newton-Euler algorithms in common coordinates, Featherstone 2008
@@ -25,7 +25,7 @@ class Work(NamedTuple):
 
     Attributes:
         base: (3, 3) world axes from base axes.
-        turn: (bodies, 3, 3) base axes from body axes; not kept for round bodies, which are the same at any angle.
+        turn: (bodies, 3, 3) base axes from body axes; not stored for round bodies, which are the same at any angle.
         place: (bodies, 3) body origin in base axes [m]. Of the base, turn is 1 and place 0, once and for all.
         screw: (bodies, 6) joint motion axis; row 0 unused.
         inertia: (bodies, 10) mass, first moment (3), moments xx xy xz yy yz zz about the base origin.
@@ -167,7 +167,7 @@ def power(motion: FloatArray, force: SpatialVector) -> float:
 
 @kernel
 def fill_bias(chain: Chain, v: FloatArray, gravity: FloatArray, work: Work) -> None:
-    """Put the bias force (Coriolis, centrifugal, gravity [m/s^2, world]) into work.rhs; needs place_bodies.
+    """Write the bias force (Coriolis, centrifugal, gravity [m/s^2, world]) into work.rhs; needs place_bodies.
 
     Leaves work.twist filled.
     """
@@ -175,7 +175,7 @@ def fill_bias(chain: Chain, v: FloatArray, gravity: FloatArray, work: Work) -> N
     base = work.base
     for a in range(3):
         work.twist[0, a], work.twist[0, 3 + a] = v[a], v[3 + a]
-        # a base that accelerates upwards feels what gravity would do
+        # upward acceleration of the base has the effect of gravity
         work.drift[0, a] = -(base[0, a] * gravity[0] + base[1, a] * gravity[1] + base[2, a] * gravity[2])
         work.drift[0, 3 + a] = 0.0
     for i in range(1, n):
@@ -209,7 +209,7 @@ def fill_bias(chain: Chain, v: FloatArray, gravity: FloatArray, work: Work) -> N
     for i in range(n - 1, 0, -1):
         s, up = work.screw[i], work.load[chain.parent[i]]
         if chain.spin_inertia[i] > 0.0:
-            # its spin momentum turns with the carrier, and stays as it is along its own axis
+            # its spin momentum turns with the carrier, and is constant along its axis
             d, t, h = work.drift[chain.parent[i]], work.twist[chain.parent[i]], chain.spin_inertia[i] * v[5 + i]
             work.rhs[5 + i] = chain.spin_inertia[i] * (s[3] * d[3] + s[4] * d[4] + s[5] * d[5])
             up[3] += h * (t[4] * s[5] - t[5] * s[4])
@@ -225,7 +225,7 @@ def fill_bias(chain: Chain, v: FloatArray, gravity: FloatArray, work: Work) -> N
 
 @kernel
 def fill_mass_matrix(chain: Chain, work: Work) -> None:
-    """Put the mass matrix into the lower triangle of work.mass_matrix; turns work.inertia into composites."""
+    """Write the mass matrix into the lower triangle of work.mass_matrix; turns work.inertia into composites."""
     M, coupled = work.mass_matrix, chain.dependent.size > 0
     for i in range(chain.parent.size - 1, 0, -1):
         if chain.spin_inertia[i] == 0.0:

@@ -33,7 +33,7 @@ class ExomarsParameters(OutlinedParameters):
 
     Attributes:
         track: between the outer faces of the wheels of either side.
-        bogie_height: of the bogie pivots over ground; the steering units hang from there.
+        bogie_height: of the bogie pivots over ground; the steering units are below them.
     """
 
     wheel_mass: float = 3.674
@@ -52,7 +52,7 @@ class ExomarsParameters(OutlinedParameters):
     rover = "exomars"
 
     def geometry_errors(self) -> list[str]:
-        """Wheels in each other, or steering units of no length."""
+        """Overlapping wheels, or steering units of no length."""
         wrong = wheels_meet(self.wheelbase, self.track, self.wheel_radius, self.wheel_width)
         return wrong + geometry_error(
             "bogie_height", self.bogie_height, self.wheel_radius, "the bogies lie below the axles"
@@ -69,7 +69,7 @@ def exomars(*, locks: Mapping[str, float | None] | None = None, **parameters: fl
         **parameters: any field of `ExomarsParameters`.
 
     Raises:
-        ValueError: a parameter out of range, a geometry that cannot be, or a lock of no joint.
+        ValueError: a parameter out of range, an impossible geometry, or a lock of an unknown joint.
         TypeError: an unknown parameter.
     """
     return Rover(exomars_tree(ExomarsParameters(**parameters)).with_locks(locks or {}))

@@ -1,4 +1,4 @@
-"""The ExoMars-like rover of MacMahon 2016, 4.3: 22 bodies, the legs steering below what walks.
+"""The ExoMars-like rover of MacMahon 2016, 4.3: 22 bodies, with the steering joints below the walking joints.
 
 Main body, three bogies, six arms (lower bracket and actuator), six legs (leg and actuator) and six wheels (Table 4-2).
 The thesis gives the number and order of the bodies, the track and the rule for the wheelbase, and nothing else.
@@ -29,8 +29,8 @@ class ExomarsLikeParameters(OutlinedParameters):
     """Sizes and masses [m, kg]; about 144 kg in all.
 
     From MacMahon 2016, 4.3: the track, and the wheelbase scaled up by as much as the track is over the published
-    1.26 m by 1.31 m. All others are assumptions of this project. They are light above and heavy below, which is
-    what brings the peak of effective kinetic energy near 70 degrees (71 here), the thesis's figure (5.5); other
+    1.26 m by 1.31 m. All others are assumptions of this project. They are light above and heavy below, which
+    brings the peak of effective kinetic energy near 70 degrees (71 here), the thesis's figure (5.5); other
     plausible masses put it anywhere between 50 and 75, so that peak confirms nothing.
 
     Attributes:
@@ -57,7 +57,7 @@ class ExomarsLikeParameters(OutlinedParameters):
     rover = "exomars_like"
 
     def geometry_errors(self) -> list[str]:
-        """Wheels in each other, or legs of no length."""
+        """Overlapping wheels, or legs of no length."""
         wrong = wheels_meet(self.wheelbase, self.track, self.wheel_radius, self.wheel_width)
         wrong += geometry_error(
             "walking_height", self.walking_height, self.wheel_radius, "the arms end below the axles"
@@ -75,7 +75,7 @@ def exomars_like(*, locks: Mapping[str, float | None] | None = None, **parameter
         **parameters: any field of `ExomarsLikeParameters`.
 
     Raises:
-        ValueError: a parameter out of range, a geometry that cannot be, or a lock of no joint.
+        ValueError: a parameter out of range, an impossible geometry, or a lock of an unknown joint.
         TypeError: an unknown parameter.
     """
     return Rover(exomars_like_tree(ExomarsLikeParameters(**parameters)).with_locks(locks or {}))

@@ -1,11 +1,11 @@
-"""Factorisation of the mass matrix along the tree: only speeds on one path to the base meet and are touched.
+"""Factorisation of the mass matrix along the tree: only speeds on a common path to the base have entries.
 
 M = L^T D L with L sparse as M is (Featherstone 2008, ch. 6.5); no fill-in, about 400 multiply-adds at 15 speeds.
-L has ones on its diagonal, so that place holds 1/D: no roots, and one quotient a speed.
+L has ones on its diagonal, so the diagonal stores 1/D: no roots, and one quotient per speed.
 
 Vectors and matrices are in tree speeds. Couplings enter here and nowhere else: `factorise` folds the rows of dependent
 speeds into their sources (N^T M N, Cyril 1993 (21)), and a solve is N (N^T M N)^-1 N^T, so what comes out keeps every
-coupling and a force on a dependent joint acts as it must.
+coupling, and a force on a dependent joint acts on its sources.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def factorise(chain: Chain, M: FloatArray) -> None:
                 M[i, j] -= share * M[k, j]
                 j = parent[j]
             add_to_base(M[i], -share, base)
-            M[k, i] = share  # no earlier speed looks at it
+            M[k, i] = share  # no earlier speed reads it
             i = parent[i]
         block = add_square(block, -inverse, base)
         for i in range(BASE):
@@ -56,7 +56,7 @@ def factorise(chain: Chain, M: FloatArray) -> None:
 
 @kernel
 def fold_inertia(chain: Chain, M: FloatArray) -> None:
-    """Row and column of each source gain ratio times those of the dependent speed, which is then left by itself."""
+    """Add ratio times a dependent speed's row and column to those of each source, then decouple that speed."""
     for term in range(chain.dependent.size):
         d, s, ratio = chain.dependent[term], chain.source[term], chain.ratio[term]
         M[s, s] += ratio * (2.0 * M[max(s, d), min(s, d)] + ratio * M[d, d])
@@ -80,7 +80,7 @@ def fold(chain: Chain, x: FloatArray) -> None:
 
 @kernel
 def follow(chain: Chain, x: FloatArray) -> None:
-    """Replace the dependent speeds of x (speeds,) by what their couplings make of the independent ones: N x."""
+    """Replace the dependent speeds of x (speeds,) by their couplings to the independent ones: N x."""
     for d in chain.dependent:
         x[d] = 0.0
     for term in range(chain.dependent.size):
@@ -132,7 +132,7 @@ def solve(chain: Chain, L: FloatArray, x: FloatArray) -> None:
 
 @kernel
 def add_damping(speed_parent: IntArray, M: FloatArray, row: FloatArray, start: int, coefficient: float) -> None:
-    """Add coefficient * row^T row to the lower triangle of M, for a row that lives on the path of speed `start`."""
+    """Add coefficient * row^T row to the lower triangle of M, for a row with entries on the path of speed `start`."""
     base = base_of(row)
     i = start
     while i >= BASE:
@@ -150,7 +150,7 @@ def add_damping(speed_parent: IntArray, M: FloatArray, row: FloatArray, start: i
 def add_damping_both_ways(
     speed_parent: IntArray, M: FloatArray, row: FloatArray, other: FloatArray, start: int, coefficient: float
 ) -> None:
-    """`add_damping` for two rows of one path and one coefficient: each entry of M is fetched and stored once."""
+    """`add_damping` for two rows of one path and one coefficient: each entry of M is loaded and stored once."""
     base, other_base = base_of(row), base_of(other)
     i = start
     while i >= BASE:
@@ -167,7 +167,7 @@ def add_damping_both_ways(
 
 @kernel
 def add_scaled(speed_parent: IntArray, out: FloatArray, row: FloatArray, start: int, scale: float) -> None:
-    """Add scale * row to out, for a row that lives on the path of speed `start`."""
+    """Add scale * row to out, for a row with entries on the path of speed `start`."""
     for i in range(BASE):
         out[i] += scale * row[i]
     i = start
@@ -180,6 +180,6 @@ def add_scaled(speed_parent: IntArray, out: FloatArray, row: FloatArray, start: 
 def add_sliding(
     speed_parent: IntArray, M: FloatArray, rhs: FloatArray, row: FloatArray, start: int, force: float, damping: float
 ) -> None:
-    """A force along row that answers a change of speed: force * row on rhs, damping * row^T row on M."""
+    """A force along row that changes with speed: force * row on rhs, damping * row^T row on M."""
     add_scaled(speed_parent, rhs, row, start, force)
     add_damping(speed_parent, M, row, start, damping)

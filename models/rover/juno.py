@@ -1,13 +1,13 @@
-"""The Juno rover of Petersen 2012, 6.1: four wheels on two rockers that a transverse rocker ties to each other.
+"""The Juno rover of Petersen 2012, 6.1: four wheels on two rockers that a transverse rocker couples.
 
 Quoted: 317.7 kg in all, four wheels of 9.6 kg and 22 in across their lugs, track about 1.2 m, wheelbase about 0.85 m,
-one motor a side that drives both its wheels by a 1:1 chain, and an actuator on the transverse rocker that tilts the
+one motor per side that drives both its wheels by a 1:1 chain, and an actuator on the transverse rocker that tilts the
 chassis. Everything else is an assumption of this project: tyre width, pivots, centres of mass, all other masses.
 
 The transverse rocker and its two rods, ten bodies in the thesis, are lumped: for small angles they turn the right
-rocker against the chassis as far as the left one, the other way. The tilt actuator adds an offset to both. Here the
-rockers' angles are measured on a frame that stays level between them, on which the chassis is tilted, so that the
-offset is the angle of a lock and a rover at joint angles zero stands on its four wheels however it is tilted.
+rocker against the chassis by the left one's angle, in the opposite direction. The tilt actuator adds an offset to both.
+Here the rockers' angles are measured on a frame that stays level between them, on which the chassis is tilted, so that
+the offset is the angle of a lock, and a rover at joint angles zero stands on its four wheels at any tilt.
 
 Mobility: the thesis counts 13 = 6 of the base, 4 wheel spins, 1 of the suspension and 2 of rods that spin about
 themselves, without the chains that it describes. See `juno`.
@@ -41,7 +41,7 @@ class JunoParameters(Parameters):
     Attributes:
         wheel_mass: quoted.
         rocker_mass: of each main rocker with its motor, gear and chain.
-        frame_mass: of the transverse rocker and what else does not tilt with the chassis.
+        frame_mass: of the transverse rocker and other parts that do not tilt with the chassis.
         rod_mass: of each of the two rods, at the rear.
         chassis_mass: the rest of the quoted total.
         wheelbase: quoted.
@@ -75,7 +75,7 @@ class JunoParameters(Parameters):
     rover = "juno"
 
     def geometry_errors(self) -> list[str]:
-        """Wheels in each other, or pivots that leave no room."""
+        """Overlapping wheels, or pivots without clearance."""
         diameter = 2.0 * self.wheel_radius
         wrong = geometry_error("wheelbase", self.wheelbase, diameter, "wheels of one side meet")
         wrong += geometry_error("track", self.track, self.wheel_width, "wheels of both sides meet")
@@ -88,8 +88,8 @@ def juno(*, locks: Mapping[str, float | None] | None = None, chains: bool = True
     """Juno, its chassis tilted at `tilt_angle`: 9 speeds (6 base, left rocker, a pair of wheels on either side).
 
     The right rocker's angle is minus the left one's; a side's rear wheel follows its front wheel, which has the motor.
-    `chains=False` gives four wheels of their own, 11 speeds; `locks={"spin": None}` frees the rods, two more: with both
-    they are the 13 of the thesis. `locks={"tilt": None}` frees the tilt actuator: a joint for a torque.
+    `chains=False` gives four independent wheels, 11 speeds; `locks={"spin": None}` frees the rods, two more: with both
+    there are the 13 of the thesis. `locks={"tilt": None}` frees the tilt actuator: a joint for a torque.
 
     The base frame lies on the ground under the frame; the wheels of `neutral()` touch z = 0.
 
@@ -99,7 +99,7 @@ def juno(*, locks: Mapping[str, float | None] | None = None, chains: bool = True
         **parameters: any other field of `JunoParameters`.
 
     Raises:
-        ValueError: a parameter out of range, a geometry that cannot be, or a lock of no joint or of a coupled one.
+        ValueError: a parameter out of range, an impossible geometry, or a lock of an unknown or coupled joint.
         TypeError: an unknown parameter.
     """
     return Rover(juno_tree(JunoParameters(chains=chains, **parameters)).with_locks(locks or {}))

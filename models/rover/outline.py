@@ -1,4 +1,4 @@
-"""What the rovers drawn from wheelbase and track have in common: lines of wheels, a box for a body, three bogies."""
+"""Common parts of the rovers defined by wheelbase and track: lines of wheels, a box for a body, three bogies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from models.rover.tree import Body
 
 @dataclass(frozen=True)
 class OutlinedParameters(Parameters):
-    """Numbers that each of them has [kg, m]; `track` is between the outer faces of the wheels of either side."""
+    """Their common parameters [kg, m]; `track` is between the outer faces of the wheels of either side."""
 
     bogie_mass: float
     body_mass: float
@@ -25,12 +25,12 @@ class OutlinedParameters(Parameters):
 
 
 class Outline(NamedTuple):
-    """Where a rover's parts stand [m].
+    """Places of a rover's parts [m].
 
     Attributes:
         rows: forward places of the wheels by row.
         across: of the port wheels' centres.
-        inboard: of what runs beside the port wheels, a wheel's width further in.
+        inboard: of the parts beside the port wheels, a wheel's width further in.
     """
 
     rows: dict[str, float]
@@ -45,13 +45,13 @@ def outline(p: OutlinedParameters) -> Outline:
 
 
 def draw_body(p: OutlinedParameters, height: float) -> TreeBuilder:
-    """A drawing with the main body alone: a uniform box, its centre `height` [m] over the base frame."""
+    """A tree builder with only the main body: a uniform box, its centre `height` [m] over the base frame."""
     size = (p.body_length, p.body_width, p.body_height)
     return TreeBuilder(p.rover, Body("main_body", p.body_mass, (0.0, 0.0, height), box(p.body_mass, size)))
 
 
 def draw_body_on_bogies(p: OutlinedParameters) -> TreeBuilder:
-    """A drawing with the main body, its floor at the bogies' pivots, and the three bogies."""
+    """A tree builder with the main body, its floor at the bogies' pivots, and the three bogies."""
     builder, (rows, _, inboard) = draw_body(p, p.bogie_height + 0.5 * p.body_height), outline(p)
     side, rear = (0.5 * rows["front"], inboard, p.bogie_height), (rows["rear"], 0.0, p.bogie_height)
     builder.three_bogies(p.bogie_mass, 0.5 * p.wheelbase, side, rear)

@@ -1,11 +1,11 @@
 """The parametric rover of MacMahon 2016, 4.2: the RCP's linkage laid out from a few lengths and the walking angle.
 
 Table 4-1's last column, starboard and approximate, in our axes. It holds as printed at walking angle zero, and for the
-wheels at any angle. Elsewhere two things are mended, for legs are rigid. The table takes leg centre to steer as
-l sin(theta), where half of that leads back to the hinge (as printed, steers would slide along their bogies while the
-legs walk), and main body and bogies likewise. And it leaves the steers at the bogie's height whatever the angle, though
-that is said to be the height at walking angle zero; ours comes down by l (1 - cos(theta)), which keeps the wheels on
-the ground.
+wheels at any angle. Elsewhere two things are corrected, because legs are rigid. The table has l sin(theta) from leg
+centre to steer, where half of that leads back to the hinge (as printed, steers would slide along their bogies while the
+legs walk), and likewise for main body and bogies. And it keeps the steers at the bogie's height at any angle, although
+the text defines that as the height at walking angle zero; ours is lower by l (1 - cos(theta)), which keeps the wheels
+on the ground.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ class ParametricParameters(ChassisParameters):
 
     @property
     def reach(self) -> float:
-        """How far a leg walks, l sin(theta) [m]."""
+        """Forward reach of a leg, l sin(theta) [m]."""
         return self.leg_length * math.sin(self.walking_angle)
 
     @property
     def drop(self) -> float:
-        """How far the chassis comes down, l (1 - cos(theta)) [m]."""
+        """Drop of the chassis, l (1 - cos(theta)) [m]."""
         return self.leg_length * (1.0 - math.cos(self.walking_angle))
 
     def geometry_errors(self) -> list[str]:
-        """Wheels in each other, bogies in the ground, a body in the wheels."""
+        """Overlapping wheels, bogies in the ground, a body in the wheels."""
         diameter = 2.0 * self.wheel_radius
         # front to middle half a wheelbase and two reaches, middle to rear half a wheelbase
         wrong = geometry_error(
@@ -88,7 +88,7 @@ def parametric(*, locks: Mapping[str, float | None] | None = None, **parameters:
         **parameters: any field of `ParametricParameters`.
 
     Raises:
-        ValueError: a parameter out of range, a geometry that cannot be, or a lock of no joint.
+        ValueError: a parameter out of range, an impossible geometry, or a lock of an unknown joint.
         TypeError: an unknown parameter.
     """
     return Rover(parametric_tree(ParametricParameters(**parameters)).with_locks(locks or {}))

@@ -67,7 +67,7 @@ def axle(work: Work, body: int) -> tuple[float, float, float]:
 
 @kernel
 def x_axis(chain: Chain, q: FloatArray, work: Work, body: int) -> tuple[float, float, float]:
-    """World direction of a body's x axis at its joint angle; also of one whose work.turn is not kept."""
+    """World direction of a body's x axis at its joint angle, also for a body without stored work.turn."""
     up, fixed = work.turn[chain.parent[body]], chain.rotation[body]
     ax, ay, az = chain.axis[body, 0], chain.axis[body, 1], chain.axis[body, 2]
     s, c = np.sin(q[6 + body]), np.cos(q[6 + body])
@@ -97,7 +97,7 @@ def project(
     """Generalised force (speeds,) of a force and moment on a body, into `row`.
 
     For a unit force this is also the Jacobian row: the speed of that point of the body in that direction. Only speeds
-    on the body's path to the base are written; the others cannot feel it.
+    on the body's path to the base are written; the force does not act on others.
 
     Args:
         chain: the rover.

@@ -1,4 +1,4 @@
-"""Kernels behind `Rover`: from independent speeds to all joints that turn, and the answer back."""
+"""Kernels of `Rover`: from independent speeds to all joints that turn, and the results back."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def bias(chain: Chain, q: FloatArray, v: FloatArray, gravity: FloatArray, work: 
 
 @kernel
 def _fill_bias(chain: Chain, q: FloatArray, v: FloatArray, gravity: FloatArray, work: Work) -> None:
-    """Spread the state, place the bodies, and put the bias of all joints that turn into work.rhs."""
+    """Expand the state, place the bodies, and write the bias of all joints that turn into work.rhs."""
     spread_configuration(chain, q, work.q)
     spread(chain, v, work.v)
     place_bodies(chain, work.q, work)
@@ -99,9 +99,9 @@ def driven_dynamics(
     out: FloatArray,
     torque: FloatArray,
 ) -> None:
-    """Acceleration (nv,) with the wheels' spin accelerations given, and the drive torques that they take.
+    """Acceleration (nv,) with the wheels' spin accelerations prescribed, and the required drive torques.
 
-    Hybrid dynamics (Featherstone 2008, ch. 9.2): what is known of M a moves to the right-hand side.
+    Hybrid dynamics (Featherstone 2008, ch. 9.2): the known part of M a moves to the right-hand side.
     rows (wheels, speeds) is scratch.
     """
     _fill_forces(chain, q, v, tau, wrenches, gravity, work)

@@ -58,7 +58,7 @@ class RcpParameters(ChassisParameters):
     rover = "rcp"
 
     def geometry_errors(self) -> list[str]:
-        """Wheels so wide that port and starboard meet."""
+        """Wheels so wide that port and starboard overlap."""
         room = 2.0 * _HALF_TRACK
         return [] if self.wheel_width < room else [f"wheel_width is {self.wheel_width} m, allowed: below {room} m"]
 
@@ -75,7 +75,7 @@ def rcp(*, locks: Mapping[str, float | None] | None = None, **parameters: float)
         **parameters: any field of `RcpParameters`.
 
     Raises:
-        ValueError: a parameter out of range, or a lock of no joint.
+        ValueError: a parameter out of range, or a lock of an unknown joint.
         TypeError: an unknown parameter.
     """
     return Rover(rcp_tree(RcpParameters(**parameters)).with_locks(locks or {}))

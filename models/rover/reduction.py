@@ -1,8 +1,8 @@
 """From the full tree to the reduced model: locks merge bodies, couplings make joints depend on others.
 
 Both are the natural orthogonal complement of Cyril 1993 (18)-(21), M~ = N^T M N. A lock is its simplest case: the
-columns of N that belong to locked speeds are dropped, and what is left is the inertia of the merged bodies, so locked
-joints are gone from the arrays. A coupled joint stays: kernels place bodies and collect forces over all joints that
+columns of N that belong to locked speeds are dropped, which leaves the inertia of the merged bodies, so locked joints
+are not in the arrays. A coupled joint stays: kernels place bodies and collect forces over all joints that
 turn ("tree speeds"), and only the factorisation (models.rover.factor) folds the few dependent rows into independent
 ones. N of the couplings is constant, so it adds no term to the bias.
 """
@@ -34,22 +34,22 @@ class Chain(NamedTuple):
         ratio: (terms,) [-].
         offset: (speeds,) angle [rad] of a coupled joint with its sources at zero; 0 for others.
         wheel_body: (wheels,) body that is each wheel.
-        motor_wheel: (motors,) the wheels with a motor: all but those that a coupling (a chain) makes follow another.
+        motor_wheel: (motors,) the wheels with a motor: all except those coupled to another wheel (by a chain).
         origin: (bodies, 3) joint origin [m] in the parent's frame.
         rotation: (bodies, 3, 3) parent axes from body axes at joint angle zero.
-        axis: (bodies, 3) joint axis in the body's own frame.
+        axis: (bodies, 3) joint axis in the body's frame.
         carried_axis: (bodies, 3) joint axis in the parent's frame.
         sideways: (bodies, 3, 3) rotation times the cross product with the axis, [a]x.
         inwards: (bodies, 3, 3) rotation times [a]x [a]x: with the joint at an angle, parent axes from body axes are
             rotation + sin(angle) sideways + (1 - cos(angle)) inwards.
-        base_inertia: (10,) of body 0 about its own origin, as `Work.inertia`.
-        mass: (bodies,) [kg]; of a carrier, with the round bodies that it carries, which have none of their own here.
+        base_inertia: (10,) of body 0 about its origin, as `Work.inertia`.
+        mass: (bodies,) [kg]; of a carrier, with the round bodies that it carries, whose mass here is 0.
         com: (bodies, 3) centre of mass [m] in the body frame.
         inertia: (bodies, 3, 3) about the centre of mass [kg m^2] in body axes.
         wheel_radius: (wheels,) [m].
         spin_inertia: (bodies,) of a round body about its joint's axis [kg m^2]; 0 for all others. A round body is the
-            same at any angle of its joint, and carries nothing: a wheel. It moves as part of its carrier, whose inertia
-            it therefore joins, and is a body of its own only in its spin.
+            same at any angle of its joint, and carries no body: a wheel. Its mass belongs to its carrier's inertia, and
+            only its spin is treated separately.
     """
 
     parent: IntArray
@@ -96,7 +96,7 @@ class _Merged:
 
 
 def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
-    """Merge what is locked and number what turns, depth first, siblings in alphabetical order.
+    """Merge locked bodies and number turning ones, depth first, siblings in alphabetical order.
 
     Returns:
         The arrays and the names of the turning joints in the order of their tree speeds.
@@ -106,7 +106,7 @@ def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
     free_joints: list[str] = []
 
     def visit(name: str, index: int, offset: FloatArray, turn: FloatArray) -> None:
-        """Add body `name`, placed at (offset, turn) in the frame of reduced body `index`, and all it carries."""
+        """Add body `name`, placed at (offset, turn) in the frame of reduced body `index`, and all that it carries."""
         body = tree.body[name]
         index_of[name] = index
         merged[index].members.append(
@@ -170,7 +170,7 @@ def reduce(tree: Tree) -> tuple[Chain, tuple[str, ...]]:
 
 
 def _join_round(merged: list[_Merged]) -> FloatArray:
-    """Hand the members of each round body on to its carrier; the inertia of their spin."""
+    """Move the members of each round body to its carrier; the inertia of their spin."""
     spin_inertia = np.zeros(len(merged))
     carriers = {body.parent for body in merged}
     for i, body in enumerate(merged):
@@ -199,13 +199,13 @@ def _about_origin(mass: float, com: FloatArray, inertia: FloatArray) -> FloatArr
 def _elimination_parent(speed_parent: IntArray, terms: list[tuple[int, int, float]]) -> IntArray:
     """Elimination tree of N^T M N: each body's path to the base, dependent speeds replaced by their sources.
 
-    Speeds that one body feels meet in the mass matrix. Eliminating the last of them ties the others to each other;
-    the next of these is its parent (the elimination tree of sparse Cholesky factorisation, from the last row up).
+    Speeds that move the same body have common entries in the mass matrix. Eliminating the last of them couples the
+    others; the next of these is its parent (elimination tree of sparse Cholesky factorisation, from the last row up).
     """
     sources: dict[int, set[int]] = {}
     for joint, source, _ in terms:
         sources.setdefault(joint, set()).add(source)
-    meets: list[set[int]] = [set() for _ in speed_parent]  # earlier speeds that a speed meets
+    meets: list[set[int]] = [set() for _ in speed_parent]  # earlier speeds with which a speed has an entry
     for last in range(speed_parent.size):
         path: set[int] = set()
         k = last

@@ -1,4 +1,4 @@
-"""A second integrator to measure models.vehicle by: the implicit trapezoidal rule, slow, for motion without contact."""
+"""A reference integrator for models.vehicle: the implicit trapezoidal rule, slow, for motion without contact."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def trapezoidal(
         v: velocity (nv,).
         dt: step [s], above 0.
         steps: how many.
-        tau: constant generalised force (nv,) [N, N m]; none where left out.
+        tau: constant generalised force (nv,) [N, N m]; zero by default.
         gravity: [m/s^2], world axes.
 
     Returns:
         Configuration (nq,) and velocity (nv,).
 
     Raises:
-        ValueError: a wrong shape, a value that is not finite, a number of steps that is none, or a step for which the
+        ValueError: a wrong shape, a value that is not finite, an invalid number of steps, or a step for which the
             iteration does not converge.
     """
     if not (np.isfinite(dt) and dt > 0.0):

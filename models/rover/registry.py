@@ -22,11 +22,11 @@ Locks = Mapping[str, float | None]
 
 @dataclass(frozen=True)
 class RoverKind:
-    """What there is to know about a kind of rover.
+    """Description of a kind of rover.
 
     Attributes:
         parameters: its numbers, with their defaults; their class names the kind (`Parameters.rover`).
-        tree: the description made of them.
+        tree: makes the tree from them.
         rig_locks: kinds of joints that a rig locks at zero, see `Tree.with_locks`.
         cylinder_joints: joints on which a rig has its air cylinders, in the order of their valves.
     """
@@ -37,7 +37,7 @@ class RoverKind:
     cylinder_joints: tuple[str, ...] = ("left_bogie", "right_bogie")
 
     def build(self, parameters: Parameters, *, locks: Locks | None = None) -> Rover:
-        """A rover of this kind. Raises ValueError: a lock of no joint."""
+        """A rover of this kind. Raises ValueError: a lock of an unknown joint."""
         return Rover(self.tree(parameters).with_locks(locks or {}))
 
 
@@ -66,6 +66,6 @@ def rover_of(parameters: Parameters, *, locks: Locks | None = None) -> Rover:
         locks: see `models.rover.rcp`.
 
     Raises:
-        ValueError: a lock of no joint.
+        ValueError: a lock of an unknown joint.
     """
     return kind_of(parameters).build(parameters, locks=locks)

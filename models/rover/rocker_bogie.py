@@ -2,7 +2,7 @@
 
 Each side has a rocker (main arm), which carries the front wheel and a bogie (secondary arm) with the middle and rear
 wheels. The differential in the body turns the rockers by equal and opposite angles. All six wheels are steered. Xu's
-control joints, which set the arms actively, are left out: what they hold is a locked joint here.
+control joints, which set the arms actively, are left out: here they are locked joints.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class RockerBogieParameters(OutlinedParameters):
     rover = "rocker_bogie"
 
     def geometry_errors(self) -> list[str]:
-        """Wheels in each other, or pivots below the axles."""
+        """Overlapping wheels, or pivots below the axles."""
         wrong = wheels_meet(self.wheelbase, self.track, self.wheel_radius, self.wheel_width)
         wrong += geometry_error("bogie_height", self.bogie_height, self.wheel_radius, "the bogies lie below the axles")
         wrong += geometry_error(
@@ -75,7 +75,7 @@ def rocker_bogie(*, locks: Mapping[str, float | None] | None = None, **parameter
         **parameters: any field of `RockerBogieParameters`.
 
     Raises:
-        ValueError: a parameter out of range, a geometry that cannot be, or a lock of no joint or of a coupled one.
+        ValueError: a parameter out of range, an impossible geometry, or a lock of an unknown or coupled joint.
         TypeError: an unknown parameter.
     """
     return Rover(rocker_bogie_tree(RockerBogieParameters(**parameters)).with_locks(locks or {}))

@@ -1,4 +1,4 @@
-"""The public face of a reduced rover."""
+"""The public interface of a reduced rover."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ class Rover:
         return Rover(replace(self.tree, wheels=wheels))
 
     def own_configuration(self, tree_q: npt.ArrayLike) -> FloatArray:
-        """Configuration (nq,) out of that of all joints that turn, as `tree_configuration` gives it."""
+        """Configuration (nq,) from that of all joints that turn, as returned by `tree_configuration`."""
         joints = self.chain.independent[6:] + 1
         q = _finite("tree_q", tree_q, (1 + self.chain.speed_parent.size,))
         return np.concatenate([q[:7], q[joints]])
 
     def own_speeds(self, tree_v: npt.ArrayLike) -> FloatArray:
-        """Velocity (nv,) out of that of all joints that turn, as `tree_speeds` gives it."""
+        """Velocity (nv,) from that of all joints that turn, as returned by `tree_speeds`."""
         out: FloatArray = _finite("tree_v", tree_v, (self.chain.speed_parent.size,))[self.chain.independent]
         return out
 
@@ -157,12 +157,12 @@ class Rover:
         wrenches: npt.ArrayLike | None = None,
         gravity: Sequence[float] = EARTH_GRAVITY,
     ) -> tuple[FloatArray, FloatArray]:
-        """Acceleration with the wheels driven at prescribed speeds, and the drive torques that this takes.
+        """Acceleration with the wheels driven at prescribed speeds, and the required drive torques.
 
         Args:
             q: configuration (nq,).
             v: velocity (nv,), the wheels' prescribed speeds included.
-            tau: generalised force (nv,) [N, N m]; what it has for the wheels acts beside the drives.
+            tau: generalised force (nv,) [N, N m]; its entries for the wheels act in addition to the drives.
             wheel_acceleration: (wheels,) rate of the prescribed speeds [rad/s^2], zero for constant ones.
             wrenches: (wheels, 6) force [N] and torque [N m] on each wheel, world axes, at the wheel centre.
             gravity: [m/s^2], world axes.
@@ -227,7 +227,7 @@ class Rover:
         return rows
 
     def urdf(self) -> str:
-        """The model computed with, as URDF: locked joints are fixed joints there, coupled ones are free."""
+        """The model as URDF: locked joints are fixed joints there, coupled ones are free."""
         return to_urdf(self.tree)
 
     def _configuration(self, q: npt.ArrayLike) -> FloatArray:

@@ -78,7 +78,7 @@ class Joint:
             return
         if not np.isfinite(self.locked_at):
             raise ValueError(f"joint {self.name}: locked_at is {self.locked_at} rad, allowed: finite, or None")
-        if np.count_nonzero(self.axis) != 1:  # URDF's roll, pitch, yaw could not say it
+        if np.count_nonzero(self.axis) != 1:  # URDF's roll, pitch, yaw cannot express other axes here
             raise ValueError(f"joint {self.name}: axis of a lock is {self.axis}, allowed: along x, y or z")
 
     @property
@@ -137,7 +137,7 @@ class WheelMount:
 
 @dataclass(frozen=True)
 class Tree:
-    """The whole rover; `bodies[0]` is the free-flying base, `couplings` tie joints to each other."""
+    """The whole rover; `bodies[0]` is the free-flying base, `couplings` make joints depend on others."""
 
     name: str
     bodies: tuple[Body, ...]
@@ -192,7 +192,7 @@ class Tree:
                 )
 
     def _reached(self) -> set[str]:
-        """Names of the bodies that hang on the base."""
+        """Names of the bodies carried by the base."""
         reached: set[str] = set()
         ahead = [self.bodies[0].name]
         while ahead:
@@ -202,11 +202,11 @@ class Tree:
         return reached
 
     def with_locks(self, locks: Mapping[str, float | None]) -> Tree:
-        """The same rover with other joints locked, or locked elsewhere.
+        """The same rover with other joints locked, or locked at other angles.
 
         Args:
-            locks: by name of a joint ("front_left_steering") or kind of joint ("steering": all of them; a name goes
-                before a kind), the angle [rad] at which it is locked, or None where it is free.
+            locks: by name of a joint ("front_left_steering") or kind of joint ("steering": all of them; a name has
+                priority), the angle [rad] at which it is locked, or None where it is free.
 
         Raises:
             ValueError: no joint of that name or kind, or an angle that is not finite.

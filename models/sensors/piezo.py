@@ -1,4 +1,4 @@
-"""ICP piezo sensors as the data acquisition sees them: three behind an obstacle's shield, or one a front wheel."""
+"""ICP piezo sensors at the data acquisition: three behind an obstacle's shield, or one per front wheel."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ TRIANGLE = 3  # channels; a bumper pair has 2
 class Piezo(NamedTuple):
     """The sensors and their channels (MacMahon 2016, 6.2.2, 6.2.5; PCB 208C02 class).
 
-    Three channels are a triangle behind one shield; two are a bumper pair, each sensor behind the shield of its own
-    front wheel, left and right.
+    Three channels are a triangle behind one shield; two are a bumper pair, each sensor behind the shield of a front
+    wheel, left and right.
 
     Attributes:
         place: (channels, 2) positions on the triangle's plate [m]: across (to port), up; origin where a smooth wheel
-            hits. Not looked at for a pair.
+            hits. Ignored for a pair.
         sensitivity: (channels,) [V/N].
         bias: (channels,) [V] offset of each channel.
         noise: (channels,) standard deviation of each sample [V].
@@ -80,7 +80,7 @@ class PiezoState(NamedTuple):
 
     Attributes:
         shield: (shields, 2) deflection and rate of each, as a force [N, N/s].
-        drooped: (channels,) what the coupling has taken out of each so far [V].
+        drooped: (channels,) voltage that the coupling has removed from each so far [V].
     """
 
     shield: FloatArray
@@ -100,7 +100,7 @@ def _channels(count: int) -> int:
 
 
 def shares_of(place: FloatArray, across: float, up: float) -> FloatArray:
-    """Part of the load that each sensor bears (3,) for a point on the plate, by the triangle's barycentric coordinates.
+    """Part of the load on each sensor (3,) for a point on the plate, by the triangle's barycentric coordinates.
 
     Outside the triangle a share is negative: the plate would lift off that sensor.
 
@@ -139,9 +139,9 @@ def sample(
 ) -> None:
     """One sample of all channels of a triangle.
 
-    A plate cannot pull: outside the triangle the lifted sensor reads nothing and the others take its part. The shield
-    rings as a second-order system on top of the load, and the AC coupling takes out what is older than `droop_time`,
-    which drives the reading below zero once the load is gone.
+    A plate cannot pull: outside the triangle the lifted sensor reads zero and the others bear its part. The shield
+    rings as a second-order system on top of the load, and the AC coupling removes components slower than `droop_time`,
+    which makes the reading negative once the load is removed.
 
     Args:
         piezo: the channels.
@@ -165,7 +165,7 @@ def sample(
 def sample_pair(
     piezo: Piezo, state: PiezoState, left: float, right: float, dt: float, noise: FloatArray, out: FloatArray
 ) -> None:
-    """One sample of both channels of a bumper pair, each of which bears what its own wheel does.
+    """One sample of both channels of a bumper pair; each bears the force of one wheel.
 
     Args:
         piezo: the channels.
@@ -182,7 +182,7 @@ def sample_pair(
 
 @kernel
 def _rung(piezo: Piezo, shield: FloatArray, force: float, dt: float) -> float:
-    """What a ringing shield hands on of a force [N]."""
+    """Force behind a ringing shield [N]."""
     omega = 2.0 * np.pi * piezo.ring_frequency
     pull_back = omega * omega * (force - shield[0]) - 2.0 * piezo.ring_damping * omega * shield[1]
     shield[1] += dt * pull_back
@@ -192,7 +192,7 @@ def _rung(piezo: Piezo, shield: FloatArray, force: float, dt: float) -> float:
 
 @kernel
 def _reading(piezo: Piezo, state: PiezoState, channel: int, volts: float, dt: float, noise: float) -> float:
-    """What the converter makes of a sensor's output [V]."""
+    """The converter's reading of a sensor's output [V]."""
     state.drooped[channel] += (volts - state.drooped[channel]) * dt / piezo.droop_time
     volts += piezo.bias[channel] + piezo.noise[channel] * noise - state.drooped[channel]
     volts = min(max(volts, -piezo.range), piezo.range)

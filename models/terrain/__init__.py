@@ -1,4 +1,4 @@
-"""The shape of the ground: height, normal and curvature at a place, and the ground's own axes there."""
+"""The shape of the ground: height, normal and curvature at a place, and the ground's axes there."""
 
 from models.terrain.surface import Slope, Terrain, slope_of, surface
 

@@ -1,10 +1,9 @@
 """Level ground and slopes.
 
-Which terrain there is, a step knows when it is compiled: None is level ground at z = 0, every other kind a NamedTuple
-of its own. `surface` says what a terrain is; the other kernels here follow from it, and for level ground they leave
-the code that a step had without any terrain. A further kind (a scan, a mound) adds its branch to `surface` and to
-`axes`; contact kernels take the ground under each wheel as flat: its tangent plane at the place below or above the
-wheel's centre.
+The kind of terrain is fixed when a step is compiled: None is level ground at z = 0, every other kind is a NamedTuple.
+`surface` defines a terrain; the other kernels here follow from it, and for level ground they compile to the code of a
+step without terrain. A further kind (a scan, a mound) adds its branch to `surface` and to `axes`. Contact kernels treat
+the ground under each wheel as flat: its tangent plane at the place below or above the wheel's centre.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from models.rover.points import dot
 from models.wheel.checks import Range, problem, refuse
 
 Direction = tuple[float, float, float]
-# A quarter turn would be a wall: the height is no function of the place there.
+# At a quarter turn the ground is a wall, and the height is not a function of the place.
 STEEPEST = math.radians(60.0)
 _ANGLE = Range(-STEEPEST, STEEPEST, "rad")
 
@@ -29,8 +28,8 @@ class Slope(NamedTuple):
     """A plane through the world's origin.
 
     Attributes:
-        ahead: unit vector along the plane, world axes: what x is on level ground.
-        left: likewise y.
+        ahead: unit vector along the plane, world axes; x on level ground.
+        left: likewise; y on level ground.
         normal: upwards.
     """
 
@@ -43,7 +42,7 @@ Terrain = Slope | None
 
 
 def slope_of(pitch: float, roll: float) -> Terrain:
-    """The slope on which a rover that heads along x stands pitched and rolled; None where both are zero.
+    """The slope with a pitch and roll relative to the x axis; None where both are zero.
 
     Its axes are those of level ground turned by -pitch about y and then by roll about the turned x.
 
@@ -88,7 +87,7 @@ def clearance(terrain: Terrain, place: Direction) -> float:
 
 @kernel
 def axes(terrain: Terrain, x: float, y: float) -> tuple[Direction, Direction, Direction]:
-    """The ground's own axes at (x, y), world axes: ahead, left and along the normal; on level ground the world's."""
+    """The ground's axes at (x, y), in world axes: ahead, left and along the normal; on level ground the world's."""
     if terrain is None:
         return (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
     _, normal, _ = surface(terrain, x, y)

@@ -1,4 +1,4 @@
-"""What a rover carries and what pulls at it."""
+"""Payload of a rover and drawbar pull on it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Payload:
     """A uniform cube fixed to the main body.
 
     Attributes:
-        mass: [kg]; 0: there is none.
+        mass: [kg]; 0: no payload.
         place: of its centre [m] in the base frame of the rover, which lies on the ground under the main body.
         edge: of the cube [m], for its inertia.
     """
@@ -31,7 +31,7 @@ class Payload:
     edge: float = 0.2
 
     def on(self, rover: Rover) -> Rover:
-        """The rover with it.
+        """The rover with this payload.
 
         Raises:
             ValueError: everything that is out of range.
@@ -52,7 +52,7 @@ class Payload:
 
 @dataclass(frozen=True)
 class Drawbar:
-    """A constant force at a point of the main body, which turns with it: a person or a sled that pulls back.
+    """A constant force at a point of the main body, which turns with it, such as a person or a sled that pulls back.
 
     Attributes:
         force: [N] in base axes; against the motion it has a negative x.

@@ -1,4 +1,4 @@
-"""What a vehicle is made of, and what changes as it moves."""
+"""A vehicle: its constant part and its state."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from models.terrain import Terrain
 
 
 class VehicleModel(NamedTuple):
-    """What does not change.
+    """The constant part of a vehicle.
 
-    What there is of ground, terrain, obstacle, cylinders and pull is known when a step is compiled: each kind is code
-    of its own, and what is absent (None) costs nothing (docs/decisions/0012-the-ground-is-chosen-at-compile-time.md).
+    Ground, terrain, obstacle, cylinders and pull are fixed when a step is compiled: each kind has separate code, and an
+    absent one (None) costs nothing (docs/decisions/0012-the-ground-is-chosen-at-compile-time.md).
 
     Attributes:
         chain: the rover.
@@ -31,10 +31,10 @@ class VehicleModel(NamedTuple):
         drive: of every wheel that has a motor (`Chain.motor_wheel`).
         obstacle: plate and contact law, or None.
         gravity: (3,) [m/s^2] in world axes.
-        compliant: ground that yields by a contact law, or None.
-        rigid: ground that does not yield at all, as unilateral constraints, or None. It comes last in a step.
+        compliant: ground that deforms by a contact law, or None.
+        rigid: ground that does not deform, as unilateral constraints, or None. It comes last in a step.
         terrain: shape of the ground; None is level.
-        cylinders: on which joints air cylinders push, or None.
+        cylinders: joints on which air cylinders push, or None.
         pull: (6,) force [N] and moment [N m] about the base's origin, base axes, on the base: a drawbar. Or None.
     """
 
@@ -51,11 +51,11 @@ class VehicleModel(NamedTuple):
 
 
 class VehicleState(NamedTuple):
-    """What does: configuration q, velocity v, joint torques, states and readings.
+    """The variable part: configuration q, velocity v, joint torques, states and readings.
 
     q, v and torque are over all joints that turn, coupled ones included (`Rover.tree_configuration`,
-    `Rover.tree_joint_names`); without couplings they are the rover's own q (nq,) and v (nv,). `torque` is given from
-    outside, and acts beside drives and cylinders.
+    `Rover.tree_joint_names`); without couplings they are the rover's own q (nq,) and v (nv,). `torque` is an
+    external input, in addition to drives and cylinders.
     The first wheels of the rover, as many as `obstacle` has rows, are those that can hit the obstacle.
     """
 

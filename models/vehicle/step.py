@@ -1,4 +1,4 @@
-"""One time step of a rover on its ground: what plant and rover twin both run."""
+"""One time step of a rover on its ground, for plant and rover twin."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ SETTLING_STEP = 1e-4
 def step(vehicle: VehicleModel, state: VehicleState, dt: float) -> None:
     """Advance by dt [s]: semi-implicit Euler, traction and drive damping implicit, the quaternion kept normal.
 
-    On rigid ground without slip a set of wheels that push need not exist (models.contact.active_set.find_active); for
-    such a step their normals alone are held.
+    On rigid ground without slip there may be no consistent set of wheels (models.contact.active_set.find_active); for
+    such a step only the normals are constrained.
     """
     chain, work, v = vehicle.chain, state.work, state.v
     place_bodies(chain, state.q, work)
@@ -63,7 +63,7 @@ def _push_cylinders(mounts: CylinderMounts | None, state: VehicleState) -> None:
 @kernel
 def _pull(wrench: FloatArray | None, work: Work) -> None:
     if wrench is not None:
-        for a in range(6):  # the base's own speeds come first
+        for a in range(6):  # the base's speeds come first
             work.rhs[a] += wrench[a]
 
 
@@ -124,7 +124,7 @@ def run(vehicle: VehicleModel, state: VehicleState, steps: int, dt: float) -> No
 
 
 def step_parts(vehicle: VehicleModel, state: VehicleState) -> list[tuple[Callable[..., None], tuple[Any, ...]]]:
-    """The kernels of a step that are more than the rover by itself, with their arguments: to compile them apart."""
+    """The kernels of a step besides the rover's, with their arguments, to compile them separately."""
     chain, terrain = vehicle.chain, vehicle.terrain
     return [
         (_push_soil, (vehicle.ground, terrain, chain, state, SETTLING_STEP)),
@@ -142,12 +142,12 @@ class Scene(NamedTuple):
 
 @kernel
 def run_bound(scene: BoundArguments[Scene], steps: int, dt: float) -> None:
-    """`run`, for callers in Python that call it again and again."""
+    """`run`, for repeated calls from Python."""
     vehicle, state = unpack(scene)
     run(vehicle, state, steps, dt)
 
 
 def settle(vehicle: VehicleModel, state: VehicleState, seconds: float = 2.0) -> None:
-    """Let a rover with its drives cut sink into the soil until it rests, then take out what speed is left."""
+    """Let a rover with its drives cut sink into the soil until it rests, then set the remaining speed to zero."""
     run(vehicle, state, round(seconds / SETTLING_STEP), SETTLING_STEP)
     state.v[:] = 0.0

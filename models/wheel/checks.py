@@ -1,4 +1,4 @@
-"""Range checks for the wheel's parameters and inputs: what is wrong, with value found and range allowed."""
+"""Range checks for the wheel's parameters and inputs; each error has the value found and the range allowed."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class Range:
 
     Attributes:
         low: Lower end, in the parameter's unit.
-        high: Upper end, same unit; inf for none (an infinite value is refused all the same).
+        high: Upper end, same unit; inf for none (an infinite value is refused in any case).
         unit: Unit as shown in the message.
         open_low: True where the lower end itself is not allowed.
         open_high: True where the upper end itself is not allowed.
@@ -39,7 +39,7 @@ class Range:
 
 
 def problem(name: str, value: object, allowed: Range) -> str | None:
-    """Returns what is wrong with one parameter, or None.
+    """Returns the error in one parameter, or None.
 
     Args:
         name: Name of the parameter.
@@ -54,10 +54,10 @@ def problem(name: str, value: object, allowed: Range) -> str | None:
 
 
 def refuse(owner: str, problems: list[str | None]) -> None:
-    """Raises one ValueError that lists every problem; returns where there is none.
+    """Raises one ValueError that lists every problem; returns if there is none.
 
     Args:
-        owner: What the parameters belong to, the first word of the message.
+        owner: Owner of the parameters, the first word of the message.
         problems: Results of `problem`.
 
     Raises:
@@ -72,13 +72,13 @@ def finite_array(owner: str, name: str, value: ArrayLike, allowed: Range) -> Flo
     """Returns a value as a C-contiguous float64 array.
 
     Args:
-        owner: What the value is given to, the first word of the message.
+        owner: Owner of the value, the first word of the message.
         name: Name of the value.
         value: A number or an array of numbers.
-        allowed: What each may be.
+        allowed: Range of each.
 
     Raises:
-        ValueError: It is not made of finite numbers in the range; the first one that is not is named.
+        ValueError: A number is not finite or out of range; the message names the first one.
     """
     if type(value) is float and value in allowed:  # the common scalar call, four times as fast
         return np.asarray(value)

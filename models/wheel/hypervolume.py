@@ -33,7 +33,7 @@ def smooth_part(relative_sinkage: NDArray[np.float64], exponent: float) -> NDArr
 
     Over the contact angle, x = sin(theta) and theta = theta_1 t, the depth is a product and not a difference,
     f = cos(theta) - cos(theta_1) = 2 sin(theta_1 (1+t)/2) sin(theta_1 (1-t)/2), so no digits are lost as u -> 0. Its
-    two zeros go into the weight (1 - t^2)^eta; what is left is smooth at both ends, at u = 1 too.
+    two zeros go into the weight (1 - t^2)^eta; the rest is smooth at both ends, at u = 1 too.
 
     Args:
         relative_sinkage: u = sinkage / radius [-], shape (n,), in (0, 1].

@@ -43,7 +43,7 @@ __all__ = [
 def polynomial(p: FloatArray, start: int, u: float) -> float:
     """Returns the polynomial in u whose N coefficients start at index `start` of p.
 
-    Even and odd powers apart wait half as long as Horner's scheme.
+    Even and odd powers are summed separately, which halves the dependency chain of Horner's scheme.
     """
     square = u * u
     even = p[start + N - 2]
@@ -139,7 +139,7 @@ def normal_resultants(p: FloatArray, z: float) -> tuple[float, float]:
 
 @kernel
 def shear_limit(p: FloatArray, z: float, normal_force: float) -> float:
-    """Largest tangential force the soil can take, Petersen 2012 (4.30): A c + F_n tan(friction angle).
+    """Largest tangential force that the soil can bear, Petersen 2012 (4.30): A c + F_n tan(friction angle).
 
     The patch A = b R (theta_1 + theta_2) reaches from the entry angle of z to the exit angle of gamma z (Figure 4.1).
 
@@ -164,7 +164,7 @@ def shear_limit(p: FloatArray, z: float, normal_force: float) -> float:
 
 @kernel
 def resultant(p: FloatArray, z: float) -> tuple[float, float, float, float]:
-    """Size and direction of the normal resultant, and the shear limit that goes with it.
+    """Size and direction of the normal resultant, and its shear limit.
 
     F_n = hypot(V, H) and phi = atan2(H, V) of `normal_resultants`. For `published` F_n = k V_h, Petersen 2012 (3.20)
     with (4.28), and phi = arctan(r_hc,x / |r_hc,z|), (4.6), mended: |r_hc,z| = R - z + (V/V_int)^A_1 / 2.

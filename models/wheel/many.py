@@ -1,6 +1,6 @@
 """The wheel's kernels over arrays: one compiled loop each, for sweeps, figures and timing.
 
-All arguments but p are of shape (n,); results go to `out`, one row a component.
+All arguments except p have shape (n,); results go to `out`, one row per component.
 """
 
 from models.kernels.compiled import FloatArray, kernel

@@ -1,4 +1,4 @@
-"""One wheel on one soil as a vector of numbers: what the kernels of this package take, and how it is filled.
+"""One wheel on one soil as a vector of numbers, the argument of this package's kernels, and how it is filled.
 
 The variants that integrate the column model exactly (Tire I to III) differ in the coefficients of one polynomial and in
 the factor of the compaction resistance, so they share one kernel at one cost.
@@ -12,7 +12,7 @@ from models.kernels.compiled import FloatArray
 from models.wheel import hypervolume, published
 from models.wheel.soil import Soil
 
-# Tire III is the default and goes by the name of what it is: the exact integrals of the model of Petersen 2012 (4.26).
+# Tire III is the default; its name "exact" stands for the exact integrals of the model of Petersen 2012 (4.26).
 VARIANTS = ("exact", "tire_1", "tire_2", "published", "xu")
 SYNONYMS = {"tire_3": "exact"}
 COLUMNS, PUBLISHED, XU = 0.0, 1.0, 2.0  # values of p[VARIANT]
@@ -39,7 +39,7 @@ N = hypervolume.COEFFICIENTS
 BOTH = WHOLE + N  # P(u) of the front half, of eta or of 1 for `published`, plus the rear half
 LINEAR = BOTH + N  # P(u) of eta = 1
 STIFFNESS = LINEAR + N  # k [N/m^(2+eta)]
-SHEAR_MODULUS = STIFFNESS + 1  # K_x [m]; this and the next three are NaN where the soil does not give them
+SHEAR_MODULUS = STIFFNESS + 1  # K_x [m]; this and the next three are NaN where the soil does not define them
 PEAK_OFFSET = STIFFNESS + 2  # c_1 [-]
 PEAK_SLOPE = STIFFNESS + 3  # c_2 [-]
 LATERAL_RATE = STIFFNESS + 4  # B [1/rad]

@@ -1,4 +1,4 @@
-"""The soils the sources quote, by name, each with what its source gives and nothing else.
+"""The soils quoted by the sources, by name, each with only the values of its source.
 
 No source prints a friction angle, a cohesion or a shear modulus (all figures were made with some), so a preset is not a
 `Soil` yet: `Preset.soil` asks for what is missing.
@@ -21,7 +21,7 @@ class Preset:
     """A soil as a source quotes it.
 
     Attributes:
-        source: Where the numbers stand.
+        source: Source of the numbers.
         law: Its pressure-sinkage law; None where the source has none.
         known: Keywords of `Soil` the source gives.
         radius: R of the wheel it was quoted with [m]; NaN where not given.
@@ -35,7 +35,7 @@ class Preset:
     width: float = math.nan
 
     def soil(self, radius: float, width: float, **others: float) -> Soil:
-        """Returns the soil under a wheel, completed by what the source does not give.
+        """Returns the soil under a wheel, completed by the values that the source does not give.
 
         Args:
             radius: R [m].

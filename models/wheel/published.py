@@ -1,4 +1,4 @@
-"""The closed forms of Petersen 2012 as published, mended where misprinted, to reproduce and compare the thesis.
+"""The closed forms of Petersen 2012 as published, with misprints corrected, to reproduce and compare the thesis.
 
 Known errors, measured against quadrature of the same column model (R 0.265 m, b 0.22 m, sinkage 2-100 mm):
 - the hypervolume is a log-log regression, exact only at exponent 1: +12 % at 0.5, -14 % at 1.5;
@@ -8,7 +8,7 @@ Known errors, measured against quadrature of the same column model (R 0.265 m, b
 - k V_h turned by the centroid's angle loses 3-6 % of the vertical force at z/R 0.16-0.3.
 Use it for the thesis's own figures; the `exact` variant has none of these errors and costs less.
 
-Two choices the thesis leaves open. The centroid's r_c,x is that of Tire III's equivalent volume (4.26) at exponent 1,
+The thesis leaves two choices open. The centroid's r_c,x is that of Tire III's equivalent volume (4.26) at exponent 1,
 so the compaction resistance vanishes at rebound 1 (Figure 4.9). Its depth uses the elastic V_int: the mean depth of the
 columns hardly depends on the rebound.
 """
@@ -85,8 +85,8 @@ def centroid_shift(exponent: float, a_1: float) -> float:
 def bekker_hypervolume(radius: float, width: float, exponent: float, sinkage: float) -> float:
     """Returns Bekker's approximation of the symmetric hypervolume [m^(eta+2)], Petersen 2012 (3.23), (3.26), doubled.
 
-    In print it stands beside the whole contact but gives the front half only. Up to 15 % from quadrature (exponents 0.5
-    to 1.5, sinkages to 0.38 R); to compare with, no variant uses it.
+    In print it is given for the whole contact but holds for the front half only. Up to 15 % from quadrature (exponents
+    0.5 to 1.5, sinkages to 0.38 R); for comparison only, no variant uses it.
 
     Args:
         radius: R [m].

@@ -1,8 +1,8 @@
-"""The stresses under a wheel by brute-force quadrature: slow, written to be read, and what the fast forms must match.
+"""The stresses under a wheel by brute-force quadrature: slow and readable, the reference for the fast forms.
 
 Angles are measured at the axle from the lowest point, positive ahead; the wheel meets the soil at theta_1 and leaves it
-at -theta_2 (Petersen 2012, Figure 4.1). Every column of soil answers with a pressure that depends on its own depth
-only, on the profile sqrt(R^2 - x^2) (misprinted with a plus). Over the angle, x = R sin(theta), the pressure acts
+at -theta_2 (Petersen 2012, Figure 4.1). The pressure of every column of soil depends only on the depth of that
+column, on the profile sqrt(R^2 - x^2) (misprinted with a plus). Over the angle, x = R sin(theta), the pressure acts
 vertically on R cos(theta) dtheta and horizontally on R sin(theta) dtheta.
 """
 
@@ -131,7 +131,7 @@ def resultants(
 
     upward = sum(halves(lambda t: normal(t) * math.cos(t)))
     backward = sum(halves(lambda t: normal(t) * math.sin(t)))
-    floor = 1e-13 * upward  # braking shear changes its sign and may sum up to nothing
+    floor = 1e-13 * upward  # braking shear changes its sign and may sum to zero
     forward = sum(halves(lambda t: tangential(t) * math.cos(t), floor)) - backward
     upward += sum(halves(lambda t: tangential(t) * math.sin(t), floor))
     return width * radius * forward, width * radius * upward, width * radius**2 * sum(halves(tangential, floor))

@@ -1,4 +1,4 @@
-"""A rigid wheel on soil, for scalars and arrays: the kernels behind a checked front door."""
+"""A rigid wheel on soil, for scalars and arrays: the kernels behind an interface that checks its arguments."""
 
 import math
 from collections.abc import Callable
@@ -24,7 +24,7 @@ _SLIP_SPEED = Range(1e-9, 1e6, "m/s")
 
 
 def _xu_problems(soil: Soil) -> list[str | None]:
-    """What keeps a soil from the variant "xu"."""
+    """Values that a soil lacks for the variant "xu"."""
     needed = ("shear_modulus", "peak_offset", "peak_slope")
     missing = [name for name in needed if getattr(soil, name) is None]
     found: list[str | None] = [f"soil.{name} is None, allowed with variant 'xu': a number" for name in missing]
@@ -39,17 +39,17 @@ class RigidWheel:
     """A rigid cylindrical wheel of constant width on a soil, Petersen 2012 chapters 3 and 4.
 
     Sinkages, slips and speeds may be scalars or arrays (broadcast against each other): scalars give floats, arrays give
-    arrays of the broadcast shape, and both are the numbers the kernels of this package give inside compiled code.
+    arrays of the broadcast shape. Both are the results of this package's kernels in compiled code.
 
     Attributes:
         radius: R [m], 1e-6 to 1e6.
         width: b [m], 1e-6 to 1e6.
         soil: The soil.
-        variant: "exact" (integrals of the column model of Tire III, the default; "tire_3" is taken for it), "tire_1"
+        variant: "exact" (integrals of the column model of Tire III, the default; "tire_3" is an alias), "tire_1"
             and "tire_2" (the same for Tire I and II), "published" (the thesis's closed forms; their known errors are
             listed in `models.wheel.published`) or "xu" (the linear stresses of Xu 2021, see `models.wheel.xu`).
-        grouser_height: Added to the radius [m]: to the forces a wheel with grousers is one of this effective radius, as
-            Petersen 2012 (5.4) and MacMahon 2016 (6.2.7) take it. 0 to 1e6.
+        grouser_height: Added to the radius [m]: for the forces, a wheel with grousers has this effective radius, as in
+            Petersen 2012 (5.4) and MacMahon 2016 (6.2.7). 0 to 1e6.
 
     Raises:
         ValueError: A parameter is out of range; all wrong ones are named at once.
@@ -82,7 +82,7 @@ class RigidWheel:
 
     @property
     def effective_radius(self) -> float:
-        """Radius to the grousers' tips [m]: the one of the forces, of slip, and the largest sinkage."""
+        """Radius to the grousers' tips [m], which counts for forces and slip and is the largest sinkage."""
         return self.radius + self.grouser_height
 
     @property
@@ -128,11 +128,11 @@ class RigidWheel:
         return vertical, horizontal
 
     def normal_force_in_rut(self, sinkage: ArrayLike, deepest: ArrayLike) -> tuple[Any, Any]:
-        """Returns the resultants of the normal pressure in the rut of wheels before, see `models.wheel.rut`.
+        """Returns the resultants of the normal pressure in the rut of earlier wheels, see `models.wheel.rut`.
 
         Args:
             sinkage: z below the undisturbed ground [m], at most the radius; down to (1 - rebound) deepest no contact.
-            deepest: The largest sinkage of the wheels before [m], at most the radius; <= 0 is fresh soil.
+            deepest: The largest sinkage of the earlier wheels [m], at most the radius; <= 0 is fresh soil.
 
         Returns:
             Vertical force [N] upwards and compaction resistance [N]; floats, or arrays of the broadcast shape.
@@ -210,7 +210,7 @@ class RigidWheel:
             forward_speed: v_x of the axle along the heading [m/s].
             rolling_speed: Effective radius times spin [m/s], positive for forward spin.
             sideways_speed: v_y [m/s], positive to the left.
-            slip_speed: Speed below which slip goes over into sliding speed over this [m/s], 1e-9 to 1e6.
+            slip_speed: Speed below which slip becomes sliding speed over this [m/s], 1e-9 to 1e6.
 
         Returns:
             Longitudinal force [N] forward, lateral force [N] to the left, vertical force [N] upwards, torque [N m],

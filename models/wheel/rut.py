@@ -1,11 +1,11 @@
-"""Rut memory: a wheel on soil that wheels before it have compacted. An option beside `models.wheel.kernels`.
+"""Rut memory: a wheel on soil compacted by earlier wheels. An option besides `models.wheel.kernels`.
 
 Soil once pressed down to z_0 has sprung back to (1 - gamma) z_0. A following wheel meets it there, loads it along the
 line on which it was relieved, Petersen 2012 (4.25) and Figure 4.6, and from z_0 on along the law of fresh soil, (4.1);
-behind it the soil relaxes from the deepest point it has now seen, (4.26). A column so has one number of memory.
+behind it the soil relaxes from the deepest point reached so far, (4.26). So each column stores one number.
 
 All sinkages are measured from the undisturbed ground. The state of a rut is `deepest`, the largest sinkage of the
-wheels before; after a wheel it is the larger of that and the wheel's own. Variant "exact" only.
+earlier wheels; after a wheel it is the larger of that and the wheel's sinkage. Variant "exact" only.
 """
 
 import math
@@ -28,7 +28,7 @@ from models.wheel.packed import (
 
 @kernel
 def ground(p: FloatArray, deepest: float) -> float:
-    """Returns how far below the undisturbed ground the next wheel meets the soil, (1 - gamma) z_0 [m]."""
+    """Returns the depth below the undisturbed ground at which the next wheel touches the soil, (1 - gamma) z_0 [m]."""
     return (1.0 - p[REBOUND]) * max(deepest, 0.0)
 
 
@@ -52,7 +52,7 @@ def normal_resultants(p: FloatArray, z: float, deepest: float) -> tuple[float, f
     """Vertical and horizontal resultant of the normal pressure in a rut.
 
     Up to z_0 the soil is elastic and linear: V is that of two equal halves, H is 0. Beyond, H is that of fresh soil
-    less what the wheels before have spent, and V is closed but for the pressure below z_0, which takes quadrature.
+    minus the work of the earlier wheels, and V is closed except for the pressure below z_0, which needs quadrature.
 
     Args:
         p: Packed parameters of the variant "exact", shape (packed.SIZE,).

@@ -1,7 +1,7 @@
-"""Pressure-sinkage laws behind one interface: what a plate or a wheel test gives, turned into a `Soil`.
+"""Pressure-sinkage laws with one interface: results of a plate or a wheel test, converted to a `Soil`.
 
 Every law is p = k z^n with a k that may depend on the wheel, so each becomes the stiffness k of the hypervolumetric
-model (Petersen 2012, 2.2.1 says as much): nothing else of the package knows which law it was.
+model (as in Petersen 2012, 2.2.1); the rest of the package does not depend on the law.
 """
 
 import math
@@ -124,8 +124,8 @@ class Ishigami(Reece):
     """p = (c k'_c + gamma b k''_phi) (R/b)^n (cos(theta) - cos(theta_s))^n, Petersen 2012 (2.4).
 
     In print (z/b)^n stands for (R/b)^n, the exponent of the cosines and a b are missing. On a wheel
-    z = R (cos(theta) - cos(theta_s)), so the stiffness is Reece's: the curvature that (2.4) adds to a plate's law is
-    what the column model integrates over anyway.
+    z = R (cos(theta) - cos(theta_s)), so the stiffness is Reece's: the column model already integrates over the
+    curvature that (2.4) adds to a plate's law.
     """
 
     def pressure_at(self, angle: float, static_angle: float, radius: float, width: float) -> float:

@@ -1,11 +1,11 @@
-"""The soil under a wheel: the numbers of the hypervolumetric model, the shear of Mohr and Coulomb, what others need."""
+"""The soil under a wheel: parameters of the hypervolumetric model, of Mohr-Coulomb shear, and of other models."""
 
 import math
 from dataclasses import dataclass, field
 
 from models.wheel.checks import Range, problem, refuse
 
-# Most soils lie in 0.25-1.75 (Petersen 2012, 3.2.1); the hypervolume's fit is proven from 0.3 on.
+# Most soils lie in 0.25-1.75 (Petersen 2012, 3.2.1); the hypervolume's fit is verified from 0.3 on.
 EXPONENT = Range(0.3, 1.75, "")
 # Far above any soil and low enough that no force can overflow.
 LARGEST = 1e18
@@ -22,7 +22,7 @@ ALLOWED = {
     "peak_slope": Range(0.0, 1.0, ""),
     "lateral_rate": Range(0.0, 1e9, "1/rad"),
 }
-# Needed by one model each, and None where the soil does not give them.
+# Needed by one model each, and None where the soil does not define them.
 OPTIONAL = frozenset({"shear_modulus", "peak_offset", "peak_slope", "lateral_rate"})
 
 

@@ -1,4 +1,4 @@
-"""The stresses of Wong, Reece, Janosi and Hanamoto by compiled quadrature: what the closed forms are timed against.
+"""The stresses of Wong, Reece, Janosi and Hanamoto by compiled quadrature, to time the closed forms against.
 
 Petersen 2012 (4.2), (4.4), (4.5) with the pressure of Tire III, (4.26), the same model as `models.wheel.reference`.
 The contact is split at its lowest point, where the pressure has a kink, into an entry and an exit half, each with its
@@ -24,7 +24,7 @@ def _rule(nodes: int) -> tuple[FloatArray, FloatArray]:
     return np.asarray(0.5 * (x + 1.0)), np.asarray(0.5 * w)
 
 
-_NODES, _WEIGHTS = _rule(11)  # one node fewer misses 1e-8 here and in the next, and barely meets it in the last
+_NODES, _WEIGHTS = _rule(11)  # one node fewer misses 1e-8 here and in the next, and barely reaches it in the last
 _SHEAR_NODES, _SHEAR_WEIGHTS = _rule(15)
 _EXIT_NODES, _EXIT_WEIGHTS = _rule(8)
 

@@ -1,12 +1,12 @@
 """Traction of a wheel from its speeds: driving, braking, standing, reverse, and sideways, smooth through rest.
 
 Slip is (R omega - v_x) over the larger of the two speeds: Petersen 2012 (4.3) when driving, R omega/v_x - 1 when
-braking, and beyond -1 where wheel and ground run against each other. Sliding sideways shares the shear limit (4.30)
-with slip: the force acts against the resultant of both, so the limit holds whatever the direction. Xu's lateral force,
+braking, and beyond -1 where wheel and ground move against each other. Sliding sideways shares the shear limit (4.30)
+with slip: the force acts against the resultant of both, so the limit holds in any direction. Xu's lateral force,
 (32), belongs to his variant alone.
 
-From speeds alone (`moving_forces`) a standing wheel holds nothing. With the soil's shear displacement as a state
-(`shear_soil`, what a rover's wheels run on) it does, and steady motion ends at the same force.
+From speeds alone (`moving_forces`) a standing wheel bears no tangential force. With the soil's shear displacement as a
+state (`shear_soil`, used for a rover's wheels) it does, and steady motion has the same force.
 """
 
 import math
@@ -21,14 +21,15 @@ def slip_and_slide(forward: float, sideways: float, rolling: float, slip_speed: 
     """Returns slip, slide and the speed both are measured against; slip is continuously differentiable everywhere.
 
     That speed is max(|v_x|, |R omega|) = (|R omega + v_x| + |R omega - v_x|)/2 with the corner of the first term
-    rounded, so that it never falls below slip_speed; the second one's does no harm, as slip is 0 there. Slip differs
-    from the sharp definition by (slip_speed / speed)^2 or less, where wheel and ground do not run against each other.
+    rounded, so that it never falls below slip_speed; the second one's corner is harmless, as slip is 0 there. Slip
+    differs from the sharp definition by (slip_speed / speed)^2 or less, where wheel and ground do not move against
+    each other.
 
     Args:
         forward: v_x of the axle along the heading [m/s].
         sideways: v_y of the contact, positive to the left [m/s].
         rolling: R omega, positive for forward spin [m/s].
-        slip_speed: Where slip goes over into sliding speed over this [m/s], > 0.
+        slip_speed: Where slip becomes sliding speed over this [m/s], > 0.
 
     Returns:
         Slip and slide [-] (slide positive where the wheel drifts to the right), and the reference speed [m/s].
@@ -41,7 +42,7 @@ def slip_and_slide(forward: float, sideways: float, rolling: float, slip_speed: 
 
 @kernel
 def slip_over_grip(relative: float) -> float:
-    """x/tanh(x) of x = total slip/K: slip over the share of the shear limit that it takes, (4.30), in units of K."""
+    """x/tanh(x) of x = total slip/K: slip over its share of the shear limit, (4.30), in units of K."""
     return relative / math.tanh(relative) if relative > 1e-9 else 1.0
 
 
@@ -77,18 +78,18 @@ def shear_soil(
     """Advance the shear displacement of the soil under a wheel by dt, and return the forces that come from it.
 
     As in Janosi and Hanamoto: j' = u - |u| j / j_ss, with the sliding speed u and the j_ss at which the force (the
-    limit times j over the displacement) is that of (4.30). A rolling wheel forgets within a few mm of way and feels
-    (4.30); a standing one, whose u is 0, keeps its j, and with it the force that holds it on a slope.
+    limit times j over the displacement) is that of (4.30). A rolling wheel reaches (4.30) within a few mm of path; a
+    standing one, whose u is 0, keeps its j, and with it the force that holds it on a slope.
 
     Args:
         sheared: j (2,) [m], along the heading and to its left; advanced, implicitly.
-        slip: Along the heading [-], as `slip_and_slide` gives it with a slip_speed next to nothing: a standing wheel
-            would forget its shear at K times that speed over the displacement.
+        slip: Along the heading [-], by `slip_and_slide` with a slip_speed close to zero: a standing wheel would lose
+            its shear at the rate of K times that speed over the displacement.
         slide: Across it, positive where the wheel drifts to the right [-].
         reference: The speed that both are measured against [m/s].
         limit: F_shear_max [N].
         modulus: K [-].
-        inverses: 1/K [-], and one over the displacement at which the limit is reached [1/m]; quotients take long.
+        inverses: 1/K [-], and one over the displacement at which the limit is reached [1/m]; divisions are slow.
         damping: Retardation time of the soil [s].
         dt: Step [s].
 
@@ -117,7 +118,7 @@ def against_travel(
 ) -> tuple[float, float, float]:
     """The normal resultant of `kernels.resultant` on a wheel that moves: size [N], cos(phi), sin(phi).
 
-    Compaction resists whichever way the wheel travels, and not at all at rest; the vertical part stays as it is.
+    Compaction resists motion in both directions, and is zero at rest; the vertical part does not change.
 
     Args:
         normal: F_n [N].
@@ -174,9 +175,9 @@ def moving_forces(
 ) -> tuple[float, float, float, float]:
     """Forces of a wheel from its speeds; any variant but `xu`, whose stresses are those of a driving wheel.
 
-    The wheel never gives energy: torque omega - F_x v_x - F_y v_y >= 0 at all speeds. Where the force along
-    the contact's tangent, which leans by phi, opposes the travel, it may for that be no larger than
-    F_n cot(phi/2), a bound that is far away but for a soil of nearly pure cohesion.
+    The wheel never produces energy: torque omega - F_x v_x - F_y v_y >= 0 at all speeds. For that, where the force
+    along the contact's tangent, which is inclined by phi, opposes the travel, it is limited to F_n cot(phi/2), a
+    bound that matters only for a soil of nearly pure cohesion.
 
     Args:
         p: Packed parameters, shape (packed.SIZE,).

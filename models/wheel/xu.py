@@ -1,12 +1,12 @@
 """Linearised stresses in closed form, Xu 2021 (24)-(32): the kernels behind the variant `xu`.
 
 The normal and the shear stress rise linearly from the entry angle theta_1 to the angle theta_m of the largest stress
-and fall linearly to 0 and to the cohesion c at the lowest point, where the contact ends. What print has lost or got
-wrong: (24) is (k_1 + k_2 b)(r/b)^n (cos(theta) - cos(theta_1))^n, the pressure of a Reece soil, here k r^n (...)^n with
+and fall linearly to 0 and to the cohesion c at the lowest point, where the contact ends. Misprints of the source:
+(24) is (k_1 + k_2 b)(r/b)^n (cos(theta) - cos(theta_1))^n, the pressure of a Reece soil, here k r^n (...)^n with
 the soil's k; (25) needs (1 - s) before sin(theta_1) - sin(theta); in (32) the cohesive term is c A without the width.
-(31) takes torque/r for the horizontal force, which leaves out the compaction resistance and is 1.5 times too large and
-more. The horizontal resultant has a closed form as well, with no more terms than (28), and is what the wheel's forces
-use; his is their torque over the radius.
+(31) uses torque/r as the horizontal force, which leaves out the compaction resistance and is too large by a factor of
+1.5 or more. The horizontal resultant also has a closed form, with no more terms than (28), which is used here; his is
+the torque over the radius.
 
 The model holds for a driving wheel. The kernels take a slip below 0 as 0 and above 1 as 1.
 """

@@ -1,4 +1,4 @@
-"""What tests of drivers have in common: time that is virtual for drivers and simulated lines, and how it passes."""
+"""Common parts of driver tests: virtual time for drivers and simulated lines."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ PATIENCE_S = 10.0  # of virtual time
 
 
 class LineTime:
-    """Time that passes only where a driver waits or rests; whatever the simulated lines owe until then happens."""
+    """Time that passes only while a driver waits; due actions of the simulated lines happen meanwhile."""
 
     def __init__(self) -> None:
         self.now_ns = 1_000_000_000
         self.lines: list[Any] = []
 
     def monotonic_ns(self) -> int:
-        """Each look takes 1 us."""
+        """Each reading of the clock takes 1 us."""
         self.now_ns += 1_000
         return self.now_ns
 
@@ -37,7 +37,7 @@ class LineTime:
         self.pass_until(self.now_ns + max(round(seconds * 1e9), 1_000), lambda: False)
 
     def pass_until(self, end_ns: int, done: Callable[[], bool]) -> None:
-        """Let time pass to an end, or until a condition holds; devices are woken as often as by `serve_lines`."""
+        """Advance to an end time, or until a condition holds; devices are woken as often as by `serve_lines`."""
         while True:
             due_ns = min((line.serve(self.now_ns) for line in self.lines), default=end_ns)
             if done() or self.now_ns >= end_ns:
@@ -58,7 +58,7 @@ def port_type(line_time: LineTime) -> type[serial.Serial]:
             line_time.pass_until(line_time.now_ns, lambda: False)
             written = select.poll()  # as pyserial does not: descriptors over 1023, too
             written.register(self.fileno(), select.POLLIN)
-            written.poll(0)  # what has been written is there
+            written.poll(0)  # written bytes have arrived
             return super().in_waiting
 
         def read(self, size: int = 1) -> bytes:
@@ -97,7 +97,7 @@ def send_stop(line_time: LineTime) -> Callable[[StopFrames], None]:
 
 @pytest.fixture
 def line_time(monkeypatch: pytest.MonkeyPatch) -> LineTime:
-    """Virtual time of drivers and lines; lines are added to it by whoever makes them."""
+    """Virtual time of drivers and lines; code that creates a line adds it."""
     line_time = LineTime()
     port = partial(port_type(line_time), timeout=SLICE_S, write_timeout=1.0, exclusive=True)
     monkeypatch.setattr(COMPUTER, "now_ns", line_time.monotonic_ns)
@@ -108,7 +108,7 @@ def line_time(monkeypatch: pytest.MonkeyPatch) -> LineTime:
 
 @pytest.fixture
 def serve() -> Iterator[Callable[[list[Any]], None]]:
-    """Serves lines in real time, for a peer that has a clock of its own."""
+    """Serves lines in real time, for a peer with a separate clock."""
     going, threads = [True], []
 
     def start(lines: list[Any]) -> None:
@@ -125,7 +125,7 @@ def serve() -> Iterator[Callable[[list[Any]], None]]:
 
 @pytest.fixture
 def wait_for(line_time: LineTime) -> Callable[[Callable[[], Any]], None]:
-    """Lets virtual time pass until a condition holds."""
+    """Advances virtual time until a condition holds."""
 
     def wait(condition: Callable[[], Any]) -> None:
         end_ns = line_time.now_ns + round(PATIENCE_S * 1e9)
@@ -191,7 +191,7 @@ def step_until_error(step_until: Callable[..., None]) -> Callable[[Any], DeviceE
 
 @pytest.fixture
 def running(until: Callable[..., Any]) -> Callable[..., int]:
-    """Opens drives and has them run at a speed, confirmed by all; t_ns of the command."""
+    """Opens drives and runs them at a speed, confirmed by all; t_ns of the command."""
 
     def run(drives: Any, speed_radps: float = 1.0) -> int:
         drives.open()

@@ -1,4 +1,4 @@
-"""What motor controllers tell of themselves, item by item, from simulated ones in virtual time."""
+"""State reported by motor controllers, item by item, from simulated ones in virtual time."""
 
 import math
 

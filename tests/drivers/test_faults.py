@@ -1,4 +1,4 @@
-"""The wrapper that injects faults: what each kind makes of the samples and commands of a device."""
+"""The wrapper that injects faults: the effect of each kind on the samples and commands of a device."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MS = 1_000_000
 
 
 class Drives:
-    """A sample a millisecond, with its time as speed; keeps what it is told."""
+    """One sample per millisecond, with its time as speed; records its commands."""
 
     def __init__(self) -> None:
         self.open_ = False
@@ -43,7 +43,7 @@ class Daq(Drives):
 
 
 def given(device: FaultyDevice, first: int, last: int) -> list[int]:
-    """In which milliseconds it gave a sample, and of when: (in ms, of ms)."""
+    """In which milliseconds it returned a sample, and the sample's time: (in ms, of ms)."""
     found = []
     for ms in range(first, last + 1):
         if (sample := device.read(ms * MS)) is not None:

@@ -1,4 +1,4 @@
-"""How busy a line is, against frames written out byte by byte and what was measured on such lines."""
+"""Load of a line, against frames written out byte by byte and measurements on such lines."""
 
 import struct
 
@@ -12,7 +12,7 @@ from hil.config import load_config
 CRC = b"cc"
 SPEED_READ = bytes([0x80, 18]), struct.pack(">iB", 1, 0) + CRC
 STATUS = bytes([0x80, 90]), struct.pack(">I", 0) + CRC
-STATUS_HZ = 20  # it tells of the emergency stop
+STATUS_HZ = 20  # it contains the emergency stop
 ONCE_A_SECOND = [  # battery, currents
     (bytes([0x80, 24]), struct.pack(">H", 0) + CRC),
     (bytes([0x80, 49]), struct.pack(">hh", 0, 0) + CRC),

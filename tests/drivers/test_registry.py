@@ -1,4 +1,4 @@
-"""Drivers by role and name: our own at once, those of installed packages when they are named."""
+"""Drivers by role and name: built-in ones at once, those of installed packages when they are named."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hil.config import ConfigError, load_config
 
 @pytest.fixture
 def install(tmp_path, monkeypatch):
-    """Puts a package with one entry point on the path, as pip would have installed it."""
+    """Puts a package with one entry point on the path, as installed by pip."""
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def install(name: str, code: str, group: str = "drivers", attribute: str = "DRIVER") -> None:
@@ -49,7 +49,7 @@ def test_a_package_that_cannot_be_imported_is_named_when_its_driver_is_and_the_o
     assert problem.key == "devices.drives.driver"
     assert problem.allowed == (
         "driver torn: the installed package lab-torn 2.5 cannot be imported (ModuleNotFoundError: No module named "
-        "'no_such_module_anywhere'): mend it, update it or remove it"
+        "'no_such_module_anywhere'): repair, update or remove it"
     )
     assert load_config("sim_wire").devices.drives.driver == "roboclaw"
     assert "torn" in driver_names("drives")
@@ -58,7 +58,7 @@ def test_a_package_that_cannot_be_imported_is_named_when_its_driver_is_and_the_o
 
 def test_a_package_that_brings_something_else_is_named(install):
     install("odd", "DRIVER = 5")
-    with pytest.raises(ExtensionError, match=r"lab-odd 2\.5 brings 5; needed: a DriverType with the name odd"):
+    with pytest.raises(ExtensionError, match=r"lab-odd 2\.5 provides 5; needed: a DriverType with the name odd"):
         driver_type("drives", "odd")
 
 

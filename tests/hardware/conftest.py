@@ -1,4 +1,4 @@
-"""The rig that HIL_HARDWARE_CONFIG names: wheels off the ground, hard-wired emergency stop in somebody's hand."""
+"""The rig of HIL_HARDWARE_CONFIG: wheels off the ground, hard-wired emergency stop within reach of a person."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ from hil.config import load_config
 
 @pytest.fixture(scope="session")
 def config():
-    """Of the rig; without it there is nothing to test."""
+    """Config of the rig; without it the tests cannot run."""
     path = os.environ.get("HIL_HARDWARE_CONFIG")
     if not path:
         pytest.skip("HIL_HARDWARE_CONFIG names no config of a rig")

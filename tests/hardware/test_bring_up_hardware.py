@@ -1,4 +1,4 @@
-"""What only real devices can show. Left out unless asked for with `-m hardware`; read docs/how-to/bring-up.md first."""
+"""Tests that need real devices. Run only with `-m hardware`; read docs/how-to/bring-up.md first."""
 
 import os
 import time
@@ -39,7 +39,7 @@ def step_until(device, condition):
 
 
 def link(port, baud):
-    """The port by itself: asking for what is so changes nothing, while opening a driver stops what moves."""
+    """The port without a driver: queries change nothing, while opening a driver stops moving wheels."""
     found = SerialLink("hardware test", port, baud, timeout_s=0.1)
     found.open()
     return found

@@ -1,4 +1,4 @@
-"""Shared by the physics tests: Pinocchio's view of a rover, read from its URDF alone, and a rover on soil."""
+"""Shared by the physics tests: Pinocchio's model of a rover, read from its URDF alone, and a rover on soil."""
 
 from __future__ import annotations
 

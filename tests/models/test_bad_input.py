@@ -85,7 +85,7 @@ PIEZO = Piezo(
     20.0, 0.05, 0.2,
 )  # fmt: skip
 
-# By what it is called: the callable, and a good value of every number and array that it takes.
+# By name: the callable, and a good value of each of its numbers and arrays.
 PUBLIC: dict[str, tuple[Any, dict[str, Good]]] = {
     "Soil": (Soil, SOIL),
     "RigidWheel": (lambda **k: RigidWheel(soil=LOOSE, **k), {**SIZE, "grouser_height": from_0(0.01)}),

@@ -1,4 +1,4 @@
-"""Rovers as MacMahon 2016 computes them (4.1, 5.3): loose bodies with six speeds each, held together by constraints.
+"""Rovers by the method of MacMahon 2016 (4.1, 5.3): free bodies with six speeds each, joined by constraints.
 
 Written from the description (`Tree`) alone, without a kernel and without Pinocchio: places by composing rotations,
 speeds (centre of mass and angular velocity of every body, world axes), five rows a revolute joint, one more where it is
@@ -43,7 +43,7 @@ class LooseBodies:
         angles = self._joint_values(dict(zip(rover.joint_names, q[7:], strict=True)), angles=True)
         self._place(q, angles)
         self.size = 6 * len(self.bodies)
-        # what reduced speeds make of all bodies' speeds, a column at a time
+        # Jacobian of all bodies' speeds over reduced speeds, column by column
         self.N = np.column_stack([self._spread(column) for column in np.eye(rover.nv)])
         self.speeds = self.N @ v
         self.M = block_diag(*(self._inertia(body) for body in self.bodies.values()))
@@ -148,7 +148,7 @@ class LooseBodies:
         return rows
 
     def least(self, target, rows, right):
-        """The x next to `target`, measured by M, with rows x = right; redundant rows do no harm."""
+        """The x nearest to `target` in the metric M with rows x = right; redundant rows are allowed."""
         half = np.linalg.cholesky(self.M)
         scaled = np.linalg.solve(half, rows.T).T  # rows half^-T
         step = np.linalg.lstsq(scaled, right - rows @ target, rcond=1e-13)[0]

@@ -1,4 +1,4 @@
-"""The reduced rovers against loose bodies held by constraints: the RCP's 28 bodies and 168 speeds (MacMahon App. B)."""
+"""The reduced rovers against free bodies joined by constraints: the RCP's 28 bodies, 168 speeds (MacMahon App. B)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/explanation/architecture.md says what the code is: its table, its picture and its names."""
+"""docs/explanation/architecture.md agrees with the code: its table, its picture and its names."""
 
 from __future__ import annotations
 

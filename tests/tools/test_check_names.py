@@ -1,4 +1,4 @@
-"""The lint of names: what it finds, and what it lets stand."""
+"""The lint of names: names that it reports, and names that it accepts."""
 
 import importlib.util
 from pathlib import Path

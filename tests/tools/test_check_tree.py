@@ -1,4 +1,4 @@
-"""Links and names of pages that lead nowhere break the build."""
+"""Dead links and names of missing pages fail the build."""
 
 from __future__ import annotations
 

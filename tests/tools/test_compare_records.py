@@ -1,4 +1,4 @@
-"""tools/compare_records.py: what counts as the same numbers, and what is passed over."""
+"""tools/compare_records.py: which numbers count as equal, and which are ignored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tools/install.py: what is handed from pip's settings to uv, and what happens where uv cannot be had."""
+"""tools/install.py: the settings passed from pip to uv, and the fallback without uv."""
 
 import importlib.util
 import subprocess
@@ -61,7 +61,7 @@ def test_a_uv_that_tells_no_version_is_none(tmp_path, prints, version):
 
 
 def _installer(monkeypatch, tmp_path, uv):
-    """One whose commands are noted and not run."""
+    """An environment whose commands are recorded and not run."""
     commands: list[list[str]] = []
 
     def run(command, **_):
@@ -77,7 +77,7 @@ def _installer(monkeypatch, tmp_path, uv):
 def test_pip_installs_the_lock_with_its_hashes_where_uv_cannot_be_had(monkeypatch, tmp_path, capsys):
     installer, commands = _installer(monkeypatch, tmp_path, None)
     installer.install("requirements.lock")
-    assert "uv cannot be had" in capsys.readouterr().out
+    assert "uv is not available" in capsys.readouterr().out
     packages, project = [command for command in commands if "install" in command]
     assert "--require-hashes" in packages
     assert packages[-1].endswith("requirements.lock")

@@ -1,4 +1,4 @@
-"""The tables of docs/reference are what the code says, or `make lint` fails."""
+"""`make lint` fails unless the tables of docs/reference agree with the code."""
 
 from __future__ import annotations
 

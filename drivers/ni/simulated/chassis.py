@@ -1,6 +1,6 @@
 """A simulated cDAQ chassis: tasks, their reservations, the sample clock and its buffer, lines, and the watchdog.
 
-It knows nothing of how requests come; `ni_server` serves it. The modules, as `hil devices` shows them:
+It is independent of the transport of requests; `service` serves it. The modules, as `hil devices` shows them:
 
 cDAQ1       chassis, with the watchdog          cDAQ1Mod2   digital outputs: valves on port0/line0 to line3
 cDAQ1Mod1   IEPE inputs: the sampled channels   cDAQ1Mod3   analog output ao0: the regulator
@@ -29,29 +29,29 @@ from drivers.ni.simulated.parts import (
 from drivers.sim.protocol.plant_ports import Analog, Cylinders, TakesTimes
 
 BITS = 24
-# A reader waits for the plant to make a sample that is due in such steps [s].
+# A reader that waits for the plant's next sample polls at this period [s].
 LOOK_S = 0.0003
 
 
 class Chassis:
-    """What all clients share.
+    """The chassis that all clients share.
 
     Args:
         analog: the sampled channels.
         cylinders: the valves and pressures; None for none.
         range_V: converters' full scale, either sign [V].
-        max_rate_hz: what the converters could do; they make no rate but that of `analog`.
-        filter_delay_s: of the converters' filters, told to who asks [s]; not in the samples' times.
+        max_rate_hz: reported limit of the converters; they support no rate but that of `analog`.
+        filter_delay_s: of the converters' filters, as reported [s]; not in the samples' times.
         pressure_VpkPa: sensitivity of the pressure sensors [V/kPa].
-        delivered: takes when samples that somebody waits for were due, and when they were there.
+        delivered: called with the due time of requested samples and the time of their delivery.
         host: whose clock is used.
 
     Attributes:
         e_stop: whether the emergency stop is pressed.
-        overloaded: virtual channels that were, when that was last asked.
-        goes_on: cleared, it has all who wait for samples give up.
+        overloaded: virtual channels that were overloaded at the last query.
+        goes_on: when cleared, all calls that wait for samples end.
         outputs: volts of the analog outputs.
-        lines: states of the digital outputs, which stay when the task that made them is gone.
+        lines: states of the digital outputs, which stay when the task that set them is cleared.
     """
 
     def __init__(
@@ -82,19 +82,19 @@ class Chassis:
         self.goes_on = True
 
     def step(self, channel: int, volts: float, after: int = 0) -> tuple[int, int]:
-        """Add volts to a channel from the next sample on, or some after it; that sample, and when it is taken [ns]."""
+        """Add volts to a channel from the next sample on, or from a later one; that sample and its time [ns]."""
         with self._lock:
             sample = self.analog.taken() + after
             self._steps[channel] = (sample, volts)
         return sample, self.analog.at_ns(sample)
 
     def clear_steps(self) -> None:
-        """Take all steps away."""
+        """Remove all steps."""
         with self._lock:
             self._steps.clear()
 
     def wake(self, now_ns: int) -> None:
-        """Time has come to now_ns: the watchdog may expire."""
+        """Advance to now_ns: the watchdog may expire."""
         with self._lock:
             dog = self.watchdog
             if dog is None or dog.due_ns is None or now_ns < dog.due_ns:
@@ -121,7 +121,7 @@ class Chassis:
             if task in self._tasks:
                 self._tasks.remove(task)
             if task.kind == "watchdog" and self.watchdog is not None:
-                self.watchdog.due_ns = None  # what has expired stays so
+                self.watchdog.due_ns = None  # an expired watchdog stays expired
 
     def add(self, task: Task, kind: TaskKind, channels: list[Channel], full: tuple[float, float] = (0.0, 0.0)) -> None:
         """Add channels to a task; `full` are the limits asked for, in the channels' unit. Raises DaqmxError."""
@@ -138,7 +138,7 @@ class Chassis:
             task.channels = [*task.channels, channel]
 
     def time(self, task: Task, rate_hz: float, samples: int, *, continuous: bool) -> None:
-        """Put the sample clock to a task. Raises DaqmxError."""
+        """Set the sample clock of a task. Raises DaqmxError."""
         if not 0 < rate_hz <= self.max_rate_hz:
             raise unsupported("DAQmx_SampClk_Rate", rate_hz, self.max_rate_hz)
         task.buffer, task.continuous = samples, continuous
@@ -161,14 +161,14 @@ class Chassis:
             task.position = 0
 
     def stop(self, task: Task) -> None:
-        """Let a task rest."""
+        """Stop a task."""
         with self._lock:
             task.running = False
             if task.kind == "watchdog" and self.watchdog is not None:
                 self.watchdog.due_ns = None
 
     def available(self, task: Task) -> int:
-        """Samples that nobody has read yet."""
+        """Number of unread samples."""
         return self.analog.taken() - task.first - task.position if task.running else 0
 
     def read(self, task: Task, count: int, timeout_s: float) -> npt.NDArray[np.float64]:
@@ -204,7 +204,7 @@ class Chassis:
         return np.asarray(volts.T[columns] * units)
 
     def overload_exists(self) -> bool:
-        """Whether a channel was at full scale since this was last asked; `overloaded` then tells which."""
+        """Whether a channel was at full scale since the last query; `overloaded` lists which."""
         with self._lock:
             self.overloaded, self._overloaded = sorted(self._overloaded), set()
         return bool(self.overloaded)
@@ -244,7 +244,7 @@ class Chassis:
         dog.states = {**dog.states, **states}
 
     def feed(self) -> None:
-        """Start the watchdog's time again. Raises DaqmxError: it has expired."""
+        """Restart the watchdog's time. Raises DaqmxError: it has expired."""
         self.wake(self._host.now_ns())
         dog = self._dog()
         if dog.expired:
@@ -268,7 +268,7 @@ class Chassis:
             raise DaqmxError(-200170, f"Physical channel specified does not exist on this device. Channel: {physical}")
 
     def _wait(self, until: int, timeout_s: float) -> None:
-        """Wait until a sample of the rig is there. Raises DaqmxError."""
+        """Wait until the rig has made a sample. Raises DaqmxError."""
         until_ns = self._host.now_ns() + round(timeout_s * 1e9)
         while self.analog.taken() < until:
             now_ns = self._host.now_ns()
@@ -279,7 +279,7 @@ class Chassis:
 
     def _now(self, task: Task) -> npt.NDArray[np.float64]:
         """One sample on demand: the pressures."""
-        assert self._cylinders is not None  # else there is no such channel
+        assert self._cylinders is not None  # otherwise the channel does not exist
         valves = [int(channel.physical[-1]) for channel in task.channels]
         return np.array([[self._cylinders.pressure_Pa(valve) * 1e-3 * self._pressure_VpkPa] for valve in valves])
 

@@ -1,4 +1,4 @@
-"""What a simulated chassis is made of: its modules, and the tasks, channels, reservations and errors of NI-DAQmx."""
+"""Parts of a simulated chassis: modules, and the tasks, channels, reservations and errors of NI-DAQmx."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LINES = 8
 
 
 class DaqmxError(Exception):
-    """What NI-DAQmx would return: its code, its text, and of a read how many samples came."""
+    """An error of NI-DAQmx: its code, its text, and for a read the number of samples read."""
 
     def __init__(self, code: int, text: str, samples_read: int | None = None) -> None:
         super().__init__(text)
@@ -24,10 +24,10 @@ class ServerFault(msgspec.Struct, frozen=True):
     """A fault of the server. The kinds are those of `drivers.faults`, with two more.
 
     Attributes:
-        kind: delayed: the next `count` reads are answered late; error: they fail with `code`; off: nobody answers from
-            now on, and tasks are forgotten; reconnect ends that, and begins anew.
-        count: how many.
-        ms: how much later [ms].
+        kind: delayed: the next `count` reads are answered late; error: they fail with `code`; off: the server stops
+            and loses its tasks; reconnect starts it anew.
+        count: number of reads.
+        ms: delay [ms].
         code: of NI-DAQmx.
     """
 
@@ -38,7 +38,7 @@ class ServerFault(msgspec.Struct, frozen=True):
 
 
 class Module(NamedTuple):
-    """A device as it is listed."""
+    """A device as listed."""
 
     product: str
     serial: int
@@ -79,7 +79,7 @@ class Watchdog(msgspec.Struct):
 
 
 def resources(task: Task) -> set[str]:
-    """What only one running task may have: a module's sample clock, or each line."""
+    """Resources that only one running task may reserve: a module's sample clock, or each line."""
     if task.kind == "watchdog":
         return {CHASSIS}
     if task.continuous:
@@ -98,21 +98,21 @@ def unsupported(what: str, asked: float, most: float | None = None) -> DaqmxErro
 
 
 def per_volt(volts: float) -> float:
-    """Units per volt where a unit gives so many volts. Raises DaqmxError."""
+    """Units per volt, the inverse of volts per unit. Raises DaqmxError."""
     if volts <= 0:
         raise unsupported("sensitivity or excitation", volts)
     return 1 / volts
 
 
 def named_channels(physical: str, name: str, units_per_volt: float) -> list[Channel]:
-    """Virtual channels of a list or range of physical ones, numbered where one name has to do for several."""
+    """Virtual channels of a list or range of physical ones, numbered where several share one name."""
     each = unflatten_channel_string(physical)
     given = [name] if name and len(each) == 1 else [f"{name}{i}" if name else one for i, one in enumerate(each)]
     return [Channel(called, one, units_per_volt) for called, one in zip(given, each, strict=True)]
 
 
 def modules(channels: int, *, pressures: bool) -> dict[str, Module]:
-    """All devices by name, the first module with so many sampled channels."""
+    """All devices by name; the first module has so many sampled channels."""
 
     def named(slot: int, what: str, count: int) -> tuple[str, ...]:
         return tuple(f"{CHASSIS}Mod{slot}/{what}{number}" for number in range(count))
@@ -130,7 +130,7 @@ def modules(channels: int, *, pressures: bool) -> dict[str, Module]:
 
 
 def attribute_text(module: Module, attribute: int) -> str:
-    """What a device says of itself, by the number of the attribute. Raises DaqmxError: it does not say that."""
+    """An attribute of a device, by its number. Raises DaqmxError: not supported."""
     names: dict[int, tuple[str, ...]] = {
         0x631: (module.product,),
         0x231E: module.ai,

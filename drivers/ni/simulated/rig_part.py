@@ -13,7 +13,7 @@ from drivers.ni.simulated.server import NiServer
 from drivers.ni.simulated.virtual import VirtualNiServer
 from drivers.sim.server import ServerSetup
 
-# Where it listens in virtual time.
+# Its address in virtual time.
 VIRTUAL_HOST, VIRTUAL_PORT = "simulated", 31763
 
 
@@ -21,7 +21,7 @@ class NiRigPart:
     """A `drivers.sim.server.SimulatedServer`.
 
     Args:
-        setup: what it is made of.
+        setup: its parts.
     """
 
     def __init__(self, setup: ServerSetup) -> None:

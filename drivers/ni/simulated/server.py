@@ -1,4 +1,4 @@
-"""The simulated device server on a network: gRPC, as the nidaqmx package speaks it."""
+"""The simulated device server on a network, with the gRPC calls of the nidaqmx package."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from drivers.host import COMPUTER, Host
 from drivers.ni.simulated.chassis import Chassis
 from drivers.ni.simulated.service import SERVICE, NiService
 
-# A read keeps its thread while it waits: that of the sampled channels, and three for all else.
+# A read blocks its thread while it waits: one thread for the sampled channels, and three for all other calls.
 THREADS = 4
-# The watchdog is looked at so often [s].
+# Period of the watchdog check [s].
 WAKE_S = 0.005
 
 
 class NiServer(NiService):
-    """The device server, in threads of its own.
+    """The device server, in separate threads.
 
     Args:
-        chassis: what it serves.
+        chassis: the chassis that it serves.
         host: whose clock is used.
     """
 
@@ -53,7 +53,7 @@ class NiServer(NiService):
             self._server = None
 
     def stop(self) -> None:
-        """Serve no more; may be called twice."""
+        """Stop serving; may be called twice."""
         self.switch_off()
         self._awake.set()
         if self._waker is not None:

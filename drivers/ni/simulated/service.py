@@ -1,4 +1,4 @@
-"""What the nidaqmx package calls of a device server, with a simulated chassis behind it.
+"""The calls of the nidaqmx package to a device server, carried out on a simulated chassis.
 
 All use of nidaqmx's private stubs is in this file. Errors travel as NI's server sends them: the code in the trailing
 metadata of a failed call, but for a read that timed out, whose answer carries it.
@@ -41,14 +41,14 @@ from drivers.ni.simulated.parts import (
 SERVICE = stubs.DESCRIPTOR.services_by_name["NiDAQmx"]
 VERSION = {0x1272: 25, 0x1923: 3, 0x2F22: 0}
 _TIMED_OUT = -200284
-_AVAILABLE = (0x1223, 0x31E8)  # samples that wait; the only other one asked for is the number of channels
+_AVAILABLE = (0x1223, 0x31E8)  # available samples; the only other attribute in use is the number of channels
 _NEW, _ATTACH = 1, 2  # how a session may be initialized; 0: either way
 
 Fields = dict[str, Any]
 
 
 class _SessionError(Exception):
-    """A session that is there already, or is not."""
+    """A session exists already, or does not exist."""
 
     def __init__(self, status: grpc.StatusCode, text: str) -> None:
         super().__init__(text)
@@ -56,10 +56,10 @@ class _SessionError(Exception):
 
 
 class NiService:
-    """What a device server does when it is called; who listens, `NiServer` or another, is up to its children.
+    """The calls of a device server; the transport, such as gRPC, belongs to its subclasses.
 
     Args:
-        chassis: what it serves.
+        chassis: the chassis that it serves.
         host: whose clock is used.
     """
 
@@ -72,26 +72,26 @@ class NiService:
         self._dead = True
 
     def listen(self, host: str, port: int) -> int:
-        """Take calls from now on; the port, chosen if 0. Raises RuntimeError: it is taken."""
+        """Accept calls from now on; the port, chosen if 0. Raises RuntimeError: it is in use."""
         raise NotImplementedError
 
     def disconnect(self) -> None:
-        """Take none any more, until `listen`."""
+        """Accept no more calls, until `listen`."""
         raise NotImplementedError
 
     def serve(self, host: str = "127.0.0.1", port: int = 0) -> int:
-        """Begin to serve; the port, chosen if 0. Raises RuntimeError: it is taken."""
+        """Start serving; the port, chosen if 0. Raises RuntimeError: it is in use."""
         self.chassis.goes_on, self._dead = True, False
         bound = self.listen(host, port)
         self._address = f"{host}:{bound}"
         return bound
 
     def stop(self) -> None:
-        """Serve no more; may be called twice."""
+        """Stop serving; may be called twice."""
         self.switch_off()
 
     def inject_fault(self, how: ServerFault) -> None:
-        """Fail so from now on, or once or more often."""
+        """Start a fault: from now on, or for the next `count` reads."""
         if how.kind == "off":
             self.switch_off()
         elif how.kind == "reconnect":
@@ -103,7 +103,7 @@ class NiService:
                 self._faults += [how] * how.count
 
     def switch_off(self) -> None:
-        """Serve no more, and forget all tasks."""
+        """Stop serving and drop all tasks."""
         self._dead = True
         self.chassis.goes_on = False
         self.disconnect()
@@ -112,11 +112,11 @@ class NiService:
         self.chassis.reset()
 
     def handlers(self) -> dict[str, Any]:
-        """How gRPC calls what is served, by the name of the method."""
+        """Handlers of gRPC by the name of the method."""
         return {name: self._handler(SERVICE.methods_by_name[name], call) for name, call in self._calls().items()}
 
     def _handler(self, method: Any, call: Callable[[Any], Fields]) -> Any:
-        """How gRPC calls one of ours: a function from a request to the fields of its answer."""
+        """Handler of gRPC for one method: a function from a request to the fields of its answer."""
         asked, answered = GetMessageClass(method.input_type), GetMessageClass(method.output_type)
 
         def handle(request: Any, context: grpc.ServicerContext) -> Any:
@@ -235,7 +235,7 @@ class NiService:
         self._add_ai(request, per_volt(request.sensitivity * 1e-3), ForceUnits.NEWTONS)
 
     def _add_ai(self, request: Any, units_per_volt: float, units: Enum) -> None:
-        if request.units_raw != units.value:  # the only ones that are simulated
+        if request.units_raw != units.value:  # the only simulated ones
             raise unsupported("DAQmx_AI units", request.units_raw)
         channels = named_channels(request.physical_channel, request.name_to_assign_to_channel, units_per_volt)
         self.chassis.add(self._task(request), "ai", channels, (request.min_val, request.max_val))
@@ -246,7 +246,7 @@ class NiService:
     def _read(self, request: Any) -> Fields:
         how = self._misbehaviour()
         if how is not None and how.kind == "error":
-            raise DaqmxError(how.code, "Told to fail.", 0)
+            raise DaqmxError(how.code, "Injected fault.", 0)
         try:
             values = self.chassis.read(self._task(request), request.num_samps_per_chan, request.timeout)
         except DaqmxError as error:

@@ -11,11 +11,11 @@ _WAKE_NS = round(WAKE_S * 1e9)
 
 
 class VirtualNiServer(NiService):
-    """The simulated device server, called by `Channel` and not by gRPC.
+    """The simulated device server, called by `Channel` instead of gRPC.
 
     Args:
-        chassis: what it serves.
-        network: where it listens.
+        chassis: the chassis that it serves.
+        network: the virtual network that it listens on.
     """
 
     def __init__(self, chassis: Chassis, network: Network) -> None:

@@ -1,4 +1,4 @@
-"""A serial line with a simulated device at its end: bytes take their time, and it can be told to inject_fault."""
+"""A serial line with a simulated device at its end, with line time and fault injection."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ READ_CHUNK = 4096
 
 
 class SimulatedSerialDevice(Protocol):
-    """A device as its manual says, without its line: bytes in, bytes out, each at a time of CLOCK_MONOTONIC [ns]."""
+    """A device by its manual, without its line: bytes in and out, each at a time of CLOCK_MONOTONIC [ns]."""
 
     def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
-        """Bytes that were on the line between two times; what is sent back, b"" for nothing."""
+        """Receive bytes that were on the line between two times; the bytes sent back, b"" for none."""
 
     def wake(self, now_ns: int) -> None:
-        """It is now_ns: time-outs of its own run. Called every few ms and before `receive`, in order of time."""
+        """Advance to now_ns and run its time-outs. Called every few ms and before `receive`, in order of time."""
 
     def press(self, pressed: bool) -> None:
         """Press the emergency stop that it reads, or release it. Raises ValueError: it has none."""
@@ -47,13 +47,14 @@ class LineFault(msgspec.Struct, frozen=True):
     """A fault of a serial line or of the device at its end. The kinds are those of `drivers.faults`, with three more.
 
     Attributes:
-        kind: off: the device neither receives nor answers from now on; disconnect: the port is gone; reconnect ends all
-            faults. The others spoil the next `count` answers (or requests): delayed: they come later; intermittent:
-            they are lost; garbage: a bit is flipped; slow: their second half comes later; duplicate: they come twice.
-        count: how many.
-        every: of so many one, the last.
-        ms: how much later a delayed answer, or the second half of a split one, comes [ms].
-        requests: of what goes to the device, not of what comes from it.
+        kind: off: the device neither receives nor answers from now on; disconnect: the port is removed; reconnect ends
+            all faults. The others change the next `count` answers (or requests): delayed: they arrive later;
+            intermittent: they are lost; garbage: a bit is flipped; slow: their second half arrives later;
+            duplicate: they arrive twice.
+        count: number of answers.
+        every: the last one of so many.
+        ms: delay of a delayed answer, or of the second half of a split one [ms].
+        requests: the fault applies to bytes to the device instead of its answers.
     """
 
     kind: Kind
@@ -64,29 +65,29 @@ class LineFault(msgspec.Struct, frozen=True):
 
 
 class Terminal(Protocol):
-    """Where a serial line meets the host that opens it as a port."""
+    """The host's end of a serial line, which the host opens as a port."""
 
     def reconnect(self) -> None:
-        """Let the host open it, if it could not."""
+        """Make the port available to the host."""
 
     def disconnect(self) -> None:
-        """The port is gone."""
+        """Remove the port."""
 
     def fileno(self) -> int:
-        """To wait for bytes of the host; -1 while hung up, and where there is no such thing."""
+        """Descriptor to wait on for bytes of the host; -1 while disconnected, or if there is none."""
 
     def read(self) -> bytes:
-        """What the host has sent; b"" for nothing."""
+        """Bytes that the host has sent; b"" for none."""
 
     def write(self, data: bytes) -> None:
-        """Send bytes to the host; they are lost where nobody takes them."""
+        """Send bytes to the host; they are lost if the host does not read them."""
 
 
 class Pty:
     """A pseudo-terminal.
 
     Args:
-        path: symbolic link to make, to whatever pty it is; it stays the same when the line is plugged in again.
+        path: symbolic link to the pty; it stays the same when the line is plugged in again.
     """
 
     def __init__(self, path: Path) -> None:
@@ -102,7 +103,7 @@ class Pty:
         os.set_blocking(self._master, False)
         self.path.unlink(missing_ok=True)
         self.path.symlink_to(os.ttyname(self._slave))
-        # our own hold on the other end keeps the pty alive between two openings of it
+        # our open descriptor of the other end keeps the pty alive between two openings
 
     def disconnect(self) -> None:
         """See `Terminal`."""
@@ -126,7 +127,7 @@ class Pty:
     def write(self, data: bytes) -> None:
         """See `Terminal`."""
         if self._master >= 0:
-            with contextlib.suppress(OSError):  # nobody reads, and the pty is full
+            with contextlib.suppress(OSError):  # the pty is full because the host does not read
                 os.write(self._master, data)
 
 
@@ -138,8 +139,8 @@ class Line:
         device: at its end.
         baud: speed of the line.
         turnaround_ns: from the last byte of a request to the first of its answer.
-        terminal: makes what the host opens at a path.
-        answered: takes when each answer was due to be out, and when it was.
+        terminal: creates the host's end at a path.
+        answered: called with the due time and the actual time of each answer.
     """
 
     def __init__(
@@ -157,18 +158,18 @@ class Line:
         self._outbound: deque[tuple[int, bytes]] = deque()  # due, bytes
         self._in_free_ns = self._out_free_ns = 0
         self._faults: list[LineFault] = []
-        self._passed = 0  # whole, of those to be spoiled now and then
+        self._passed = 0  # all messages, counted for faults with `every`
         self._dead = False
-        self._lock = RLock()  # misbehaving is told by whom it may be, beside the thread that serves
+        self._lock = RLock()  # faults may be injected from another thread than the one that serves
         self._terminal = terminal(path)
         self._terminal.reconnect()
 
     def fileno(self) -> int:
-        """To wait for bytes of the host; -1 while hung up."""
+        """Descriptor to wait on for bytes of the host; -1 while disconnected."""
         return self._terminal.fileno()
 
     def inject_fault(self, how: LineFault) -> None:
-        """Do so from now on, or once or more often."""
+        """Start a fault: from now on, or for the next `count` answers."""
         with self._lock:
             if how.kind in ("off", "reconnect"):
                 self._dead = how.kind == "off"
@@ -181,7 +182,7 @@ class Line:
                 self._faults.append(how)
 
     def serve(self, now_ns: int) -> int:
-        """Move everything on to now_ns; when something more is due [ns], 2**62 for never."""
+        """Advance to now_ns; the time when the next action is due [ns], 2**62 for never."""
         with self._lock:
             return self._serve(now_ns)
 
@@ -225,7 +226,7 @@ class Line:
             self._outbound.append((self._out_free_ns, part))
 
     def _spoiled(self, data: bytes, at_ns: int, *, requests: bool) -> Iterable[tuple[int, bytes]]:
-        """What becomes of bytes that would begin at a time: parts and their times."""
+        """Apply the faults to bytes that would begin at a time: parts and their times."""
         how = next((item for item in self._faults if item.requests == requests), None)
         if how is None:
             return [(at_ns, data)]
@@ -250,7 +251,7 @@ class Line:
         return [(due, part) for due, part in spoiled[how.kind] if part]
 
 
-# Device time-outs are looked at so often [s].
+# Period of the check of device time-outs [s].
 WAKE_S = 0.002
 
 
@@ -260,14 +261,14 @@ def serve_lines(
     goes_on: Callable[[], bool],
     served: TakesTimes = lambda _due_ns, _done_ns: None,
 ) -> None:
-    """Serve lines for as long as `goes_on` says so; call it in a thread or process of its own.
+    """Serve lines while `goes_on` is true; call it in a separate thread or process.
 
     Args:
         lines: all of them.
         clock_ns: CLOCK_MONOTONIC, or a virtual one [ns]; read here and nowhere else.
-        goes_on: asked in each round.
-        served: takes when each round was due at the latest, and when it was done: a request that came while this
-            thread was not let run is answered late, and its line does not know.
+        goes_on: called in each round.
+        served: called with the latest due time of each round and its actual time. A request that arrives while this
+            thread is suspended is answered late, and its line cannot detect that.
     """
     every = list(lines)
     round_ns = clock_ns()
@@ -279,5 +280,5 @@ def serve_lines(
         wait_s = min(max(due_ns - done_ns, 0) * 1e-9, WAKE_S)
         round_ns = done_ns + round(wait_s * 1e9)
         handles = [handle for line in every if (handle := line.fileno()) >= 0]
-        with contextlib.suppress(OSError):  # hung up since
+        with contextlib.suppress(OSError):  # disconnected since
             select.select(handles, [], [], wait_s)

@@ -1,4 +1,4 @@
-"""What simulated devices act on: the rig behind them, wheel by wheel and coil by coil."""
+"""Interface of simulated devices to the rig: wheels, valves, sampled channels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-# Takes when something was due and when it was done [ns]: a simulated device that is late itself can say so.
+# Called with a due time and the actual time [ns], so that a simulated device can report its lateness.
 TakesTimes = Callable[[int, int], object]
 
 
@@ -19,20 +19,20 @@ class Wheels(Protocol):
         """Speed of an axle [rad/s], positive rolling forward."""
 
     def angle_rad(self, wheel: int) -> float:
-        """How far it has turned since the start [rad]."""
+        """Angle of an axle since the start [rad]."""
 
     def hold(self, wheel: int, speed_radps: float) -> None:
-        """Have the drive hold a speed."""
+        """Command the drive to hold a speed."""
 
     def cut(self, wheel: int) -> None:
-        """Take its output to zero."""
+        """Set its output to zero."""
 
 
 class Cylinders(Protocol):
     """The side cylinders' valves: 0 left extend, 1 left retract, 2 right extend, 3 right retract."""
 
     def power(self, valve: int, on: bool) -> None:
-        """Power a valve, or let it go."""
+        """Switch a valve on or off."""
 
     def pressure_Pa(self, valve: int) -> float:
         """Gauge pressure of the chamber at a valve."""
@@ -50,17 +50,17 @@ class Analog(Protocol):
     channels: int
 
     def taken(self) -> int:
-        """How many samples of each channel there are by now."""
+        """Number of samples of each channel so far."""
 
     def copy(self, first: int, volts: npt.NDArray[np.float64]) -> None:
-        """Copy samples first, first + 1, ... [V] into volts (n, channels). Raises OverflowError: they are gone."""
+        """Copy samples first, first + 1, ... [V] into volts (n, channels). Raises OverflowError: overwritten."""
 
     def at_ns(self, sample: int) -> int:
         """When a sample is taken [ns of CLOCK_MONOTONIC]."""
 
 
 class PlantPorts(NamedTuple):
-    """What serial devices act on."""
+    """Plant of the serial devices."""
 
     wheels: Wheels
     cylinders: Cylinders

@@ -1,4 +1,4 @@
-"""A device server in virtual time: nidaqmx's own requests and answers, serialised, without a network between."""
+"""A device server in virtual time: nidaqmx's serialised requests and answers, without a network."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ class VirtualServer(Protocol):
 
     @property
     def called(self) -> Mapping[str, Any]:
-        """How gRPC would call what it serves, by the name of the method."""
+        """Handlers of gRPC by the name of the method."""
 
 
 class Network(Host, Protocol):
-    """Who knows which servers listen."""
+    """Table of listening servers."""
 
     time: VirtualTime
     servers: dict[str, VirtualServer]
 
 
 class CallError(grpc.RpcError):  # type: ignore[misc]  # gRPC ships no types
-    """A call that failed, as gRPC tells it."""
+    """A failed call, as reported by gRPC."""
 
     def __init__(self, status: grpc.StatusCode, text: str, trailing: tuple[Any, ...] = ()) -> None:
         super().__init__(text)
@@ -55,7 +55,7 @@ class _Entry:
 
 
 class _Context:
-    """What a handler has of its call."""
+    """The context of a call, for its handler."""
 
     def __init__(self) -> None:
         self._trailing: tuple[_Entry, ...] = ()
@@ -71,7 +71,7 @@ class Channel:
     """A channel to a server of the virtual network; calls on it are served one after the other.
 
     Args:
-        network: that leads there.
+        network: of the server.
         server: host:port.
     """
 
@@ -86,18 +86,18 @@ class Channel:
         return _Method(self, method.rpartition("/")[2], serialise, deserialise or how["response_deserializer"])
 
     def unary_stream(self, *args: Any, **how: Any) -> None:
-        """Events, which nobody here asks for."""
+        """Events, which are not used here."""
 
     def close(self) -> None:
-        """Calls that wait are not served any more."""
+        """Close the channel; waiting calls are not served any more."""
         self._calls.clear()
 
     def ready(self) -> _Ready:
-        """A future of the server's being there."""
+        """A future that is done once the server listens."""
         return _Ready(self)
 
     def serve(self, call: Call) -> None:
-        """Have a call served."""
+        """Queue a call for the server."""
         self._calls.append(call)
         time = self.network.time
         if self._actor is None:
@@ -151,7 +151,7 @@ class Call:
             self._error = CallError(grpc.StatusCode.UNAVAILABLE, "failed to connect to all addresses")
 
     def run(self) -> None:
-        """By the server: answer, or fail."""
+        """Set the answer or the failure; called by the server."""
         server = self._channel.network.servers.get(self._channel.server)
         try:
             if server is None:

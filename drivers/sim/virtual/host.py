@@ -15,12 +15,12 @@ from drivers.sim.virtual.serial import VirtualSharedPort, VirtualTerminal
 class VirtualHost:
     """A `drivers.host.Host` whose ports lead to simulated lines and whose network leads to simulated servers.
 
-    What a driver computes takes no time; what it waits for takes what it would take.
+    Computing takes no time in a driver; waiting takes as long as in real time.
 
     Attributes:
-        time: that passes.
-        ports: that there are, by path.
-        servers: that listen, by host:port.
+        time: the virtual time.
+        ports: all ports, by path.
+        servers: listening servers, by host:port.
     """
 
     def __init__(self, time: VirtualTime) -> None:
@@ -41,11 +41,11 @@ class VirtualHost:
         """Wait until a time [ns]."""
         until_ns = max(t_ns, self.time.now_ns)
         self.time.sleep_until(until_ns)
-        while self.time.now_ns < until_ns:  # woken for another reason, which was of an earlier wait
+        while self.time.now_ns < until_ns:  # woken by the event of an earlier wait
             self.time.sleep_until(until_ns)
 
     def terminal(self, path: Path) -> VirtualTerminal:
-        """Makes the end of a line that is opened at a path."""
+        """Create the host's end of a line at a path."""
         return VirtualTerminal(self.time, path, self.ports)
 
     def open_serial(self, port: str, baud: int) -> SerialPort:  # noqa: ARG002  the line keeps its own
@@ -71,7 +71,7 @@ class VirtualHost:
         return channel.ready()
 
     def release(self, actor: Actor) -> None:
-        """Close the ports of an actor, as the kernel does for a process that is gone."""
+        """Close the ports of an actor, as the kernel does for a dead process."""
         for terminal in self.ports.values():
             if terminal.port is not None and terminal.port.owner is actor:
                 terminal.port.close()

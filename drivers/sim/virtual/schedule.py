@@ -1,4 +1,4 @@
-"""Virtual time, and the actors that live in it: one runs at a time, and time passes only while all of them wait."""
+"""Virtual time and its actors: one runs at a time, and time passes only while all of them wait."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ import itertools
 import threading
 from collections.abc import Callable
 
-# Time at the start [ns]: not 0, which stands for never.
+# Time at the start [ns]; not 0, which means never.
 START_NS = 1_000_000_000
-# What the shortest wait takes [ns]: who waits for nothing again and again does not stop the time.
+# Shortest wait [ns], so that repeated empty waits do not stop the time.
 SHORTEST_NS = 1_000
 NEVER_NS = 2**62
 
 
 class EndedError(BaseException):
-    """The actor has been killed: what it runs is unwound. No Exception, so that no handler takes it for a failure."""
+    """The actor was killed, and its stack is unwound. Not an Exception, so that no handler catches it as a failure."""
 
 
 class Actor:
-    """Something that runs, waits and runs on, like a process; made by `VirtualTime.start`.
+    """A thread that runs and waits in virtual time, like a process; created by `VirtualTime.start`.
 
     Attributes:
-        name: for people.
-        device: stands for hardware, which no stall of the controller holds up.
-        over: it has come to its end, or was killed.
+        name: for messages.
+        device: it represents hardware, which continues while the controller stalls.
+        over: it has finished, or was killed.
         stopped: it does not run until it is continued.
     """
 
@@ -35,7 +35,7 @@ class Actor:
         self._baton = threading.Lock()
         self._baton.acquire()
         self.thread: threading.Thread | None = None
-        self.turn = 0  # of the wait that is under way: what was to end an earlier one is void
+        self.turn = 0  # number of the present wait: events of earlier waits are ignored
         self.held_ns: int | None = None  # was due while stopped
 
     def hand_over(self) -> None:
@@ -43,26 +43,26 @@ class Actor:
         self._baton.release()
 
     def wait(self) -> None:
-        """Until it is handed over to."""
+        """Wait for its turn."""
         self._baton.acquire()
 
     def begin(self) -> None:
-        """Body of its thread, once handed over to."""
+        """Body of its thread; starts at its first turn."""
         self.wait()
         if not self.killed:
             self._run()
 
 
 class VirtualTime:
-    """A clock, a queue of what is due, and the baton that one actor holds.
+    """A clock, a queue of events, and one running actor.
 
-    What is due at the same time goes in the order in which it was asked for. So two runs of the same program are alike,
-    whatever else the machine does. The thread that makes it is the first actor.
+    Events of the same time run in the order in which they were requested. So two runs of the same program are alike,
+    independent of the machine's load. The thread that creates it is the first actor.
 
     Attributes:
         now_ns: the time [ns].
         current: the actor that runs.
-        actors: all there were.
+        actors: all that were started.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class VirtualTime:
         self._stalled_until_ns, self._all_stall = 0, False
 
     def start(self, name: str, run: Callable[[], None], *, device: bool = False) -> Actor:
-        """Start an actor; it runs once the one that asks for it waits."""
+        """Start an actor; it first runs when the calling actor waits."""
         actor = Actor(name, run, device=device)
 
         def body() -> None:
@@ -83,7 +83,7 @@ class VirtualTime:
                 actor.begin()
             except EndedError:
                 pass
-            except BaseException as error:  # it goes to whoever made the time
+            except BaseException as error:  # it is passed to the first actor
                 self._failure = self._failure or error
             actor.over = True
             if not actor.killed:
@@ -96,7 +96,7 @@ class VirtualTime:
         return actor
 
     def call_at(self, t_ns: int, call: Callable[[], None]) -> None:
-        """Have something called at a time [ns], by whoever waits then. It must not wait itself."""
+        """Schedule a call at a time [ns]; an actor that waits then makes it. The call must not wait."""
         self._push(max(t_ns, self.now_ns), call, 0)
 
     def sleep_until(self, t_ns: int) -> None:
@@ -109,7 +109,7 @@ class VirtualTime:
         self.check()
 
     def wait(self, until_ns: int, done: Callable[[], bool]) -> bool:
-        """Wait until something is so; whoever makes it so calls `wake`. False: it was not by then [ns]."""
+        """Wait until a condition is true; the actor that makes it true calls `wake`. False: not true by then [ns]."""
         while not done():
             if self.now_ns >= until_ns:
                 return False
@@ -126,26 +126,26 @@ class VirtualTime:
             raise EndedError(self.current.name)
 
     def kill(self, actor: Actor) -> None:
-        """It does not run any more; what it was doing is not finished."""
+        """Kill an actor; its present work is not finished."""
         actor.over = actor.killed = True
 
     def stop(self, actor: Actor) -> None:
-        """It does not run until it is continued."""
+        """Stop an actor until it is continued."""
         actor.stopped = True
 
     def go_on(self, actor: Actor) -> None:
-        """Let it run again; what was due meanwhile is due now."""
+        """Continue an actor; events that were due meanwhile are due now."""
         actor.stopped = False
         if actor.held_ns is not None:
             actor.held_ns = None
             self._push(self.now_ns, actor, actor.turn)
 
     def stall(self, duration_ns: int, *, devices: bool) -> None:
-        """From now on for so long [ns] nobody runs, or nobody but those that stand for hardware."""
+        """Let no actor run for so long [ns], or only those that represent hardware."""
         self._stalled_until_ns, self._all_stall = self.now_ns + duration_ns, devices
 
     def close(self) -> None:
-        """End all actors but the first; it calls this."""
+        """End all actors except the first, which calls this."""
         for actor in self.actors[1:]:
             if actor.thread is not None and actor.thread.is_alive():
                 actor.over = actor.killed = True
@@ -159,7 +159,7 @@ class VirtualTime:
         heapq.heappush(self._due, (t_ns, next(self._order), what, turn))
 
     def _next(self, me: Actor) -> None:
-        """Hand over to whom it is the turn of; return when it is `me` again."""
+        """Switch to the actor that is due next; return when it is the turn of `me`."""
         actor = self._due_actor()
         if actor is not me:
             self.current = actor
@@ -172,7 +172,7 @@ class VirtualTime:
             raise failure
 
     def _due_actor(self) -> Actor:
-        """The actor that is due first; what is to be called before is."""
+        """The actor that is due first; calls that are due earlier are made."""
         while self._failure is None:
             t_ns, _, what, turn = heapq.heappop(self._due)
             if t_ns < self._stalled_until_ns and self._is_held_up(what):

@@ -1,4 +1,4 @@
-"""Serial ports in virtual time: what a driver opens, and the end of a simulated line that they lead to."""
+"""Serial ports in virtual time: the driver's port, and the end of a simulated line."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class VirtualPort:
         return len(data)
 
     def flush(self) -> None:
-        """Bytes of virtual ports leave by themselves; how long they take is the line's."""
+        """Return at once: the line models the time of the bytes."""
         self._check()
 
     def close(self) -> None:
@@ -70,10 +70,10 @@ class VirtualPort:
 
 
 class VirtualSharedPort:
-    """A `drivers.host.SharedPort`: writes beside whoever has the port.
+    """A `drivers.host.SharedPort`: writes to a port that another actor may have open.
 
     Args:
-        terminal: that the port leads to, as it is plugged in now.
+        terminal: end of the line, as plugged in now.
     """
 
     def __init__(self, terminal: VirtualTerminal) -> None:
@@ -88,7 +88,7 @@ class VirtualSharedPort:
         return len(data)
 
     def discard_output(self) -> None:
-        """Bytes of virtual ports leave at once: there are none."""
+        """Nothing to discard: bytes of virtual ports are sent at once."""
 
     def is_disconnected(self) -> bool:
         """See `drivers.host.SharedPort`."""
@@ -99,14 +99,14 @@ class VirtualSharedPort:
 
 
 class VirtualTerminal:
-    """Where a simulated line meets the ports of a virtual host; a `drivers.sim.protocol.line.Terminal`.
+    """The host's end of a simulated line; a `drivers.sim.protocol.line.Terminal`.
 
     Attributes:
-        to_device, to_host: bytes on their way.
-        port: the opening that there is.
+        to_device, to_host: bytes in transit.
+        port: the present opening.
         reader: the actor that waits for bytes.
-        plugged: counts how often it was plugged in and hung up.
-        serve_now: has the line look at them.
+        plugged: counts connections and disconnections.
+        serve_now: requests a round of the line.
     """
 
     def __init__(self, time: VirtualTime, path: Path, ports: dict[str, VirtualTerminal]) -> None:
@@ -147,7 +147,7 @@ class VirtualTerminal:
         self._wake_reader()
 
     def open(self) -> VirtualPort:
-        """Open it. Raises OSError: another has it."""
+        """Open it. Raises OSError: another actor has it."""
         if self.port is not None:
             raise OSError(errno.EBUSY, "Device or resource busy")
         self.to_host.clear()
@@ -160,10 +160,10 @@ class VirtualTerminal:
 
 
 class VirtualLines:
-    """Serves simulated lines whenever something is due on one, and every WAKE_S, as `serve_lines` does.
+    """Serves simulated lines whenever one is due, and every WAKE_S, as `serve_lines` does.
 
     Args:
-        time: that passes.
+        time: the virtual time.
         lines: each on a `VirtualTerminal`.
         terminals: of the same paths.
     """
@@ -175,14 +175,14 @@ class VirtualLines:
 
 
 class _Served:
-    """One line and when it is served next."""
+    """One line and the time of its next service."""
 
     def __init__(self, time: VirtualTime, line: Line) -> None:
         self._time, self._line = time, line
-        self._due_ns = NEVER_NS  # until the first byte: a device that was never spoken to waits for nothing
+        self._due_ns = NEVER_NS  # until the first byte: a device without requests has no time-outs to run
 
     def now(self) -> None:
-        """Serve it as soon as whoever asks for it waits."""
+        """Serve it as soon as the calling actor waits."""
         self._at(self._time.now_ns)
 
     def _at(self, t_ns: int) -> None:

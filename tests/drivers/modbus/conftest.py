@@ -31,7 +31,7 @@ class InstantCylinders:
 
 
 class Recorder:
-    """Keeps what its device receives, (began_ns, ended_ns, bytes), and how much it answers."""
+    """Records what its device receives, (began_ns, ended_ns, bytes), and the length of its answers."""
 
     def __init__(self, device: RelayBoard) -> None:
         self.device = device
@@ -106,7 +106,7 @@ def cylinders() -> InstantCylinders:
 
 @pytest.fixture
 def powered(until: Callable[..., ValveSample]) -> Callable[[ModbusValves], None]:
-    """Opens valves and has both cylinders extend, confirmed, with t_ns 2."""
+    """Opens valves and extends both cylinders, confirmed, with t_ns 2."""
 
     def power(valves: ModbusValves) -> None:
         valves.open()

@@ -1,4 +1,4 @@
-"""Modbus frames are what the makers' vectors say, and nothing damaged is taken for one."""
+"""Modbus frames equal the makers' vectors, and damaged ones are refused."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Our valve driver against a Modbus server that nobody here wrote: pymodbus's, over two ptys with a wire between."""
+"""Our valve driver against an independent Modbus server, pymodbus's, over two connected ptys."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ from drivers.modbus.valves import ModbusValves, ModbusValvesSettings
 
 @pytest.fixture
 def wire():
-    """Two ttys of which each hears what is written to the other."""
+    """Two ttys; each receives what is written to the other."""
     ends = [os.openpty() for _ in range(2)]
     for _, slave in ends:
         tty.setraw(slave)
@@ -77,7 +77,7 @@ def settings(port, **changes):
 
 def test_our_master_switches_reads_and_sets_a_server_of_another_maker(server):
     valves = ModbusValves(settings(server, regulator=Regulator(5, 5.5e5)))
-    valves._link._timeout_ns = 60 * 10**9  # that server has a clock of its own, and may take its time
+    valves._link._timeout_ns = 60 * 10**9  # that server has a separate clock, and may be slow
     valves.open()
     assert valves.read(0).pressure_Pa == ((6e5, 100.0), (-1000.0, 3276700.0))
     for t_ns, command in enumerate((VALVES_OFF, ((True, False), (False, True)), ((False, True), (False, True))), 1):

@@ -1,4 +1,4 @@
-"""Settings that cannot work are refused, and the budget is the line time of what is sent."""
+"""Settings that cannot work are refused, and the budget is the line time of the bytes sent."""
 
 import math
 

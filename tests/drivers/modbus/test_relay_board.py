@@ -1,4 +1,4 @@
-"""The simulated relay board behaves as the common ones do; in virtual time, and driven by pymodbus's client."""
+"""The simulated relay board behaves like common ones, in virtual time and with pymodbus's client."""
 
 import pytest
 from hypothesis import given
@@ -19,7 +19,7 @@ def board(cylinders):
 
 
 def say(board: RelayBoard, frame: bytes, at_ns: int) -> bytes:
-    """A frame whose last byte is there at a time."""
+    """A frame whose last byte arrives at a time."""
     return board.receive(frame, at_ns - len(frame) * 10 * S // 9600, at_ns)
 
 

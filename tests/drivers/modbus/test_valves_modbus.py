@@ -1,4 +1,4 @@
-"""Valves on a relay board: off before all else, let go by themselves, and never powered again without being told."""
+"""Valves on a relay board: off comes first, they switch off by themselves, and only a command powers them again."""
 
 import math
 
@@ -234,7 +234,7 @@ def test_a_board_without_flash_says_so_and_nothing_is_powered(make_rig):
     valves.open()
     valves.write(ValveCommand(1, VALVES_OFF))
     valves.write(ValveCommand(2, BOTH_OUT))
-    with pytest.raises(DeviceError, match="whether the board knows flash-on"):
+    with pytest.raises(DeviceError, match="whether the board supports flash-on"):
         steps(valves)
     assert rig.cylinders.powered == ALL_OFF
 

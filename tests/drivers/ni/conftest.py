@@ -1,4 +1,4 @@
-"""A simulated device server for the tests of a module each, and the drivers that are opened against it."""
+"""A simulated device server for each test module, and drivers that use it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from drivers.ni.valves import NiValves, NiValveSettings
 RATE = 25_600
 BLOCK = 64
 NAMES = ("top", "lower_left", "lower_right")
-PATIENCE_S = 300.0  # of the wall: nothing here waits for it, and a busy machine may take its time
+PATIENCE_S = 300.0  # of real time: no test waits for it, and a busy machine may be slow
 LINES = tuple(f"cDAQ1Mod2/port0/line{i}" for i in range(4))
 
 
 class MachineTime(Computer):
-    """A host of the chassis and of the DAQ driver: time passes where one of them waits, in whichever thread."""
+    """A host of the chassis and of the DAQ driver: time passes while one of them waits, in any thread."""
 
     def __init__(self):
         self.t_ns, self._lock = 5_000_000_000, threading.Lock()
@@ -78,7 +78,7 @@ class Ramps:
 
 
 class Daq(NiDaq):
-    """The driver, and its worker's loop: samples come in the machine's time, calls over gRPC take their own."""
+    """The driver, and its worker's loop: samples come in the host's time, calls over gRPC take real time."""
 
     def __init__(self, settings, machine, alive):
         super().__init__(settings, machine, alive)
@@ -99,7 +99,7 @@ class Daq(NiDaq):
 
 
 class Rams:
-    """Valves that note what is done to them, under pressures of 100, 200, 300 and 400 kPa."""
+    """Valves that record their commands, under pressures of 100, 200, 300 and 400 kPa."""
 
     def __init__(self):
         self.on, self.log = [False] * 4, []
@@ -113,7 +113,7 @@ class Rams:
 
 
 class Clock(Computer):
-    """A host of the chassis and of the driver whose time moves when told, and not while somebody sleeps."""
+    """A host of the chassis and of the driver whose time the test advances; sleeping does not."""
 
     def __init__(self):
         self.t_ns = 1_000_000_000
@@ -136,7 +136,7 @@ class Valves(NiValves):
 
 @pytest.fixture
 def machine():
-    """What waits for samples waits in its time; calls over gRPC take the real time that they take."""
+    """Waits for samples are in its time; calls over gRPC take real time."""
     return MachineTime()
 
 
@@ -157,7 +157,7 @@ def clock():
 
 @pytest.fixture
 def chassis(analog, rams, machine, request):
-    """In the time of `clock` where a test asks for one, else in the machine's."""
+    """In the time of `clock` where a test uses one, else in the machine's."""
     return Chassis(analog, rams, host=request.getfixturevalue("clock") if "clock" in request.fixturenames else machine)
 
 

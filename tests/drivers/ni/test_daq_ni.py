@@ -141,7 +141,7 @@ def test_all_devices_and_their_lines_are_listed(server):
 
 
 def test_the_computers_own_driver_is_polled_rather_than_waited_in(make_daq, server, monkeypatch, analog):
-    """There is none here: the session is led to the server, with the driver told that it is the computer's own."""
+    """Without a local NI driver here, the session uses the server, and the DAQ driver takes it for the local one."""
     channel = grpc.insecure_channel(f"127.0.0.1:{server.port}")
     monkeypatch.setattr(
         ni_session.NiSession, "_options", lambda session, name: nidaqmx.GrpcSessionOptions(channel, name)

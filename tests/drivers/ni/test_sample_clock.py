@@ -1,4 +1,4 @@
-"""The sample clock, in virtual time: a device that samples at its own pace, and blocks that come late by chance."""
+"""The sample clock, in virtual time: a device with a deviating rate, and blocks with random delays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ START_NS = 5_000_000_000
 
 
 def run(seconds, *, ppm=0.0, late_ns=lambda k, rng: rng.exponential(200_000), rate=RATE, delay_ns=0, seed=3):
-    """A clock that has seen blocks; true and told times of all samples stamped, and the clock."""
+    """A clock that has received blocks; true and estimated times of all samples, and the clock."""
     rng = np.random.default_rng(seed)
     clock = SampleClock(rate, delay_ns)
     true_rate = rate * (1 + ppm * 1e-6)
@@ -23,7 +23,7 @@ def run(seconds, *, ppm=0.0, late_ns=lambda k, rng: rng.exponential(200_000), ra
         taken_ns = START_NS + ((k + 1) * BLOCK - 1) * 1e9 / true_rate
         arrived_ns = max(arrived_ns, round(taken_ns + late_ns(k, rng)))  # blocks do not overtake each other
         clock.observe(BLOCK, arrived_ns)
-        if k >= 50:  # as the driver does: the first are thrown away
+        if k >= 50:  # as the driver does: the first are discarded
             told.append(clock.stamp(BLOCK))
     true = START_NS + np.arange(50 * BLOCK, blocks * BLOCK) * 1e9 / true_rate
     return true, np.concatenate(told), clock

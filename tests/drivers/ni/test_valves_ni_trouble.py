@@ -1,4 +1,4 @@
-"""The valve driver through the real nidaqmx package, against the simulated server: watchdog, and what goes wrong."""
+"""The valve driver through the real nidaqmx package, against the simulated server: watchdog and failures."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_dead_server_is_a_lost_link_and_the_watchdog_ends_what_was_on(make_val
         ({"lines": (*LINES[:3], "Dev7/port0/line0")}, "NI -200220.*Dev7"),
         ({"lines": (*LINES[:3], "cDAQ1Mod4/port0/line3")}, "NI -200170.*cDAQ1Mod4"),
         ({"watchdog_device": "cDAQ1Mod2"}, "NI -200662.*no dead-man"),
-        ({"watchdog_s": 500.0}, "NI -200668.*cannot make this watchdog time"),
+        ({"watchdog_s": 500.0}, "NI -200668.*does not support this watchdog time"),
         ({"watchdog_s": 0.0}, "watchdog_s 0"),
         ({"pressures": ("cDAQ1Mod5/ai0",)}, "1 pressure channels; allowed: none, or one for each"),
         ({"pressures": ("cDAQ1Mod5/ai0",) * 4}, "pressures .* all different"),

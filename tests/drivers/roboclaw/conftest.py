@@ -1,4 +1,4 @@
-"""RoboClaw controllers over simulated lines, with wheels that do at once what they are told."""
+"""RoboClaw controllers over simulated lines, with wheels that obey at once."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,7 +37,7 @@ class InstantWheels:
 
 
 class Recorder:
-    """A SimulatedSerialDevice that keeps what the device behind it hears: (ended_ns, bytes)."""
+    """A SimulatedSerialDevice that records what the device behind it receives: (ended_ns, bytes)."""
 
     def __init__(self, device: Any) -> None:
         self.device = device
@@ -80,7 +80,7 @@ class Rig:
         self.lines[bus].inject_fault(LineFault(kind, **how))
 
     def commands(self, bus: int = 0) -> list[int]:
-        """Second byte of everything heard: the command, where requests come one by one."""
+        """Second byte of everything received: the command, where requests come one by one."""
         return [data[1] for _, data in self.recorders[bus].heard]
 
     def stop(self) -> None:

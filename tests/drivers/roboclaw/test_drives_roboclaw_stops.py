@@ -1,4 +1,4 @@
-"""A cut at the protocol level: before everything else, to every controller, whoever does not answer."""
+"""A cut at the protocol level: before all other commands, to every controller, even if some do not answer."""
 
 from contextlib import suppress
 

@@ -1,4 +1,4 @@
-"""The maker's own client against our simulated controllers: reads and commands that nobody here wrote."""
+"""The maker's client against our simulated controllers: reads and commands from independent code."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Packet serial: frames against the maker's client and byte vectors, and what both ends make of damaged bytes."""
+"""Packet serial: frames against the maker's client and byte vectors, and damaged bytes at both ends."""
 
 import struct
 from collections.abc import Callable
@@ -20,7 +20,7 @@ WIDTH = {"b": 1, "B": 1, "h": 2, "H": 2, "i": 4, "I": 4}
 
 
 class RecordingPort:
-    """Stands where the maker's client has its port: keeps what is written, answers every write with 0xFF."""
+    """Replaces the port of the maker's client: records writes, and answers every write with 0xFF."""
 
     is_open = True
 
@@ -156,7 +156,7 @@ every_transaction = addresses.flatmap(
 
 @given(every_transaction, noise)
 def test_noise_for_an_answer_is_refused_or_is_a_sound_answer(transaction: Transaction, data: bytes):
-    """As the link does it: take as many bytes as are missing, and decode when none is."""
+    """As the link does: read as many bytes as are missing, and decode when complete."""
     taken = 0
     while (more := transaction.missing(data[:taken])) > 0:
         if taken + more > len(data):

@@ -1,4 +1,4 @@
-"""What RoboClaw settings are refused, and how much of the line they need."""
+"""RoboClaw settings that are refused, and the line time that settings need."""
 
 import msgspec
 import pytest

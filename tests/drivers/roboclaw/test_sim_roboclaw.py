@@ -52,7 +52,7 @@ def test_it_stops_when_no_packet_has_come_for_the_serial_timeout(bench):
 
 
 def test_a_host_that_only_reads_keeps_the_motors_running(bench):
-    """Which is why a worker whose loop is gone has to stop polling."""
+    """Therefore a worker whose loop has died must stop polling."""
     bench.do(0x80, Command.SET_TIMEOUT, 1)
     bench.do(0x80, Command.RUN, 1000, 1000)
     for _ in range(20):

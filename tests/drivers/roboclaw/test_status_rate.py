@@ -1,4 +1,4 @@
-"""How often controllers are asked for their status, which tells of their emergency stop."""
+"""How often the controllers' status, with their emergency stop, is read."""
 
 from collections import Counter
 
@@ -6,7 +6,7 @@ from drivers.roboclaw.protocol import Command
 
 
 def test_each_controller_is_asked_for_its_status_twenty_times_as_often_as_for_its_battery(rig, running):
-    """An emergency stop has to be noticed within 100 ms; a battery has time."""
+    """An emergency stop must be detected within 100 ms; the battery is not urgent."""
     drives = rig.drives()
     running(drives)
 

@@ -1,4 +1,4 @@
-"""Three Roboteq controllers over simulated lines, with wheels that do at once what they are told."""
+"""Three Roboteq controllers over simulated lines, with wheels that obey at once."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ SIGN = (1, -1, 1, 1, -1, 1)
 
 
 class InstantWheels:
-    """Wheels without inertia: `told` is all that each was told, None for a cut."""
+    """Wheels without inertia: `told` holds all commands of each, None for a cut."""
 
     def __init__(self) -> None:
         self.speed = [0.0] * 6
@@ -46,7 +46,7 @@ class InstantWheels:
 
 
 class Recorder:
-    """A SimulatedSerialDevice that keeps what the device behind it hears: (ended_ns, bytes)."""
+    """A SimulatedSerialDevice that records what the device behind it receives: (ended_ns, bytes)."""
 
     def __init__(self, device: RoboteqDevice) -> None:
         self.device = device
@@ -61,7 +61,7 @@ class Recorder:
 
 
 class Rig:
-    """Three controllers, each on a line of its own, in virtual time."""
+    """Three controllers, one line each, in virtual time."""
 
     def __init__(self, folder: Path, line_time: Any) -> None:
         self.time = line_time

@@ -1,4 +1,4 @@
-"""Six drives on three Roboteq controllers: stopped before anything else, cut before all others, never resumed."""
+"""Six drives on three Roboteq controllers: stopped at opening, cuts before all other commands, never resumed."""
 
 import math
 
@@ -46,7 +46,9 @@ def test_at_opening_the_stop_goes_out_before_anything_else_whatever_a_dead_host_
 
 def test_opening_after_a_time_out_of_the_watchdogs_resumes_nothing(rig):
     for device in rig.devices:
-        device.receive(b"^RWD 10_!G 1 500_!G 2 500\r", 0, 0)  # the lines wake them long after
+        device.receive(
+            b"^RWD 10_!G 1 500_!G 2 500\r", 0, 0
+        )  # the simulated controllers' watchdogs are checked much later
     rig.time.sleep(0.05)
     assert all(device.timed_out for device in rig.devices)
     rig.wheels.forget()

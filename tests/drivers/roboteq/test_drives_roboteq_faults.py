@@ -1,4 +1,4 @@
-"""What goes wrong with a line or a controller ends in stopped wheels, and nothing runs again by itself."""
+"""Faults of a line or a controller end in stopped wheels, and no wheel runs again by itself."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Roboteq lines are what the manual says, and no answer counts but the one that was asked for."""
+"""Roboteq lines follow the manual, and only the answer to the request counts."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The simulated Roboteq controller behaves as its manual says, in virtual time: the trap of its watchdog included."""
+"""The simulated Roboteq controller follows its manual, in virtual time; its watchdog resumes old speeds."""
 
 import math
 
@@ -15,7 +15,7 @@ FULL_RADPS = 3000 * 2 * math.pi / 60 / 100.0
 
 
 def say(device: RoboteqDevice, text: str, at_ns: int = S) -> str:
-    """A line whose last byte is there at a time."""
+    """A line whose last byte arrives at a time."""
     data = text.encode()
     return device.receive(data, at_ns - len(data) * 10 * S // 115200, at_ns).decode()
 
@@ -73,7 +73,7 @@ def test_the_watchdog_stops_the_motors_and_the_next_command_resumes_their_old_sp
     assert wheels.speed[:2] == [0.0, 0.0]
     assert say(quiet, "?FM\r", 2 * S) == "FM=8:8\r"
     say(quiet, "!G 1 0\r", 3 * S)
-    assert wheels.speed[:2] == pytest.approx([0.0, FULL_RADPS / 2])  # whoever thinks of one channel only has this
+    assert wheels.speed[:2] == pytest.approx([0.0, FULL_RADPS / 2])  # the result of a stop of one channel only
 
 
 def test_an_emergency_stop_as_the_first_command_after_a_time_out_resumes_nothing(quiet, wheels):

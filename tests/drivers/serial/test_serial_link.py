@@ -1,4 +1,4 @@
-"""Requests and answers over a pty whose other end the test holds."""
+"""Requests and answers over a pty whose other end belongs to the test."""
 
 import os
 import pty
@@ -26,7 +26,7 @@ def decode(answer):
 
 
 class At(Computer):
-    """This computer, but at the times that a test tells."""
+    """This computer, with a clock set by the test."""
 
     def __init__(self, now_ns):
         self.now_ns = now_ns
@@ -35,7 +35,7 @@ class At(Computer):
 class Peer:
     """Answers the n-th request with the n-th item of `script`: bytes, or several parts and pauses between them [s].
 
-    What the script has not is answered with `usual`.
+    Further requests are answered with `usual`.
     """
 
     def __init__(self, script, usual=b"ok.."):

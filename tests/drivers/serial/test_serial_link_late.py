@@ -1,4 +1,4 @@
-"""What comes late, or is left over, on a serial line: in virtual time."""
+"""Late and leftover bytes on a serial line, in virtual time."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def decode(answer):
 
 
 class ScriptedPort:
-    """A host in virtual time and its port: a read takes of the next part, b"" for a slice of 4 ms without a byte."""
+    """A host in virtual time and its port: a read returns bytes of the next part, b"" for 4 ms without a byte."""
 
     in_waiting = 0
 
@@ -83,7 +83,7 @@ def test_it_says_that_it_is_alive_in_each_slice_that_it_waits(script):
 
 
 def test_an_answer_after_its_timeout_is_not_taken_for_that_of_the_next_request(script):
-    """It answers the second try, and the answer to that must not answer what is asked next."""
+    """It answers the second try, and that answer must not count for the next request."""
     link = script(*[b""] * 8, b"ok-a", b"ok-a", b"", b"ok-b")
     assert link.ask(b"a", missing, decode) == b"ok-a"
     assert link.ask(b"b", missing, decode) == b"ok-b"

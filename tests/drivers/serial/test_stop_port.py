@@ -1,4 +1,4 @@
-"""A stop on a descriptor of its own, beside whoever has the port, by a clock of the test's own."""
+"""A stop on a second descriptor of a port that another process has open, by the test's clock."""
 
 import termios
 
@@ -31,7 +31,7 @@ def test_a_stop_is_written_while_another_process_has_the_port_for_itself(pty):
 
 
 def test_the_output_queue_is_thrown_away_before_the_first_frame_and_not_again(pty, monkeypatch):
-    """A pseudo-terminal hands on at once what is written, so the request is looked at and not its effect."""
+    """A pseudo-terminal passes bytes on at once, so the test checks the request and not its effect."""
     flushed = []
     monkeypatch.setattr(termios, "tcflush", lambda _, queue: flushed.append((queue, pty.come())))
     stop = StopPort(pty.stop(b"halt", b"stay"))
@@ -70,7 +70,7 @@ def test_a_port_that_is_gone_is_told_and_its_stop_stays_due(pty):
     stop = StopPort(pty.stop(b"halt"))
     pty.disconnect()
     stop.begin(NOW_NS)
-    for _ in range(2):  # on the descriptor of before, and on none
+    for _ in range(2):  # on the old descriptor, and on none
         with pytest.raises(LinkLostError, match="thing"):
             stop.send(NOW_NS)
     assert stop.due_ns == NOW_NS

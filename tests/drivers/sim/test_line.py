@@ -1,4 +1,4 @@
-"""A simulated serial line: its line time and its moods, in virtual time."""
+"""A simulated serial line: its line time and its faults, in virtual time."""
 
 import os
 import threading
@@ -14,7 +14,7 @@ NEVER_NS = 2**62
 
 
 class Echo:
-    """Answers whatever it hears with the same; keeps what happened in its order."""
+    """Echoes all it receives, and records the events in order."""
 
     def __init__(self):
         self.happened = []
@@ -48,7 +48,7 @@ class Bench:
             return b""
 
     def at(self, later_ns):
-        """What has come so long after the sending [ns]."""
+        """Bytes that have arrived so long after the sending [ns]."""
         self.line.serve(self.now_ns + later_ns)
         return self.come()
 
@@ -93,7 +93,7 @@ def test_it_says_when_something_is_due_next(bench):
 
 
 def test_the_device_lives_through_its_times_in_their_order(bench):
-    """A time-out that runs after a request came has to know of the request."""
+    """A time-out that is checked after a request must take the request into account."""
     bench.send(b"abcd")
     bench.at(4 * BYTE_NS + 7_000_000)
     ended_ns = bench.now_ns + 4 * BYTE_NS
@@ -183,7 +183,7 @@ def test_hung_up_the_port_is_gone_and_plugged_in_it_is_back_under_its_name(bench
 
 
 def test_hung_up_its_device_still_lives(bench):
-    """So that its own time-outs run when the host is gone."""
+    """So that its time-outs run when the host is dead."""
     bench.line.inject_fault(LineFault("disconnect"))
     bench.line.serve(bench.now_ns)
     assert bench.device.happened[-1] == ("wake", bench.now_ns)

@@ -1,4 +1,4 @@
-"""The simulated devices keep what the drivers' interfaces promise, at any tick rate."""
+"""The simulated devices fulfil the drivers' interfaces at any tick rate."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXTEND = ((True, False), (True, False))
 
 
 class Built(RigParameters):
-    """Parameters that settle their rover once and hand out copies."""
+    """Parameters that settle their rover once and return copies."""
 
     def build(self):
         if "settled" not in self.__dict__:
@@ -92,7 +92,7 @@ def test_a_block_is_not_readable_a_nanosecond_before_its_delay_is_over():
 def test_a_block_is_not_readable_before_its_last_sample_is_taken():
     rig = simulated_rig(block_samples=60)
     rig.advance(MS)
-    assert rig.daq.read(100 * MS) is None  # whoever asks from the future gets no empty samples
+    assert rig.daq.read(100 * MS) is None  # a read at a future time returns no empty samples
 
 
 def test_blocks_that_were_not_read_for_a_while_are_not_lost():
@@ -116,7 +116,7 @@ def test_a_sample_is_frozen_and_stays_what_it_was():
     block, drives, valves = rig.daq.read(10 * MS), rig.drives.read(10 * MS), rig.valves.read(10 * MS)
     before = msgspec.to_builtins((block.sequence, block.t_ns.tolist(), block.volts.tolist(), drives, valves))
     rig.drives.write(DriveCommand(10 * MS, False, SPEEDS))
-    for ms in range(20, 1000, 100):  # the sample ring comes round
+    for ms in range(20, 1000, 100):  # the sample ring wraps around
         rig.advance(ms * MS)
         read_all(rig, ms * MS)
     assert msgspec.to_builtins((block.sequence, block.t_ns.tolist(), block.volts.tolist(), drives, valves)) == before

@@ -1,4 +1,4 @@
-"""Serial ports in virtual time: what a driver meets there is what it meets on a pseudo-terminal."""
+"""Serial ports in virtual time behave like pseudo-terminals for a driver."""
 
 import pytest
 
@@ -16,7 +16,7 @@ BYTE_NS = 10 * 1_000_000_000 // BAUD
 
 
 class Echo:
-    """Answers what it gets, and knows when it came."""
+    """Echoes what it receives, and records when."""
 
     def __init__(self):
         self.heard, self.woken_ns = [], []

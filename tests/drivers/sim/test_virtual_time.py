@@ -1,4 +1,4 @@
-"""Virtual time: who runs when, and what becomes of those that are stopped, killed or held up."""
+"""Virtual time: the order of actors, and the effect of stop, kill and stall."""
 
 import pytest
 
@@ -9,7 +9,7 @@ MS = 1_000_000
 
 
 class Log(list):
-    """What happened: who, and when [ms since the start]."""
+    """Events: actor, and time [ms since the start]."""
 
     def __init__(self, time):
         super().__init__()
@@ -37,7 +37,7 @@ def log(time):
 
 
 def beating(host, log, name, every_ms, times):
-    """An actor's body: so many notes, one each so often."""
+    """An actor's body: records so many events at a period."""
 
     def run():
         for _ in range(times):

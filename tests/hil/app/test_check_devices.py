@@ -133,7 +133,7 @@ def test_devices_in_order_pass_and_are_closed_again(devices):
     assert failed(checks) == []
     assert devices._daq.opened == devices._daq.closed == 1
     assert "serial number unknown, 11.24 mV/N by its sheet" in one(checks, "sensor top sheet").found
-    assert one(checks, "dead-man of the valves").found == "flash-on: the board lets go after 0.5 s"
+    assert one(checks, "dead-man of the valves").found == "flash-on: the board switches off after 0.5 s"
 
 
 def test_an_open_or_noisy_sensor_is_named(devices):

@@ -1,4 +1,4 @@
-"""A wheel drive on one axle of known inertia: speed control, limits, and what a cut leaves behind."""
+"""A wheel drive on one axle of known inertia: speed control, limits, and motion after a cut."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def test_a_rover_comes_to_rest_bearing_its_weight(compliant, dt):
 
 @pytest.mark.parametrize("dt", [1e-4, 5e-5])
 def test_on_springs_alone_the_step_loses_little_and_never_gains(dt):
-    """What implicit springs lose is of first order in the step."""
+    """The energy loss of implicit springs is of first order in the step."""
     run = Run(make_compliant_ground(make_law("hertz", 1e5)), gravity=np.zeros(3))
     run.q[2], run.v[2] = -1e-3, 0.0
     M = ROVER.mass_matrix(run.q)
@@ -155,7 +155,7 @@ def test_on_springs_alone_the_step_loses_little_and_never_gains(dt):
 
 
 def peak_force(compliant, angle_deg: float, dt: float = 1e-4) -> float:
-    """Over both front wheels, weightless: what the impact does, without what the weight has pressed in before."""
+    """Over both front wheels, without weight: the effect of the impact, without the static deflection."""
     angle = math.radians(angle_deg)
     foot = 0.5349 + RADIUS * (1.0 - math.cos(angle)) / math.sin(angle) + 1e-6
     run = Run(compliant, Obstacle(angle, foot, 5.5e4, 1.0, 1.0, 0.0, 0.005), np.zeros(3))

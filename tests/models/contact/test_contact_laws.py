@@ -1,4 +1,4 @@
-"""Every contact law against its formula by hand, and what no law may do."""
+"""Every contact law against its formula by hand, and limits that hold for all laws."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def law(name: str, k: float = 1e5, p: float = 1.0, e: float = 0.9, b: float = 0.
         ("hunt_crossley", 1e5, 1.0, 0.9, 0.0, 1e-3, -0.07, 0.07, 85.0),
         ("hunt_crossley", 1e5, 1.0, 0.6, 0.0, 2e-3, 0.035, 0.07, 260.0),  # 200 (1 + 0.6 / 2)
         ("hunt_crossley", 1e6, 1.5, 0.8, 0.0, 4e-4, 0.1, 0.1, 10.4),  # 1e6 8e-6 (1 + 0.3)
-        ("hunt_crossley", 1e6, 1.5, 1.0, 0.0, 4e-4, 0.1, 0.1, 8.0),  # e = 1 loses nothing
+        ("hunt_crossley", 1e6, 1.5, 1.0, 0.0, 4e-4, 0.1, 0.1, 8.0),  # e = 1 loses no energy
         ("lankarani_nikravesh", 1e5, 1.0, 0.6, 0.0, 1e-3, 0.07, 0.07, 148.0),  # 1 + 3/4 (1 - 0.36)
         ("lee_wang", 1e5, 1.0, 0.6, 0.0, 1e-3, 0.07, 0.07, 130.0),  # 1 + 3/4 (1 - 0.6)
         ("lee_wang", 1e6, 1.5, 0.6, 0.0, 4e-4, 0.1, 0.1, 10.4),  # delta^p, which (5.8) prints as delta
@@ -62,7 +62,7 @@ def test_no_law_pulls_and_all_stay_finite(name, depth, rate, onset, restitution,
 @settings(deadline=None)
 @given(st.sampled_from(list(LAWS)), st.floats(1e-6, 0.1), st.floats(-1.0, 1.0), st.floats(0.0, 0.5))
 def test_force_never_falls_with_the_rate(name, depth, rate, more):
-    """So damping only ever takes energy: over a cycle it works against the motion."""
+    """So damping only removes energy: over a cycle it works against the motion."""
     chosen = law(name, b=3.0)
     assert law_force(chosen, depth, rate + more, 0.07) >= law_force(chosen, depth, rate, 0.07)
 

@@ -1,4 +1,4 @@
-"""Legs that give, one by one: against springs in series by hand, and a plate, a leg and a mass integrated by scipy."""
+"""Compliant legs: against springs in series by hand, and a plate, a leg and a mass integrated by scipy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rigid ground: which wheels hold, against a dense least-squares solver, dense projectors and the thesis's plateau."""
+"""Rigid ground: active wheels, against a dense least-squares solver, dense projectors and the thesis's plateau."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def test_motor_work_becomes_energy_and_what_slip_and_compaction_take(bench):
 
 
 def test_soil_only_takes_energy(bench):
-    """Drives off and nothing lost in them: whatever the start, the soil never gives more than it stored."""
+    """Drives off and without losses: from any start, the soil never returns more energy than it stored."""
     where = bench.vehicle(drive=bench.free)
     for seed in range(5):
         random = np.random.default_rng(seed)
@@ -205,7 +205,7 @@ def test_a_parked_rover_creeps_less_than_a_millimetre_in_a_minute(bench, slope_d
     assert np.abs(motion.q[:3] - before).max() < 1e-3
     assert np.abs(motion.v).max() < 1e-6
     downhill = bench.mass * bench.g * math.sin(math.radians(slope_deg))
-    assert motion.ground.pull.sum() == pytest.approx(-downhill, rel=1e-6)  # held, not merely slow
+    assert motion.ground.pull.sum() == pytest.approx(-downhill, rel=1e-6)  # held, not only slow
 
 
 def test_over_the_friction_angle_it_slides(bench):

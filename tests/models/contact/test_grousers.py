@@ -195,7 +195,7 @@ def test_onset_belongs_to_the_grouser_and_is_forgotten_when_it_leaves():
 
 
 def test_a_grouser_keeps_its_slot_while_it_rolls_through():
-    """Followed over many turns of the wheel: wherever one of the two stays, it stays in the same column."""
+    """Over many turns of the wheel, a grouser that remains one of the two remains in the same column."""
     obstacle, contact, q, last = plate(math.pi / 2, 5e-3), make_contact(2), ROVER.neutral(), None
     step = PITCH / 7.0
     for i in range(400):

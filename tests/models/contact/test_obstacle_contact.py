@@ -43,7 +43,7 @@ def normal(angle: float):
 
 
 def moving(seed: int, angle: float):
-    """A rover tilted a little, moving against the plate and in every other way, too."""
+    """A rover tilted a little, moving against the plate and in all other directions too."""
     random = np.random.default_rng(seed)
     q = ROVER.neutral()
     q[:3] = 0.002 * random.normal(size=3)

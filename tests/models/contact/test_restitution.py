@@ -126,7 +126,7 @@ def test_the_drop_tests_step_has_converged(name, p):
 @pytest.mark.parametrize("e", ASKED)
 @pytest.mark.parametrize("weight", [0.0, 1.0])
 def test_no_law_ever_gives_energy(name, e, weight):
-    """Kinetic, potential and stored energy never rise, but by the step's own error, which falls with the step."""
+    """Kinetic, potential and stored energy never rise, except by the step's error, which falls with the step."""
     law, mass, rises = any_law(name, e, mass=2.0), 2.0, []
     for dt in (1e-5, 5e-6):
         fallen = drop(law, mass, IMPACT, weight=weight, dt=dt, longest=0.2)

@@ -1,4 +1,4 @@
-"""Ruts under a rover: who follows whom, what is met where, and against the single wheel's own forces in a rut."""
+"""Ruts under a rover: order of the wheels, depth by place, and the forces of a single wheel in a rut."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def test_a_rut_is_met_where_it_was_left_and_in_proportion_between_two_places():
         leave(ruts, 0, place * SPACING, 0.45, 0.01 + 0.001 * place)
     for x in (-0.03, -0.025, 0.0, 0.004, 0.0299):
         assert deepest_before(ruts, 2, x, 0.45) == pytest.approx(0.01 + 0.1 * x, abs=1e-12)
-    assert deepest_before(ruts, 2, 0.5, 0.45) == 0.0  # nobody has been there
+    assert deepest_before(ruts, 2, 0.5, 0.45) == 0.0  # no wheel has been there
     assert deepest_before(ruts, 3, 0.0, 0.45) == 0.0  # another track
-    assert deepest_before(ruts, 0, 0.0, 0.45) == 0.0  # nobody is ahead
+    assert deepest_before(ruts, 0, 0.0, 0.45) == 0.0  # no wheel is ahead
     assert deepest_before(ruts, 2, 0.0, 0.45 + 0.074) > 0.0
     assert deepest_before(ruts, 2, 0.0, 0.45 + 0.076) == 0.0  # half a wheel aside
 

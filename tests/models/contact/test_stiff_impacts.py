@@ -1,4 +1,4 @@
-"""A whole rover against a stiff plate, every contact law: what comes back is what the law's closed form says."""
+"""A whole rover against a stiff plate: the restitution of every contact law is that of its closed form."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Flight:
         return depths(self.bench, self.where, self.motion)
 
     def energy(self) -> float:
-        """Kinetic, and what the springs hold [J]."""
+        """Kinetic energy plus that of the springs [J]."""
         depth, M = np.maximum(self.depth(), 0.0), self.rover.mass_matrix(self.motion.q)
         return float(0.5 * self.motion.v @ M @ self.motion.v + 0.5 * self.k * depth @ depth)
 

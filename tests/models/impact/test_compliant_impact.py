@@ -85,7 +85,7 @@ def test_at_60_degrees_softer_legs_ask_less_of_the_contact(on_legs):
 
 
 def test_springs_that_no_contact_feels_change_nothing():
-    """A third mass on its own, with the slowest spring of all, neither adds energy nor time."""
+    """A separate third mass, with the slowest spring of all, adds neither energy nor time."""
     M, J, v = np.diag([5.0, 2.0]), [[1.0, 0.0]], [0.1, 0.3]
     found = compliant_effective_kinetic_energy(M, J, v, [0.0, 1e-3], 1e4)
     assert found.energy == pytest.approx(0.5 * 5.0 * 0.01, rel=1e-9)

@@ -1,4 +1,4 @@
-"""Effective kinetic energy against the impulse problem it stands for, and its curve over the obstacle's angle."""
+"""Effective kinetic energy against its impulse problem, and its curve over the obstacle's angle."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_it_is_the_energy_a_perfectly_plastic_impact_takes(drawn):
 @settings(deadline=None)
 @given(problems())
 def test_it_is_what_the_best_motion_without_approach_cannot_hold(drawn):
-    """The null space of J holds the motions that stay; T_c is the least kinetic energy of v minus any of them."""
+    """The null space of J holds the admissible motions; T_c is the least kinetic energy of v minus any of them."""
     M, J, v = drawn
     Z = null_space(J)
     left = v - Z @ np.linalg.solve(Z.T @ M @ Z, Z.T @ M @ v) if Z.size else v
@@ -168,7 +168,7 @@ def test_the_same_wheel_twice_is_that_wheel():
 
 
 def test_rows_at_a_small_angle_are_still_two():
-    """1e-4 rad apart, they hold a plane; a cut-off that takes them for one would lose half the energy."""
+    """1e-4 rad apart, they span a plane; a cut-off that treats them as one would lose half the energy."""
     rows = [[1.0, 0.0, 0.0], [1.0, 1e-4, 0.0]]
     assert effective_kinetic_energy(np.eye(3), rows, [1.0, 1.0, 1.0]) == pytest.approx(1.0, rel=1e-6)
 

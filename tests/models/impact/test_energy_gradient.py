@@ -1,4 +1,4 @@
-"""The sensitivity of T_c against differences of T_c itself, and what symmetry demands of it."""
+"""The sensitivity of T_c against differences of T_c, and its symmetries."""
 
 from __future__ import annotations
 

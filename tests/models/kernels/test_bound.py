@@ -1,4 +1,4 @@
-"""Arrays bound once: kernels see what Python writes and the other way round, and nothing is taken for another."""
+"""Arrays bound once: kernels and Python see each other's writes, and no value is taken for another."""
 
 from __future__ import annotations
 

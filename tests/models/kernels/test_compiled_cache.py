@@ -1,4 +1,4 @@
-"""The cache of compiled kernels: it follows an edited callee, and it lies where the user says."""
+"""The cache of compiled kernels: it follows an edited callee, and its folder is the one that the user sets."""
 
 import os
 import shutil
@@ -85,7 +85,7 @@ def test_source_hash_changes_with_content_path_and_new_files(tmp_path: Path) -> 
 
 @pytest.fixture
 def unset(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
-    """An environment that says nothing about caches, with home and temporary folder in tmp_path."""
+    """An environment without cache settings, with home and temporary folder in tmp_path."""
     for name in SETTINGS:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))

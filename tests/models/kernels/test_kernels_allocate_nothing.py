@@ -1,7 +1,7 @@
 """No kernel of a tick allocates: counted in numba's run time, where every array that compiled code makes is made.
 
-That a kernel which allocates does not compile (docs/decisions/0003) rests on an option numba does not document; this
-holds without it.
+That a kernel which allocates does not compile (docs/decisions/0003) depends on an undocumented option of numba; this
+test does not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The simulated rig as one steppable model: time, samples, and what it knows of its own impact."""
+"""The simulated rig as one steppable model: time, samples, and ground truth of its impact."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def test_each_bumper_reads_the_force_of_its_own_wheel(nominal):
     seen, forces, volts = [], [], np.zeros((1, 2))
     for tick in range(1, 1200):
         plant.advance(tick * S // 1000)
-        plant.copy_samples(plant.samples - 1, volts)  # taken in the very moment of the tick: 30 samples fall in each
+        plant.copy_samples(plant.samples - 1, volts)  # taken at the time of the tick: each has 30 samples
         seen.append(volts[0] / pair.sensitivity)
         forces.append(plant._state.obstacle.force.copy())
     forces = np.array(forces)

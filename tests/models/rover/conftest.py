@@ -1,4 +1,4 @@
-"""Every rover there is, and each of them in the eyes of an engine that knows no couplings."""
+"""All rovers, each also as modelled by an engine without couplings."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def test_a_solve_is_that_of_the_folded_mass_matrix_and_keeps_the_couplings(case,
 
 
 def test_the_factor_has_entries_on_paths_of_the_elimination_tree_only(case):
-    """And those make up all of N^T M N: L^T D L, taken on these paths, leaves nothing out."""
+    """And those are all entries of N^T M N: L^T D L on these paths is complete."""
     chain = case.rover.chain
     M, filled = factored(case, case.state(3)[0])
     L, D = np.eye(len(filled)), np.diag(1.0 / np.diag(filled))
@@ -204,5 +204,5 @@ def test_a_drive_of_boundless_gain_prescribes_the_speed_of_its_wheel_in_every_st
     for speed in (0.1, 0.4, -0.3):
         motion.drives.set_speed[:] = speed * np.arange(1.0, 7.0)
         run(where, motion, 1, DT)
-        # what is left over is an inertia over gain times step, some 1e-9
+        # the remainder is an inertia over gain times step, about 1e-9
         assert motion.v[axles] == pytest.approx(motion.drives.set_speed, rel=1e-8)

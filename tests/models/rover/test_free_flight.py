@@ -1,4 +1,4 @@
-"""A rover that nothing touches: its equations of motion conserve energy and momentum."""
+"""A rover without contact: its equations of motion conserve energy and momentum."""
 
 from __future__ import annotations
 

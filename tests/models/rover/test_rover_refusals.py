@@ -1,4 +1,4 @@
-"""A rover refuses what it cannot be or be asked, and says which value it was and what is allowed."""
+"""A rover refuses invalid parameters and queries, with the value found and the values allowed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each rover is made of: bodies, speeds, places of its wheels, and the parametric rover's table."""
+"""Parts of each rover: bodies, speeds, places of its wheels, and the parametric rover's table."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_walking_lowers_the_body_by_what_the_legs_lose_in_height():
 
 
 def test_the_default_parametric_rover_is_roughly_the_rcp():
-    """As Table 4-1 says of itself: wheels within 2 mm, T_c within 15 %."""
+    """The accuracy stated with Table 4-1: wheels within 2 mm, T_c within 15 %."""
     rovers = rcp(), parametric()
     ours, theirs = (rover.wheel_positions(rover.neutral()) for rover in rovers)
     assert np.abs(ours - theirs).max() <= 2e-3

@@ -1,4 +1,4 @@
-"""Parts and trees that no rover can be made of are refused, with the value found and what is allowed."""
+"""Invalid parts and trees are refused, with the value found and the values allowed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bumper pair: each sensor bears its own wheel's force, in a channel like any other."""
+"""A bumper pair: each sensor bears the force of its wheel, in a channel like any other."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_a_wall_is_no_slope(pitch, roll, name):
 
 
 def driven(ground: str, terrain, gravity):
-    """A rover set into its ground, all wheels driven at speeds of their own, after 0.1 s."""
+    """A rover set into its ground, each wheel driven at a different speed, after 0.1 s."""
     where = VehicleModel(
         ROVER.chain, GROUNDS[ground].get("ground"), DRIVE, None, gravity,
         GROUNDS[ground].get("compliant"), GROUNDS[ground].get("rigid"), terrain,

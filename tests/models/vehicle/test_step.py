@@ -71,7 +71,7 @@ def test_on_a_slope_brakes_hold_back_what_coasts_away(bench):
 
 @pytest.fixture(scope="module")
 def impacts(bench):
-    """Of one impact at 60 degrees, drives cut at first touch, at two step sizes: what came out of it."""
+    """Results of one impact at 60 degrees, drives cut at first touch, at two step sizes."""
     found = {}
     for dt in (1e-4, 5e-5):
         foot = 0.5349 + bench.settled.q[0] + bench.radius * math.tan(math.radians(30.0)) + 0.03
@@ -98,7 +98,7 @@ def test_an_impact_at_the_published_speed_is_of_the_published_size(impacts):
 
 
 def test_effective_kinetic_energy_bounds_the_free_impacts_peak_force_from_two_springs(impacts):
-    """sqrt(2 T_c k) over two springs of 55 kN/m, were nothing lost or driven in meanwhile."""
+    """sqrt(2 T_c k) over two springs of 55 kN/m, without losses and drive power meanwhile."""
     _, peak, _, spent, _ = impacts[1e-4]
     assert peak == pytest.approx(math.sqrt(2.0 * spent * 2.0 * 5.5e4), rel=0.3)
 

@@ -1,4 +1,4 @@
-"""What a vehicle may have besides rover and ground: no obstacle, cylinders, loads, motors that drive two wheels."""
+"""Options of a vehicle besides rover and ground: no obstacle, cylinders, loads, motors that drive two wheels."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def juno_rig():
 
 def test_juno_turns_by_its_sides_and_needs_no_obstacle_or_cylinder(juno_rig):
     plant = Plant(juno_rig, np.random.default_rng(1))
-    plant.set_drives((0.2, 0.8, 0.0, 0.0), False)  # a rear wheel follows its front wheel, whatever it is told
+    plant.set_drives((0.2, 0.8, 0.0, 0.0), False)  # a rear wheel follows its front wheel for any command
     for tick in range(1, 11):
         plant.advance(tick * S // 10)
     assert plant.wheel_speed == pytest.approx([0.2, 0.8, 0.2, 0.8], rel=0.05)

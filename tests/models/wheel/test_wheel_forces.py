@@ -1,4 +1,4 @@
-"""What holds for all variants with traction by (4.30): one set of numbers everywhere, exact zeros, and traction."""
+"""Common to all variants with traction by (4.30): one set of numbers everywhere, exact zeros, and traction."""
 
 import math
 import pickle

@@ -1,4 +1,4 @@
-"""The published variant: the thesis's numbers, its formulas written out once more, and how wrong they are."""
+"""The published variant: the thesis's numbers, an independent form of its formulas, and their errors."""
 
 import math
 

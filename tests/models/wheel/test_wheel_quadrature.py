@@ -34,7 +34,7 @@ def test_split_quadrature_is_within_1e_8_of_the_reference(
     longitudinal, vertical, torque = split_quadrature.wheel_forces(model.parameters, z, slip)
     expected = reference.wheel_forces(RADIUS, WIDTH, model.soil, z, slip)
     assert vertical == pytest.approx(expected[1], rel=1e-8)
-    # the longitudinal force is a difference: its scale is what goes into it
+    # the longitudinal force is a difference: its scale is that of its terms
     scale = expected[1] + expected[2] / RADIUS
     assert longitudinal == pytest.approx(expected[0], rel=0.0, abs=1e-8 * scale)
     assert torque / RADIUS == pytest.approx(expected[2] / RADIUS, rel=0.0, abs=1e-8 * scale)

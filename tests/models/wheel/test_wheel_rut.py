@@ -1,4 +1,4 @@
-"""A wheel in the rut of another: against quadrature of the soil with memory, and what memory must not do."""
+"""A wheel in the rut of another: against quadrature of the soil with memory, and limits on its effect."""
 
 import itertools
 import math

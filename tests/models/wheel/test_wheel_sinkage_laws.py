@@ -1,4 +1,4 @@
-"""Pressure-sinkage laws as printed and mended, and the quoted soils."""
+"""Pressure-sinkage laws as printed and corrected, and the quoted soils."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""Traction from speeds: driving, braking, standing, reverse, sideways; smooth through rest, no energy from nothing."""
+"""Traction from speeds: driving, braking, standing, reverse, sideways; smooth through rest, no energy produced."""
 
 import itertools
 import math
@@ -196,7 +196,7 @@ def test_sheared_soil_ends_at_the_force_of_steady_slip(
         inverses = (1.0 / modulus, 1.0 / displacement)
         forces.append(traction.shear_soil(sheared, slip, slide, reference, limit, modulus, inverses, damping, dt)[:2])
     assert forces[-1] == pytest.approx(traction.shared_shear(limit, modulus, slip, slide), rel=1e-9, abs=1e-12)
-    assert math.hypot(*forces[0]) < 0.9 * math.hypot(*forces[-1])  # it takes some way to get there
+    assert math.hypot(*forces[0]) < 0.9 * math.hypot(*forces[-1])  # it takes some distance to get there
 
 
 def test_soil_under_a_standing_wheel_keeps_what_holds_it() -> None:

@@ -1,4 +1,4 @@
-"""The variant xu: closed forms against integrals of his linear stresses, and what follows from them."""
+"""The variant xu: closed forms against integrals of his linear stresses, and consequences."""
 
 import math
 from collections.abc import Callable
