@@ -1,4 +1,4 @@
-"""`hil verify` and `hil replay`: what the record of a run proves."""
+"""`hil verify` and `hil replay`: check the record of a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Run = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
 
 
 def verify(run: Run, as_json: AsJson = False) -> None:
-    """Check the record of a run: holes, clock steps, checksum, commands against what the devices confirmed."""
+    """Check the record of a run: gaps, clock steps, checksum, and commands against the confirmations of the devices."""
     from hil.analysis.verify import verify as verify_run
 
     with usage_errors():
@@ -36,7 +36,7 @@ def verify(run: Run, as_json: AsJson = False) -> None:
 
 
 def replay(run: Run, as_json: AsJson = False) -> None:
-    """Feed the recorded inputs of a run to today's program and compare its outputs, bit for bit."""
+    """Run this version of the program on the recorded inputs of a run, and compare its outputs bit for bit."""
     from hil.analysis.replay import replay as replay_run
     from hil.analysis.replayable import CannotReplayError
     from hil.app.warm_up import report_compiling
@@ -74,7 +74,7 @@ def _show(outcome: Replay) -> None:
 
 
 def _plain(difference: Difference) -> dict[str, Any]:
-    """As JSON takes it: what is no finite number as text."""
+    """For JSON: values that are not finite become text."""
     values = {key: getattr(difference, key) for key in ("recorded", "replayed")}
     odd = {key: str(value) for key, value in values.items() if isinstance(value, float) and not math.isfinite(value)}
     return difference._asdict() | odd

@@ -1,4 +1,4 @@
-"""What the drivers have to know of a rig, taken from its config."""
+"""The values that the drivers need from the config of a rig."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def rig_setup(config: Config) -> RigSetup:
-    """Of the rig of a config."""
+    """The setup of the rig of a config."""
     daq = config.daq
     sensors = zip(daq.channels if daq else (), config.sensitivities_mVpN, strict=True)
     return RigSetup(

@@ -1,4 +1,4 @@
-"""What does not fit together among the devices of a config."""
+"""Cross-checks of the devices of a config."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from hil.config.rig_setup import rig_setup
 if TYPE_CHECKING:
     from hil.config.model import Config
 
-# A sample may be lost, and the next may come late.
+# One sample may be lost, and the next one may be late.
 PERIODS_IN_AGE = 3.0
 
 
 def device_cross_checks(config: Config) -> list[Problem]:
-    """All of them, each naming the key to change."""
+    """All problems, each with the key to change."""
     return [*_rig(config), *_each(config), *_connections(config), *_ages(config)]
 
 
 def _each(config: Config) -> Iterator[Problem]:
-    """By each driver's own check."""
+    """Problems that the check of each driver finds."""
     for section in config.devices.sections() if config.devices else ():
         yield from driver_of(section).check(section, rig_setup(config))
 
 
 def _ages(config: Config) -> Iterator[Problem]:
-    """No sample that comes as it should is stale."""
+    """Age limits that make samples at the normal rate stale."""
     for name in ("drives", "valves"):
         if (device := getattr(config.devices, name, None)) is None:
             continue
@@ -42,7 +42,7 @@ def _ages(config: Config) -> Iterator[Problem]:
 
 
 def _rig(config: Config) -> Iterator[Problem]:
-    """What each kind of rig needs, and what none can have."""
+    """What each kind of rig needs, and what it cannot have."""
     devices, links = config.devices, config.layout.links
     if devices is not None and devices.valves is not None and "valves" not in links:
         allowed = f"null, or left out: rover.type {config.rover.type} has no cylinders"
@@ -54,14 +54,14 @@ def _rig(config: Config) -> Iterator[Problem]:
         return
     if config.clock == "lockstep":
         found = "lockstep"
-        yield Problem("clock", found, f"realtime, for devices keep no virtual time (rig: {config.rig})", ("rig",))
+        yield Problem("clock", found, f"realtime, because devices have no virtual time (rig: {config.rig})", ("rig",))
     missing = ["devices"] if devices is None else [f"devices.{n}" for n in links if not getattr(devices, n)]
     for key in missing:
         yield Problem(key, "nothing", f"a section, as in mars_dome.yaml; needed with rig: {config.rig}", ("rig",))
 
 
 def _connections(config: Config) -> Iterator[Problem]:
-    """Every link has a port of its own, and every physical channel is used once, on each device server by itself."""
+    """Every link needs a separate port; every physical channel may be used once on each device server."""
     sections = sorted(config.devices.sections() if config.devices else (), key=lambda section: section.role)
     used = [connection for section in sections for connection in driver_of(section).connections(section)]
     by_place: dict[tuple[bool, str, str], list[Connection]] = defaultdict(list)
@@ -71,9 +71,9 @@ def _connections(config: Config) -> Iterator[Problem]:
     for (is_port, _, name), of in by_place.items():
         keys = tuple(connection.setting for connection in of)
         if len(keys) > 1 and is_port:
-            yield Problem(keys[-1], f"{name} for {len(keys)} links", "a port of its own for each link", keys)
+            yield Problem(keys[-1], f"{name} for {len(keys)} links", "a separate port for each link", keys)
         elif len(keys) > 1:
             yield Problem(keys[-1], f"{name} {len(keys)} times", "each physical channel once", keys)
     if config.rig == "real":
         for key in dict.fromkeys(connection.setting for connection in used if not connection.name):
-            yield Problem(key, "''", "the path of a serial port: `hil devices` lists those there are", ("rig",))
+            yield Problem(key, "''", "the path of a serial port: `hil devices` lists them", ("rig",))

@@ -1,4 +1,4 @@
-"""Values of an experiment's section that are each allowed but not together; of the experiment that the config names."""
+"""Cross-checks of the section of the experiment that the config names."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hil.config.problems import Problem
 if TYPE_CHECKING:
     from hil.config.model import Config
 
-# Part of the limits of wheel speed and acceleration that an experiment may take; the rest is for slip.
+# Part of the limits of wheel speed and acceleration that an experiment may use; the rest is for slip.
 SLIP_MARGIN = 0.9
 
 
 def experiment_cross_checks(config: Config) -> list[Problem]:
-    """All of them, each naming the key to change."""
+    """All problems, each with the key to change."""
     checks = {"impact": _trial_checks, "jog": _jog_checks, "drive": _drive_checks}
     return checks[config.experiment](config) if config.experiment in checks else []
 
@@ -54,14 +54,14 @@ def _drive_checks(config: Config) -> list[Problem]:
 
 
 def _trial_checks(config: Config) -> list[Problem]:
-    """Values of the trial that are each allowed but not together."""
+    """Values of the trial that are allowed alone but not together."""
     trial, limits, radius = config.trial, config.limits, config.wheel_radius_m
     needed_s = trial.start_distance_m / trial.speed_mps + 0.5 * trial.ramp_s
     ramp_m = 0.5 * trial.speed_mps * trial.ramp_s
     wheel_speed = trial.speed_mps / radius
     problems = []
     if config.daq is None:
-        problems.append(Problem("daq", "null", "a section: an impact is what the force sensors feel", ("experiment",)))
+        problems.append(Problem("daq", "null", "a section: force sensors detect the impact", ("experiment",)))
     if trial.timeout_s <= needed_s:
         problems.append(
             Problem(
@@ -76,7 +76,7 @@ def _trial_checks(config: Config) -> list[Problem]:
             Problem(
                 "trial.ramp_s",
                 f"{trial.ramp_s:g}",
-                f"below {2 * trial.start_distance_m / trial.speed_mps:.4g}, or the rover hits before it is at speed",
+                f"below {2 * trial.start_distance_m / trial.speed_mps:.4g}, or the rover hits before its full speed",
                 ("trial.start_distance_m", "trial.speed_mps"),
             )
         )
@@ -86,7 +86,7 @@ def _trial_checks(config: Config) -> list[Problem]:
                 "trial.speed_mps",
                 f"{trial.speed_mps:g}",
                 f"at most {SLIP_MARGIN * limits.wheel_speed_radps * radius:.4g}, {SLIP_MARGIN:g} of "
-                f"limits.wheel_speed_radps times {radius:g} m, for wheels turn faster than they roll",
+                f"limits.wheel_speed_radps times {radius:g} m, because wheels turn faster than they roll",
                 ("limits.wheel_speed_radps",),
             )
         )

@@ -1,4 +1,4 @@
-"""Choices of models and their numbers that are each allowed but not together."""
+"""Cross-checks of the choices of models and their numbers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hil.config.problems import Problem
 if TYPE_CHECKING:
     from hil.config.model import Config
 
-# From the start until the sensors are zeroed and the rover is armed, and some time more [s].
+# From the start until the sensors are zeroed and the rover is armed, with some reserve [s].
 BEFORE_RUN_UP_S = 0.5
 
 
 def model_cross_checks(config: Config) -> list[Problem]:
-    """All of them."""
+    """All problems, each with the key to change."""
     return [*_wheel_checks(config), *_ground_checks(config), *_obstacle_checks(config)]
 
 
@@ -65,8 +65,8 @@ def _ground_checks(config: Config) -> list[Problem]:
             Problem(
                 "trial.start_distance_m",
                 f"{trial.start_distance_m:g}",
-                f"above {glided_m:.4g}, the way that a rover glides on ground.kind {ground.kind} at trial.speed_mps "
-                "before it is armed",
+                f"above {glided_m:.4g}, the distance that a rover slides on ground.kind {ground.kind} at "
+                "trial.speed_mps before it is armed",
                 ("trial.speed_mps", "ground.kind", "ground.friction", "ground.rolling"),
             )
         )

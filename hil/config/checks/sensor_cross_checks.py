@@ -1,4 +1,4 @@
-"""What does not fit together among the sensors of a config, their inputs and their calibration."""
+"""Cross-checks of the sensors of a config, their inputs and their calibration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CALIBRATION, _INPUTS = ".".join(KEY), "devices.daq.inputs"
 
 
 def sensor_cross_checks(config: Config) -> list[Problem]:
-    """All of them, each naming the key to change; none of a rig without force sensors."""
+    """All problems, each with the key to change; a rig without force sensors has none."""
     daq, device = config.daq, config.devices.daq if config.devices else None
     if daq is None:
         return []
@@ -102,7 +102,7 @@ def _inputs(daq: DaqConfig, device: DaqSection) -> Iterator[Problem]:
 
 
 def _sheets(daq: DaqConfig, device: DaqSection) -> Iterator[Problem]:
-    """A sensor's calibration sheet says what the kind of its conditioning needs."""
+    """A sensor's calibration sheet must have the values that its signal conditioning needs."""
     if device.calibration is None:
         return
     depends_on = (_INPUTS, "daq.channels", "daq.layout")
@@ -117,7 +117,7 @@ def _sheets(daq: DaqConfig, device: DaqSection) -> Iterator[Problem]:
 
 
 def _uncalibrated(daq: DaqConfig) -> Iterator[Problem]:
-    """On a real rig nobody's default stands in for a sensor's sensitivity."""
+    """On a real rig a default must not replace a sensor's sensitivity."""
     allowed = f"sensitivity_mVpN of each, from its calibration sheet, or a file with all of them in {_CALIBRATION}"
     for channel in daq.channels:
         if "sensitivity_mVpN" not in channel.model_fields_set:

@@ -1,4 +1,4 @@
-"""`hil verify` passes what a run has left, and names the one thing that is wrong with it otherwise."""
+"""`hil verify` passes the record of a run, and names the only error of a changed one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GOOD = ("good", "delayed", "burst", "stopped", "silent", "not_finite", "skipping
 
 
 def failed(folder):
-    """What failed, by item."""
+    """The failed checks by item."""
     return {check.item: check for check in verify(folder) if not check.ok}
 
 
@@ -68,7 +68,7 @@ def drop_the_last_ticks(edit):
 
 
 def step_the_clock(edit):
-    """By 100 us, between two blocks."""
+    """Step by 100 us, between two blocks."""
     edit.cells("daq/blocks", "t_ns", slice(200, None), lambda t_ns: t_ns + 100_000)
     edit["daq/t_ns"][200 * 60 :] += 100_000
 
@@ -78,7 +78,7 @@ def shift_a_sample(edit, ns):
 
 
 def hold_confirmations(edit, device, ticks):
-    """The newest command confirmed stays the same for some ticks of the run-up."""
+    """The newest confirmed command stays the same for some ticks of the run-up."""
     start = edit.tick(400)
     edit.cells("tick", f"{device}_acknowledged_ns", slice(start, start + ticks), lambda ns: ns[0])
 
@@ -227,7 +227,7 @@ def test_the_file_of_a_killed_writer_is_checked_and_recover_named(edited, tmp_pa
     with h5py.File(folder / "trial.h5", "r+", libver=FORMAT["libver"]) as file:
         file.swmr_mode = True
         file.flush()
-        shutil.copy(folder / "trial.h5", killed)  # as it stands while its writer is at it
+        shutil.copy(folder / "trial.h5", killed)  # in its state while it is written
     (check,) = {**failed(killed)}.values()
     assert check.item == "file"
     assert "was killed, or still writes" in check.found
@@ -278,7 +278,7 @@ def test_exit_status_and_json_say_what_was_found(recorded, edited, tmp_path, cap
 
 
 def with_events(*rows):
-    """The same events, and these among them."""
+    """Add these events to those of the record."""
     return lambda edit: edit.rows("events", np.concatenate([edit["events"][()], *rows]))
 
 
