@@ -205,7 +205,7 @@ def test_configs_copies_one_to_edit_and_never_over_another(capsys: pytest.Captur
     assert run(["configs", "--copy", "sim_impact"]) == 0
     Path("sim_impact.yaml").write_text(Path("sim_impact.yaml").read_text() + "# mine\n")
     assert run(["configs", "--copy", "sim_impact"]) == 2
-    assert "already there" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert Path("sim_impact.yaml").read_text().endswith("# mine\n")
     assert run(["configs", "--copy", "no_such"]) == 2
 
