@@ -1,1 +1,1 @@
-"""Benches: how fast and how punctual this machine is, beside peers measured on the same machine at the same time."""
+"""Benchmarks: speed and latency of this machine, with other programs measured on the same machine at the same time."""

@@ -1,4 +1,4 @@
-"""`hil bench loop`: how late the loop wakes up, idle and loaded, and with the real tick; cyclictest beside it."""
+"""`hil bench loop`: wake-up latency of the loop, idle, loaded and with the real tick, compared with cyclictest."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def bench_loop(seconds: float, progress: Progress, wanted: RightsWanted = WANTED
     """Measure everything.
 
     Args:
-        seconds: how long each of the measurements lasts.
-        progress: told what is going on, a line at a time.
-        wanted: rights to ask for.
+        seconds: duration of each measurement.
+        progress: called with each progress line.
+        wanted: rights to request.
 
     Returns:
-        What `--json` writes: machine, peers, rows, and what was left out and why.
+        The content for `--json`: machine, peers, rows, and what was left out and why.
     """
     about, left_out = machine(), LeftOut(progress)
     version = cyclictest_version()
@@ -56,7 +56,7 @@ def bench_loop(seconds: float, progress: Progress, wanted: RightsWanted = WANTED
 
 
 def _peer(version: str | None, seconds: float, wanted: RightsWanted, granted: Sequence[Granted]) -> Counts | None:
-    """cyclictest, with the rights that we have."""
+    """Run cyclictest with the rights that the loop has."""
     if version is None:
         return None
     have = {item.name for item in granted if item.granted}
@@ -64,17 +64,17 @@ def _peer(version: str | None, seconds: float, wanted: RightsWanted, granted: Se
 
 
 def _wake_row(rate_hz: int, spin_share: float, load: str, seconds: float) -> Row:
-    _beat(RealtimeClock(rate_hz, spin_share), _WARM_UP_S)
+    _run_ticks(RealtimeClock(rate_hz, spin_share), _WARM_UP_S)
     clock = RealtimeClock(rate_hz, spin_share)
-    stalls = _beat(clock, seconds)
+    stalls = _run_ticks(clock, seconds)
     rate = f"{rate_hz // 1000}khz" if rate_hz % 1000 == 0 else f"{rate_hz}hz"
     # the contract's names: wake_1khz_idle, and wake_1khz_spin for the idle one with spin
     kind = load if not spin_share else "spin" if load == "idle" else f"spin_{load}"
     return {**_row(f"wake_{rate}_{kind}", clock.wake), **_losses(clock), "stalls": stalls}
 
 
-def _beat(clock: RealtimeClock, seconds: float) -> int:
-    """Beat for so long [s]; how many stalls of the machine there were."""
+def _run_ticks(clock: RealtimeClock, seconds: float) -> int:
+    """Run empty ticks for a time [s]; returns the number of stalls of the machine."""
     end_ns = seconds * 1e9
     while clock.next().t_ns < end_ns:
         pass
@@ -82,7 +82,7 @@ def _beat(clock: RealtimeClock, seconds: float) -> int:
 
 
 def _compared(ours: list[Row], name: str, before: Counts | None, after: Counts | None) -> list[Row]:
-    """Our rows at the rate of cyclictest get their ratio to it, p99 over p99; its own row comes last."""
+    """Add the ratio to cyclictest, p99 over p99, to our rows at its rate; append the row of cyclictest."""
     parts = [part for part in (before, after) if part]
     if not parts:
         return ours
@@ -96,7 +96,7 @@ def _compared(ours: list[Row], name: str, before: Counts | None, after: Counts |
 
 
 def _tick_rows(seconds: float, load: str, wanted: RightsWanted, left_out: LeftOut, progress: Progress) -> list[Row]:
-    """The whole path of a tick, from sensors to record, in a trial with so long a run-up; none if none was made."""
+    """The whole path of a tick, from sensors to record, in a trial with a long run-up; no rows if it failed."""
     from hil.app.run import run  # compiles kernels
     from hil.app.warm_up import warm_up
     from hil.config import load_config
@@ -113,8 +113,8 @@ def _tick_rows(seconds: float, load: str, wanted: RightsWanted, left_out: LeftOu
         left_out.add(f"tick_1khz_{load}", [str(error)])
         return []
     loop = summary["loop"]
-    if summary["aborted"]:  # what was measured until then is there all the same
-        left_out.add(f"tick_1khz_{load}: what came after {loop['ticks']} ticks", summary["reasons"])
+    if summary["aborted"]:  # what was measured until then is still used
+        left_out.add(f"tick_1khz_{load}: everything after {loop['ticks']} ticks", summary["reasons"])
     if not loop["work_us"] or not loop["wake_us"]:
         return []
     times = {"work": loop["work_us"], "wake": loop["wake_us"], **loop["phases_us"]}
@@ -126,7 +126,7 @@ def _tick_rows(seconds: float, load: str, wanted: RightsWanted, left_out: LeftOu
 
 
 def _realtime(wanted: RightsWanted) -> dict[str, str]:
-    """The same rights as a config asks for them."""
+    """The same rights as keys of a config."""
     return {
         "fifo_priority": str(wanted.fifo_priority),
         "lock_memory": str(wanted.lock_memory).lower(),

@@ -1,4 +1,4 @@
-"""`hil bench models`: how fast wheel and rover are, beside engines that know no soil on the same rover, in one run."""
+"""`hil bench models`: speed of wheel and rover, compared in one run with engines without soil on the same rover."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ SUBSTEPS = 10
 STEP_S = SUBSTEPS * DT_S  # of the peers
 SETTLED_STEPS = 20_000
 WHEELS = 500
-# Every contender runs once in each round, so that what else the machine does falls on all alike.
+# Every candidate runs once in each round, so that other load of the machine affects all equally.
 BURST_S = 2e-3
 
 Row = dict[str, Any]
 Progress = Callable[[str], None]
-# Does its work so many times.
+# Does its work this number of times.
 Contender = Callable[[int], object]
 
 PEERS = {"mujoco": "MuJoCo", "pin": "Pinocchio"}
@@ -41,27 +41,27 @@ def bench_models(rounds: int, starts: int, progress: Progress) -> dict[str, Any]
     """Measure everything.
 
     Args:
-        rounds: how often each contender runs; the quantiles are over these.
-        starts: how many processes start from the cache, after one with nothing compiled; 0: none at all.
-        progress: told what is going on, a line at a time.
+        rounds: number of runs of each candidate; the quantiles are over these.
+        starts: number of processes that start with the cache, after one with nothing compiled; 0: none.
+        progress: called with each progress line.
 
     Returns:
-        What `--json` writes: machine, peers, rows; the ratios are of medians.
+        The content for `--json`: machine, peers, rows; the ratios are of medians.
     """
     about = machine()
     peers = {name: _version(package) for package, name in PEERS.items()}
     report_compiling(progress)
-    progress("settling a rover on soil, and the same one on a plane where MuJoCo is installed")
+    progress("settling a rover on soil, and on a plane if MuJoCo is installed")
     contenders: dict[str, Contender] = {**_rover(), **_wheel()}
     sizes: dict[str, int] = dict.fromkeys(("wheel_exact", "wheel_split_quadrature"), WHEELS)
     if peers["MuJoCo"]:
         contenders |= _mujoco()
     if peers["Pinocchio"]:
         contenders |= _pinocchio()
-    progress(f"{rounds} rounds of {len(contenders)} contenders in turn")
+    progress(f"{rounds} rounds of {len(contenders)} candidates in turn")
     rows = _measured(contenders, sizes, rounds)
     if starts:
-        progress(f"a process that compiles every kernel of a tick, and {starts} that find them in the cache")
+        progress(f"a process that compiles every kernel of a tick, and {starts} that load them from the cache")
         rows += _starts(starts)
     medians = {row["name"]: row["p50"] for row in rows}
     for row in rows:
@@ -91,7 +91,7 @@ def _row(name: str, unit: str, times: np.ndarray) -> Row:
 
 
 def _repeats(contender: Contender) -> int:
-    """How often it goes into a burst."""
+    """Number of repeats that fit into one burst."""
     contender(1)  # compiles
     once = min(_seconds(contender, 10) / 10 for _ in range(3))
     return max(1, round(BURST_S / once))
@@ -104,7 +104,7 @@ def _seconds(contender: Contender, repeats: int) -> float:
 
 
 def _rover() -> dict[str, Contender]:
-    """Our own: a rover that drives on soil, six exact wheels."""
+    """Our model: a rover that drives on soil, with six exact wheels."""
     scene = _driving(*nominal_rig(load_config(CONFIG)).build())
 
     def from_python(steps: int) -> Contender:
@@ -122,7 +122,7 @@ def _rover() -> dict[str, Contender]:
 
 
 def _driving(_: Rover, vehicle: VehicleModel, motion: VehicleState) -> BoundArguments[Scene]:
-    """At a steady speed, its obstacle out of reach."""
+    """At constant speed, with the obstacle out of reach."""
     assert vehicle.obstacle is not None
     scene = BoundArguments(Scene(vehicle._replace(obstacle=vehicle.obstacle._replace(foot=1e9)), motion))
     motion.drives.cut[:], motion.drives.set_speed[:] = 0.0, 0.4
@@ -131,7 +131,7 @@ def _driving(_: Rover, vehicle: VehicleModel, motion: VehicleState) -> BoundArgu
 
 
 def _wheel() -> dict[str, Contender]:
-    """One wheel with traction: closed form, and the same stresses by compiled quadrature."""
+    """One wheel with traction: closed form, and the same stresses with compiled quadrature."""
     config = load_config(CONFIG)
     wheel = RigidWheel(config.wheel_radius_m, config.rover.wheel_width_m, nominal_rig(config).ground.soil)
     packed = np.array(wheel.parameters)
@@ -161,7 +161,7 @@ def _mujoco() -> dict[str, Contender]:
 
 
 def mujoco_rover(on_plane: bool) -> tuple[Any, Any]:
-    """MuJoCo's model and data of the same rover, on a plane its wheels are cylinders."""
+    """Model and data of MuJoCo for the same rover; on a plane its wheels are cylinders."""
     import mujoco
 
     head, body = _peer_rover().urdf().split(">", 1)
@@ -178,7 +178,7 @@ def mujoco_rover(on_plane: bool) -> tuple[Any, Any]:
 
 
 def _put_on_plane(mujoco: Any, spec: Any) -> None:
-    """Cylinders for wheels, which touch the plane and nothing else."""
+    """Use cylinders as wheels, which touch only the plane."""
     half = 0.5**0.5
     for mount in _peer_rover().tree.wheels:
         spec.body(mount.body).add_geom(

@@ -1,4 +1,4 @@
-"""`hil bench rig`: real drivers against simulated devices: the stop-latency breakdown, and what a trial takes."""
+"""`hil bench rig`: real drivers against simulated devices: the stop-latency breakdown, and the resources of a trial."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ from hil.simulator.control_socket import ControlClient
 
 CONFIG = "sim_wire"
 QUIET = ("telemetry.endpoint=''", "record.sensors=burst")
-# Slow enough that the rover does not meet its obstacle before the last of the stepped impacts.
-# Blocks of 2 ms: what the shortest way costs, where the machine has the processors for it.
+# Slow enough that the rover does not reach its obstacle before the last injected impact.
+# Blocks of 2 ms: the shortest latency, if the machine has enough processors.
 CUTS = (
     *QUIET,
     "daq.block_ms=2",
@@ -58,14 +58,14 @@ VARIANTS: dict[str, tuple[str, ...]] = {
 STEP_V = 1.0
 SECONDS_A_CUT = 1.5
 CUTS_A_RUN = 50
-# A run may take so long beside its cuts, to start and to end [s].
+# Time that a run may take to start and to end, in addition to its cuts [s].
 SECONDS_A_RUN = 10.0
-# Runs that may end early, and how many times as long as a good machine takes it may go on.
+# Number of runs that may end early, and the timeout as a multiple of the time on a good machine.
 MOST_ENDED = 5
 TIMEOUT_FACTOR = 3.0
 # A trial of a user takes some 15 s.
 TRIAL_S = 120.0
-# When the processors are looked at: after the start, before the impact of a trial of this distance.
+# When CPU usage is measured: after the start, before the impact of a trial of this distance.
 USAGE_S = 3.0
 LONG_TRIAL = ("trial.start_distance_m=0.5",)
 
@@ -77,11 +77,11 @@ def bench_rig(events: int, progress: Progress) -> dict[str, Any]:
     """Measure everything.
 
     Args:
-        events: stepped impacts; half as many for each variant.
-        progress: told what is going on, a line at a time.
+        events: injected impacts; half as many for each variant.
+        progress: called with each progress line.
 
     Returns:
-        What `--json` writes: machine, peers, rows, and what was left out and why.
+        The content for `--json`: machine, peers, rows, and what was left out and why.
     """
     about, left_out = machine(), LeftOut(progress)
     warm_up(load_config(CONFIG), progress)
@@ -90,7 +90,7 @@ def bench_rig(events: int, progress: Progress) -> dict[str, Any]:
     rows += _load_rows(load_config(CONFIG))
     for suffix, settings in VARIANTS.items():
         wanted = max(events // 2, 1) if suffix else events
-        progress(f"{wanted} stepped impacts, {suffix.strip('_').replace('_', ' ') or 'one bus at 115200 baud'}")
+        progress(f"{wanted} injected impacts, {suffix.strip('_').replace('_', ' ') or 'one bus at 115200 baud'}")
         found = _many_cuts(load_config(CONFIG, [*CUTS, *settings]), wanted, progress)
         if missing := wanted - len(found.cuts):
             left_out.add(f"cut_latency{suffix}: {missing} of {wanted} cuts", found.ended)
@@ -99,7 +99,7 @@ def bench_rig(events: int, progress: Progress) -> dict[str, Any]:
 
 
 def _trial_rows(left_out: LeftOut) -> list[Row]:
-    """A trial as a user makes it, in processes of its own; looked at from outside. None if it came to nothing."""
+    """A trial as a user runs it, in separate processes, measured from outside. No rows if it failed."""
     settings = [f"--set={item}" for item in (*QUIET, *LONG_TRIAL)]
     with tempfile.TemporaryDirectory() as folder:
         command = [
@@ -129,7 +129,7 @@ def _trial_rows(left_out: LeftOut) -> list[Row]:
     summary: dict[str, Any] = json.loads(said) if said.startswith("{") else {"reasons": complaint.splitlines()[-1:]}
     loop, links = summary.get("loop"), summary.get("links") or {}
     if not loop or not loop["work_us"] or not loop["far_end"]:
-        left_out.add("trial, rate, processor: the trial came to nothing", summary["reasons"])
+        left_out.add("trial, rate, processor: the trial failed", summary["reasons"])
         return []
     counts = {key: loop[key] for key in ("ticks", "late", "skipped")} | {"reasons": summary["reasons"]}
     rows = [
@@ -145,7 +145,7 @@ def _trial_rows(left_out: LeftOut) -> list[Row]:
 
 
 def _memory_rows(found: Mapping[str, Memory]) -> list[Row]:
-    """RAM of each process, what it shares with others in proportion, and how much of it is locked."""
+    """RAM of each process, with its part of shared memory, and how much of it is locked."""
     rows = [
         _one(f"memory_{name}", "MB", one.share_MB) | {"locked": one.locked_MB, "allowed": ALLOWED_MB.get(name)}
         for name, one in sorted(found.items())
@@ -155,14 +155,14 @@ def _memory_rows(found: Mapping[str, Memory]) -> list[Row]:
 
 
 def _load_rows(config: Config) -> list[Row]:
-    """How busy each line is, as it is worked out before arming."""
+    """The load of each bus, as computed before arming."""
     sections = config.devices.sections() if config.devices else []
     loads = {one.role: [load.share for load in driver_of(one).line_loads(one)] for one in sections}
     return [_one(f"load_{role}", "share", max(of)) | {"allowed": ALLOWED_LOAD} for role, of in loads.items() if of]
 
 
 class Cuts(NamedTuple):
-    """Cuts, how long each took as the simulated controllers saw it [ms], and what ended a run before its time."""
+    """Cuts, the duration of each as measured by the simulated controllers [ms], and why runs ended early."""
 
     cuts: list[CutTimes]
     seen_ms: list[float]
@@ -170,10 +170,10 @@ class Cuts(NamedTuple):
 
 
 def _many_cuts(config: Config, events: int, progress: Progress) -> Cuts:
-    """Cuts of as many runs as it takes, or as many as are allowed, or as there is time for.
+    """Cuts of as many runs as needed, limited by a number of runs and a timeout.
 
-    A machine that stands still for 10 ms ends a run by a fault, and rightly so; one that does so all the time would
-    have this go on for ever.
+    A machine that stalls for 10 ms correctly ends a run with a fault; on a machine that always stalls this would never
+    end without the limits.
     """
     all_ = Cuts([], [], [])
     until = time.monotonic() + TIMEOUT_FACTOR * (SECONDS_A_RUN + SECONDS_A_CUT * events)
@@ -188,7 +188,7 @@ def _many_cuts(config: Config, events: int, progress: Progress) -> Cuts:
 
 
 def _cuts(config: Config, events: int) -> Cuts:
-    """Cuts of one run; a run that could not begin has ended early too."""
+    """Cuts of one run; a run that could not start counts as ended early."""
     speeds = (config.trial.speed_mps / config.rover.wheel_radius_m,) * len(config.layout.wheels)
     timeout_s = SECONDS_A_RUN + SECONDS_A_CUT * events
     trials: list[RepeatedImpacts] = []
@@ -233,7 +233,7 @@ def _cuts(config: Config, events: int) -> Cuts:
 def _seen_by_devices(
     cuts: Sequence[CutTimes], stops: Mapping[str, Sequence[Sequence[int]]], start_ns: int
 ) -> list[float]:
-    """From the sample over the threshold to the stop of the last controller, in its own time [ms]."""
+    """From the sample over the threshold to the stop of the last controller, in the time of that controller [ms]."""
     by_controller: dict[tuple[str, int], list[int]] = {}
     for name, found in stops.items():
         for address, at_ns in found:
@@ -268,7 +268,7 @@ def _row(name: str, unit: str, figures: Mapping[str, float]) -> Row:
 
 
 def _one(name: str, unit: str, value: float | None) -> Row:
-    """A row of a single figure."""
+    """A row with a single number."""
     return _row(name, unit, {"p50": value, "p99": value})  # type: ignore[dict-item]
 
 

@@ -1,4 +1,4 @@
-"""How much of a processor, and of memory, each process of a running trial takes."""
+"""Processor and memory usage of each process of a running trial."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hil.realtime.process_memory import Memory, memory_of
 
-# What each may take of memory [MB]; at the protocol level, all together.
+# Memory that each process may use [MB]; at the protocol level, all together.
 ALLOWED_MB = {
     "loop": 150.0,
     "daq worker": 150.0,
@@ -28,11 +28,11 @@ _PROC = Path("/proc")
 
 
 def cpu_usage(root: int, seconds: float) -> dict[str, float]:
-    """Share of one processor, by name, of a process and all that it has started, over some time.
+    """Share of one processor, by name, of a process and its descendants, over some time.
 
     Args:
         root: process id.
-        seconds: how long to look [s].
+        seconds: length of the measurement [s].
     """
     before = seconds_used(root)
     time.sleep(seconds)
@@ -45,7 +45,7 @@ def cpu_usage(root: int, seconds: float) -> dict[str, float]:
 
 
 def memory_usage(root: int) -> dict[str, Memory]:
-    """Memory, by name, of a process and all that it has started [MB]."""
+    """Memory, by name, of a process and its descendants [MB]."""
     found = {}
     for process in seconds_used(root):
         if name := _name(process):
@@ -61,7 +61,7 @@ def seconds_used(root: int) -> dict[int, float]:
         if not folder.name.isdigit():
             continue
         try:
-            # what is after the name in brackets, which may hold anything
+            # the fields after the name in brackets, which may contain any character
             fields = (folder / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         except OSError:  # gone meanwhile
             continue
@@ -73,7 +73,7 @@ def seconds_used(root: int) -> dict[int, float]:
 
 
 def _name(process: int) -> str:
-    """Module that a Python process runs, with the name of its link if it has one; empty for another."""
+    """Module that a Python process runs, with the name of its link if it has one; empty for any other process."""
     try:
         words = (_PROC / str(process) / "cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:

@@ -1,4 +1,4 @@
-"""cyclictest of rt-tests, the yardstick for wake-up latency; nothing of ours needs it."""
+"""cyclictest of rt-tests, the reference for wake-up latency; it is optional."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Counts = Counter[int]
 
 
 def cyclictest_version() -> str | None:
-    """Its version, or None where it is not installed."""
+    """Its version, or None if it is not installed."""
     if shutil.which(_PROGRAM) is None:
         return None
     done = subprocess.run([_PROGRAM, "--help"], capture_output=True, text=True, check=False, timeout=10)
@@ -26,12 +26,12 @@ def cyclictest_version() -> str | None:
 
 
 def cyclictest(seconds: float, fifo_priority: int, lock_memory: bool) -> Counts | None:
-    """How often it woke so many microseconds late, at 1 kHz; None if it is not installed or may not run.
+    """Histogram of its wake-up latency [us], at 1 kHz; None if it is not installed or may not run.
 
     Args:
-        seconds: how long.
-        fifo_priority: as our loop has it; 0: ordinary scheduler.
-        lock_memory: as our loop has it.
+        seconds: duration.
+        fifo_priority: same as for the loop; 0: ordinary scheduler.
+        lock_memory: same as for the loop.
     """
     command = [_PROGRAM, "--quiet", "--threads=1", f"--interval={_INTERVAL_US}", f"--histogram={_MAX_LATENCY_US}"]
     command.append(f"--loops={max(round(seconds * 1e6 / _INTERVAL_US), 1)}")
@@ -45,7 +45,7 @@ def cyclictest(seconds: float, fifo_priority: int, lock_memory: bool) -> Counts 
 
 
 def parse(text: str) -> Counts | None:
-    """The histogram that cyclictest prints; what is beyond its last bin counts as its longest time."""
+    """The histogram that cyclictest prints; values beyond its last bin count as its longest time."""
     counts = Counter({int(late): int(count) for late, count in _BIN.findall(text) if int(count)})
     longest = _MAX_LATENCY.search(text)
     if longest is None:
@@ -57,7 +57,7 @@ def parse(text: str) -> Counts | None:
 
 
 def summary_us(counts: Counts) -> dict[str, float]:
-    """Quantiles [us], each in the middle of its whole microsecond."""
+    """Quantiles [us], each at the middle of its microsecond bin."""
     total, seen, found = counts.total(), 0, {}
     wanted = [("p50", 0.5), ("p99", 0.99), ("p99_9", 0.999)]
     for late_us in sorted(counts):

@@ -1,6 +1,6 @@
-"""Steps a sensor of a simulated rig at odd moments: `python -m hil.bench.impact_injector CONTROL CHANNEL VOLTS SEED`.
+"""Injects impacts as sensor steps at random times: `python -m hil.bench.impact_injector CONTROL CHANNEL VOLTS SEED`.
 
-A process of its own, so that what it waits for does not hold up the loop.
+It is a separate process, so that its waiting does not delay the loop.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from drivers.interfaces import DeviceError
 from hil.simulator.control_socket import ControlClient
 
-# Within the pause after a cut the step is over; within the rest the channels are zeroed and the rig runs again.
+# The step ends during the pause after a cut; in the rest of it the channels are zeroed and the rig runs again.
 STEP_S = 0.08
 REST_S = 0.55
 SPREAD_S = 0.1
@@ -20,13 +20,13 @@ AFTER = 300  # samples, 10 ms of them at 30 kHz
 
 
 def main(path: str, channel: str, volts: float, seed: int) -> None:
-    """Step until killed."""
+    """Inject steps until killed."""
     chance = random.Random(seed)
     try:
         with ControlClient(path) as control:
             while True:
                 time.sleep(REST_S + SPREAD_S * chance.random())
-                # anywhere in a block: the simulated rig hands its samples out in lumps of a millisecond
+                # at any position in a block: the simulated rig sends its samples in groups of a millisecond
                 control.ask("step", channel=channel, volts=volts, after=chance.randrange(AFTER))
                 time.sleep(STEP_S)
                 control.ask("clear_steps")

@@ -1,4 +1,4 @@
-"""Impacts again and again in one run: what `hil bench rig` measures the stop-latency breakdown with."""
+"""Repeated impacts in one run, for the stop-latency breakdown of `hil bench rig`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hil.experiments.base import ArmingChecks, Experiment
 from hil.experiments.impact.experiment import State
 from hil.messages.stages import ByWheel, Estimate, Goal, Prediction, Samples
 
-# After a cut: the sensor is back to rest, and the channels are zeroed again.
+# Pause after a cut: the sensor returns to rest, and the channels are zeroed again.
 PAUSE_NS = 150_000_000
 
 
@@ -23,9 +23,9 @@ class CutTimes(msgspec.Struct, frozen=True):
     Attributes:
         sample_ns: of the first sample over the threshold.
         block_ns: of the last sample in its block.
-        arrived_ns: when the driver had that block.
-        tick_ns: deadline of the tick that took it in.
-        stopped_ns: when the last byte of the last controller's stop had left for the wire.
+        arrived_ns: when the driver had received that block.
+        tick_ns: deadline of the tick that read it.
+        stopped_ns: when the last byte of the last controller's stop had been sent.
     """
 
     sample_ns: int
@@ -36,17 +36,17 @@ class CutTimes(msgspec.Struct, frozen=True):
 
 
 class RepeatedImpacts(Experiment):
-    """Armed, run, cut at the impact, pause, zero the channels, and again.
+    """Repeats: arm, run, cut at the impact, pause, zero the channels.
 
     Args:
-        count: impacts wanted.
-        speed_radps: (6,) of the wheels meanwhile [rad/s].
-        timeout_s: without so many by then it is aborted.
+        count: number of impacts.
+        speed_radps: (6,) of the wheels between impacts [rad/s].
+        timeout_s: with fewer impacts at this time the run is aborted [s].
         config: of the rig.
-        checks: makes the arming checks, once.
+        checks: runs the arming checks, once.
 
     Attributes:
-        reset: forgets the impact; set before the first tick.
+        reset: clears the detected impact; set before the first tick.
         found: the cuts so far.
     """
 
@@ -63,11 +63,11 @@ class RepeatedImpacts(Experiment):
         self.found: list[CutTimes] = []
 
     def controller(self) -> DirectSetPoints:
-        """Wheel speeds are handed on as they are."""
+        """Passes wheel speeds on unchanged."""
         return DirectSetPoints()
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
-        """What is wanted in this tick."""
+        """The goal of this tick."""
         t_ns = samples.t_ns
         if self._begin_or_end(samples, estimate, safe or t_ns > self._timeout_ns):
             pass
@@ -83,7 +83,7 @@ class RepeatedImpacts(Experiment):
         return Goal(self.state, False, speed_radps=self._speeds)
 
     def _see_stopped(self, samples: Samples) -> None:
-        """Take down when the drives had been stopped; after the pause, begin again."""
+        """Store when the drives were stopped; after the pause, start again."""
         stopped_ns = samples.drives.stopped_ns
         if self._began is not None and stopped_ns >= self._began.sample_ns:
             self.found.append(msgspec.structs.replace(self._began, stopped_ns=stopped_ns))
@@ -96,13 +96,13 @@ class RepeatedImpacts(Experiment):
 
 
 def _cut_times(samples: Samples, impact_ns: int) -> CutTimes:
-    """The block that the impact's sample came in: it may be one of before, for detection takes several samples."""
+    """Times of the block with the sample of the impact; it may be an earlier one: detection takes several samples."""
     block = next((block for block in samples.blocks if block.t_ns[-1] >= impact_ns), samples.blocks[-1])
     return CutTimes(impact_ns, int(block.t_ns[-1]), block.arrived_ns, samples.t_ns, -1)
 
 
 def parts_ms(cuts: Sequence[CutTimes]) -> dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]]:
-    """Where each millisecond of each cut went."""
+    """The parts of the duration of each cut [ms]."""
     rows = np.array([(c.sample_ns, c.block_ns, c.arrived_ns, c.tick_ns, c.stopped_ns) for c in cuts], float) * 1e-6
     names = ("block", "delivery", "tick", "wire")
     parts = {name: rows[:, i + 1] - rows[:, i] for i, name in enumerate(names)}

@@ -1,4 +1,4 @@
-"""What a bench could not measure, and why: it ends with what it has."""
+"""What a benchmark could not measure, and why; it reports the rest."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 
 class LeftOut:
-    """A list of measurements that came to nothing.
+    """A list of measurements that failed.
 
     Args:
-        progress: told at once, a line at a time.
+        progress: called at once with each one.
 
     Attributes:
-        items: what, and the reasons.
+        items: the measurements, with the reasons.
     """
 
     def __init__(self, progress: Callable[[str], None]) -> None:
@@ -21,6 +21,6 @@ class LeftOut:
         self.items: list[dict[str, Any]] = []
 
     def add(self, what: str, reasons: Sequence[str]) -> None:
-        """Note one."""
+        """Add a measurement."""
         self.items.append({"what": what, "reasons": list(reasons)})
         self._progress(f"left out: {what}")

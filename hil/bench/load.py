@@ -1,4 +1,4 @@
-"""Keeps every processor busy for a while."""
+"""Keeps every processor busy, as a load for benchmarks."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-# Ends by itself when whoever started it is gone.
+# Ends when its parent process has ended.
 _BUSY = "import os\nparent = os.getppid()\nwhile os.getppid() == parent:\n    for _ in range(10**6): pass"
 
 
 @contextmanager
 def busy_processors() -> Iterator[list[int]]:
-    """One busy child process for each processor we may use; their process ids. They are killed at the end."""
+    """Start one busy child process for each usable processor; yields their process ids, and kills them at the end."""
     with ExitStack() as stack:
         children = []
         for _ in os.sched_getaffinity(0):

@@ -1,4 +1,4 @@
-"""What a bench's numbers belong to."""
+"""The machine on which a benchmark was measured."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def machine() -> dict[str, Any]:
-    """Processor, kernel and Python, and how busy the machine was before the bench began."""
+    """Processor, kernel and Python, and the load of the machine before the benchmark."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),
@@ -25,7 +25,7 @@ def _processor() -> str:
 
 
 def _cpuinfo(key: str) -> str:
-    """First line of /proc/cpuinfo with this key; empty where there is none."""
+    """First line of /proc/cpuinfo with this key; empty if there is none."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

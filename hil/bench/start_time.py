@@ -1,4 +1,4 @@
-"""How long a process takes until every kernel of a tick has run: the first, which compiles them, and those after it."""
+"""Time until every kernel of a tick has run: in a first process, which compiles them, and in later ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 
-# in a process of its own: numba, once imported, and kernels, once loaded, would not be loaded again here
+# in a separate process: numba, once imported, and kernels, once loaded, would not be loaded again here
 PROGRAM = """
 from hil.app.warm_up import warm_up
 from hil.config import load_config
@@ -17,13 +17,13 @@ warm_up(load_config("sim_impact"))
 
 
 def start_times_s(cached: int) -> tuple[float, list[float]]:
-    """Time whole processes, interpreter and imports included.
+    """Measure whole processes, including interpreter and imports.
 
     Args:
-        cached: how many find their kernels in the cache.
+        cached: number of processes that load the kernels from the cache.
 
     Returns:
-        Of one with an empty cache, and of those after it [s].
+        Time with an empty cache, and the times of the processes after it [s].
     """
     with tempfile.TemporaryDirectory(prefix="rover-hil-bench-") as folder:
         return _process_s(folder), [_process_s(folder) for _ in range(cached)]

@@ -1,4 +1,4 @@
-"""The command line: `hil COMMAND CONFIG`. Commands import what they need when they run, so that help stays quick."""
+"""The command line: `hil COMMAND CONFIG`. Commands import their modules when they run, so that help stays fast."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=(
         "Exit status: 0 done (also when a trial is not accepted); 1 fault or abort after arming, or no impact in time; "
-        "2 config, usage or missing device; 3 arming refused; 130 interrupted by Ctrl-C, a hang-up or a polite kill "
+        "2 config, usage or missing device; 3 arming refused; 130 interrupted by Ctrl-C, SIGHUP or SIGTERM "
         "before the loop ran: nothing has moved."
     ),
 )
@@ -58,10 +58,10 @@ def _keep_tracebacks(wanted: bool) -> None:
 @app.callback()
 def _common(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", callback=_keep_tracebacks, help="Print tracebacks, as HIL_DEBUG=1 does.")
+        bool, typer.Option("--debug", callback=_keep_tracebacks, help="Print tracebacks, same as HIL_DEBUG=1.")
     ] = False,
 ) -> None:
     """Controller of a rover test rig, with a simulated rig to run impact trials on."""
@@ -71,7 +71,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line.
 
     Args:
-        arguments: without the program's name.
+        arguments: without the name of the program.
 
     Returns:
         The exit status: 0 done, 1 fault, 2 config, usage or missing device, 3 arming refused, 130 interrupted before
@@ -91,7 +91,7 @@ def run(arguments: Sequence[str]) -> int:
         else:
             text = f"{error}".strip().partition("\n")[0]
             complain(f"{type(error).__name__}: {text}" if text else type(error).__name__)
-            complain("this was not expected: `hil --debug ...` or HIL_DEBUG=1 shows where in the program it happened")
+            complain("unexpected error: `hil --debug ...` or HIL_DEBUG=1 shows the traceback")
         return FAULT
     return 0
 

@@ -1,4 +1,4 @@
-"""`python -m hil.cli`, where the program `hil` is not installed."""
+"""`python -m hil.cli`, if the program `hil` is not installed."""
 
 from hil.cli import main
 

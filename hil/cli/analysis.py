@@ -1,4 +1,4 @@
-"""`hil verify` and `hil replay`: what the record of a run proves."""
+"""`hil verify` and `hil replay`: check the record of a run."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _show(outcome: Replay) -> None:
 
 
 def _plain(difference: Difference) -> dict[str, Any]:
-    """As JSON takes it: what is no finite number as text."""
+    """For JSON: values that are not finite become text."""
     values = {key: getattr(difference, key) for key in ("recorded", "replayed")}
     odd = {key: str(value) for key, value in values.items() if isinstance(value, float) and not math.isfinite(value)}
     return difference._asdict() | odd

@@ -1,4 +1,4 @@
-"""`hil bench`: what this machine can do."""
+"""`hil bench`: measure the speed and the latency of this machine."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from hil.cli.console import show
 from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import progress
 
-bench = typer.Typer(help="Measure what this machine can do.", no_args_is_help=True)
+bench = typer.Typer(help="Measure the speed and the latency of this machine.", no_args_is_help=True)
 
 JsonFile = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Write the result there too.", show_default=False)
+    Path | None, typer.Option("--json", metavar="FILE", help="Also write the result to this file.", show_default=False)
 ]
 
 
 @bench.callback()
 def _benches() -> None:
-    """Measure what this machine can do."""
+    """Measure the speed and the latency of this machine."""
 
 
 @bench.command()
@@ -33,7 +33,7 @@ def loop(
     ] = 2.0,
     json_file: JsonFile = None,
 ) -> None:
-    """How late the loop wakes up at 500 Hz, 1 and 2 kHz; idle, loaded, with spin, with the real tick; cyclictest."""
+    """Wake-up latency of the loop at 500 Hz, 1 and 2 kHz: idle, loaded, with spin, with the real tick; cyclictest."""
     _writable(json_file)
     from hil.bench.bench_loop import bench_loop
 
@@ -44,19 +44,19 @@ def loop(
     show(_table(result["rows"], "loop: times in us; ratio: p99 over that of cyclictest"))
     _print_left_out(result)
     if result["peers"]["cyclictest"] is None:
-        print("cyclictest is not installed (Debian: apt install rt-tests): nothing to compare with")
+        print("cyclictest is not installed (Debian: apt install rt-tests): no comparison")
 
 
 @bench.command()
 def models(
-    rounds: Annotated[int, typer.Option("--rounds", min=1, max=100_000, help="How often each contender runs.")] = 300,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, max=100_000, help="Runs of each candidate.")] = 300,
     starts: Annotated[
         int,
-        typer.Option("--starts", min=0, max=1000, help="How many processes start from the cache, after one without."),
+        typer.Option("--starts", min=0, max=1000, help="Processes to start with the cache, after one without."),
     ] = 5,
     json_file: JsonFile = None,
 ) -> None:
-    """How long a step of the rover, a wheel on soil and a start take, beside MuJoCo and Pinocchio on the same rover."""
+    """Times of a rover step, of a wheel on soil and of a start; also MuJoCo and Pinocchio with the same rover."""
     _writable(json_file)
     from hil.bench.bench_models import PEERS, bench_models
 
@@ -72,15 +72,15 @@ def models(
     show(table)
     for package, name in PEERS.items():
         if result["peers"][name] is None:
-            print(f"{name} is not installed (make install-dev, or pip install {package}): nothing to compare with")
+            print(f"{name} is not installed (make install-dev, or pip install {package}): no comparison")
 
 
 @bench.command()
 def rig(
-    events: Annotated[int, typer.Option("--events", min=1, max=1000, help="Stepped impacts for each variant.")] = 200,
+    events: Annotated[int, typer.Option("--events", min=1, max=1000, help="Injected impacts for each variant.")] = 200,
     json_file: JsonFile = None,
 ) -> None:
-    """How long a cut takes through real drivers and byte-level simulated devices, and what a trial takes."""
+    """Time of a cut through real drivers and devices simulated at the protocol level, and resources of a trial."""
     _writable(json_file)
     from hil.bench.bench_rig import bench_rig
 
@@ -98,7 +98,7 @@ def rig(
 
 
 def _print_left_out(result: dict[str, Any]) -> None:
-    """What was not measured, and why."""
+    """Print what was not measured, and why."""
     for item in result["left_out"]:
         reasons = "".join(f"\n- {reason}" for reason in item["reasons"])
         print(f"left out: {item['what']}{reasons}")
@@ -122,7 +122,7 @@ def _short(time_us: float) -> str:
 
 
 def _writable(file: Path | None) -> None:
-    """Better before the measurements than after them."""
+    """Check this before the measurements, not after them."""
     if file is not None and (file.is_dir() or not file.parent.is_dir()):
         complain(f"--json {file}: found no folder {file.parent} or a folder of that name; allowed: a file to write")
         raise typer.Exit(USAGE)

@@ -1,4 +1,4 @@
-"""`hil check`: would the rig arm?"""
+"""`hil check`: run the arming checks without moving."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hil.safety.arming import Check
 
 
-Quick = Annotated[bool, typer.Option("--quick", help="Leave out the 10 s in which the machine is measured.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Leave out the 10 s measurement of the machine.")]
 
 
 def check(
@@ -30,9 +30,9 @@ def check(
     quick: Quick = False,
     as_json: AsJson = False,
 ) -> None:
-    """Ask every device, check the rig as arming does, work out bus loads and cut latency; nothing moves.
+    """Read every device, run the arming checks, and compute bus loads and cut latency; nothing moves.
 
-    With the realtime clock, measure for 10 s whether this machine holds the loop's rate.
+    With the realtime clock, measure for 10 s whether this machine keeps the rate of the loop.
     """
     with usage_errors():
         effective = config_from(config, overrides, seed, clock)

@@ -1,4 +1,4 @@
-"""`hil configs`: what is shipped, and a copy to edit."""
+"""`hil configs`: list the shipped configs, or copy one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from hil.cli.exits import USAGE, complain
 
-# By what a config calls its rig.
+# By the value of `rig` in a config.
 
 _NEEDS = {
     "simulated": "no hardware needed",
@@ -40,12 +40,12 @@ def configs(
         return
     name = shipped_name(copy)
     if name not in shipped:
-        complain(f"no shipped config {copy!r}; there are: {', '.join(shipped)}")
+        complain(f"no shipped config {copy!r}; shipped: {', '.join(shipped)}")
         raise typer.Exit(USAGE)
     files = {Path(path): text for path, text in shipped_files(name).items()}
     for target in files:
         if target.exists():
-            complain(f"{target} is already there and stays as it is: rename it, or copy in another folder")
+            complain(f"{target} already exists and is not changed: rename it, or copy in another folder")
             raise typer.Exit(USAGE)
     for target, text in files.items():
         try:
@@ -58,4 +58,4 @@ def configs(
     config, *others = files
     print(f"copied to {config}: edit it, then for example `hil trial {config}`")
     for target in others:
-        print(f"it reads {target}, copied too")
+        print(f"it reads {target}, which is copied too")

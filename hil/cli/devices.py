@@ -1,4 +1,4 @@
-"""`hil devices`: what is connected, and which keys of a config mean it."""
+"""`hil devices`: list the connected devices, and the config keys that refer to them."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 def devices(
     config: Annotated[
-        str | None, typer.Argument(metavar="[CONFIG]", help="Whose ports and channels are looked for.")
+        str | None, typer.Argument(metavar="[CONFIG]", help="Config whose ports and channels are checked.")
     ] = None,
     server: Annotated[
         str | None,
-        typer.Option("--server", metavar="HOST:PORT", help="NI gRPC device server to ask.", show_default=False),
+        typer.Option("--server", metavar="HOST:PORT", help="NI gRPC device server to query.", show_default=False),
     ] = None,
     endpoints: Endpoints = None,
     overrides: Overrides = None,
     as_json: AsJson = False,
 ) -> None:
-    """List serial ports and NI devices, and with CONFIG which of its keys find theirs. Opens no serial port."""
+    """List serial ports and NI devices; with CONFIG also whether those of its keys exist. Opens no serial port."""
     from hil.app.discovery import find_devices
     from hil.app.driver_factory import at_endpoints
     from hil.config.schema.base import SERVER

@@ -1,4 +1,4 @@
-"""`hil energy`: what an impact can spend, over the obstacle's angle."""
+"""`hil energy`: effective kinetic energy of an impact over the angle of the obstacle."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _MOST_ANGLES = 10_000
 
 
 def angles_from(text: str) -> list[float]:
-    """Angles [deg] of `FIRST:LAST:STEP`; the last one is always among them.
+    """Angles [deg] of `FIRST:LAST:STEP`; LAST is always included.
 
     Raises:
-        typer.BadParameter: anything else.
+        typer.BadParameter: the text has another form.
     """
     try:
         first, last, step = (float(part) for part in text.split(":"))
@@ -47,7 +47,7 @@ def energy(
     clock: Clock = None,
     as_json: AsJson = False,
 ) -> None:
-    """Effective kinetic energy over the obstacle angle: table, figure, and what the masses change."""
+    """Effective kinetic energy over the obstacle angle: table, figure, and the effect of the masses."""
     from hil.recording.run_folder import run_folder
 
     with usage_errors():
@@ -75,6 +75,6 @@ def energy(
         print(title)
         show(energy_table(curve))
         print(peak_in_words(curve))
-        print("where it peaks with other masses, one changed at a time")
+        print("the peak with other masses, one changed at a time")
         show(masses_table(masses))
         print(f"run folder: {folder}")

@@ -1,4 +1,4 @@
-"""Exit statuses, and how a command says what is wrong."""
+"""Exit statuses, and error messages of commands."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ REFUSED = 3
 
 
 def complain(text: str) -> None:
-    """Say it on stderr, as it stands: no markup, no wrapping."""
+    """Print the text on stderr unchanged: no markup, no wrapping."""
     print(f"hil: {text}", file=sys.stderr)
 
 
 @contextmanager
 def usage_errors() -> Iterator[None]:
-    """Wrong configs, wrong folders and missing devices end the command with exit status 2 and without a traceback.
+    """Wrong configs, wrong folders and missing devices end the command with exit status 2 and no traceback.
 
-    A rig that is not armed for what was measured before the first tick ends it with exit status 3.
+    A rig that cannot be armed because of a measurement before the first tick ends it with exit status 3.
     """
     from drivers.interfaces import DeviceError
     from hil.config import ConfigError

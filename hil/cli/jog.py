@@ -1,4 +1,4 @@
-"""`hil jog` and `hil valve`: move one thing for a while, through the same loop and limiter as everything else."""
+"""`hil jog` and `hil valve`: move one part for a short time, through the same loop and limiter as a trial."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from hil.cli.trial import run_and_show
 if TYPE_CHECKING:
     from hil.config import Config
 
-Seconds = Annotated[float, typer.Option("--for", metavar="SECONDS", help="How long, up to 10 s.", show_default=False)]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask: you stand at the rig, the emergency stop in reach.")]
+Seconds = Annotated[float, typer.Option("--for", metavar="SECONDS", help="Duration, up to 10 s.", show_default=False)]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask: you are at the rig, with the emergency stop in reach.")]
 
 
 def jog(
     config: ConfigSource,
     speed: Annotated[
-        float, typer.Option("--speed", metavar="M/S", help="At the rim; negative: backward.", show_default=False)
+        float, typer.Option("--speed", metavar="M/S", help="Speed of the rim; negative: backward.", show_default=False)
     ],
     seconds: Seconds,
     wheel: Annotated[
@@ -39,7 +39,7 @@ def jog(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Turn wheels for a while: do they turn, the right ones, the right way round? Wheels off the ground."""
+    """Turn wheels for a short time, to check wiring and direction. Wheels off the ground."""
     asked = {"wheels": wheel or [], "speed_mps": speed, "valve": "", "seconds": seconds}
     with usage_errors():
         effective = config_from(config, [*(overrides or ()), *_jog(asked)], seed, clock)
@@ -48,8 +48,8 @@ def jog(
 
 def valve(
     config: ConfigSource,
-    side: Annotated[str, typer.Argument(metavar="CYLINDER", help="Which cylinder: left or right.")],
-    way: Annotated[str, typer.Argument(metavar="WAY", help="Which way: extend or retract.")],
+    side: Annotated[str, typer.Argument(metavar="CYLINDER", help="Cylinder: left or right.")],
+    way: Annotated[str, typer.Argument(metavar="WAY", help="Direction: extend or retract.")],
     seconds: Seconds,
     out: Out = None,
     overrides: Overrides = None,
@@ -59,7 +59,7 @@ def valve(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Power one valve for a while, wheels cut: does the right cylinder move the right way?"""
+    """Power one valve for a short time, wheels cut, to check cylinder and direction."""
     asked = {"wheels": [], "valve": f"{side}_{way}", "seconds": seconds}
     with usage_errors():
         effective = config_from(config, [*(overrides or ()), *_jog(asked)], seed, clock)
@@ -67,7 +67,7 @@ def valve(
 
 
 def _jog(section: Mapping[str, Any]) -> list[str]:
-    """Overrides that make a config one of a jog."""
+    """Overrides that turn a config into the config of a jog."""
     return ["experiment=jog", *(f"jog.{key}={json.dumps(value)}" for key, value in section.items())]
 
 
@@ -80,12 +80,12 @@ def _move(config: Config, out: Path | None, endpoints: Path | None, yes: bool, a
 
 
 def _confirm(what: str, config: Config) -> None:
-    """Have somebody say that the rig may move."""
+    """Ask for confirmation that the rig may move."""
     complain(f"{config.name} (rig: {config.rig}) will move: {what}")
-    complain("this program is not an emergency stop: have the hard-wired one on motor power and valve supply in reach")
+    complain("this program is not an emergency stop: keep the hard-wired one for motor power and valve supply in reach")
     if not sys.stdin.isatty():
-        complain("there is no terminal to confirm it on: stand at the rig, or say --yes")
+        complain("no terminal for the confirmation: run this at the rig, or use --yes")
         raise typer.Exit(USAGE)
-    if not typer.confirm("Is it, are the wheels off the ground, and everybody clear?", err=True):
+    if not typer.confirm("Is it in reach, are the wheels off the ground, and is everybody clear?", err=True):
         complain("not confirmed: nothing has moved")
         raise typer.Exit(REFUSED)

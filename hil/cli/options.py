@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 ConfigSource = Annotated[str, typer.Argument(metavar="CONFIG", help="A YAML file, or a shipped config (hil configs).")]
 Out = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="The run folder itself; must be empty.", show_default=False)
+    Path | None, typer.Option("--out", metavar="DIR", help="Run folder; must be empty.", show_default=False)
 ]
 Overrides = Annotated[
     list[str] | None,
@@ -27,11 +27,11 @@ Clock = Annotated[
 ]
 Endpoints = Annotated[
     Path | None,
-    typer.Option("--endpoints", metavar="FILE", help="Use the simulated rig that wrote this (hil sim --endpoints)."),
+    typer.Option("--endpoints", metavar="FILE", help="Use the simulated rig that wrote FILE (hil sim --endpoints)."),
 ]
 Repeat = Annotated[
     int,
-    typer.Option("--repeat", metavar="N", min=1, help="So many runs, one after the other, on the rig opened once."),
+    typer.Option("--repeat", metavar="N", min=1, help="Number of runs, one after the other; the rig is opened once."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print only the result, as JSON.")]
 
@@ -51,5 +51,5 @@ def config_from(source: str, overrides: list[str] | None, seed: int | None, cloc
 
 
 def progress(text: str) -> None:
-    """Tell what is going on, on stderr."""
+    """Print a progress line on stderr."""
     print(text, file=sys.stderr, flush=True)

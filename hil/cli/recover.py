@@ -1,4 +1,4 @@
-"""`hil recover`: make a plain, whole record of what a killed run has left."""
+"""`hil recover`: make a complete record from the files of a killed run."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ def _show(run: Path, made: Recovered) -> None:
     from hil.recording.reader import FILE_NAME
 
     if made.finished:
-        print(f"{run / FILE_NAME} is whole: the recorder had finished it; the rest of the run is tidied up")
+        print(f"{run / FILE_NAME} is complete: the recorder had finished it; leftover files of the run are removed")
     else:
-        print(f"{run / FILE_NAME} is whole now; what the killed recorder left is {KILLED}, if it left any")
+        print(f"{run / FILE_NAME} is complete now; the file of the killed recorder, if any, is {KILLED}")
     for name, (count, added) in (("ticks", made.ticks), ("samples", made.samples)):
         print(f"{name}: {count}, of them {count - added} from the file and {added} from the rings")
     print(f"events: {', '.join(made.events) or 'none'}")
     print(f"ticks missing (skipped by the clock, or lost): {_in_words(made.ticks_missing)}")
     print(f"blocks of sensor samples missing: {_in_words(made.blocks_missing)}")
     lost = "not known" if made.lost_ms is None else f"{made.lost_ms:.1f} ms"
-    print(f"from the last tick recorded to the last sign of life of the loop: {lost}")
+    print(f"from the last recorded tick to the last heartbeat of the loop: {lost}")
 
 
 def _in_words(holes: tuple[tuple[int, int], ...]) -> str:

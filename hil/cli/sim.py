@@ -13,7 +13,7 @@ from hil.cli.options import ConfigSource, Overrides, Seed, config_from, progress
 
 
 class _StopFlag:
-    """Ctrl-C, a hang-up and a polite kill end it."""
+    """Set by Ctrl-C, SIGHUP and SIGTERM."""
 
     def __init__(self) -> None:
         self.ending = False
@@ -28,7 +28,7 @@ def sim(
     config: ConfigSource,
     endpoints: Annotated[
         Path | None,
-        typer.Option("--endpoints", metavar="FILE", help="Write here where each device is, once all listen."),
+        typer.Option("--endpoints", metavar="FILE", help="Write the device addresses to FILE, once all are ready."),
     ] = None,
     overrides: Overrides = None,
     seed: Seed = None,
@@ -40,6 +40,6 @@ def sim(
     from hil.app.warm_up import warm_up
     from hil.simulator.rig_server import serve_rig
 
-    warm_up(effective, progress)  # its processes then find every kernel in the cache
+    warm_up(effective, progress)  # so that its processes find every kernel in the cache
     with usage_errors():
         serve_rig(effective, endpoints, _StopFlag(), progress)

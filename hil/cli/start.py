@@ -1,4 +1,4 @@
-"""Before any command: is what will be imported ours?"""
+"""Checks before any command that the right packages will be imported."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _BESIDE = ("models", "drivers", "rig_configs")
 
 
 def problems_at_start() -> str:
-    """What stands against running at all; empty if nothing does.
+    """Problems that prevent a start; empty if there are none.
 
-    A folder `models/` in the current folder or on PYTHONPATH would shadow ours and be run instead of it.
+    A folder `models/` in the current folder or on PYTHONPATH would shadow ours and be imported instead.
     """
     if sys.platform == "win32":
         return "the controller runs on Linux; a Windows PC with NI hardware is reached as an NI gRPC device server"
@@ -27,7 +27,7 @@ def problems_at_start() -> str:
         elif found != ours:
             wrong.append(
                 f"the package {name} would come from {found} but belongs to {ours}: "
-                f"start hil from another folder, or take {found.parent} off PYTHONPATH"
+                f"start hil from another folder, or remove {found.parent} from PYTHONPATH"
             )
     return "\n".join(wrong)
 

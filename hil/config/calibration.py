@@ -1,7 +1,7 @@
-"""The calibration file of a set of sensors: what their calibration sheets say, kept with every record.
+"""The calibration file of a set of sensors: values of their calibration sheets, stored with every record.
 
-In a config, `devices.daq.calibration` is the path of such a file, seen from the config's own folder. The effective
-config holds what is in the file instead: so a record needs no file beside it, and its checksum changes with a sensor.
+In a config, `devices.daq.calibration` is the path of such a file, relative to the folder of the config. The effective
+config holds the content of the file: so a record needs no second file, and its checksum changes with a sensor.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ KEY = ("devices", "daq", "calibration")
 
 
 def calibration_path(raw: Any) -> str | None:
-    """The path of the calibration file in a raw config; None where there is none."""
+    """The path of the calibration file in a raw config; None if there is none."""
     for key in KEY:
         raw = raw.get(key) if isinstance(raw, dict) else None
     return raw if isinstance(raw, str) else None
 
 
 def put_calibration(raw: dict[str, Any], folder: Traversable) -> list[Problem]:
-    """Replace the path of a calibration file, if the raw config holds one, by what is in the file.
+    """Replace the path of a calibration file, if the raw config has one, by the content of the file.
 
     Args:
-        raw: the config as read; changed in place. What is no path is left to the config's own check.
+        raw: the config as read; changed in place. A value that is not a path is left to the check of the config.
         folder: of the config.
 
     Returns:
-        What is wrong with the file; then the raw config holds no calibration.
+        The problems of the file; if there are any, the raw config has no calibration.
     """
     path, dotted = calibration_path(raw), ".".join(KEY)
     if path is None:

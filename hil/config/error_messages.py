@@ -1,4 +1,4 @@
-"""pydantic's errors in the words of the person who edits the config: key, what was found, what is allowed."""
+"""pydantic's errors as messages for the person who edits the config: key, value found, values allowed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from drivers.registry import driver_names, driver_type
 from hil.config.problems import CrossCheckError, Problem
 from hil.config.schema.extensions import section_class
 
-# What a key takes, by the type of its JSON schema.
+# The values that a key takes, by the type of its JSON schema.
 KINDS = {"number": "a number", "integer": "a whole number", "string": "text", "boolean": "true or false"}
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = 60
@@ -36,7 +36,7 @@ def problems_of(error: ValidationError) -> list[Problem]:
 
 
 def wrong_by_themselves(error: ValidationError) -> dict[str, float | None]:
-    """The keys that are wrong whatever the others are, each with the least number that it takes if it takes one."""
+    """The keys that are wrong independently of all others, each with the smallest number allowed if it is a number."""
     found: dict[str, float | None] = {}
     for detail in error.errors(include_url=False):
         if not isinstance(detail.get("ctx", {}).get("error"), CrossCheckError):
@@ -71,19 +71,19 @@ def _problem(detail: ErrorDetails, cause: Any) -> Problem:
 
 
 def _known_keys(location: Sequence[int | str]) -> str:
-    """The keys of the section an unknown one stands in, the likeliest alone."""
+    """The keys of the section that has an unknown key; only the most similar one, if there is one."""
     known = list(_place(location[:-1])[1].get("properties", {}))
     near = difflib.get_close_matches(str(location[-1]), known, n=1)
     return f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}"
 
 
 def tag(schema: dict[str, Any]) -> str:
-    """The key that says which of several sections one is."""
+    """The key that selects one of several kinds of a section."""
     return str(schema["discriminator"]["propertyName"])
 
 
 def allowed(schema: dict[str, Any]) -> str:
-    """What a key takes."""
+    """The values that a key takes."""
     return _allowed_but_null(schema) + (" or null" if schema.get("nullable") else "")
 
 
@@ -124,7 +124,7 @@ def whole_schema() -> dict[str, Any]:
 
 
 def _place(location: Sequence[int | str]) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """A place in the config as a person writes it, and its JSON schema, empty where there is none.
+    """A key path in the config as a person writes it, and its JSON schema, empty if there is none.
 
     pydantic names the kind of a section of several kinds in its location; the person does not.
     """
@@ -136,7 +136,7 @@ def _place(location: Sequence[int | str]) -> tuple[tuple[str, ...], dict[str, An
             node = resolved({"$ref": kinds[step]}, whole)
             continue
         if kinds and (kind := driver_type(cast("Role", keys[-1]), str(step))) is not None:
-            node = whole = kind.settings.model_json_schema()  # of a driver that an installed package brings
+            node = whole = kind.settings.model_json_schema()  # of a driver from an installed package
             continue
         if keys == ["extensions"]:
             keys.append(str(step))
@@ -153,7 +153,7 @@ def _place(location: Sequence[int | str]) -> tuple[tuple[str, ...], dict[str, An
 
 
 def resolved(node: dict[str, Any], whole: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The schema itself instead of where it is in the whole; of one that may be null, the other, marked so.
+    """Follow a reference to the schema itself; of one that may be null, take the other choice, marked as nullable.
 
     Args:
         node: a part of a JSON schema.

@@ -1,4 +1,4 @@
-"""From a file, overrides and a seed to a checked config, or to the list of everything that is wrong with them."""
+"""From a file, overrides and a seed to a checked config, or to the list of all problems."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def load_config(source: str | Path, overrides: Sequence[str] = (), seed: int | N
 
     Args:
         source: path of a YAML file, or the name of a shipped config, with or without `rig_configs/` and `.yaml`; an
-            existing file wins.
+            existing file comes first.
         overrides: `a.b=VALUE` each, VALUE in YAML, applied in order before the check; `a.0.b` reaches into a list.
-        seed: replaces the config's.
+        seed: replaces the seed of the config.
 
     Raises:
         ConfigError: with all problems at once.
@@ -36,19 +36,19 @@ def load_config(source: str | Path, overrides: Sequence[str] = (), seed: int | N
         config.rover.parameters()
     except ValueError as error:
         section = "rover" if config.rover.type == "rcp" else f"rover.{config.rover.type}"
-        raise ConfigError(str(source), [Problem(section, "a rover that cannot be", str(error))]) from None
+        raise ConfigError(str(source), [Problem(section, "an impossible rover", str(error))]) from None
     return config
 
 
 def parse_config(text: str, source: str) -> Config:
-    """Check the effective config of a run; `source` is what an error calls it. Raises ConfigError."""
+    """Check the effective config of a run; `source` is its name in errors. Raises ConfigError."""
     return _checked(text, source)
 
 
 def _checked(
     text: str, source: str, overrides: Sequence[str] = (), seed: int | None = None, folder: Traversable | None = None
 ) -> Config:
-    """Override and check a config; `folder` is where its files are, None: it is to hold all itself."""
+    """Override and check a config; `folder` is the folder of its files; None: the config must contain everything."""
     raw, problems = read_yaml(text, "(file)")
     if raw is None and not problems:
         raw = {}
@@ -60,7 +60,7 @@ def _checked(
     if seed is not None:
         raw["seed"] = seed
         if raw.get("rig") == "real":
-            problems.append(Problem("--seed", str(seed), "none: with rig: real nothing is left to chance"))
+            problems.append(Problem("--seed", str(seed), "no seed: with rig: real there are no random numbers"))
     if folder is not None:
         problems += put_calibration(raw, folder)
     try:
@@ -81,7 +81,7 @@ def shipped_configs() -> dict[str, str]:
 
 
 def shipped_files(name: str) -> dict[str, str]:
-    """A shipped config and the calibration file it names, if any: text by path, seen from the config's folder."""
+    """A shipped config and the calibration file it names, if any: text by path, relative to the config's folder."""
     text = shipped_configs()[name]
     files = {f"{name}.yaml": text}
     if path := calibration_path(read_yaml(text, name)[0]):
@@ -110,7 +110,7 @@ def _found(source: str | Path) -> tuple[str, Traversable]:
 
 
 def _what_is_there(path: Path) -> str:
-    """What stands where a file should."""
+    """Describe what is at a path that should be a file."""
     try:
         if path.is_dir():
             return "a folder"
@@ -118,17 +118,17 @@ def _what_is_there(path: Path) -> str:
     except OSError as error:
         return error.strerror or str(error)
     except ValueError:
-        return "no name of a file"
+        return "not a file name"
 
 
 def _override(raw: dict[str, Any], override: str) -> list[Problem]:
-    """Put one `a.b=VALUE` into the raw config; what cannot be put there is a problem."""
+    """Put one `a.b=VALUE` into the raw config; return a problem if that is not possible."""
     path, equals, text = override.partition("=")
     path = path.strip()
     keys = path.split(".")
     if not equals or not all(keys):
         return [Problem(f"--set {override}", "no key and value", "a.b=VALUE, for example trial.angle_deg=70")]
-    # of `a.b=""` the shell leaves nothing behind the equals sign: that is an empty text, and null is written as null
+    # the shell passes `a.b=""` on as `a.b=`: that is an empty text, and null is written as null
     value, problems = read_yaml(text, f"--set {path}") if text.strip() else ("", [])
     if problems:
         return problems
@@ -154,7 +154,7 @@ def _override(raw: dict[str, Any], override: str) -> list[Problem]:
 
 
 def _default(raw: dict[str, Any], keys: list[str]) -> Any:
-    """What an absent list holds by default; an absent section starts empty and takes its defaults later."""
+    """The default of a missing list; a missing section starts empty and gets its defaults later."""
     daq = raw.get("daq")
     layout = {"layout": "bumper"} if isinstance(daq, dict) and daq.get("layout") == "bumper" else {}
     node: Any = Config.model_validate({"name": "default", "rig": "simulated", "daq": layout}).model_dump(mode="json")
@@ -164,9 +164,9 @@ def _default(raw: dict[str, Any], keys: list[str]) -> Any:
 
 
 def _cross_checks_of_the_rest(raw: dict[str, Any], problems: Sequence[Problem]) -> list[Problem]:
-    """What does not fit together among the keys that are right by themselves.
+    """Problems between keys that are valid by themselves.
 
-    pydantic looks at that only once every key is right. So the wrong ones are put to their defaults here.
+    pydantic checks these only once every key is valid. So invalid keys are set to their defaults here.
     """
     mended = copy.deepcopy(raw)
     mended |= {key: value for key, value in (("name", "default"), ("rig", "simulated")) if key not in mended}
@@ -180,7 +180,7 @@ def _cross_checks_of_the_rest(raw: dict[str, Any], problems: Sequence[Problem]) 
             return []
         except ValidationError as error:
             more, lacking = problems_of(error), wrong_by_themselves(error)
-        # what has no default: any number will do, and a device that lacks anything else is left out
+        # keys without a default: any number is good here, and a device that lacks anything else is left out
         mendable = [key for key in lacking if key.startswith("devices.")]
         if not mendable:
             return [problem for problem in more if not any(_touches(problem, key) for key in wrong)]
@@ -195,7 +195,7 @@ def _cross_checks_of_the_rest(raw: dict[str, Any], problems: Sequence[Problem]) 
 
 
 def _remove(node: Any, keys: list[str]) -> None:
-    """Take a key out; of a list the whole list goes."""
+    """Remove a key; for a key in a list, remove the whole list."""
     *way, last = keys
     for key in way:
         if not isinstance(node, dict):
@@ -209,7 +209,7 @@ def _remove(node: Any, keys: list[str]) -> None:
 
 
 def _touches(problem: Problem, wrong: str) -> bool:
-    """Whether a problem rests on a key that is wrong by itself."""
+    """Whether a problem depends on a key that is invalid by itself."""
     return any(
         f"{key}.".startswith(f"{wrong}.") or f"{wrong}.".startswith(f"{key}.")
         for key in (problem.key, *problem.depends_on)

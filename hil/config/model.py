@@ -1,4 +1,4 @@
-"""The config of a rig, whole: every number a run depends on."""
+"""The whole config of a rig: every number that a run depends on."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class UncheckedConfig(Section):
     name: str = Field(
         pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$",
         max_length=64,
-        description="name of the config; run folders are named by it",
+        description="name of the config; run folders are named after it",
         json_schema_extra={"note": "letters, digits, - and _"},
     )
     rig: Literal["simulated", "simulated_wire", "real"] = Field(
-        description="what is controlled: a model, devices simulated at the protocol level, or real devices"
+        description="the controlled rig: a model, devices simulated at the protocol level, or real devices"
     )
     clock: Literal["lockstep", "realtime"] = Field("lockstep", description="virtual time, or the wall clock")
     seed: int = Field(
@@ -60,7 +60,7 @@ class UncheckedConfig(Section):
         "impact",
         pattern=r"^[a-z][a-z0-9_]*$",
         max_length=64,
-        description="what is done: impact, jog, drive, or one that an installed package brings",
+        description="impact, jog, drive, or the experiment of an installed package",
         json_schema_extra={"note": "the name of an experiment"},
     )
     loop: LoopConfig = Field(default_factory=LoopConfig)
@@ -76,7 +76,7 @@ class UncheckedConfig(Section):
     obstacle: ObstacleConfig = Field(default_factory=ObstacleConfig)
     drives: DrivesConfig = Field(default_factory=DrivesConfig)
     cylinders: CylindersConfig = Field(default_factory=CylindersConfig)
-    daq: DaqConfig | None = Field(default_factory=DaqConfig, description="of the force sensors; null: the rig has none")
+    daq: DaqConfig | None = Field(default_factory=DaqConfig, description="null: the rig has no force sensors")
     detector: DetectorConfig = Field(default_factory=DetectorConfig)
     limits: LimitsConfig = Field(default_factory=LimitsConfig)
     links: SimLatencyConfig = Field(default_factory=SimLatencyConfig)
@@ -84,7 +84,7 @@ class UncheckedConfig(Section):
     record: RecordConfig = Field(default_factory=RecordConfig)
     telemetry: TelemetryConfig = Field(default_factory=TelemetryConfig)
     extensions: dict[str, SerializeAsAny[Section]] = Field(
-        default_factory=dict, max_length=100, description="sections of experiments that installed packages bring"
+        default_factory=dict, max_length=100, description="sections of experiments from installed packages"
     )
     devices: DevicesConfig | None = Field(
         None, description="which device is at which port; needed unless the rig is simulated"
@@ -95,7 +95,7 @@ class UncheckedConfig(Section):
     def _extended(cls, values: Any, check: ValidatorFunctionWrapHandler) -> Any:
         if not isinstance(values, dict):
             return check(values)
-        check(dict.fromkeys(values, Section()))  # that there are not too many, and that each has a name
+        check(dict.fromkeys(values, Section()))  # checks their number and their names
         return {name: extension_section(name, section) for name, section in values.items()}
 
     @cached_property
@@ -106,17 +106,17 @@ class UncheckedConfig(Section):
 
     @property
     def has_obstacle(self) -> bool:
-        """Whether an obstacle stands before the rover; it is driven over open ground without."""
+        """Whether an obstacle stands in front of the rover; without one it drives over open ground."""
         return self.experiment != "drive"
 
     @property
     def triangle(self) -> DaqConfig | None:
-        """The sensing triangle behind the obstacle's plate, where the rig has one."""
+        """The sensing triangle behind the obstacle's plate, if the rig has one."""
         return self.daq if self.daq and self.daq.layout == "triangle" else None
 
     @property
     def sensitivities_mVpN(self) -> tuple[float, ...]:
-        """Of each sensor, in the order of `daq.channels`: from its calibration sheet if there is one [mV/N]."""
+        """Sensitivity of each sensor [mV/N], in the order of `daq.channels`; from its calibration sheet if any."""
         device = self.devices.daq if self.devices else None
         channels = self.daq.channels if self.daq else ()
         sheets = [device.sensitivity_mVpN(channel.name) if device else None for channel in channels]
@@ -127,11 +127,11 @@ class UncheckedConfig(Section):
 
     @property
     def wheel_radius_m(self) -> float:
-        """Radius that wheels roll on: to the tips of their grousers."""
+        """Rolling radius of the wheels: to the tips of their grousers."""
         return self.rover.wheel_radius_m + (self.wheel.grouser_height_m if self.wheel.grousers else 0.0)
 
     def sha256(self) -> str:
-        """Fingerprint of the effective config: of its JSON with sorted keys and no spaces."""
+        """Fingerprint of the effective config: SHA-256 of its JSON with sorted keys and no spaces."""
         return fingerprint(self.model_dump(mode="json"))
 
     def to_yaml(self) -> str:
@@ -140,6 +140,6 @@ class UncheckedConfig(Section):
 
 
 def fingerprint(values: Any) -> str:
-    """SHA-256 of JSON with sorted keys and no spaces; of what `Config.to_yaml` says, it is `Config.sha256`."""
+    """SHA-256 of JSON with sorted keys and no spaces; for the values of `Config.to_yaml` it equals `Config.sha256`."""
     text = json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()

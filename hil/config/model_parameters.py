@@ -1,4 +1,4 @@
-"""From the config to the nominal rig, which the rover twin computes with and a simulated rig strays from."""
+"""From the config to the nominal rig: the rover twin uses it, a simulated rig deviates from it."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _ground(config: Config) -> GroundParameters:
             friction_angle=math.radians(soil.friction_angle_deg),
             rebound=soil.rebound,
             slip_modulus=soil.slip_modulus,
-            # for the variant xu, whose normal stress a rover's wheels take at slip 0, where these two do not matter
+            # for the variant xu: a rover's wheels use its normal stress at slip 0, where these two have no effect
             shear_modulus=soil.shear_displacement_m,
             peak_offset=soil.peak_offset,
             peak_slope=0.0,
@@ -113,7 +113,7 @@ def _obstacle(config: Config, wheels: int) -> Obstacle:
 
 
 def spread(config: Config) -> Spread:
-    """How far the simulated rig strays from the nominal one."""
+    """How far the simulated rig deviates from the nominal one."""
     given = config.plant.spread
     return Spread(given.mass, given.soil, given.legs, given.sensitivity, given.start_m)
 

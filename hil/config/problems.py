@@ -1,4 +1,4 @@
-"""What is wrong with a config, all of it, in the words of the person who edits it."""
+"""All problems of a config, as messages for the person who edits it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["ConfigError", "CrossCheckError", "Problem"]
 
 
 class CrossCheckError(ValueError):
-    """Values that are each allowed but not together; pydantic carries it to the loader."""
+    """Values that are allowed alone but not together; pydantic passes this error on to the loader."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = list(problems)

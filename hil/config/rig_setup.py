@@ -1,4 +1,4 @@
-"""What the drivers have to know of a rig, taken from its config."""
+"""The values that the drivers need from the config of a rig."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class _Reader(yaml.SafeLoader):
         self._path: list[str] = []
 
     def mapping(self, node: yaml.MappingNode) -> dict[Hashable, Any]:
-        """A mapping; a key that is no text or stands there twice is noted and left out."""
+        """A mapping; a key that is not text or appears twice is reported and left out."""
         mapping: dict[Hashable, Any] = {}
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
@@ -41,12 +41,12 @@ class _Reader(yaml.SafeLoader):
         return mapping
 
     def integer(self, node: yaml.ScalarNode) -> int | str:
-        """A whole number; one of hundreds of digits stays text, which no key takes (Python refuses to convert it)."""
+        """A whole number; one of hundreds of digits stays text, which no key accepts (Python refuses to convert it)."""
         text = str(node.value)
         return int(text, 16 if text.startswith("0x") else 10) if len(text) < 300 else text
 
     def real(self, node: yaml.ScalarNode) -> float:
-        """A number; the loader refuses infinity and NaN later, naming the key."""
+        """A number; the loader refuses infinity and NaN later, with the name of the key."""
         text = str(node.value).lower()
         return float(text.replace(".inf", "inf").replace(".nan", "nan"))
 
@@ -66,7 +66,7 @@ _Reader.add_constructor("tag:yaml.org,2002:map", _Reader.mapping)
 
 
 class _Writer(yaml.SafeDumper):
-    """Quotes what either this reader or a YAML 1.1 one would take for something else than text."""
+    """Quotes text that this reader or a YAML 1.1 reader would not read as text."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012  PyYAML's own name
         first: [
@@ -83,19 +83,17 @@ def write_yaml(value: Any) -> str:
 
 
 def read_yaml(text: str, key: str) -> tuple[Any, list[Problem]]:
-    """What the text says, and what is wrong with how it says it.
+    """The value of the text, and the problems of its syntax.
 
     Args:
         text: YAML, one document.
-        key: named in the problem if this is no YAML at all.
+        key: name in the problem if the text is not YAML.
     """
     value, problems = _read_once(text, key)
     return copy.deepcopy(value), list(problems)
 
 
-@lru_cache(
-    maxsize=64
-)  # the shipped configs take 15 ms each, and who runs many trials reads the same text again and again
+@lru_cache(maxsize=64)  # a shipped config takes 15 ms, and a series of trials reads the same text many times
 def _read_once(text: str, key: str) -> tuple[Any, tuple[Problem, ...]]:
     try:
         reader = _Reader(text)
@@ -107,6 +105,6 @@ def _read_once(text: str, key: str) -> tuple[Any, tuple[Problem, ...]]:
         place = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
         return None, (Problem(key, f"{place}{error.problem}", "YAML"),)
     except (yaml.YAMLError, RecursionError, ValueError, KeyError, AttributeError, TypeError) as error:
-        # the last three: what PyYAML lets through for an explicit tag that does not fit, like `!!bool maybe`
+        # the last three: errors that PyYAML raises for an explicit tag that does not fit, like `!!bool maybe`
         return None, (Problem(key, f"{error}".partition("\n")[0], "YAML"),)
     return value, tuple(reader.problems)

@@ -1,1 +1,1 @@
-"""Controllers: what the rig should do next."""
+"""Controllers: from the goal of an experiment to set-points."""

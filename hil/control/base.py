@@ -1,4 +1,4 @@
-"""Controllers: between what an experiment wants and the set-points that the limiter checks."""
+"""Controllers: they turn the goal of an experiment into set-points, which the limiter checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Controller(Protocol):
 
 
 class DirectSetPoints:
-    """Hands on the wheel speeds that the goal holds."""
+    """Passes the wheel speeds of the goal on unchanged."""
 
     def control(self, goal: Goal, samples: Samples, prediction: Prediction) -> SetPoints:  # noqa: ARG002
         """The set-points of this tick."""

@@ -1,10 +1,10 @@
-"""Wheel speeds that give the rover a wished forward speed on slipping ground."""
+"""Wheel speeds that give the rover the desired forward speed on ground with slip."""
 
 from __future__ import annotations
 
 from hil.messages.stages import Goal, Prediction, Samples, SetPoints
 
-# Slip is smoothed over this time [s]; it is capped, for at slip 1 no wheel speed moves the rover.
+# Slip is smoothed over this time [s]; it is capped, because at slip 1 no wheel speed moves the rover.
 SMOOTHING_S = 0.1
 LARGEST_SLIP = 0.6
 
@@ -12,7 +12,7 @@ LARGEST_SLIP = 0.6
 class WheelSpeed:
     """Turns a forward speed into wheel speeds, omega = v / (R (1 - s)), with the slip that the rover twin predicts.
 
-    All wheels turn alike: the rover drives straight.
+    All wheels turn at the same speed: the rover drives straight.
 
     Args:
         radius_m: wheel radius.
@@ -25,7 +25,7 @@ class WheelSpeed:
         self._slip = 0.0
 
     def control(self, goal: Goal, samples: Samples, prediction: Prediction) -> SetPoints:  # noqa: ARG002
-        """The set-points of this tick. While the drives are cut the slip is not followed."""
+        """The set-points of this tick. While the drives are cut the slip estimate is not updated."""
         if goal.cut:
             return SetPoints(goal.state, True, (), goal.valves)
         mean = sum(prediction.slip) / len(prediction.slip)

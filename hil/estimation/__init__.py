@@ -1,1 +1,1 @@
-"""From samples to what they mean: impact, forces, and the rover twin's view."""
+"""From samples to estimates: impact, forces, and the prediction of the rover twin."""

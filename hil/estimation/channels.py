@@ -13,7 +13,7 @@ from models.kernels.compiled import FloatArray, IntArray, kernel
 RUN, RUN_NS, IMPACT_NS, PEAK_NS, RELEASE_NS, BELOW, BELOW_NS, SATURATED, COUNT, BAD, FALLEN, LATER_NS = range(12)
 NEVER = -1
 # The impact is over once the sum has fallen to this share of its largest value: the wheel is pushed back by then. On a
-# shallow obstacle the wheel stays on the ramp, and what the sensors bear from then on is weight
+# shallow obstacle the wheel stays on the ramp, and from then on the sensors measure weight
 # (docs/explanation/contact.md).
 IMPACT_OVER = 0.8
 
@@ -25,9 +25,9 @@ class ChannelParameters(NamedTuple):
         place: (channels, 2) sensors on the plate [m]; NaN for those of a bumper.
         newton_per_volt: (channels,).
         full_scale: [V] at which a channel counts as saturated.
-        droop: share of the reading that the AC coupling takes out in one sample.
+        droop: share of the reading that the AC coupling removes in one sample.
         threshold: impact threshold on the sum of the channels, or on the largest if `each` [N].
-        each: every channel is a bumper of its own; else they share one plate.
+        each: every channel is a separate bumper; else all share one plate.
         consecutive: samples in a row over it.
         zero_samples: samples that the bias is averaged over.
     """
@@ -43,19 +43,19 @@ class ChannelParameters(NamedTuple):
 
 
 class ChannelState(NamedTuple):
-    """What is remembered between blocks.
+    """The state kept between blocks.
 
     Attributes:
         bias: (channels,) [V], running mean until zeroed.
         square: (channels,) running sum of squared differences [V^2] (Welford).
-        drooped: (channels,) what the coupling has taken out so far [N].
+        drooped: (channels,) what the coupling has removed so far [N].
         force: (channels,) newest corrected force [N].
         peak: (channels + 4,) largest corrected force of each channel, of their sum, of the sum after the release, of
             the sum while the impact lasts, and of the sum from then on while the contact lasts [N].
         point: (2, 2) load point [m] at the impact and at the peak of the sum.
         whole: counters and times [ns], see the slots above.
         last: (channels,) newest sample [V].
-        still: (channels,) how many samples in a row up to the newest are equal to it bit for bit.
+        still: (channels,) number of samples in a row, up to the newest, that equal the newest bit for bit.
     """
 
     bias: FloatArray
@@ -90,12 +90,12 @@ class Channels(NamedTuple):
 
 @kernel
 def digest(channels: BoundArguments[Channels], t_ns: IntArray, volts: FloatArray) -> None:
-    """Take in a block (n, channels) [V] with its times (n,) [ns].
+    """Process a block (n, channels) [V] with its times (n,) [ns].
 
-    The first `zero_samples` samples set the bias. From then on each channel's droop is put back, x = y + (1/tau) times
-    the integral of y (the inverse of a first-order AC coupling), the sum is held against the threshold, and peaks and
-    the end of contact are noted. A sample that is not finite is left out and counted. The load point is that of the
-    newest sample, NaN below the threshold, and of bumpers.
+    The first `zero_samples` samples set the bias. From then on each channel's droop is corrected, x = y + (1/tau) times
+    the integral of y (the inverse of a first-order AC coupling), the sum is compared with the threshold, and peaks
+    and the end of contact are stored. A sample that is not finite is left out and counted. The load point is that of
+    the newest sample, NaN below the threshold and for bumpers.
     """
     p, s, point = unpack(channels)
     for i in range(t_ns.size):
@@ -136,7 +136,7 @@ def digest(channels: BoundArguments[Channels], t_ns: IntArray, volts: FloatArray
 
 @kernel
 def _note_still(p: ChannelParameters, s: ChannelState, volts: FloatArray) -> None:
-    """How long each channel has not changed; looked for from the newest sample back, which of a live one ends at once.
+    """Count the newest samples in which each channel has not changed; the search goes back from the newest sample.
 
     A sample at full scale does not count: it is saturated, not frozen.
     """
@@ -185,8 +185,8 @@ def _note_peak(p: ChannelParameters, s: ChannelState, t_ns: int, level: float, t
         s.whole[PEAK_NS] = t_ns
         _load_point(p, s, total, s.point[1])
     _note_phases(p, s, t_ns, total)
-    # contact is over, from the first of them on, when the level stays under the threshold for 5 times as many samples
-    # as it took to detect
+    # contact is over when the level stays under the threshold for 5 times as many samples as detection takes;
+    # the end is the first of these samples
     if level < p.threshold:
         if s.whole[BELOW] == 0:
             s.whole[BELOW_NS] = t_ns
@@ -199,10 +199,10 @@ def _note_peak(p: ChannelParameters, s: ChannelState, t_ns: int, level: float, t
 
 @kernel
 def _note_phases(p: ChannelParameters, s: ChannelState, t_ns: int, total: float) -> None:
-    """Keep the peak of the impact itself apart from what the sum reaches later in the same contact.
+    """Keep the peak of the impact itself separate from the peak later in the same contact.
 
-    The impact is over when the sum stays under its share of the largest for as many samples as the end of a contact
-    takes.
+    The impact is over when the sum stays under a share of its largest value, for as many samples as the end of a
+    contact takes.
     """
     during, later = s.force.size + 2, s.force.size + 3
     if s.whole[RELEASE_NS] != NEVER:
@@ -221,7 +221,7 @@ def _note_phases(p: ChannelParameters, s: ChannelState, t_ns: int, total: float)
 
 @kernel
 def _load_point(p: ChannelParameters, s: ChannelState, total: float, out: FloatArray) -> None:
-    """Force-weighted place of the sensors, from their centroid; NaN of bumpers, which have no place."""
+    """Force-weighted position of the sensors, from their centroid; NaN for bumpers, which have no position."""
     for axis in range(2):
         weighted, centroid = 0.0, 0.0
         for c in range(s.force.size):

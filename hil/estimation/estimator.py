@@ -23,14 +23,14 @@ from hil.estimation.channels import (
 from hil.messages.stages import Estimate, Samples
 from models.kernels.bound import BoundArguments
 
-# The share of full scale from which a channel counts as saturated.
+# A channel counts as saturated from this share of full scale.
 SATURATION = 0.99
-# How long the channels are averaged before arming [s].
+# Time over which the channels are averaged before arming [s].
 ZERO_TIME_S = 0.2
 
 
 def channel_parameters(config: Config) -> ChannelParameters:
-    """The channels as the config describes them; where there are none, nothing has to be zeroed."""
+    """The channels as the config describes them; without channels nothing has to be zeroed."""
     daq = config.daq
     if daq is None:
         return ChannelParameters(np.zeros((0, 2)), np.zeros(0), math.inf, 0.0, math.inf, False, 1, zero_samples=-1)
@@ -47,7 +47,7 @@ def channel_parameters(config: Config) -> ChannelParameters:
 
 
 class Estimator:
-    """Detects the impact and corrects the forces; remembers the peaks of the run."""
+    """Detects the impact and corrects the forces; stores the peaks of the run."""
 
     def __init__(self, config: Config) -> None:
         self._parameters = channel_parameters(config)
@@ -56,7 +56,7 @@ class Estimator:
         self._bound = BoundArguments(self._channels)
 
     def estimate(self, samples: Samples) -> Estimate:
-        """What these samples, after all before them, mean."""
+        """The estimate from these samples and all earlier ones."""
         state, parameters = self._state, self._parameters
         bad = state.whole[BAD]
         for block in samples.blocks:
@@ -79,7 +79,7 @@ class Estimator:
         )
 
     def reset(self) -> None:
-        """Forget everything: zero the channels again, and look for another impact."""
+        """Reset the state: zero the channels again, and detect a new impact."""
         for old, fresh in zip(self._state, make_channel_state(len(self._state.bias)), strict=True):
             old[...] = fresh
         self._channels.point[:] = math.nan
@@ -91,21 +91,21 @@ class Estimator:
 
     @property
     def impact_peak_N(self) -> float:
-        """Largest sum while the impact lasted: until it had fallen to `IMPACT_OVER` of it [N]."""
+        """Largest sum during the impact, which ends when the sum has fallen to `IMPACT_OVER` of it [N]."""
         return float(self._state.peak[-2])
 
     @property
     def later_peak(self) -> tuple[float, float] | None:
         """Largest sum after the impact in the same contact [N], and how long after the impact's first sample [s].
 
-        On a shallow obstacle that is the weight of the rover on it. None where the contact ended with the impact.
+        On a shallow obstacle this is the weight of the rover on it. None if the contact ended with the impact.
         """
         began, at = int(self._state.whole[IMPACT_NS]), int(self._state.whole[LATER_NS])
         return None if NEVER in (began, at) else (float(self._state.peak[-1]), (at - began) * 1e-9)
 
     @property
     def contact_duration_s(self) -> float | None:
-        """From the first sample over the threshold to the end of that contact [s], None while it lasts."""
+        """Time from the first sample over the threshold to the end of that contact [s]; None while it lasts."""
         began, ended = int(self._state.whole[IMPACT_NS]), int(self._state.whole[RELEASE_NS])
         return None if NEVER in (began, ended) else (ended - began) * 1e-9
 
@@ -113,7 +113,7 @@ class Estimator:
     def load_points_m(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """Load point at the impact and at the peak of the sum [m], (across, up) from the triangle's centroid.
 
-        NaN before, and of a bumper.
+        NaN before the impact, and for a bumper.
         """
         first, peak = self._state.point.tolist()
         return (first[0], first[1]), (peak[0], peak[1])

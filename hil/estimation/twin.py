@@ -1,4 +1,4 @@
-"""The rover twin: the nominal model, run beside the rig from its measured wheel speeds."""
+"""The rover twin: the nominal model, driven by the measured wheel speeds of the rig."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from models.plant import RigParameters
 from models.rover.reduction import Chain
 from models.vehicle import VehicleModel, VehicleState, run
 
-# The longest step that the twin takes; its stiffest part, a leg on the obstacle, swings some 30 times slower.
+# The longest integration step of the twin; its fastest oscillation, a leg on the obstacle, is about 30 times slower.
 LONGEST_STEP_NS = 500_000
-# A servo far stiffer than any drive: the twin's wheels turn as the rig's were measured to.
+# A servo much stiffer than any drive: the twin's wheels follow the measured speeds of the rig.
 FOLLOW = Drive(
     gain=5000.0, integral_gain=0.0, torque_limit=math.inf, gear_friction=0.0, friction_speed=1.0,
     coast_damping=0.0, brake_damping=0.0, brakes_on_cut=0.0,
@@ -28,7 +28,7 @@ FOLLOW = Drive(
 
 
 class _Twin(NamedTuple):
-    """The model, scratch for Jacobian rows (2, nv), and what is read off: [T_c, time to impact, 0 if all is finite]."""
+    """The model, scratch for Jacobian rows (2, nv), and the results: [T_c, time to impact, 0 if all is finite]."""
 
     vehicle: VehicleModel
     state: VehicleState
@@ -37,13 +37,13 @@ class _Twin(NamedTuple):
 
 
 class RoverTwin:
-    """Predicts what the rig does not measure: normal forces, sinkage, slip, T_c and the time to impact.
+    """Predicts quantities that the rig does not measure: normal forces, sinkage, slip, T_c and the time to impact.
 
-    Its cylinders press as those of the rig were measured to; one whose pressure is not measured (NaN) counts as vented.
+    Its cylinders have the measured pressures of the rig; a pressure that is not measured (NaN) counts as vented.
     Without an obstacle T_c is NaN and there is no time to impact.
 
-    Where the obstacle stands is known to a few millimetres only, so until an impact is measured the twin drives on
-    through it; at the impact the obstacle is put where the twin's wheels are.
+    The position of the obstacle is known only to a few millimetres. So until an impact is measured the twin drives
+    through it; at the impact the obstacle is placed at the twin's wheels.
     """
 
     def __init__(self, nominal: RigParameters) -> None:
@@ -62,13 +62,13 @@ class RoverTwin:
         )
         self._bound = BoundArguments(self._twin)
         if self._obstacle is not None:
-            # the same with the obstacle in the way, made before the run: at the impact only its place is filled in
+            # the same with the obstacle, made before the run: at the impact only its position is set
             self._touching, other = (BoundArguments(self._before(self._obstacle, foot)) for foot in (0.0, 1.0))
             self._foot = self._touching.slot(other)
         self._t_ns = 0
 
     def predict(self, samples: Samples, estimate: Estimate) -> Prediction:
-        """Move the twin to the time of these samples."""
+        """Advance the twin to the time of these samples."""
         state, span = self._state, samples.t_ns - self._t_ns
         state.drives.set_speed[:] = estimate.wheel_speed_radps
         if samples.valves.pressure_Pa != self._pressure_Pa:
@@ -92,7 +92,7 @@ class RoverTwin:
         )
 
     def _take_pressures(self, pressure_Pa: Sequence[Sequence[float]]) -> None:
-        """Measured gauge pressures: a row a cylinder, its (extend, retract) chambers."""
+        """Use the measured gauge pressures: one row a cylinder, its (extend, retract) chambers."""
         self._pressure_Pa = pressure_Pa
         cylinders = self._state.cylinders.pressure
         for cylinder, chambers in enumerate(pressure_Pa[: len(cylinders)]):  # no array is made: this is in the tick
@@ -100,7 +100,7 @@ class RoverTwin:
                 cylinders[cylinder, chamber] = 0.0 if math.isnan(pressure) else pressure
 
     def _meet_obstacle(self, energy_J: float) -> None:
-        """The rig has hit: put the obstacle where the twin's nearer wheel is."""
+        """At the impact of the rig: place the obstacle at the twin's nearer wheel."""
         assert self._obstacle is not None
         self._hit = True
         self.energy_at_impact_J = energy_J
@@ -110,7 +110,7 @@ class RoverTwin:
         self._bound = self._touching
 
     def _before(self, obstacle: Obstacle, foot: float) -> _Twin:
-        """The twin before this obstacle, with its foot there [m]."""
+        """The twin in front of this obstacle, whose foot is at this position [m]."""
         return self._twin._replace(vehicle=self._twin.vehicle._replace(obstacle=obstacle._replace(foot=foot)))
 
 
@@ -120,7 +120,7 @@ def _predict(twin: BoundArguments[_Twin], steps: int, dt: float) -> None:
     run(vehicle, state, steps, dt)
     out[2] = 0.0
     for i in range(state.q.size):
-        out[2] += 0.0 * state.q[i]  # NaN from whatever is not a finite number
+        out[2] += 0.0 * state.q[i]  # becomes NaN if any value is not finite
     out[0], out[1] = _impact_ahead(vehicle.obstacle, vehicle.chain, state, rows)
 
 

@@ -1,1 +1,1 @@
-"""What passes between stages, processes and files: stage messages, layout, operator's commands, rows."""
+"""Data that stages, processes and files exchange: stage messages, layout, operator's commands, rows."""

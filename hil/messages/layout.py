@@ -8,22 +8,22 @@ import msgspec
 
 from drivers.messages import ValveSet
 
-# Of the rovers of the sources, and of the rig's side bogies.
+# Wheels of the six-wheeled rovers, and of the rig's side bogies.
 WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")
 CYLINDERS = ("left", "right")
-# Wheels and cylinders of the rovers that have others, by `rover.type`; as `models.rover.registry` has them.
+# Wheels and cylinders of the rovers that differ, by `rover.type`; as in `models.rover.registry`.
 OTHER_ROVERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "juno": (("front_left", "front_right", "rear_left", "rear_right"), ()),
 }
 # Names of the force sensors by `daq.layout`.
 TRIANGLE = ("top", "lower_left", "lower_right")
 BUMPER = ("front_left", "front_right")
-# Of each cylinder, in this order.
+# The two valves of each cylinder, in this order.
 WAYS = ("extend", "retract")
 
 
 class Layout(msgspec.Struct, frozen=True, dict=True):
-    """Made once, from rover and config; the shapes of a record's rows follow it.
+    """Made once, from rover and config; it sets the shapes of a record's rows.
 
     Attributes:
         wheels: names, in the order of every vector by wheel.
@@ -37,7 +37,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def valves(self) -> tuple[str, ...]:
-        """Names of all valves: those of a cylinder beside each other."""
+        """Names of all valves; the two of a cylinder are adjacent."""
         return tuple(f"{cylinder}_{way}" for cylinder in self.cylinders for way in WAYS)
 
     @cached_property
@@ -56,12 +56,12 @@ class Layout(msgspec.Struct, frozen=True, dict=True):
         return tuple((False, False) for _ in self.cylinders)
 
     def to_json(self) -> str:
-        """As `/meta/layout` of a record holds it."""
+        """As JSON, for `/meta/layout` of a record."""
         return msgspec.json.encode(self).decode()
 
     @classmethod
     def from_json(cls, text: str) -> Layout:
-        """The layout of a record. Raises ValueError: it is none."""
+        """Read the layout of a record. Raises ValueError if the text is not a layout."""
         try:
             return msgspec.json.decode(text, type=cls)
         except msgspec.MsgspecError as error:
@@ -72,7 +72,7 @@ def layout_of(rover: str, channels: tuple[str, ...]) -> Layout:
     """The layout of a rig.
 
     Args:
-        rover: its type, as the config names it.
+        rover: type of the rover, as in the config.
         channels: names of the force sensors.
     """
     wheels, cylinders = OTHER_ROVERS.get(rover, (WHEELS, CYLINDERS))

@@ -1,4 +1,4 @@
-"""What an operator asks of the rig: an input of the tick like any sample, checked, recorded and replayed."""
+"""Commands of an operator: an input of the tick like any sample, checked, recorded and replayed."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ import numpy as np
 
 from hil.messages.schema import EVENT, event_row
 
-# Names of the events that record them begin so.
+# The names of the events that record commands begin with this.
 PREFIX = "operator "
 # A command fits into the detail of an event, as JSON.
 MOST_BYTES = EVENT["detail"].itemsize
-# Words of an operator are cut off after so many bytes: a command fits into the detail of an event.
+# Text from an operator is cut off after this many bytes, so that a command fits into the detail of an event.
 LONGEST_WORDS = 80
 
 
 class Arm(msgspec.Struct, frozen=True, tag="arm"):
-    """Make the arming checks, and stand armed if all pass."""
+    """Run the arming checks, and arm if all pass."""
 
 
 class Start(msgspec.Struct, frozen=True, tag="start"):
-    """Begin to move."""
+    """Start to move."""
 
 
 class Stop(msgspec.Struct, frozen=True, tag="stop"):
-    """End the experiment: drives cut, valves off. No fault."""
+    """End the experiment: drives cut, valves off. This is not a fault."""
 
     reason: str = ""
 
 
 class EStop(msgspec.Struct, frozen=True, tag="e_stop"):
-    """Safe at once, latched."""
+    """Go to Safe at once, latched."""
 
     reason: str = ""
 
@@ -46,14 +46,14 @@ class ClearFault(msgspec.Struct, frozen=True, tag="clear"):
 
 
 class SetPoint(msgspec.Struct, frozen=True, tag="set_point"):
-    """Change a set-point of the experiment that runs."""
+    """Change a set-point of the running experiment."""
 
     name: str
     value: float
 
 
 class Mode(msgspec.Struct, frozen=True, tag="mode"):
-    """Change the mode of the experiment that runs."""
+    """Change the mode of the running experiment."""
 
     name: str
 
@@ -75,17 +75,17 @@ class OperatorSource(Protocol):
     """Where the operator's commands come from."""
 
     def read(self) -> OperatorInput:
-        """All that were given since the last call, oldest first; never blocks."""
+        """All commands since the last call, oldest first; never blocks."""
 
 
 class OperatorQueue:
-    """Commands given in the loop's own process. `put` may be called in a signal handler."""
+    """Commands from the loop's process. `put` may be called in a signal handler."""
 
     def __init__(self) -> None:
         self._waiting: deque[OperatorCommand] = deque()
 
     def put(self, command: OperatorCommand) -> None:
-        """Hand a command to the next tick. Raises ValueError: it is too long to be recorded."""
+        """Queue a command for the next tick. Raises ValueError if it is too long to be recorded."""
         command_to_bytes(command)
         self._waiting.append(command)
 
@@ -105,7 +105,7 @@ def command_to_bytes(command: OperatorCommand) -> bytes:
     """A command as JSON; `command_of_bytes` reads it back.
 
     Raises:
-        ValueError: it does not fit into the detail of an event.
+        ValueError: the command does not fit into the detail of an event.
     """
     content = msgspec.json.encode(command)
     if len(content) > MOST_BYTES:
@@ -114,7 +114,7 @@ def command_to_bytes(command: OperatorCommand) -> bytes:
 
 
 def command_of_bytes(content: bytes) -> OperatorCommand:
-    """The command of such JSON. Raises ValueError: it is none."""
+    """Read a command from JSON. Raises ValueError if it is not a command."""
     try:
         command: OperatorCommand = _DECODER.decode(content)
     except msgspec.MsgspecError as error:
@@ -123,7 +123,7 @@ def command_of_bytes(content: bytes) -> OperatorCommand:
 
 
 def command_event(command: OperatorCommand, tick: int, t_ns: int) -> np.ndarray[tuple[int], np.dtype[np.void]]:
-    """The event, a row of `EVENT`, that a command is recorded as; `command_of` reads it back.
+    """The event, a row of `EVENT`, that records a command; `command_of` reads it back.
 
     Raises:
         ValueError: the command does not fit into the detail of an event.
@@ -138,7 +138,7 @@ def is_command(event: np.void) -> bool:
 
 
 def command_of(event: np.void) -> OperatorCommand:
-    """The command that an event records. Raises ValueError: it records none."""
+    """The command that an event records. Raises ValueError if it records none."""
     try:
         return command_of_bytes(bytes(event["detail"]))
     except ValueError as error:
@@ -146,5 +146,5 @@ def command_of(event: np.void) -> OperatorCommand:
 
 
 def shortened(words: str) -> str:
-    """Words that fit into a recorded command, cut between two characters."""
+    """The text, cut between two characters so that it fits into a recorded command."""
     return words.encode()[:LONGEST_WORDS].decode(errors="ignore")

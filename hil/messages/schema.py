@@ -1,4 +1,4 @@
-"""The fixed-size rows of a record: what one tick, one event and one tick's timing look like on disk.
+"""The fixed-size rows of a record: one tick, one event and the timing of one tick, as they are on disk.
 
 Fixed-size fields only: variable-length ones cannot be read back from a file whose writer was killed.
 """
@@ -21,20 +21,20 @@ SENSORS: dict[str, tuple[SensorName, ...]] = {  # by layout, in the order of the
     "bumper": ("front_left", "front_right"),
 }
 Field = tuple[str, str] | tuple[str, str, tuple[int, ...]]
-IMPACT = "impact"  # name of the event that tells of one
+IMPACT = "impact"  # name of the event that records an impact
 # Fields of a tick that hold a number for each wheel.
 BY_WHEEL = ("set_speed_radps", "wheel_speed_radps", "normal_force_N", "sinkage_m", "slip")
-BURST_SLACK_S = 0.25  # it may come at least this long after its sample, and no sample of its burst is lost
+BURST_SLACK_S = 0.25  # an event may be recorded this long after its sample, and still no sample of its burst is lost
 
 
 def compound(fields: Sequence[Field]) -> np.dtype[Any]:
-    """A row of these fields; one whose shape has a 0 is left out, for HDF5 has no arrays of nothing."""
+    """A row of these fields. A field whose shape has a 0 is left out, because HDF5 has no empty arrays."""
     return np.dtype([field for field in fields if len(field) == 2 or 0 not in field[2]])
 
 
-# What each field means is said in hil/recording/fields.py, which the record carries.
+# The meaning of each field is in hil/recording/fields.py, and is stored in the record.
 def tick_dtype(layout: Layout) -> np.dtype[Any]:
-    """One tick of a rig with that layout; what it has none of has no field."""
+    """One tick of a rig with that layout; a device that the rig does not have has no field."""
     wheels, cylinders, channels = len(layout.wheels), len(layout.cylinders), len(layout.channels)
     fields: list[Field] = [
         ("tick", "<i8"),
@@ -81,7 +81,7 @@ EVENT = np.dtype(
     ]
 )
 
-# The stages of a tick, in the order in which it passes through them (hil/runtime/cycle.py).
+# The stages of a tick, in the order in which they run (hil/runtime/cycle.py).
 PHASES = ("sample", "estimate", "predict", "check", "decide", "control", "limit", "command", "record")
 TIMING = np.dtype(
     [
@@ -107,13 +107,13 @@ def block_dtype(layout: Layout) -> np.dtype[Any]:
 
 
 class Row:
-    """One row that is set and read again and again; nothing is allocated for it in a tick.
+    """One row, allocated once and reused, so that a tick allocates nothing for it.
 
     Args:
         dtype: of packed numbers, arrays of numbers included.
 
     Attributes:
-        array: the row, an array of one.
+        array: the row, an array of length 1.
     """
 
     _CODES: ClassVar = {"i8": "q", "f8": "d", "u1": "B", "u4": "I"}
@@ -143,24 +143,24 @@ def event_row(
     reaction_tick: int = -1,
     detail: str = "",
 ) -> NDArray[np.void]:
-    """One event as it is recorded and published: an array of one row of `EVENT`.
+    """One event as it is recorded and published: an array with one row of `EVENT`.
 
     Args:
-        id: Fault number, 0 for what is not a fault.
+        id: Fault number; 0 for an event that is not a fault.
         name: Its name, cut off after 32 bytes.
         tick: Tick of detection.
         t_ns: Its time [ns].
-        value: What was found.
-        limit: What is allowed.
+        value: The value found.
+        limit: The value allowed.
         reaction_tick: Tick whose command reacted, -1 if none did.
-        detail: In words, cut off after 128 bytes.
+        detail: Text, cut off after 128 bytes.
     """
     row = (id, _fitting(name, "name"), tick, t_ns, value, limit, reaction_tick, _fitting(detail, "detail"))
     return np.array([row], EVENT)
 
 
 def triggers_capture(event: np.void) -> bool:
-    """Whether an event, a row of `EVENT`, says which sensor samples a burst holds: an impact or a fault does."""
+    """Whether an event, a row of `EVENT`, triggers a burst of sensor samples: an impact and a fault do."""
     return bool(event["id"]) or event["name"] == IMPACT.encode()
 
 

@@ -1,4 +1,4 @@
-"""The values that pass from stage to stage in one tick. Each is frozen; nothing skips a stage and nothing goes back."""
+"""The values that pass from stage to stage in one tick. Each is frozen; no stage is skipped and no value goes back."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Tick(NamedTuple):
     number: int
     t_ns: int
     began_ns: int  # monotonic clock when work began
-    plant_ns: int  # cost of the simulated rig
+    plant_ns: int  # time spent in the simulated rig [ns]
 
 
 class StageTimer:
-    """How long a tick stays in each of its stages.
+    """Measures how long each stage of a tick takes.
 
     Attributes:
-        times_ns: one a stage done so far [ns], in the order of `hil.messages.schema.PHASES`.
+        times_ns: one duration for each finished stage [ns], in the order of `hil.messages.schema.PHASES`.
     """
 
     def __init__(self, tick: Tick) -> None:
@@ -39,29 +39,29 @@ class StageTimer:
         self.times_ns: list[int] = []
 
     def timed(self, value: T) -> T:
-        """The value that a stage has just returned."""
+        """End a stage, and return the value that it has returned."""
         self.end_stage()
         return value
 
     def end_stage(self) -> None:
-        """A stage is done."""
+        """Store the duration of the stage that has just ended."""
         now_ns = time.monotonic_ns()
         self.times_ns.append(now_ns - self._left_ns)
         self._left_ns = now_ns
 
 
 class Samples(msgspec.Struct, frozen=True, gc=False):
-    """What the devices said, newest last; `drives` and `valves` are held between their samples.
+    """Samples of all devices, newest last; `drives` and `valves` keep their value between two samples.
 
-    Of a rig without force sensors there are no blocks, of age 0; of one without valves, the sample of before the first.
-    `gap` is the most blocks of sensor samples that were missing between two of this tick's, or before its first;
-    `operator` what an operator has asked since the last tick.
+    A rig without force sensors has no blocks, and age 0; a rig without valves has the initial valve sample.
+    `gap` is the largest number of blocks missing between two blocks of this tick, or before its first;
+    `operator` holds the operator's commands since the last tick.
     """
 
     t_ns: int
     blocks: tuple[DaqBlock, ...]
     daq_age_ns: int
-    daq_sequence: int  # of the newest block so far, 0 before the first
+    daq_sequence: int  # number of the newest block so far, 0 before the first
     drives: DriveSample
     valves: ValveSample
     gap: int = 0
@@ -69,7 +69,7 @@ class Samples(msgspec.Struct, frozen=True, gc=False):
 
 
 class Estimate(msgspec.Struct, frozen=True, gc=False):
-    """What the samples mean.
+    """Estimates from the samples.
 
     Attributes:
         zeroed: the channels' bias is known.
@@ -81,7 +81,7 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
         force_N: (channels,) newest, droop corrected.
         load_point_m: (across, up) from the triangle's centroid; NaN while unloaded, and of a bumper.
         wheel_speed_radps: (wheels,) measured.
-        still: (channels,) newest samples in a row that are equal bit for bit, those at full scale not counted.
+        still: (channels,) number of newest samples in a row that are equal bit for bit, without those at full scale.
     """
 
     zeroed: bool
@@ -97,7 +97,7 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
 
 
 class Prediction(msgspec.Struct, frozen=True, gc=False):
-    """What the rover twin says of the rig: normal forces [N], sinkage [m] and slip by wheel, speed, T_c, time left."""
+    """Prediction of the rover twin: normal forces [N], sinkage [m] and slip by wheel, speed, T_c, time left."""
 
     normal_force_N: ByWheel
     sinkage_m: ByWheel
@@ -109,14 +109,14 @@ class Prediction(msgspec.Struct, frozen=True, gc=False):
 
 
 class Goal(msgspec.Struct, frozen=True, gc=False):
-    """What the experiment wants; its controller makes set-points of it.
+    """The goal of the experiment in one tick; the controller turns it into set-points.
 
     Attributes:
         state: of the experiment.
-        cut: drive output zero; the speeds do not count then.
-        forward_mps: speed of the rover [m/s], for controllers that work out wheel speeds.
-        speed_radps: wheel speeds [rad/s], for those that hand them on.
-        valves: to power; empty: none.
+        cut: drive output zero; the speeds are ignored then.
+        forward_mps: speed of the rover [m/s], for controllers that compute wheel speeds.
+        speed_radps: wheel speeds [rad/s], for controllers that pass them on.
+        valves: valves to power; empty: none.
     """
 
     state: int
@@ -127,7 +127,7 @@ class Goal(msgspec.Struct, frozen=True, gc=False):
 
 
 class SetPoints(msgspec.Struct, frozen=True, gc=False):
-    """What the controller asks for; the limiter decides what of it reaches the devices."""
+    """The output of the controller; the limiter decides what of it reaches the devices."""
 
     state: int
     cut: bool
@@ -136,7 +136,7 @@ class SetPoints(msgspec.Struct, frozen=True, gc=False):
 
 
 class Command(msgspec.Struct, frozen=True, gc=False):
-    """What the limiter lets through."""
+    """The output of the limiter, which goes to the devices."""
 
     state: int
     safe: bool

@@ -1,1 +1,1 @@
-"""What an operator sees of a run."""
+"""Live view of a run for the operator."""

@@ -1,7 +1,7 @@
 """Live values for any viewer: ZeroMQ PUB, frames [topic, msgpack map], topics `tick`, `event` and `trial`.
 
 Numbers only and nested maps, as PlotJuggler wants them: it shows tick/normal_force_N/front_left. It never blocks and
-never waits for a viewer: a message nobody takes is dropped.
+never waits for a viewer: a message without a receiver is dropped.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from hil.messages.schema import BY_WHEEL, tick_dtype
 _QUEUE = 1000  # messages kept for a slow viewer; more are dropped
 
 
-class PortBusy(Exception):  # noqa: N818 - reads as what it says: `except PortBusy`
-    """Somebody else has the telemetry port: a warning in simulation, a reason not to arm on a real rig."""
+class PortBusy(Exception):  # noqa: N818 - reads well: `except PortBusy`
+    """Another program uses the telemetry port: a warning in simulation; on a real rig the run does not arm."""
 
 
 class Publisher:
     """Publishes ticks, events and the outcome of a trial.
 
     Args:
-        endpoint: Where viewers connect, e.g. "tcp://127.0.0.1:9872" ("*" as the port takes a free one); "" publishes
+        endpoint: Where viewers connect, e.g. "tcp://127.0.0.1:9872" ("*" as the port selects a free one); "" publishes
             nothing.
         rate_hz: Ticks published a second [Hz], as nearly as whole ticks allow; at most the loop's rate.
         loop_rate_hz: Rate of the loop [Hz].
@@ -46,7 +46,7 @@ class Publisher:
         endpoint: The endpoint as bound, with the port's number.
 
     Raises:
-        PortBusy: Somebody else has the port.
+        PortBusy: Another program uses the port.
         ValueError: The endpoint cannot be bound for another reason.
     """
 
@@ -79,8 +79,8 @@ class Publisher:
             self.close()
             if error.errno == errno.EADDRINUSE:
                 raise PortBusy(
-                    f"telemetry.endpoint is {endpoint}, which another program has (a second hil, or a viewer that "
-                    'binds): end it, choose another port, or set telemetry.endpoint to "" for no telemetry'
+                    f"telemetry.endpoint is {endpoint}, which another program uses (a second hil, or a viewer that "
+                    'binds): stop it, choose another port, or set telemetry.endpoint to "" for no telemetry'
                 ) from None
             why = os.strerror(error.errno) if error.errno else str(error)
             allowed = "tcp://ADDRESS:PORT with an address of this machine"
@@ -88,11 +88,11 @@ class Publisher:
         self.endpoint = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
 
     def starts_at(self, wall_start_s: float) -> None:
-        """Set the Unix time at t_ns = 0 [s], where it was not known when the publisher was made."""
+        """Set the Unix time at t_ns = 0 [s], if it was not known when the publisher was made."""
         self._wall_start_s = wall_start_s
 
     def tick(self, row: np.void | NDArray[np.void]) -> None:
-        """Publishes one tick if its turn has come: fields by name, wheels by name, other arrays as lists.
+        """Publishes one tick if it is due: fields by name, wheels by name, other arrays as lists.
 
         Args:
             row: A record of `tick_dtype`: a scalar, or an array of one.
@@ -140,7 +140,7 @@ class Publisher:
                 self._socket.send_multipart([topic, self._encoder.encode(payload)], zmq.NOBLOCK)
 
     def close(self) -> None:
-        """Drops what is queued and frees the port; twice is fine."""
+        """Drops queued messages and frees the port; may be called twice."""
         if self._socket is not None:
             self._socket.close(linger=0)
             self._socket = None
@@ -156,7 +156,7 @@ class Publisher:
 
 
 def open_publisher(config: Config, progress: Callable[[str], None]) -> Publisher:
-    """The publisher of a run; a port that somebody else has is a warning in simulation, and said.
+    """The publisher of a run; in simulation a busy port is only reported as a warning.
 
     Raises:
         DeviceError: the endpoint cannot be bound for another reason.

@@ -1,4 +1,4 @@
-"""Room on a disk that is given back when the disk is full."""
+"""Reserved disk space that is released when the disk is full."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-# Enough for what follows the fault of a full disk: 1000 ticks, the samples, summary and figure.
+# Enough for the data after the fault of a full disk: 1000 ticks, the samples, summary and figure.
 BYTES = 8_000_000
-# With less than this left beside it, the disk is full: several times what is written between two looks.
+# With less free space than this the disk counts as full: several times the data written between two checks.
 LOW = 1_000_000
 
 
 class Reserve:
-    """Takes room under no name, so that not even a killed process leaves it taken; none if the disk is too full for it.
+    """Reserves space in a file without a name, so that a killed process also frees it; none if the disk is too full.
 
     Args:
-        folder: on the disk.
+        folder: a folder on the disk.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -31,7 +31,7 @@ class Reserve:
         self.free()
 
     def free_if_full(self) -> OSError | None:
-        """Give it back if hardly anything else is left, and say so: a write that failed would cost HDF5 its file."""
+        """Release the space if the disk is full, and return the error: a failed write would corrupt the HDF5 file."""
         if self._file < 0:
             return None
         disk = os.fstatvfs(self._file)
@@ -41,7 +41,7 @@ class Reserve:
         return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def free(self) -> None:
-        """Give it back; twice is fine."""
+        """Release the space; may be called twice."""
         if self._file >= 0:
             os.close(self._file)
         self._file = -1

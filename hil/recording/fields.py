@@ -1,4 +1,4 @@
-"""What each field of a record means: its unit and description, as the attributes of `trial.h5` say it."""
+"""Unit and description of each field of a record, as stored in the attributes of `trial.h5`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class Field(NamedTuple):
     """One field of a row.
 
     Attributes:
-        unit: SI; "1" for a pure number, "" for what is none.
-        description: what it is.
-        elements: what its elements are, in order, where it is an array: "wheels", "valves", "channels" or their names.
+        unit: SI; "1" for a pure number, "" for a value without a unit.
+        description: its meaning.
+        elements: its elements in order, if it is an array: "wheels", "valves", "channels" or their names.
     """
 
     unit: str
@@ -52,36 +52,36 @@ TICK_FIELDS = {
     "time_to_impact_s": Field("s", "time to the impact, from the rover twin; infinity while not approaching"),
 }
 EVENT_FIELDS = {
-    "id": Field("1", "number of the fault (docs/reference/faults.md), 0: an event that is no fault"),
+    "id": Field("1", "number of the fault (docs/reference/faults.md), 0: an event that is not a fault"),
     "name": Field("", "name of the fault or event"),
     "tick": Field("1", "tick in which it was detected"),
     "t_ns": Field("ns", "time of the event, 0 at the start of the run"),
-    "value": Field("", "what was found, in the unit of the detail"),
-    "limit": Field("", "what is allowed, in the unit of the detail"),
+    "value": Field("", "value found, in the unit of the detail"),
+    "limit": Field("", "value allowed, in the unit of the detail"),
     "reaction_tick": Field("1", "tick whose command reacted, -1 if none did"),
     "detail": Field("", "description for people"),
 }
 TIMING_FIELDS = {
     "tick": Field("1", "number of the tick"),
-    "work_ns": Field("ns", "work of the tick: from taking the samples to handing off the record"),
+    "work_ns": Field("ns", "work of the tick: from reading the samples to passing on the record"),
     "plant_ns": Field("ns", "time of a simulated rig that runs in the loop's process"),
     **{f"{phase}_ns": Field("ns", f"part of work_ns in the stage {phase}") for phase in PHASES},
 }
 BLOCK_FIELDS = {
-    "sequence": Field("1", "number of the block, without gaps while the link is whole"),
+    "sequence": Field("1", "number of the block, without gaps if no block is lost"),
     "t_ns": Field("ns", "time of its first sample, 0 at the start of the run"),
     "samples": Field("1", "number of samples of each channel"),
     "overload": Field("1", "1 where the device flagged the channel", "channels"),
-    "arrived_ns": Field("ns", "when the driver received the block, -1 where that is not measured"),
+    "arrived_ns": Field("ns", "when the driver received the block, -1 if that is not measured"),
 }
-# By the path of the dataset: what a row is, and its fields.
+# By the path of the dataset: the meaning of a row, and its fields.
 COMPOUND = {
     "tick": ("one row a tick", TICK_FIELDS),
     "events": ("faults, and other events: the impact, commands of the operator, rights granted", EVENT_FIELDS),
     "timing": ("time of each tick; histogram[i] counts histogram_fields[i] from histogram_from_ns on", TIMING_FIELDS),
     "daq/blocks": ("blocks of sensor samples as they arrived; the samples are in /daq/raw", BLOCK_FIELDS),
 }
-# The same of datasets that are plain numbers: unit and description.
+# The same for datasets of plain numbers: unit and description.
 PLAIN = {
     "daq/raw": Field("V", "readings of the force sensors, one row a sample", "channels"),
     "daq/t_ns": Field("ns", "times of these samples, 0 at the start of the run"),
@@ -89,7 +89,7 @@ PLAIN = {
 
 
 def element_names(field: Field, layout: Layout) -> tuple[str, ...]:
-    """Names of a field's elements in order; none where it is one number.
+    """Names of a field's elements in order; empty if it is one number.
 
     Args:
         field: which one.

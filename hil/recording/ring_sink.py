@@ -1,4 +1,4 @@
-"""The loop's record sink where the recorder is a process of its own: rows into rings."""
+"""The loop's record sink if the recorder is a separate process: it writes rows into rings."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hil.messages.fault import Alarm, Fault
 from hil.recording.sinks import RecordBufferFull
 
 Rows = NDArray[np.void]
-# A ring that is fuller than this share of it ends the run: the rest holds what follows a fault.
+# A ring filled above this share ends the run: the rest holds the data after a fault.
 FULL = 0.5
 
 
 class RingSink:
-    """Puts rows where the recorder takes them from; the sensor samples it takes from the DAQ's own ring.
+    """Writes rows into the rings that the recorder reads; it reads the sensor samples from the ring of the DAQ.
 
     Args:
         shared: memory of the run.
@@ -29,22 +29,22 @@ class RingSink:
         self._depths = [(ring.path.name, ring.reader(RECORDER), ring.capacity) for ring in watched]
 
     def tick(self, rows: Rows) -> None:
-        """Hand ticks over. Raises RecordBufferFull."""
+        """Append ticks. Raises RecordBufferFull."""
         _append(self._ticks, rows)
 
     def timing(self, rows: Rows) -> None:
-        """Hand over what they took. Raises RecordBufferFull."""
+        """Append the timing of ticks. Raises RecordBufferFull."""
         _append(self._timings, rows)
 
     def block(self, block: DaqBlock) -> None:
         """Nothing to do: the recorder reads the DAQ's ring."""
 
     def event(self, row: Rows) -> None:
-        """Hand an event over. Raises RecordBufferFull."""
+        """Append an event. Raises RecordBufferFull."""
         _append(self._events, row)
 
     def alarm(self) -> Alarm | None:
-        """The recorder falls behind: row 24 of the fault table, before anything is lost."""
+        """The alarm that the recorder falls behind: row 24 of the fault table, before data is lost."""
         for name, cursor, capacity in self._depths:
             if (depth := cursor.depth) > FULL * capacity:
                 detail = f"recorder: {depth} {name} not yet in the file, allowed: {FULL:g} of {capacity}; a slow disk?"
@@ -54,4 +54,4 @@ class RingSink:
 
 def _append(ring: Ring, rows: Rows) -> None:
     if not ring.append(rows):
-        raise RecordBufferFull(f"record ring {ring.path.name} is full: the recorder does not keep up, or is gone")
+        raise RecordBufferFull(f"record ring {ring.path.name} is full: the recorder is too slow, or has ended")

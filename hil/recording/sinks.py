@@ -1,4 +1,4 @@
-"""Where the record of a tick goes: what the loop hands over, and the sink that takes it to file and viewers."""
+"""Record sinks: the interface that the loop writes to, and the sink for file and viewers."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from hil.recording import RecordWriter
 Rows = NDArray[np.void]
 
 
-class RecordBufferFull(RuntimeError):  # noqa: N818 - reads as what it says
+class RecordBufferFull(RuntimeError):  # noqa: N818 - reads well in `except`
     """The recorder is so far behind that a row would be lost."""
 
 
 class RecordSink(Protocol):
-    """Takes down what happens, in the order in which it happens."""
+    """Records what happens, in the order in which it happens."""
 
     def tick(self, rows: Rows) -> None:
-        """Take ticks: an array of `tick_dtype`."""
+        """Record ticks: an array of `tick_dtype`."""
 
     def timing(self, rows: Rows) -> None:
-        """Take what ticks took: an array of `TIMING`."""
+        """Record the timing of ticks: an array of `TIMING`."""
 
     def block(self, block: DaqBlock) -> None:
-        """Take a block of sensor samples."""
+        """Record a block of sensor samples."""
 
     def event(self, row: Rows) -> None:
-        """Take an event: an array of one `EVENT`."""
+        """Record an event: an array with one `EVENT`."""
 
 
 class FileAndTelemetrySink(NamedTuple):
-    """A record sink that goes to the file of a run, and to whoever looks on."""
+    """A record sink that writes to the file of a run and publishes to viewers."""
 
     recorder: RecordWriter
     publisher: Publisher
 
     def tick(self, rows: Rows) -> None:
-        """Record them, publish those whose turn it is."""
+        """Record them, and publish those that are due."""
         for row in rows:
             self.publisher.tick(row)
         self.recorder.tick(rows)
@@ -63,12 +63,12 @@ class FileAndTelemetrySink(NamedTuple):
         self.recorder.event(row)
 
     def trial(self, summary: Mapping[str, Any]) -> None:
-        """Publish how it ended."""
+        """Publish the outcome of the trial."""
         self.publisher.trial(summary)
 
 
 class MemorySink:
-    """A record sink that keeps ticks, what they took, and events; the sensor samples it leaves out.
+    """A record sink that keeps ticks, their timing and events, but no sensor samples.
 
     Args:
         layout: of the rig.
@@ -100,7 +100,7 @@ class MemorySink:
         self._ticks.append(rows.tobytes())
 
     def timing(self, rows: Rows) -> None:
-        """Keep what they took."""
+        """Keep the timing of ticks."""
         self._timings.append(rows.tobytes())
 
     def event(self, row: Rows) -> None:
@@ -108,4 +108,4 @@ class MemorySink:
         self._events.append(row.tobytes())
 
     def block(self, block: DaqBlock) -> None:
-        """Leave it out."""
+        """Nothing to do: samples are not kept."""

@@ -1,4 +1,4 @@
-"""Writes each tick down: the row, the sensor blocks, what each stage took, and the events."""
+"""Records each tick: the row, the sensor blocks, the time of each stage, and the events."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hil.messages.schema import IMPACT, TIMING, Row, event_row, tick_dtype
 from hil.messages.stages import Command, Estimate, Prediction, Samples, StageTimer, Tick
 from hil.recording.sinks import RecordSink
 
-# Name of the event that tells of a fault latched in an earlier run.
+# Name of the event for a fault that was latched in an earlier run.
 LATCHED_BEFORE = "latched before"
 
 
 def carried_fault(event: np.void) -> Event:
-    """The fault that an event of that name, a row of `EVENT`, tells of."""
+    """The fault that an event of that name, a row of `EVENT`, records."""
     return Event(Fault(int(event["value"])), 0, 0, math.nan, math.nan, bytes(event["detail"]).decode())
 
 
@@ -26,7 +26,7 @@ class TickLogger:
     """Turns the values of a tick into the rows of its record.
 
     Args:
-        record_sink: takes them.
+        record_sink: receives the rows.
         layout: of the rig.
     """
 
@@ -34,14 +34,14 @@ class TickLogger:
         self._record_sink = record_sink
         self._row, self._times = Row(tick_dtype(layout)), Row(TIMING)
         self.impact_ns: int | None = None
-        self.stopped_ns: int | None = None  # when the stop after it had left for all drives
+        self.stopped_ns: int | None = None  # when the stop after it had been sent to all drives
         self.saturated = False
         self.ticks = 0
 
     def record(
         self, tick: Tick, samples: Samples, estimate: Estimate, prediction: Prediction, command: Command
     ) -> None:
-        """Keep everything of one tick."""
+        """Record one tick."""
         for block in samples.blocks:
             self._record_sink.block(block)
         for asked in samples.operator:
@@ -57,20 +57,20 @@ class TickLogger:
         self.ticks += 1
 
     def timing(self, tick: Tick, timer: StageTimer) -> None:
-        """Keep what it took."""
+        """Record the timing of a tick."""
         self._times.set(tick.number, sum(timer.times_ns), tick.plant_ns, *timer.times_ns)
         self._record_sink.timing(self._times.array)
 
     def log_event(self, name: str, detail: str) -> None:
-        """Keep something that is no fault, said before the first tick."""
+        """Record an event that is not a fault, before the first tick."""
         self._record_sink.event(event_row(0, name, 0, 0, detail=detail))
 
     def log_latched(self, event: Event) -> None:
-        """Keep a fault of an earlier run that is still latched as this one begins; `carried_fault` reads it back."""
+        """Record a fault of an earlier run that is latched when this one starts; `carried_fault` reads it back."""
         self._record_sink.event(event_row(0, LATCHED_BEFORE, 0, 0, event.fault, detail=event.detail))
 
     def log_fault(self, event: Event) -> None:
-        """Keep a fault."""
+        """Record a fault."""
         fault = event.fault
         name, t_ns, tick = fault.name.lower(), event.t_ns, event.tick
         self._record_sink.event(event_row(int(fault), name, tick, t_ns, event.value, event.limit, tick, event.detail))

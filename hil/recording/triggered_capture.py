@@ -1,4 +1,4 @@
-"""Which sensor samples are kept: all of them, or those around an impact."""
+"""Selects the sensor samples to record: all of them, or those around an impact."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Samples = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
 class TriggeredCapture:
-    """Keeps the newest blocks until a trigger says which samples count, then hands each of those out once, in order.
+    """Buffers the newest blocks until a trigger selects the samples, then returns each selected one once, in order.
 
     Args:
         channels: of the sensor samples.
-        before_ns: what is kept before a trigger; None: every sample counts, trigger or not.
-        after_ns: what is kept after it.
+        before_ns: time selected before a trigger; None: every sample is selected, with or without a trigger.
+        after_ns: time selected after it.
     """
 
     def __init__(self, channels: int, before_ns: int | None, after_ns: int) -> None:
@@ -31,7 +31,7 @@ class TriggeredCapture:
         self._window = _EVER if before_ns is None else None  # first and last time of the burst, once triggered
 
     def append(self, t_ns: NDArray[np.int64], volts: NDArray[np.float64]) -> None:
-        """Take a block. Raises ValueError: times do not increase, or the shapes do not fit."""
+        """Add a block. Raises ValueError if times do not increase or the shapes are wrong."""
         n = len(t_ns)
         if t_ns.shape != (n,) or volts.shape != (n, self._channels):
             allowed = f"(n,) and (n, {self._channels})"
@@ -49,19 +49,19 @@ class TriggeredCapture:
                 self._blocks.popleft()
 
     def trigger(self, t_ns: int) -> None:
-        """The samples around t_ns count; calls after the first change nothing."""
+        """Select the samples around t_ns; only the first call has an effect."""
         self._window = self._window or (t_ns - self._before_ns, t_ns + self._after_ns)
 
     def finish(self) -> None:
-        """Never triggered: the burst is what lies before the newest sample."""
+        """End the capture; without a trigger the burst is the time before the newest sample."""
         self._window = self._window or (self._last_ns - self._before_ns, self._last_ns)
 
     def due(self, period_ns: int) -> bool:
-        """A period's worth of samples that count is waiting."""
+        """Whether selected samples of at least one period can be taken."""
         return self._window is not None and bool(self._blocks) and self._last_ns - self._blocks[0][0][0] >= period_ns
 
     def take(self) -> Samples | None:
-        """Times and readings of the samples that count and were not yet taken."""
+        """Times and readings of the selected samples that were not taken yet."""
         if self._window is None or not self._blocks:
             return None
         parts: Any = zip(*self._blocks, strict=True)

@@ -1,1 +1,1 @@
-"""The fixed-step loop: its clocks, the tick, and the loop's hold on the devices."""
+"""The fixed-step loop: its clocks, the tick, and the access to the devices."""

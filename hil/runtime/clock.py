@@ -1,4 +1,4 @@
-"""Clocks: what makes the loop tick."""
+"""Clocks: they start each tick of the loop."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from hil.messages.stages import Tick
 
 
 class SimulatedRig(Protocol):
-    """A simulated rig that moves when it is told to."""
+    """A simulated rig that the clock advances."""
 
     def advance(self, t_ns: int) -> None:
         """Move to time t_ns [ns]."""
 
 
 class Clock(Protocol):
-    """Where ticks come from, and how well they came.
+    """Produces the ticks, and counts late and skipped ones.
 
     Attributes:
         name: as in the config.
-        late: ticks at whose end the next deadline had passed.
-        skipped: periods lost.
-        alarm: the reason to go Safe that holds at this tick, or None.
+        late: ticks that ended after the next deadline.
+        skipped: periods without a tick.
+        alarm: the reason to go Safe in this tick, or None.
         wake_us: quantiles of the wake-up latency [us], or None in virtual time.
     """
 
@@ -41,7 +41,7 @@ class Clock(Protocol):
 
 
 class LockstepClock:
-    """Virtual time in one process: each tick moves the simulated rig on to it, as fast as the machine can.
+    """Virtual time in one process: each tick advances the simulated rig, as fast as the machine can.
 
     Args:
         simulated_rig: the simulated rig.
@@ -59,7 +59,7 @@ class LockstepClock:
 
     @property
     def wake_us(self) -> None:
-        """Nobody wakes up in virtual time."""
+        """None: virtual time has no wake-up latency."""
         return None
 
     def next(self) -> Tick:

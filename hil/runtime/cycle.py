@@ -1,6 +1,6 @@
 """One tick: sample, estimate, predict, check, decide, control, limit, command, record.
 
-Read this and you know the program.
+This is the core of the program.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from hil.safety.monitor import SafetyMonitor
 
 
 class DecideStage(Protocol):
-    """The experiment, as a tick sees it (`hil.experiments.base.Experiment`)."""
+    """The part of an experiment that a tick uses (`hil.experiments.base.Experiment`)."""
 
     @property
     def over(self) -> bool:
-        """Nothing more will happen."""
+        """Whether the experiment has ended."""
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:
-        """What is wanted in this tick."""
+        """The goal of this tick."""
 
 
 @dataclass(frozen=True)
 class Cycle:
-    """The stages that a tick passes through, in this order; each hands one frozen value to the next."""
+    """The stages of a tick, in this order; each passes one frozen value to the next."""
 
     rig_io: RigIO
     estimator: Estimator
@@ -43,7 +43,7 @@ class Cycle:
     tick_logger: TickLogger
 
     def run(self, tick: Tick) -> None:
-        """Take one sample of the rig all the way to a command. An exception here ends in Safe (hil.runtime.loop)."""
+        """Run all stages, from the samples to the command. An exception here leads to Safe (hil.runtime.loop)."""
         timer = StageTimer(tick)
         samples = timer.timed(self.rig_io.sample(tick.t_ns))
         estimate = timer.timed(self.estimator.estimate(samples))

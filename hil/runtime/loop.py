@@ -1,4 +1,4 @@
-"""The fixed-step loop: wait, tick, and Safe if anything at all goes wrong."""
+"""The fixed-step loop: wait, run a tick, and go to Safe on any error."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Loop:
     """Runs a cycle until its experiment is over.
 
     Args:
-        clock: makes it tick.
-        cycle: what is done in each tick.
-        alarms: asked in each tick for a reason to go Safe that lies outside the tick's own values.
-        feed: told at the end of each good tick; whoever watches the loop hears it there.
+        clock: starts each tick.
+        cycle: runs the stages of each tick.
+        alarms: called in each tick; each returns a reason to go Safe that is outside the tick's values, or None.
+        feed: called at the end of each good tick; it feeds the watchdog.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Loop:
         self.last = Tick(0, 0, 0, 0)
 
     def stop(self, reason: str) -> None:
-        """Ask for Safe in the next tick (E-stop, Ctrl-C); safe to call from a signal handler."""
+        """Request Safe in the next tick (E-stop, Ctrl-C); may be called in a signal handler."""
         self._cycle.rig_io.operator.put(EStop(shortened(reason)))
 
     def run(self) -> None:
@@ -60,10 +60,10 @@ class Loop:
                 self._make_safe(error)
 
     def _make_safe(self, error: Exception) -> None:
-        """Stop every device first, then note why."""
+        """Stop every device first, then record why."""
         self._cycle.rig_io.stop(self.last.t_ns)
         detail = _in_words(error)
-        # the latch closes before the record is told, and the record may be what failed
+        # Safe is latched before the fault is recorded: the record may be what failed
         with suppress(Exception):
             self._cycle.safety.latch(_fault_of(error), self.last.number, self.last.t_ns, math.nan, math.nan, detail)
 
@@ -75,7 +75,7 @@ def _fault_of(error: Exception) -> Fault:
 
 
 def _in_words(error: Exception) -> str:
-    """Name and message of an exception, in text that every file takes; never raises."""
+    """Name and message of an exception, as text that any file can hold; never raises."""
     try:
         message = str(error).encode(errors="replace").decode()
     except Exception:

@@ -1,4 +1,4 @@
-"""The loop's hold on its devices: read all, command all, and stop all on a path that cannot raise."""
+"""The loop's access to its devices: read all, command all, and stop all on a path that cannot raise."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class RigIO:
         daq: the force sensors; None: the rig has none.
         drives: the wheel drives.
         valves: the cylinders' valves; None: the rig has none.
-        operator: where an operator's commands come from, besides this process; None: nowhere.
+        operator: source of an operator's commands from outside this process; None: none.
 
     Attributes:
-        operator: takes an operator's commands that are given in this process.
+        operator: queue of an operator's commands from this process.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class RigIO:
             link.open()
 
     def close(self) -> None:
-        """Stop and close every link, whatever one of them says."""
+        """Stop and close every link, even if one fails."""
         self.stop(0)
         for link in self._links:
             with suppress(Exception):
@@ -62,7 +62,7 @@ class RigIO:
         return [link.health() for link in self._links]
 
     def sample(self, t_ns: int) -> Samples:
-        """Everything that has arrived by t_ns, but for blocks that are not newer than the last. Raises DeviceError."""
+        """All samples that have arrived by t_ns, except blocks that are not newer than the last. Raises DeviceError."""
         blocks: list[DaqBlock] = []
         daq, gap = self._daq, 0
         for _ in range(MOST_BLOCKS):
@@ -81,13 +81,13 @@ class RigIO:
         return Samples(t_ns, tuple(blocks), age_ns, self._sequence, self._drive, self._valve, gap, asked)
 
     def command(self, t_ns: int, command: Command) -> None:
-        """Hand a command to every sink. Raises DeviceError."""
+        """Send a command to every sink. Raises DeviceError."""
         self._drives.write(DriveCommand(t_ns, command.cut, command.speed_radps))
         if self._valves is not None:
             self._valves.write(ValveCommand(t_ns, command.valves))
 
     def stop(self, t_ns: int) -> None:
-        """Make the rig safe: drives cut, valves off. A device that fails does not keep the next from being stopped."""
+        """Make the rig safe: drives cut, valves off. If a device fails, the next ones are still stopped."""
         with suppress(Exception):
             self._drives.write(DriveCommand(t_ns, True, self._layout.zero_speeds))
         if self._valves is not None:

@@ -1,1 +1,1 @@
-"""Fault table, monitor, limiter and arming: what keeps a rig safe."""
+"""Fault table, monitor, limiter and arming checks."""

@@ -1,4 +1,4 @@
-"""Arming checks: what must hold before anything may move."""
+"""Arming checks: the conditions that must hold before anything may move."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from hil.config import Config
 from hil.messages.stages import ByWheel, Estimate, Samples
 from hil.safety.valve_monitor import SWITCHING_PRESSURE_RATIO, measures_pressures
 
-# A wheel slower than this stands [rad/s].
+# A wheel slower than this counts as standing still [rad/s].
 STANDING_RADPS = 0.01
-# Room that a trial's record and its reserve need [bytes].
+# Disk space that the record of a trial and its reserve need [bytes].
 DISK_NEEDED = 200_000_000
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One line of `hil check`: what was looked at, what was found, what is allowed."""
+    """One line of `hil check`: the item, the value found, the value allowed."""
 
     item: str
     ok: bool
@@ -30,11 +30,11 @@ class Check(msgspec.Struct, frozen=True):
 
 
 class NotArmedError(Exception):
-    """Arming was refused before the first tick; the message says why, and what would help."""
+    """Arming was refused before the first tick; the message says why, and what to do."""
 
 
 def arming_checks(config: Config, samples: Samples, estimate: Estimate, faults: Sequence[str]) -> list[Check]:
-    """All arming checks on the values of a tick, passed or not.
+    """All arming checks on the values of a tick, both passed and failed.
 
     Args:
         config: of the rig.
@@ -61,12 +61,12 @@ def arming_checks(config: Config, samples: Samples, estimate: Estimate, faults: 
 
 
 def age_check(config: Config, age_ms: float) -> Check:
-    """Whether the newest sample is young enough."""
+    """Whether the newest sample is recent enough."""
     return _at_most("DAQ sample age", age_ms, config.limits.daq_age_ms, "ms", "limits.daq_age_ms")
 
 
 def sensor_checks(config: Config, estimate: Estimate) -> list[Check]:
-    """Whether each sensor rests where it should, and is quiet."""
+    """Whether the bias and the noise of each sensor are within their limits."""
     limits, checks = config.limits, []
     for channel, bias, noise in zip(config.layout.channels, estimate.bias_V, estimate.noise_V, strict=True):
         name = f"sensor {channel}"
@@ -78,11 +78,11 @@ def sensor_checks(config: Config, estimate: Estimate) -> list[Check]:
 
 
 def pressure_checks(config: Config, valves: ValveSample) -> list[Check]:
-    """Whether the chambers are empty, where that is measured: all valves are off."""
+    """Whether the chambers are vented, where pressure is measured: all valves are off."""
     if not measures_pressures(config):
         return []
     allowed = SWITCHING_PRESSURE_RATIO * config.cylinders.supply_kPa
-    words = "half of cylinders.supply_kPa, for all valves are off"
+    words = "half of cylinders.supply_kPa, because all valves are off"
     return [
         _at_most(f"pressure {name}", abs(pressure_Pa) * 1e-3, allowed, "kPa", words)
         for name, pressure_Pa in zip(config.layout.valves, sum(valves.pressure_Pa, ()), strict=True)
@@ -90,13 +90,13 @@ def pressure_checks(config: Config, valves: ValveSample) -> list[Check]:
 
 
 def standing_check(speed_radps: ByWheel) -> Check:
-    """Whether all wheels stand."""
+    """Whether all wheels stand still."""
     quickest = float(np.abs(speed_radps).max())  # NaN if one is, unlike max()
     return _at_most("wheel speed before the start", quickest, STANDING_RADPS, "rad/s", "standing still")
 
 
 def disk_check(folder: Path) -> Check:
-    """Whether there is room for the record in the folder it goes to."""
+    """Whether the disk of the record's folder has enough space for the record."""
     free = shutil.disk_usage(folder).free
     return Check("disk space", free >= DISK_NEEDED, f"{free / 1e6:.0f} MB free", f"at least {DISK_NEEDED / 1e6:.0f} MB")
 
@@ -106,7 +106,7 @@ def _fresh(device: str, age_ns: int, allowed_ms: float) -> Check:
 
 
 def _confirmed(device: str, acknowledged_ns: int, what: str) -> Check:
-    """Before arming nothing but what is safe has been commanded: whatever is confirmed is that."""
+    """Before arming only the safe state has been commanded, so any confirmation confirms that state."""
     ok = acknowledged_ns >= 0
     return Check(f"{device} confirmed {what}", ok, "confirmed" if ok else "not confirmed", "confirmed")
 

@@ -1,4 +1,4 @@
-"""The only door from set-points to devices: nothing is commanded that the limits do not allow."""
+"""The only path from set-points to devices: it keeps every command within the limits."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from hil.messages.fault import Fault
 from hil.messages.stages import Command, SetPoints, Tick
 from hil.safety.monitor import SafetyMonitor
 
-# Ticks in a row with a clamped command that are still forgiven.
+# Ticks in a row with a clamped command that are allowed.
 CLAMPS_ALLOWED = 19
 _SECOND_NS = 1_000_000_000
 
 
 class Limiter:
-    """Clamps speed and its change, limits the valves, cuts while Safe is latched, and checks last for finite numbers.
+    """Clamps speed and its change, limits the valves, cuts while Safe is latched, and last checks for finite numbers.
 
     Args:
         config: holds the limits.
-        safety: the latch; the limiter obeys it and latches it.
+        safety: the latch; the limiter reads it, and latches Safe itself.
 
     Attributes:
-        clamped: commands clamped so far.
+        clamped: number of commands clamped so far.
     """
 
     def __init__(self, config: Config, safety: SafetyMonitor) -> None:
@@ -71,9 +71,9 @@ class Limiter:
 
 
 class ValveLimiter:
-    """Holds a valve on for its least time, and off once it was switched on too often within a second.
+    """Holds a valve on for its shortest time, and off if it was switched on too often within a second.
 
-    That delays what was asked, and is no command out of limit: a controller need not know the valves' limits.
+    This only delays a command; it is not a command out of limit. A controller need not know the valves' limits.
 
     Args:
         config: holds the limits.
@@ -89,25 +89,25 @@ class ValveLimiter:
 
     @staticmethod
     def _times(config: Config) -> deque[int]:
-        """When a valve was switched on, as many times as it may be in a second."""
+        """The last switch-on times of a valve: as many as are allowed in a second."""
         return deque(maxlen=config.limits.valve_switchings_per_s)
 
     def limited(self, t_ns: int, asked: ValveSet) -> ValveSet:
-        """What may be powered at a time [ns]."""
+        """The valves that may be powered at a time [ns]."""
         if asked == self._on:
             return asked
         self._on = tuple(map(self._pair, [t_ns] * len(asked), asked, self._on, self._switched_ns))
         return self._on
 
     def off(self) -> ValveSet:
-        """All off, at once: that is always allowed."""
+        """All off, at once. This is always allowed."""
         self._on = self._off
         return self._off
 
     def _pair(
         self, t_ns: int, asked: tuple[bool, bool], on: tuple[bool, bool], since: tuple[deque[int], deque[int]]
     ) -> tuple[bool, bool]:
-        """The two valves of a cylinder: one that must stay on keeps the other off."""
+        """The two valves of a cylinder: while one must stay on, the other stays off."""
         extend = self._one(t_ns, asked[0], on[0], since[0], blocked=on[1] and self._must_stay(t_ns, since[1]))
         retract = self._one(t_ns, asked[1], on[1], since[1], blocked=extend)
         return extend, retract
@@ -125,5 +125,5 @@ class ValveLimiter:
 
 
 def one_way_each(valves: ValveSet) -> ValveSet:
-    """The same valves, but none of a cylinder that was to extend and retract together."""
+    """The same valves, but both off for a cylinder that was to extend and retract at the same time."""
     return tuple((extend and not retract, retract and not extend) for extend, retract in valves)

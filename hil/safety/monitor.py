@@ -1,4 +1,4 @@
-"""The safety latch: whatever goes wrong ends in Safe, and stays there until an operator clears it."""
+"""The safety latch: every fault leads to Safe, which stays latched until an operator clears it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hil.messages.operator_input import ClearFault, EStop
 from hil.messages.stages import Command, Estimate, Prediction, Samples
 from hil.safety.valve_monitor import ValveMonitor
 
-# Bad samples in a row that are only left out; one more and it is a fault.
+# Bad samples in a row that are only left out; one more is a fault.
 BAD_TICKS_ALLOWED = 2
 # Blocks of sensor samples that may be missing in a row.
 GAP_ALLOWED = 3
-# A channel whose noise is less than so many steps of its converter may rightly stand still.
+# A channel with less noise than this many converter steps may stay constant without a fault.
 LEAST_NOISE_STEPS = 0.5
 
 
@@ -34,7 +34,7 @@ EXTERNAL_FAULTS = frozenset(
     }
 )
 
-# Written down, and nothing else: the trial is marked, and goes on. An impact is detected long before full scale, the
+# Only recorded: the trial is marked and continues. An impact is detected long before full scale, the
 # drives are cut then, and nothing is controlled by a force.
 WARNINGS = frozenset({Fault.ADC_SATURATED})
 
@@ -44,12 +44,12 @@ class SafetyMonitor:
 
     Args:
         config: of the rig.
-        announce: told of each new kind of fault, for the record.
-        latched: faults of an earlier run on the same rig that nobody has cleared.
+        announce: called with each new kind of fault, to record it.
+        latched: faults of an earlier run on the same rig that are not cleared yet.
 
     Attributes:
         events: faults that have latched Safe.
-        warnings: those that are only written down.
+        warnings: faults that are only recorded.
         cleared: faults that an operator has cleared.
     """
 
@@ -81,7 +81,7 @@ class SafetyMonitor:
         return [event.fault.name.lower().replace("_", " ") for event in self.events]
 
     def latch(self, fault: Fault, tick: int, t_ns: int, value: float, limit: float, detail: str) -> None:
-        """Latch Safe, unless the fault is one of WARNINGS. One that is noted already is not noted again."""
+        """Latch Safe, unless the fault is one of WARNINGS. Each fault is recorded once."""
         noted = self.warnings if fault in WARNINGS else self.events
         if any(event.fault is fault for event in noted):
             return
@@ -90,10 +90,10 @@ class SafetyMonitor:
         self._announce(event)
 
     def clear(self, fault: int) -> bool:
-        """Clear one latched fault by its number; False: it is not latched.
+        """Clear one latched fault by its number. Returns False if it is not latched.
 
-        It latches again if its cause is still there. Only an operator clears faults, one by one (`OperatorInput`):
-        never time, and never the program.
+        It latches again if its cause is still there. Only an operator clears faults, one by one (`OperatorInput`);
+        they are never cleared by time or by the program.
         """
         found = [event for event in self.events if event.fault == fault]
         self.events = [event for event in self.events if event.fault != fault]
@@ -101,12 +101,12 @@ class SafetyMonitor:
         return bool(found)
 
     def record_command(self, t_ns: int, command: Command) -> None:
-        """Remember what has been commanded in a tick: what is measured after it is held against it."""
+        """Store the command of a tick; later measurements are compared with it."""
         if self._valves.watched:
             self._valves.record_command(t_ns, command.valves)
 
     def check(self, tick: int, samples: Samples, estimate: Estimate, prediction: Prediction) -> None:
-        """Hold this tick's values, and what the operator asks, against what is allowed."""
+        """Compare this tick's values with their limits, and check for an operator's E-stop."""
         t_ns = samples.t_ns
         for command in samples.operator:
             if isinstance(command, EStop):
@@ -120,7 +120,7 @@ class SafetyMonitor:
         ages = self._ages_ns
         if t_ns - samples.drives.t_ns > ages["drives"] or t_ns - samples.valves.t_ns > ages["valves"]:
             self._latch_stale(tick, samples)
-        if samples.blocks:  # a tick between two blocks says nothing of the samples
+        if samples.blocks:  # a tick without a new block has no samples to check
             self._bad_ticks = 0 if estimate.finite else self._bad_ticks + 1
             self._check_blocks(tick, samples, estimate)
         if self._bad_ticks > BAD_TICKS_ALLOWED:
@@ -132,7 +132,7 @@ class SafetyMonitor:
             self.latch(Fault.VALVE_STUCK, tick, t_ns, *stuck)
 
     def _latch_stale(self, tick: int, samples: Samples) -> None:
-        """It is too long ago that drives or valves have been heard of."""
+        """Latch a fault if the newest sample of the drives or valves is too old."""
         for name, at_ns in (("drives", samples.drives.t_ns), ("valves", samples.valves.t_ns)):
             age_ns, allowed_ns = samples.t_ns - at_ns, self._ages_ns[name]
             if age_ns > allowed_ns:
@@ -140,7 +140,7 @@ class SafetyMonitor:
                 self.latch(Fault.SENSOR_STALE, tick, samples.t_ns, age_ns * 1e-6, allowed_ns * 1e-6, detail)
 
     def _check_blocks(self, tick: int, samples: Samples, estimate: Estimate) -> None:
-        """What blocks of sensor samples say beside their volts' meaning."""
+        """Check the blocks of sensor samples: missing blocks, frozen and saturated channels."""
         t_ns = samples.t_ns
         if samples.gap > GAP_ALLOWED:
             detail = f"DAQ: {samples.gap} blocks of samples are missing in a row, allowed: {GAP_ALLOWED}"
@@ -156,10 +156,10 @@ class SafetyMonitor:
 
 
 def _still_allowed(config: Config) -> list[float]:
-    """Equal samples in a row that make a channel frozen, for each channel; infinity: it is not watched.
+    """Number of equal samples in a row from which each channel counts as frozen; infinity: not checked.
 
-    A simulated sensor that has no noise to speak of stands still by right; a real one has some, whatever the config's
-    noise of the simulated one.
+    A simulated sensor with almost no noise may correctly stay constant. A real one always has noise, whatever noise the
+    config gives the simulated one.
     """
     daq, count = config.daq, config.limits.frozen_samples
     if daq is None:

@@ -1,4 +1,4 @@
-"""Do the valves do as they are told? Pressure against command: row 17 of the fault table."""
+"""Compares the pressure of each chamber with the command of its valve: row 17 of the fault table."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from drivers.messages import ValveSet
 from hil.config import Config
 from hil.messages.stages import Samples
 
-# A valve has moved once its chamber is on the other side of this share of the supply's pressure.
+# A valve has switched once its chamber pressure has crossed this share of the supply pressure.
 SWITCHING_PRESSURE_RATIO = 0.5
-# Of the time that a valve may take (devices.valves.moves_within_s).
+# Timeout, as a multiple of the time that a valve may take (devices.valves.moves_within_s).
 TIMEOUT_FACTOR = 2.0
 
 
@@ -21,13 +21,13 @@ def measures_pressures(config: Config) -> bool:
 
 
 class ValveMonitor:
-    """Holds each chamber's pressure against its valve, once the valve has had its time.
+    """Compares each chamber's pressure with the command of its valve, once the valve's timeout has passed.
 
     Args:
-        config: of the rig; without `devices.valves.moves_within_s`, or with no pressure to supply, nothing is watched.
+        config: of the rig; without `devices.valves.moves_within_s`, or with a supply pressure of 0, nothing is checked.
 
     Attributes:
-        watched: there is something to hold against each other.
+        watched: whether anything is checked.
     """
 
     def __init__(self, config: Config) -> None:
@@ -41,7 +41,7 @@ class ValveMonitor:
         self._command = config.layout.valves_off
 
     def record_command(self, t_ns: int, command: ValveSet) -> None:
-        """Remember what is commanded from a time on [ns]."""
+        """Store the command that holds from a time on [ns]."""
         if command == self._command:
             return
         self._command = command
@@ -50,9 +50,9 @@ class ValveMonitor:
                 self._commanded[valve], self._since_ns[valve] = on, t_ns
 
     def stuck(self, samples: Samples) -> tuple[float, float, str] | None:
-        """A valve whose chamber does not follow: pressure, limit [Pa], and words; None: all do.
+        """A valve whose chamber does not follow: pressure, limit [Pa] and message. None: all follow.
 
-        A reading is held against the command that it is younger than by the valve's time.
+        A reading is compared with the command that is older than the reading by the valve's timeout.
         """
         for valve, pressure_Pa in enumerate(_flat(samples.valves.pressure_Pa)):
             if samples.valves.t_ns - self._since_ns[valve] <= self._timeout_ns:
@@ -70,5 +70,5 @@ class ValveMonitor:
 
 
 def _flat(pairs: Sequence[tuple[float, float]]) -> tuple[float, ...]:
-    """By valve, in the order of the layout's."""
+    """One value a valve, in the order of the layout's valves."""
     return tuple([value for pair in pairs for value in pair])

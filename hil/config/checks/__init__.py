@@ -1,1 +1,1 @@
-"""Values of a config that are each allowed but not together."""
+"""Checks of values that are allowed alone but not together."""

@@ -1,4 +1,4 @@
-"""What does not fit together among the devices of a config."""
+"""Cross-checks of the devices of a config."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _rig(config: UncheckedConfig) -> Iterator[Problem]:
         return
     if config.clock == "lockstep":
         found = "lockstep"
-        yield Problem("clock", found, f"realtime, for devices keep no virtual time (rig: {config.rig})", ("rig",))
+        yield Problem("clock", found, f"realtime, because devices have no virtual time (rig: {config.rig})", ("rig",))
     missing = ["devices"] if devices is None else [f"devices.{n}" for n in links if not getattr(devices, n)]
     for key in missing:
         yield Problem(key, "nothing", f"a section, as in mars_dome.yaml; needed with rig: {config.rig}", ("rig",))
@@ -68,9 +68,9 @@ def _connections(config: UncheckedConfig) -> Iterator[Problem]:
     for (is_port, _, name), of in by_place.items():
         keys = tuple(connection.setting for connection in of)
         if len(keys) > 1 and is_port:
-            yield Problem(keys[-1], f"{name} for {len(keys)} links", "a port of its own for each link", keys)
+            yield Problem(keys[-1], f"{name} for {len(keys)} links", "a separate port for each link", keys)
         elif len(keys) > 1:
             yield Problem(keys[-1], f"{name} {len(keys)} times", "each physical channel once", keys)
     if config.rig == "real":
         for key in dict.fromkeys(connection.setting for connection in used if not connection.name):
-            yield Problem(key, "''", "the path of a serial port: `hil devices` lists those there are", ("rig",))
+            yield Problem(key, "''", "the path of a serial port: `hil devices` lists them", ("rig",))

@@ -1,4 +1,4 @@
-"""Values of an experiment's section that are each allowed but not together; of the experiment that the config names."""
+"""Cross-checks of the section of the experiment that the config names."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _trial_checks(config: UncheckedConfig) -> list[Problem]:
     wheel_speed = trial.speed_mps / radius
     problems = []
     if config.daq is None:
-        problems.append(Problem("daq", "null", "a section: an impact is what the force sensors feel", ("experiment",)))
+        problems.append(Problem("daq", "null", "a section: force sensors detect the impact", ("experiment",)))
     if trial.timeout_s <= needed_s:
         problems.append(
             Problem(
@@ -72,7 +72,7 @@ def _trial_checks(config: UncheckedConfig) -> list[Problem]:
             Problem(
                 "trial.ramp_s",
                 f"{trial.ramp_s:g}",
-                f"below {2 * trial.start_distance_m / trial.speed_mps:.4g}, or the rover hits before it is at speed",
+                f"below {2 * trial.start_distance_m / trial.speed_mps:.4g}, or the rover hits before its full speed",
                 ("trial.start_distance_m", "trial.speed_mps"),
             )
         )
@@ -82,7 +82,7 @@ def _trial_checks(config: UncheckedConfig) -> list[Problem]:
                 "trial.speed_mps",
                 f"{trial.speed_mps:g}",
                 f"at most {SLIP_MARGIN * limits.wheel_speed_radps * radius:.4g}, {SLIP_MARGIN:g} of "
-                f"limits.wheel_speed_radps times {radius:g} m, for wheels turn faster than they roll",
+                f"limits.wheel_speed_radps times {radius:g} m, because wheels turn faster than they roll",
                 ("limits.wheel_speed_radps",),
             )
         )

@@ -1,4 +1,4 @@
-"""Choices of models and their numbers that are each allowed but not together."""
+"""Cross-checks of the choices of models and their numbers."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def _ground_checks(config: UncheckedConfig) -> list[Problem]:
             Problem(
                 "trial.start_distance_m",
                 f"{trial.start_distance_m:g}",
-                f"above {glided_m:.4g}, the way that a rover glides on ground.kind {ground.kind} at trial.speed_mps "
-                "before it is armed",
+                f"above {glided_m:.4g}, the distance that a rover slides on ground.kind {ground.kind} at "
+                "trial.speed_mps before it is armed",
                 ("trial.speed_mps", "ground.kind", "ground.friction", "ground.rolling"),
             )
         )

@@ -1,4 +1,4 @@
-"""What does not fit together among the sensors of a config, their inputs and their calibration."""
+"""Cross-checks of the sensors of a config, their inputs and their calibration."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _inputs(daq: DaqConfig, device: DaqSection) -> Iterator[Problem]:
 
 
 def _sheets(daq: DaqConfig, device: DaqSection) -> Iterator[Problem]:
-    """A sensor's calibration sheet says what the kind of its conditioning needs."""
+    """A sensor's calibration sheet must have the values that its signal conditioning needs."""
     if device.calibration is None:
         return
     depends_on = (_INPUTS, "daq.channels", "daq.layout")
@@ -114,7 +114,7 @@ def _sheets(daq: DaqConfig, device: DaqSection) -> Iterator[Problem]:
 
 
 def _uncalibrated(daq: DaqConfig) -> Iterator[Problem]:
-    """On a real rig nobody's default stands in for a sensor's sensitivity."""
+    """On a real rig a default must not replace a sensor's sensitivity."""
     allowed = f"sensitivity_mVpN of each, from its calibration sheet, or a file with all of them in {_CALIBRATION}"
     for channel in daq.channels:
         if "sensitivity_mVpN" not in channel.model_fields_set:

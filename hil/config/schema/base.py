@@ -1,4 +1,4 @@
-"""What all parts of a rig config share; it is with the drivers, whose settings are such parts too."""
+"""Base of all sections of a rig config; it is in `drivers`, because the settings of drivers are sections too."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The devices of a rig: which hardware is connected to which port, and how it is set up.
 
 Each device's section is that of its driver, which `driver` names (`drivers.registry`). What a device measures or moves
-(sensors, gains, limits) is in the sections beside this one, and the same for a simulated rig; here is only what a
-driver has to know to reach it.
+(sensors, gains, limits) is in other sections, and the same for a simulated rig; here is only what a
+driver needs to connect to it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from hil.config.schema.nested import checked_below
 
 
 class _OfDriver:
-    """Checks the section of a device by the settings class of the driver that it names.
+    """Checks the section of a device with the settings class of the driver that it names.
 
-    Our own drivers are the choices of a union, which the JSON schema shows; one that an installed package brings is
+    The built-in drivers are the choices of a union, which the JSON schema shows; a driver from an installed package is
     looked up when it is named.
     """
 
@@ -53,7 +53,7 @@ class _OfDriver:
 
 
 class DevicesConfig(Section):
-    """All devices; each is needed unless the rig is simulated in this program."""
+    """All devices; each is needed unless `rig` is simulated."""
 
     drives: Annotated[DrivesSection, _OfDriver("drives")] | None = Field(None, description="the six wheel drives")
     valves: Annotated[ValvesSection, _OfDriver("valves")] | None = Field(
@@ -62,5 +62,5 @@ class DevicesConfig(Section):
     daq: Annotated[DaqSection, _OfDriver("daq")] | None = Field(None, description="the force sensors")
 
     def sections(self) -> list[DeviceSection]:
-        """Those that there are."""
+        """The sections that are present."""
         return [one for one in (self.drives, self.valves, self.daq) if one is not None]

@@ -13,18 +13,18 @@ from hil.messages.schema import SENSORS
 
 
 class DrivesConfig(Section):
-    """The wheel drives, all alike, as the axle feels them."""
+    """The wheel drives, all equal, as they act at the axle."""
 
     gain: float = Field(200.0, ge=0.1, le=1e4, description="gain of the drive's speed controller [N m s/rad]")
-    integral_gain: float = Field(2000.0, ge=0, le=1e6, description="its integral gain [N m/rad]")
+    integral_gain: float = Field(2000.0, ge=0, le=1e6, description="integral gain of that controller [N m/rad]")
     torque_limit_Nm: float = Field(40.0, ge=0.1, le=1000, description="largest torque at the axle")
     gear_friction_Nm: float = Field(0.3, ge=0, le=100, description="Coulomb friction of the gearbox")
     friction_speed_radps: float = Field(
-        0.02, ge=1e-4, le=1, description="below this speed, that friction grows in proportion"
+        0.02, ge=1e-4, le=1, description="below this speed, that friction is proportional to the speed"
     )
     coast_damping: float = Field(0.5, ge=0, le=1000, description="damping with the bridge open [N m s/rad]")
     brake_damping: float = Field(40.0, ge=0, le=1e4, description="damping with the motor shorted [N m s/rad]")
-    on_cut: Literal["coast", "brake"] = Field("coast", description="what the power stage does once it is cut")
+    on_cut: Literal["coast", "brake"] = Field("coast", description="behaviour of the power stage after a cut")
     holds_on_slope: str = Field(
         "gearbox friction only",
         pattern=r"^[^\p{C}\p{Zl}\p{Zp}]+$",
@@ -35,12 +35,12 @@ class DrivesConfig(Section):
 
 
 class CylindersConfig(Section):
-    """The air cylinders on the side bogies, all alike; of a rover that has any."""
+    """The air cylinders on the side bogies, all equal; only for a rover that has them."""
 
     bore_mm: float = Field(38.1, ge=5, le=200, description="bore of each cylinder")
     supply_kPa: float = Field(207.0, ge=0, le=207, description="regulated gauge pressure, at most 30 psi")
     fill_time_s: float = Field(0.05, ge=1e-3, le=10, description="time constant of filling a chamber")
-    vent_time_s: float = Field(0.03, ge=1e-3, le=10, description="time constant of venting it")
+    vent_time_s: float = Field(0.03, ge=1e-3, le=10, description="time constant of venting a chamber")
     lever_m: float = Field(0.25, ge=0.01, le=2, description="arm about the bogie pivot")
 
 
@@ -52,10 +52,16 @@ class ChannelConfig(Section):
         11.24, ge=1e-3, le=1000, description="sensitivity, where devices.daq.calibration does not give it"
     )
     across_m: float | None = Field(
-        None, ge=-2, le=2, description="place on the triangle's plate, to port, from where a smooth wheel hits"
+        None,
+        ge=-2,
+        le=2,
+        description="position on the triangle's plate, to port, from the contact point of a smooth wheel",
     )
     up_m: float | None = Field(
-        None, ge=-2, le=2, description="place on the triangle's plate, up it, from where a smooth wheel hits"
+        None,
+        ge=-2,
+        le=2,
+        description="position on the triangle's plate, upward, from the contact point of a smooth wheel",
     )
     noise_V: float = Field(0.0005, ge=0, le=1, description="standard deviation of each sample")
     bias_V: float = Field(0.0, ge=-5, le=5, description="offset of the channel")
@@ -87,9 +93,9 @@ class DaqConfig(Section):
     range_V: float = Field(5.0, ge=1e-3, le=50, description="full scale, either sign")
     bits: int = Field(16, ge=8, le=32, description="resolution of the converter")
     droop_s: float = Field(0.5, ge=0.01, le=1000, description="time constant of the AC coupling")
-    ring_hz: float = Field(20.0, ge=1, le=1000, description="frequency at which the shield rings")
-    ring_damping: float = Field(0.05, ge=0, le=2, description="damping of that ring, ratio of critical")
-    ring_share: float = Field(0.1, ge=0, le=1, description="part of the load that rides on the ringing shield")
+    ring_hz: float = Field(20.0, ge=1, le=1000, description="natural frequency of the shield")
+    ring_damping: float = Field(0.05, ge=0, le=2, description="damping ratio of the shield")
+    ring_share: float = Field(0.1, ge=0, le=1, description="part of the load that acts through the ringing shield")
     channels: Annotated[tuple[ChannelConfig, ...], Field(strict=False)] = Field(
         default_factory=_triangle,
         min_length=2,
@@ -109,15 +115,15 @@ class DaqConfig(Section):
     @classmethod
     def _each_once(cls, channels: tuple[ChannelConfig, ...], info: ValidationInfo) -> tuple[ChannelConfig, ...]:
         names = SENSORS.get(info.data.get("layout", ""))
-        if names is None:  # the layout is wrong itself
+        if names is None:  # the layout itself is wrong
             return channels
         if sorted(channel.name for channel in channels) != sorted(names):
-            raise ValueError(f"each of the names {', '.join(names)} once, for daq.layout is {info.data['layout']}")
+            raise ValueError(f"each of the names {', '.join(names)} once, because daq.layout is {info.data['layout']}")
         return tuple(sorted(channels, key=lambda channel: names.index(channel.name)))
 
     @property
     def places_m(self) -> tuple[tuple[float, float], ...]:
-        """Where the triangle's sensors sit on the plate (across, up) [m]; NaN for those of a bumper."""
+        """Positions of the triangle's sensors on the plate (across, up) [m]; NaN for those of a bumper."""
         return tuple(
             (
                 math.nan if channel.across_m is None else channel.across_m,
@@ -145,13 +151,19 @@ class DetectorConfig(Section):
 
 
 class LimitsConfig(Section):
-    """What may never be exceeded: commands are clamped, readings outside refuse arming or end the run in Safe."""
+    """Limits: commands are clamped; a reading outside them prevents arming, or leads to Safe during a run."""
 
     wheel_speed_radps: float = Field(1.0, ge=0.01, le=10, description="largest commanded wheel speed")
     wheel_acceleration_radps2: float = Field(5.0, ge=0.01, le=100, description="largest change of that speed")
-    daq_age_ms: float = Field(10.0, ge=2, le=1000, description="an older newest sample is a sensor drop-out")
-    drives_age_ms: float = Field(200.0, ge=10, le=5000, description="older newest wheel speeds are stale")
-    valves_age_ms: float = Field(1000.0, ge=10, le=10000, description="an older newest answer of the valves is stale")
+    daq_age_ms: float = Field(
+        10.0, ge=2, le=1000, description="largest age of the newest sample; above it: a sensor drop-out"
+    )
+    drives_age_ms: float = Field(
+        200.0, ge=10, le=5000, description="largest age of the newest wheel speeds; above it: stale"
+    )
+    valves_age_ms: float = Field(
+        1000.0, ge=10, le=10000, description="largest age of the newest answer of the valves; above it: stale"
+    )
     frozen_samples: int = Field(
         3000, ge=0, le=1000000, description="a sensor with this many equal samples in a row is frozen; 0: not checked"
     )
@@ -159,7 +171,7 @@ class LimitsConfig(Section):
         20.0, ge=0, le=10000, description="a valve that was switched on stays on for this time"
     )
     valve_switchings_per_s: int = Field(
-        10, ge=1, le=1000, description="most times a second that a valve is switched on"
+        10, ge=1, le=1000, description="how many times a second a valve may be switched on"
     )
     bias_V: float = Field(0.05, ge=0, le=5, description="largest offset of a channel at arming")
     noise_V: float = Field(0.01, ge=0, le=5, description="largest noise of a channel at arming")
@@ -173,7 +185,7 @@ class SimLatencyConfig(Section):
 
 
 class SpreadConfig(Section):
-    """How far the simulated rig lies from the nominal model: standard deviations, relative unless a unit is given."""
+    """Deviation of the simulated rig from the nominal model: standard deviations, relative unless a unit is given."""
 
     mass: float = Field(0.02, ge=0, le=0.2, description="of each mass")
     soil: float = Field(0.05, ge=0, le=0.2, description="of each soil parameter")
@@ -185,19 +197,21 @@ class SpreadConfig(Section):
 class PlantConfig(Section):
     """The simulated rig."""
 
-    substep_us: int = Field(100, ge=10, le=100, description="longest step of its integration")
-    spread: SpreadConfig = Field(default_factory=SpreadConfig, description="how far it lies from the nominal model")
+    substep_us: int = Field(100, ge=10, le=100, description="longest integration step")
+    spread: SpreadConfig = Field(default_factory=SpreadConfig, description="deviation from the nominal model")
 
 
 class RecordConfig(Section):
     """The record of a trial."""
 
-    flush_ms: float = Field(40.0, ge=1, le=40, description="a kill loses no more ticks than this")
-    sensors: Literal["all", "burst"] = Field(
-        "all", description="which sensor samples are kept: all, as `hil replay` needs them, or those around an impact"
+    flush_ms: float = Field(
+        40.0, ge=1, le=40, description="longest time between two writes; a kill loses at most this much"
     )
-    before_s: float = Field(0.5, ge=0, le=20, description="burst: time kept before an impact or a fault")
-    after_s: float = Field(2.0, ge=0.1, le=20, description="burst: time kept after an impact or a fault")
+    sensors: Literal["all", "burst"] = Field(
+        "all", description="recorded sensor samples: all, which `hil replay` needs, or only those around an impact"
+    )
+    before_s: float = Field(0.5, ge=0, le=20, description="burst: recorded time before an impact or a fault")
+    after_s: float = Field(2.0, ge=0.1, le=20, description="burst: recorded time after an impact or a fault")
 
 
 class TelemetryConfig(Section):
@@ -207,7 +221,7 @@ class TelemetryConfig(Section):
         "tcp://127.0.0.1:9872",
         pattern=rf"^(|tcp://[^\s:]+:{PORT}|ipc://\S+)$",
         max_length=200,
-        description="where the ZeroMQ publisher listens",
+        description="endpoint of the ZeroMQ publisher",
         json_schema_extra={"note": 'tcp://ADDRESS:PORT with a port of at most 65535, ipc://PATH, or "" for off'},
     )
     rate_hz: int = Field(100, ge=1, le=1000, description="ticks published a second")

@@ -1,6 +1,6 @@
 """The experiment's part of a rig config: how the trial is driven, and ground, soil, wheels and obstacle.
 
-These numbers are the nominal model: the rover twin computes with them, the simulated rig with its own, perturbed ones.
+These numbers are the nominal model: the rover twin uses them, the simulated rig uses perturbed ones.
 """
 
 from __future__ import annotations
@@ -19,20 +19,23 @@ class LoopConfig(Section):
 
 
 class RealtimeConfig(Section):
-    """What the loop asks the kernel for with the realtime clock; what is refused is said once and done without."""
+    """Rights that the loop requests with the realtime clock. A refusal is reported once, and the run continues."""
 
     fifo_priority: int = Field(80, ge=0, le=98, description="SCHED_FIFO priority of the loop, 0: ordinary scheduling")
     lock_memory: bool = Field(True, description="keep all memory in RAM")
-    awake: bool = Field(True, description="keep idle processors from sleeping deeply")
+    awake: bool = Field(True, description="keep idle processors out of deep sleep states")
     spin_share: float = Field(0.0, ge=0, le=0.2, description="share of the period spent spinning for the deadline")
     cpus: Annotated[tuple[Annotated[int, Field(ge=0, le=4095)], ...], Field(strict=False)] = Field(
-        (), max_length=64, description="processors that the loop may run on, by number; none: any"
+        (), max_length=64, description="numbers of the processors that the loop may run on; empty: any"
     )
     timer_slack_us: float = Field(
-        1.0, ge=0.001, le=1000, description="how late the kernel may wake it where SCHED_FIFO is refused"
+        1.0, ge=0.001, le=1000, description="timer slack: how late the kernel may wake the loop without SCHED_FIFO"
     )
     measure_s: float = Field(
-        1.0, ge=0, le=60, description="without SCHED_FIFO, wake-ups are measured for this time before arming; 0: not"
+        1.0,
+        ge=0,
+        le=60,
+        description="without SCHED_FIFO, wake-ups are measured for this time before arming; 0: not measured",
     )
 
 
@@ -45,36 +48,36 @@ class TrialConfig(Section):
         0.3, ge=0.01, le=5, description="distance from the front wheels to the obstacle at the start"
     )
     ramp_s: float = Field(0.5, ge=0.05, le=10, description="time from rest to the set speed")
-    settle_s: float = Field(2.0, ge=0.5, le=20, description="how long the trial goes on after the impact, drives cut")
+    settle_s: float = Field(2.0, ge=0.5, le=20, description="length of the trial after the impact, drives cut")
     timeout_s: float = Field(30.0, ge=1, le=2000, description="the trial is aborted if there is no impact by then")
 
 
 class QualityConfig(Section):
-    """Which trials count, beside the rules that take no number."""
+    """Rules with a number that decide which trials are accepted; others have no setting."""
 
-    contact_s: float = Field(0.6, ge=0.01, le=20, description="longest contact that is still an impact")
+    contact_s: float = Field(0.6, ge=0.01, le=20, description="longest contact that still counts as an impact")
 
 
 class JogConfig(Section):
-    """One motion for bring-up: wheels that turn, or a valve that is powered with the wheels cut."""
+    """One motion for bring-up: turn wheels, or power a valve with the wheels cut."""
 
     wheels: Annotated[tuple[Annotated[str, Field(max_length=100)], ...], Field(strict=False)] = Field(
         ("all",),
         max_length=64,
         description="names of the wheels that turn; all: every wheel; no wheel turns with a valve",
     )
-    speed_mps: float = Field(0.02, ge=-10, le=10, description="speed of the rim, negative: backward")
+    speed_mps: float = Field(0.02, ge=-10, le=10, description="speed of the rim; negative: backward")
     valve: str = Field("", max_length=100, description='name of the valve to power, like left_extend; "": none')
-    seconds: float = Field(1.0, gt=0, le=10, description="how long it moves [s]")
+    seconds: float = Field(1.0, gt=0, le=10, description="duration of the motion [s]")
 
 
 class DriveStepConfig(Section):
     """Part of a drive."""
 
-    for_s: float = Field(ge=0.1, le=600, description="how long this step lasts")
+    for_s: float = Field(ge=0.1, le=600, description="duration of this step")
     speed_mps: float = Field(ge=-10, le=10, description="speed of the rims, mean of both sides")
     turn_mps: float = Field(
-        0.0, ge=-10, le=10, description="right wheels faster by this, left ones slower (skid steer)"
+        0.0, ge=-10, le=10, description="the right wheels are faster by this, the left ones slower (skid steer)"
     )
 
 
@@ -84,12 +87,12 @@ class DriveConfig(Section):
     steps: Annotated[tuple[DriveStepConfig, ...], Field(strict=False)] = Field(
         (DriveStepConfig(for_s=5.0, speed_mps=0.05),),
         max_length=1000,
-        description="parts of the drive, one after the other",
+        description="parts of the drive, in order",
     )
 
 
 class SoilConfig(Section):
-    """The soil in the bed, as `models.wheel.Soil` takes it, and what the plant adds to it."""
+    """The soil in the bed, as `models.wheel.Soil` takes it, and the plant's additions to it."""
 
     stiffness: float = Field(1.783e6, ge=1e3, le=1e9, description="k of p = k z^n [N/m^(2+n)]")
     exponent: float = Field(0.75, ge=0.3, le=1.75, description="n of p = k z^n")
@@ -97,26 +100,28 @@ class SoilConfig(Section):
     friction_angle_deg: float = Field(30.0, ge=0, le=60, description="internal friction angle of the shear limit")
     rebound: float = Field(0.07, gt=0, le=1, description="part of the sinkage that springs back behind the wheel")
     slip_modulus: float = Field(0.185, ge=0.01, le=10, description="K of the traction's tanh(slip/K)")
-    damping_spm: float = Field(2.0, ge=0, le=1000, description="the normal force grows by this times the sinkage rate")
-    slip_speed_mps: float = Field(0.02, ge=1e-4, le=1, description="below this speed, slip is measured against it")
+    damping_spm: float = Field(
+        2.0, ge=0, le=1000, description="the normal force increases by this factor times the sinkage rate"
+    )
+    slip_speed_mps: float = Field(0.02, ge=1e-4, le=1, description="below this speed, slip is computed with this speed")
     shear_displacement_m: float = Field(
-        0.001, ge=1e-5, le=0.1, description="by which the soil is sheared at its shear limit; holds a standing wheel"
+        0.001, ge=1e-5, le=0.1, description="shear displacement of the soil at its shear limit; holds a standing wheel"
     )
     shear_damping_s: float = Field(0.005, ge=0, le=1, description="retardation time of the shearing soil")
     rut: Literal["fresh", "remembered"] = Field(
-        "fresh", description="soil under a wheel that follows another one: fresh, or compacted by those ahead"
+        "fresh", description="soil under a wheel that follows another: fresh, or compacted by the wheels ahead"
     )
     peak_offset: float = Field(0.4, ge=0, le=1, description="c_1 of the angle of largest stress, wheel.variant xu")
 
 
 class GroundConfig(Section):
-    """What the rover stands on; `soil` is the bed of the section soil, the others are for impact runs."""
+    """The ground under the rover; `soil` is the bed of the section soil, the others are for impact runs."""
 
     kind: Literal["soil", "firm", "rigid", "none"] = Field(
-        "soil", description="soil, firm (visco-elastic), rigid (unilateral constraints), or none and no weight"
+        "soil", description="soil, firm (visco-elastic), rigid (unilateral constraints), or no ground and no weight"
     )
     law: Literal["kelvin_voigt", "visco_elastic"] = Field(
-        "kelvin_voigt", description="contact law of firm ground: linear (kelvin_voigt) or not"
+        "kelvin_voigt", description="contact law of firm ground; kelvin_voigt is linear"
     )
     stiffness: float = Field(
         1e6, ge=1e3, le=1e10, description="stiffness of firm ground under one wheel [N/m^exponent]"
@@ -124,25 +129,29 @@ class GroundConfig(Section):
     exponent: float = Field(1.0, ge=1, le=3, description="exponent of the depth in firm ground; 1 with kelvin_voigt")
     damping_Nspm: float = Field(5e3, ge=0, le=1e8, description="damping of firm ground under one wheel, kelvin_voigt")
     damping_spm: float = Field(
-        2.0, ge=0, le=1000, description="visco_elastic: the force grows by this times the rate of the depth"
+        2.0, ge=0, le=1000, description="visco_elastic: the force increases by this factor times the rate of the depth"
     )
-    friction: float = Field(0.6, ge=0, le=2, description="Coulomb coefficient of firm ground; 0: the rover glides")
+    friction: float = Field(
+        0.6, ge=0, le=2, description="Coulomb coefficient of firm ground; 0: the rover slides without friction"
+    )
     friction_speed_mps: float = Field(
-        0.005, ge=1e-4, le=1, description="slower than this, that friction grows in proportion"
+        0.005, ge=1e-4, le=1, description="below this speed, that friction is proportional to the speed"
     )
-    rolling: bool = Field(True, description="wheels do not slip on rigid ground; false: the rover glides")
-    pitch_deg: float = Field(0.0, ge=-30, le=30, description="slope, positive where the ground rises ahead")
-    roll_deg: float = Field(0.0, ge=-30, le=30, description="slope, positive where the ground rises to port")
+    rolling: bool = Field(
+        True, description="wheels do not slip on rigid ground; false: the rover slides without friction"
+    )
+    pitch_deg: float = Field(0.0, ge=-30, le=30, description="slope, positive if the ground rises ahead")
+    roll_deg: float = Field(0.0, ge=-30, le=30, description="slope, positive if the ground rises to port")
 
     @property
     def glides(self) -> bool:
-        """No wheel could drive the rover: it comes at speed from the start on."""
+        """The wheels cannot drive the rover: it has its speed from the start on."""
         smooth = self.friction == 0.0 if self.kind == "firm" else not self.rolling
         return self.kind == "none" or (self.kind != "soil" and smooth)
 
 
 class WheelConfig(Section):
-    """How the wheel-soil forces are computed, and what stands on the rim."""
+    """How the wheel-soil forces are computed, and the grousers on the rim."""
 
     variant: Literal["exact", "tire_1", "tire_2", "tire_3", "published", "xu"] = Field(
         "exact", description="wheel-soil model: column integrals (exact is tire_3), thesis's closed forms, or Xu's"
@@ -163,12 +172,12 @@ class ObstacleConfig(Section):
         "hunt_crossley", description="contact law"
     )
     legs: Literal["lumped", "each"] = Field(
-        "lumped", description="legs and plate as one contact, or each leg with a spring of its own before the plate"
+        "lumped", description="legs and plate as one contact, or each leg with a separate spring in front of the plate"
     )
     leg_stiffness_Npm: float = Field(
         5.5e4, ge=1e3, le=1e8, description="stiffness of each leg; lumped: of contact and leg [N/m^exponent]"
     )
-    leg_damping_Nspm: float = Field(70.0, ge=0, le=1e6, description="damping of each leg's own spring, with legs each")
+    leg_damping_Nspm: float = Field(70.0, ge=0, le=1e6, description="damping of each leg's spring, with legs each")
     plate_stiffness: float = Field(
         1e9, ge=1e3, le=1e12, description="stiffness of the plate, with legs each [N/m^exponent]"
     )
@@ -181,5 +190,5 @@ class ObstacleConfig(Section):
     damping_Nspm: float = Field(70.0, ge=0, le=1e6, description="damping of the contact, kelvin_voigt")
     friction: float = Field(0.1, ge=0, le=2, description="Coulomb coefficient of wheel on plate")
     friction_speed_mps: float = Field(
-        0.005, ge=1e-4, le=1, description="slower than this, friction grows in proportion"
+        0.005, ge=1e-4, le=1, description="below this speed, friction is proportional to the speed"
     )

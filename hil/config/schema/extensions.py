@@ -1,4 +1,4 @@
-"""Sections of experiments that other packages bring: `extensions.NAME` of a config."""
+"""Sections of experiments from other packages: `extensions.NAME` of a config."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ def extension_section(name: str, values: Any) -> Section:
 
     Args:
         name: of the experiment.
-        values: as the config has them.
+        values: as in the config.
 
     Raises:
         ValueError: see `section_class`.
-        ValidationError: it does not take these values.
+        ValidationError: the values are not valid for the section.
     """
     return checked_below(name, section_class(name), values)
 
@@ -27,12 +27,12 @@ def section_class(name: str) -> type[Section]:
     """Class of the section of an installed experiment.
 
     Raises:
-        ValueError: no installed package brings an experiment of that name, it cannot be imported, or takes no section.
+        ValueError: no installed package has an experiment of that name, it cannot be imported, or it has no section.
     """
     for kind, _ in load_installed(EXPERIMENTS, name):
         section: type[Section] | None = getattr(kind, "section", None)
         if section is None:
-            raise ValueError(f"no section: the experiment {name} takes none")
+            raise ValueError(f"no section: the experiment {name} has none")
         return section
     installed = ", ".join(installed_names(EXPERIMENTS)) or "none is installed"
-    raise ValueError(f"the name of an experiment that an installed package brings: {installed}")
+    raise ValueError(f"the name of an experiment of an installed package: {installed}")

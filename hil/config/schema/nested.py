@@ -1,4 +1,4 @@
-"""Sections whose class is known only once a name in the config is read."""
+"""Sections whose class depends on a name in the config."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hil.config.schema.base import Section
 
 
 def checked_below(name: str, section: type[Section], values: Any) -> Section:
-    """Check the values of a section; the place of each error then begins with the name that its class was found by.
+    """Check the values of a section; the location of each error then begins with the name that selected its class.
 
     Raises:
-        ValidationError: the section does not take these values.
+        ValidationError: the values are not valid for the section.
     """
     try:
         return section.model_validate(values)

@@ -1,7 +1,7 @@
-"""The rover's part of a rig config: which one, and what no source publishes about it.
+"""The rover's part of a rig config: its type, and the values that no source publishes.
 
-Keys right under `rover` describe the bodies of the RCP, and of `parametric`, which lays the same bodies out from a few
-lengths. Every other rover has a section of its own.
+Keys directly under `rover` describe the bodies of the RCP, and of `parametric`, which places the same bodies from a few
+lengths. Every other rover has a separate section.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hil.config.schema.base import Section
 if TYPE_CHECKING:
     from models.rover import Parameters
 
-# Of every wheel of the RCP: the wheel height of MacMahon 2016, Table 4-1.
+# Radius of every wheel of the RCP: from the wheel height of MacMahon 2016, Table 4-1.
 _RCP_WHEEL_RADIUS_M = 0.175
 
 
@@ -25,8 +25,10 @@ class ParametricRover(Section):
 
     wheelbase_m: float = Field(1.073, ge=0.1, le=10, description="front to rear wheel centres at walking angle zero")
     track_m: float = Field(1.0604, ge=0.1, le=10, description="between the outer faces of the wheels of either side")
-    walking_angle_deg: float = Field(0.0, ge=-80, le=80, description="of the legs: front ones forward, others back")
-    leg_length_m: float = Field(0.2961, ge=0.01, le=5, description="from wheel centre to the hinge the leg walks about")
+    walking_angle_deg: float = Field(
+        0.0, ge=-80, le=80, description="of the legs: the front ones forward, the others backward"
+    )
+    leg_length_m: float = Field(0.2961, ge=0.01, le=5, description="from the wheel centre to the walking joint")
     bogie_height_m: float = Field(0.4711, ge=0.05, le=5, description="of the bogie joints over ground at that angle")
     wheel_radius_m: float = Field(0.175, ge=0.02, le=2, description="of every wheel")
     arm_width_m: float = Field(0.0578, ge=0.001, le=2, description="of an arm, its inner face flush with the wheel's")
@@ -92,7 +94,7 @@ class JunoRover(Section):
 
     wheel_mass_kg: float = Field(9.6, ge=0.1, le=100, description="of each of the four wheels")
     rocker_mass_kg: float = Field(45.0, ge=0.1, le=1000, description="of each main rocker with motor, gear and chain")
-    frame_mass_kg: float = Field(12.0, ge=0.1, le=1000, description="of what does not tilt: the transverse rocker")
+    frame_mass_kg: float = Field(12.0, ge=0.1, le=1000, description="of the transverse rocker, which does not tilt")
     rod_mass_kg: float = Field(1.0, ge=0.01, le=100, description="of each of its two rods")
     chassis_mass_kg: float = Field(175.3, ge=1, le=2000, description="of the chassis: 317.7 kg in all")
     wheelbase_m: float = Field(0.85, ge=0.1, le=10, description="front to rear wheel centres")
@@ -105,11 +107,13 @@ class JunoRover(Section):
     chassis_width_m: float = Field(0.7, ge=0.05, le=5, description="of the chassis")
     chassis_depth_m: float = Field(0.35, ge=0.05, le=5, description="of the chassis, upright")
     tilt_angle_deg: float = Field(0.0, ge=-30, le=30, description="of the chassis by its actuator, positive nose up")
-    chains: bool = Field(True, description="one motor a side and a chain to its other wheel; if not, a motor a wheel")
+    chains: bool = Field(
+        True, description="true: one motor a side and a chain to the other wheel; false: one motor a wheel"
+    )
 
 
 class PayloadLoad(Section):
-    """What the rover carries: a uniform cube fixed to its main body."""
+    """The payload of the rover: a uniform cube fixed to its main body."""
 
     mass_kg: float = Field(0.0, ge=0, le=1000, description="0: none")
     x_m: float = Field(0.0, ge=-5, le=5, description="its centre, ahead of the base frame's origin")
@@ -119,7 +123,7 @@ class PayloadLoad(Section):
 
 
 class DrawbarLoad(Section):
-    """A constant pull backwards at a point of the main body, from when the rover has settled."""
+    """A constant pull backwards at a point of the main body, once the rover has settled."""
 
     pull_N: float = Field(0.0, ge=-1e4, le=1e4, description="along the body, positive backwards; 0: none")
     x_m: float = Field(0.0, ge=-5, le=5, description="where it acts, ahead of the base frame's origin")
@@ -131,10 +135,10 @@ _VariantSection = ParametricRover | ExomarsLikeRover | ExomarsRover | RockerBogi
 
 
 class RoverConfig(Section):
-    """The rover: what no source publishes about it. The RCP's positions come from MacMahon 2016, Table 4-1."""
+    """The rover: values that no source publishes. The RCP's positions come from MacMahon 2016, Table 4-1."""
 
     type: Literal["rcp", "parametric", "exomars_like", "exomars", "rocker_bogie", "juno"] = Field(
-        "rcp", description="which rover"
+        "rcp", description="type of the rover"
     )
     wheel_mass_kg: float = Field(4.0, ge=0.1, le=100, description="of each of the six wheels")
     leg_mass_kg: float = Field(2.0, ge=0.1, le=100, description="of each leg")
@@ -153,12 +157,12 @@ class RoverConfig(Section):
     exomars: ExomarsRover = Field(default_factory=ExomarsRover, description="type exomars")
     rocker_bogie: RockerBogieRover = Field(default_factory=RockerBogieRover, description="type rocker_bogie")
     juno: JunoRover = Field(default_factory=JunoRover, description="type juno")
-    payload: PayloadLoad = Field(default_factory=PayloadLoad, description="what it carries")
-    drawbar: DrawbarLoad = Field(default_factory=DrawbarLoad, description="what pulls at it")
+    payload: PayloadLoad = Field(default_factory=PayloadLoad, description="the payload")
+    drawbar: DrawbarLoad = Field(default_factory=DrawbarLoad, description="a pull on the main body")
 
     @property
     def variant_section(self) -> _VariantSection | None:
-        """The section of this type; None: the RCP has none."""
+        """The section of this type; None for the RCP, which has none."""
         found: _VariantSection | None = getattr(self, self.type, None)
         return found
 
@@ -168,12 +172,12 @@ class RoverConfig(Section):
         return self.variant_section.wheel_radius_m if self.variant_section else _RCP_WHEEL_RADIUS_M
 
     def parameters(self) -> Parameters:
-        """The same numbers as the rover of `models.rover` takes them [kg, m, rad].
+        """The same numbers as parameters of `models.rover` [kg, m, rad].
 
         Raises:
-            ValueError: sizes that do not go together.
+            ValueError: the sizes are not consistent.
         """
-        from models.rover import ROVERS  # brings numba with it: not needed to read a config
+        from models.rover import ROVERS  # imports numba, which is not needed to read a config
 
         values = self.variant_section.model_dump() if self.variant_section else {}
         if self.type in ("rcp", "parametric"):

@@ -1,7 +1,7 @@
-"""Driving: wheel speeds over time, over whatever ground the config has, with no obstacle.
+"""Driving: wheel speeds over time, over the ground of the config, without an obstacle.
 
-experiment  its states, and what is wanted in each tick
-summary     way, slip and loads of each step
+experiment  its states, and the goal of each tick
+summary     distance, slip and loads of each step
 figure      drive.png
 """
 
@@ -38,11 +38,11 @@ class Drive:
         return ", ".join(f"{step.speed_mps:g} m/s for {step.for_s:g} s" for step in config.drive.steps)
 
     def label(self, config: Config) -> str:  # noqa: ARG002
-        """The same for all."""
+        """The same label for all drives."""
         return "drive"
 
     def summarise(self, run: Finished) -> Summary:
-        """Way, speed, slip and loads."""
+        """Distance, speed, slip and loads."""
         return drive_summary(run)
 
     def table(self, summary: Summary) -> Table:

@@ -10,14 +10,14 @@ from hil.experiments.base import ArmingChecks, Experiment
 from hil.messages.operator_input import SetPoint
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 
-# Recorded after the last step, cut.
+# Time recorded after the last step, drives cut.
 AFTER_NS = 500_000_000
-# Part of the acceleration that the limiter allows: a loop that has lost ticks catches up before the limiter clamps.
+# Part of the acceleration that the limiter allows: a loop that has lost ticks can catch up before the limiter clamps.
 OF_ACCELERATION = 0.5
 
 
 class State(IntEnum):
-    """Where a drive stands; numbered as an impact trial's states are."""
+    """State of a drive; numbers as for the states of an impact trial."""
 
     IDLE = 0
     ARMED = 1
@@ -30,12 +30,12 @@ class State(IntEnum):
 class DriveExperiment(Experiment):
     """Idle until armed, then the steps, then cut.
 
-    An operator's set-points `speed_mps` and `turn_mps` replace those of the step that runs.
+    An operator's set-points `speed_mps` and `turn_mps` replace those of the running step.
 
     Args: as `Experiment`.
 
     Attributes:
-        step: the one that runs, counted from 0.
+        step: the running step, counted from 0.
     """
 
     name = "drive"
@@ -53,7 +53,7 @@ class DriveExperiment(Experiment):
         self.step = -1
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
-        """What is wanted in this tick."""
+        """The goal of this tick."""
         t_ns, elapsed_ns = samples.t_ns, samples.t_ns - self._since_ns
         if self._begin_or_end(samples, estimate, safe):
             pass
@@ -80,7 +80,7 @@ class DriveExperiment(Experiment):
         return Goal(self.state, False, speed_radps=self._speeds)
 
     def _take_step(self, elapsed_ns: int) -> None:
-        """Begin the next step when the last is over."""
+        """Start the next step when the current one is over."""
         step = max(self.step, 0)
         while elapsed_ns >= self._ends_ns[step]:
             step += 1

@@ -1,4 +1,4 @@
-"""What a drive comes down to: its part of summary.json, and the table in the terminal."""
+"""The results of a drive: its part of summary.json, and the table in the terminal."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hil.experiments.base import Finished, Summary
 from hil.experiments.drive.experiment import DriveExperiment, State
 from hil.experiments.summary import common_reasons, finite, loop_rows, quantity, summary_table, verdict_rows
 
-# Of each step, the part that is averaged: its end, when the ramp is over.
+# The part of each step that is averaged: the end, after the ramp.
 STEADY = 0.5
 
 
 def drive_summary(run: Finished) -> Summary:
-    """Keys as docs/reference/summary.md lists them: way of the drive, and means over the second half of each step."""
+    """Keys as docs/reference/summary.md lists them: distance, and means over the second half of each step."""
     drive = run.experiment
     assert isinstance(drive, DriveExperiment)
     ticks = run.ticks[run.ticks["state"] == State.DRIVE]

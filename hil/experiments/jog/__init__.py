@@ -1,6 +1,6 @@
-"""Bring-up through the same loop and limiter as everything else: turn wheels, or power one valve, for a while.
+"""Bring-up through the same loop and limiter as a trial: turn wheels, or power one valve, for a short time.
 
-experiment  its states, and what is wanted in each tick
+experiment  its states, and the goal of each tick
 summary     what moved
 """
 

@@ -1,4 +1,4 @@
-"""One motion of a rig for a while: wheels that turn, or a valve that is powered."""
+"""One short motion of a rig: turn wheels, or power a valve."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from hil.config import Config
 from hil.experiments.base import ArmingChecks, Experiment
 from hil.messages.stages import ByWheel, Estimate, Goal, Prediction, Samples
 
-# Recorded after it, cut.
+# Time recorded after the motion, drives cut.
 AFTER_NS = 500_000_000
-# Part of the acceleration that the limiter allows: a loop that has lost ticks catches up before the limiter clamps.
+# Part of the acceleration that the limiter allows: a loop that has lost ticks can catch up before the limiter clamps.
 OF_ACCELERATION = 0.5
 
 
 class State(IntEnum):
-    """Where a jog stands; numbered as an impact trial's states are."""
+    """State of a jog; numbers as for the states of an impact trial."""
 
     IDLE = 0
     ARMED = 1
@@ -28,14 +28,14 @@ class State(IntEnum):
 
 
 def wheel_speeds(config: Config) -> ByWheel:
-    """Speed of each wheel that the config's section `jog` asks for [rad/s]; one at 0 is held there."""
+    """Speed of each wheel from the config's section `jog` [rad/s]; a wheel at 0 is held at 0."""
     jog, radius_m = config.jog, config.rover.wheel_radius_m
     wanted = [wheel in jog.wheels or "all" in jog.wheels for wheel in config.layout.wheels]
     return tuple(jog.speed_mps / radius_m if turns else 0.0 for turns in wanted)
 
 
 def powered_valves(config: Config) -> ValveSet:
-    """The valve that the config's section `jog` asks for; the wheels are cut meanwhile."""
+    """The valve from the config's section `jog`; the wheels are cut while it is powered."""
     valve = config.jog.valve
     return tuple((f"{name}_extend" == valve, f"{name}_retract" == valve) for name in config.layout.cylinders)
 
@@ -43,12 +43,12 @@ def powered_valves(config: Config) -> ValveSet:
 class JogExperiment(Experiment):
     """Idle until the sensors are zeroed, armed if every check passes, then one motion, then cut.
 
-    An impact cuts it short. Speeds grow slower than the limits, so that the limiter has nothing to clamp.
+    An impact ends it early. Speeds increase more slowly than the limits, so that the limiter has nothing to clamp.
 
     Args: as `Experiment`.
 
     Attributes:
-        touched: an impact cut it short.
+        touched: an impact ended it early.
     """
 
     name = "jog"
@@ -63,11 +63,11 @@ class JogExperiment(Experiment):
 
     @property
     def done(self) -> bool:
-        """It went through to its end, and no impact cut it short."""
+        """The motion was completed, without an impact."""
         return super().done and not self.touched
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
-        """What is wanted in this tick."""
+        """The goal of this tick."""
         t_ns, elapsed_ns = samples.t_ns, samples.t_ns - self._since_ns
         if self._begin_or_end(samples, estimate, safe):
             pass

@@ -1,4 +1,4 @@
-"""What moved: a jog's part of summary.json, and the table in the terminal."""
+"""The results of a jog: its part of summary.json, and the table in the terminal."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from hil.messages.layout import Layout
 
 
 def jog_summary(run: Finished) -> Summary:
-    """Keys as docs/reference/summary.md lists them; None for what was not measured."""
+    """Keys as docs/reference/summary.md lists them; None for values that were not measured."""
     jog = run.experiment
     assert isinstance(jog, JogExperiment)
     reasons = common_reasons(jog, run.cycle.safety, run.beside)
     if jog.touched:
-        reasons.append("cut short: the force sensors felt an impact")
+        reasons.append("ended early: the force sensors detected an impact")
     return {
         "motion": what_moves(run.config),
         **what_moved(run.ticks, run.config.layout, run.config.rover.wheel_radius_m),
@@ -33,7 +33,7 @@ def jog_summary(run: Finished) -> Summary:
 
 
 def what_moves(config: Config) -> str:
-    """What moves, and for how long."""
+    """The parts that move, and for how long."""
     radius_m = config.rover.wheel_radius_m
     speeds = zip(config.layout.wheels, wheel_speeds(config), strict=True)
     parts = [f"{name} at {speed * radius_m:g} m/s" for name, speed in speeds if speed]
@@ -43,7 +43,7 @@ def what_moves(config: Config) -> str:
 
 
 def what_moved(ticks: NDArray[np.void], layout: Layout, radius_m: float) -> dict[str, Any]:
-    """Speed of each wheel at the rim, in the mean of the motion's second half [m/s]; largest pressures in it [kPa].
+    """Rim speed of each wheel, mean over the second half of the motion [m/s]; largest pressures in that half [kPa].
 
     Args:
         ticks: rows of `/tick`.
@@ -51,7 +51,7 @@ def what_moved(ticks: NDArray[np.void], layout: Layout, radius_m: float) -> dict
         radius_m: of the wheels [m].
 
     Returns:
-        None for what was not measured.
+        The values by key; None for values that were not measured.
     """
     moving = ticks[ticks["state"] == State.MOVE]
     speeds = moving["wheel_speed_radps"][len(moving) // 2 :] * radius_m
@@ -64,7 +64,7 @@ def what_moved(ticks: NDArray[np.void], layout: Layout, radius_m: float) -> dict
 
 
 def jog_table(summary: Mapping[str, Any]) -> Table:
-    """What was reached, and what went wrong."""
+    """The speeds and pressures reached, and the problems."""
     table = Table(title=f"Moved: {summary['motion']}", title_justify="left", show_header=False)
     for key, unit, digits in (("speed_reached_mps", "m/s", 3), ("pressure_reached_kPa", "kPa", 1)):
         for name, value in summary[key].items():

@@ -1,4 +1,4 @@
-"""Recorded runs to prove things of, each made once, and copies of them with one thing changed."""
+"""Recorded runs for the tests, each made once, and copies of them with one change."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ QUICK = (
     "record.after_s=0.5",
     "telemetry.endpoint=''",
 )
-RUN_UP_NS = 400_000_000  # a time well within the run-up
+RUN_UP_NS = 400_000_000  # a time in the middle of the run-up
 
 
 class SkippingClock(LockstepClock):
-    """Virtual time that loses three periods now and then, and some more at last, if it is to raise an alarm."""
+    """Virtual time that sometimes skips three periods, and at the end more of them if it is to raise an alarm."""
 
     alarming = False
 
@@ -67,13 +67,13 @@ def stop(rig: Any) -> None:
 
 
 def drop_out(rig: Any) -> None:
-    """The sensors fall silent in the run-up."""
+    """The sensors stop sending in the run-up."""
     read = rig.simulated_rig.daq.read
     rig.simulated_rig.daq.read = lambda t_ns: read(t_ns) if t_ns < RUN_UP_NS else None
 
 
 def not_finite(rig: Any) -> None:
-    """A channel gives NaN from the run-up on."""
+    """A channel sends NaN from the run-up on."""
     read = rig.simulated_rig.daq.read
 
     def spoilt(t_ns):
@@ -86,7 +86,7 @@ def not_finite(rig: Any) -> None:
 
 
 def breaks(stage: str, method: str, after: bool = False) -> Callable[[Any], None]:
-    """A stage raises once in the run-up, before or after it has done its work, in a tick with a block of samples."""
+    """A stage raises once in the run-up, before or after its work, in a tick with a block of samples."""
 
     def tamper(rig: Any) -> None:
         owner = rig.loop if stage == "loop" else getattr(rig.cycle, stage)
@@ -126,7 +126,7 @@ RUNS: dict[str, tuple[Callable[[Any], None], tuple[str, ...]]] = {
 
 @pytest.fixture
 def quick() -> tuple[str, ...]:
-    """Settings of a trial that is soon over."""
+    """Settings of a short trial."""
     return QUICK
 
 
@@ -176,16 +176,16 @@ class Edit:
         self.file[name][...] = table
 
     def rows(self, name: str, rows: Any) -> None:
-        """Put other rows into a dataset."""
+        """Replace the rows of a dataset."""
         self.file[name].resize(len(rows), axis=0)
         self.file[name][...] = rows
 
     def keep(self, name: str, wanted: Any) -> None:
-        """Leave the other rows of a dataset out."""
+        """Remove all other rows of a dataset."""
         self.rows(name, self.file[name][()][wanted])
 
     def fields(self, name: str, wanted: list[str]) -> None:
-        """Leave the other fields of a table out."""
+        """Remove all other fields of a table."""
         rows = self.file[name][()]
         del self.file[name]
         self.file.create_dataset(name, data=rows[wanted])
@@ -200,7 +200,7 @@ class Edit:
         self.meta("config", text.replace(old, new))
 
     def tick(self, number: int) -> int:
-        """Where the row of a tick is."""
+        """Index of the row of a tick."""
         return int(np.flatnonzero(self.file["tick"]["tick"] == number)[0])
 
     def drop_tick(self, number: int) -> None:
@@ -208,7 +208,7 @@ class Edit:
             self.keep(name, self.file[name]["tick"] != number)
 
     def drop_blocks(self, first: int, last: int) -> None:
-        """Leave blocks out, with their samples."""
+        """Remove blocks with their samples."""
         numbers, samples = self.file["daq/blocks"]["sequence"], self.file["daq/blocks"]["samples"]
         gone = (numbers >= first) & (numbers <= last)
         for name in ("daq/raw", "daq/t_ns"):

@@ -26,7 +26,7 @@ def test_each_rover_has_its_own_curve_and_masses(kind, peak_deg, total_kg):
     if peak_deg is not None:
         assert curve["peak_angle_deg"] == pytest.approx(peak_deg, abs=1.5)
     assert min(curve["energy_J"]) > 0.0
-    assert max(curve["energy_J"]) < 0.5 * total_kg * 0.07**2  # all there is
+    assert max(curve["energy_J"]) < 0.5 * total_kg * 0.07**2  # the whole kinetic energy
     assert rows[0].total_kg == pytest.approx(total_kg, abs=0.5)
     assert rows[0].peak_energy_J == pytest.approx(max(curve["energy_J"]), rel=0.02)  # between two angles
 

@@ -1,4 +1,4 @@
-"""A record whose rows are laid out otherwise than this version has them: what is said of it."""
+"""Messages for a record whose rows have another layout than in this version."""
 
 from __future__ import annotations
 

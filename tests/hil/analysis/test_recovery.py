@@ -1,4 +1,4 @@
-"""`hil recover`: a whole file of what a killed run left, and what it says about it."""
+"""`hil recover`: makes a complete file from a killed run, and reports about it."""
 
 import json
 import subprocess
@@ -27,7 +27,7 @@ GRID = np.arange(200_000) * 1_000_000_000 // 30_000
 
 
 class Killed:
-    """A run whose processes go away without a word."""
+    """A run whose processes end without any message."""
 
     def __init__(self, folder, *settings):
         config = load_config("sim_impact", ["clock=realtime", "telemetry.endpoint=''", *settings])
@@ -130,7 +130,7 @@ RECOVER = "import sys, pathlib; from hil.recording import recovery; "
 
 
 def test_half_a_header_does_not_hold_up_a_recovery(killed):
-    """As a power cut may leave it. HDF5 sleeps twice as long before each of 100 tries, and nothing interrupts that."""
+    """As a power cut may leave it. HDF5 doubles its wait before each of 100 tries, and nothing interrupts that."""
     killed.live(500)
     killed.consumer.run()
     with h5py.File(killed.folder / "trial.h5", "r", libver="latest", swmr=True) as file:
@@ -168,7 +168,7 @@ def test_an_event_in_file_and_ring_counts_once_also_without_a_value(killed):
 
 @pytest.mark.parametrize("drained", [0, 500, 600, 700])
 def test_the_burst_of_an_impact_is_whole_wherever_the_recorder_was(tmp_path, drained):
-    """Impact at 550 ms, told at 600 ms, killed at 1000 ms; the recorder had come to `drained`."""
+    """Impact at 550 ms, reported at 600 ms, killed at 1000 ms; the recorder had read up to `drained`."""
     killed = Killed(tmp_path, *BURST)
     for now in range(0, 1000, 10):
         killed.live(10)
@@ -200,7 +200,7 @@ def test_a_file_that_the_recorder_finished_is_kept_as_it_is(killed, capsys):
     before = (killed.folder / "trial.h5").read_bytes()
     killed.shared.leave()
     assert hil(["recover", str(killed.folder)]) == 0
-    assert "is whole: the recorder had finished it" in capsys.readouterr().out
+    assert "is complete: the recorder had finished it" in capsys.readouterr().out
     assert (killed.folder / "trial.h5").read_bytes() == before
     assert [path.name for path in killed.folder.iterdir()] == ["trial.h5"]
 
@@ -265,7 +265,7 @@ def test_holes_are_named_by_their_ends():
 
 
 def test_no_piece_of_metadata_lies_across_the_end_of_a_page(killed):
-    """A SIGKILL cuts a write short where a page ends, and half a header makes HDF5 try to read it for ever."""
+    """A SIGKILL ends a write at the end of a page, and with half a header HDF5 tries to read it for ever."""
     for _ in range(30):
         killed.live(100)
         killed.consumer.run()

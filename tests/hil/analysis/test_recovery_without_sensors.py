@@ -1,4 +1,4 @@
-"""`hil recover` of a rig without force sensors: there is no /daq to make whole."""
+"""`hil recover` of a rig without force sensors: there is no /daq to complete."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""`hil replay` finds today's program the same where it is the same, and names what differs where it is not."""
+"""`hil replay` reports an identical program as identical, and names every difference of another one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RAISED = ("raised", "raised_reading")
 
 
 def differing(folder):
-    """What differs, by field."""
+    """The differences by field."""
     return {difference.field: difference for difference in replay(folder).differences}
 
 
@@ -165,7 +165,7 @@ def test_a_record_that_ends_early_is_replayed_as_far_as_it_goes(edited):
     folder = edited("good", lambda edit: edit.drop_blocks(580, 9999))
     outcome = replay(folder)
     assert outcome.differences == []
-    assert outcome.ticks == 1159  # block 580 is taken in by tick 1160
+    assert outcome.ticks == 1159  # tick 1160 reads block 580
     left_out = len(read_trial(folder).tick) - 1159
     assert outcome.notes == [f"{left_out} ticks at the end were left out: their sensor samples are not in the record"]
 

@@ -1,4 +1,4 @@
-"""`hil verify` passes what a run has left, and names the one thing that is wrong with it otherwise."""
+"""`hil verify` passes the record of a run, and names the only error of a changed one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GOOD = ("good", "delayed", "burst", "stopped", "silent", "not_finite", "skipping
 
 
 def failed(folder):
-    """What failed, by item."""
+    """The failed checks by item."""
     return {check.item: check for check in verify(folder) if not check.ok}
 
 
@@ -70,7 +70,7 @@ def drop_the_last_ticks(edit):
 
 
 def step_the_clock(edit):
-    """By 100 us, between two blocks."""
+    """Step by 100 us, between two blocks."""
     edit.cells("daq/blocks", "t_ns", slice(200, None), lambda t_ns: t_ns + 100_000)
     edit["daq/t_ns"][200 * 60 :] += 100_000
 
@@ -80,7 +80,7 @@ def shift_a_sample(edit, ns):
 
 
 def hold_confirmations(edit, device, ticks):
-    """The newest command confirmed stays the same for some ticks of the run-up."""
+    """The newest confirmed command stays the same for some ticks of the run-up."""
     start = edit.tick(400)
     edit.cells("tick", f"{device}_acknowledged_ns", slice(start, start + ticks), lambda ns: ns[0])
 

@@ -1,4 +1,4 @@
-"""The way of a cut: the trial that hits again and again, and its times."""
+"""The stop-latency breakdown: the run with repeated impacts, and its times."""
 
 from types import SimpleNamespace
 
@@ -45,7 +45,7 @@ def to_run_up(trial, t_ns):
 
 
 def hit(trial, t_ns):
-    """An impact, its cut confirmed after 3 ms; when the pause is over."""
+    """An impact whose cut is confirmed after 3 ms; returns the end of the pause."""
     sample_ns = t_ns - 2 * MS
     request = trial.decide(samples(t_ns, block_end_ns=t_ns - MS), estimate(impact_ns=sample_ns), None, False)
     assert request.cut

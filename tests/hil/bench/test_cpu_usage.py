@@ -1,4 +1,4 @@
-"""What each process of a trial takes, by its name."""
+"""Processor and memory usage of each process of a trial, by its name."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from hil.realtime.process_memory import Memory
 def test_memory_is_told_by_the_module_that_a_process_runs():
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     with subprocess.Popen([sys.executable, "-m", "code"], **pipes) as child:
-        child.stdout.read(1)  # it has begun
+        child.stdout.read(1)  # it has started
         found = memory_usage(child.pid)
         child.stdin.close()
         child.stdout.read()

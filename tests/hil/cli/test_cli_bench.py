@@ -29,7 +29,7 @@ END
 
 @pytest.fixture
 def yardstick(tmp_path, monkeypatch):
-    """A cyclictest that always says the same."""
+    """A cyclictest that always prints the same."""
     folder = tmp_path / "bin"
     folder.mkdir()
     program = folder / "cyclictest"
@@ -41,7 +41,7 @@ def yardstick(tmp_path, monkeypatch):
 
 @pytest.fixture
 def _trials_in_virtual_time(monkeypatch):
-    """The bench's trials; their summary has the keys of one of real time."""
+    """The trials of the benchmark; their summary has the keys of a trial in real time."""
     run_experiment = hil.app.run.run
 
     def run_in_virtual_time(config):

@@ -1,4 +1,4 @@
-"""`hil devices`: what is there, which keys mean it; no port is opened, and no driver is no error."""
+"""`hil devices`: lists devices and the keys for them; no port is opened, and a missing driver is not an error."""
 
 import json
 from types import SimpleNamespace

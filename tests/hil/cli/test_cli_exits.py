@@ -1,4 +1,4 @@
-"""Exit statuses and what is said on stderr: no traceback for anybody's mistake."""
+"""Exit statuses and messages on stderr: no traceback for a mistake of the user."""
 
 import os
 import subprocess
@@ -32,7 +32,7 @@ def test_a_wrong_config_ends_with_status_two_and_all_problems(command: str, caps
     assert printed.out == ""
     assert all(key in printed.err for key in ("trial.angle_deg: found 95", "nonsense: found", "seed: found -1"))
     assert "Traceback" not in printed.err
-    assert not list(Path().iterdir())  # no run folder for a run that never was
+    assert not list(Path().iterdir())  # no run folder without a run
 
 
 def test_an_unknown_clock_is_refused_with_the_clocks_there_are(capsys: pytest.CaptureFixture[str]) -> None:
@@ -197,7 +197,7 @@ def test_a_device_server_with_no_such_port_is_refused(capsys: pytest.CaptureFixt
 
 
 def test_an_empty_value_is_an_empty_text() -> None:
-    """The shell takes the quotes of `--set telemetry.endpoint=""` away."""
+    """The shell removes the quotes of `--set telemetry.endpoint=""`."""
     assert load_config("sim_impact", ["telemetry.endpoint="]).telemetry.endpoint == ""
 
 
@@ -205,7 +205,7 @@ def test_configs_copies_one_to_edit_and_never_over_another(capsys: pytest.Captur
     assert run(["configs", "--copy", "sim_impact"]) == 0
     Path("sim_impact.yaml").write_text(Path("sim_impact.yaml").read_text() + "# mine\n")
     assert run(["configs", "--copy", "sim_impact"]) == 2
-    assert "already there" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert Path("sim_impact.yaml").read_text().endswith("# mine\n")
     assert run(["configs", "--copy", "no_such"]) == 2
 
@@ -217,5 +217,5 @@ def test_a_config_is_copied_with_its_calibration_file_and_neither_over_another(
     assert load_config("mars_dome.yaml") == load_config("mars_dome")
     Path("mars_dome.yaml").unlink()
     assert run(["configs", "--copy", "mars_dome"]) == 2
-    assert "calibration/mars_dome.yaml is already there" in capsys.readouterr().err
+    assert "calibration/mars_dome.yaml already exists" in capsys.readouterr().err
     assert not Path("mars_dome.yaml").exists()

@@ -1,4 +1,4 @@
-"""`hil jog` and `hil valve` as somebody meets them: nothing moves before it is confirmed and within its limits."""
+"""`hil jog` and `hil valve` for the user: nothing moves without a confirmation or outside the limits."""
 
 import io
 import json
@@ -31,7 +31,7 @@ def test_without_a_terminal_it_has_to_be_told_yes(monkeypatch, capsys):
     assert run(JOG) == 2
     said = capsys.readouterr().err
     assert "this program is not an emergency stop" in said
-    assert "hard-wired one on motor power and valve supply" in said
+    assert "hard-wired one for motor power and valve supply" in said
     assert "--yes" in said
     assert not list(Path().iterdir())
 

@@ -52,7 +52,7 @@ def test_a_killed_one_leaves_no_process_behind(served):
     processes = descendants(sim.pid)
     sim.kill()
     sim.wait()
-    while any(_runs(process) for process in processes):  # pytest's time-out ends a wait that has no end
+    while any(_runs(process) for process in processes):  # pytest's timeout ends a wait that is too long
         time.sleep(0.05)
 
 

@@ -1,4 +1,4 @@
-"""`hil trial`, `hil check` and `hil report` as somebody meets them who has never used them, and Ctrl-C."""
+"""`hil trial`, `hil check` and `hil report` as a new user runs them, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_check_as_json_names_what_failed_and_ends_with_status_three(capsys):
     assert all(set(item) == {"item", "ok", "found", "allowed"} for item in items)
     failed = [item["item"] for item in items if not item["ok"]]
     assert failed == [f"sensor {name} noise" for name in ("top", "lower_left", "lower_right")]
-    assert not list(Path().iterdir())  # a check leaves nothing behind
+    assert not list(Path().iterdir())  # a check creates no files
 
 
 def test_report_draws_the_same_figure_again_and_prints_the_table(finished, tmp_path, capsys):
@@ -200,7 +200,7 @@ def test_a_folder_without_write_permission_ends_with_status_two_and_one_sentence
 def interrupted(tmp_path_factory) -> dict[int, tuple[subprocess.CompletedProcess[str], Path]]:
     """Three long trials at once, each sent its signal once it is under way."""
     settings = ("trial.start_distance_m=5", "trial.speed_mps=0.01", "trial.timeout_s=600", "telemetry.endpoint=''")
-    long = [part for setting in settings for part in ("--set", setting)]  # none is over before its signal comes
+    long = [part for setting in settings for part in ("--set", setting)]  # none ends before its signal
     place = tmp_path_factory.mktemp("interrupted")
     processes = {}
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -1,4 +1,4 @@
-"""Files that are not what a command needs: one clear sentence, exit status 2, and never "this was not expected"."""
+"""Files that are not what a command needs: one clear sentence, exit status 2, and never "unexpected error"."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def finished(tmp_path, monkeypatch) -> Path:
 def refused(capsys, *arguments: str, allowed: tuple[int, ...] = (2,)) -> None:
     status = run(list(arguments))
     said = capsys.readouterr()
-    assert "not expected" not in said.err
+    assert "unexpected error" not in said.err
     assert "Traceback" not in said.err
     assert status in allowed
     if status == 2:
@@ -94,7 +94,7 @@ def refused(capsys, *arguments: str, allowed: tuple[int, ...] = (2,)) -> None:
 @pytest.mark.parametrize("kind", RECORDS)
 @pytest.mark.parametrize("command", COMMANDS_ON_A_RUN)
 def test_a_record_that_is_none_ends_in_one_sentence(finished, capsys, command, kind):
-    """`hil verify` says it in its table, and ends with the status of a check that failed."""
+    """`hil verify` reports it in its table, and ends with the status of a failed check."""
     RECORDS[kind](finished / "trial.h5")
     refused(capsys, command, "run", allowed=(1, 2) if command == "verify" else (2,))
 
@@ -151,7 +151,7 @@ def test_what_stands_in_the_place_of_a_config_is_named(finished, capsys, place, 
 
 @pytest.mark.parametrize("command", ["trial", "energy"])
 def test_a_config_that_may_not_be_read_ends_in_one_sentence(finished, capsys, monkeypatch, command):
-    """Refused by a stand-in: root may read everything."""
+    """The refusal is simulated: root may read everything."""
 
     read_text = Path.read_text
 

@@ -1,4 +1,4 @@
-"""The calibration file: its numbers are the ones that count, and a record holds them."""
+"""The calibration file: its numbers are used, and a record contains them."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ SHEET = "{{serial: SN{0}, sensitivity_mVpN: {0}, range_N: 445, date: 2026-02-01}
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
-    """mars_dome in a folder of its own, with sensors of 10, 11 and 12 mV/N."""
+    """mars_dome in a separate folder, with sensors of 10, 11 and 12 mV/N."""
     text = "".join(f"{name}: {SHEET.format(n)}\n" for name, n in (("top", 10), ("lower_left", 11), ("lower_right", 12)))
     (tmp_path / "sheets").mkdir()
     (tmp_path / "sheets" / "mine.yaml").write_text(text, encoding="utf-8")
@@ -43,7 +43,7 @@ def edit(config: Path, old: str, new: str) -> None:
 def test_the_files_numbers_win_over_those_of_the_channels_in_all_that_compute_with_them(
     config: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))  # the path is seen from the config's folder
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))  # the path is relative to the config's folder
     loaded = load_config(config)
     assert loaded.daq.channels[0].sensitivity_mVpN == 9.0
     assert loaded.sensitivities_mVpN == (10.0, 11.0, 12.0)

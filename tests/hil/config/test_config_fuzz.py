@@ -1,4 +1,4 @@
-"""Fault 25, fuzzed: whatever stands in a config, it is refused with its key named, never with another exception."""
+"""Fault 25, fuzzed: any wrong content of a config is refused with its key, never with another exception."""
 
 import json
 import math
@@ -93,7 +93,7 @@ SECTIONS = sorted({(name, path[:depth]) for name, path in LEAVES for depth in ra
 
 
 def _schema(name: str, path: tuple[Any, ...]) -> dict[str, Any]:
-    """Of a key; between a device and its keys stands its driver."""
+    """Schema of a key; the driver is between a device and its keys."""
     if path[0] == "devices" and len(path) > 2 and path[1] in ("drives", "valves", "daq"):
         path = (*path[:2], getattr(_effective(name).devices, path[1]).driver, *path[2:])
     return _place(path)[1]
@@ -159,7 +159,7 @@ def _wrong(name: str, path: tuple[Any, ...]) -> st.SearchStrategy[Any]:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The shortest configs: quick to read a thousand times."""
+    """The shortest configs: fast to read a thousand times."""
     folder = tmp_path_factory.mktemp("short")
     found = {name: folder / f"{name}.yaml" for name in ("short", *DEVICES)}
     for name, file in found.items():
@@ -248,5 +248,5 @@ def test_a_file_of_any_bytes_is_refused_as_a_config_error(
 @settings(deadline=None, max_examples=300)
 @given(override=st.text(max_size=30) | st.text("abtril.=0:[]{}*&!-_daq.channels", max_size=30))
 def test_an_override_of_any_text_never_ends_in_another_exception(short: Path, override: str) -> None:
-    with suppress(ConfigError):  # now and then it is one that is allowed
+    with suppress(ConfigError):  # sometimes the override is allowed
         load_config(short, [override])

@@ -1,4 +1,4 @@
-"""How a config is found, overridden, seeded and told apart."""
+"""How a config is found, overridden, seeded and identified."""
 
 import math
 from pathlib import Path
@@ -122,7 +122,7 @@ def test_the_fingerprint_tells_effective_configs_apart_and_nothing_else(tmp_path
 
 
 def test_the_fingerprint_of_the_defaults_stays() -> None:
-    # changes only with a key, a default or the form itself: then say so in CHANGELOG and put the new one here
+    # changes only with a key, a default or the form itself: then add a line to CHANGELOG and put the new one here
     known = "eca06f8d8221f7221b0467142316a4f057dadfcfbe79c7799f32a22312e051ea"
     assert Config(name="fingerprint", rig="simulated").sha256() == known
 
@@ -186,7 +186,7 @@ def test_the_parametric_rovers_defaults_are_the_places_of_the_rcp() -> None:
         rover_of(load_config("sim_impact", [f"rover.type={kind}"]).rover.parameters()) for kind in ("rcp", "parametric")
     ]
     rcp, parametric = (rover.wheel_positions(rover.neutral()) for rover in rovers)
-    np.testing.assert_allclose(rcp, parametric, atol=2e-3)  # Table 4-1's rear wheels stand 3 mm further back
+    np.testing.assert_allclose(rcp, parametric, atol=2e-3)  # Table 4-1's rear wheels are 3 mm further back
 
 
 def test_angles_of_a_rover_are_degrees_in_the_config_and_radians_in_the_model() -> None:

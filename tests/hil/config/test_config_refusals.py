@@ -1,4 +1,4 @@
-"""What a config must not say, and how it is said that it does."""
+"""What a config must not contain, and the errors for it."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from hil.config import Config, ConfigError, load_config
 
 
 def refused(*overrides: str) -> dict[str, tuple[str, str]]:
-    """(found, allowed) by key of what is refused."""
+    """(found, allowed) by key of the refused values."""
     with pytest.raises(ConfigError) as caught:
         load_config("sim_impact", overrides)
     return {problem.key: (problem.found, problem.allowed) for problem in caught.value.problems}
@@ -32,7 +32,7 @@ def test_every_error_is_reported_at_once() -> None:
         "soil.exponent",
         "nonsense",
         "--set no value",
-        "trial.settle_s",  # does not fit record.after_s: found although other keys are wrong
+        "trial.settle_s",  # does not fit record.after_s: reported although other keys are wrong
     }
     assert problems["trial.angle_deg"] == ("100", "a number 10 to 90")
     assert problems["drives.on_cut"] == ("'stop'", "coast or brake")
@@ -59,12 +59,12 @@ def test_a_misspelt_key_is_answered_with_the_likely_one() -> None:
         (["daq.block_ms=6"], "daq.block_ms", "limits.daq_age_ms"),
         (["record.after_s=2.5"], "trial.settle_s", "record.after_s"),
         (["trial.timeout_s=4"], "trial.timeout_s", "trial.start_distance_m"),
-        (["trial.start_distance_m=0.01"], "trial.ramp_s", "before it is at speed"),
+        (["trial.start_distance_m=0.01"], "trial.ramp_s", "before its full speed"),
         (["trial.speed_mps=0.2"], "trial.speed_mps", "limits.wheel_speed_radps"),
         (["trial.ramp_s=0.05"], "trial.ramp_s", "limits.wheel_acceleration_radps2"),
         (["daq.channels.0.up_m=-0.0508"], "daq.channels", "triangle"),
         (["daq.channels.0.name=lower_left"], "daq.channels", "once"),
-        (["daq=null"], "daq", "an impact is what the force sensors feel"),
+        (["daq=null"], "daq", "force sensors detect the impact"),
         (["detector.threshold_N=500"], "detector.threshold_N", "daq.range_V"),
         (["soil.exponent=1.75", "soil.rebound=0.9"], "soil.rebound", "soil.exponent"),
         (["soil.rut=remembered", "wheel.variant=tire_2"], "soil.rut", "wheel.variant"),
@@ -99,7 +99,7 @@ def test_values_that_do_not_fit_together_are_refused(overrides: list[str], key: 
     "overrides",
     [
         ["soil.exponent=1.75", "soil.rebound=0.9", "wheel.variant=tire_1"],  # its compaction resistance stays above 0
-        ["ground.kind=rigid", "trial.start_distance_m=0.03", "trial.ramp_s=0.2"],  # driven, not gliding
+        ["ground.kind=rigid", "trial.start_distance_m=0.03", "trial.ramp_s=0.2"],  # driven, not sliding
         ["soil.rut=remembered", "wheel.variant=tire_3"],
         ["rover.exomars.track_m=0.2"],  # of another type
     ],

@@ -1,4 +1,4 @@
-"""What hangs on which port: what a rig of each kind needs, and what is refused before anything is opened."""
+"""The devices of a config: what each kind of rig needs, and what is refused before anything is opened."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ THREE_BUSES = [
 
 
 def refused(*overrides: str, config: str = "mars_dome", seed: int | None = None) -> dict[str, list[tuple[str, str]]]:
-    """(found, allowed) by key of what is refused."""
+    """(found, allowed) by key of the refused values."""
     with pytest.raises(ConfigError) as caught:
         load_config(config, overrides, seed)
     problems: dict[str, list[tuple[str, str]]] = {}
@@ -90,10 +90,10 @@ def test_three_buses_bear_a_rate_that_one_does_not() -> None:
         ([ROBOTEQ, "devices.drives.baud=2400"], "devices.drives.baud", "busy", "80%"),
         ([ROBOTEQ, "devices.drives.watchdog_ms=20"], "devices.drives.rate_hz", "50", "at least 100"),
         ([ROBOTEQ, "devices.drives.max_rpm=500"], "devices.drives.max_rpm", "500", "at least 573"),
-        ([ROBOTEQ, "devices.drives.controllers.1.port=/dev/ttyfront"], CONTROLLERS, "2 links", "own"),
+        ([ROBOTEQ, "devices.drives.controllers.1.port=/dev/ttyfront"], CONTROLLERS, "2 links", "separate"),
         ([ROBOTEQ, "devices.drives.controllers.1.port=''"], CONTROLLERS, "''", "hil devices"),
         ([ROBOTEQ, "devices.drives.controllers.1.channel_1=rear_left"], CONTROLLERS, "rear_left", "one"),
-        (["devices.valves.port=/dev/ttyUSB0"], "devices.valves.port", "/dev/ttyUSB0 for 2 links", "of its own"),
+        (["devices.valves.port=/dev/ttyUSB0"], "devices.valves.port", "/dev/ttyUSB0 for 2 links", "a separate port"),
         (["devices.valves.port=''"], "devices.valves.port", "''", "hil devices"),
         (["devices.valves.coils.left_extend=3"], "devices.valves.coils", "coil 3 for 2", "of its own"),
         (["devices.valves.flash_on=false"], "devices.valves.flash_on", "no dead-man", "no_dead_man: accepted"),

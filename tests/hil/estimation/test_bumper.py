@@ -1,4 +1,4 @@
-"""Two bumpers instead of a triangle: each is looked at by itself, and there is no load point."""
+"""Two bumpers instead of a triangle: each is evaluated alone, and there is no load point."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_peaks_are_those_of_each_bumper_and_of_their_sum():
 def test_contact_lasts_until_both_bumpers_are_free():
     forces = np.zeros((100, 2))
     forces[10:30, 0], forces[20:50, 1] = 40.0, 12.0
-    forces[30:, 0] = -8.0  # what is left of one must not hide that the other still touches
+    forces[30:, 0] = -8.0  # the negative reading of one must not hide the contact of the other
     estimator, _ = estimate("bumper", forces)
     assert estimator.contact_duration_s == pytest.approx(40 / RATE)
 

@@ -1,4 +1,4 @@
-"""From volts to an impact and forces: bias, detection, droop, peaks, load point, and samples that are no numbers."""
+"""From volts to an impact and forces: bias, detection, droop, peaks, load point, and samples that are not finite."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 
 RATE = 10_000
 ZERO = 2000  # samples of bias, 0.2 s
-# as good as no droop: what is put back within these tests is some millinewtons
+# practically no droop: the correction within these tests is some millinewtons
 CONFIG = load_config("sim_impact", [f"daq.rate_hz={RATE}", "daq.droop_s=1000"])
 VOLT_PER_NEWTON = 11.24e-3
 PLACE = np.array([(0.0, 0.0508), (0.0508, -0.0508), (-0.0508, -0.0508)])
@@ -36,7 +36,7 @@ def times_ns(count):
 
 
 def take_in(estimator: Estimator, volts, cuts=()) -> list[Estimate]:
-    """Hand over `volts` (n, 3), the first sample taken at 0, a tick for each block between `cuts`."""
+    """Process `volts` (n, 3), the first sample at time 0, with one tick for each block between `cuts`."""
     stamps, estimates = times_ns(len(volts)), []
     for number, (a, b) in enumerate(pairwise([0, *cuts, len(volts)])):
         block = DaqBlock(number, stamps[a:b], volts[a:b], (False,) * 3)
@@ -47,7 +47,7 @@ def take_in(estimator: Estimator, volts, cuts=()) -> list[Estimate]:
 
 
 def after_zeroing(forces_N):
-    """Quiet samples to zero on, then forces (n,), shared out alike, or (n, 3) [N]; in volts."""
+    """Samples without load for zeroing, then forces (n,), shared equally, or (n, 3) [N]; in volts."""
     forces = np.asarray(forces_N, dtype=float)
     if forces.ndim == 1:
         forces = np.outer(forces, np.full(3, 1.0 / 3.0))
@@ -68,7 +68,7 @@ def test_bias_and_noise_are_the_mean_and_deviation_of_the_zeroing_samples_alone(
 
 
 def test_a_large_bias_does_not_drown_the_noise():
-    """What a running sum of squares would lose."""
+    """A running sum of squares would lose it."""
     volts = 4.0 + np.random.default_rng(4).normal(0.0, 1e-7, (ZERO + 1, 3))
     (estimate,) = take_in(Estimator(CONFIG), volts)
     np.testing.assert_allclose(estimate.noise_V, volts[:ZERO].std(axis=0, ddof=1), rtol=1e-5)
@@ -145,7 +145,7 @@ def half_sine(peak_N: float, seconds: float, after_s: float):
 
 @pytest.mark.parametrize("droop_s", [0.05, 0.5])
 def test_droop_correction_inverts_an_ac_coupling_to_one_percent(droop_s):
-    """tau s / (tau s + 1), made discrete by the bilinear transform: not how the plant does it."""
+    """tau s / (tau s + 1), made discrete with the bilinear transform: another method than that of the plant."""
     load = half_sine(100.0, 0.2, 0.1)
     seen = lfilter(*bilinear([droop_s, 0.0], [droop_s, 1.0], RATE), load)
     assert np.abs(seen - load).max() > 20.0  # there is something to correct
@@ -186,12 +186,12 @@ def test_a_sample_that_is_not_finite_is_left_out_and_counted(channel, bad):
     assert with_bad.whole[BAD] == len(at)
     assert with_bad.whole[COUNT] == len(clean)
     with_bad.whole[BAD] = 0
-    for ours, theirs in zip(with_bad[:-2], without[:-2], strict=True):  # it ends a run of samples that are equal
+    for ours, theirs in zip(with_bad[:-2], without[:-2], strict=True):  # the bad sample ends a run of equal samples
         np.testing.assert_array_equal(ours, theirs)
 
 
 def trailing(column) -> int:
-    """How many of the newest samples are equal, counted the plain way."""
+    """Number of newest samples that are equal, counted in the simplest way."""
     _, newest = next(groupby(column[::-1]))
     return len(list(newest))
 
@@ -258,7 +258,7 @@ def test_contact_lasts_from_the_first_sample_over_the_threshold_to_the_first_tha
     forces = np.concatenate([np.zeros(20), np.full(100, 80.0), np.zeros(4), np.full(50, 40.0), np.zeros(100)])
     estimator = Estimator(CONFIG)
     take_in(estimator, after_zeroing(forces))
-    assert estimator.contact_duration_s == pytest.approx(154 / RATE)  # the 4 samples between are too short an end
+    assert estimator.contact_duration_s == pytest.approx(154 / RATE)  # 4 samples in between are too short for an end
 
 
 def test_contact_that_has_not_ended_has_no_duration():

@@ -1,4 +1,4 @@
-"""The rover twin: driven by measured wheel speeds, it says what the rig does not measure."""
+"""The rover twin: driven by measured wheel speeds, it predicts what the rig does not measure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MS = 1_000_000
 
 
 class Drive:
-    """A twin, told wheel speeds every millisecond."""
+    """A twin that gets wheel speeds every millisecond."""
 
     def __init__(self, distance_m: float = 0.3, period_ns: int = MS, law: str = "hunt_crossley") -> None:
         here = [f"trial.start_distance_m={distance_m}", f"obstacle.law={law}"]
@@ -65,7 +65,7 @@ def test_standing_wheels_leave_the_twin_where_it_is():
 
 @pytest.mark.parametrize("omega", [0.2, 0.4, 0.9])
 def test_the_twins_wheels_turn_as_the_rigs_were_measured_to(omega):
-    # slip is measured on the twin's own wheels: rolling = forward / (1 - slip); it rocks a little from the start
+    # slip is that of the twin's wheels: rolling = forward / (1 - slip); the twin rocks a little from the start
     last = Drive(distance_m=5.0).go(2.0, omega)[-500:]
     rolling = np.mean(
         [[prediction.speed_mps / (1.0 - slip) for slip in prediction.slip] for prediction in last], axis=0
@@ -140,7 +140,7 @@ def test_time_to_impact_runs_down_a_second_a_second_while_cruising():
 def test_time_to_impact_is_the_way_left_over_the_speed(cruise):
     travelled = sum(prediction.speed_mps for prediction in cruise) * 1e-3
     last = cruise[-1]
-    # the wheels meet the plane when the rover has gone the start distance, and a little off it for the sinkage
+    # the wheels reach the plane after the start distance, with a small correction for the sinkage
     assert last.time_to_impact_s == pytest.approx((0.3 - travelled) / last.speed_mps, abs=0.15)
 
 
@@ -148,13 +148,13 @@ def test_who_stands_still_will_never_arrive():
     assert Drive().go(0.01, omega=0.0)[-1].time_to_impact_s > 1e3
 
 
-@pytest.mark.parametrize("law", ["hunt_crossley", "kelvin_voigt"])  # the second has a damper of its own
+@pytest.mark.parametrize("law", ["hunt_crossley", "kelvin_voigt"])  # the second has a separate damper
 def test_before_an_impact_is_measured_the_obstacle_does_not_push(law):
     near, far = Drive(distance_m=0.011, law=law), Drive(distance_m=1.0, law=law)
     for here, there in zip(near.go(0.6), far.go(0.6), strict=True):
         assert here.normal_force_N == there.normal_force_N
         assert here.speed_mps == there.speed_mps
-    assert near.twin._state.obstacle.gap.max() < -0.01  # it has driven right into the obstacle
+    assert near.twin._state.obstacle.gap.max() < -0.01  # it has driven into the obstacle
     assert near.go(0.01)[-1].time_to_impact_s == 0.0
 
 
@@ -169,7 +169,7 @@ def test_from_the_impact_on_the_obstacle_pushes_whether_the_twin_is_early_or_lat
     assert min(pushed) < 0.7 * before.speed_mps
     assert all(prediction.finite for prediction in after)
     depth = -drive.twin._state.obstacle.gap.min()
-    assert 0.0 < depth < 0.01  # the obstacle stands where the wheels were
+    assert 0.0 < depth < 0.01  # the obstacle is where the wheels were
 
 
 def test_energy_at_impact_is_that_of_the_tick_of_the_impact():
@@ -191,4 +191,4 @@ def test_a_speed_that_is_no_speed_makes_the_twin_not_finite_and_raises_nothing(w
     speeds = list(ZERO_SPEEDS)
     speeds[wheel] = bad
     assert not drive.tick(speeds).finite
-    assert not drive.tick(ZERO_SPEEDS, impact_ns=0).finite  # and it does not recover by itself
+    assert not drive.tick(ZERO_SPEEDS, impact_ns=0).finite  # and it does not recover without a reset

@@ -1,4 +1,4 @@
-"""The twin's wheel loads against the rig's own, with each valve powered, on level ground and on a slope."""
+"""The wheel loads of the twin against those of the rig, with each valve powered, on level ground and on a slope."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def loads_after(rig, powered, seconds: float = 0.6):
         prediction = twin.predict(samples, estimate)
         assert prediction.finite
         loads.append((plant._state.ground.vertical.copy(), np.array(prediction.normal_force_N)))
-    assert math.isnan(prediction.effective_kinetic_energy_J)  # there is nothing to hit
+    assert math.isnan(prediction.effective_kinetic_energy_J)  # there is no obstacle
     assert prediction.time_to_impact_s == math.inf
     ours, theirs = np.array(loads[-200:]).mean(axis=0)
     return ours, theirs
@@ -57,7 +57,7 @@ def test_wheel_loads_of_the_twin_are_those_of_the_rig_whichever_valve_is_powered
     for valve in VALVES:
         powered = tuple(tuple((side, chamber) == valve for chamber in range(2)) for side in range(2))
         ours, theirs = loads_after(rig, powered)
-        assert np.abs(ours - passive).max() > 50.0, valve  # what a twin without cylinders would be wrong by
+        assert np.abs(ours - passive).max() > 50.0, valve  # the error of a twin without cylinders
         assert theirs == pytest.approx(ours, rel=0.02), valve
 
 

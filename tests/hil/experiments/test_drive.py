@@ -1,4 +1,4 @@
-"""A drive: its steps one after the other, and what its summary says of them."""
+"""A drive: its steps in order, and its summary."""
 
 from __future__ import annotations
 

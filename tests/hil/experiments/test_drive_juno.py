@@ -1,4 +1,4 @@
-"""A rover that is data: Juno, four wheels and no cylinders, drives over level ground and up a slope."""
+"""A rover defined by data: Juno, four wheels and no cylinders, drives over level ground and up a slope."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_it_is_armed_once_the_drives_have_had_their_time_to_confirm(level):
 
 
 def test_without_sensors_and_valves_it_is_checked_and_recorded_as_one_that_has_them():
-    """Only what is asked of a device that is not there is left out."""
+    """Only the checks of missing devices are left out."""
     config = load_config("sim_juno")
     simulated_rig = build_simulated_rig(config)
     devices = simulated_rig_io(config, simulated_rig)

@@ -1,4 +1,4 @@
-"""Which trials count: each rule by itself, on a real estimator fed with made-up forces."""
+"""Which trials are accepted: each rule alone, on a real estimator with synthetic forces."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EVEN = (1 / 3, 1 / 3, 1 / 3)
 
 
 def estimator_after(forces_N=(), split=EVEN) -> Estimator:
-    """An estimator that was zeroed and then saw these sums, split over the channels."""
+    """An estimator after zeroing and these sums of forces, split over the channels."""
     volts = np.vstack([np.zeros((2000, 3)), np.outer(forces_N, split) * VOLT_PER_NEWTON])
     stamps = np.arange(len(volts), dtype=np.int64) * 1_000_000_000 // RATE
     drives, valves = DriveSample(0, 0, ZERO_SPEEDS, -1), ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)), -1)
@@ -37,12 +37,12 @@ def estimator_after(forces_N=(), split=EVEN) -> Estimator:
 
 
 def hit(again_N: float = 0.0):
-    """100 N for 10 ms, a pause of 20 ms, then another push."""
+    """100 N for 10 ms, a pause of 20 ms, then a second force."""
     return np.repeat([0.0, 100.0, 0.0, again_N, 0.0], [20, 100, 200, 50, 50])
 
 
 class Judged:
-    """A trial that is as good as can be, until a test spoils it."""
+    """An accepted trial, until a test changes it."""
 
     def __init__(self) -> None:
         self.trial, self.safety = ImpactExperiment(CONFIG, lambda *_: ()), SafetyMonitor(CONFIG)
@@ -142,7 +142,7 @@ def test_weight_under_the_peak_of_the_impact_changes_nothing():
 
 
 def test_a_force_that_only_pauses_on_its_way_up_is_one_impact():
-    """The push of drives that are cut late belongs to the impact."""
+    """The force of drives that are cut late belongs to the impact."""
     estimator = estimator_after(settled((40.0, 0.05), (35.0, 0.05), (60.0, 0.1)))
     assert Judged().reasons(estimator) == []
     assert estimator.impact_peak_N == estimator.peaks_N[3]

@@ -102,13 +102,13 @@ def test_every_record_gives_a_figure_of_1400_by_1000(tmp_path, record, summary):
     draw_trial(record, summary, tmp_path / "trial.png")
     pixels = image.imread(tmp_path / "trial.png")
     assert pixels.shape[:2] == (1000, 1400)
-    assert pixels[..., :3].min() < 0.5  # something is drawn
+    assert pixels[..., :3].min() < 0.5  # the figure is not empty
 
 
 def test_readings_are_divided_by_their_sensitivities():
     values, quantity = figure._newtons(trial())
     assert quantity == "force [N]"
-    assert values.sum(axis=1).max() == pytest.approx(73.0, abs=2.0)  # 80 N less its droop
+    assert values.sum(axis=1).max() == pytest.approx(73.0, abs=2.0)  # 80 N minus its droop
     assert values.sum(axis=1).min() < -10.0
 
 

@@ -1,4 +1,4 @@
-"""The trial's states, one after the other, and that only the run-up ever drives a wheel."""
+"""The states of a trial in order; only the run-up drives a wheel."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def test_safe_aborts_any_trial_that_is_not_over(state):
         course.until(state)
     assert course.tick(safe=True).cut
     assert course.trial.state == State.ABORTED
-    assert course.tick(impact_ns=course.t_ns).cut  # and it stays so
+    assert course.tick(impact_ns=course.t_ns).cut  # and it stays cut
     assert course.trial.state == State.ABORTED
 
 

@@ -1,4 +1,4 @@
-"""Jogging by itself: what may be asked for, and what is commanded tick by tick."""
+"""The jog alone: its allowed settings, and its commands tick by tick."""
 
 import itertools
 import json
@@ -18,7 +18,7 @@ BAD = [Check("sensor", False, "broken", "whole")]
 
 
 def run(jog, ms, *, impact_ms=None, safe_ms=None):
-    """All goals of so many ticks; sensors are zeroed at 10 ms."""
+    """All goals of this number of ticks; sensors are zeroed at 10 ms."""
     goals = []
     for now in range(1, ms + 1):
         hit = 1 if impact_ms is not None and now >= impact_ms else None

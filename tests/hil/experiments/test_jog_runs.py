@@ -1,4 +1,4 @@
-"""One motion of a simulated rig in virtual time, its record, and what it says has moved."""
+"""One motion of a simulated rig in virtual time, its record and its summary."""
 
 import json
 import os
@@ -65,7 +65,7 @@ def test_arming_that_is_refused_ends_with_status_three_and_moves_nothing(tmp_pat
 def test_a_wall_in_the_way_stops_it_with_status_one(tmp_path):
     outcome = run(tmp_path / "run", turn(0.07, 4.0), "trial.start_distance_m=0.03")
     assert outcome.exit_code == 1
-    assert outcome.summary["reasons"] == ["cut short: the force sensors felt an impact"]
+    assert outcome.summary["reasons"] == ["ended early: the force sensors detected an impact"]
     tick = read_trial(tmp_path / "run").tick
     assert (tick["cut"][tick["impact"] == 1] == 1).all()
 

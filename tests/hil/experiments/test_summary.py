@@ -1,4 +1,4 @@
-"""summary.json: the keys that others rely on, strict JSON, and None where there is nothing to say."""
+"""summary.json: the keys of the contract, strict JSON, and None for missing values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hil.messages.schema import PHASES
 from hil.recording import read_trial
 
 SHORT = ["trial.start_distance_m=0.03", "trial.ramp_s=0.2", "trial.settle_s=0.5", "record.after_s=0.5"]
-# as the contract lists them; from real_time_factor on they are ours
+# from real_time_factor on the keys are not in the contract
 KEYS = {
     "angle_deg", "impact_speed_mps", "contact_force_peak_N", "peak_force_N", "impact_peak_force_N",
     "sum_of_peaks_N",
@@ -40,7 +40,7 @@ OF_REAL_TIME = {"links", "machine", "simulated_rig"}
 
 
 class Run:
-    """A trial on the simulated rig, as far as its summary needs it."""
+    """The parts of a trial on the simulated rig that its summary needs."""
 
     def __init__(self, folder, overrides=(), stop: str | None = None) -> None:
         self.config = load_config("sim_impact", [*SHORT, "telemetry.endpoint=''", *overrides], seed=5)
@@ -79,7 +79,7 @@ def hit(tmp_path_factory) -> Run:
 
 @pytest.fixture(scope="module")
 def refused(tmp_path_factory) -> Run:
-    """Never armed: a sensor's bias is far off."""
+    """Never armed: the bias of a sensor is far too large."""
     return Run(tmp_path_factory.mktemp("refused"), ["daq.channels.0.bias_V=1.0"])
 
 

@@ -1,4 +1,4 @@
-"""What a rig has, by its rover: the small table here, and the rovers themselves."""
+"""The layout of a rig agrees with its rover model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operator asks is an input of the tick: taken in, obeyed, recorded and replayed."""
+"""A command of an operator is an input of the tick: read, executed, recorded and replayed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layout file for PlotJuggler asks for nothing that is not published."""
+"""The layout file for PlotJuggler uses only published fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Telemetry, as a viewer's SUB socket sees it."""
+"""Telemetry as received by the SUB socket of a viewer."""
 
 from contextlib import contextmanager
 
@@ -20,10 +20,10 @@ WALL = 1_700_000_000.25
 
 @contextmanager
 def viewer(publisher):
-    """A SUB socket that has been seen to receive: joining takes a moment, so it is knocked at until it answers."""
+    """A SUB socket that receives for sure: joining takes time, so events are published until one arrives."""
     with zmq.Context() as context, context.socket(zmq.SUB) as socket:
         socket.linger = 0
-        socket.rcvbuf = 65_536  # or the system's own buffers would hide a viewer that does not read
+        socket.rcvbuf = 65_536  # otherwise the system's buffers would hide a viewer that does not read
         socket.subscribe(b"")
         socket.connect(publisher.endpoint)
         knock = 0

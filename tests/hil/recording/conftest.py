@@ -1,4 +1,4 @@
-"""Sensor samples for the tests of the record, and how they come in."""
+"""Sensor samples for the tests of the record, and their arrival."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Daq:
         return t_ns, np.random.default_rng(seed).normal(size=(n, 3))
 
     def feed(self, record, t_ns, volts, *, size=30, trigger_ns=None, told_after_ns=2_000_000):
-        """Blocks in order; the trigger comes a little after the sample it is about, as from a detector."""
+        """Blocks in order; the trigger comes a short time after its sample, as from a detector."""
         told = trigger_ns is None
         for k in range(0, len(t_ns), size):
             record.block(self.block(t_ns[k : k + size], volts[k : k + size], k // size + 1))

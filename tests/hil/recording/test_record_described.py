@@ -1,4 +1,4 @@
-"""A record says what is in it: whoever opens it finds unit, description and names of every field."""
+"""A record describes its content: it has the unit, description and names of every field."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DTYPES = {"tick": TICK, "events": EVENT, "timing": TIMING, "daq/blocks": BLOCK}
 
 @pytest.fixture(params=["recorded", "recovered"])
 def record(request, tmp_path):
-    """A file as the recorder makes it, and as recovery makes it of what was left."""
+    """A file as the recorder writes it, and as recovery makes it from a killed run."""
     path = tmp_path / "trial.h5"
     RecordWriter(path, meta={"version": "1"}, layout=LAYOUT, sample_rate_hz=30_000).close()
     if request.param == "recovered":
@@ -74,7 +74,7 @@ def test_samples_have_their_unit_and_the_names_of_their_channels(record):
 
 
 def test_no_attribute_is_of_variable_length(record):
-    """Such a one cannot be read from the file of a writer that was killed."""
+    """It could not be read from the file of a killed writer."""
 
     def look(_, item):
         for name in item.attrs:

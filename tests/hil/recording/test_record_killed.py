@@ -67,7 +67,7 @@ def test_writer_killed_at_any_moment_leaves_whole_rows(tmp_path: Path):
     ]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
         writer.stdout.readline()
-        writer.send_signal(signal.SIGKILL)  # somewhere in its work
+        writer.send_signal(signal.SIGKILL)  # at any point of its work
     trial = read_trial(tmp_path)
     assert len(trial.tick) >= 1960
     np.testing.assert_array_equal(trial.tick["tick"], np.arange(len(trial.tick)))

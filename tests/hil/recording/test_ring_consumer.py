@@ -1,4 +1,4 @@
-"""The recorder takes rows out of the rings, and gives back their room only when they are in the file."""
+"""The recorder reads rows from the rings, and releases their space only when they are in the file."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ class Run:
         self.number = 0
 
     def live(self, ticks):
-        """So many ticks of 1 ms, and a block each second one."""
+        """Append this number of ticks of 1 ms, and a block in every second one."""
         row, times = np.zeros(1, TICK), np.zeros(1, TIMING)
         block = np.zeros(1, self.shared.blocks.dtype)
         n = self.shared.config.daq.block_samples
@@ -78,7 +78,7 @@ def test_what_was_drained_is_in_the_file_and_nowhere_else(run):
     assert record.raw[:, 0].tolist() == list(range(50 * 60))
     assert record.events["name"].tolist() == [b"hello"]
     assert run.consumer.run() == 0
-    run.live(10)  # less than the recorder's own interval
+    run.live(10)  # less than the interval of the recorder
     run.consumer.run()
     assert run.depths() == [0, 0, 0, 0]
     assert read_trial(run.folder).tick["tick"][-1] == 110
@@ -87,7 +87,7 @@ def test_what_was_drained_is_in_the_file_and_nowhere_else(run):
 
 @pytest.mark.parametrize("what", ["event", "block", "tick", "timing", "flush"])
 def test_nothing_is_given_back_before_it_is_in_the_file_and_nothing_is_lost(run, monkeypatch, what):
-    """The disk fails once, at any place; what came before is kept, and the next round has the rest."""
+    """The disk fails once, at any point; earlier rows are kept, and the next round writes the rest."""
     run.live(10)
     run.report("one")
     run.report("two")
@@ -118,7 +118,7 @@ def test_nothing_is_given_back_before_it_is_in_the_file_and_nothing_is_lost(run,
 
 def test_samples_that_a_burst_may_need_stay_in_the_ring(burst):
     held = burst.shared.blocks_held
-    assert held == round(350 / 2)  # 100 ms before the impact and 250 ms for it to be told
+    assert held == round(350 / 2)  # 100 ms before the impact and 250 ms until it is reported
     burst.live(1000)
     burst.consumer.run()
     assert burst.depths() == [0, 0, held, 0]

@@ -1,4 +1,4 @@
-"""The sensor samples of a record: which are kept, and that none of those is lost."""
+"""The sensor samples of a record: which ones are kept, and that none of these is lost."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The record: what is promised about `trial.h5`."""
+"""The guarantees for the record `trial.h5`."""
 
 import h5py
 import numpy as np
@@ -149,7 +149,7 @@ def test_identical_inputs_give_identical_records(tmp_path, daq):
 
 
 def test_the_file_has_as_many_bytes_and_the_same_attributes_each_time(tmp_path, daq):
-    """Paged files carry the time they were made at in their header; all else is the same."""
+    """The header of paged files contains their creation time; all else is the same."""
     held = []
     for name in ("a", "b"):
         with recorder(tmp_path / name) as record:
@@ -188,7 +188,7 @@ def test_close_is_idempotent_and_ends_a_failed_run_readably(tmp_path):
     with pytest.raises(RuntimeError, match="loop failed"), record:
         fails(record)
     record.close()
-    with h5py.File(tmp_path / "trial.h5", "r") as file:  # plainly, as anybody would
+    with h5py.File(tmp_path / "trial.h5", "r") as file:  # without special options
         assert len(file["tick"]) == 10
 
 

@@ -1,4 +1,4 @@
-"""Whatever goes wrong in a tick, the rig is told to stop in that very tick, and the loop does not die of it."""
+"""Any error in a tick stops the rig in the same tick, and the loop continues to run."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 
 CONFIG = load_config("sim_impact")
 MS = 1_000_000
-FAULT_TICK = 120  # in the run-up, which begins 50 ms after the start
+FAULT_TICK = 120  # in the run-up, which starts 50 ms after the start of the run
 
 Entries = list[tuple[str, object]]
 
 
 class OddError(Exception):
-    """Of no kind that anybody knows, and it cannot even be printed."""
+    """An unknown kind of error, which also cannot be printed."""
 
     def __str__(self) -> str:
         raise ValueError("no words")
@@ -50,7 +50,7 @@ class FakeClock:
 
 
 class FakeLink:
-    """A device that answers at once and writes down what it is told."""
+    """A device that answers at once and stores its commands."""
 
     def __init__(self, name: str, entries: Entries) -> None:
         self.name, self.entries, self.write_fails, self.closed = name, entries, False, False
@@ -113,7 +113,7 @@ class FakeTickLogger:
 
 
 class Failing:
-    """Stands before a stage and lets one of its calls raise."""
+    """Wraps a stage, and makes one of its calls raise."""
 
     def __init__(self, stage, call: str, error: type[Exception], when, entries: Entries) -> None:
         self._stage, self._call, self._error, self._when, self._entries = stage, call, error, when, entries
@@ -135,7 +135,7 @@ class Failing:
 
 
 class Bench:
-    """The loop with real latch, limiter, trial and device handling, and fakes around them."""
+    """The loop with the real latch, limiter, trial and device handling; the rest are fakes."""
 
     def __init__(self) -> None:
         self.entries: Entries = []
@@ -173,7 +173,7 @@ class Bench:
         self.clock.next = interrupted
 
     def commands_after(self, mark: tuple[str, object]) -> Entries:
-        """What the devices were told from that mark to the next tick."""
+        """The commands to the devices from that mark to the next tick."""
         rest = self.entries[self.entries.index(mark) + 1 :]
         return list(takewhile(lambda entry: entry[0] != "beat", rest))
 
@@ -211,7 +211,7 @@ def test_an_exception_anywhere_is_safe_in_that_very_tick(place, error, again):
 
 
 def test_before_the_fault_the_wheels_were_driven():
-    """Or the test above would prove nothing."""
+    """Without this the test above would prove nothing."""
     bench = Bench()
     bench.fail("tick_logger.record", ValueError, lambda call: call == FAULT_TICK)
     bench.loop().run()

@@ -1,4 +1,4 @@
-"""What surrounds the loop can end it in Safe too: alarms, a full record ring, a full disk; and who is fed when."""
+"""Causes outside the tick lead to Safe too: alarms, a full record ring, a full disk; and when the watchdog is fed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Clock:
 
 
 class Cycle:
-    """Notes in which ticks Safe was latched; raises in one of them if it is told to."""
+    """Stores in which ticks Safe was latched; raises the given error in one of them."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.safety, self.error = SafetyMonitor(CONFIG), error

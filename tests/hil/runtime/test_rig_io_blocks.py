@@ -1,4 +1,4 @@
-"""Blocks of sensor samples by their sequence: the old are dropped, and what is missing is told."""
+"""Blocks of sensor samples by their sequence: old ones are dropped, and missing ones are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing moves unless every check passes; one that fails says what was found and what is allowed."""
+"""Nothing moves unless every check passes; a failed check reports the value found and the value allowed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def checks(
 
 
 def refused(found: list[Check]) -> Check:
-    """The one check that failed."""
+    """The only check that failed."""
     (check,) = [check for check in found if not check.ok]
     return check
 
@@ -106,7 +106,7 @@ def test_old_samples_are_refused(tmp_path):
 
 @pytest.mark.parametrize(("device", "at_most_ms"), [("drives", 200.0), ("valves", 1000.0)])
 def test_drives_or_valves_that_nobody_has_heard_of_lately_are_refused(tmp_path, device, at_most_ms):
-    """A wheel that stood a while ago may turn now."""
+    """An old sample does not show that a wheel stands still now."""
     assert all(check.ok for check in checks(tmp_path, **{f"{device}_ms": at_most_ms}))
     check = refused(checks(tmp_path, **{f"{device}_ms": at_most_ms + 1.0}))
     assert check.item == f"{device} sample age"

@@ -1,4 +1,4 @@
-"""Nothing passes the limiter that a rig must not be told: properties over any floats at all."""
+"""The limiter passes no command outside the limits: properties over arbitrary floats."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ requests = st.lists(st.builds(SetPoints, st.integers(0, 6), st.booleans(), six, 
 
 
 class Through:
-    """A limiter, fed set-points one tick after the other."""
+    """A limiter that gets set-points tick by tick."""
 
     def __init__(self) -> None:
         self.safety = SafetyMonitor(CONFIG)
@@ -125,7 +125,7 @@ def test_19_clamped_commands_in_a_row_are_forgiven():
     for _ in range(3):
         commands = clamp_in_a_row(through, 19)
         assert not any(command.safe for command in commands)
-        through.ask(commands[-1].speed_radps)  # one within the limits begins the count anew
+        through.ask(commands[-1].speed_radps)  # a command within the limits resets the count
     assert not through.safety.events
 
 

@@ -1,4 +1,4 @@
-"""What the limiter lets through to the valves."""
+"""The valve commands that the limiter allows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pairs = st.tuples(st.booleans(), st.booleans())
 
 
 class Through:
-    """A limiter, asked for valves every millisecond with the wheels cut."""
+    """A limiter that gets a valve command every millisecond, with the wheels cut."""
 
     def __init__(self) -> None:
         self.safety = SafetyMonitor(CONFIG)

@@ -1,4 +1,4 @@
-"""The latch: what trips it, what is told of it, and that nothing but a person clears it."""
+"""The latch: which values latch it, how it is reported, and that only a person clears it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BLOCK = DaqBlock(1, np.zeros(1, np.int64), np.zeros((1, 3)), (False,) * 3)
 
 
 class Watched:
-    """A latch that watches one tick after the other."""
+    """A latch that checks one tick after the other."""
 
     def __init__(self, config=CONFIG) -> None:
         self.told: list[Event] = []
@@ -94,7 +94,7 @@ def test_two_ticks_with_bad_samples_and_a_good_one_are_forgiven():
 
 @pytest.mark.parametrize("ticks_between", [1, 3, 9])
 def test_ticks_without_a_block_do_not_forgive_bad_samples(ticks_between):
-    """A block comes every other tick or less often: a sensor that only gives NaN must not hide behind the gaps."""
+    """A block comes every other tick or less often: a sensor that sends only NaN must be detected despite the gaps."""
     watched, tripped = Watched(), []
     for _ in range(3):
         tripped.append(watched.watch(finite=False))
@@ -128,7 +128,7 @@ def test_the_first_event_of_a_kind_is_the_one_that_is_kept():
 
 
 def test_the_latch_is_set_before_anyone_is_told():
-    """Telling may fail; being Safe may not."""
+    """The report may fail; Safe must be latched in any case."""
 
     def refuse(event: Event) -> None:
         assert safety.safe
@@ -188,8 +188,8 @@ def test_a_channel_that_has_not_changed_for_so_many_samples_is_frozen(channel):
 @pytest.mark.parametrize(
     ("settings", "watched"),
     [
-        (["daq.channels.1.noise_V=0"], False),  # a simulated sensor without noise stands still by right
-        (["daq.channels.1.noise_V=7e-5"], False),  # and so does one whose noise its converter cannot see
+        (["daq.channels.1.noise_V=0"], False),  # a simulated sensor without noise is constant without a fault
+        (["daq.channels.1.noise_V=7e-5"], False),  # and so is one with less noise than its converter can resolve
         (["daq.channels.1.noise_V=8e-5"], True),  # half a step of 16 bits over 10 V is 76 uV
         (["daq.channels.1.noise_V=7e-5", "daq.bits=24"], True),
         (["limits.frozen_samples=0"], False),
@@ -230,7 +230,7 @@ SUPPLY_Pa = 207e3
 
 
 def valve_told(watched: Watched, on: bool, pressures, ticks: int, valve: int = 2) -> list[bool]:
-    """Whether Safe is latched, tick by tick, with one valve told and the chambers at these pressures."""
+    """Whether Safe is latched, tick by tick, with one valve commanded and the chambers at these pressures."""
     a, b, c, d = (on and i == valve for i in range(4))
     found = []
     for _ in range(ticks):
@@ -257,7 +257,7 @@ def test_a_valve_that_has_not_moved_after_twice_its_time_is_stuck(on, stays, wor
     if not on:
         assert not any(valve_told(watched, True, FULL, 300))
     found = valve_told(watched, on, stays, 120)
-    assert found.index(True) == 101  # told in the first, and more than 100 ms later
+    assert found.index(True) == 101  # commanded in the first tick, and more than 100 ms later
     (event,) = watched.told
     assert (event.fault, event.limit) == (Fault.VALVE_STUCK, SUPPLY_Pa / 2)
     assert f"right_extend is {words}" in event.detail
