@@ -1,4 +1,4 @@
-"""Puts the parts of a rig together from its config."""
+"""Builds the parts of a rig from its config."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def build_cycle(
     Args:
         config: of the rig and the experiment.
         devices: of the rig.
-        record_sink: takes the record.
-        folder: where it goes; arming looks at the room there. None: nowhere, as in a replay.
-        make: makes the experiment; by default the one that the config names.
+        record_sink: receives the record.
+        folder: of the record; arming checks its disk space. None: no record, as in a replay.
+        make: makes the experiment; by default the one named in the config.
         attended: an operator arms and starts it.
-        latched: faults of an earlier run on this rig that nobody has cleared.
+        latched: faults of an earlier run on this rig that are not cleared.
 
     Raises:
         ConfigError: there is no experiment of that name.
@@ -69,14 +69,14 @@ def build_cycle(
 
 
 def simulated_rig_io(config: Config, simulated_rig: InProcessRig) -> RigIO:
-    """The loop's hold on the devices of a simulated rig in its own process."""
+    """The loop's interface to the devices of a simulated rig in the loop's process."""
     links = config.layout.links
     daq, valves = simulated_rig.daq if "daq" in links else None, simulated_rig.valves if "valves" in links else None
     return RigIO(config.layout, daq, simulated_rig.drives, valves)
 
 
 def record_meta(config: Config, *, attended: bool = False) -> dict[str, str | float | int]:
-    """What `/meta` of the record holds; `calibration`, where there is one, as in the file it came from."""
+    """Contents of `/meta` of the record; `calibration`, if there is one, as in its file."""
     device = config.devices.daq if config.devices else None
     sheets = device.calibration.model_dump(mode="json", exclude_none=True) if device and device.calibration else None
     return {
@@ -96,7 +96,7 @@ def record_meta(config: Config, *, attended: bool = False) -> dict[str, str | fl
 
 
 def rights_wanted(config: Config) -> RightsWanted:
-    """What the loop asks the kernel for: nothing in virtual time."""
+    """The rights that the loop requests from the kernel: none in virtual time."""
     if config.clock == "lockstep":
         return RightsWanted()
     wanted = config.realtime

@@ -1,4 +1,4 @@
-"""What can be known of a rig beyond its sensors: nothing of a real one, all of a simulated one."""
+"""Values of a rig that no sensor measures: unknown for a real rig, known for a simulated one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hil.simulator.control_socket import RigControl
 
 
 class NoGroundTruth:
-    """Of a real rig (`hil.experiments.base.GroundTruth`)."""
+    """For a real rig (`hil.experiments.base.GroundTruth`)."""
 
     contact_force_peak = math.nan
     hit_speed = 0.0
@@ -26,7 +26,7 @@ class NoGroundTruth:
 
 
 class SimulatorGroundTruth:
-    """Of a simulated rig at the protocol level, asked for once the run is over.
+    """For a simulated rig at the protocol level, read once the run is over.
 
     Args:
         control: of the rig.

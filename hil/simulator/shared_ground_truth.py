@@ -1,4 +1,4 @@
-"""What only a simulated rig can tell, out of its own process."""
+"""Values known only to a simulated rig, read from shared memory of its process."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SharedGroundTruth:
 
     @property
     def cut_ns(self) -> int | None:
-        """When the rig first obeyed a cut after that [ns], or None."""
+        """When the rig first executed a cut after that [ns], or None."""
         return _time(self._newest()["cut_ns"])
 
     def effective_kinetic_energy_when_hit(self) -> float:

@@ -1,4 +1,4 @@
-"""What the processes of a run import: each module that one does not need costs memory in it, and time at its start."""
+"""Imports of the processes of a run: each module that a process does not need costs memory and start-up time."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ from hil.processes import process
 
 HEAVY = {"numba", "llvmlite", "scipy", "matplotlib"}
 NO_KERNELS = HEAVY | {"models", "h5py", "zmq", "grpc", "nidaqmx", "numpy.random"}
-# A link's worker imports the drivers once it runs, but NI's library only where an NI device is.
+# The worker of a link imports the drivers once it runs, but NI's library only for an NI device.
 CASES = {
     "hil.processes.link": NO_KERNELS,
     "hil.app.driver_factory": NO_KERNELS,
