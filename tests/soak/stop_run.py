@@ -81,7 +81,7 @@ class Bench:
         wire.mkdir()
         self._memory = SimulatorMemory(wire, config)
         self._serial = stack.enter_context(Child("serial", wire))
-        self.config = at_endpoints(config, {**self._serial.words["endpoints"], "daq": "127.0.0.1:1"})
+        self.config = at_endpoints(config, {**self._serial.message["endpoints"], "daq": "127.0.0.1:1"})
         self._stalls = self._folder / "stalls"
         self._stalls.touch()
         watcher = subprocess.Popen([sys.executable, __file__, "--stalls", str(self._stalls)])
