@@ -1,4 +1,4 @@
-"""Runs a rig as its config says: the only place that names concrete drivers.
+"""Runs a rig according to its config: the only package that names concrete drivers.
 
-This file imports nothing: whoever needs one module of the package, as a worker does, gets that one and no more.
+This file imports nothing: a worker that needs one module of the package loads only that module.
 """

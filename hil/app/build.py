@@ -14,14 +14,14 @@ from hil.runtime.rig_io import RigIO
 
 
 def simulated_rig_io(config: Config, simulated_rig: InProcessRig) -> RigIO:
-    """The loop's hold on the devices of a simulated rig in its own process."""
+    """The loop's interface to the devices of a simulated rig in the loop's process."""
     links = config.layout.links
     daq, valves = simulated_rig.daq if "daq" in links else None, simulated_rig.valves if "valves" in links else None
     return RigIO(config.layout, daq, simulated_rig.drives, valves)
 
 
 def record_meta(config: Config, *, attended: bool = False) -> dict[str, str | float | int]:
-    """What `/meta` of the record holds; `calibration`, where there is one, as in the file it came from."""
+    """Contents of `/meta` of the record; `calibration`, if there is one, as in its file."""
     device = config.devices.daq if config.devices else None
     sheets = device.calibration.model_dump(mode="json", exclude_none=True) if device and device.calibration else None
     return {
@@ -41,7 +41,7 @@ def record_meta(config: Config, *, attended: bool = False) -> dict[str, str | fl
 
 
 def rights_wanted(config: Config) -> RightsWanted:
-    """What the loop asks the kernel for: nothing in virtual time."""
+    """The rights that the loop requests from the kernel: none in virtual time."""
     if config.clock == "lockstep":
         return RightsWanted()
     wanted = config.realtime

@@ -1,4 +1,4 @@
-"""`hil devices`: what is there, and which keys of a config mean it. No serial port is opened."""
+"""`hil devices`: which devices exist, and which keys of a config name them. No serial port is opened."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hil.config import Config
 
 
 class ServerFound(NamedTuple):
-    """Devices of a computer with a maker's library, or why there are none.
+    """Devices of a computer, as a manufacturer's library lists them, or why there are none.
 
     Attributes:
         server: HOST:PORT of its device server; "" for this computer.
@@ -28,7 +28,7 @@ class ServerFound(NamedTuple):
 
 
 class Key(NamedTuple):
-    """A key of the config that names a port or channel, what it names, and whether that is there; None: not known."""
+    """A key of the config that names a port or channel, the name, and whether that exists; None: not known."""
 
     key: str
     wanted: str
@@ -36,7 +36,7 @@ class Key(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Everything that was found; of device servers by the name of the driver that asked them."""
+    """Everything that was found; device servers by the name of the driver that asked them."""
 
     serial: tuple[SerialPort, ...]
     servers: dict[str, tuple[ServerFound, ...]]
@@ -47,7 +47,7 @@ def find_devices(config: Config | None = None, server: str | None = None) -> Fou
     """List serial ports, and devices behind device servers.
 
     Args:
-        config: whose keys are looked for, and whose device servers are asked; None: of none.
+        config: whose keys are looked up, and whose device servers are asked; None: none.
         server: HOST:PORT of the only device server to ask; None: those of the config, or this computer.
     """
     asked = _servers(config)
@@ -59,7 +59,7 @@ def find_devices(config: Config | None = None, server: str | None = None) -> Fou
 
 
 def _servers(config: Config | None) -> dict[DriverType[Any], list[str]]:
-    """By driver that uses device servers: those of the config; of our own also this computer, if it has no other."""
+    """By driver that uses device servers: those of the config; for built-in ones also this computer, if it has none."""
     sections = config.devices.sections() if config and config.devices else []
     found: dict[str, tuple[DriverType[Any], list[str]]] = {}
     for section in sorted(sections, key=lambda section: section.role):  # the data acquisition's first
@@ -94,5 +94,5 @@ def _is_there(connection: Connection, known: Mapping[str, set[str]], only: str |
 
 
 def _channels(devices: Sequence[IoDevice]) -> set[str]:
-    """Names may be written in any case."""
+    """Names in lower case: they may be written in any case."""
     return {name.lower() for one in devices for name in (*one.ai, *one.ao, *one.di, *one.do)}

@@ -1,4 +1,4 @@
-"""From the config to real drivers: which one, where, and how it is stopped without one."""
+"""Makes the real drivers of a config, and the frames that stop a link without its driver."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def make_valves(config: Config, alive: Alive = lambda: None, host: Host = COMPUT
 def open_link(
     name: str, config: Config, shared: RunMemory, alive: Alive, host: Host = COMPUTER
 ) -> tuple[PolledDevice, Feed]:
-    """A device by the name of its link, opened, and what feeds its samples to shared memory. Raises DeviceError."""
+    """Open a device by the name of its link; the device, and its feed to shared memory. Raises DeviceError."""
     device: PolledDevice
     feed: Feed
     if name == "daq":
@@ -64,7 +64,7 @@ def open_link(
 
 
 def stop_frames(config: Config) -> Mapping[str, Sequence[StopFrames]]:
-    """What stops each link without its driver, by the link's name; nothing where there is no real one."""
+    """Frames that stop each link without its driver, by the link's name; none without real links."""
     if config.rig == "simulated":
         return {}
     frames = {"drives": make_drives(config).stop_frames()}
@@ -75,7 +75,7 @@ def at_endpoints(config: Config, endpoints: Mapping[str, str]) -> Config:
     """The same config with the ports of a simulated rig.
 
     Raises:
-        DeviceError: it has not as many ports as the config needs, or they are no ports.
+        DeviceError: the rig has fewer ports than the config needs, or they are not valid.
     """
     raw = config.model_dump(mode="json")
     for section in _devices(config).sections():
@@ -88,12 +88,12 @@ def at_endpoints(config: Config, endpoints: Mapping[str, str]) -> Config:
         return Config.model_validate(raw)
     except ValidationError as error:
         wrong = "; ".join(str(problem) for problem in problems_of(error))
-        raise DeviceError(f"simulated rig: endpoints that cannot be: {wrong}") from error
+        raise DeviceError(f"simulated rig: endpoints that are not valid: {wrong}") from error
 
 
 @contextmanager
 def _refusal_reported(key: str) -> Iterator[None]:
-    """A driver refuses settings that cannot work with ValueError. Raises DeviceError that names the config's key."""
+    """Turn the ValueError of a driver that refuses its settings into a DeviceError that names the config's key."""
     try:
         yield
     except ValueError as error:
@@ -101,5 +101,5 @@ def _refusal_reported(key: str) -> Iterator[None]:
 
 
 def _devices(config: Config) -> DevicesConfig:
-    assert config.devices is not None  # the config's own check has seen to it
+    assert config.devices is not None  # ensured by the checks of the config
     return config.devices

@@ -1,4 +1,4 @@
-"""Installed packages that bring drivers and experiments."""
+"""Installed packages that provide drivers and experiments."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from hil.experiments.registry import broken_experiments
 
 
 def broken_extensions() -> list[str]:
-    """A sentence for each package that does not bring what it says; every one of them is imported for it."""
+    """A message for each package that does not provide what it declares; all of them are imported for this."""
     return [*broken_drivers(), *broken_experiments()]

@@ -1,4 +1,4 @@
-"""A rig behind the loop in the loop's own process, and in virtual time."""
+"""A simulated rig in the loop's process, in virtual time."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class LockstepBackend:
     Args:
         config: of the rig and the trial.
         folder: of the first run.
-        progress: told what is going on.
-        stack: closes it all.
+        progress: receives progress lines.
+        stack: closes everything.
         attended: an operator arms and starts each run.
     """
 
@@ -56,14 +56,14 @@ class LockstepBackend:
         self.loop = Loop(LockstepClock(self.simulated_rig, config.loop.rate_hz), self.cycle)
 
     def next_run(self, folder: Path, latched: Sequence[Event]) -> None:
-        """See `Backend`: the rover stands at its start place again."""
+        """See `Backend`: the rover is at its start position again."""
         recorder = open_writer(folder, self._config, record_meta(self._config, attended=self._attended))
         self.file_sink = self.file_sink._replace(recorder=recorder)
         self._build(folder, latched)
 
     @property
     def ground_truth(self) -> GroundTruth:
-        """Of the simulated rig."""
+        """The ground truth of the simulated rig."""
         return self.simulated_rig.plant
 
     def granted(self) -> Sequence[Granted]:
@@ -71,7 +71,7 @@ class LockstepBackend:
         return ()
 
     def plant_loop(self) -> dict[str, Any] | None:
-        """None: the clock moves it."""
+        """None: the clock advances the plant."""
         return None
 
     def links(self) -> dict[str, Any] | None:
@@ -82,7 +82,7 @@ class LockstepBackend:
         """Virtual time begins with the first tick."""
 
     def hold(self) -> None:
-        """Virtual time stands still from now on."""
+        """Virtual time stops."""
 
     def close_record(self) -> None:
         """Finish the record."""
@@ -96,5 +96,5 @@ class LockstepBackend:
         self.file_sink.recorder.close()
 
     def publish(self, summary: Mapping[str, Any]) -> None:
-        """Tell viewers how it ended."""
+        """Send the summary to viewers."""
         self.file_sink.publisher.trial(summary)

@@ -18,18 +18,18 @@ from hil.safety.arming import Check, NotArmedError
 from hil.simulator.build import build_simulated_rig
 
 CHECK_S = 10.0
-# What ticks cost is seen in so many, with such pauses between them, as the loop has them [s].
+# Number of ticks to measure the work of a tick, and the pause between two [s], as in the loop.
 TICKS, PAUSE_S = 500, 0.001
 
 Progress = Callable[[str], None]
 
 
 def check_pace(config: Config, progress: Progress, seconds: float = CHECK_S) -> list[Check]:
-    """Measure wake-ups and the work of a tick with the rights that the loop would get; none in virtual time.
+    """Measure wake-ups and the work of a tick with the rights that the loop would get; no checks in virtual time.
 
     Args:
         config: of the rig; its devices are not used.
-        progress: told that this takes a while.
+        progress: receives a progress line.
         seconds: how long wake-ups are measured [s].
     """
     if config.clock != "realtime":
@@ -46,25 +46,25 @@ def check_pace(config: Config, progress: Progress, seconds: float = CHECK_S) -> 
     return [
         Check("wake-up of the loop", True, _in_words(pace.wake_us), f"within {pace.allowed_us:.0f} us (p99.9)"),
         Check("work of a tick", True, _in_words(pace.work_us or {}), period),
-        # one that was seen says little of when the next comes, but on a real rig the wheels turn on through it
+        # a stall says little about when the next comes, but on a real rig the wheels keep turning during it
         Check("machine stalls", config.rig != "real" or longest_ms <= away_ms, count, stalls),
         Check("rate of the loop", pace.holds, _verdict(pace), allowed),
     ]
 
 
 def refuse_without_pace(config: Config, granted: Sequence[Granted], progress: Progress) -> None:
-    """Measure before the run whether this machine holds the loop's rate, where the loop has no real-time priority.
+    """Measure before the run whether this machine holds the loop's rate, if the loop has no real-time priority.
 
-    With it, nothing but a stall of the machine holds the loop up, and a second says nothing of those. Without, whatever
-    else runs does so, and a second shows it: all processes of the run are there and work.
+    With priority, only a stall of the machine can delay the loop, and a second of measurement says nothing about those.
+    Without, any other program can, and a second shows it: all processes of the run are working by then.
 
     Args:
         config: of the run.
         granted: rights of the loop.
-        progress: told that this takes a moment.
+        progress: receives a progress line.
 
     Raises:
-        NotArmedError: it does not.
+        NotArmedError: it does not hold the rate.
     """
     real_time = any(item.name == "scheduler" and item.granted for item in granted)
     if config.clock != "realtime" or real_time or not config.realtime.measure_s:
@@ -76,12 +76,12 @@ def refuse_without_pace(config: Config, granted: Sequence[Granted], progress: Pr
 
 
 def _allowed_us(config: Config) -> float:
-    """What is left of what the loop may be away, once two blocks of samples have been waited for."""
+    """Largest allowed lateness of a wake-up [us]: the limit of `_away_ms`, less the time of two blocks of samples."""
     return (_away_ms(config)[0] - (2.0 * config.daq.block_ms if config.daq else 0.0)) * 1e3
 
 
 def _away_ms(config: Config) -> tuple[float, str]:
-    """How long the loop may be away, and what says so: without samples that grow old, the workers' dead-man."""
+    """How long the loop may be interrupted [ms], and which setting says so: without force sensors, the dead-man."""
     return (
         (config.limits.daq_age_ms, "limits.daq_age_ms") if config.daq else (DEAD_MAN_NS * 1e-6, "the dead-man's time")
     )
@@ -94,11 +94,11 @@ def _verdict(pace: WakeUpTest) -> str:
 
 
 def _advice(pace: WakeUpTest, granted: Iterable[Granted]) -> str:
-    """What would help."""
+    """Remedies."""
     if pace.proposed_hz:
         parts = [f"run with --set loop.rate_hz={pace.proposed_hz}"]
     else:
-        parts = [f"no lower rate helps, for wake-ups may be {pace.allowed_us * 1e-3:.0f} ms late (p99.9) at any"]
+        parts = [f"no lower rate helps: at any rate wake-ups may be {pace.allowed_us * 1e-3:.0f} ms late (p99.9)"]
     refused = [
         f"grant {item.name} {item.wanted}: {item.detail}"
         for item in granted
@@ -114,7 +114,7 @@ def _in_words(times_us: Mapping[str, float]) -> str:
 
 
 def _costs(config: Config) -> Histogram:
-    """What ticks of a trial cost, in virtual time."""
+    """The work of ticks of a trial, measured in virtual time."""
     simulated_rig, costs = build_simulated_rig(config), TickCosts()
     devices = simulated_rig_io(config, simulated_rig)
     cycle = build_cycle(config, devices, costs, folder=None)
@@ -129,7 +129,7 @@ def _costs(config: Config) -> Histogram:
 
 
 class TickCosts:
-    """A record sink that keeps nothing but what ticks cost (`hil.recording.sinks.RecordSink`)."""
+    """A record sink that keeps only the work of ticks (`hil.recording.sinks.RecordSink`)."""
 
     def __init__(self) -> None:
         self.times = Histogram()
@@ -138,7 +138,7 @@ class TickCosts:
         """Nothing to keep."""
 
     def timing(self, rows: Rows) -> None:
-        """Count what they took."""
+        """Count the work of ticks."""
         for work_ns in rows["work_ns"].tolist():
             self.times.add(work_ns)
 

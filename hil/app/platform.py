@@ -1,4 +1,4 @@
-"""What a run in real time stands on: the computer and its processes, or virtual ones in their place."""
+"""Platform of a run in real time: the computer and its processes, or virtual replacements."""
 
 from __future__ import annotations
 

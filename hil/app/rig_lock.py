@@ -1,4 +1,4 @@
-"""One run at a time on a rig: whoever comes second is refused before it touches anything, and told whose rig it is."""
+"""One run at a time on a rig: a second run is refused before it uses any device, with the process id of the first."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from hil.config import Config
 from hil.config.schema.devices import DevicesConfig
 from hil.ipc.peer_pid import peer_pid
 
-# Refused runs that can still be told the owner's process id.
+# Largest number of refused runs that can read the owner's process id.
 _ASKING = 128
 
 
 class RigLock:
-    """Holds every serial port and NI device of a real rig, for as long as this process lives or until it is closed.
+    """Locks every serial port and NI device of a real rig, until this process ends or the lock is closed.
 
-    A socket in the abstract namespace for each: the kernel takes it away with the process, however that ends, and tells
-    whoever asks who has it. It is known on this computer only; a chassis that another computer has reserved, NI's own
-    driver refuses.
+    Each lock is a socket in the abstract namespace: the kernel removes it with the process, however that ends, and
+    reports the owner to other processes. It works on this computer only; NI's driver refuses a chassis that another
+    computer has reserved.
 
     Args:
-        config: of the rig; simulated devices need no lock, or have one of their own (`ControlServer`).
+        config: of the rig; simulated devices need no lock, or have another one (`ControlServer`).
 
     Raises:
-        DeviceError: another process has one of them.
+        DeviceError: another process has locked one of them.
     """
 
     def __init__(self, config: Config) -> None:
@@ -53,12 +53,12 @@ class RigLock:
             if error.errno != errno.EADDRINUSE:
                 raise
             raise DeviceError(
-                f"{place}: process {_owner(place)} is running on this rig: wait for its end, or stop it (Ctrl-C there)"
+                f"{place}: process {_owner(place)} is running on this rig: wait until it ends or stop it (Ctrl-C there)"
             ) from None
         held.listen(_ASKING)
 
     def close(self) -> None:
-        """Let go; twice is fine."""
+        """Release all locks; may be called twice."""
         for held in self._sockets:
             held.close()
         self._sockets.clear()
@@ -75,7 +75,7 @@ def _owner(place: str) -> str:
         asking.setblocking(False)
         try:
             asking.connect(_address(place))
-        except OSError:  # it is gone this moment, or many have asked
+        except OSError:  # the owner has just ended, or too many processes have asked
             return "(not known)"
         return str(peer_pid(asking))
 
@@ -85,7 +85,7 @@ def _address(place: str) -> bytes:
 
 
 def _places(devices: DevicesConfig) -> Iterator[str]:
-    """What a rig is made of, each by one name whatever link or letter case it goes by."""
+    """The devices of a rig, each by one unique name, independent of symbolic links and letter case."""
     for section in devices.sections():
         for connection in driver_of(section).connections(section):
             yield os.path.realpath(connection.name) if connection.server is None else connection.reserved

@@ -28,16 +28,16 @@ def run_loop(
     wanted: Callable[[Config], RightsWanted] = rights_wanted,
     refuse: Callable[[Config, Sequence[Granted], Progress], None] = refuse_without_pace,
 ) -> float:
-    """Run the loop until its trial is over; the devices are stopped and the record is closed then, whatever happens.
+    """Run the loop until its trial is over; then the devices are stopped and the record is closed, whatever happens.
 
     Args:
         backend: ready to run.
         config: of it.
         signals: that end it early, in Safe.
-        progress: told what is going on, a line at a time.
-        what: runs, in words; it is said once it does.
-        wanted: the rights to ask the kernel for.
-        refuse: raises where the machine cannot hold the loop's rate with what was granted.
+        progress: receives progress lines.
+        what: description of the run, reported once it runs.
+        wanted: the rights to request from the kernel.
+        refuse: raises if the machine cannot hold the loop's rate with the granted rights.
 
     Returns:
         How long the loop ran [s].
@@ -66,7 +66,7 @@ def run_loop(
 
 
 def _note_rights(granted: Sequence[Granted], backend: Backend, progress: Progress) -> None:
-    """Each right goes into the record; a refusal is said, with what would help."""
+    """Record each right; report a refusal with a remedy."""
     for item in granted:
         outcome = "granted" if item.granted else "refused"
         detail = f"{item.name}: {item.wanted}, {item.detail}"
@@ -76,12 +76,12 @@ def _note_rights(granted: Sequence[Granted], backend: Backend, progress: Progres
 
 
 class Signals:
-    """Ctrl-C, a hang-up and a polite kill end a run in Safe, with its record closed.
+    """SIGINT (Ctrl-C), SIGHUP and SIGTERM end a run in Safe, with its record closed.
 
-    Before there is a loop, the first of them interrupts; what comes once the run is being ended changes nothing.
+    Before there is a loop, the first signal raises KeyboardInterrupt. Further signals have no effect.
 
     Attributes:
-        loop: is told to stop.
+        loop: the loop to stop.
     """
 
     def __init__(self) -> None:
@@ -97,7 +97,7 @@ class Signals:
             raise KeyboardInterrupt
 
     def __enter__(self) -> Self:
-        with suppress(ValueError):  # not the main thread: whoever runs us there handles signals
+        with suppress(ValueError):  # not the main thread: the caller handles signals
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 self._before[number] = signal.signal(number, self._stop)
         return self

@@ -1,4 +1,4 @@
-"""Compiles every kernel of a tick before one is needed, in two processes where the cache is empty, and says so.
+"""Compiles every kernel of a tick before it is needed, in two processes if the cache is empty, and reports this.
 
 `python -m hil.app.warm_up` is the second process: it reads a config from its standard input and compiles its share.
 """
@@ -25,34 +25,34 @@ from models.rover.dynamics import fill_bias
 from models.vehicle.step import step_parts
 
 Progress = Callable[[str], None]
-# From one line to the next, at least.
+# Shortest time between two progress lines [s].
 REPORT_EVERY_S = 2.0
-# Functions compiled for a trial on soil, those of numpy in kernels included.
+# Number of functions compiled for a trial on soil, including numpy functions in kernels.
 ABOUT = 120
 
 
 def report_compiling(progress: Progress) -> None:
-    """From now on, say which kernel is compiled; one that comes from the cache is not worth a line."""
+    """From now on, report which kernel is being compiled; kernels from the cache are not reported."""
     on_compiling(_Progress(progress))
 
 
 class _Progress:
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._count, self._began, self._said = 0, 0.0, -REPORT_EVERY_S
+        self._count, self._began, self._reported = 0, 0.0, -REPORT_EVERY_S
 
     def __call__(self, name: str) -> None:
         now = time.monotonic()
         if not self._count:
             self._began = now
         self._count += 1
-        if now - self._said >= REPORT_EVERY_S:
-            self._said = now
+        if now - self._reported >= REPORT_EVERY_S:
+            self._reported = now
             self._progress(f"compiling kernels: number {self._count} after {now - self._began:.0f} s, {name}")
 
 
 def warm_up(config: Config, progress: Progress = lambda _: None) -> None:
-    """Run every kernel once, so that no tick and no worker pays for compiling one, and say what is compiled."""
+    """Run every kernel once, so that no tick and no worker has to compile one, and report what is compiled."""
     report_compiling(progress)
     if next(CACHE_FOLDER.rglob("*.nbi"), None) is None:
         progress(f"compiling some {ABOUT} kernels in two processes, once for this version")
@@ -64,7 +64,7 @@ def warm_up(config: Config, progress: Progress = lambda _: None) -> None:
 
 @contextmanager
 def _second_process(config: Config) -> Iterator[None]:
-    """Compile the rest beside what is done here. If that fails, it is compiled here when it is needed."""
+    """Compile the rest in a second process. If that fails, this process compiles it when needed."""
     command = [sys.executable, "-m", "hil.app.warm_up"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdin
@@ -78,14 +78,14 @@ def _second_process(config: Config) -> Iterator[None]:
 
 
 def _compile_step(config: Config) -> None:
-    """What a step of the vehicle has of its own: ground and obstacle, half of all there is to compile."""
+    """The kernels of a step of the vehicle, with ground and obstacle: half of all kernels."""
     _, vehicle, state = nominal_rig(config).assemble()
     for function, arguments in step_parts(vehicle, state):
         compile_for(function, *arguments)
 
 
 def _compile_rover(config: Config) -> None:
-    """What the rover has by itself: its kinematics, mass matrix and T_c."""
+    """The kernels of the rover: kinematics, mass matrix and T_c."""
     parameters = nominal_rig(config)
     rover, vehicle, state = parameters.assemble()
     q = rover.neutral()

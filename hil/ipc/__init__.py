@@ -1,1 +1,1 @@
-"""What the loop process and its workers share, and the loop's views on it: no call here waits for anybody."""
+"""Memory shared by the loop process and its workers, and the loop's views on it: no call here blocks."""

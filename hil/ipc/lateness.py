@@ -1,6 +1,6 @@
-"""What a simulated rig did later than it was due, because the machine did not let it run: noted in shared memory.
+"""Late actions of a simulated rig that did not get CPU time, logged in shared memory.
 
-Such a rig answers late like a device with a fault. Its own note is what tells the one from the other.
+Such a rig answers late, like a device with a fault. This log distinguishes the two causes.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import numpy as np
 from hil.ipc.shared_types import LATE
 from hil.ipc.shm import Ring
 
-# What is done later than this after it was due is noted [ns]: the hardware would not have been so late.
+# A longer delay than this is logged [ns]: real hardware would not have been so late.
 LATE_NS = 3_000_000
 _BATCH = 2**16
 
 
 class Late(NamedTuple):
-    """Something that was late.
+    """A late action.
 
     Attributes:
-        due_ns: when it was due [ns of CLOCK_MONOTONIC]; line time and injected delays are part of that.
+        due_ns: when it was due [ns of CLOCK_MONOTONIC]; line time and injected delays are included.
         late_ns: how much later it was done [ns].
-        device: who was late.
+        device: which device was late.
     """
 
     due_ns: int
@@ -34,10 +34,10 @@ class Late(NamedTuple):
 
 
 class LatenessLog:
-    """Notes of one process of a simulated rig.
+    """Logs the late actions of one process of a simulated rig.
 
     Args:
-        ring: of rows `LATE`; nobody else writes to it.
+        ring: of rows `LATE`; no other process writes to it.
     """
 
     def __init__(self, ring: Ring) -> None:
@@ -45,7 +45,7 @@ class LatenessLog:
         self._lock = Lock()  # a device server has several threads
 
     def of(self, device: str) -> Callable[[int, int], None]:
-        """What takes when something of a device was due and when it was done [ns of CLOCK_MONOTONIC]."""
+        """A function to call after each action of a device with its due and actual time [ns of CLOCK_MONOTONIC]."""
         row = np.zeros(1, LATE)
         row["device"] = device.encode()
 
@@ -59,7 +59,7 @@ class LatenessLog:
 
 
 def late_since(ring: Ring, since_ns: int) -> list[Late]:
-    """The notes of a ring that are kept, of what was done since a time [ns of CLOCK_MONOTONIC], oldest first."""
+    """The entries still in a ring that were done since a time [ns of CLOCK_MONOTONIC], oldest first."""
     rows = ring.reader("late").read(_BATCH)
     found = [Late(due_ns, late_ns, device.decode(errors="replace")) for due_ns, late_ns, device in rows.tolist()]
     return [late for late in found if late.due_ns + late.late_ns >= since_ns]

@@ -1,4 +1,4 @@
-"""How each link to real devices is doing, as its worker last told it."""
+"""State of each link to real devices, as its worker last reported it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NUMBERS = ("errors", "retries", "rate_hz", "age_ms")
 
 
 def healths(shared: RunMemory) -> dict[str, dict[str, Any]]:
-    """By name of the link: errors, retries, rate_hz and age_ms (None where not counted), and what the device says."""
+    """By name of the link: errors, retries, rate_hz and age_ms (None where not counted), and the device's status."""
     found = {}
     for name, box in shared.healths.items():
         row = np.zeros(1, HEALTH)

@@ -10,14 +10,14 @@ from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_types import OPERATOR_COMMAND
 from hil.messages.operator_input import OperatorCommand, OperatorInput, command_of_bytes, command_to_bytes
 
-# A tick takes no more commands than this; whoever sends more must not hold the loop.
+# A tick reads no more commands than this, so that many commands cannot delay the loop.
 MOST_COMMANDS = 16
 
 
 class SharedOperator:
     """The loop's end of the ring (`hil.messages.operator_input.OperatorSource`).
 
-    Commands given between two runs are taken in the first tick of the next: none of them can move anything there, for
+    Commands sent between two runs are read in the first tick of the next run. They cannot move anything there, because
     nothing is armed before the sensors are zeroed.
 
     Args:
@@ -29,10 +29,10 @@ class SharedOperator:
         self._row: Any = np.zeros(1, OPERATOR_COMMAND)
 
     def read(self) -> OperatorInput:
-        """All commands given since the last call, oldest first, at most MOST_COMMANDS.
+        """All commands sent since the last call, oldest first, at most MOST_COMMANDS.
 
         Raises:
-            ValueError: a row holds no command: its writer is not ours, or broken.
+            ValueError: a row holds no valid command: its writer is another program, or faulty.
         """
         if not self._cursor.read_one(self._row):
             return ()
@@ -46,7 +46,7 @@ class SharedOperator:
 
 
 class OperatorWriter:
-    """The other end, for the one process that takes commands from operators: a ring has one writer.
+    """The writing end, for the one process that receives commands from operators: a ring has one writer.
 
     Args:
         shared: memory of the run, opened by that process.
@@ -57,7 +57,7 @@ class OperatorWriter:
         self._row: Any = np.zeros(1, OPERATOR_COMMAND)
 
     def put(self, command: OperatorCommand) -> bool:
-        """Hand a command to the loop; False: the ring is full, for the loop does not read, and nothing was handed over.
+        """Send a command to the loop; False: the ring is full, because the loop does not read it; nothing was sent.
 
         Raises:
             ValueError: it is too long to be recorded.

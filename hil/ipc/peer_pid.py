@@ -1,4 +1,4 @@
-"""Who is at the other end of a unix socket."""
+"""The process at the other end of a unix socket."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ _CREDENTIALS = struct.Struct("3i")  # process, user, group
 
 
 def peer_pid(connected: socket.socket) -> int:
-    """Process id of whoever is at the other end of a unix socket."""
+    """Id of the process at the other end of a unix socket."""
     credentials = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     return int(_CREDENTIALS.unpack(credentials)[0])

@@ -1,4 +1,4 @@
-"""The memory of a run: made by the loop process, opened by each worker, and left behind for `hil recover` by a kill."""
+"""Shared memory of a run: the loop process makes it, each worker opens it; after a kill `hil recover` reads it."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from hil.messages.schema import BURST_SLACK_S, EVENT, TIMING, tick_dtype
 
 FOLDER = "shm"  # of the run folder
 RECORDER = "recorder"
-LINKS = ("daq", "drives", "valves")  # each a worker of its own where the devices are real; `Layout.links` of them
-# What the rings hold: the recorder may be away for so long.
+LINKS = ("daq", "drives", "valves")  # one worker for each where the devices are real; a rig has `Layout.links` of them
+# Length of the rings: the recorder may be interrupted for so long.
 RING_S = 4.0
 LEAST_TICKS = 4096
 EVENTS = 256
@@ -46,17 +46,17 @@ class RunMemory:
 
     Args:
         run: the run folder.
-        config: of the run; None: as the run was made with.
-        meta: what the record's `/meta` shall hold; with it, the files are made, without it they are opened.
+        config: of the run; None: the one stored with the run.
+        meta: contents of the record's `/meta`; with it the files are made, without it they are opened.
 
     Attributes:
         config: of the run.
         meta: see above.
-        blocks_held: newest blocks that the recorder does not release, written or not.
+        blocks_held: number of newest blocks that the recorder does not release, even if they are written.
 
     Raises:
-        ShmError: they are there already, or are not what they should be.
-        FileNotFoundError: there are none to open.
+        ShmError: the files exist already, or do not have the expected contents.
+        FileNotFoundError: there are no files to open.
         BlockingIOError: the run is being recovered.
     """
 
@@ -83,9 +83,9 @@ class RunMemory:
             self._parts.append(made := Mailbox(folder / name, dtype, create=create))
             return made
 
-        # samples that may yet become part of a burst stay in the ring, for whoever recovers it
+        # samples that may still become part of a burst stay in the ring, for a recovery
         burst = config.record.sensors == "burst"
-        # of a rig without force sensors the ring stays empty
+        # without force sensors the ring stays empty
         block_ms, samples = (config.daq.block_ms, config.daq.block_samples) if config.daq else (RING_S * 1e3, 1)
         self.blocks_held = round((config.record.before_s + BURST_SLACK_S) * 1e3 / block_ms) if burst else 0
         ticks = max(round(RING_S * config.loop.rate_hz), LEAST_TICKS)
@@ -100,7 +100,7 @@ class RunMemory:
         self.drives = box("drives", drive_sample_dtype(layout))
         self.valve_command = box("valve_command", valve_command_dtype(layout))
         self.valves = box("valves", valve_sample_dtype(layout))
-        # the loop misses none, and one that it has not taken by its end waits for the next run
+        # the loop misses no command; one that it has not read at the end of a run waits for the next run
         self.operator = ring("operator", OPERATOR_COMMAND, OPERATOR_COMMANDS, must_not_lose=("loop",))
         self.ground_truth = box("truth", GROUND_TRUTH)
         self.late = ring("late", LATE, EVENTS, must_not_lose=())
@@ -108,16 +108,16 @@ class RunMemory:
         self.healths = {name: box(f"health_{name}", HEALTH) for name in LINKS}
         self._parts.append(heartbeat := Heartbeat(folder / "heartbeat", create=create))
         self.heartbeat = heartbeat
-        # released by the kernel, whatever becomes of this process
+        # the kernel releases the lock however this process ends
         self._lock: int | None = os.open(folder / "config.json", os.O_RDONLY | os.O_CLOEXEC)
         fcntl.flock(self._lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
     def move(self, run: Path, meta: Mapping[str, str | float | int]) -> None:
-        """Make it the memory of another run: its files move to that run's folder, where a kill leaves them.
+        """Use the memory for another run: its files move to the folder of that run and stay there after a kill.
 
-        What the rings hold is of the run before, and is not recovered as part of the new one.
+        The rows now in the rings belong to the previous run; they are not recovered as part of the new one.
 
-        Nobody else moves it, and no other process opens it meanwhile; those that have it open follow by `moved_to`.
+        No other process may move or open it meanwhile. Processes that have it open call `moved_to` afterwards.
 
         Raises:
             OSError: that folder is on another file system.
@@ -135,26 +135,26 @@ class RunMemory:
         self.moved_to(run)
 
     def moved_to(self, run: Path) -> None:
-        """Its files are in that run's folder now."""
+        """Another process has moved the files to the folder of that run."""
         self.run = run
         self.meta = json.loads((run / FOLDER / "meta.json").read_text(encoding="utf-8"))
 
     def leave(self) -> None:
-        """Count as a process of the run no longer; twice is fine."""
+        """Release the lock: this process no longer counts as one of the run. May be called twice."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
     def close(self) -> None:
-        """Leave, and unmap all of it; twice is fine."""
+        """Release the lock and unmap all memory; may be called twice."""
         self.leave()
         for part in self._parts:
             part.close()
 
     def alone(self, within_s: float = 0.0) -> bool:
-        """No other process of the run is alive, or will be so long from now [s]; one that is killed takes a moment."""
+        """Whether no other process of the run is alive within `within_s` [s]: a killed process takes a moment."""
         if self._lock is None:
-            raise ShmError(f"{self.run}: asked who is in a run that this process has left")
+            raise ShmError(f"{self.run}: this process has left the run, and cannot check for other processes")
         until = time.monotonic() + within_s
         while True:
             try:

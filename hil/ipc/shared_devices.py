@@ -1,4 +1,4 @@
-"""The loop's devices where the drivers run in workers: views on shared memory."""
+"""The loop's devices when the drivers run in workers: views on shared memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hil.messages.stages import MOST_BLOCKS
 
 
 class _View:
-    """Life cycle of a view: the worker has the device."""
+    """Life cycle of a view: the worker owns the device."""
 
     name: str
 
@@ -33,7 +33,7 @@ class _View:
 class SharedDaq(_View):
     """Blocks of sensor samples, from the ring.
 
-    The arrays of a block are used again after MOST_BLOCKS more: they live for a tick and no longer.
+    The arrays of a block are reused after MOST_BLOCKS more blocks: they are valid only during a tick.
     """
 
     name = "DAQ"
@@ -47,8 +47,8 @@ class SharedDaq(_View):
         self._numbers = [(row["sequence"], row["arrived_ns"]) for row in rows]
         self._slot = 0
 
-    def read(self, t_ns: int) -> DaqBlock | None:  # noqa: ARG002  what is in the ring has been measured
-        """The next block, or None."""
+    def read(self, t_ns: int) -> DaqBlock | None:  # noqa: ARG002  blocks in the ring are already measured
+        """The next block, or None if there is none."""
         row, stamps, volts, overload = self._slots[self._slot]
         if not self._cursor.read_one(row):
             return None
@@ -75,7 +75,7 @@ class SharedDrives(_View):
         return DriveSample(sequence, t_ns, tuple(speeds), acknowledged_ns, stopped_ns)
 
     def write(self, command: DriveCommand) -> None:
-        """Hand a command to the worker."""
+        """Send a command to the worker."""
         self._command.set(command.t_ns, command.cut, *command.speed_radps)
         self._commands.write(self._command.array)
 
@@ -97,13 +97,13 @@ class SharedValves(_View):
         return ValveSample(sequence, t_ns, tuple(zip(pressures[::2], pressures[1::2], strict=True)), acknowledged_ns)
 
     def write(self, command: ValveCommand) -> None:
-        """Hand a command to the worker."""
+        """Send a command to the worker."""
         self._command.set(command.t_ns, *[on for pair in command.powered for on in pair])
         self._commands.write(self._command.array)
 
 
 class _Newest:
-    """The newest record of a mailbox, once; what is in it already is of an earlier run."""
+    """The newest record of a mailbox, once; a record already there at the start is of an earlier run."""
 
     def __init__(self, mailbox: Mailbox) -> None:
         self._mailbox, self._row = mailbox, Row(mailbox.dtype)
@@ -111,7 +111,7 @@ class _Newest:
 
     def read(self) -> tuple[Any, ...] | None:
         version = self._mailbox.read(self._row.array)
-        if version <= self._version:  # nothing new, nothing at all, or stale
+        if version <= self._version:  # not new, empty, or stale
             return None
         self._version = version
         return self._row.numbers()

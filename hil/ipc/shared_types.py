@@ -1,4 +1,4 @@
-"""What lies in the memory that the loop shares with its workers."""
+"""Data types in the memory that the loop shares with its workers."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from hil.messages.layout import Layout
 from hil.messages.operator_input import MOST_BYTES
 from hil.messages.schema import compound
 
-RINGS = ("ticks", "timings", "events", "watchdog_events", "blocks")  # what a record is made from
+RINGS = ("ticks", "timings", "events", "watchdog_events", "blocks")  # their rows make up the record
 START = np.dtype(
     [
         ("start_ns", "<i8"),  # t_ns = 0 of the run on CLOCK_MONOTONIC
         ("wall_start_s", "<f8"),  # and in Unix time
         ("over", "<i8"),  # 1: the run is over, and the next has not begun
-        *((f"first_{name}", "<i8") for name in RINGS),  # rows that each ring had been given before the run
+        *((f"first_{name}", "<i8") for name in RINGS),  # rows written to each ring before the run
     ]
 )
 NO_FAULT = 0
-GROUND_TRUTH = np.dtype(  # what only a simulated rig can tell, and how its process keeps up
+GROUND_TRUTH = np.dtype(  # values known only to a simulated rig, and the timing of its process
     [
         ("contact_force_peak", "<f8"),  # [N]
         ("hit_speed", "<f8"),  # [m/s]
         ("hit_ns", "<i8"),  # -1: nothing hit yet
         ("hit_energy", "<f8"),  # effective kinetic energy then [J]
-        ("cut_ns", "<i8"),  # when the plant obeyed the first cut after that; -1: not yet
+        ("cut_ns", "<i8"),  # when the plant executed the first cut after that; -1: not yet
         ("ticks", "<i8"),
         ("late", "<i8"),
         ("skipped", "<i8"),
         ("cost_us", "<f8", (4,)),  # of one of its ticks: p50, p99, p99.9, longest
     ]
 )
-FAULT_MESSAGE = np.dtype(  # of a worker: why the loop has to go Safe; fault NO_FAULT: for nothing any more
+FAULT_MESSAGE = np.dtype(  # of a worker: why the loop has to go Safe; fault NO_FAULT: the cause is gone
     [("t_ns", "<i8"), ("fault", "<i8"), ("value", "<f8"), ("limit", "<f8"), ("detail", "S128")]
 )
-LATE = np.dtype(  # of a simulated rig: what it did later than it should have
-    [("due_ns", "<i8"), ("late_ns", "<i8"), ("device", "S32")]  # CLOCK_MONOTONIC; by how much; who
+LATE = np.dtype(  # late action of a simulated rig
+    [("due_ns", "<i8"), ("late_ns", "<i8"), ("device", "S32")]  # due time of CLOCK_MONOTONIC, delay, device
 )
 OPERATOR_COMMAND = np.dtype([("content", f"S{MOST_BYTES}")])  # JSON, as in the event that records it
 HEALTH = np.dtype(  # drivers.interfaces.Health of a link, as its worker sees it
@@ -58,17 +58,17 @@ HEALTH = np.dtype(  # drivers.interfaces.Health of a link, as its worker sees it
 
 
 def drive_command_dtype(layout: Layout) -> np.dtype[Any]:
-    """What the drives shall do."""
+    """Command to the drives."""
     return np.dtype([("t_ns", "<i8"), ("cut", "<u1"), ("speed_radps", "<f8", (len(layout.wheels),))])
 
 
 def valve_command_dtype(layout: Layout) -> np.dtype[Any]:
-    """What the valves shall do."""
+    """Command to the valves."""
     return compound([("t_ns", "<i8"), ("powered", "<u1", (len(layout.cylinders), 2))])
 
 
 def drive_sample_dtype(layout: Layout) -> np.dtype[Any]:
-    """What the drives have said."""
+    """Sample from the drives."""
     return np.dtype(
         [
             ("sequence", "<i8"),
@@ -81,7 +81,7 @@ def drive_sample_dtype(layout: Layout) -> np.dtype[Any]:
 
 
 def valve_sample_dtype(layout: Layout) -> np.dtype[Any]:
-    """What the valves have said."""
+    """Sample from the valves."""
     pressures = (len(layout.cylinders), 2)
     return compound(
         [("sequence", "<i8"), ("t_ns", "<i8"), ("pressure_Pa", "<f8", pressures), ("acknowledged_ns", "<i8")]
@@ -89,7 +89,7 @@ def valve_sample_dtype(layout: Layout) -> np.dtype[Any]:
 
 
 def block_row(samples: int, channels: int) -> np.dtype[Any]:
-    """One block of sensor samples, all of it."""
+    """One complete block of sensor samples."""
     return compound(
         [
             ("sequence", "<i8"),
@@ -102,6 +102,6 @@ def block_row(samples: int, channels: int) -> np.dtype[Any]:
 
 
 def fault_message(fault: int, detail: str, value: float = math.nan, limit: float = math.nan) -> NDArray[np.void]:
-    """Why the loop has to go Safe: number of the fault, words, what was found and what is allowed."""
+    """Why the loop has to go Safe: number of the fault, description, value found, and limit."""
     words = detail.encode()[: FAULT_MESSAGE["detail"].itemsize]
     return np.array([(time.monotonic_ns(), fault, value, limit, words)], FAULT_MESSAGE)

@@ -1,4 +1,4 @@
-"""How each link is stopped without its driver: written down before a run, for the watchdog."""
+"""Frames that stop each link without its driver: stored before a run, for the watchdog."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Stops = Mapping[str, Sequence[StopFrames]]
 
 
 def write_stops(shared: RunMemory, stops: Stops) -> None:
-    """Write down the stop frames of each link, by its name."""
+    """Store the stop frames of each link, by its name."""
     _place(shared).write_bytes(msgspec.json.encode(stops))
 
 

@@ -1,11 +1,12 @@
-"""The processes beside the loop: simulated rig, recorder, watchdog; how they are started, watched and ended.
+"""The worker processes of a run: simulated rig, recorder, watchdog, links; how they are started, watched and ended.
 
-lifecycle    a worker's side: it ends when told and when the loop process is gone, by whatever
-supervisor   the loop's side: starts them, goes Safe when one is lost, leaves none behind
-process      our side of a process that lives so
-link_bridge  between drivers and shared memory, and the dead-man of the link
-link         one hardware link: its device, stepped and stopped whatever happens
-watchdog     ends what hangs, and all of them when the loop process is gone
+lifecycle     worker side: the worker ends when asked to, and when the loop process is gone
+supervisor    loop side: starts the workers, goes Safe when one is lost, ends all of them
+process       a child process with such a lifecycle
+link_bridge   between drivers and shared memory, and the dead-man of the link
+link          one hardware link: polls its device, and stops it whatever happens
+watchdog      kills processes that hang, and ends all when the loop process is gone
+disturbances  stalls of the machine and late simulated devices, as events of the record
 
 A process is started by the name of its module (`supervisor.MODULES`), which is not imported here:
 `hil.app.link_process` for a link, `hil.recording.recorder`, `hil.simulator.simulated_rig`.

@@ -1,7 +1,7 @@
-"""What disturbed a run from outside the controller: stalls of the machine, and a simulated rig that was late itself.
+"""Disturbances of a run from outside the controller: stalls of the machine, and a simulated rig that was late.
 
-Both are events of the record with id 0. Neither excuses a fault: on a real rig the wheels turn on through a stall. They
-are named beside it, so that nobody looks for its cause in the controller or the devices.
+Both are events of the record with id 0. Neither excuses a fault: on a real rig the wheels keep turning during a stall.
+They are listed with the fault, so that its cause is not searched for in the controller or the devices.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from hil.realtime.stalls import STALL_NS, Stall, merged
 
 STALL = "machine stall"  # name of the event; value: its length [ms]
 RIG_LATE = "simulated rig late"  # name of the event; value: how late [ms]
-# A fault is noticed at most so long after what caused it [ns]: old speeds of the drives after 200 ms.
+# Longest time from a cause to the detection of its fault [ns]: old speeds of the drives are detected after 200 ms.
 NOTICED_WITHIN_NS = 300_000_000
-# And a stall is noted by another process, which may wake up after the loop [ns].
+# A stall is logged by another process, which may wake up later than the loop by so much [ns].
 NOTED_WITHIN_NS = 20_000_000
-# The summary lists the longest of them; all are in the record.
+# The summary lists the longest disturbances; all are in the record.
 LISTED = 50
 
 Events = NDArray[np.void]
@@ -35,7 +35,7 @@ def stall_event(stall: Stall, start_ns: int, rate_hz: int, *, real_time: bool) -
         stall: in times of CLOCK_MONOTONIC.
         start_ns: t = 0 of the run on that clock [ns].
         rate_hz: of the loop.
-        real_time: it was measured with real-time priority; without, other programs may have caused it.
+        real_time: it was measured with real-time priority; otherwise other programs may have caused it.
     """
     what = "this machine stood still" if real_time else "without real-time rights, this machine kept the loop waiting"
     at_ns, length_ms = max(stall.began_ns - start_ns, 0), stall.length_ns * 1e-6
@@ -44,14 +44,14 @@ def stall_event(stall: Stall, start_ns: int, rate_hz: int, *, real_time: bool) -
 
 
 def late_event(late: Late, start_ns: int, rate_hz: int) -> Events:
-    """A simulated device that was late itself, as a row of `EVENT`; arguments as of `stall_event`."""
+    """A late action of a simulated device, as a row of `EVENT`; arguments as for `stall_event`."""
     at_ns, late_ms = max(late.due_ns - start_ns, 0), late.late_ns * 1e-6
     detail = late_words(late, f" at {at_ns * 1e-9:.3f} s")
     return event_row(0, RIG_LATE, _tick(at_ns, rate_hz), at_ns, late_ms, LATE_NS * 1e-6, detail=detail)
 
 
 def late_words(late: Late, at: str = "") -> str:
-    """The same in words; before a run there is no time to say it was at."""
+    """The same as text; `at` is empty before a run, which has no time yet."""
     return f"simulated rig late by {late.late_ns * 1e-6:.0f} ms{at} ({late.device})"
 
 
@@ -60,7 +60,7 @@ def _tick(t_ns: int, rate_hz: int) -> int:
 
 
 def disturbance_lines(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The two keys as lines of a table; none in virtual time, and none of a record by a version without them."""
+    """Keys `machine` and `simulated_rig` as lines of a table; none in virtual time, or of a record without them."""
     lines = []
     if machine := summary.get("machine"):
         lines.append(("machine stalls, longest", _counted(machine)))
@@ -74,7 +74,7 @@ def _counted(found: Mapping[str, Any]) -> str:
 
 
 def machine_summary(events: Events) -> dict[str, Any]:
-    """Key `machine` of a summary: stalls in order of time, those of several processors at the same time as one.
+    """Key `machine` of a summary: stalls in order of time; simultaneous stalls of several processors count as one.
 
     Args:
         events: of the record, rows of `EVENT`.
@@ -89,7 +89,7 @@ def machine_summary(events: Events) -> dict[str, Any]:
 
 
 def simulated_rig_summary(events: Events) -> dict[str, Any]:
-    """Key `simulated_rig` of a summary: what it did late itself, in order of time; arguments as `machine_summary`."""
+    """Key `simulated_rig` of a summary: its late actions in order of time; arguments as for `machine_summary`."""
     rows = _named(events, RIG_LATE)
     longest = sorted(sorted(rows, key=lambda row: -row["value"])[:LISTED], key=lambda row: row["t_ns"])
     late = [{"at_s": row["t_ns"] / 1e9, "ms": row["value"].item(), "detail": _words(row)} for row in longest]
@@ -97,7 +97,7 @@ def simulated_rig_summary(events: Events) -> dict[str, Any]:
 
 
 def beside(events: Events, t_ns: int) -> str:
-    """What stands in the record beside a fault, in words to follow its own; empty if nothing does.
+    """Disturbances in the record close to a fault, as text to append to the fault's; empty if there are none.
 
     Args:
         events: of the record, rows of `EVENT`.

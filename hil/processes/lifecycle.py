@@ -1,4 +1,4 @@
-"""A worker's own side of its life: it ends when told, and when the process that started it is gone."""
+"""Lifecycle of a worker, worker side: it ends when asked to, and when the process that started it is gone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hil.realtime.rights import Granted
 
 
 class Reporter(Protocol):
-    """What a worker needs of its `WorkerLifecycle`: when to end, and whom to tell how it goes."""
+    """The part of `WorkerLifecycle` that a worker needs: when to end, and how to report."""
 
     ending: bool
 
@@ -23,29 +23,29 @@ class Reporter(Protocol):
         """The process that started this one is gone."""
 
     def ready(self, granted: Sequence[Granted] = (), **more: Any) -> None:
-        """Tell the loop process that work can begin, and with which rights."""
+        """Report to the loop process that the worker is ready, and its rights."""
 
     def report(self, **message: Any) -> None:
-        """Tell the loop process something."""
+        """Send a message to the loop process."""
 
 
 class WorkerLifecycle:
-    """Made first thing in a worker, before anything that takes time.
+    """To be made first in a worker, before anything that takes time.
 
-    Only the loop process handles SIGINT and SIGHUP; a worker is told to end by SIGTERM, which the kernel also sends
-    when the loop process dies.
+    Only the loop process handles SIGINT and SIGHUP. SIGTERM asks a worker to end; the kernel also sends it when the
+    loop process dies.
 
     Args:
         parent: process id of the loop process.
 
     Attributes:
-        ending: told to end.
+        ending: the worker was asked to end.
     """
 
     def __init__(self, parent: int) -> None:
         self._parent = parent
         self.ending = False
-        # what else is printed here goes to the error output, not between our words
+        # other output of this process goes to stderr, not between the messages
         self._pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
         os.dup2(2, 1)
         signal.signal(signal.SIGTERM, self._end)
@@ -61,16 +61,16 @@ class WorkerLifecycle:
         return os.getppid() != self._parent
 
     def ready(self, granted: Sequence[Granted] = (), **more: Any) -> None:
-        """Tell the loop process that work can begin, and with which rights."""
+        """Report to the loop process that the worker is ready, and its rights."""
         self.report(ready=True, granted=[asdict(item) for item in granted], **more)
 
     def report(self, **message: Any) -> None:
-        """Tell the loop process something; nobody may be there to listen."""
+        """Send a message to the loop process; it is dropped if that process is gone."""
         try:
             self._pipe.write(json.dumps(message) + "\n")
             self._pipe.flush()
         except BrokenPipeError:
-            # or the interpreter complains about it when it ends
+            # otherwise the interpreter prints an error when it exits
             os.dup2(os.open(os.devnull, os.O_WRONLY), self._pipe.fileno())
 
     def _end(self, _number: int, _frame: object) -> None:

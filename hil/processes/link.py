@@ -17,35 +17,35 @@ from hil.processes.link_bridge import LinkBridge
 
 # With 50 ms between two looks of a driver at its controller, an emergency stop is told within 75 ms.
 HEALTH_EVERY_NS = 20_000_000
-# A device that has not confirmed its stop by then is left to its own time-out: asking it on would keep its neighbours'
-# from coming.
+# A device that has not confirmed its stop by then is left to its time-out [ns]: further requests would prevent the
+# time-outs of the other controllers on its line.
 GIVE_UP_NS = 1_000_000_000
-# Between two tries to take hold of a lost device again [s]: it grows from the first to the last.
+# Pause between two tries to reopen a lost device [s]: it grows from the first value to the second.
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 2.0
-# Opening may be silent for so long.
+# Opening a device may take so long without a heartbeat [ns].
 LEAVE_NS = 5_000_000_000
-# Steps that a device gets to confirm its stop when the worker ends.
+# Number of steps to wait for the confirmation of the stop when the worker ends.
 STEPS_TO_STOP = 50
 _IDLE_S = 0.002
 
 
 class LinkWorker:
-    """Steps one device, hands on what it says and what it is told, and goes on stopping it whatever happens.
+    """Polls one device, passes its samples and commands on, and keeps stopping it whatever happens.
 
-    After a failure the loop is told why it has to go Safe, once. The device is opened again with growing pauses, to be
-    stopped; it takes no command any more in this run. Nor is it asked any more once it has confirmed its stop, or for
-    GIVE_UP_NS has not.
+    After a failure the worker reports once to the loop why it has to go Safe. It reopens the device with growing
+    pauses, to stop it; the device gets no more commands in this run. Polling ends once the device has confirmed its
+    stop, or has not confirmed it for GIVE_UP_NS.
 
-    Between two runs it holds the device in its stop by itself (docs/decisions/0023): it goes on asking it, is watched,
-    and takes no command of anybody. What was told of a failure is withdrawn there once its cause is gone.
+    Between two runs the worker keeps the device stopped (docs/decisions/0023): it continues polling, is watched by the
+    watchdog, and accepts no commands. There it withdraws the report of a failure once the cause is gone.
 
     Args:
         name: of the link.
         shared: memory of the run.
         device: opened already.
         bridge: between the two.
-        lifecycle: tells when to end, and is told once the device is held.
+        lifecycle: tells when to end, and reports once the device is held.
         host: whose clock is used.
     """
 
@@ -69,7 +69,7 @@ class LinkWorker:
         self._pause_s, self._again_ns = FIRST_PAUSE_S, 0
 
     def run(self) -> None:
-        """Until told to end; then the device is stopped."""
+        """Serve until this process is asked to end, then stop the device."""
         while not self._lifecycle.ending:
             self.round(self._host.now_ns())
         self._bridge.stop(self._host.now_ns())
@@ -79,18 +79,18 @@ class LinkWorker:
             self.round(self._host.now_ns())
 
     def round(self, now_ns: int) -> None:
-        """Take, step, give."""
+        """Apply commands, poll the device, publish samples."""
         bridge = self._bridge
         if (version := self._shared.start.read(self._start)) > self._seen:
             self._seen = version
             self._begin_or_hold(now_ns)
-        if self._watched:  # before the first run nobody drives, and while all start each may take its time
+        if self._watched:  # before the first run nothing moves, and workers may start slowly
             self._shared.heartbeat.beat(self._name, now_ns)
         bridge.apply_commands(now_ns, now_ns)
         if self._lost:
             self._take_hold(now_ns)
         elif self._held is None and (bridge.stopped or bridge.stopping_ns(now_ns) > GIVE_UP_NS):
-            # a device that goes on being asked would take its host for alive
+            # if polled further, the device would not notice that its host has failed
             self._host.sleep(_IDLE_S)
         else:
             try:
@@ -105,7 +105,7 @@ class LinkWorker:
             self._hold_on(now_ns)
 
     def _begin_or_hold(self, now_ns: int) -> None:
-        """A run begins, or it is over."""
+        """Called when a run begins or is over."""
         if not self._start["over"][0]:
             self._watched, self._held = True, None
             self._bridge.begin(int(self._start["start_ns"][0]))
@@ -116,7 +116,7 @@ class LinkWorker:
             self._bridge.hold(now_ns)
 
     def _hold_on(self, now_ns: int) -> None:
-        """Between two runs: say once that the stop is confirmed; a device that does not confirm it is lost."""
+        """Between two runs: report once that the stop is confirmed; a device that does not confirm it is lost."""
         if not self._lost and not self._bridge.stopped and self._bridge.stopping_ns(now_ns) > GIVE_UP_NS:
             silent_ms = GIVE_UP_NS * 1e-6
             self._lose(LinkLostError(f"{self._name}: the stop is not confirmed within {silent_ms:g} ms"), now_ns)
@@ -129,7 +129,7 @@ class LinkWorker:
     def _lose(self, error: DeviceError, now_ns: int) -> None:
         self._report_fault(fault_of(error), str(error))
         self._bridge.stop(now_ns)
-        with suppress(DeviceError):  # one controller is lost, but those beside it may still hear a stop
+        with suppress(DeviceError):  # one controller is lost, but the others on the line may still receive a stop
             self._device.step()
         self._lost, self._again_ns = True, now_ns
 
@@ -161,13 +161,13 @@ class LinkWorker:
             self._withdraw()
 
     def _report_fault(self, fault: Fault, detail: str) -> None:
-        """The first trouble stays in the box: what follows from it says less."""
+        """Only the first fault is reported: later ones are its consequences."""
         if self._reported is None:
             self._reported = fault
             self._shared.fault_mailboxes[self._name].write(fault_message(fault, detail, math.nan, math.nan))
 
     def _withdraw(self) -> None:
-        """The cause is gone: a fault that is cleared now stays so."""
+        """Withdraw the report, since the cause is gone: a fault that is cleared now stays cleared."""
         self._reported = None
         self._shared.fault_mailboxes[self._name].write(fault_message(NO_FAULT, ""))
 

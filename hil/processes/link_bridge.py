@@ -1,4 +1,4 @@
-"""Carries commands and samples between the drivers of a worker and shared memory, and is the dead-man of the link."""
+"""Transfers commands and samples between the drivers of a worker and shared memory, and is the dead-man of the link."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from hil.ipc.run_memory import RunMemory
 from hil.ipc.shm import NEVER_NS
 from hil.messages.schema import Row
 
-# A loop silent for longer is gone or hung: row 12 of the fault table.
+# A loop without a heartbeat for longer is gone or hung [ns]: row 12 of the fault table.
 DEAD_MAN_NS = 20_000_000
 
 
 class Feed(Protocol):
-    """One device kind: its samples to shared memory, its commands from there."""
+    """One kind of device: writes its samples to shared memory and reads its commands from there."""
 
     def publish_samples(self, t_ns: int, start_ns: int | None) -> None:
-        """Hand on what the device has said by t_ns.
+        """Publish the samples received until t_ns.
 
         Args:
             t_ns: time of the run [ns].
-            start_ns: its t = 0 on the clock that samples are stamped with [ns]; None: it has not begun, and what the
-                device says is thrown away.
+            start_ns: its t = 0 on the clock of the samples' time stamps [ns]; None: the run has not begun, and samples
+                are discarded.
         """
 
     def skip(self) -> None:
-        """Leave out the commands given so far."""
+        """Skip the commands written so far."""
 
     def apply_commands(self, start_ns: int) -> None:
-        """Hand the newest command to the device, if it is new.
+        """Send the newest command to the device, if it is new.
 
         Args:
-            start_ns: t = 0 of the run on the clock that the device's commands are stamped with [ns].
+            start_ns: t = 0 of the run on the clock of the commands' time stamps [ns].
         """
 
     def stop(self, t_ns: int) -> None:
-        """Command what is safe, at a time of that clock [ns]."""
+        """Command the safe state, at a time of that clock [ns]."""
 
     def stopped(self, t_ns: int) -> bool:
         """Whether the device has confirmed the stop of that time, or a newer one."""
@@ -54,7 +54,7 @@ class BlockFeed:
         self._sequence = 0
 
     def publish_samples(self, t_ns: int, start_ns: int | None) -> None:
-        """Hand on all blocks; those of before the start of the run are left out, and not counted."""
+        """Publish all blocks; those from before the start of the run are skipped and not counted."""
         row = self._block
         while (block := self._daq.read(t_ns)) is not None:
             if start_ns is None or block.t_ns[0] < start_ns:
@@ -66,10 +66,10 @@ class BlockFeed:
             self._ring.append(row)  # a full ring shows as a gap in the sequence
 
     def skip(self) -> None:
-        """Nothing is commanded."""
+        """There are no commands."""
 
     def apply_commands(self, start_ns: int) -> None:
-        """Nothing is commanded."""
+        """There are no commands."""
 
     def stop(self, t_ns: int) -> None:
         """Nothing to stop."""
@@ -89,7 +89,7 @@ class DriveFeed:
         self._version, self._acknowledged_ns = 0, -1
 
     def publish_samples(self, t_ns: int, start_ns: int | None) -> None:
-        """Hand on the newest speeds."""
+        """Publish the newest speeds."""
         if (drive := self._drives.read(t_ns)) is None:
             return
         self._acknowledged_ns = drive.acknowledged_ns
@@ -100,11 +100,11 @@ class DriveFeed:
             self._samples.write(self._sample.array)
 
     def skip(self) -> None:
-        """Leave out the commands given so far."""
+        """Skip the commands written so far."""
         self._version = max(self._commands.read(self._command.array), self._version)
 
     def apply_commands(self, start_ns: int) -> None:
-        """Hand on speeds, or a cut."""
+        """Send new speeds or a cut."""
         if (version := self._commands.read(self._command.array)) > self._version:
             self._version = version
             sent_ns, cut, *speeds = self._command.numbers()
@@ -129,7 +129,7 @@ class ValveFeed:
         self._version, self._acknowledged_ns = 0, -1
 
     def publish_samples(self, t_ns: int, start_ns: int | None) -> None:
-        """Hand on the newest pressures."""
+        """Publish the newest pressures."""
         if (valve := self._valves.read(t_ns)) is None:
             return
         self._acknowledged_ns = valve.acknowledged_ns
@@ -140,11 +140,11 @@ class ValveFeed:
             self._samples.write(self._sample.array)
 
     def skip(self) -> None:
-        """Leave out the commands given so far."""
+        """Skip the commands written so far."""
         self._version = max(self._commands.read(self._command.array), self._version)
 
     def apply_commands(self, start_ns: int) -> None:
-        """Hand on which valves to power."""
+        """Send which valves to power."""
         if (version := self._commands.read(self._command.array)) > self._version:
             self._version = version
             sent_ns, *powered = self._command.numbers()
@@ -152,28 +152,28 @@ class ValveFeed:
             self._valves.write(ValveCommand(start_ns + sent_ns, tuple(zip(on, on, strict=True))))
 
     def stop(self, t_ns: int) -> None:
-        """All off."""
+        """Switch all valves off."""
         self._valves.write(ValveCommand(t_ns, self._off))
 
     def stopped(self, t_ns: int) -> bool:
-        """Whether that is confirmed."""
+        """Whether the stop is confirmed."""
         return self._acknowledged_ns >= t_ns
 
 
 class LinkBridge:
-    """One round: `publish_samples` what the devices say, `apply_commands` what the loop commands.
+    """Each round: `publish_samples` of the devices, then `apply_commands` of the loop.
 
-    Once the loop has been silent for DEAD_MAN_NS, the devices are stopped and no command is taken any more: a loop that
-    comes back has to be armed again. Between two runs it is the same: whoever commands, nothing is taken.
+    Once the loop has had no heartbeat for DEAD_MAN_NS, the devices are stopped and no more commands are accepted: a
+    loop that recovers has to be armed again. Between two runs no commands are accepted either.
 
     Args:
         shared: memory of the run.
-        feeds: of the devices that this worker has.
+        feeds: of the devices of this worker.
 
     Attributes:
-        released: the dead-man, or whoever called `stop`, has stopped the devices.
-        start_ns: t_ns = 0 of the run on the clock that samples and commands of the devices are stamped with [ns]; None
-            before it, and between two runs.
+        released: the dead-man, or a call of `stop`, has stopped the devices.
+        start_ns: t_ns = 0 of the run on the clock of the time stamps of samples and commands [ns]; None before the run,
+            and between two runs.
     """
 
     def __init__(self, shared: RunMemory, *feeds: Feed) -> None:
@@ -183,19 +183,19 @@ class LinkBridge:
         self.start_ns: int | None = 0
 
     def begin(self, start_ns: int) -> None:
-        """A run begins: commands are taken again, but none that was given before."""
+        """A run begins: commands are accepted again, but none that was written before."""
         if self.released:
             for feed in self._feeds:
                 feed.skip()
         self.start_ns, self.released = start_ns, False
 
     def hold(self, t_ns: int) -> None:
-        """The run is over: stop, and hold the devices so until the next begins."""
+        """The run is over: stop the devices, and keep them stopped until the next run begins."""
         self.start_ns = None
         self.stop(t_ns)
 
     def apply_commands(self, t_ns: int, now_ns: int) -> None:
-        """Hand new commands to the devices; stop them if the loop is silent.
+        """Send new commands to the devices; stop them if the loop has no heartbeat.
 
         Args:
             t_ns: time on the devices' clock [ns].
@@ -210,7 +210,7 @@ class LinkBridge:
             feed.apply_commands(self.start_ns or 0)
 
     def stop(self, t_ns: int) -> None:
-        """Drives cut, valves off, and nothing taken any more."""
+        """Cut the drives, switch the valves off, and accept no more commands."""
         self.released, self._stop_ns = True, t_ns
         for feed in self._feeds:
             feed.stop(t_ns)
@@ -221,11 +221,11 @@ class LinkBridge:
         return self.released and all(feed.stopped(self._stop_ns) for feed in self._feeds)
 
     def stopping_ns(self, t_ns: int) -> int:
-        """How long ago the devices were told to stop [ns]; 0 if they were not."""
+        """Time since the stop of the devices was commanded [ns]; 0 if it was not."""
         return t_ns - self._stop_ns if self.released else 0
 
     def publish_samples(self, t_ns: int) -> None:
-        """Hand on everything that the devices have said by t_ns [ns]."""
+        """Publish all samples received until t_ns [ns]."""
         for feed in self._feeds:
             feed.publish_samples(t_ns, self.start_ns)
 

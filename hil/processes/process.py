@@ -1,4 +1,4 @@
-"""A process that we start and that lives by `hil.processes.lifecycle`: our side of it."""
+"""A child process with the lifecycle of `hil.processes.lifecycle`, as its parent sees it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 
 class Child(Protocol):
-    """What was started, a `Process` or one of virtual time."""
+    """A child process: a `Process`, or one in virtual time."""
 
     @property
     def pid(self) -> int:
@@ -39,21 +39,21 @@ class Child(Protocol):
         """See `Process`."""
 
 
-# No library's threads beside ours: they take a stack and buffers each, and wait for work that no tick has.
+# No library threads: each takes a stack and buffers, and a tick has no work for them.
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 class Process:
-    """A module that runs in a process of its own, and dies with us.
+    """A module that runs in a separate process, which ends with this one.
 
     Args:
-        module: its full name; it is told our process id after the first of its arguments.
-        first: the first of them.
-        arguments: what follows our process id.
+        module: its full name; the id of this process is its second argument.
+        first: its first argument.
+        arguments: its further arguments, after the process id.
     """
 
     def __init__(self, module: str, first: str, *arguments: str) -> None:
-        # -P: a folder `hil` or `models` where the user stands is not ours
+        # -P: a folder `hil` or `models` in the working directory must not be imported
         command = [sys.executable, "-P", "-m", module, first, str(os.getpid()), *arguments]
         environment = {**os.environ, **dict.fromkeys(ONE_THREAD, "1")}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
@@ -67,14 +67,14 @@ class Process:
         return int(self._process.pid)
 
     def status(self, within_s: float = 0.0) -> int | None:
-        """The status it has ended with, or None if it has not by then."""
+        """Its exit status, or None if it is still running after `within_s` [s]."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(within_s)
         code: int | None = self._process.poll()
         return code
 
     def receive(self, within_s: float) -> dict[str, Any]:
-        """The next line of JSON that it says; nothing if it ends or says none in time."""
+        """The next JSON message from it; empty if it ends or sends none within `within_s` [s]."""
         pipe = self._process.stdout
         if not select.select([pipe], [], [], within_s)[0]:
             return {}
@@ -82,22 +82,22 @@ class Process:
         return json.loads(line) if line else {}
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Tell it something, one line of JSON, if it is still there."""
+        """Send it a message, one line of JSON, if it is still running."""
         with suppress(OSError):
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
 
     def ask_to_end(self) -> None:
-        """Tell it to end."""
+        """Ask it to end (SIGTERM)."""
         with suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill it."""
         self._process.kill()
         self._process.wait()
 
     def end(self, within_s: float) -> bool:
-        """Tell it to end, and wait until it has. False if it was gone before, ended badly or had to be killed."""
+        """Ask it to end and wait for it. False if it was gone before, ended with an error or had to be killed."""
         was_there = self.status() is None
         self.ask_to_end()
         for pipe in (self._process.stdin, self._process.stdout):

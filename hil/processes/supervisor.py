@@ -1,4 +1,4 @@
-"""The loop's side of its workers: start them, go Safe when one is lost, and leave none behind."""
+"""Supervision of the workers by the loop: starts them, goes Safe when one is lost, and ends all of them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from hil.messages.fault import Alarm, Fault
 from hil.processes.process import Child, Process
 from hil.realtime.rights import Granted
 
-# A worker that has not said by then that it is ready never will [s]; the simulated rig loads its kernels in 2 s.
+# Time limit for a worker to report that it is ready [s]; the simulated rig loads its kernels in 2 s.
 READY_S = 60.0
-# What each gets to end by itself [s]; the recorder has a file to finish.
+# Time limit for a worker to end by itself [s]; the recorder has to finish its file.
 END_S = {"recorder": 30.0}
 END_OTHERS_S = 5.0
 DYING_S = 0.5
-# What a device that has failed gets between two runs to answer again [s], and how often that is looked at.
+# Time that a failed device gets between two runs to answer again [s], and the time between two checks [s].
 COMES_BACK_S = 5.0
 LOOK_AGAIN_S = 0.02
-# How long a process may be silent before the loop goes Safe [ns].
+# How long a process may have no heartbeat before the loop goes Safe [ns].
 WITH_DEVICES = ("simulated_rig", *LINKS)
 SILENT_NS = {"watchdog": 50_000_000, "recorder": 2_000_000_000, **dict.fromkeys(WITH_DEVICES, 20_000_000)}
-# The watchdog first: it takes a loop that is busy with other things for a hung one. The recorder last: it has them all.
+# The watchdog first: it would treat a loop that is busy ending the others as hung. The recorder last: it records all.
 _ENDING = ("watchdog", *WITH_DEVICES, RECORDER)
 
 MODULES = {
@@ -64,7 +64,7 @@ class WorkerSupervisor:
         self.record_closed = False
 
     def start(self, name: str, *arguments: str) -> None:
-        """Start a worker; `wait_ready` tells when it is."""
+        """Start a worker; `wait_ready` waits until it is ready."""
         module = "link" if name in LINKS else name
         which = (name,) if name in LINKS else ()
         self._processes[name] = self._launch(MODULES[module], str(self._shared.run), *which, *arguments)
@@ -74,10 +74,10 @@ class WorkerSupervisor:
         self.start("watchdog", *(f"{name}={process.pid}" for name, process in self._processes.items()))
 
     def wait_ready(self, name: str) -> dict[str, Any]:
-        """Wait until a worker can begin; what it says besides.
+        """Wait until a worker is ready; return its message.
 
         Raises:
-            DeviceError: it cannot, or ended, or does not say.
+            DeviceError: it failed, ended, or did not report in time.
         """
         message = self._processes[name].receive(READY_S)
         if "error" in message:
@@ -85,13 +85,13 @@ class WorkerSupervisor:
         if not message.get("ready"):
             code = self._processes[name].status(DYING_S)  # its pipe closes a moment before it has ended
             state = f"ended with status {code}" if code is not None else f"was not ready within {READY_S:g} s"
-            raise DeviceError(f"{name}: its process {state}; what it said is above")
+            raise DeviceError(f"{name}: its process {state}; see its output above")
         self._watched[name] = SILENT_NS[name]
         self._messages[name] = message
         return message
 
     def granted(self) -> list[Granted]:
-        """The rights of the workers, named after them."""
+        """The rights of the workers, with the worker's name added to each."""
         return [
             Granted(**{**item, "name": f"{item['name']} of {name}"})
             for name, message in self._messages.items()
@@ -99,7 +99,7 @@ class WorkerSupervisor:
         ]
 
     def alarm(self) -> Alarm | None:
-        """Called at the beginning of each tick: the loop is alive. A worker that is not, or cannot write, is told."""
+        """Called at the beginning of each tick: the heartbeat of the loop. Returns an alarm if a worker has failed."""
         now_ns, heartbeat = self._host.now_ns(), self._shared.heartbeat
         heartbeat.beat("loop_turn", now_ns)
         for name, allowed_ns in self._watched.items():
@@ -111,7 +111,7 @@ class WorkerSupervisor:
         return self._reported_fault()
 
     def _reported_fault(self) -> Alarm | None:
-        """What a worker has met that ends in Safe."""
+        """A fault reported by a worker that requires Safe."""
         for box in self._fault_mailboxes:
             if box.read(self._fault_message) <= 0:
                 continue
@@ -132,14 +132,14 @@ class WorkerSupervisor:
             raise DeviceError(alarm.detail)
         for name, process in self._processes.items():
             if (code := process.status()) is not None:
-                raise DeviceError(f"{name}: its process ended with status {code}; what it said is above")
+                raise DeviceError(f"{name}: its process ended with status {code}; see its output above")
 
     def feed(self) -> None:
-        """Called at the end of each good tick: the dead-man of each link hears it."""
+        """Called at the end of each good tick: the heartbeat that the dead-man of each link checks."""
         self._shared.heartbeat.beat("loop", self._host.now_ns())
 
     def end(self, name: str) -> bool:
-        """Tell a worker to end, and wait until it has. False if it was gone before, ended badly or had to be killed."""
+        """Ask a worker to end and wait for it. False if it was gone before, ended with an error or had to be killed."""
         self._watched.pop(name, None)
         good = self._processes.pop(name).end(END_S.get(name, END_OTHERS_S))
         if name == RECORDER and good:
@@ -147,33 +147,33 @@ class WorkerSupervisor:
         return good
 
     def hold(self) -> None:
-        """The run is over: those that have the devices stop them and hold them so, watched by the watchdog.
+        """The run is over: the workers with devices stop them and keep them stopped, watched by the watchdog.
 
-        The loop need not be alive from now on: it is watched again from its next tick on.
+        The loop is not watched from now on until its next tick.
         """
         for name in ("loop", "loop_turn"):
             self._shared.heartbeat.rest(name)
         start = np.zeros(1, START)
-        self._shared.start.read(start)  # the rows that were there before the run stay as they are, for a recovery
+        self._shared.start.read(start)  # the numbers of rows before the run stay unchanged, for a recovery
         start["over"] = 1
         version = self._shared.start.write(start)
         self._not_held = [name for name in self._with_devices() if not self._holds(name, version)]
 
     def _holds(self, name: str, version: int) -> bool:
-        """Wait until a worker says that it holds its devices since the start's row of that version."""
+        """Wait until a worker reports that it holds its devices since that version of the start record."""
         message = {"held": 0}
         while message and message.get("held", 0) < version:
             message = self._processes[name].receive(END_OTHERS_S)
         return bool(message)
 
     def next_run(self, folder: str) -> None:
-        """Have the recorder begin the next record, and wait until a simulated rover stands where a run begins.
+        """Have the recorder begin the next record, and wait until a simulated rover is at its start position.
 
         Raises:
             DeviceError: a worker has ended.
         """
         if self._not_held:
-            raise DeviceError(f"{', '.join(self._not_held)}: no process holds its devices any more; start anew")
+            raise DeviceError(f"{', '.join(self._not_held)}: no process holds its devices now; restart the program")
         if "simulated_rig" in self._processes:
             self._processes["simulated_rig"].receive(READY_S)  # it is at its start place again
         self.record_closed = False
@@ -185,12 +185,12 @@ class WorkerSupervisor:
         return [name for name in WITH_DEVICES if name in self._processes]
 
     def end_all(self) -> None:
-        """End every worker that is left."""
+        """End all remaining workers."""
         for name in sorted(self._processes, key=_ENDING.index):
             self.end(name)
 
     def close_record(self) -> bool:
-        """Have the recorder finish its file; it stays, to publish the summary. False, and it is gone, if it did not."""
+        """Have the recorder finish its file; it runs on, to publish the summary. False: it failed, and is killed."""
         self._watched.pop(RECORDER, None)
         recorder = self._processes[RECORDER]
         recorder.send({"close": True})
@@ -200,7 +200,7 @@ class WorkerSupervisor:
         return self.record_closed
 
     def publish(self, summary: Mapping[str, Any]) -> None:
-        """Have the recorder publish the summary, if it is still there."""
+        """Have the recorder publish the summary, if it is still running."""
         if RECORDER in self._processes:
             self._processes[RECORDER].send({"summary": summary})
 

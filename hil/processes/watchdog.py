@@ -1,8 +1,8 @@
-"""Ends what hangs, and everything once the loop is gone: `python -m hil.processes.watchdog RUN PARENT NAME=PID...`.
+"""Kills hung processes; ends all once the loop is gone: `python -m hil.processes.watchdog RUN PARENT NAME=PID...`.
 
-It has no other work, so nothing can hold it up but the machine itself, whose stalls it notes; it may run above the
-loop. It has a descriptor of its own of each serial port from before the run, so that a stop waits for nobody's end: the
-kernel may take 100 ms to take down a worker, and to free its port (docs/decisions/0017-stop-ports.md).
+It has no other work, so only the machine itself can delay it; it logs such stalls. It may run with a higher priority
+than the loop. It opens each serial port before the run, so that a stop need not wait until a worker has ended: the
+kernel may take 100 ms to end a process and to free its port (docs/decisions/0017-stop-ports.md).
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ from hil.realtime import Granted, RightsWanted, rights
 from hil.realtime.stalls import Stall, StallMonitor, measured_wakeups
 
 PERIOD_S = 0.002
-# The loop has not ended a good tick for so long: noted; the dead-man of each link has acted before.
+# The loop has not ended a good tick for so long: logged; the dead-man of each link has acted before.
 LOOP_SILENT_NS = 50_000_000
-# It has not even begun one: it hangs beyond hope, and is killed.
+# The loop has not even begun a tick for so long: it hangs, and is killed.
 LOOP_HUNG_NS = 1_000_000_000
-# A worker with a device has been silent for so long: it is killed, so that nobody writes beside the stop.
+# A worker with a device has had no heartbeat for so long: it is killed, so that it cannot write during the stop.
 WORKER_SILENT_NS = 20_000_000
 WITH_DEVICES = ("simulated_rig", *LINKS)
-# A port that does not take its stop within so long is given up; the device's own time-out has come by then.
+# A port that does not accept its stop within this time is given up; the device's time-out has acted by then.
 TRIED_NS = 100_000_000
-# What the recorder gets to finish its file once the loop is gone.
+# Time for the recorder to finish its file once the loop is gone.
 FINISH_S = 20.0
 
 
 class Watchdog:
-    """Looks at heartbeats, kills what hangs, and keeps a note of it for the record.
+    """Checks heartbeats, kills processes that hang, and logs this for the record.
 
     Args:
         shared: memory of the run.
         loop: process id of the loop.
         workers: process ids by name.
-        stops: what to send to the ports of a worker that had to be killed, by its name.
+        stops: frames for the ports of a worker that had to be killed, by its name.
         host: whose clock and ports are used.
-        kill: kills a process, by its id; what it returns says whether that is gone.
+        kill: kills a process, by its id; returns a function that tells whether the process is gone.
     """
 
     def __init__(
@@ -70,14 +70,14 @@ class Watchdog:
     ) -> None:
         self._shared, self._loop, self._workers = shared, loop, dict(workers)
         self._ports = {name: [StopPort(stop, host) for stop in frames] for name, frames in stops.items()}
-        self._begun: dict[StopPort, int] = {}  # stops not written whole yet, and when that last went on [ns]
+        self._begun: dict[StopPort, int] = {}  # stops not completely written yet, and the time of the last write [ns]
         self._dying: dict[str, Callable[[], bool]] = {}  # whether a process that was killed is gone
         self._kill = kill or Killed
         self._noted: set[str] = set()
         self._start, self._seen = np.zeros(1, START), 0
 
     def look(self, now_ns: int) -> None:
-        """One look at all of them, and what is due of the stops [ns of CLOCK_MONOTONIC]."""
+        """Check all processes once, and send the stop frames that are due [ns of CLOCK_MONOTONIC]."""
         if (version := self._shared.start.read(self._start)) > self._seen:
             self._seen = version
             self._noted.clear()  # of the run before
@@ -98,37 +98,37 @@ class Watchdog:
         self._send(now_ns)
         for name in [name for name in self._dying if self._gone(name)]:
             del self._dying[name]
-            self._stop(name, now_ns)  # once more: whatever it wrote last, it has written now
+            self._stop(name, now_ns)  # once more: after anything that the worker wrote last
 
     @property
     def stopping(self) -> bool:
-        """Stops are not written whole yet."""
+        """Some stops are not completely written yet."""
         return bool(self._begun)
 
     def _gone(self, name: str) -> bool:
-        """A killed worker is gone, and its stop is out; to begin it again before would cut it short."""
+        """Whether a killed worker is gone and its stop is sent; beginning the stop again earlier would interrupt it."""
         stopping = any(port in self._begun for port in self._ports.get(name, ()))
         return not stopping and self._dying[name]()
 
     def note_stalls(self, stalls: Iterable[Stall], *, real_time: bool) -> None:
-        """Note stalls of the machine, for the record; those of before the run are of no interest."""
+        """Log stalls of the machine for the record; those before the run are ignored."""
         if (start_ns := self._start_ns) is None:
             return
         ring = self._shared.watchdog_events
         for stall in stalls:
-            # half of the ring is kept for what this watchdog is here for
+            # half of the ring is reserved for the events of the watchdog itself
             if stall.began_ns + stall.length_ns > start_ns and ring.reader(RECORDER).depth < ring.capacity // 2:
                 ring.append(stall_event(stall, start_ns, self._shared.config.loop.rate_hz, real_time=real_time))
 
     def _stop(self, name: str, now_ns: int) -> None:
-        """Begin the stop of each port of a worker; the first frame of all leaves before the second of any."""
+        """Begin the stop of each port of a worker; all first frames are sent before any second frame."""
         for port in self._ports.get(name, ()):
             port.begin(now_ns)
             self._begun[port] = now_ns
         self._send(now_ns)
 
     def _send(self, now_ns: int) -> None:
-        """Write what is due."""
+        """Write the stop frames that are due."""
         for port in [port for ports in self._ports.values() for port in ports]:
             if port not in self._begun:
                 port.look()
@@ -141,19 +141,19 @@ class Watchdog:
                 tried_ns = now_ns - self._begun[port]
                 if tried_ns > TRIED_NS:
                     port.give_up()
-                    detail = f"{port.stop.device}: could not be stopped; its own time-out has to: {error}"
+                    detail = f"{port.stop.device}: could not be stopped; only its time-out can stop it: {error}"
                     self._note(now_ns, f"unstopped {port.stop.port}", tried_ns, TRIED_NS, detail)
             if port.due_ns == NOT_DUE_NS:
                 del self._begun[port]
 
     def _t_ns(self, now_ns: int) -> int:
-        """Time of the run, 0 outside of one."""
+        """Time of the run [ns], 0 outside of a run."""
         start_ns = self._start_ns
         return 0 if start_ns is None else max(now_ns - start_ns, 0)
 
     @property
     def _start_ns(self) -> int | None:
-        """Of the run that is under way [ns of CLOCK_MONOTONIC]."""
+        """Start of the current run [ns of CLOCK_MONOTONIC]."""
         begun = self._shared.start.read(self._start) > 0 and not self._start["over"][0]
         return int(self._start["start_ns"][0]) if begun else None
 
@@ -167,14 +167,14 @@ class Watchdog:
     def _note(self, now_ns: int, name: str, found_ns: int, allowed_ns: int, detail: str) -> None:
         if name not in self._noted:
             self._noted.add(name)
-            t_ns = self._t_ns(now_ns)  # says which sensor samples are kept
+            t_ns = self._t_ns(now_ns)  # decides which sensor samples are kept
             tick = t_ns * self._shared.config.loop.rate_hz // 1_000_000_000
             row = event_row(Fault.PROCESS_LOST, name, tick, t_ns, found_ns * 1e-6, allowed_ns * 1e-6, detail=detail)
             self._shared.watchdog_events.append(row)
 
 
 def main(run: Path, parent: int, workers: Mapping[str, int]) -> None:
-    """Watch until told to end; once the loop process is gone, end the others first."""
+    """Watch until this process is asked to end; if the loop process is gone, end the others first."""
     lifecycle = WorkerLifecycle(parent)
     shared = RunMemory(run)
     watchdog = Watchdog(shared, parent, workers, read_stops(shared))
@@ -196,7 +196,7 @@ def watch(
     host: Host = COMPUTER,
     monitor: StallMonitor | None = None,
 ) -> None:
-    """Look at all processes and note what the monitor has seen, until told to end or the loop process is gone."""
+    """Check all processes and log the monitor's stalls, until asked to end or until the loop process is gone."""
     real_time = any(item.name == "scheduler" and item.granted for item in granted)
     shared.heartbeat.beat("watchdog", host.now_ns())
     lifecycle.ready(granted)
@@ -210,7 +210,7 @@ def watch(
 
 
 def end_all(processes: Iterable[int], seconds: float) -> None:
-    """Ask processes, which need not be our children, to end, and kill what is left after so many seconds."""
+    """Ask processes, not necessarily our children, to end; kill those that still run after `seconds` [s]."""
     watched = {}
     for process in processes:
         with suppress(ProcessLookupError):
@@ -227,7 +227,7 @@ def end_all(processes: Iterable[int], seconds: float) -> None:
 
 
 class Killed:
-    """A process, killed as this is made; called, it says whether the kernel has taken it down.
+    """Kills a process when made; a call tells whether the process has ended.
 
     Args:
         process: its id.
@@ -240,7 +240,7 @@ class Killed:
         _kill(process)
 
     def __call__(self) -> bool:
-        """See above; once it is gone, ask no more."""
+        """Whether the process has ended; must not be called again after True."""
         if self._handle >= 0 and not select.select([self._handle], [], [], 0)[0]:
             return False
         if self._handle >= 0:

@@ -1,4 +1,4 @@
-"""Real time: the clock on a fixed grid, the rights it asks the kernel for, and how well it keeps time."""
+"""Real time: the clock on a fixed grid, the real-time rights from the kernel, and timing measurements."""
 
 from hil.realtime.clock import RealtimeClock
 from hil.realtime.histogram import Histogram

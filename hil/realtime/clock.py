@@ -1,4 +1,4 @@
-"""The real-time clock: every tick belongs to a point of a fixed grid, and no lateness moves the grid."""
+"""The real-time clock: every tick belongs to a point of a fixed grid, and lateness does not shift the grid."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from hil.realtime.histogram import Histogram
 from hil.realtime.libc import monotonic_sleeper
 from hil.realtime.stalls import STALL_NS, StallMonitor
 
-# Spinning longer than this share of the period buys nothing.
+# Spinning for a larger share of the period has no benefit.
 MOST_SPIN = 0.2
-# Under SCHED_FIFO the kernel stops whoever takes more than 95 % of a second, for 50 ms.
+# Under SCHED_FIFO the kernel stops processes that use more than 95 % of a second, for 50 ms.
 MOST_BUSY = 0.8
-# What the loop may lose before it must go Safe: row 11 of the fault table.
+# Limits of lateness [ns] and of skipped periods within WINDOW periods before Safe: row 11 of the fault table.
 LATE_LIMIT_NS = 20_000_000
 SKIPPED_LIMIT = 5
 WINDOW = 100
 
 _SECOND_NS = 1_000_000_000
-_WORK_SHIFT = 6  # the mean work forgets over 2**6 ticks
+_WORK_SHIFT = 6  # the mean work is averaged over 2**6 ticks
 
 
 class RealtimeClock:
     """Absolute deadlines on CLOCK_MONOTONIC, tick n at n periods after the start of the grid.
 
-    A tick whose period is not over when its turn comes begins at once; periods that are over are skipped, and the
-    tick number leaves a gap. The end of each wait is spent spinning if `spin_share` is given, unless the mean work of
-    the last ticks leaves no room for it.
+    A late tick whose period is not over yet begins at once; periods that are over are skipped, and the tick number has
+    a gap. Each wait ends with spinning if `spin_share` is given, unless the mean work of the last ticks leaves no time
+    for it.
 
     Args:
-        rate_hz: ticks a second.
+        rate_hz: ticks per second.
         spin_share: share of the period to spin for, at most MOST_SPIN.
-        work_us: what a tick is known to take [us]; with the spin under MOST_BUSY of the period.
+        work_us: known duration of a tick's work [us]; with the spin under MOST_BUSY of the period.
         now: reads CLOCK_MONOTONIC [ns].
         sleep_until: returns at a time of that clock [ns] or later.
 
     Attributes:
-        start_ns: when the grid begins on CLOCK_MONOTONIC [ns]; if not set before the first tick, then.
-        ticks: handed out.
+        start_ns: when the grid begins on CLOCK_MONOTONIC [ns]; by default at the first call of `next`.
+        ticks: number of ticks returned.
         late: ticks at whose end the next deadline had passed.
-        skipped: periods lost.
-        spins_withheld: ticks that were not spun for, because work left no room.
-        wake: time from the deadline that was due to the tick's beginning.
-        due_ns: that deadline, of the newest tick [ns of CLOCK_MONOTONIC].
-        stalls: waits for a deadline that ended late: ticks that overran are no part of it.
-        alarm: the reason to go Safe that holds at this tick, or None.
+        skipped: periods skipped.
+        spins_withheld: ticks without spinning, because the work left no time.
+        wake: time from a tick's deadline to its beginning.
+        due_ns: deadline of the newest tick [ns of CLOCK_MONOTONIC].
+        stalls: waits for a deadline that ended late; ticks whose work took too long do not count.
+        alarm: the reason to go Safe at this tick, or None.
 
     Raises:
         ValueError: the spin, or work and spin, take too much of the period.
@@ -94,11 +94,11 @@ class RealtimeClock:
         return self.wake.summary_us()
 
     def next(self) -> Tick:
-        """Wait for the next point of the grid, or take the one whose period this is."""
+        """Wait for the next point of the grid; if that has passed, return the tick of the current period at once."""
         now = self._now()
         if self.start_ns is None:
             self.start_ns = now
-        if not self._woke_ns:  # the first: no work to tell of
+        if not self._woke_ns:  # the first tick: no work measured yet
             self._woke_ns = now
         else:
             self._work_ns += (min(now - self._woke_ns, 2 * self._period_ns) - self._work_ns) >> _WORK_SHIFT
@@ -167,5 +167,5 @@ def _refuse_if_too_busy(rate_hz: int, spin_share: float, work_us: float) -> None
 
 
 def _room_ns(rate_hz: int, spin_share: float) -> int:
-    """What the spin leaves for work [ns]."""
+    """Time left for work besides the spin [ns]."""
     return round((MOST_BUSY - spin_share) * (_SECOND_NS // rate_hz))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Each doubling is cut into this many bins (a power of two): a quantile is right to 1 part in 2 * 32.
+# Each doubling has this many bins (a power of two): a quantile is accurate to 1 part in 2 * 32.
 _BINS = 32
 _SHIFT = _BINS.bit_length()
 # Up to 2**40 ns, 18 minutes; longer times count in the last bin.
@@ -45,7 +45,7 @@ def bin_counts(times_ns: NDArray[np.int64], counts: NDArray[Any]) -> None:
 
 
 class Histogram:
-    """Counts times [ns]; quantiles are right to 1.6 %, the longest exactly."""
+    """Counts times [ns]; quantiles are accurate to 1.6 %, the longest is exact."""
 
     def __init__(self) -> None:
         self._counts = array("Q", bytes(8 * _SIZE))

@@ -1,4 +1,4 @@
-"""What Python's own library does not offer of the C library: absolute sleep, locked memory, timer slack."""
+"""Functions of the C library that Python's library lacks: absolute sleep, locked memory, timer slack."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def _check(result: int) -> int:
 
 
 def monotonic_sleeper() -> Callable[[int], None]:
-    """A function that sleeps until a time of CLOCK_MONOTONIC [ns], whatever signals and wall clock do.
+    """A function that sleeps until a time of CLOCK_MONOTONIC [ns], despite signals and changes of the wall clock.
 
-    The handlers of signals run when they arrive; if one raises, sleep ends with that exception.
+    Signal handlers run when signals arrive; if one raises, the sleep ends with that exception.
     """
     spec = _Timespec()
     place = ctypes.byref(spec)
@@ -55,9 +55,9 @@ def monotonic_sleeper() -> Callable[[int], None]:
 
 
 def lock_memory() -> None:
-    """Keep in RAM all memory that this process has touched or will touch. Raises OSError.
+    """Keep in RAM all memory that this process has used or will use. Raises OSError.
 
-    What it has mapped and never touches, as most of a library or of a thread's stack, is not brought in for it.
+    Memory that is mapped but never used, such as most of a library or of a thread's stack, is not loaded.
     """
     _check(_libc().mlockall(_MCL_CURRENT | _MCL_FUTURE | _MCL_ONFAULT))
 
@@ -68,17 +68,17 @@ def unlock_memory() -> None:
 
 
 def forget_pages(address: int, size: int) -> None:
-    """Take pages out of this process' memory; they come back as they are in their file, if touched. Raises OSError."""
+    """Remove pages from this process' memory; on the next access they are read from their file. Raises OSError."""
     _check(_libc().madvise(address, size, _MADV_DONTNEED))
 
 
 def timer_slack_ns() -> int:
-    """How late the kernel may wake this thread so as to wake others with it [ns]. Raises OSError."""
+    """How late the kernel may wake this thread, in order to wake others at the same time [ns]. Raises OSError."""
     return _check(_libc().prctl(_PR_GET_TIMERSLACK, 0, 0, 0, 0))
 
 
 def set_timer_slack_ns(slack_ns: int) -> None:
-    """Set it; 0 is the default of the thread. Raises OSError."""
+    """Set the timer slack [ns]; 0 is the default of the thread. Raises OSError."""
     _check(_libc().prctl(_PR_SET_TIMERSLACK, slack_ns, 0, 0, 0))
 
 

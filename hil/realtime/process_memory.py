@@ -1,4 +1,4 @@
-"""What a process has in RAM: measured, and rid of what only its start needed."""
+"""Memory of a process in RAM: measured, and reduced by the parts that only its start needed."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import NamedTuple
 
 from hil.realtime import libc
 
-# Libraries that work before a run only, by a part of their path: the compiler, once kernels are loaded; linear algebra.
+# Libraries used only before a run, by a part of their path: the compiler, once kernels are loaded; linear algebra.
 SET_UP_ONLY = ("llvmlite", "scipy", "openblas")
 _MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (....) \S+ \S+ \S+ +(/.*)")
 _MB = 1024  # kB
 
 
 class Memory(NamedTuple):
-    """RAM of a process; what it shares with others counts in proportion [MB].
+    """RAM of a process [MB]; memory shared with other processes counts in proportion.
 
     Attributes:
-        share_MB: all of it.
-        own_MB: that of no file.
-        locked_MB: kept in RAM by right.
+        share_MB: all memory.
+        own_MB: memory not mapped from a file.
+        locked_MB: locked memory.
     """
 
     share_MB: float
@@ -31,7 +31,7 @@ class Memory(NamedTuple):
 
 
 def memory_of(process: int | None = None) -> Memory:
-    """Memory of a process, by its id, or of this one. Raises OSError: it is gone, or not ours to look at."""
+    """Memory of a process, by its id, or of this one. Raises OSError: the process is gone, or access is denied."""
     text = Path(f"/proc/{process or 'self'}/smaps_rollup").read_text(encoding="ascii")
     found = {
         name: int(value.split()[0]) / _MB for name, _, value in (line.partition(":") for line in text.splitlines()[1:])
@@ -40,12 +40,12 @@ def memory_of(process: int | None = None) -> Memory:
 
 
 def let_go_of_set_up() -> None:
-    """Before memory is locked: drop the code of SET_UP_ONLY from this process.
+    """Drop the code of SET_UP_ONLY from this process, before its memory is locked.
 
-    Only mappings that hold nothing but what is in their file, so that what is touched again comes back as it was. What
-    the kernel refuses stays.
+    Only mappings identical to their file are dropped, so that the same contents return on the next access. Mappings
+    for which the kernel refuses this stay.
     """
-    with suppress(OSError):  # a kernel that does not tell what a mapping holds
+    with suppress(OSError):  # a kernel without smaps
         smaps = Path("/proc/self/smaps").read_text(encoding="utf-8", errors="replace")
         for address, size in _droppable(smaps):
             with suppress(OSError):
@@ -62,7 +62,7 @@ def _droppable(smaps: str) -> Iterator[tuple[int, int]]:
             place = (start, end - start) if wanted else None
         elif line[:1].islower() or line[:1].isdigit():  # a mapping of another kind
             place = None
-        elif place and line.startswith("Anonymous:"):  # relocated when it was loaded: not as in the file
+        elif place and line.startswith("Anonymous:"):  # relocated when loaded: differs from the file
             if not int(line.split()[1]):
                 yield place
             place = None

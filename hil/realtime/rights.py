@@ -1,4 +1,4 @@
-"""Real-time rights: asked for, never assumed; what was granted is told, and all of it is given back."""
+"""Real-time rights: requested, never assumed; the result is reported, and all rights are released at the end."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ Undo = Callable[[], object]
 
 @dataclass(frozen=True)
 class RightsWanted:
-    """What to ask for; the defaults ask for nothing.
+    """The rights to request; the defaults request nothing.
 
     Attributes:
-        fifo_priority: SCHED_FIFO with this priority, 1 to 98; 0 stays with the ordinary scheduler.
-        lock_memory: keep in RAM all memory that is touched (mlockall), but for the code of libraries that work before
-            a run only (`hil.realtime.process_memory`).
+        fifo_priority: SCHED_FIFO with this priority, 1 to 98; 0 keeps the ordinary scheduler.
+        lock_memory: keep in RAM all memory in use (mlockall), except the code of libraries used only before a run
+            (`hil.realtime.process_memory`).
         cpus: processors to run on; empty: any.
-        timer_slack_ns: how late the kernel may wake an ordinary thread; 0 leaves it. SCHED_FIFO has none.
-        awake: keep idle processors from sleeping deeply (/dev/cpu_dma_latency), as cyclictest does.
+        timer_slack_ns: how late the kernel may wake an ordinary thread; 0 leaves it unchanged. SCHED_FIFO has none.
+        awake: keep idle processors out of deep sleep states (/dev/cpu_dma_latency), as cyclictest does.
         freeze_gc: no garbage collection.
-        threads: what starts threads of its own, as gRPC does, has them scheduled so too.
+        threads: threads that a library starts, as gRPC does, get the same scheduling.
     """
 
     fifo_priority: int = 0
@@ -51,7 +51,7 @@ class RightsWanted:
 
 @dataclass(frozen=True)
 class Granted:
-    """One right: what was wanted, whether it was granted, and if not, why and what would help."""
+    """One right: the request, whether it was granted, and if not, the reason and a remedy."""
 
     name: str
     wanted: str
@@ -61,20 +61,20 @@ class Granted:
 
 class _Request(NamedTuple):
     name: str
-    wanted: str  # empty: not asked for
+    wanted: str  # empty: not requested
     ask: Callable[[], Undo]
-    hint: str  # what would help if refused
+    hint: str  # remedy if refused
 
 
 @contextmanager
 def rights(wanted: RightsWanted) -> Iterator[tuple[Granted, ...]]:
-    """Ask for rights for the calling thread, and give them back at the end. A refusal is told and raises nothing."""
+    """Request rights for the calling thread, and release them at the end. A refusal is reported and raises nothing."""
     with ExitStack() as stack:
         yield tuple([_ask(stack, request) for request in _requests(wanted) if request.wanted])
 
 
 def _requests(wanted: RightsWanted) -> tuple[_Request, ...]:
-    """In the order to ask: the scheduler last, since the rest takes a while, and SCHED_FIFO has no timer slack."""
+    """In order of the requests: the scheduler last, since the rest takes time, and SCHED_FIFO has no timer slack."""
     cpus, slack, priority = wanted.cpus, wanted.timer_slack_ns, wanted.fifo_priority
     lock_hint = _limits_line("memlock unlimited", "CAP_IPC_LOCK")
     return (
@@ -95,14 +95,14 @@ def _requests(wanted: RightsWanted) -> tuple[_Request, ...]:
 def _ask(stack: ExitStack, request: _Request) -> Granted:
     try:
         undo = request.ask()
-    except (OSError, ValueError, OverflowError) as error:  # the last two: a processor number that cannot be
+    except (OSError, ValueError, OverflowError) as error:  # the last two: an invalid processor number
         why = getattr(error, "strerror", None) or str(error)
         detail = "; ".join(part for part in (f"refused: {why}", request.hint) if part)
         return Granted(request.name, request.wanted, False, detail)
     stack.callback(_quietly, undo)
     detail = "granted"
     if request.name == MEMORY:
-        with suppress(OSError):  # a kernel that does not tell
+        with suppress(OSError):  # a kernel without this information
             detail = f"granted: {process_memory.memory_of().locked_MB:.0f} MB"
     return Granted(request.name, request.wanted, True, detail)
 
@@ -138,7 +138,7 @@ def _freeze_gc() -> Undo:
 def _lock_memory() -> Undo:
     limit, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     if limit != resource.RLIM_INFINITY and not _may_lock_all():
-        # granted now, it would make a later request for memory fail in the middle of a trial
+        # with such a limit, a later allocation would fail in the middle of a trial
         raise PermissionError(1, f"the limit of locked memory is {limit // 1024} KiB")
     process_memory.let_go_of_set_up()
     libc.lock_memory()
@@ -146,7 +146,7 @@ def _lock_memory() -> Undo:
 
 
 def _may_lock_all() -> bool:
-    """This process has CAP_IPC_LOCK: limits do not count."""
+    """This process has CAP_IPC_LOCK: limits do not apply."""
     with suppress(OSError):
         for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
             if line.startswith("CapEff:"):
@@ -167,7 +167,7 @@ def _set_slack(slack_ns: int) -> Undo:
 
 
 def _keep_awake() -> Undo:
-    device = os.open(_DMA_LATENCY, os.O_WRONLY)  # holds for as long as it is open
+    device = os.open(_DMA_LATENCY, os.O_WRONLY)  # effective while it is open
     try:
         os.write(device, bytes(4))
     except OSError:
@@ -183,7 +183,7 @@ def _set_fifo(priority: int, ordinary_on_fork: int) -> Undo:
     def undo() -> None:
         try:
             os.sched_setscheduler(0, before, parameters)
-        except PermissionError:  # without privileges "ordinary on fork" cannot be taken back
+        except PermissionError:  # without privileges "reset on fork" cannot be removed
             os.sched_setscheduler(0, before | os.SCHED_RESET_ON_FORK, parameters)
 
     return undo

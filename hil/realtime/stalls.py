@@ -1,4 +1,4 @@
-"""Stalls of the machine: wake-ups that came late although nothing of ours has a higher priority."""
+"""Stalls of the machine: wake-ups that were late although no process of the run has a higher priority."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from typing import NamedTuple
 
 from hil.realtime.libc import monotonic_sleeper
 
-# A wake-up this late is a stall [ns]. A sensor block may be 10 ms old and takes some 4 ms on a good day.
+# A later wake-up than this is a stall [ns]. A sensor block may be 10 ms old, and normally takes some 4 ms.
 STALL_NS = 3_000_000
-# Between two wake-ups of a thread that measures [ns]: a stall longer than both together is seen always. Each takes some
-# 60 us from whatever tick it meets; the loop's own wake-ups, which are measured too, cost nothing more.
+# Between two wake-ups of a measuring thread [ns]: a stall longer than both values together is always detected. Each
+# wake-up can delay a tick by some 60 us. The loop's wake-ups are measured too, at no cost.
 PERIOD_NS = 10_000_000
-# Stalls that wait to be taken; more means that nobody takes them.
+# Limit of stalls that wait to be read; more means that no caller reads them.
 _KEPT = 256
-# A thread that only sleeps needs little stack, and locked memory holds all of it.
+# A thread that only sleeps needs little stack, and the whole stack is locked in RAM.
 _STACK_BYTES = 256 * 1024
 
 
 class Stall(NamedTuple):
-    """A time in which this machine did not let a process run.
+    """A time in which this machine did not run a process.
 
     Attributes:
-        began_ns: when the process was to wake up [ns].
-        length_ns: how much later it did [ns]; the stall itself may have begun up to a period before.
+        began_ns: when the process was due to wake up [ns].
+        length_ns: how much later it woke up [ns]; the stall itself may have begun up to a period before.
     """
 
     began_ns: int
@@ -36,7 +36,7 @@ class Stall(NamedTuple):
 
 
 class StallMonitor:
-    """Compares wake-ups with when they were due.
+    """Compares wake-ups with their due times.
 
     Args:
         limit_ns: a wake-up later than this is a stall [ns].
@@ -47,17 +47,17 @@ class StallMonitor:
         self._found: deque[Stall] = deque(maxlen=_KEPT)
 
     def woke(self, due_ns: int, now_ns: int) -> None:
-        """A wake-up that was due at one time came at another [ns of the same clock]."""
+        """Record a wake-up: its due time and its actual time [ns of the same clock]."""
         if now_ns - due_ns > self._limit_ns:
             self._found.append(Stall(due_ns, now_ns - due_ns))
 
     def take(self) -> list[Stall]:
-        """The stalls since the last call, those of several processors at the same time as one."""
+        """The stalls since the last call; simultaneous stalls of several processors count as one."""
         return merged([self._found.popleft() for _ in range(len(self._found))])
 
 
 def merged(stalls: Iterable[Stall]) -> list[Stall]:
-    """Stalls in order of time; those that overlap are one."""
+    """Stalls in order of time; overlapping stalls are merged."""
     found: list[Stall] = []
     for stall in sorted(stalls):
         if found and stall.began_ns <= (end_ns := found[-1].began_ns + found[-1].length_ns):
@@ -70,11 +70,11 @@ def merged(stalls: Iterable[Stall]) -> list[Stall]:
 
 @contextmanager
 def measured_wakeups(monitor: StallMonitor) -> Iterator[None]:
-    """Threads that do nothing but wake up every PERIOD_NS and tell the monitor, with the scheduling of who starts them.
+    """Threads that only wake up every PERIOD_NS and report to the monitor, with the scheduling of the calling thread.
 
-    Under SCHED_FIFO there is one for each processor, bound to it: a virtual machine's processors stand still one by
-    one, and a thread on another would not see it. Under the ordinary scheduler a bound thread would wait for whatever
-    else is busy there while those that we care for move on; there it is one, not bound.
+    Under SCHED_FIFO each processor has one thread bound to it: the processors of a virtual machine stall one by one,
+    and a thread on another processor would not notice. Under the ordinary scheduler there is one unbound thread: a
+    bound one would wait for other programs on its processor, while the processes of the run move to another.
 
     Args:
         monitor: of all of them.

@@ -1,9 +1,9 @@
-"""The simulated rig at the protocol level: a plant in real time behind endpoints that real drivers open.
+"""The simulated rig at the protocol level: a plant in real time, with endpoints that real drivers open.
 
-memory     what its processes share
-plant      the plant
-serial     all serial devices, each on a pseudo-terminal
-daq        the NI device server
-control    how faults are injected into it, to put the rover back, and to tell the truth
-rig        starts them all, and stops them
+memory          shared memory of its processes
+plant_process   the plant
+serial_process  all serial devices, each on a pseudo-terminal
+daq_process     the NI device server
+control_socket  injects faults, puts the rover back to its start, reads the ground truth
+rig_server      starts and stops all of them
 """

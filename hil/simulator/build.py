@@ -1,4 +1,4 @@
-"""Puts a simulated rig together from its config, without the loop: what the processes of its plant need and no more."""
+"""Builds a simulated rig from its config, without the loop: only what the processes of the plant need."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hil.config import Config
 from hil.config.model_parameters import nominal_rig, spread
 from models.plant import Plant
 
-# A rig without force sensors is moved on so far to have run every kernel.
+# Simulated time after which a rig without force sensors has run every kernel.
 _WARM_NS = 4_000_000
 
 
@@ -21,7 +21,7 @@ def build_plant(config: Config) -> Plant:
 
 
 def build_simulated_rig(config: Config) -> InProcessRig:
-    """The simulated rig, in the controller's own terms."""
+    """The simulated rig with the controller's device interfaces."""
     return InProcessRig(
         build_plant(config),
         block_samples=config.daq.block_samples if config.daq else 0,
@@ -31,7 +31,7 @@ def build_simulated_rig(config: Config) -> InProcessRig:
 
 
 def warm_up_simulated_rig(config: Config, simulated_rig: InProcessRig) -> int:
-    """Run every kernel of a simulated rig once; the time that it has come to [ns]: two blocks from its start."""
+    """Run every kernel of a simulated rig once. Returns the simulated time reached [ns], two blocks from its start."""
     to_ns = round(2e6 * config.daq.block_ms) if config.daq else _WARM_NS
     simulated_rig.advance(to_ns)
     simulated_rig.plant.effective_kinetic_energy_now()

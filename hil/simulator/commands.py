@@ -1,4 +1,4 @@
-"""Orders to a process of the simulated rig: one JSON line in, one JSON line out."""
+"""Commands to a process of the simulated rig: one JSON line in, one JSON line out."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _READ_CHUNK = 65536
 
 
 class CommandReader:
-    """Takes orders from the process that started this one.
+    """Reads commands from the process that started this one.
 
     Args:
-        lifecycle: answers through it.
-        handlers: by what an order's `do` says; one that raises ValueError, KeyError or TypeError answers with `error`.
+        lifecycle: sends the answers.
+        handlers: by the `do` of a command; if one raises ValueError, KeyError or TypeError, the answer has `error`.
     """
 
     def __init__(self, lifecycle: WorkerLifecycle, handlers: Mapping[str, Handler]) -> None:
@@ -31,11 +31,11 @@ class CommandReader:
         self._rest = b""
 
     def look(self, wait_s: float = 0.0) -> None:
-        """Carry out what has come, after waiting for it so long at most [s]."""
+        """Execute the commands that have arrived; wait at most `wait_s` [s] for the first."""
         if not select.select([self._input], [], [], wait_s)[0]:
             return
         data = os.read(self._input, _READ_CHUNK)
-        if not data:  # whoever gives orders is gone; the end of this process comes as a signal
+        if not data:  # the sender of commands is gone; SIGTERM then ends this process
             self._lifecycle.ending = True
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
@@ -43,27 +43,27 @@ class CommandReader:
 
 
 def _finite(text: str) -> float:
-    """Raises ValueError: NaN and Infinity are no JSON, and no order takes them, nor what is too large for a float."""
+    """Raises ValueError: NaN and Infinity are not JSON, and no command accepts them or a number too large for float."""
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{text[:40]} is no finite number")
+        raise ValueError(f"{text[:40]} is not a finite number")
     return value
 
 
 def _in_words(error: Exception) -> str:
-    """What an error says, in text that can be sent: an order may have brought in what is no Unicode."""
+    """The message of an error as text that can be sent: a command may have contained invalid Unicode."""
     try:
         return str(error).encode("utf-8", "backslashreplace").decode()
     except UnicodeError:
-        return "text that is no Unicode"
+        return "text that is not valid Unicode"
 
 
 def dispatch(line: bytes, handlers: Mapping[str, Handler]) -> Answer:
-    """The answer to one line; whatever is wrong with it is said in `error`."""
+    """The answer to one line; `error` describes what is wrong with it."""
     try:
         command = json.loads(line, parse_constant=_finite, parse_float=_finite)
         if not isinstance(command, dict) or command.get("do") not in handlers:
-            raise ValueError(f"an order is an object whose `do` is one of {', '.join(sorted(handlers))}")
+            raise ValueError(f"a command is an object whose `do` is one of {', '.join(sorted(handlers))}")
         return {"ok": True, **handlers[command.pop("do")](command)}
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         return {"ok": False, "error": f"{type(error).__name__}: {_in_words(error)}"}

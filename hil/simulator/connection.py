@@ -1,4 +1,4 @@
-"""A simulated rig at the protocol level for one run: one that runs already, or our own."""
+"""A simulated rig at the protocol level for one run: one that is already running, or one started for this run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hil.simulator.control_socket import ControlClient, wait_for
 
 READY_S = 120.0
 END_S = 15.0
-NAMES = ("control",)  # every rig has it; `at_endpoints` sees to the rest
+NAMES = ("control",)  # every rig has it; `at_endpoints` checks the rest
 _HOW = "`hil sim CONFIG --endpoints FILE` writes them"
 
 Progress = Callable[[str], None]
@@ -23,15 +23,15 @@ Endpoints = Mapping[str, str]
 
 
 def connect(config: Config, endpoints: Path | None, stack: ExitStack) -> tuple[Endpoints, ControlClient]:
-    """Where the devices of a simulated rig are, its rover at the start of the config's trial.
+    """Connect to a simulated rig and put its rover at the start of the config's trial; endpoints and control client.
 
     Args:
         config: of the rig.
-        endpoints: file of a rig that runs (`hil sim --endpoints`); None: one of our own is started.
-        stack: ends what was started here.
+        endpoints: file of a running rig (`hil sim --endpoints`); None: a new rig is started.
+        stack: stops what is started here.
 
     Raises:
-        DeviceError: there is none, or it could not begin.
+        DeviceError: there is no rig, or it could not start.
     """
     found = read_endpoints(endpoints or spawn_simulator(config, stack))
     control = stack.enter_context(ControlClient(found["control"]))
@@ -40,7 +40,7 @@ def connect(config: Config, endpoints: Path | None, stack: ExitStack) -> tuple[E
 
 
 def spawn_simulator(config: Config, stack: ExitStack) -> Path:
-    """Start a simulated rig that `stack` ends; the file with its endpoints. Raises DeviceError: it could not begin."""
+    """Start a simulated rig that `stack` stops. Returns its endpoints file. Raises DeviceError: it could not start."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hil-trial-")))
     source, endpoints = folder / "config.json", folder / "endpoints.json"
     source.write_text(config.model_dump_json(), encoding="utf-8")
@@ -48,18 +48,18 @@ def spawn_simulator(config: Config, stack: ExitStack) -> Path:
     stack.callback(process.end, END_S)
     wait_for(lambda: endpoints.exists() or process.status() is not None, READY_S)
     if not endpoints.exists():
-        reason = process.receive(0.0).get("error", "what it said is above")
-        raise DeviceError(f"simulated rig: it could not begin: {reason}")
+        reason = process.receive(0.0).get("error", "see its output above")
+        raise DeviceError(f"simulated rig: it could not start: {reason}")
     return endpoints
 
 
 def read_endpoints(path: Path) -> Endpoints:
-    """Where everything is, as `hil sim --endpoints` wrote it. Raises DeviceError."""
+    """The endpoints in a file written by `hil sim --endpoints`. Raises DeviceError."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         missing = [key for key in NAMES if not isinstance(found.get(key), str)]
     except (OSError, ValueError, AttributeError, RecursionError) as error:
-        raise DeviceError(f"{path}: no endpoints of a simulated rig ({error}); {_HOW}") from error
+        raise DeviceError(f"{path}: not an endpoints file of a simulated rig ({error}); {_HOW}") from error
     if missing:
         raise DeviceError(f"{path}: endpoints without {', '.join(missing)}; {_HOW}")
     return dict(found)

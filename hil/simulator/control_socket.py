@@ -1,4 +1,4 @@
-"""The control socket of a simulated rig: put it back to the start, inject faults into it, ask it."""
+"""The control socket of a simulated rig: put the rover back to its start, inject faults, read values."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from drivers.interfaces import DeviceError
 from hil.ipc.peer_pid import peer_pid
 from hil.simulator.commands import Answer, Handler, dispatch
 
-# A rover that is put back settles on its soil, which takes a second.
+# After a reset the rover settles on its soil, which takes a second.
 ANSWER_S = 30.0
 _READ_CHUNK = 65536
 _MAX_LINE = 1_000_000
 
 
 class ControlServer:
-    """A unix socket that takes one JSON line a command and answers with one, from any number of clients.
+    """A unix socket for any number of clients: one JSON line per command, one JSON line per answer.
 
     Args:
         path: of the socket; only its owner may open it.
-        handlers: by what a command's `do` says.
-        owned: those of them that make the rig their client's, until it hangs up; others are refused them meanwhile.
+        handlers: by the `do` of a command.
+        owned: commands that reserve the rig for the client until it disconnects; they are refused to others meanwhile.
     """
 
     def __init__(self, path: Path, handlers: Mapping[str, Handler], owned: Collection[str] = ()) -> None:
@@ -44,7 +44,7 @@ class ControlServer:
         self._selector.register(self._socket, selectors.EVENT_READ)
 
     def serve(self, goes_on: Callable[[], bool], every_s: float = 0.1) -> None:
-        """Answer until `goes_on` says no; it is asked every so often [s]."""
+        """Answer until `goes_on` returns False; it is called at least every `every_s` [s]."""
         while goes_on():
             for key, _ in self._selector.select(every_s):
                 if key.fileobj is self._socket:
@@ -55,7 +55,7 @@ class ControlServer:
                     self._receive(key.fileobj)
 
     def close(self) -> None:
-        """Hang up on all of them."""
+        """Disconnect all clients and remove the socket."""
         for client in list(self._rests):
             self._drop(client)
         self._selector.close()
@@ -78,10 +78,10 @@ class ControlServer:
         return {**self._handlers, **owned}
 
     def _own(self, client: socket.socket, handler: Handler, command: dict[str, Any]) -> Answer:
-        """Raises ValueError: the rig is another client's."""
+        """Raises ValueError: the rig is reserved for another client."""
         if self._owner not in (None, client):
             owner = peer_pid(self._owner)
-            raise ValueError(f"process {owner} is running on this rig: wait for its end, or stop it (Ctrl-C there)")
+            raise ValueError(f"process {owner} is running on this rig: wait until it ends or stop it (Ctrl-C there)")
         self._owner = client
         return handler(command)
 
@@ -94,10 +94,10 @@ class ControlServer:
 
 
 class RigControl(Protocol):
-    """A simulated rig that can be asked, by its socket or directly."""
+    """Sends commands to a simulated rig, by its socket or directly."""
 
     def ask(self, do: str, **command: Any) -> dict[str, Any]:
-        """Give one command; its answer. Raises DeviceError: refused, or the rig is gone."""
+        """Send one command and return its answer. Raises DeviceError: refused, or the rig is gone."""
 
 
 class ControlClient:
@@ -107,7 +107,7 @@ class ControlClient:
         path: of the socket.
 
     Raises:
-        DeviceError: nobody listens there.
+        DeviceError: no server listens there.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -119,17 +119,15 @@ class ControlClient:
             self._socket.connect(self._path)
         except OSError as error:
             self._socket.close()
-            raise DeviceError(
-                f"simulated rig: nobody listens at {self._path} ({error}); is `hil sim` running?"
-            ) from error
+            raise DeviceError(f"simulated rig: no server at {self._path} ({error}); is `hil sim` running?") from error
 
     def ask(self, do: str, **command: Any) -> dict[str, Any]:
-        """Give one command and wait for its answer. Raises DeviceError: refused, or the rig is gone."""
+        """Send one command and wait for its answer. Raises DeviceError: refused, or the rig is gone."""
         try:
             self._socket.sendall(json.dumps({"do": do, **command}).encode() + b"\n")
             while b"\n" not in self._rest:
                 if not (data := self._socket.recv(_READ_CHUNK)):
-                    raise ConnectionError("it hung up")
+                    raise ConnectionError("connection closed")
                 self._rest += data
         except OSError as error:
             raise DeviceError(f"simulated rig: no answer to {do} ({error})") from error
@@ -140,7 +138,7 @@ class ControlClient:
         return answer
 
     def close(self) -> None:
-        """Hang up."""
+        """Disconnect."""
         self._socket.close()
 
     def __enter__(self) -> Self:
@@ -151,7 +149,7 @@ class ControlClient:
 
 
 def wait_for(found: Callable[[], bool], within_s: float, pause_s: float = 0.01) -> bool:
-    """Whether something comes true in time."""
+    """Whether `found` returns True within `within_s` [s]."""
     until = time.monotonic() + within_s
     while not found():
         if time.monotonic() > until:

@@ -20,11 +20,11 @@ from hil.simulator.memory import AnalogInMemory, CylindersInMemory, SimulatorMem
 if TYPE_CHECKING:
     from drivers.sim.virtual.grpc import Network
 
-# Between two looks for orders: whether this process is let run is seen there too.
+# Between two checks for commands [ns]; they also show whether this process gets CPU time.
 LOOK_NS = 5_000_000
-# Of those who stand for hardware the least urgent: it has a buffer.
+# The least urgent of the simulated devices: it has a buffer.
 BELOW_LOOP = 12
-# Of converters without a force sensor, on a chassis that has the valves alone.
+# Of converters without a force sensor, on a chassis with valves only.
 _RANGE_V = 5.0
 
 
@@ -32,9 +32,9 @@ class DaqServer:
     """The simulated data acquisition and its server.
 
     Args:
-        memory: of the rig; its plant has begun.
+        memory: of the rig; its plant is running.
         host: whose clock is used.
-        network: of virtual time, which it listens on; None: this computer's.
+        network: virtual network to listen on; None: this computer's.
 
     Attributes:
         server: not started yet.
@@ -52,7 +52,7 @@ class DaqServer:
 
     @property
     def handlers(self) -> dict[str, Handler]:
-        """What it can be ordered to do."""
+        """Its commands."""
         return {
             "step": self.step,
             "clear_steps": self.clear_steps,
@@ -61,7 +61,7 @@ class DaqServer:
         }
 
     def step(self, command: dict[str, Any]) -> Answer:
-        """Add volts to a sensor from its next sample on: which, and when it is taken [ns of CLOCK_MONOTONIC]."""
+        """Add volts to a sensor from its next sample on. Returns that sample and its time [ns of CLOCK_MONOTONIC]."""
         if command["channel"] not in self._names:
             raise ValueError(f"channel is one of {', '.join(self._names)}, found {command['channel']!r}")
         place, volts, after = (
@@ -73,7 +73,7 @@ class DaqServer:
         return {"sample": sample, "at_ns": at_ns}
 
     def clear_steps(self, command: dict[str, Any]) -> Answer:  # noqa: ARG002
-        """Add nothing from now on."""
+        """Remove all added volts."""
         self.server.clear_steps()
         return {}
 
@@ -84,13 +84,13 @@ class DaqServer:
         return {}
 
     def e_stop(self, command: dict[str, Any]) -> Answer:
-        """Press the emergency stop, or let it go."""
+        """Press or release the emergency stop."""
         self.server.press(bool(command["pressed"]))
         return {}
 
 
 def _driver(config: Config) -> DaqType[Any]:
-    """Of the config; or our own, beside devices of another kind."""
+    """The driver of the config, or the built-in one if the config has none."""
     if config.devices and config.devices.daq:
         return daq_driver(config.devices.daq)
     (own,) = built_in("daq")
@@ -99,7 +99,7 @@ def _driver(config: Config) -> DaqType[Any]:
 
 
 def main(folder: Path, parent: int) -> None:
-    """Serve until told to end."""
+    """Serve until this process is asked to end."""
     lifecycle = WorkerLifecycle(parent)
     memory = SimulatorMemory(folder)
     config, served = memory.config, DaqServer(memory, COMPUTER)

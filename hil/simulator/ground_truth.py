@@ -1,4 +1,4 @@
-"""What can be known of a rig beyond its sensors: nothing of a real one, all of a simulated one."""
+"""Values of a rig that no sensor measures: unknown for a real rig, known for a simulated one."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class SharedGroundTruth:
 
 
 class SimulatorGroundTruth:
-    """Of a simulated rig at the protocol level, asked for once the run is over.
+    """For a simulated rig at the protocol level, read once the run is over.
 
     Args:
         control: of the rig.

@@ -1,4 +1,4 @@
-"""What the processes of a simulated rig share: the plant's state, its samples, and its commands."""
+"""Shared memory of the processes of a simulated rig: the plant's state, its samples, and its commands."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from hil.ipc.shared_types import GROUND_TRUTH, LATE
 from hil.ipc.shm import Mailbox, Ring
 from hil.ipc.shm.mapping import mapped_bytes
 
-# Samples of each channel that the rig remembers: some 4 s at 30 kHz.
+# Samples kept of each channel: some 4 s at 30 kHz.
 REMEMBERED = 2**17
 CLOCK = np.dtype([("start_ns", "<i8"), ("rate_hz", "<i8")])  # of the first sample, on CLOCK_MONOTONIC; 0: none
 TAKEN = np.dtype([("samples", "<i8")])
 RESET = np.dtype([("angle_deg", "<f8"), ("seed", "<i8")])
-# Processes of the rig, each of which notes what it did late; the newest so many are kept.
+# Processes of the rig. Each logs what it did late; the newest LATE_KEPT entries are kept.
 CHILDREN = ("plant", "serial", "daq")
 LATE_KEPT = 256
 RESET_DONE = np.dtype([("version", "<i8")])
 
 
 class SimulatorMemory:
-    """The memory of a simulated rig; each box has one writer.
+    """The memory of a simulated rig; each mailbox has one writer.
 
     Args:
-        folder: of the rig, where `config.json` lies.
-        create: make the files, or open them.
+        folder: of the rig, which contains `config.json`.
+        config: of the rig, to create the files; None: open existing files.
     """
 
     def __init__(self, folder: Path, config: Config | None = None) -> None:
@@ -53,7 +53,7 @@ class SimulatorMemory:
         self.wheels = box("wheels", np.dtype([("speed_radps", "<f8", (wheels,)), ("angle_rad", "<f8", (wheels,))]))
         commands = np.dtype([("t_ns", "<i8"), ("cut", "<u1", (wheels,)), ("speed_radps", "<f8", (wheels,))])
         self.wheel_commands = box("wheel_orders", commands)
-        # one more, for a mailbox of nothing cannot be
+        # one more, since a mailbox cannot be empty
         self.pressures = box("pressures", np.dtype([("pressure_Pa", "<f8", (valves + 1,))]))
         self.valve_commands = box("valve_orders", np.dtype([("powered", "<u1", (valves + 1,))]))
         self.ground_truth = box("truth", GROUND_TRUTH)
@@ -65,13 +65,13 @@ class SimulatorMemory:
         self.volts: NDArray[np.float64] = _mapped(folder / "volts", len(config.layout.channels), create)
 
     def close(self) -> None:
-        """Unmap all of it; twice is fine."""
+        """Unmap all memory; may be called twice."""
         for part in self._parts:
             part.close()
-        self.volts = self.volts[:0].copy()  # whoever has a view of it keeps it mapped
+        self.volts = self.volts[:0].copy()  # any view of it keeps it mapped
 
     def keep(self, first: int, volts: NDArray[np.float64]) -> None:
-        """Remember samples first, first + 1, ... (n, channels) [V]."""
+        """Store samples first, first + 1, ... (n, channels) [V]."""
         self.volts[np.arange(first, first + len(volts)) % REMEMBERED] = volts
 
 
@@ -89,7 +89,7 @@ def _mapped(path: Path, channels: int, create: bool) -> NDArray[np.float64]:
 
 
 class WheelsInMemory:
-    """`drivers.sim.protocol.plant_ports.Wheels` in another process than the plant."""
+    """`drivers.sim.protocol.plant_ports.Wheels`, for processes other than the plant's."""
 
     def __init__(self, memory: SimulatorMemory, host: Host = COMPUTER) -> None:
         self._host = host
@@ -103,17 +103,17 @@ class WheelsInMemory:
         return float(self._row["speed_radps"][0, wheel])
 
     def angle_rad(self, wheel: int) -> float:
-        """How far it has turned [rad]."""
+        """Angle turned since the start [rad]."""
         self._now.read(self._row)
         return float(self._row["angle_rad"][0, wheel])
 
     def hold(self, wheel: int, speed_radps: float) -> None:
-        """Hold a speed."""
+        """Control a wheel to a speed [rad/s]."""
         self._command["cut"][0, wheel], self._command["speed_radps"][0, wheel] = 0, speed_radps
         self._write()
 
     def cut(self, wheel: int) -> None:
-        """Output zero."""
+        """Set the output to zero."""
         self._command["cut"][0, wheel], self._command["speed_radps"][0, wheel] = 1, 0.0
         self._write()
 
@@ -123,50 +123,50 @@ class WheelsInMemory:
 
 
 class CylindersInMemory:
-    """`drivers.sim.protocol.plant_ports.Cylinders` in another process than the plant."""
+    """`drivers.sim.protocol.plant_ports.Cylinders`, for processes other than the plant's."""
 
     def __init__(self, memory: SimulatorMemory) -> None:
         self._now, self._commands = memory.pressures, memory.valve_commands
         self._row, self._command = np.zeros(1, self._now.dtype), np.zeros(1, self._commands.dtype)
 
     def power(self, valve: int, on: bool) -> None:
-        """Power a valve, or let it go."""
+        """Switch the power of a valve on or off."""
         self._command["powered"][0, valve] = on
         self._commands.write(self._command)
 
     def pressure_Pa(self, valve: int) -> float:
-        """Gauge pressure at a valve."""
+        """Gauge pressure at a valve [Pa]."""
         self._now.read(self._row)
         return float(self._row["pressure_Pa"][0, valve])
 
 
 class AnalogInMemory:
-    """`drivers.sim.protocol.plant_ports.Analog` in another process than the plant; the plant has to have begun.
+    """`drivers.sim.protocol.plant_ports.Analog`, for processes other than the plant's; the plant must be running.
 
     Raises:
-        RuntimeError: it has not.
+        RuntimeError: it is not.
     """
 
     def __init__(self, memory: SimulatorMemory) -> None:
         clock = np.zeros(1, CLOCK)
         if memory.clock.read(clock) <= 0:
-            raise RuntimeError("the simulated rig's sample clock does not run yet")
+            raise RuntimeError("the simulated rig's sample clock is not running yet")
         self._start_ns, self.rate_hz = int(clock["start_ns"][0]), int(clock["rate_hz"][0])
         self._memory, self._taken = memory, memory.taken
         self._row = np.zeros(1, TAKEN)
         self.channels = memory.volts.shape[1]
 
     def taken(self) -> int:
-        """How many samples of each channel there are by now."""
+        """Number of samples of each channel taken so far."""
         self._taken.read(self._row)
         return int(self._row["samples"][0])
 
     def copy(self, first: int, volts: NDArray[np.float64]) -> None:
-        """Copy samples from the first one on into volts (n, channels) [V]."""
+        """Copy samples from `first` on into volts (n, channels) [V]. Raises OverflowError: they are overwritten."""
         np.take(self._memory.volts, np.arange(first, first + len(volts)) % REMEMBERED, axis=0, out=volts)
         if self.taken() - first > REMEMBERED:
             raise OverflowError(f"sample {first} is gone: {self.taken()} taken, the last {REMEMBERED} kept")
 
     def at_ns(self, sample: int) -> int:
-        """When a sample is taken [ns of CLOCK_MONOTONIC]."""
+        """Time at which a sample is taken [ns of CLOCK_MONOTONIC]."""
         return self._start_ns + sample * 1_000_000_000 // self.rate_hz

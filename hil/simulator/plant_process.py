@@ -23,11 +23,11 @@ from hil.simulator.simulated_rig import BELOW_LOOP, GroundTruthPublisher
 from models.plant import Plant
 
 RATE_HZ = 1000
-# The plant keeps the samples of 80 ms and more, so they are handed out after this [ns].
+# The plant keeps its samples for at least 80 ms, so it publishes them after at most this time [ns].
 LEAP_NS = 50_000_000
 
 
-# Runs something beside the plant, or at once.
+# Builds a new plant in a background thread, or at once.
 Aside: TypeAlias = Callable[[Callable[[], Plant]], "Future[Plant]"]
 
 
@@ -39,13 +39,13 @@ def at_once(build: Callable[[], Plant]) -> Future[Plant]:
 
 
 class RealtimePlant:
-    """A plant that hears orders, moves on and tells, and can be put back to the start.
+    """A plant that reads commands, advances, publishes its state, and can be put back to the start.
 
     Args:
         memory: of the rig.
         start_ns: its t = 0 [ns of CLOCK_MONOTONIC].
         host: whose clock is used.
-        aside: where a new plant is built while this one goes on: drivers that have the rig open miss no sample.
+        aside: builds a new plant while this one keeps running, so that connected drivers miss no sample.
     """
 
     def __init__(self, memory: SimulatorMemory, start_ns: int, host: Host = COMPUTER, aside: Aside = at_once) -> None:
@@ -64,14 +64,14 @@ class RealtimePlant:
         )
         self._rate_hz = self._config.daq.rate_hz if self._config.daq else 0
         memory.clock.write(np.array([(start_ns, self._rate_hz)], CLOCK))
-        self._given = 0  # samples of the rig handed out
+        self._given = 0  # samples of the rig published
         self._aside = aside
         self._built: Future[Plant] | None = None
         self.plant = build_plant(self._config)
         self.truth_publisher = GroundTruthPublisher(memory.ground_truth, self.plant, start_ns)
 
     def round(self, now_ns: int) -> bool:
-        """Move on to a time [ns of CLOCK_MONOTONIC]; True if the rover was put back instead."""
+        """Advance to a time [ns of CLOCK_MONOTONIC]; True if the rover was put back to its start instead."""
         memory, plant = self._memory, self.plant
         if self._built is None and (version := memory.reset.read(self._reset_command)) > self._seen["place"]:
             self._seen["place"] = version
@@ -81,7 +81,7 @@ class RealtimePlant:
             self._reset()
             return True
         before_ns, t_ns = plant.t_ns, now_ns - self._offset_ns
-        while t_ns - plant.t_ns > LEAP_NS:  # this process stood still: it is late, and says so, but goes on
+        while t_ns - plant.t_ns > LEAP_NS:  # this process was not scheduled: it logs the lateness and catches up
             plant.advance(plant.t_ns + LEAP_NS)
             self._hand_out(plant)
         plant.advance(t_ns)
@@ -102,7 +102,7 @@ class RealtimePlant:
         return False
 
     def _hand_out(self, plant: Plant) -> None:
-        """The samples taken since the last round, to where the data acquisition finds them."""
+        """Publish the samples taken since the last round for the data acquisition."""
         count = plant.samples - (self._given - self._first)
         if count > 0:
             volts = np.empty((count, self._memory.volts.shape[1]))
@@ -113,7 +113,7 @@ class RealtimePlant:
             self._memory.taken.write(self._taken)
 
     def _begin_to_put_back(self) -> Future[Plant]:
-        """Build the rover at its start, perhaps of another seed and before another angle."""
+        """Build the rover at its start, with the requested seed and obstacle angle."""
         angle, seed = self._reset_command[0].tolist()
         trial = self._config.trial.model_copy(update={"angle_deg": angle})
         self._config = self._config.model_copy(update={"trial": trial, "seed": int(seed)})
@@ -126,10 +126,10 @@ class RealtimePlant:
         return self._aside(build)
 
     def _reset(self) -> None:
-        """The new rover stands in the old one's place; sampling goes on."""
+        """Replace the old rover by the new one; sampling continues."""
         rate, self._offset_ns = self._rate_hz, self._host.now_ns()
         if rate:
-            # from the next whole sample on; the gap was sampled by nobody, and reads zero
+            # from the next whole sample on; the samples missed during the reset are zero
             self._first = (self._offset_ns - self._start_ns) * rate // 1_000_000_000 + 1
             self._offset_ns = self._start_ns + self._first * 1_000_000_000 // rate
             gap = self._first - self._given
@@ -142,9 +142,9 @@ class RealtimePlant:
 
 @contextmanager
 def _ordinary() -> Iterator[None]:
-    """Ordinary scheduling for what takes a second: longer than the kernel lets anything real-time go on at a stretch.
+    """Ordinary scheduling for work of a second: the kernel does not let a real-time process run for so long.
 
-    Beyond that it holds up all such processes of a processor for 50 ms, and a simulated line would not answer in time.
+    It would then stop all real-time processes of the processor for 50 ms, and a simulated line would answer late.
     """
     policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
     if policy == os.SCHED_OTHER:
@@ -159,7 +159,7 @@ def _ordinary() -> Iterator[None]:
 
 
 def main(folder: Path, parent: int) -> None:
-    """Move the plant until told to end."""
+    """Run the plant until this process is asked to end."""
     lifecycle = WorkerLifecycle(parent)
     memory = SimulatorMemory(folder)
     config, wanted = memory.config, memory.config.realtime
@@ -178,7 +178,7 @@ def main(folder: Path, parent: int) -> None:
         while not lifecycle.ending:
             tick = clock.next()
             if rig.round(tick.began_ns):
-                clock = RealtimeClock(RATE_HZ)  # what was late meanwhile harmed nobody
+                clock = RealtimeClock(RATE_HZ)  # lateness during the reset does not count
                 continue
             done_ns = time.monotonic_ns()
             moved(clock.due_ns, done_ns)

@@ -1,4 +1,4 @@
-"""Starts the processes of a simulated rig, serves its control socket, and leaves nothing behind.
+"""Starts the processes of a simulated rig, serves its control socket, and stops all of them at the end.
 
 `python -m hil.simulator.rig_server CONFIG PARENT ENDPOINTS` serves one for as long as the process PARENT lives.
 """
@@ -26,7 +26,7 @@ from hil.simulator.control_socket import ControlServer, wait_for
 from hil.simulator.memory import RESET, RESET_DONE, SimulatorMemory
 from hil.simulator.serial_devices import has_server
 
-# Starting, a child compiles kernels if it has to; the parent has done so before.
+# A child compiles kernels at its start if needed; normally the parent has done so before.
 READY_S = 60.0
 ANSWER_S = 10.0
 END_S = 5.0
@@ -36,7 +36,7 @@ Progress = Callable[[str], None]
 
 
 class StopFlag(Protocol):
-    """Who is told to end, and when."""
+    """Tells when to end."""
 
     ending: bool
 
@@ -49,7 +49,7 @@ class Child:
         folder: of the rig.
 
     Raises:
-        DeviceError: it could not begin.
+        DeviceError: it could not start.
     """
 
     def __init__(self, module: str, folder: Path) -> None:
@@ -58,10 +58,10 @@ class Child:
         self.message = self._process.receive(READY_S)
         if not self.message.get("ready"):
             self.close()
-            raise DeviceError(f"simulated rig: {module}: {self.message.get('error', 'could not begin')}")
+            raise DeviceError(f"simulated rig: {module}: {self.message.get('error', 'could not start')}")
 
     def ask(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Give an order and wait for the answer. Raises ValueError: it was refused."""
+        """Send a command and wait for the answer. Raises ValueError: it was refused."""
         self._process.send(command)
         answer = self._process.receive(ANSWER_S)
         if not answer.pop("ok", False):
@@ -70,7 +70,7 @@ class Child:
 
     @property
     def ended(self) -> bool:
-        """It is gone, by whatever."""
+        """The process has ended, for whatever reason."""
         return self._process.status() is not None
 
     def close(self) -> None:
@@ -85,15 +85,15 @@ class Child:
 
 
 class RigServer:
-    """All of it: plant, serial devices, device server and control socket.
+    """The complete rig: plant, serial devices, device server and control socket.
 
     Args:
         config: of the rig.
-        folder: where its sockets and ports lie; exists and is empty.
-        stack: closes it.
+        folder: for its sockets and ports; exists and is empty.
+        stack: closes the rig.
 
     Attributes:
-        endpoints: where everything is, as `hil sim --endpoints` writes it.
+        endpoints: addresses by name, as `hil sim --endpoints` writes them.
     """
 
     def __init__(self, config: Config, folder: Path, stack: ExitStack) -> None:
@@ -124,15 +124,15 @@ class RigServer:
         }
 
     def serve(self, stop_flag: StopFlag) -> None:
-        """Until told to end. Raises DeviceError: one of its processes has ended by itself."""
+        """Serve until `stop_flag` is set. Raises DeviceError: one of its processes has ended by itself."""
         children = self._children
         self._control.serve(lambda: not (stop_flag.ending or any(child.ended for child in children)))
         if not stop_flag.ending:
             lost = ", ".join(child.name for child in children if child.ended)
-            raise DeviceError(f"simulated rig: its process {lost} has ended; what it said is above")
+            raise DeviceError(f"simulated rig: its process {lost} has ended; see its output above")
 
     def _of(self, command: dict[str, Any]) -> Child:
-        """The process that has the device of an order."""
+        """The process that serves the device of a command."""
         return self._chassis() if command.get("device") == "daq" else self._serial
 
     def _chassis(self) -> Child:
@@ -142,23 +142,23 @@ class RigServer:
         return self._daq
 
     def _ground_truth(self, command: dict[str, Any]) -> dict[str, Any]:
-        """What only the plant knows; times of CLOCK_MONOTONIC."""
+        """Values known only to the plant; times are of CLOCK_MONOTONIC."""
         if command:
-            raise ValueError(f"truth takes nothing, found {', '.join(command)}")
+            raise ValueError(f"truth takes no arguments, found {', '.join(command)}")
         row = np.zeros(1, GROUND_TRUTH)
         self._memory.ground_truth.read(row)
         return {name: _plain(row[name][0].tolist()) for name in GROUND_TRUTH.names or ()}
 
     def _lateness(self, command: dict[str, Any]) -> dict[str, Any]:
-        """What devices and plant did late since a time, the newest that are kept; times of CLOCK_MONOTONIC."""
+        """Late actions of devices and plant since a time, as far as they are kept; times are of CLOCK_MONOTONIC."""
         since_ns = int(command.pop("since_ns", 0))
         if command:
-            raise ValueError(f"lateness takes since_ns, found {', '.join(command)}")
+            raise ValueError(f"lateness takes only since_ns, found {', '.join(command)}")
         rows = [row for ring in self._memory.late.values() for row in late_since(ring, since_ns)]
         return {"late": sorted(rows)}
 
     def _reset(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Put the rover back to its start, before an obstacle of that angle, as the rig of that seed."""
+        """Put the rover back to its start, with the given obstacle angle and seed."""
         config = self._memory.config
         trial = {"angle_deg": config.trial.angle_deg, "seed": config.seed} | command
         checked = Config.model_validate(
@@ -177,21 +177,21 @@ class RigServer:
 
 
 def _plain(value: Any) -> Any:
-    """JSON knows no NaN."""
+    """None for NaN, which JSON does not have."""
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def serve_rig(config: Config, endpoints: Path | None, stop_flag: StopFlag, progress: Progress) -> None:
-    """Serve a simulated rig until told to end.
+    """Serve a simulated rig until `stop_flag` is set.
 
     Args:
         config: of the rig.
-        endpoints: file to write them to once all listen; it is removed at the end.
-        stop_flag: to end.
-        progress: told where everything is, a line at a time.
+        endpoints: file for the endpoints, written once all of them listen and removed at the end.
+        stop_flag: tells when to end.
+        progress: receives the endpoints, one line each.
 
     Raises:
-        DeviceError: a process of the rig could not begin, or ended.
+        DeviceError: a process of the rig could not start, or ended.
     """
     with tempfile.TemporaryDirectory(prefix="hil-sim-") as name, ExitStack() as stack:
         progress("settling the rover on its ground")
@@ -207,7 +207,7 @@ def serve_rig(config: Config, endpoints: Path | None, stop_flag: StopFlag, progr
 
 
 def main(config: Path, parent: int, endpoints: Path) -> None:
-    """Serve for as long as the parent lives and wants."""
+    """Serve until the parent asks this process to end, or is gone."""
     lifecycle = WorkerLifecycle(parent)
     try:
         effective = Config.model_validate_json(config.read_text(encoding="utf-8"))

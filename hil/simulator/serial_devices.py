@@ -1,4 +1,4 @@
-"""Which simulated devices are connected to which line, as the config says, or as a lab would have them."""
+"""Which simulated devices are connected to which line: as in the config, or as in a typical lab."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hil.config.rig_setup import rig_setup
 def serial_peers(config: Config, ports: PlantPorts) -> dict[str, SimulatedPort]:
     """All serial devices by the names of their endpoints.
 
-    Those of our own drivers that the config does not have are served beside its own, on the same rover; none for a link
-    that the rig does not have.
+    Devices of built-in drivers that the config does not use are served too, on the same rover; a link that the rig does
+    not have gets none.
     """
     sections = {driver_of(one): one for one in (config.devices.sections() if config.devices else ())}
     found: dict[str, SimulatedPort] = {}
@@ -24,6 +24,6 @@ def serial_peers(config: Config, ports: PlantPorts) -> dict[str, SimulatedPort]:
 
 
 def has_server(config: Config) -> bool:
-    """Whether the rig has anything that a device server serves: force sensors, or valves on digital lines."""
+    """Whether the rig needs a device server: it has force sensors, or valves on digital lines."""
     sections = config.devices.sections() if config.devices else ()
     return config.daq is not None or any(driver_of(one).uses_servers for one in sections)

@@ -19,11 +19,11 @@ from hil.simulator.commands import Answer, CommandReader, Handler
 from hil.simulator.memory import CylindersInMemory, SimulatorMemory, WheelsInMemory
 from hil.simulator.serial_devices import serial_peers
 
-# Below the plant, which tells them what to answer, and the link workers, which would not wait for hardware: what
-# stands for it takes no time from the controller. It needs little, and what it is late by it says.
+# Below the plant, which provides the values of the answers, and below the link workers: simulated devices must take no
+# time from the controller. They need little CPU time, and log their own lateness.
 BELOW_LOOP = 11
 
-# What a device keeps of what it saw.
+# Event lists that a device keeps.
 _SEEN = ("stops", "starts", "timeouts", "switched")
 
 
@@ -33,7 +33,7 @@ class SerialLines:
     Args:
         memory: of the rig.
         host: whose clock is used.
-        terminal: makes what the drivers' host opens at a path.
+        terminal: makes the terminal that the drivers open at a path.
     """
 
     def __init__(
@@ -50,25 +50,25 @@ class SerialLines:
 
     @property
     def handlers(self) -> dict[str, Handler]:
-        """What it can be ordered to do."""
+        """Its commands."""
         return {"inject_fault": self.inject_fault, "e_stop": self.e_stop, "stops": self.stops}
 
     def inject_fault(self, command: dict[str, Any]) -> Answer:
-        """Spoil what goes over a line."""
+        """Disturb the traffic of a line."""
         line = self._of(command, self.lines)
         line.inject_fault(msgspec.convert(command, LineFault))
         return {}
 
     def e_stop(self, command: dict[str, Any]) -> Answer:
-        """Press the emergency stop that a controller reads, or let it go."""
+        """Press or release the emergency stop that a controller reads."""
         self._of(command, self._devices).press(bool(command["pressed"]))
         return {}
 
     def stops(self, command: dict[str, Any]) -> Answer:
-        """What a device saw itself, each with its time [ns of CLOCK_MONOTONIC].
+        """Events that a device recorded, each with its time [ns of CLOCK_MONOTONIC].
 
-        Of wheel drives: stops that were told, starts, and stops by a controller's own time-out; of a relay board: what
-        it has switched.
+        Wheel drives: stops commanded, starts, and stops by the controller's own time-out. A relay board: its switching
+        events.
         """
         device = self._of(command, self._devices)
         return {name: list(getattr(device, name)) for name in _SEEN if hasattr(device, name)}
@@ -81,7 +81,7 @@ class SerialLines:
 
 
 def main(folder: Path, parent: int) -> None:
-    """Serve all lines until told to end."""
+    """Serve all lines until this process is asked to end."""
     lifecycle = WorkerLifecycle(parent)
     memory = SimulatorMemory(folder)
     wanted = memory.config.realtime

@@ -21,15 +21,15 @@ from hil.processes.link_bridge import BlockFeed, DriveFeed, Feed, LinkBridge, Va
 from hil.realtime import Histogram, RealtimeClock, RightsWanted, rights
 from models.plant import Plant
 
-# Below the loop, whose commands it carries out.
+# Below the loop, whose commands it executes.
 BELOW_LOOP = 10
-# Its ticks lie half a period after the loop's, so that neither meets the other in its work.
+# Its ticks are half a period after the loop's, so that the two do not compete for CPU time.
 PHASE = 0.5
 _POLL_NS = 1_000_000
 
 
 def main(run: Path, parent: int) -> None:
-    """Move the simulated rig in real time, from its start place in each run, until told to end."""
+    """Run the simulated rig in real time, each run from its start position, until this process is asked to end."""
     lifecycle = WorkerLifecycle(parent)
     shared = RunMemory(run)
     config, wanted = shared.config, shared.config.realtime
@@ -56,7 +56,7 @@ def main(run: Path, parent: int) -> None:
 
 
 def _move(simulated_rig: SimulatedRig, shared: RunMemory, runs: _Runs, start_ns: int) -> None:
-    """One run: t_ns = 0 at that time [ns of CLOCK_MONOTONIC]."""
+    """One run, with t_ns = 0 at `start_ns` [ns of CLOCK_MONOTONIC]."""
     feeds: dict[str, Feed] = {
         "daq": BlockFeed(shared, simulated_rig.daq),
         "drives": DriveFeed(shared, simulated_rig.drives),
@@ -79,7 +79,7 @@ def _move(simulated_rig: SimulatedRig, shared: RunMemory, runs: _Runs, start_ns:
         t_ns = tick.t_ns + offset_ns
         simulated_rig.advance(t_ns)
         bridge.publish_samples(t_ns)
-        bridge.apply_commands(t_ns, tick.began_ns)  # last: what is commanded now cannot change what was before
+        bridge.apply_commands(t_ns, tick.began_ns)  # last: a command must not affect earlier samples
         done_ns = time.monotonic_ns()
         moved(clock.due_ns, done_ns)
         truth_publisher.publish(clock, done_ns - tick.began_ns)
@@ -89,11 +89,11 @@ def _move(simulated_rig: SimulatedRig, shared: RunMemory, runs: _Runs, start_ns:
 
 
 class SimulatedRig(Protocol):
-    """What `hil.simulator.build.build_simulated_rig` makes."""
+    """The result of `hil.simulator.build.build_simulated_rig`."""
 
     @property
     def plant(self) -> Plant:
-        """What moves."""
+        """The simulated rover and ground."""
 
     @property
     def daq(self) -> Source[DaqBlock]:
@@ -108,14 +108,14 @@ class SimulatedRig(Protocol):
         """Its valves."""
 
     def advance(self, t_ns: int) -> None:
-        """Move to a time of the run [ns]."""
+        """Advance to a time of the run [ns]."""
 
 
 class _Runs:
-    """When runs begin and when they are over, as the loop says.
+    """When runs begin and end, as reported by the loop.
 
     Attributes:
-        version: of what it said last.
+        version: of the newest report.
     """
 
     def __init__(self, shared: RunMemory, lifecycle: WorkerLifecycle) -> None:
@@ -131,7 +131,7 @@ class _Runs:
         return self._lifecycle.ending or bool(self._start["over"][0])
 
     def next_start_ns(self) -> int | None:
-        """Wait until the loop has said when t_ns = 0 is [ns of CLOCK_MONOTONIC] and it nearly is; None: told to end."""
+        """Wait until shortly before a run starts. Returns its t_ns = 0 [ns of CLOCK_MONOTONIC]; None: asked to end."""
         while not self._lifecycle.ending:
             now_ns = time.monotonic_ns()
             if not self.over and now_ns >= int(self._start["start_ns"][0]) - 2 * _POLL_NS:
@@ -142,12 +142,12 @@ class _Runs:
 
 
 class GroundTruthPublisher:
-    """Tells what only the simulated rig knows.
+    """Publishes values known only to the simulated rig.
 
     Args:
-        mailbox: to whom, `GROUND_TRUTH`.
+        mailbox: of `GROUND_TRUTH`.
         plant: of the rig.
-        start_ns: its t = 0 on the clock that it tells times by [ns].
+        start_ns: its t = 0 on the clock of the published times [ns].
     """
 
     def __init__(self, mailbox: Mailbox, plant: Plant, start_ns: int = 0) -> None:
@@ -159,7 +159,7 @@ class GroundTruthPublisher:
         mailbox.write(self._row)  # of a run before this one nothing is true any more
 
     def publish(self, clock: RealtimeClock, cost_ns: int) -> None:
-        """In each of its ticks: what it knows by now, and what the tick cost."""
+        """Called in each tick of the rig: publish the current values and the duration of the tick."""
         plant, row = self._plant, self._row
         self._costs.add(cost_ns)
         row["contact_force_peak"] = plant.contact_force_peak
@@ -171,7 +171,7 @@ class GroundTruthPublisher:
         self._mailbox.write(row)
 
     def publish_final(self) -> None:
-        """At the end: what takes a while to work out."""
+        """Called at the end: publish the values that take longer to compute."""
         if self._row["hit_ns"][0] >= 0:
             self._row["hit_energy"] = self._plant.effective_kinetic_energy_when_hit()
         if costs := self._costs.summary_us():

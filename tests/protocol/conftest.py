@@ -1,6 +1,6 @@
-"""Trials at the protocol level in virtual time, with something going wrong in the middle of each.
+"""Trials at the protocol level in virtual time, each with a fault in the middle.
 
-Nothing here waits for the machine: times are virtual, the same on every machine, and so are bounds on them.
+Nothing here depends on the machine's speed: times are virtual, the same on every machine, and so are their bounds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 from hil.app.virtual.run import VirtualRun
 from hil.config import load_config
 
-# The wheels run from 0.3 s on and touch at 1.7 s; what goes wrong does so well between.
+# The wheels run from 0.3 s on and touch at 1.7 s; faults are injected between these times.
 MOMENT_S = 0.7
 QUIET = ("telemetry.endpoint=''",)
 SETTINGS = (
@@ -23,14 +23,14 @@ SETTINGS = (
 
 
 class Running(VirtualRun):
-    """A run that is under way: what may be done to it."""
+    """A run in progress, and ways to disturb it."""
 
     def inject_fault(self, device: str, kind: str, **how) -> None:
-        """Have a device do so."""
+        """Inject a fault of a device."""
         self.simulated_rig.ask("inject_fault", device=device, kind=kind, **how)
 
     def press(self, device: str, pressed: bool = True) -> None:
-        """Press an emergency stop, or let it go."""
+        """Press or release an emergency stop."""
         self.simulated_rig.ask("e_stop", device=device, pressed=pressed)
 
     def kill(self, name: str) -> None:
@@ -47,7 +47,7 @@ Act = Callable[[Running], None]
 
 @pytest.fixture
 def trial(tmp_path, finished_trial) -> Callable[..., Any]:
-    """Makes a trial and does something in the middle of it."""
+    """Run a trial and disturb it in the middle."""
     runs: list[Running] = []
 
     def trial(

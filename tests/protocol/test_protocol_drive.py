@@ -1,4 +1,4 @@
-"""Juno against two simulated RoboClaws and nothing else: no force sensors, no valves, four wheels."""
+"""Juno with two simulated RoboClaws only: no force sensors, no valves, four wheels."""
 
 import pytest
 
@@ -9,15 +9,15 @@ from hil.ipc.run_memory import LINKS
 from hil.messages.fault import Fault
 from hil.recording import read_trial
 
-pytestmark = pytest.mark.timeout(900)  # of seconds of the wall, which a busy machine may need
+pytestmark = pytest.mark.timeout(900)  # wall-clock seconds, of which a busy machine may need many
 SHORT = "drive.steps=[{for_s: 1.5, speed_mps: 0.05}, {for_s: 1, speed_mps: 0.05, turn_mps: 0.02}]"
 SLOPE = "ground.pitch_deg=10"
-NO_SUMMARY = ("ticks missing",)  # what the clock skipped would be in a summary, which is not written here
+NO_SUMMARY = ("ticks missing",)  # skipped ticks would be in a summary, which is not written here
 
 
 @pytest.fixture
 def drive(trial):
-    """Makes a drive of Juno and does something in the middle of it."""
+    """Run a drive of Juno and disturb it in the middle."""
 
     def drive(act=None, *settings):
         return trial(act, SHORT, *settings, config="sim_juno_wire")
@@ -38,8 +38,8 @@ def test_a_drive_runs_to_its_end_verifies_and_replays(drive, settings):
     driven = record.tick[record.tick["state"] == State.DRIVE]
     assert driven["wheel_speed_radps"][-1].shape == (4,)
     left, right = driven["wheel_speed_radps"][-1, [0, 1]]
-    assert right > left > 0.05  # in the second step it turns to port
-    assert driven["speed_mps"].sum() * 1e-3 > 0.5 * 0.05 * 2.5  # half of the way that the rims made, at least
+    assert right > left > 0.05  # in the second step it turns left
+    assert driven["speed_mps"].sum() * 1e-3 > 0.5 * 0.05 * 2.5  # at least half of the distance of the rims
 
 
 def test_only_the_drives_have_a_worker_and_two_controllers_are_told_to_stop(drive):

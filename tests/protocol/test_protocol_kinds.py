@@ -1,4 +1,4 @@
-"""Short trials with each kind of device, which its record verifies and replays."""
+"""Short trials with each kind of device; their records are verified and replayed."""
 
 import pytest
 
@@ -6,11 +6,11 @@ from hil.analysis.replay import replay
 from hil.analysis.verify import verify
 from hil.messages.fault import Fault
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # of seconds of the wall, which a busy machine may need
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # wall-clock seconds, of which a busy machine may need many
 WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")
 PAIRS = zip(WHEELS[::2], WHEELS[1::2], strict=True)
 CONTROLLERS = ", ".join(f"{{port: '', channel_1: {one}, channel_2: {two}}}" for one, two in PAIRS)
-# as they are served beside what the rig's own config has
+# served in addition to the devices of the rig's config
 ROBOTEQ = f"devices.drives={{driver: roboteq, max_rpm: 3000, gear_ratio: 100, controllers: [{CONTROLLERS}]}}"
 VALVES = ("left_extend", "left_retract", "right_extend", "right_retract")
 LINES = ", ".join(f"{valve}: cDAQ1Mod2/port0/line{i}" for i, valve in enumerate(VALVES))
@@ -19,7 +19,7 @@ THREE_BUSES = (
     "devices.drives.ports=['', '', '']",
     *(f"devices.drives.controllers.{bus}.bus={bus}" for bus in range(3)),
 )
-NO_SUMMARY = ("ticks missing",)  # what the clock skipped would be in a summary, which is not written here
+NO_SUMMARY = ("ticks missing",)  # skipped ticks would be in a summary, which is not written here
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_trial_runs_to_its_end_verifies_and_replays(trial, settings):
 
 
 def test_when_one_of_three_buses_is_unplugged_the_others_are_stopped(trial):
-    """Each by a stop on its own bus; the one that is gone by its time-out."""
+    """Each by a stop on its own bus; the disconnected one by its time-out."""
     done = trial(lambda run: run.inject_fault("roboclaw_2", "disconnect"), *THREE_BUSES)
     assert done.faults[0] is Fault.LINK_LOST
     for bus, address, what, within_ms in (
@@ -52,7 +52,7 @@ def test_when_one_of_three_buses_is_unplugged_the_others_are_stopped(trial):
 
 @pytest.mark.parametrize("device", ["roboteq", "roboteq_2", "roboteq_3"])
 def test_when_a_roboteq_falls_silent_all_wheels_stop(trial, device):
-    """The silent one by its watchdog, which holds its wheels still: its closed loop knows no other stop."""
+    """The silent one by its watchdog, which holds its wheels at rest: its closed loop has no other stop."""
     before, after = [], []
 
     def act(run):

@@ -1,20 +1,20 @@
-"""What goes wrong on a link in the middle of a trial: rows 1, 6, 13, 14, 15, 18 and 29 of the fault table.
+"""Faults of a link in the middle of a trial: rows 1, 6, 13, 14, 15, 18 and 29 of the fault table.
 
-Proof is what the controllers saw themselves.
+The stops recorded by the simulated controllers are the proof.
 """
 
 import pytest
 
 from hil.messages.fault import Fault
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # of seconds of the wall, which a busy machine may need
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # wall-clock seconds, of which a busy machine may need many
 ADDRESSES = {0x80, 0x81, 0x82}
 TIMEOUT_MS = 100  # devices.drives.timeout_ms
-WAKE_MS = 2  # a simulated controller looks at its time-out so often
+WAKE_MS = 2  # a simulated controller checks its time-out so often
 
 
 def stopped_within(trial, within_ms, what="stops"):
-    """Every controller was stopped by then, by its own account, and none runs again."""
+    """Every controller has recorded a stop by then, and none runs again."""
     assert trial.error is None
     late_ms = trial.seen_ms(what)
     assert set(late_ms) == ADDRESSES, late_ms
@@ -36,7 +36,7 @@ def test_late_doubled_and_now_and_then_damaged_answers_are_counted_and_change_no
     assert done.faults == []
     assert done.stopped_ns is not None
     assert drives["open"]
-    assert 4 <= drives["retries"] <= 9  # one late answer, three damaged ones, and doubled ones that were in the way
+    assert 4 <= drives["retries"] <= 9  # one late answer, three damaged ones, and duplicates in between
 
 
 def test_three_damaged_answers_in_ten_are_a_fault_and_everything_stops(trial):
@@ -55,7 +55,7 @@ def test_an_unplugged_bus_stops_by_itself_and_never_runs_again_when_it_comes_bac
     assert done.faults[0] is Fault.LINK_LOST
     assert done.noticed_ms(Fault.LINK_LOST) <= 2
     stopped_within(done, TIMEOUT_MS + WAKE_MS, "timeouts")
-    assert done.healths["drives"]["open"]  # opened again, to be stopped
+    assert done.healths["drives"]["open"]  # reopened, to be stopped
 
 
 def test_a_bus_that_falls_silent_is_noticed_within_50_ms(trial):
@@ -69,7 +69,7 @@ def test_a_valve_board_that_dies_stops_the_wheels(trial):
     done = trial(lambda run: run.inject_fault("modbus", "off"))
     assert done.faults[0] is Fault.LINK_LOST
     assert "Modbus" in done.events[0].detail
-    stopped_within(done, 100 + 2 * 60 + 10)  # asked ten times a second, two tries of 60 ms; then the cut
+    stopped_within(done, 100 + 2 * 60 + 10)  # polled ten times a second, two tries of 60 ms; then the cut
 
 
 def test_an_overrun_of_the_daq_stops_the_wheels(trial):
@@ -111,10 +111,10 @@ def test_an_emergency_stop_on_the_line_stops_the_wheels(trial):
 
 @pytest.mark.parametrize("way", ["kill", "stop"])
 def test_the_watchdog_stops_the_wheels_of_a_drives_worker_that_is_gone(trial, way):
-    """By the stop frames that were written down for it, before the controllers' own time-outs come."""
+    """By the stop frames stored for the link, before the controllers' time-outs act."""
     done = trial(lambda run: getattr(run, way)("drives"))
     assert Fault.PROCESS_LOST in done.faults
-    stopped_within(done, 20 + 5 + 15)  # silent, looked for, and two frames of 30 bytes with a pause between
+    stopped_within(done, 20 + 5 + 15)  # no heartbeat, watchdog period, two frames of 30 bytes with a pause
 
 
 @pytest.mark.parametrize("name", ["daq", "valves", "watchdog"])

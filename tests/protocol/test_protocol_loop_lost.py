@@ -4,10 +4,10 @@ import pytest
 
 from hil.recording import read_trial
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # of seconds of the wall, which a busy machine may need
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # wall-clock seconds, of which a busy machine may need many
 ADDRESSES = {0x80, 0x81, 0x82}
 DEAD_MAN_MS, TIMEOUT_MS, WAKE_MS = 20, 100, 2
-TRANSACTIONS_MS = 15  # one under way, and the stops of all controllers
+TRANSACTIONS_MS = 15  # one transaction in progress, and the stops of all controllers
 
 
 def test_a_stopped_loop_is_cut_by_the_dead_man_and_does_not_drive_when_it_goes_on(trial):
@@ -21,7 +21,7 @@ def test_a_stopped_loop_is_cut_by_the_dead_man_and_does_not_drive_when_it_goes_o
     assert set(stops_ms) == ADDRESSES
     assert DEAD_MAN_MS <= max(stops_ms.values()) <= DEAD_MAN_MS + 1 + TRANSACTIONS_MS
     assert done.seen_ms("starts") == {}
-    assert done.faults  # of the loop that goes on
+    assert done.faults  # of the loop that continues
     assert "loop_silent" in read_trial(done.folder).events["name"].astype(str)
 
 
@@ -54,7 +54,7 @@ def test_when_every_process_is_killed_the_controllers_stop_by_themselves(trial):
         for process in run.processes.by_name.values():
             process.kill()
         run.kill_loop()
-        run.host.sleep(0.2)  # nothing of ours is left to wait for
+        run.host.sleep(0.2)  # none of our processes is left to wait for
 
     done = trial(act)
     timeouts_ms = done.seen_ms("timeouts")

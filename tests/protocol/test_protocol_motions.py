@@ -1,4 +1,4 @@
-"""What `hil jog` and `hil valve` do, by real drivers in virtual time."""
+"""The motions of `hil jog` and `hil valve`, with real drivers in virtual time."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from hil.config import load_config
 from hil.experiments.jog.summary import what_moved
 from hil.recording import read_trial
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # of seconds of the wall, which a busy machine may need
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # wall-clock seconds, of which a busy machine may need many
 PRESSURES = (
     "devices.valves.baud=38400",
     "devices.valves.pressure_registers={left_extend: 0, left_retract: 1, right_extend: 2, right_retract: 3, "
@@ -15,7 +15,7 @@ PRESSURES = (
 
 
 def moved(trial, *settings):
-    """Ticks of the motion, and what moved in it."""
+    """Ticks of the motion, and the description of what moved."""
     done = trial(None, "experiment=jog", *settings)
     assert done.error is None
     assert done.faults == []

@@ -1,4 +1,4 @@
-"""An operator arms, starts and stops a run at the protocol level from outside of the loop, and it is replayed."""
+"""An operator in another process arms, starts and stops a run at the protocol level, and the run is replayed."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from hil.ipc.run_memory import RunMemory
 from hil.messages.operator_input import Arm, Start, Stop
 from hil.recording import read_trial
 
-pytestmark = pytest.mark.timeout(900)  # of seconds of the wall, which a busy machine may need
+pytestmark = pytest.mark.timeout(900)  # wall-clock seconds, of which a busy machine may need many
 ADDRESSES = {0x80, 0x81, 0x82}
 
 
@@ -31,7 +31,7 @@ def test_commands_of_another_process_are_obeyed_recorded_and_replayed_bit_for_bi
     states = dict(zip(record.tick["tick"].tolist(), record.tick["state"].tolist(), strict=True))
     in_its_tick = [states[int(event["tick"])] for event in asked]
     assert in_its_tick == [State.ARMED, State.RUN_UP, State.ABORTED]
-    assert set(done.seen_ms("starts")) == ADDRESSES  # they turned, by the operator's word alone
+    assert set(done.seen_ms("starts")) == ADDRESSES  # they turned, only because of the operator's command
     assert done.runs_at_the_end() == set()
     outcome = replay(done.folder)
     assert outcome.differences == []

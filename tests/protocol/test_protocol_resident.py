@@ -1,4 +1,4 @@
-"""Several runs on one rig: between them the workers hold the devices cut, watched, and take no command of anybody."""
+"""Several runs on one rig: between runs the workers hold the devices cut, are watched, and accept no commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, ClearFault, EStop, Start, Stop
 from hil.recording import read_trial
 
-pytestmark = pytest.mark.timeout(900)  # of seconds of the wall, which a busy machine may need
+pytestmark = pytest.mark.timeout(900)  # wall-clock seconds, of which a busy machine may need many
 ADDRESSES = {0x80, 0x81, 0x82}
 ALL_SAMPLES = "record.sensors=all"
 
@@ -35,7 +35,7 @@ def states(folder):
 
 
 def whole(folder):
-    """A record from its own first tick on, with no row of another run."""
+    """A record begins with the first tick of its run, and has no row of another run."""
     record = read_trial(folder)
     assert record.tick["tick"].tolist() == list(range(1, len(record.tick) + 1))
     assert record.blocks["sequence"].tolist() == list(range(1, len(record.blocks) + 1))
@@ -60,9 +60,9 @@ def test_the_rover_stands_at_its_start_place_again_and_the_sensors_are_zeroed_an
     done = trial(None, again=1, between=rests)
     first, second = (read_trial(folder) for folder in (done.folder, *done.more))
     hits = [record.events["t_ns"][record.events["name"] == b"impact"][0] for record in (first, second)]
-    assert hits[0] == pytest.approx(hits[1], abs=20_000_000)  # the lines' phases differ, the way does not
+    assert hits[0] == pytest.approx(hits[1], abs=20_000_000)  # the phases of the lines differ, the distance does not
     armed = [int(record.tick["tick"][record.tick["state"] == State.ARMED][0]) for record in (first, second)]
-    assert min(armed) > 200  # of 1 ms: what the sensors are averaged over
+    assert min(armed) > 200  # of 1 ms: the time over which the sensors are averaged
 
 
 def test_between_two_runs_the_controllers_are_asked_on_and_none_starts_or_times_out(trial):
@@ -164,7 +164,7 @@ def test_an_unattended_run_after_a_fault_moves_nothing_for_nobody_has_cleared_it
 
 
 def test_the_operator_clears_the_fault_of_the_run_before_and_drives_again(trial):
-    """Fault by fault, in the run that it is latched in, through the door that another process has."""
+    """Fault by fault, in the run that it is latched in, by commands from another process."""
 
     def act(run):
         outside = RunMemory(run.shared.run)

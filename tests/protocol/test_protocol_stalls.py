@@ -1,4 +1,4 @@
-"""A machine that stands still for 30 ms: nothing comes of it, or everything stops and stays so."""
+"""A machine that stalls for 30 ms: there is no effect, or everything stops and stays stopped."""
 
 import os
 import random
@@ -7,9 +7,9 @@ import pytest
 
 from hil.recording import read_trial
 
-SEEDS = range(int(os.environ.get("SOAK_STALLS", "3")))  # `make soak` looks at more moments
+SEEDS = range(int(os.environ.get("SOAK_STALLS", "3")))  # `make soak` tests more moments
 STALL_NS = 30_000_000
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # of seconds of the wall, which a busy machine may need
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # wall-clock seconds, of which a busy machine may need many
 ADDRESSES = {0x80, 0x81, 0x82}
 
 

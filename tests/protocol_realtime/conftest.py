@@ -1,4 +1,4 @@
-"""Trials in real time by real processes against one simulated rig; those in virtual time: tests/protocol."""
+"""Trials in real time with real processes and one simulated rig; for trials in virtual time see tests/protocol."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hil.config import Config, load_config
 from hil.ipc.shared_types import START
 from hil.simulator.control_socket import ControlClient, wait_for
 
-# The wheels run from 0.3 s on and touch at 1.7 s; what goes wrong does so well between.
+# The wheels run from 0.3 s on and touch at 1.7 s; faults are injected between these times.
 MOMENT_S = 0.7
 SETTINGS = (
     "trial.start_distance_m=0.1", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5",
@@ -34,25 +34,25 @@ READY_S = 100.0
 
 
 def overrides(settings) -> list[str]:
-    """On a command line."""
+    """Settings as command-line arguments."""
     return [part for item in settings for part in ("--set", item)]
 
 
 def tree_of(process: int) -> list[int]:
-    """A process and all that it started, whatever they are."""
+    """Process ids of a process and of all its descendants."""
     children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
     return [process, *(pid for child in children for pid in tree_of(int(child)))]
 
 
 @dataclass
 class Wire:
-    """A simulated rig that runs.
+    """A running simulated rig.
 
     Attributes:
         config: its name.
         settings: its overrides.
-        endpoints: file that says where it is.
-        ports: and what it says.
+        endpoints: its endpoints file.
+        ports: contents of that file.
         process: its id.
     """
 
@@ -64,17 +64,17 @@ class Wire:
     process: int = 0
 
     def inject_fault(self, device: str, kind: str, **how) -> int:
-        """Have a device do so; when it was told [ns]."""
+        """Inject a fault of a device; returns the time of the command [ns]."""
         self.control.ask("inject_fault", device=device, kind=kind, **how)
         return time.monotonic_ns()
 
     def press(self, device: str, pressed: bool = True) -> int:
-        """Press an emergency stop, or let it go; when it was told [ns]."""
+        """Press or release an emergency stop; returns the time of the command [ns]."""
         self.control.ask("e_stop", device=device, pressed=pressed)
         return time.monotonic_ns()
 
     def seen(self, what: str, since_ns: int, device: str = "roboclaw") -> dict[int, int]:
-        """What controllers of a bus saw themselves since a time: by address, when first [ns]."""
+        """Events recorded by the controllers of a bus since a time: by address, the time of the first [ns]."""
         found: dict[int, int] = {}
         for address, at_ns in self.control.ask("stops", device=device)[what]:
             if at_ns >= since_ns:
@@ -82,7 +82,7 @@ class Wire:
         return found
 
     def mend(self) -> None:
-        """As new."""
+        """Remove all injected faults."""
         for device in [name for name in self.ports if name != "control"]:
             self.control.ask("inject_fault", device=device, kind="reconnect")
         for device in ("roboclaw", "daq"):
@@ -94,7 +94,7 @@ Act = Callable[[dict[str, int]], int]
 
 @pytest.fixture
 def trial(wire, tmp_path, finished_trial) -> Callable[..., Any]:
-    """Makes a trial in this process, with its workers in theirs, and does something in the middle of it."""
+    """Run a trial in this process, with its workers in other processes, and disturb it in the middle."""
 
     def trial(act: Act | None, *settings: str, at_s: float = MOMENT_S) -> Any:
         config = load_config(wire.config, [*wire.settings, *settings])
@@ -134,7 +134,7 @@ def _run(config: Config, run: Any, wire: Wire, act: Act | None, at_s: float) -> 
 
 @dataclass
 class Loop:
-    """A trial in a process group of its own, which may be stopped and killed."""
+    """A trial in a separate process group, which may be stopped and killed."""
 
     process: subprocess.Popen
     run: Path
@@ -146,7 +146,7 @@ class Loop:
 
 @pytest.fixture
 def loop(wire, tmp_path, kill_run) -> Loop:
-    """A trial by the command, just started."""
+    """A trial started with the command-line program."""
     run = tmp_path / "run"
     command = [sys.executable, "-P", "-m", "hil.cli", "trial", wire.config, "--endpoints", str(wire.endpoints)]
     wire.mend()
@@ -165,7 +165,7 @@ def loop(wire, tmp_path, kill_run) -> Loop:
 
 @pytest.fixture
 def stand_still(loop, wire) -> Callable[[float], None]:
-    """Lets all processes of a trial and of its simulated rig go on only after so long [s], as a machine does."""
+    """Suspend all processes of a trial and of its simulated rig for a time [s], like a stall of the machine."""
 
     def stand_still(seconds: float) -> None:
         processes = [*tree_of(loop.process.pid), *tree_of(wire.process)]
@@ -180,7 +180,7 @@ def stand_still(loop, wire) -> Callable[[float], None]:
 
 @pytest.fixture(scope="module")
 def serve(tmp_path_factory):
-    """Starts simulated rigs by the command; all end with the module, for they take a third of a processor each."""
+    """Start simulated rigs with the command-line program; all end with the module: each uses a third of a processor."""
     with ExitStack() as stack:
 
         def serve(config: str, *settings: str) -> Wire:
@@ -204,5 +204,5 @@ def serve(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def wire(serve) -> Wire:
-    """The rig that the tests of a module share: three RoboClaws on a bus, a relay board, NI's inputs."""
+    """The rig shared by the tests of a module: three RoboClaws on a bus, a relay board, NI inputs."""
     return serve("sim_wire", *SETTINGS)

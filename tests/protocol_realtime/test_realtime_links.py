@@ -1,6 +1,6 @@
 """Deadlines in real time, on a quiet machine: rows 1, 6, 13, 14, 15 and 18 of the fault table.
 
-Proof is what the controllers saw themselves. A bound on a time has MARGIN_MS added, for a machine of two cores.
+The stops recorded by the controllers are the proof. Bounds on times include MARGIN_MS, for a machine of two cores.
 The same in virtual time, on any machine: tests/protocol.
 """
 
@@ -20,7 +20,7 @@ TIMEOUT_MS = 100  # devices.drives.timeout_ms
 
 
 def stopped_within(wire, since_ns, within_ms, what="stops"):
-    """Every controller was stopped by then, by its own account."""
+    """Every controller has recorded a stop by then."""
     found = wire.seen(what, since_ns)
     late_ms = {hex(address): (at_ns - since_ns) / MS for address, at_ns in found.items()}
     assert set(found) == ADDRESSES, late_ms
@@ -59,7 +59,7 @@ def test_an_unplugged_bus_stops_by_itself_and_never_runs_again_when_it_comes_bac
     assert run.faults[0] is Fault.LINK_LOST
     assert run.noticed_ms(Fault.LINK_LOST) < 50 + MARGIN_MS
     stopped_within(wire, run.acted_ns, TIMEOUT_MS, "timeouts")
-    assert run.healths["drives"]["open"]  # opened again, to be stopped
+    assert run.healths["drives"]["open"]  # reopened, to be stopped
     assert wire.seen("starts", run.acted_ns) == {}
 
 
@@ -67,7 +67,7 @@ def test_a_valve_board_that_dies_stops_the_wheels(wire, trial):
     run = trial(lambda _: wire.inject_fault("modbus", "off"))
     assert run.faults[0] is Fault.LINK_LOST
     assert "Modbus" in run.events[0].detail
-    # asked ten times a second, two tries of 60 ms; then the cut
+    # polled ten times a second, two tries of 60 ms; then the cut
     stopped_within(wire, run.acted_ns, 100 + 2 * 60 + 20)
 
 
@@ -105,7 +105,7 @@ def test_an_emergency_stop_on_the_line_stops_the_wheels(wire, trial):
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
 def test_the_watchdog_stops_the_wheels_of_a_drives_worker_that_is_gone(wire, trial, number):
-    """By the stop frames that were written down for it, before the controllers' own time-outs come."""
+    """By the stop frames stored for the link, before the controllers' time-outs act."""
 
     def act(workers):
         os.kill(workers["drives"], number)
@@ -130,7 +130,7 @@ def test_any_other_worker_that_is_gone_stops_the_wheels(wire, trial, name, numbe
         return time.monotonic_ns()
 
     run = trial(act)
-    if name != "recorder":  # it may be silent for 2 s, and the trial is over before
+    if name != "recorder":  # it may have no heartbeat for 2 s, and the trial is over before
         assert run.faults
         stopped_within(wire, run.acted_ns, 50 + 20)
     assert all(address in wire.seen("stops", run.acted_ns) for address in ADDRESSES)

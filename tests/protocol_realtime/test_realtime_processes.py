@@ -1,7 +1,7 @@
 """Real processes, real pseudo-terminals, real signals: what happens when one of them is killed, and in which order.
 
-When it happens is held by tests/protocol, in virtual time, and by `make soak`. A machine that starves a process may
-have the run refused, or end in Safe, before anything is done to it: then that is what is looked at.
+The times are tested by tests/protocol, in virtual time, and by `make soak`. On a busy machine the run may be refused,
+or end in Safe, before the test disturbs it: then the test checks that result.
 """
 
 import os
@@ -20,7 +20,7 @@ PATIENCE_S = 120.0
 
 
 def newest(wire, *kinds):
-    """By address: the newest of what the controllers of the bus saw themselves [ns]."""
+    """By address: the time of the newest event recorded by each controller of the bus [ns]."""
     seen = wire.control.ask("stops", device="roboclaw")
     found = {}
     for address, at_ns in [item for kind in kinds for item in seen[kind]]:
@@ -29,13 +29,13 @@ def newest(wire, *kinds):
 
 
 def all_stand(wire):
-    """Every controller that was ever started has been stopped since, by a command or by its own time-out."""
+    """Every controller that was ever started has been stopped since, by a command or by its time-out."""
     stops = newest(wire, "stops", "timeouts")
     return all(stops.get(address, 0) > at_ns for address, at_ns in newest(wire, "starts").items())
 
 
 def strike(wire, loop, act):
-    """Do something once the wheels of all controllers run; False: the run ended before, and nothing was done."""
+    """Act once the wheels of all controllers run; False: the run ended before, and nothing was done."""
     wait_for(lambda: loop.ended or (set(newest(wire, "starts")) == ADDRESSES and not all_stand(wire)), PATIENCE_S)
     if loop.ended:
         return False
@@ -44,9 +44,9 @@ def strike(wire, loop, act):
 
 
 def stay_stopped(wire, struck_ns):
-    """They come to a stand, and nothing is started any more."""
+    """The wheels come to rest, and no controller is started any more."""
     assert wait_for(lambda: all_stand(wire), PATIENCE_S)
-    time.sleep(0.5)  # for whoever might start them again; it may take longer, for nothing may
+    time.sleep(0.5)  # time in which a process could start them again; a longer time is fine, since none may
     assert all_stand(wire)
     assert all(at_ns <= struck_ns for at_ns in newest(wire, "starts").values())
 

@@ -1,4 +1,4 @@
-"""Trials with a random fault of a simulated device in each: SOAK_WIRE of them, 20 unless it says otherwise."""
+"""Trials with a random fault of a simulated device in each: SOAK_WIRE trials, by default 20."""
 
 import os
 import random
@@ -11,13 +11,13 @@ from hil.recording import read_trial
 
 pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("stalls")]
 MS = 1_000_000
-SETTLED_MS = 250  # after a fault: two tries of the slowest link, a time-out of the controllers, and some room
+SETTLED_MS = 250  # after a fault: two tries of the slowest link, a time-out of the controllers, and some margin
 LINES = ("roboclaw", "modbus")
 SPOILT = ("delayed", "intermittent", "garbage", "slow", "duplicate")
 
 
 def misbehaviour(wire, chance: random.Random):
-    """Something to do in the middle of a trial, and its words."""
+    """A disturbance in the middle of a trial, and its description."""
     what = chance.choice(("spoil", "spoil", "spoil", "gone", "daq", "e_stop", "kill"))
     if what == "spoil":
         how = {"kind": chance.choice(SPOILT), "count": chance.randint(1, 30), "every": chance.randint(1, 12),
@@ -53,7 +53,7 @@ def test_whatever_happens_the_wheels_stop_and_stay_so_and_the_record_is_there(wi
     for address in (0x80, 0x81, 0x82):
         last_start = max((at for one, at in seen["starts"] if one == address), default=0)
         last_stop = max((at for one, at in [*seen["stops"], *seen["timeouts"]] if one == address), default=0)
-        pressed = words == "e_stop of roboclaw"  # that is no stop by a command, nor one by a time-out
+        pressed = words == "e_stop of roboclaw"  # this stop comes neither from a command nor from a time-out
         assert pressed or last_stop > last_start, words
         if run.events:
             assert last_start < run.start_ns + run.events[0].t_ns + SETTLED_MS * MS, (words, run.events)

@@ -1,4 +1,4 @@
-"""A machine that stands still in the middle of a trial: a fault, and the stall is named beside it."""
+"""A machine that stalls in the middle of a trial: a fault, and its text names the stall."""
 
 import json
 import random
@@ -10,15 +10,15 @@ from hil.processes.disturbances import STALL
 from hil.realtime.stalls import PERIOD_NS
 from hil.recording import read_trial
 
-# A simulated device that is late while the run starts ends it there: this wants a quiet machine. That a stall comes to
-# Safe is held by tests/protocol/test_protocol_stalls.py, in virtual time.
+# A simulated device that is late while the run starts ends the run: this test needs a quiet machine. That a stall ends
+# in Safe is tested in virtual time by tests/protocol/test_protocol_stalls.py.
 pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("stalls")]
 
 # The wheels run from 0.3 s on and touch at 1.7 s.
 MOMENT_S = 0.7
 STILL_S = 0.03
-# What is measured of it at least: a thread was to wake up a period after it was stopped at the latest, and a simulated
-# device 5 ms after.
+# Shortest measured stall: a thread's wake-up was due at most one period after the thread was stopped, that of a
+# simulated device at most 5 ms after.
 LEAST_MS = (STILL_S * 1e9 - PERIOD_NS) * 1e-6
 RIG_LEAST_MS = STILL_S * 1e3 - 5.0
 
@@ -34,10 +34,10 @@ def test_a_machine_that_stands_still_ends_a_trial_in_safe_and_is_named_beside_th
     assert summary["machine"]["longest_ms"] >= LEAST_MS
     assert summary["aborted"]
     late = events[events["id"] == Fault.LOOP_LATE]
-    assert late.size  # the loop stood still for longer than a tick may be late
-    if late[0]["t_ns"] >= stalls[stalls["value"].argmax()]["t_ns"]:  # else the machine was too busy before
+    assert late.size  # the loop was stopped for longer than a tick may be late
+    if late[0]["t_ns"] >= stalls[stalls["value"].argmax()]["t_ns"]:  # otherwise the machine was too busy before
         [reason] = [reason for reason in summary["reasons"] if reason.startswith(f"fault {Fault.LOOP_LATE}:")]
         assert f"; beside it: {stalls[stalls['value'].argmax()]['detail'].decode()}" in reason
-    # apart from the machine, the simulated rig says what it was late by itself
+    # besides the machine's stall, the simulated rig reports its own lateness
     assert summary["simulated_rig"]["longest_ms"] >= RIG_LEAST_MS
     assert any(item["detail"].startswith("simulated rig late by ") for item in summary["simulated_rig"]["late"])

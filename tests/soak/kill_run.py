@@ -1,4 +1,4 @@
-"""Short realtime trials, each of which loses a process to SIGKILL: `python tests/soak/kill_run.py --kills 200`."""
+"""Short realtime trials with SIGKILL of one process in each: `python tests/soak/kill_run.py --kills 200`."""
 
 import argparse
 import os
@@ -29,21 +29,21 @@ VICTIMS = {
     "loop+recorder": ("loop", "recorder"),
     "all": ("loop", "recorder", "simulated_rig", "watchdog"),
 }
-# when, in seconds: of the process (start-up) or of the run; the wheels touch at about 0.68 s
+# time of the kill [s], since the start of the process (start-up) or of the run; the wheels touch at about 0.68 s
 MOMENTS = {"start-up": (0.3, 4.0), "run-up": (0.0, 0.6), "impact": (0.66, 0.72), "settle": (0.72, 1.15)}
 SETTINGS = ("trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5",
             "record.before_s=0.3", "telemetry.endpoint=''")  # fmt: skip
 ALLOWED_MS = 100.0
 GONE_WITHIN_S = 30.0
-# Noted where a machine that starves the run ends it, in Safe or not armed.
+# Reported if the run ended by itself on a busy machine, in Safe or not armed.
 ENDED_BEFORE = "the run ended by itself before"
-SURVIVED = (0, 1)  # exit statuses of a loop that lost a worker, or did not notice in time
+SURVIVED = (0, 1)  # exit statuses of a loop that lost a worker, or ended before it noticed
 SAMPLE_NS = 1e9 / 30000
 
 
 @dataclass
 class Kill:
-    """One kill, and what was found wrong after it."""
+    """One kill, and the errors found after it."""
 
     seed: int
     victim: str
@@ -57,7 +57,7 @@ class Kill:
 
     @property
     def problems(self):
-        """What was found wrong, and a deadline missed: a busy machine may miss it, so tests look at `wrong`."""
+        """Errors found, including a missed deadline: a busy machine may miss it, so tests check only `wrong`."""
         return [*self.wrong, *([f"more than {ALLOWED_MS:g} ms lost"] if self.loss_ms > ALLOWED_MS else [])]
 
     def __str__(self):
@@ -70,7 +70,7 @@ class Kill:
 
 
 def processes_of(run):
-    """Process ids of a run by name, whoever their parent is: all that have its folder in their command line."""
+    """Process ids of a run by name, with any parent: all with its folder in their command line."""
     found = {}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
@@ -94,7 +94,7 @@ def trial_command(run, sensors):
 
 
 def looked_at(run):
-    """The memory of a run, for a looker-on that is no process of it; None while it is being made."""
+    """The memory of a run, for an observer that is not a process of it; None while it is being made."""
     try:
         shared = RunMemory(run)
     except (OSError, ValueError, ShmError):
@@ -104,7 +104,7 @@ def looked_at(run):
 
 
 def wait_for_start(run, loop, moment):
-    """Wait until so long after t_ns = 0 [s]; the memory of the run, and when that was. None: it ended before."""
+    """Wait until `moment` [s] after t_ns = 0; the memory of the run and its start [ns]. None: it ended before."""
     shared, start = None, np.zeros(1, START)
     while shared is None or shared.start.read(start) <= 0:
         if loop.poll() is not None:
@@ -117,7 +117,7 @@ def wait_for_start(run, loop, moment):
 
 
 def kill_one(seed, victim, moment, folder):
-    """Run a trial, kill, and look at what is left."""
+    """Run a trial, kill, and check the remaining files and processes."""
     chance = random.Random(f"{seed} {victim} {moment}")
     kill = Kill(seed, victim, moment, chance.choice(("all", "burst")))
     run = folder / f"run_{seed}"
@@ -135,7 +135,7 @@ def kill_one(seed, victim, moment, folder):
         words = said.read()
     survived = "loop" not in VICTIMS[victim]
     if "Traceback" in words or "not expected" in words:
-        kill.wrong.append("an exception nobody expected")
+        kill.wrong.append("an unexpected exception")
     if survived and loop.returncode not in (*SURVIVED, *((2,) if np.isnan(kill.at_ms) else ())):
         kill.wrong.append(f"exit status {loop.returncode}")
     if (run / FOLDER).is_dir():
@@ -153,7 +153,7 @@ def kill_one(seed, victim, moment, folder):
 
 
 def _strike(kill, run, began, loop, chance):
-    """Wait for the moment and kill; the memory of the run, mapped before."""
+    """Wait for the moment and kill; returns the memory of the run, mapped before."""
     low, high = MOMENTS[kill.moment]
     moment, shared, start = chance.uniform(low, high), None, np.zeros(1, START)
     while loop.poll() is None:
@@ -183,7 +183,7 @@ def _kill(kill, found, start_ns):
 
 
 def ended(kill, run, loop):
-    """Wait until no process of a run is left, and note how long that took."""
+    """Wait until no process of a run is left, and measure how long that takes."""
     began = time.monotonic()
     while True:
         loop.poll()
@@ -228,7 +228,7 @@ def _check_record(kill, run, shared):
             ends_ms = kill.at_ms if kill.sensors == "all" else min(kill.at_ms, _burst(events, kill.at_ms)[1])
             kill.loss_ms = max(kill.loss_ms, ends_ms - t_ns[-1] * 1e-6)
     if len(t_ns) != len(raw) or (len(t_ns) and not (np.abs(np.diff(t_ns) - SAMPLE_NS) < 1.0).all()):
-        wrong.append("samples with a hole")
+        wrong.append("samples with a gap")
     if kill.sensors == "all" and len(t_ns) != 60 * shared.blocks.written:
         wrong.append(f"{len(t_ns)} samples of {shared.blocks.written} blocks")
     if b"impact" not in events["name"] and tick["impact"].any():
@@ -236,11 +236,11 @@ def _check_record(kill, run, shared):
     if kill.sensors == "burst" and events["id"].any() | (b"impact" in events["name"]):
         first, last = _burst(events, blocks["t_ns"][-1] * 1e-6 + 59 * SAMPLE_NS * 1e-6)
         if not len(t_ns) or t_ns[0] * 1e-6 > max(first, 0.0) + 0.04 or t_ns[-1] * 1e-6 < last - 0.04:
-            wrong.append("the burst is not whole")
+            wrong.append("the burst is not complete")
 
 
 def _burst(events, end_ms):
-    """First and last time of the burst that the events tell of [ms]."""
+    """First and last time of the burst according to the events [ms]."""
     what = [row["t_ns"] for row in events if row["id"] or row["name"] == b"impact"]
     trigger_ms = what[0] * 1e-6 if what else end_ms
     return trigger_ms - 300.0, min(trigger_ms + 500.0 if what else end_ms, end_ms)
@@ -269,7 +269,7 @@ def table(kills):
 
 
 def main():
-    """Kill, and print what was seen; status 1 if anything was wrong."""
+    """Run all kills and print the results; exit status 1 if any is wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1, help="of the first kill; each has the next")
@@ -280,7 +280,7 @@ def main():
         kills.append(kill_one(seed, victim, moment, folder))
         print(kills[-1], flush=True)
         if kills[-1].problems:
-            print(f"           what is left: {folder}")
+            print(f"           remaining files: {folder}")
         else:
             shutil.rmtree(folder)
     print(table(kills))

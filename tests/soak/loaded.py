@@ -1,8 +1,8 @@
-"""Run a command beside processes that spin at ordinary priority, with every real-time right taken from it.
+"""Run a command without any real-time rights, together with processes that spin at ordinary priority.
 
     python tests/soak/loaded.py -- pytest ...
 
-As root, what lets a process take the rights all the same is dropped with `setpriv` (util-linux).
+As root, the capabilities that would still grant these rights are dropped with `setpriv` (util-linux).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ CAPABILITIES = "-sys_nice,-ipc_lock"
 
 
 def without_rights() -> None:
-    """Of this process and all that it starts: no real-time priority, no locked memory."""
+    """Remove real-time priority and locked memory from this process and its children."""
     for limit in (resource.RLIMIT_RTPRIO, resource.RLIMIT_MEMLOCK, resource.RLIMIT_NICE):
         resource.setrlimit(limit, (0, 0))
 
 
 def main(command: list[str]) -> int:
-    """Exit status of the command."""
+    """Run the command under load; returns its exit status."""
     if os.geteuid() == 0:
         if shutil.which("setpriv") is None:
             print("root keeps its rights here: setpriv is not installed (part of util-linux)", file=sys.stderr)

@@ -1,7 +1,7 @@
 """SIGKILL of the drives worker, and when the simulated controllers stop: `python tests/soak/stop_run.py --kills 200`.
 
-Row 29 of the fault table. Worker, watchdog and simulated controllers are those of a run, each in its process; this one
-is the loop. A process of the highest priority measures how long the machine itself stands still meanwhile.
+Row 29 of the fault table. Worker, watchdog and simulated controllers are those of a run, each in its process; this
+process is the loop. A process of the highest priority measures stalls of the machine meanwhile.
 """
 
 import argparse
@@ -39,7 +39,7 @@ MS = 1_000_000
 
 @dataclass
 class Kill:
-    """One kill: when each controller stopped after it [ms], and stalls of the machine meanwhile, from and for [ms]."""
+    """One kill: when each controller stopped after it [ms], and stalls of the machine since, begin and length [ms]."""
 
     stopped_ms: dict[int, float]
     timeouts: int
@@ -60,7 +60,7 @@ class Kill:
 
 
 def measure_stalls(path):
-    """Until killed: one line a wake-up that came late, from when to when [ns of CLOCK_MONOTONIC]."""
+    """Until killed: write one line per late wake-up, its due and actual time [ns of CLOCK_MONOTONIC]."""
     with rights(RightsWanted(fifo_priority=98, lock_memory=True, freeze_gc=True)), open(path, "w", buffering=1) as out:
         before = time.monotonic_ns()
         while True:
@@ -72,7 +72,7 @@ def measure_stalls(path):
 
 
 class Bench:
-    """Simulated controllers that stay, and a worker and a watchdog for each kill."""
+    """Simulated controllers for all kills, and a new worker and watchdog for each kill."""
 
     def __init__(self, stack):
         self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stops_")))
@@ -81,7 +81,7 @@ class Bench:
         wire.mkdir()
         self._memory = SimulatorMemory(wire, config)
         self._serial = stack.enter_context(Child("serial", wire))
-        self.config = at_endpoints(config, {**self._serial.words["endpoints"], "daq": "127.0.0.1:1"})
+        self.config = at_endpoints(config, {**self._serial.message["endpoints"], "daq": "127.0.0.1:1"})
         self._stalls = self._folder / "stalls"
         self._stalls.touch()
         watcher = subprocess.Popen([sys.executable, __file__, "--stalls", str(self._stalls)])
@@ -90,7 +90,7 @@ class Bench:
         self.worker_MB = []
 
     def kill(self, number, sort, chance):
-        """One kill; the worker has run its wheels for a while."""
+        """One kill, after the worker has driven the wheels for a while."""
         run = self._folder / f"run_{number}"
         run.mkdir()
         shared = RunMemory(run, self.config, {"version": "soak"})
@@ -121,7 +121,7 @@ class Bench:
 
 
 class _Loop:
-    """What the worker receives from the loop."""
+    """The loop's heartbeat and commands for the worker."""
 
     def __init__(self, shared):
         self._shared, self._command = shared, np.zeros(1, shared.drive_command.dtype)
@@ -142,7 +142,7 @@ class _Loop:
 
 
 def main():
-    """Kill, and print what was seen; status 1 if a stop came late and no stall of the machine covers it."""
+    """Run all kills and print the results; exit status 1 if a stop was late without a stall of the machine."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)

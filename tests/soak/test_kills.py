@@ -19,7 +19,7 @@ from hil.recording import read_trial
     [(1, "loop", "impact"), (2, "recorder", "settle"), (5, "all", "settle")],
 )
 def test_a_kill_leaves_no_process_and_a_whole_record(kill_run, tmp_path, seed, victim, moment):
-    """A machine that starves the run may end it first, in Safe or not armed: then there is nobody to kill."""
+    """On a busy machine the run may end first, in Safe or not armed: then there is no process to kill."""
     kill = kill_run.kill_one(seed, victim, moment, tmp_path)
     assert [wrong for wrong in kill.wrong if not wrong.startswith(kill_run.ENDED_BEFORE)] == []
     assert kill.readable
@@ -27,14 +27,14 @@ def test_a_kill_leaves_no_process_and_a_whole_record(kill_run, tmp_path, seed, v
 
 @pytest.mark.slow
 def test_a_stopped_loop_cannot_drive_again(kill_run, tmp_path):
-    """Its dead-man cuts 20 ms after the last good tick, by the simulated rig's own clock; SIGCONT changes nothing."""
+    """The dead-man cuts 20 ms after the last good tick, by the clock of the simulated rig; SIGCONT changes nothing."""
     period_ns = 1_000_000
     run = tmp_path / "run"
     with open(tmp_path / "said", "w") as said:
         loop = subprocess.Popen(kill_run.trial_command(run, "all"), stdout=said, stderr=said, start_new_session=True)
         try:
             started = kill_run.wait_for_start(run, loop, 0.3)
-            if started is None:  # a machine that starves the run: it was not armed, and there is nothing to stop
+            if started is None:  # on a busy machine: it was not armed, and there is nothing to stop
                 assert loop.returncode == 3, (tmp_path / "said").read_text()
                 return
             shared, start_ns = started

@@ -1,4 +1,4 @@
-"""What `make soak` and benchmarks start, which the suite does not run."""
+"""Scripts started by `make soak` and benchmarks, which the suite does not run."""
 
 import runpy
 from pathlib import Path

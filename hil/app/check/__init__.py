@@ -1,4 +1,4 @@
-"""`hil check`: would the rig arm? Every device is asked, and nothing moves."""
+"""`hil check`: would the rig arm? Every device is queried, and nothing moves."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CHECKS = {  # by the link
 
 
 class Checked(NamedTuple):
-    """What was looked at, and which devices could not be: what each said."""
+    """Results of all checks, and the errors of devices that could not be checked."""
 
     checks: list[Check]
     missing: list[str]
@@ -38,19 +38,19 @@ class Checked(NamedTuple):
 def check_rig(
     config: Config, progress: Progress = lambda _: None, endpoints: Path | None = None, *, quick: bool = False
 ) -> Checked:
-    """Ask every device what it says of itself, and make the arming checks.
+    """Query the state of every device, and make the arming checks.
 
     Args:
         config: of the rig.
-        progress: told what is going on.
-        endpoints: of a simulated rig at the protocol level that runs already (`hil sim --endpoints`).
+        progress: receives progress lines.
+        endpoints: of a running simulated rig at the protocol level (`hil sim --endpoints`).
         quick: do not measure the machine.
 
     Raises:
-        DeviceError: there is no such simulated rig, or another process runs on it. A device that is missing is in what
-            is returned.
+        DeviceError: there is no such simulated rig, or another process uses it. A missing device raises nothing: it is
+            part of the result.
     """
-    checks = [Check("fault latch", True, "none", "none")]  # it is new with every run
+    checks = [Check("fault latch", True, "none", "none")]  # every run starts with an empty one
     missing = []
     with ExitStack() as stack:
         access: Access
@@ -70,12 +70,12 @@ def check_rig(
             stack.enter_context(RigLock(config))
             access = DirectAccess(config)
         for name, look in (_CHECKS[link] for link in config.layout.links):
-            progress(f"asking the {name}")
+            progress(f"checking the {name}")
             try:
                 checks += look(config, access)
             except DeviceError as error:
                 missing.append(str(error))
-                checks.append(Check(name, False, str(error), "a device that answers as the config says"))
+                checks.append(Check(name, False, str(error), "a device that answers as in the config"))
         if config.rig != "simulated":
             checks += [*bus_loads(config), *cut_latency(config, access.filter_delay_ms)]
     pace = [] if quick else check_pace(config, progress)

@@ -1,4 +1,4 @@
-"""The two ways in which `hil check` reaches a rig's devices: in virtual time, or the devices themselves."""
+"""The two ways in which `hil check` uses a rig's devices: in virtual time, or the real drivers directly."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hil.simulator.build import build_simulated_rig
 
 
 class Access(Protocol):
-    """Devices, one after the other; none is open yet."""
+    """Devices, one after the other; none of them is open yet."""
 
     def daq(self) -> Source[DaqBlock]:
         """The data acquisition. Raises DeviceError."""
@@ -27,14 +27,14 @@ class Access(Protocol):
         """The bogie valves. Raises DeviceError."""
 
     def go_on(self) -> int:
-        """Let the device asked for last do its work for a moment: what time it is then [ns]. Raises DeviceError."""
+        """Poll the device requested last once; return the time afterwards [ns]. Raises DeviceError."""
 
     def states(self) -> Sequence[ControllerState]:
-        """What each motor controller has said of itself so far."""
+        """State of each motor controller, as reported so far."""
 
     @property
     def filter_delay_ms(self) -> float:
-        """Of the converters, as they have said [ms]."""
+        """Delay of the converters' filter, as reported by the device [ms]."""
 
 
 class VirtualAccess:
@@ -72,7 +72,7 @@ class VirtualAccess:
 
 
 class DirectAccess:
-    """The devices themselves, each stepped by this process.
+    """The real drivers, polled by this process.
 
     Args:
         config: of the rig, with all ports.
@@ -91,7 +91,7 @@ class DirectAccess:
 
     def daq(self) -> Source[DaqBlock]:
         """See Access."""
-        assert self._daq is not None  # a rig without force sensors is not asked for it
+        assert self._daq is not None  # not called for a rig without force sensors
         self._stepped = self._daq
         return self._daq
 

@@ -1,4 +1,4 @@
-"""What the links can bear, worked out from the config: load of each line, and how long a cut takes."""
+"""Time budgets calculated from the config: load of each line, and how long a cut takes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from hil.config.rig_setup import rig_setup
 from hil.processes.link_bridge import DEAD_MAN_NS
 from hil.safety.arming import Check
 
-# From a block being whole to its being in the loop's memory: a request to a device server, or a look at the driver.
+# From the end of a block until it is in the loop's memory [ms]: a request to a device server or to the driver.
 DELIVERY_MS = 0.5
 
 
 def bus_loads(config: Config) -> list[Check]:
-    """Share of its time that each line carries bytes, and of its time that each worker is busy with its devices."""
+    """Share of the time that each line transfers bytes, and that each worker is busy with its devices."""
     checks = []
     for section in config.devices.sections() if config.devices else ():
         driver = driver_of(section)
@@ -26,10 +26,10 @@ def bus_loads(config: Config) -> list[Check]:
 
 
 def cut_latency(config: Config, filter_delay_ms: float = 0.0) -> list[Check]:
-    """From the first sample over the threshold to the last byte of the last stop, at worst, part by part.
+    """Worst-case time from the first sample over the threshold to the last byte of the last stop, part by part.
 
     Args:
-        config: of the rig; without drives or force sensors, which feel the impact, there is nothing to work out.
+        config: of the rig; without drives or force sensors, which detect the impact, there is no result.
         filter_delay_ms: of the converters [ms].
     """
     drives, daq = config.devices.drives if config.devices else None, config.daq
@@ -37,14 +37,14 @@ def cut_latency(config: Config, filter_delay_ms: float = 0.0) -> list[Check]:
         return []
     times_s = drives_driver(drives).stop_times_s(drives, rig_setup(config))
     if times_s is None:
-        return [Check("cut: in all, at worst", True, "not known", f"the driver {drives.driver} does not say")]
+        return [Check("cut: in all, at worst", True, "not known", f"the driver {drives.driver} does not report it")]
     in_flight_s, cut_s = times_s
     samples_ms = (config.detector.consecutive - 1) / daq.rate_hz * 1e3
     parts = {
-        "converter's filter": (filter_delay_ms, "as the device says"),
+        "converter's filter": (filter_delay_ms, "as reported by the device"),
         "samples in a row": (samples_ms, "detector.consecutive"),
         "block": (daq.block_ms, "daq.block_ms"),
-        "delivery": (DELIVERY_MS, "assumed: a request to the device server, or a look at the driver"),
+        "delivery": (DELIVERY_MS, "assumed: a request to the device server or to the driver"),
         "tick": (1e3 / config.loop.rate_hz, "loop.rate_hz"),
         "transaction in flight": (in_flight_s * 1e3, "devices.drives.baud"),
         "stop frames": (cut_s * 1e3, "devices.drives.baud, and controllers on a bus"),
@@ -61,5 +61,5 @@ def _load(load: LineLoad) -> Check:
 
 
 def _busy(link: str, busy: float, key: str) -> Check:
-    found = f"{busy:.0%} of its time, the devices' own pauses included"
+    found = f"{busy:.0%} of its time, including the pauses of its devices"
     return Check(f"worker of the {link}", busy <= 1.0, found, f"at most 100%, or it is slower than {key}")

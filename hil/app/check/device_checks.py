@@ -1,4 +1,4 @@
-"""What each device says of itself, beside what the config says it should."""
+"""Compares the reported state of each device with the config."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from hil.estimation.estimator import ZERO_TIME_S, Estimator
 from hil.messages.stages import Samples
 from hil.safety.arming import Check, age_check, sensor_checks, standing_check
 
-# Sensors are looked at for so long, and their rate may seem so far off, for blocks do not arrive evenly.
+# Sensors are measured for so long [ns], and their rate may seem to differ by this share: blocks arrive unevenly.
 LOOK_NS = 1_500_000_000
 RATE_OFF = 0.02
-# What a device may take to confirm a stop and to tell all of itself: slow state is asked for once a second.
+# Time for a device to confirm a stop and to report its full state [ns]: slow state is read once a second.
 ANSWER_NS = 3_000_000_000
 
 
 def check_daq(config: Config, access: Access) -> list[Check]:
-    """Sensors at rest, their rate, their sheets, and the emergency stop's read-back. Raises DeviceError."""
+    """Sensors at rest, their rate, calibration sheets, and the read-back of the emergency stop. Raises DeviceError."""
     blocks: list[DaqBlock] = []
     ages_ms: list[float] = []
     with closing(access.daq()) as daq:
@@ -54,7 +54,7 @@ def check_daq(config: Config, access: Access) -> list[Check]:
         wanted_hz = config.daq.rate_hz
         ok = abs(rate_hz / wanted_hz - 1.0) <= RATE_OFF
         allowed = f"{wanted_hz} Hz within {RATE_OFF:.0%} (daq.rate_hz)"
-        checks.append(Check("sample rate", ok, f"{rate_hz:.0f} Hz, by when blocks come", allowed))
+        checks.append(Check("sample rate", ok, f"{rate_hz:.0f} Hz, from the arrival of blocks", allowed))
     if config.devices and config.devices.daq:
         checks += _sheets(config, config.devices.daq)
         checks.append(_e_stop(config.devices.daq, health))
@@ -62,7 +62,7 @@ def check_daq(config: Config, access: Access) -> list[Check]:
 
 
 def check_drives(config: Config, access: Access) -> list[Check]:
-    """Every controller, cut, its wheels standing. Raises DeviceError."""
+    """Every controller, with a cut commanded and wheels at rest. Raises DeviceError."""
     sample: DriveSample | None = None
     with closing(access.drives()) as drives:
         drives.open()
@@ -95,7 +95,7 @@ def check_drives(config: Config, access: Access) -> list[Check]:
 
 
 def check_valves(config: Config, access: Access) -> list[Check]:
-    """All off, and what takes them off when this program dies. Raises DeviceError."""
+    """Valves off, and the dead-man that switches them off when this program dies. Raises DeviceError."""
     sample: ValveSample | None = None
     with closing(access.valves()) as valves:
         valves.open()
@@ -117,7 +117,7 @@ def check_valves(config: Config, access: Access) -> list[Check]:
 
 
 def sample_rate_hz(blocks: Sequence[DaqBlock]) -> float | None:
-    """Samples a second, by when blocks arrived, the least late of the first and of the last third; None: not known.
+    """Sample rate [Hz], from the arrival of the least late block of the first and of the last third; None: not known.
 
     Args:
         blocks: consecutive ones.
@@ -134,7 +134,7 @@ def sample_rate_hz(blocks: Sequence[DaqBlock]) -> float | None:
 
 
 def in_kPa(config: Config, pressure_Pa: Sequence[tuple[float, float]]) -> str:
-    """Gauge pressures of all chambers, for people."""
+    """Gauge pressures of all chambers, as text."""
     if all(math.isnan(chamber) for pair in pressure_Pa for chamber in pair):
         return "not measured"
     pairs = zip(config.layout.cylinders, pressure_Pa, strict=True)
@@ -152,11 +152,11 @@ def _open(health: Health) -> Check:
 def _controller(state: ControllerState) -> Check:
     said = f"{state.version}, {state.supply_V:.1f} V, {' and '.join(f'{each:.2f} A' for each in state.currents_A)}"
     found = f"{said}, {state.trouble or 'no trouble'}"
-    return Check(state.where, state.known and not state.trouble, found, "has told all of itself, and reports nothing")
+    return Check(state.where, state.known and not state.trouble, found, "its full state read, and no trouble reported")
 
 
 def _sheets(config: Config, daq: DaqSection) -> list[Check]:
-    """What is known of each sensor; none is a reason not to arm, and all of it is in the record."""
+    """Calibration data of each sensor; they never prevent arming, and all of them are in the record."""
     checks = []
     for channel, sensitivity in zip(config.layout.channels, config.sensitivities_mVpN, strict=True):
         sheet = daq.sheet(channel)

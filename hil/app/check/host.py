@@ -1,4 +1,4 @@
-"""What a rig needs beside its devices: rights, a port for viewers, room on the disk; and what holds it on a slope."""
+"""Requirements besides devices: rights, a port for viewers, disk space; and what holds the rover on a slope."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hil.safety.arming import Check, disk_check
 
 
 def check_host(config: Config) -> list[Check]:
-    """All of it."""
+    """All checks of the computer, and of Safe on a slope."""
     slope = Check("Safe on a slope", True, config.drives.holds_on_slope, "stated in drives.holds_on_slope")
     checks = [disk_check(Path.cwd()), slope, _telemetry(config)]
     with rights(rights_wanted(config)) as granted:
         checks += [
-            Check(f"right: {item.name}", True, item.detail, f"{item.wanted} (runs without it, and counts what is lost)")
+            Check(f"right: {item.name}", True, item.detail, f"{item.wanted} (optional: late ticks are counted)")
             for item in granted
         ]
     return checks

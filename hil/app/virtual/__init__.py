@@ -1,9 +1,9 @@
-"""A whole run in virtual time and in this process: the loop, its workers, the drivers and the simulated rig.
+"""A complete run in virtual time in this process: the loop, its workers, the drivers and the simulated rig.
 
-What runs is what runs in real time (`hil.processes`, the drivers, `hil.simulator`); only clock, ports, network and
-processes are others.
+The same code runs in real time (`hil.processes`, the drivers, `hil.simulator`); only clock, ports, network and
+processes are replaced.
 
 rig        the simulated rig: plant, serial devices, device server
 processes  workers as actors
-run        all of it, and what can be done to it
+run        the complete run, and ways to disturb it
 """

@@ -1,4 +1,4 @@
-"""Workers of a run in virtual time: the bodies of `hil.processes`, each as an actor with the manners of a process."""
+"""Workers of a run in virtual time: the code of `hil.processes`, each as an actor that behaves like a process."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ KILLED = -9
 
 
 class VirtualLifecycle:
-    """A worker's own side of its life, as `hil.processes.lifecycle.WorkerLifecycle`.
+    """Lifecycle of a worker, worker side, as `hil.processes.lifecycle.WorkerLifecycle`.
 
     Attributes:
-        ending: told to end.
+        ending: the worker was asked to end.
         orphaned: the loop is gone.
-        messages: what it has told, oldest first.
+        messages: messages sent, oldest first.
     """
 
     def __init__(self, notify: Callable[[], None]) -> None:
@@ -35,11 +35,11 @@ class VirtualLifecycle:
         self._notify = notify
 
     def ready(self, granted: Sequence[Granted] = (), **more: Any) -> None:
-        """Work can begin."""
+        """Report that work can begin."""
         self.report(ready=True, granted=[asdict(item) for item in granted], **more)
 
     def report(self, **messages: Any) -> None:
-        """Tell the loop something."""
+        """Send a message to the loop."""
         self.messages.append(messages)
         self._notify()
 
@@ -77,19 +77,19 @@ class VirtualProcess:
         return messages.popleft() if messages else {}
 
     def send(self, messages: Mapping[str, Any]) -> None:
-        """See `Process`: only the recorder is told anything."""
+        """See `Process`: only the recorder receives messages."""
         self.messages.append(messages)
         if self.actor is not None:
             self._host.time.wake(self.actor)
 
     def take(self, within_s: float) -> Mapping[str, Any] | None:
-        """What was said to it, as `hil.recording.recorder.Inbox`."""
+        """The next message to it, as `hil.recording.recorder.Inbox`."""
         time = self._host.time
         time.wait(time.now_ns + round(within_s * 1e9), lambda: bool(self.messages) or self._closed)
         return self.messages.popleft() if self.messages else None if self._closed else {}
 
     def hang_up(self) -> None:
-        """Nothing more will be said to it."""
+        """Close its input: no more messages follow."""
         self._closed = True
         if self.actor is not None:
             self._host.time.wake(self.actor)
@@ -99,7 +99,7 @@ class VirtualProcess:
         self.lifecycle.ending = True
 
     def kill(self) -> None:
-        """See `Process`. What it held is free at once."""
+        """See `Process`. Its ports are free at once."""
         if self.actor is not None and self._code is None:
             self._host.time.kill(self.actor)
             self._gone(KILLED)
@@ -114,7 +114,7 @@ class VirtualProcess:
         return was_there and self._code == 0
 
     def _gone(self, code: int) -> None:
-        """What the kernel does with what it held."""
+        """Release its resources, as the kernel does."""
         assert self.actor is not None
         self._code = code
         self._host.release(self.actor)
@@ -161,7 +161,7 @@ class VirtualProcesses:
         return process
 
     def kill(self, pid: int) -> Callable[[], bool]:
-        """End a process at once, by its id; what is returned says that it is gone."""
+        """Kill a process by its id; returns a function that tells that it is gone."""
         if pid == self.LOOP:
             self._kill_loop()
         for process in self.by_name.values():
@@ -170,7 +170,7 @@ class VirtualProcesses:
         return lambda: True
 
     def orphan(self) -> None:
-        """The loop is gone: all are told to end, as the kernel does."""
+        """The loop is gone: ask all workers to end, as the kernel does."""
         for process in self.by_name.values():
             process.lifecycle.ending = process.lifecycle.orphaned = True
             process.hang_up()

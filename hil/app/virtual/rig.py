@@ -30,17 +30,17 @@ class VirtualRig:
     Args:
         config: of the rig.
         folder: of its memory; exists and is empty.
-        host: of the drivers; its ports and its network lead here.
+        host: of the drivers; its ports and its network connect to this rig.
 
     Attributes:
-        endpoints: where its devices are, by name.
+        endpoints: addresses of its devices, by name.
     """
 
     def __init__(self, config: Config, folder: Path, host: VirtualHost) -> None:
         self._host = host
         memory = SimulatorMemory(folder, config)
         self._plant = RealtimePlant(memory, host.now_ns(), host)
-        self._clock = RealtimeClock(RATE_HZ, now=host.now_ns, sleep_until=host.sleep_until)  # only for its counts
+        self._clock = RealtimeClock(RATE_HZ, now=host.now_ns, sleep_until=host.sleep_until)  # for its counters
         self._serial = SerialLines(memory, host, host.terminal)
         VirtualLines(host.time, self._serial.lines, host.ports)
 
@@ -51,7 +51,7 @@ class VirtualRig:
         self._handlers: dict[str, Callable[[dict[str, Any]], Mapping[str, Any]]] = {
             "truth": self._ground_truth,
             "place": self._place,
-            "lateness": lambda _command: {"late": []},  # in virtual time nothing is ever late by itself
+            "lateness": lambda _command: {"late": []},  # nothing is late by itself in virtual time
             **self._serial.handlers,
             **(self._daq.handlers if self._daq else {}),
             "inject_fault": self._of("inject_fault"),
@@ -72,25 +72,25 @@ class VirtualRig:
         return dict(self._daq.server.lines) if self._daq else {}
 
     def driven_radps(self) -> list[float]:
-        """The speed that each wheel's controller drives it at [rad/s]; 0 where it is cut, or held still."""
+        """Speed commanded by the controller of each wheel [rad/s]; 0 if it is cut or held at rest."""
         command = np.zeros(1, self._memory.wheel_commands.dtype)
         self._memory.wheel_commands.read(command)
         speeds: list[float] = command["speed_radps"][0].tolist()
         return speeds
 
     def close(self) -> None:
-        """Unmap its memory; nothing of it may be due any more."""
+        """Unmap its memory; none of its actions may be scheduled any more."""
         self._memory.close()
 
     def _round(self) -> None:
-        """Move the plant on, every ms."""
+        """Advance the plant, every ms."""
         time = self._host.time
         self._plant.round(time.now_ns)
         self._plant.truth_publisher.publish(self._clock, 0)
         time.call_at(time.now_ns + _PERIOD_NS, self._round)
 
     def _of(self, do: str) -> Callable[[dict[str, Any]], Mapping[str, Any]]:
-        """To whom an order goes is up to the device that it names."""
+        """A handler that passes a command on to the process of the device that it names."""
 
         def handle(command: dict[str, Any]) -> Mapping[str, Any]:
             served = self._daq if self._daq and command.get("device") == "daq" else self._serial
@@ -99,13 +99,13 @@ class VirtualRig:
         return handle
 
     def _place(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Put the rover back to its start, before an obstacle of that angle, as the rig of that seed."""
+        """Put the rover back to its start, with the given obstacle angle and seed."""
         self._memory.reset.write(np.array([(command["angle_deg"], command["seed"])], RESET))
         self._host.sleep(2 * _PERIOD_NS * 1e-9)  # the plant's next round does it
         return {}
 
     def _ground_truth(self, command: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
-        """What only the plant knows; times of the virtual clock."""
+        """Values known only to the plant; times are of the virtual clock."""
         self._plant.truth_publisher.publish_final()
         row = np.zeros(1, GROUND_TRUTH)
         self._memory.ground_truth.read(row)

@@ -1,4 +1,4 @@
-"""A run in virtual time, with something done to it in the middle."""
+"""A run in virtual time that a test can disturb at any time."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from hil.realtime import RealtimeClock, RightsWanted
 from hil.simulator.connection import Endpoints
 from hil.simulator.control_socket import RigControl
 
-# Longer than any run, with all its workers' ends [s].
+# Longer than any run, including the end of all its workers [s].
 LONGEST_S = 300.0
 
 
 class _LoopClock(RealtimeClock):
-    """Virtual deadlines; how long the stages of a tick take is still measured on this computer."""
+    """Virtual deadlines; the duration of the stages of a tick is still measured on this computer."""
 
     def next(self) -> Tick:
         """See `RealtimeClock`."""
@@ -39,9 +39,9 @@ class _LoopClock(RealtimeClock):
 
 
 class VirtualRun:
-    """A run of a config with `rig: simulated_wire`, all of it in this process and in virtual time.
+    """A run of a config with `rig: simulated_wire`, completely in this process and in virtual time.
 
-    The loop is an actor; whoever makes this runs beside it, and may do something at any time of the run.
+    The loop is an actor. The caller runs in parallel with it, and can act at any time of the run.
 
     Args:
         config: of the rig and the experiment.
@@ -49,7 +49,7 @@ class VirtualRun:
         scratch: folder for the memory of the simulated rig; exists and is empty.
         attended: an operator arms and starts the experiment.
         more: folders of further runs on the same rig, each existing and empty.
-        between: called between two runs, while the rig is held; what it waits for passes there.
+        between: called between two runs, while the rig is held; time that it waits passes there.
 
     Attributes:
         host: clock, ports and network.
@@ -57,7 +57,7 @@ class VirtualRun:
         processes: the workers.
         rig: as `hil.app.run.open_backend` returns it, once it is ready.
         start_ns: t = 0 of the run on the virtual clock [ns]; None before it.
-        error: what the run ended with, if it did not end by itself.
+        error: the exception that ended the run, if any.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class VirtualRun:
         return not self.over
 
     def finish(self) -> None:
-        """Wait for the end of the run and of all its workers. Raises what the run ended with."""
+        """Wait for the end of the run and of all its workers. Raises the exception that ended the run, if any."""
         self.time.wait(self.time.now_ns + round(LONGEST_S * 1e9), lambda: self.over)
         for process in self.processes.by_name.values():
             process.status(LONGEST_S)
@@ -107,13 +107,13 @@ class VirtualRun:
             raise self.error
 
     def kill_loop(self) -> None:
-        """SIGKILL of the loop process: its workers are told to end by the kernel."""
+        """SIGKILL of the loop process: the kernel asks its workers to end."""
         self.time.kill(self.loop)
         self.processes.orphan()
         self._ended()
 
     def close(self) -> None:
-        """End all of it; may be called twice."""
+        """End everything; may be called twice."""
         self.time.close()
         for process in self.processes.by_name.values():
             process.kill()
@@ -155,5 +155,5 @@ class VirtualRun:
     def _connect(self, config: Config, endpoints: Path | None, stack: ExitStack) -> tuple[Endpoints, RigControl]:  # noqa: ARG002
         return self.simulated_rig.endpoints, self.simulated_rig
 
-    def _make_clock(self, rate_hz: int, spin_share: float) -> RealtimeClock:  # noqa: ARG002  nobody spins here
+    def _make_clock(self, rate_hz: int, spin_share: float) -> RealtimeClock:  # noqa: ARG002  no spinning in virtual time
         return _LoopClock(rate_hz, now=self.host.now_ns, sleep_until=self.host.sleep_until)

@@ -1,8 +1,8 @@
-"""Memory shared by the loop process and its workers: files of the run folder, mapped by each of them.
+"""Memory shared by the loop process and its workers: files of the run folder, mapped by each process.
 
-The kernel keeps what was written after a SIGKILL of any of them or all. Nothing is ever unlinked here. One process
-makes the files, before it starts the others, and each opens them by path. No writer waits for a reader nor a reader for
-a writer, and no process needs a compiler (docs/decisions/0006-shared-memory.md).
+The kernel keeps the written data even if all processes are killed. No file is unlinked here. One process makes the
+files before it starts the others, and each opens them by path. No writer waits for a reader, no reader waits for a
+writer, and no process needs a compiler (docs/decisions/0006-shared-memory.md).
 
 Mailbox    the newest value: set-points, slow state
 Ring       every row in order, for several readers: sensor blocks, ticks to record

@@ -1,9 +1,9 @@
 """Compiles atomics.ll into machine_code.py.
 
     python -m hil.ipc.shm.compile              after an edit of atomics.ll, or of the pinned LLVM (llvmlite, with numba)
-    python -m hil.ipc.shm.compile --assembly   prints what the machines will run, for review
+    python -m hil.ipc.shm.compile --assembly   prints the assembly of each machine, for review
 
-A tool of developers: nothing at run time imports it, and a run needs no compiler.
+A developer's tool: nothing imports it at run time, and a run needs no compiler.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TARGET = Path(__file__).with_name("machine_code.py")
 
 
 def functions() -> dict[str, str]:
-    """Each function as a module of its own, together with the internal ones it may use."""
+    """Each function as a separate module, together with the internal functions that it may use."""
     blocks = re.findall(r"^define .*?^}$", SOURCE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     internal = "\n".join(block for block in blocks if block.startswith("define internal"))
     public = [block for block in blocks if not block.startswith("define internal")]
@@ -29,7 +29,7 @@ def functions() -> dict[str, str]:
 
 
 def _inlined(machine: str, text: str) -> tuple[Any, Any]:
-    """Compiler and module, with the internal functions inlined: each function is to stand alone."""
+    """Compiler and module, with the internal functions inlined: each function must be self-contained."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     compiler = llvm.Target.from_triple(f"{machine}-unknown-linux-gnu").create_target_machine(
@@ -40,13 +40,13 @@ def _inlined(machine: str, text: str) -> tuple[Any, Any]:
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
     passes.add_global_dead_code_eliminate_pass()
-    # no more than that: other passes make calls to memcpy of loops
+    # no other passes: they would turn loops into calls of memcpy
     passes.run(module, llvm.create_pass_builder(compiler, llvm.create_pipeline_tuning_options(speed_level=0)))
     return compiler, module
 
 
 def machine_code(machine: str, text: str) -> str:
-    """The instructions of one function as hexadecimal digits; RuntimeError if they need anything else to run."""
+    """The instructions of one function as hexadecimal digits; RuntimeError if they need other code or data."""
     compiler, module = _inlined(machine, text)
     elf = llvm.ObjectFileRef.from_data(compiler.emit_object(module))
     sections = {(section.name() or b"").decode(): section.data() for section in elf.sections()}
@@ -63,7 +63,7 @@ def assembly(machine: str) -> str:
 
 
 def source_text() -> str:
-    """What machine_code.py has to hold."""
+    """The required contents of machine_code.py."""
     version = ".".join(str(number) for number in llvm.llvm_version_info)
     note = f"atomics.ll as compiled by LLVM {version}: written by `python -m hil.ipc.shm.compile`, not by hand."
     text = f'"""{note}"""\n\nCODE = {{\n'

@@ -13,7 +13,7 @@ from hil.ipc.shm.mapped import CONTROL_WORDS, Mapped, ShmError
 
 # loop: at the end of each good tick; loop_turn: at the beginning of any
 PROCESSES = ("loop", "loop_turn", "recorder", "simulated_rig", "watchdog", "daq", "drives", "valves")
-NEVER_NS = 2**62  # age of what has not beaten yet: older than any limit
+NEVER_NS = 2**62  # age of a process without a heartbeat so far: older than any limit
 
 
 class Heartbeat:
@@ -22,7 +22,7 @@ class Heartbeat:
     Args:
         path: the file.
         create: make the file, or open it.
-        names: of those that beat; None, to open one, takes the file's own.
+        names: of the processes; None, when opening: those in the file.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool, names: Sequence[str] | None = None) -> None:
@@ -37,15 +37,15 @@ class Heartbeat:
         self._at = {name: self._file.control(i) for i, name in enumerate(self.names)}
 
     def beat(self, name: str, t_ns: int) -> None:
-        """Says that `name` was alive at `t_ns` (CLOCK_MONOTONIC [ns], above 0). KeyError for a name there is not."""
+        """Record that `name` was alive at `t_ns` (CLOCK_MONOTONIC [ns], above 0). KeyError for an unknown name."""
         self._call.store(self._at[name], t_ns)
 
     def rest(self, name: str) -> None:
-        """Says that `name` is not to be watched until it beats again. KeyError as with `beat`."""
+        """Record that `name` is not to be watched until its next beat. KeyError as with `beat`."""
         self._call.store(self._at[name], 0)
 
     def age(self, name: str, now_ns: int) -> int:
-        """How long ago `name` was last alive [ns]: 0 at least, `NEVER_NS` if it never was. KeyError as with `beat`."""
+        """Time since `name` was last alive [ns]: at least 0, `NEVER_NS` if it never was. KeyError as with `beat`."""
         beat_ns = self.last_ns(name)
         return max(0, now_ns - beat_ns) if beat_ns else NEVER_NS
 
@@ -54,5 +54,5 @@ class Heartbeat:
         return self._call.load(self._at[name])
 
     def close(self) -> None:
-        """Unmap the file; twice is fine. Any other call raises ShmError from then on."""
+        """Unmap the file; may be called twice. Any other call raises ShmError from then on."""
         self._call = self._file.close()

@@ -1,4 +1,4 @@
-"""The compiled functions of atomics.ll, in place and callable."""
+"""The compiled functions of atomics.ll, loaded and callable."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ import numpy as np
 from hil.ipc.shm.machine_code import CODE
 
 
-class UnsupportedMachine(RuntimeError):  # noqa: N818 - reads as what it says
-    """There is no code for this machine, or it may not be run here."""
+class UnsupportedMachine(RuntimeError):  # noqa: N818 - the name describes the error
+    """There is no code for this machine, or it must not run here."""
 
 
 class Functions(NamedTuple):
-    """The functions of atomics.ll. All arguments are addresses or counts; nothing is checked: a wrong one crashes."""
+    """The functions of atomics.ll. All arguments are addresses or counts and are not checked: a wrong one crashes."""
 
     load: Callable[[int], int]
     store: Callable[[int, int], None]
@@ -32,7 +32,7 @@ class Functions(NamedTuple):
 
 
 _WORD = ctypes.c_int64
-# PYFUNCTYPE keeps the GIL: giving it away for 30 ns can cost a thread switch interval to have it back.
+# PYFUNCTYPE keeps the GIL: after releasing it for 30 ns, getting it back can take a thread switch interval.
 _TYPES = {
     "load": ctypes.PYFUNCTYPE(_WORD, _WORD),
     "store": ctypes.PYFUNCTYPE(None, _WORD, _WORD),
@@ -41,14 +41,14 @@ _TYPES = {
     "append": ctypes.PYFUNCTYPE(_WORD, _WORD, _WORD, _WORD),
     "fetch": ctypes.PYFUNCTYPE(_WORD, _WORD, _WORD, _WORD, _WORD),
 }
-_kept: list[mmap.mmap] = []  # for as long as the process lives
+_kept: list[mmap.mmap] = []  # until the process ends
 
 
 def machine() -> str:
     """Key of `CODE` for this machine.
 
     Raises:
-        UnsupportedMachine: in one sentence.
+        UnsupportedMachine: there is no code for it.
     """
     found = f"{platform.machine()} {platform.system()}, {sys.maxsize.bit_length() + 1} bits"
     if found not in {f"{name} Linux, 64 bits" for name in CODE}:
@@ -58,13 +58,13 @@ def machine() -> str:
 
 @functools.cache
 def functions() -> Functions:
-    """Puts the code into memory of this process, once.
+    """Load the code into the memory of this process, once.
 
-    By way of an unnamed file, so that no page is ever both writable and executable, and so that the kernel brings the
-    instruction cache up to date where the processor does not.
+    The code goes through an unnamed file, so that no page is both writable and executable, and so that the kernel
+    updates the instruction cache where the processor does not.
 
     Raises:
-        UnsupportedMachine: no code for this machine, or it may not be run.
+        UnsupportedMachine: there is no code for this machine, or it must not run.
     """
     starts, text = {}, b""
     for name, digits in CODE[machine()].items():

@@ -17,12 +17,12 @@ _SLOTS = 8  # also in atomics.ll
 
 
 class Mailbox:
-    """The newest value of one record. One process writes, any may read; nobody waits for anybody.
+    """The newest value of one record. One process writes, any may read; no process waits for another.
 
-    Eight slots take turns, so the newest value stays whole while the next seven are written. A reader therefore gets it
-    also while a writer is in the middle of the next, was suspended there, or was killed there, and has time to copy it.
+    Eight slots are used in turn, so the newest value stays intact while the next seven are written. A reader has time
+    to copy it, even if the writer is writing the next value, or was suspended or killed while writing it.
 
-    The array last written from or read into is kept, and its address with it: use the same one each time.
+    The last array written from or read into and its address are cached: use the same array each time.
 
     Args:
         path: the file.
@@ -50,19 +50,19 @@ class Mailbox:
         self._out, self._out_address = self._scratch, 0
 
     def write(self, record: NDArray[Any]) -> int:
-        """Publishes a record: an array of one. Returns its version: 1, 2, ..."""
+        """Publish a record: an array of one. Returns its version: 1, 2, ..."""
         if record is not self._record:
             self._record_address = self._one(record, writable=False)
             self._record = record
         return self._call.publish(self._box_address, self._record_address)
 
     def read(self, out: NDArray[Any]) -> int:
-        """Copies the newest record into an array of one and returns its version.
+        """Copy the newest record into an array of one and return its version.
 
         Returns:
-            The version; 0 if nothing has been written yet; `STALE` (-1) if 7 writes overtook each of 16 tries to copy:
-            only where the writer never rests and the reader is suspended again and again. With 0 and `STALE`, `out` is
-            as it was.
+            The version; 0 if nothing has been written yet; `STALE` (-1) if 7 writes happened during each of 16 tries to
+            copy: only if the writer writes without pause and the reader is suspended repeatedly. With 0 and `STALE`,
+            `out` is unchanged.
         """
         if out is not self._out:
             self._out_address = self._one(out, writable=True)
@@ -70,7 +70,7 @@ class Mailbox:
         return self._call.snapshot(self._box_address, self._out_address)
 
     def close(self) -> None:
-        """Unmap the file; twice is fine. Any other call raises ShmError from then on."""
+        """Unmap the file; may be called twice. Any other call raises ShmError from then on."""
         self._call = self._file.close()
 
     def _one(self, array: NDArray[Any], writable: bool) -> int:

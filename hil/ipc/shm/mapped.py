@@ -1,4 +1,4 @@
-"""A mapped file with a header that says what it holds, so that two processes cannot take it for different things."""
+"""A mapped file with a header that describes its contents, so that two processes cannot interpret it differently."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _HEADER = np.dtype(
         ("capacity", "<i8"),
         ("layout_hash", "<i8"),
         ("size", "<i8"),
-        ("names", "S512"),  # of cursors or of heartbeats, one a line
-        ("layout", "S3072"),  # fields, one a line: for messages, and cut off where it does not fit
+        ("names", "S512"),  # of cursors or of heartbeats, one per line
+        ("layout", "S3072"),  # fields, one per line: for messages, truncated if too long
         ("magic", "S8"),  # written last
     ]
 )
 
 
 class ShmError(Exception):
-    """A file of shared memory that cannot be made, or does not hold what was asked for. The message names it."""
+    """A file of shared memory cannot be made, or does not have the expected contents. The message names the file."""
 
 
 def stride(dtype: np.dtype[Any]) -> int:
@@ -47,7 +47,7 @@ def stride(dtype: np.dtype[Any]) -> int:
 
 
 def fixed_dtype(path: Path, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype, if one can share it. Raises ShmError if it holds Python objects, is empty or a subarray."""
+    """The dtype, if it can be shared. Raises ShmError if it holds Python objects, is empty or a subarray."""
     dtype = np.dtype(dtype)
     if dtype.hasobject or not dtype.itemsize or dtype.subdtype:
         raise ShmError(f"{path}: cannot hold {dtype}, allowed: a record of fixed size without objects")
@@ -55,10 +55,10 @@ def fixed_dtype(path: Path, dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def array_address(path: Path, array: NDArray[Any], dtype: np.dtype[Any], writable: bool = False) -> int:
-    """Where the data of an array begin that is to be copied from or into as a whole.
+    """Address of the data of an array that is copied from or into as a whole.
 
     Raises:
-        TypeError: it is not a contiguous array of this very dtype, or is read-only and is to be written.
+        TypeError: it is not a contiguous array of exactly this dtype, or it is to be written and is read-only.
     """
     if not isinstance(array, np.ndarray) or array.dtype != dtype:
         found = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
@@ -73,12 +73,12 @@ class Mapped:
 
     Args:
         path: the file.
-        kind: what it is.
+        kind: ring, mailbox or heartbeat.
         dtype: of a record.
-        capacity: records; None takes what the file has.
-        names: of control words; None takes what the file has.
-        slots: records the payload has room for, where that is not the capacity.
-        create: make the file (there must be none), or open one that was made.
+        capacity: records; None: that of the file.
+        names: of control words; None: those of the file.
+        slots: records in the payload, if different from the capacity.
+        create: make the file (it must not exist), or open an existing one.
 
     Attributes:
         address: of the file's first byte, in this process.
@@ -86,8 +86,8 @@ class Mapped:
         names: of control words.
 
     Raises:
-        ShmError: it cannot be made, or holds something else.
-        FileNotFoundError: there is none to open.
+        ShmError: the file cannot be made, or has other contents.
+        FileNotFoundError: there is no file to open.
     """
 
     def __init__(
@@ -121,11 +121,11 @@ class Mapped:
         return self.address + CONTROL_AT + word * SPACING
 
     def close(self) -> Functions:
-        """Unmap the file; twice is fine.
+        """Unmap the file; may be called twice.
 
         Returns:
-            What takes the place of the functions that were used on it: its addresses are void from now on, and each of
-            these raises ShmError instead of using one.
+            Replacements for the functions used on it. Its addresses are invalid from now on, so each of them raises
+            ShmError.
         """
         self._bytes = None
         self.address = 0
@@ -151,13 +151,13 @@ class Mapped:
         except FileExistsError:
             raise ShmError(f"{self.path}: exists already: a run makes its own files in its own folder") from None
         try:
-            # blocks now, or a full disk would be a SIGBUS in the middle of a trial
+            # allocate blocks now: later, a full disk would cause a SIGBUS in the middle of a trial
             os.posix_fallocate(fd, 0, size)
             os.pwrite(fd, header.tobytes(), 0)
             os.pwrite(fd, _MAGIC, _HEADER.fields["magic"][1])  # type: ignore[index]
         except OSError as error:
             os.unlink(self.path)
-            raise ShmError(f"{self.path}: no room for {size} bytes: {error.strerror}") from None
+            raise ShmError(f"{self.path}: no disk space for {size} bytes: {error.strerror}") from None
         finally:
             os.close(fd)
 
@@ -171,7 +171,7 @@ class Mapped:
             raise ShmError(f"{self.path}: not shared memory of ours, or not finished: found {header['magic']!r}")
         if header["version"] != _VERSION:
             raise ShmError(f"{self.path}: written in format {header['version']}, this program reads {_VERSION}")
-        if header["size"] != size:  # touching a page beyond the end would be a SIGBUS
+        if header["size"] != size:  # access to a page beyond the end would cause a SIGBUS
             raise ShmError(f"{self.path}: {size} bytes long, made with {header['size']}: cut off or not copied whole")
         return header
 
@@ -199,4 +199,4 @@ def _layout(dtype: np.dtype[Any]) -> bytes:
 
 
 def _hash(dtype: np.dtype[Any]) -> int:
-    return binascii.crc32("\n".join(_fields(dtype)).encode())  # hashlib would bring 4 MB of OpenSSL into each process
+    return binascii.crc32("\n".join(_fields(dtype)).encode())  # hashlib would load 4 MB of OpenSSL into each process

@@ -24,15 +24,15 @@ def _libc() -> ctypes.CDLL:
 
 
 def mapped_bytes(fd: int, size: int, *, populate: bool) -> NDArray[np.uint8]:
-    """The first bytes of a file, readable and writable, shared with every process that maps it.
+    """Map the first bytes of a file, readable and writable, shared with every process that maps it.
 
-    The descriptor may be closed afterwards. The file is unmapped when the array and the last view of it are gone.
+    The descriptor may be closed afterwards. The file is unmapped when the array and its last view are deleted.
     `mmap.mmap` would keep a duplicate of the descriptor until then, and cannot be closed while a view exists.
 
     Args:
         fd: descriptor of the file, open for reading and writing.
         size: bytes to map.
-        populate: bring all pages in now, so that a first touch is no page fault.
+        populate: load all pages now, so that the first access causes no page fault.
 
     Raises:
         OSError: the kernel refuses.

@@ -1,4 +1,4 @@
-"""Every row in order, from one producer to several readers that do not know of each other."""
+"""All rows in order, from one producer to several independent readers."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _CURSORS = 2
 
 
 class Ring:
-    """A ring of rows. One process appends, any may read through cursors; nobody waits for anybody.
+    """A ring of rows. One process appends, any may read through cursors; no process waits for another.
 
-    Readers that must not lose a row have a cursor in the file: nothing is overwritten that such a cursor has not
-    released, everybody can see how far behind it is, and it stands where it stood when its process is gone. All other
-    readers are overwritten when they fall behind by more than the capacity, and are told how many rows that cost them.
+    Readers that must not lose a row have a cursor in the file: rows that such a cursor has not released are not
+    overwritten, every process can see how far behind it is, and it keeps its position when its process ends. All other
+    readers lose rows when they fall behind by more than the capacity; the cursor counts the lost rows.
 
-    Rows can be seen once their `append` is complete: one that was killed in its middle leaves nothing behind.
+    Rows become visible once their `append` is complete: a process killed during an `append` leaves no partial rows.
 
     Args:
         path: the file.
         dtype: of a row.
-        capacity: rows [1]; None, to open one, takes the file's own.
+        capacity: rows [1]; None, when opening: that of the file.
         create: make the file, or open it.
-        must_not_lose: names of the readers that must not lose a row; None, to open one, takes the file's own.
+        must_not_lose: names of the readers that must not lose a row; None, when opening: those in the file.
     """
 
     def __init__(
@@ -74,13 +74,13 @@ class Ring:
         return self._call.load(self._file.control(_PUBLISHED))
 
     def append(self, rows: NDArray[Any]) -> bool:
-        """Publishes all rows of an array, or none.
+        """Publish all rows of an array, or none. Never waits.
 
-        Never waits. The array last appended is kept, and its address with it: use the same one each time.
+        The last array and its address are cached: use the same array each time.
 
         Returns:
             False if a reader that must not lose rows has not released enough of them: nothing was written then, and
-            it is for the caller to go Safe (fault 24).
+            the caller has to go Safe (fault 24).
 
         Raises:
             TypeError: not a contiguous array of the ring's dtype.
@@ -94,21 +94,22 @@ class Ring:
         return self._call.append(self._ring_address, self._rows_address, rows.size) == 1
 
     def reader(self, name: str, *, newest: bool = False) -> Cursor:
-        """A cursor: where `name` stood if it must not lose rows, otherwise a new one, private to this process.
+        """A cursor: at the stored position if `name` must not lose rows, otherwise a new one, private to this process.
 
         Args:
-            name: of the reader. One process at a time reads by a name of `must_not_lose`; others may look at its depth.
-            newest: a private cursor starts with the next row, not with the oldest row the ring still holds.
+            name: of the reader. Only one process at a time may read by a name of `must_not_lose`; others may read its
+                depth.
+            newest: a private cursor starts with the next row, not with the oldest row still in the ring.
         """
         return Cursor(self, name, newest)
 
     def close(self) -> None:
-        """Unmap the file; twice is fine. Any other call, also of its cursors, raises ShmError from then on."""
+        """Unmap the file; may be called twice. Any other call, also of its cursors, raises ShmError from then on."""
         self._call = self._file.close()
 
 
 class Cursor:
-    """The place of one reader in a ring; made by `Ring.reader`.
+    """The position of one reader in a ring; made by `Ring.reader`.
 
     Attributes:
         name: of the reader.
@@ -132,7 +133,7 @@ class Cursor:
 
     @property
     def depth(self) -> int:
-        """Rows published and not yet read; for a reader that must not lose any, not yet released by whoever reads."""
+        """Rows published and not yet read; for a reader that must not lose any, not yet released."""
         since = self._ring._call.load(self._released_at) if self._released_at else self._next
         return self._ring._call.load(self._end_at) - since
 
@@ -141,8 +142,8 @@ class Cursor:
 
         Args:
             max_rows: how many [1].
-            keep: do not release them to be overwritten before `release` is called. A recorder calls it when the rows
-                are safely in its file, and whoever opens the ring after its death reads on from there.
+            keep: do not release the rows before `release` is called. A recorder calls it once the rows are in its
+                file; a process that opens the ring after its death continues from there.
         """
         rows = np.empty(max(0, min(max_rows, self._waiting())), self._ring.dtype)
         if not rows.size:
@@ -153,26 +154,26 @@ class Cursor:
         return rows[spoilt:]
 
     def read_one(self, out: NDArray[Any]) -> bool:
-        """Copy the next row into an array of one; False, and `out` of no use, if there is none or it was overwritten.
+        """Copy the next row into an array of one; False, and `out` is invalid, if there is none or it was overwritten.
 
-        Nothing is allocated. The row is released.
+        Allocates nothing. The row is released.
         """
         if not self._waiting():
             return False
         if (address := self._outs.get(id(out))) is None:
             address = self._outs[id(out)] = array_address(self._ring.path, out, self._ring.dtype, writable=True)
-            self._kept.append(out)  # an id stays an array's own only while it lives
+            self._kept.append(out)  # an id is unique only while its array exists
         spoilt = self._fetch(address, 1)
         self.release()
         return not spoilt
 
     def skip(self) -> None:
-        """Leave out all rows published so far, and release them."""
+        """Skip all rows published so far, and release them."""
         self._next = self._ring._call.load(self._end_at)
         self.release()
 
     def _waiting(self) -> int:
-        """Rows that can be read now; a reader that was overwritten is moved to the oldest row there is."""
+        """Rows that can be read now; a reader whose rows were overwritten moves to the oldest row that exists."""
         end = self._ring._call.load(self._end_at)
         oldest = end - self._ring.capacity
         if self._next < oldest:
@@ -181,7 +182,7 @@ class Cursor:
         return end - self._next
 
     def _fetch(self, address: int, count: int) -> int:
-        """Copy rows; how many of them, the first ones, were overwritten meanwhile."""
+        """Copy rows. Returns how many of them, counted from the first, were overwritten meanwhile."""
         first = self._next
         oldest = self._ring._call.fetch(self._ring._ring_address, address, first, count)
         self._next = first + count
@@ -191,7 +192,7 @@ class Cursor:
         return min(oldest - first, count)
 
     def release(self, but: int = 0) -> None:
-        """Lets the producer overwrite all rows read so far but the last `but` of them [1]."""
+        """Allow the producer to overwrite all rows read so far except the last `but` rows [1]."""
         if self._released_at:
             released = self._ring._call.load(self._released_at)
             self._ring._call.store(self._released_at, max(released, self._next - but))

@@ -1,4 +1,4 @@
-"""The bring-up commands against a simulated rig at the protocol level: one of them for all tests here."""
+"""The bring-up commands against a simulated rig at the protocol level; all tests here share one rig."""
 
 import json
 import os
@@ -25,7 +25,7 @@ CONFIG = (
     "kPa_per_count: 0.1}",
 )
 SET = tuple(part for override in CONFIG for part in ("--set", override))
-# What a busy machine may spoil: how often and how late somebody gets to run.
+# Checks that may fail on a busy machine: how often and how late processes run.
 OF_TIME = {"DAQ sample age", "sample rate", "rate of the drives"}
 
 
@@ -67,7 +67,7 @@ def test_check_asks_every_device_and_moves_none(endpoints, capsys):
     assert after["hit_ns"] == before["hit_ns"]
     assert not list(Path().iterdir())
     if late and any("no answer" in items[name]["found"] for name in failed(items)):
-        return  # the simulated devices were late themselves, and say so
+        return  # the simulated devices were late themselves, and report it
     assert failed(items) == set()
     assert status in (0, 3)
     claws = [item for name, item in items.items() if name.startswith("address 0x8")]
@@ -107,10 +107,10 @@ def test_devices_finds_the_keys_of_the_config(endpoints, capsys):
     ids=["jog", "valve"],
 )
 def test_a_motion_is_made_or_the_summary_says_what_kept_it(endpoints, capsys, arguments):
-    """What moves is looked at in virtual time (tests/protocol); here a busy machine may end it in Safe."""
+    """The motion is tested in virtual time (tests/protocol); here a busy machine may end it in Safe."""
     status = run([*arguments, "--endpoints", str(endpoints), *SET, "--yes", "--json", "--out", "run"])
     printed = capsys.readouterr()
-    if status == 2:  # it could not even begin: a device did not answer in time
+    if status == 2:  # it could not start: a device did not answer in time
         assert "no answer" in printed.err or "DAQ" in printed.err
         return
     if "hil: not armed: without real-time rights" in printed.err:

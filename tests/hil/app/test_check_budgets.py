@@ -1,4 +1,4 @@
-"""Bus loads and the latency of a cut, worked out from the config, against the bytes that the drivers really send."""
+"""Bus loads and the latency of a cut, calculated from the config, against the bytes that the drivers really send."""
 
 import pytest
 

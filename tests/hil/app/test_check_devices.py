@@ -1,4 +1,4 @@
-"""What `hil check` makes of what devices say, with devices that say what the test wants."""
+"""Checks by `hil check` of devices whose answers are set by the test."""
 
 import math
 
@@ -23,7 +23,7 @@ WELL = ControllerState("address 0x80 on /dev/ttyUSB0", "USB Roboclaw v4", 12.4, 
 
 
 class Daq:
-    """Blocks of noise at its own rate."""
+    """Blocks of noise at a rate set by the test."""
 
     def __init__(self):
         self.rate_hz, self.bias_V, self.noise_V, self.pressed, self.silent = 30000.0, (0.0,) * 3, 0.0005, False, False
@@ -50,7 +50,7 @@ class Daq:
 
 
 class Drives:
-    """Confirms in its next sample, if at all."""
+    """Confirms a command in its next sample, if at all."""
 
     def __init__(self):
         self.confirms, self.speeds, self.command, self.state = True, ZERO_SPEEDS, None, WELL
@@ -69,7 +69,7 @@ class Drives:
         self.command = command
 
     def read(self, t_ns):
-        assert self.command is None or getattr(self.command, "cut", True)  # nothing is ever made to move
+        assert self.command is None or getattr(self.command, "cut", True)  # nothing must ever move
         said = self.command.t_ns if self.command and self.confirms else -1
         return DriveSample(1, t_ns, self.speeds, said)
 
@@ -89,7 +89,7 @@ class Valves(Drives):
 
 
 class Devices:
-    """An Access to them, in a time of its own."""
+    """An Access to these devices, with its own clock."""
 
     filter_delay_ms = 0.5
 

@@ -26,14 +26,14 @@ def config():
 
 @pytest.fixture
 def machine(monkeypatch):
-    """Makes a machine that wakes the loop so late [us]; returns how often it was measured."""
+    """Set how late the machine wakes the loop [us]; returns the list of measurements."""
 
     def machine(p99_us, p99_9_us, *stalls):
         measured = []
 
         def measure(rate_hz, seconds, allowed_us, work=None):
             measured.append(seconds)
-            work_us = work and quantiles(80.0, 200.0)  # not what this machine takes, which may be busy
+            work_us = work and quantiles(80.0, 200.0)  # not the time on this machine, which may be busy
             return WakeUpTest(rate_hz, quantiles(p99_us, p99_9_us), work_us, 7, 993, stalls, allowed_us)
 
         monkeypatch.setattr(hil.app.pace_check, "measure_wake_ups", measure)

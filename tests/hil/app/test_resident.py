@@ -1,4 +1,4 @@
-"""Several runs on a rig that is opened once are like as many runs of their own, and leave nothing behind."""
+"""Several runs on a rig that is opened once are like separate runs, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def folder_of(tmp_path):
 
 
 def quiet(_):
-    """Says nothing."""
+    """Report no progress."""
 
 
 def content(folder):
-    """What a record holds, as bytes: ticks, events, blocks and samples."""
+    """Contents of a record as bytes: ticks, events, blocks and samples."""
     record = read_trial(folder)
     return [rows.tobytes() for rows in (record.tick, record.events, record.blocks, record.raw, record.daq_t_ns)]
 
@@ -136,7 +136,7 @@ def test_a_run_that_does_not_end_well_is_the_last_one(folder_of, tmp_path):
 
 
 class Operated:
-    """An attended rig in lockstep, and commands that come at times of each of its runs."""
+    """An attended rig in lockstep, with commands at given times of each of its runs."""
 
     def __init__(self, stack, folder, *, daq_is_silent=False):
         self.config = load_config("sim_impact", QUICK)

@@ -1,4 +1,4 @@
-"""Two runs on one rig: the second is refused with the owner's process id, and the first goes on."""
+"""Two runs on one rig: the second is refused with the owner's process id, and the first continues."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hil.cli import run
 from hil.config import load_config
 
 ROOT = Path(hil.__path__[0]).parent
-HERE = f"nowhere-{os.getpid()}:1"  # other workers of this suite have rigs of their own
+HERE = f"nowhere-{os.getpid()}:1"  # tests running in parallel use other rigs
 HOLDER = """
 import sys
 from hil.app.rig_lock import RigLock
@@ -39,7 +39,7 @@ def overrides(tmp_path: Path, drives: str = "drives", valves: str = "valves", se
 
 @pytest.fixture
 def holder(tmp_path):
-    """Another process that has the rig; ends it with `stdin.close`, or `kill`."""
+    """Another process that holds the lock of the rig; ended with `stdin.close` or `kill`."""
     command = [sys.executable, "-c", HOLDER, "mars_dome", *overrides(tmp_path)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(ROOT)}
@@ -81,7 +81,7 @@ def test_a_port_by_another_name_is_the_same_port(holder, tmp_path):
 
 def test_another_rig_is_free(holder, tmp_path):
     others = overrides(tmp_path, drives="other-drives", valves="other-valves", server=f"else{HERE}")
-    for _ in range(2):  # and again once it was let go
+    for _ in range(2):  # and again once it is released
         with RigLock(load_config("mars_dome", others)):
             pass
 

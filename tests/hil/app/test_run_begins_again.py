@@ -1,4 +1,4 @@
-"""A simulated rig that was late itself keeps a run from beginning only for a moment; any other failure ends it."""
+"""If a simulated rig was late itself, the start of a run is tried again; any other failure ends the run."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def make_empty_record(config, folder):
 
 @pytest.fixture
 def begin(tmp_path, monkeypatch):
-    """Runs a trial whose first starts fail; what was said, how often it began, its outcome or what it ended with."""
+    """Run a trial whose first starts fail; progress lines, number of starts, and its outcome or exception."""
     monkeypatch.setattr(app, "PAUSE_S", 0.0)
     monkeypatch.setattr(figure, "draw_trial", lambda *_: None)
     opened, build, said = [], app.open_backend, []

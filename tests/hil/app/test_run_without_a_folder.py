@@ -1,4 +1,4 @@
-"""A run as a pure function gives what a run with a folder gives."""
+"""A run as a pure function gives the same results as a run with a folder."""
 
 from __future__ import annotations
 

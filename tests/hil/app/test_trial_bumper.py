@@ -1,4 +1,4 @@
-"""A trial with bumpers, from the shipped config to the files it leaves."""
+"""A trial with bumpers, from the shipped config to the files written."""
 
 from __future__ import annotations
 

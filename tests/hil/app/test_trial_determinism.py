@@ -29,7 +29,7 @@ MACHINE_MADE = {"timing", "meta/wall_time"}
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory) -> dict[str, Path]:
-    """Seed 7 here, once more here, and in a process of its own; seed 8 here."""
+    """Seed 7 twice in this process and once in another; seed 8 in this process."""
     folders = {}
     for name, seed in {"first": 7, "again": 7, "other": 8}.items():
         folders[name] = tmp_path_factory.mktemp(name)

@@ -24,7 +24,7 @@ FULL_FROM_NS = 400_000_000  # during the run-up
 
 @pytest.fixture
 def small_disk(tmp_path, request):
-    """A file system of so many bytes."""
+    """A file system of a given size [bytes]."""
     place = tmp_path / "small"
     place.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", f"size={request.param}", "none", place]
@@ -81,7 +81,7 @@ def test_a_disk_that_fills_up_ends_in_safe_and_the_reserve_holds_the_rest(small_
     assert event["id"] == 22
     assert event["detail"] == b"OSError: [Errno 28] No space left on device"
     assert 0 <= event["t_ns"] - FULL_FROM_NS <= 50_000_000  # the next flush
-    np.testing.assert_array_equal(record.tick["tick"], np.arange(1, len(record.tick) + 1))  # not one is lost
+    np.testing.assert_array_equal(record.tick["tick"], np.arange(1, len(record.tick) + 1))  # none is lost
     later = record.tick["tick"] > event["tick"]
     assert later.sum() >= TICKS_AFTER_FAULT
     assert (record.tick["cut"][later] == 1).all()

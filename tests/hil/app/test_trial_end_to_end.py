@@ -79,7 +79,7 @@ def test_twin_and_plant_agree_on_the_energy_without_being_the_same_model(trial, 
 
 def test_the_cut_comes_within_a_block_and_a_tick(trial):
     config = load_config("sim_impact")
-    samples_ms = 1e3 * (config.detector.consecutive - 1) / config.daq.rate_hz  # a run of them may span two blocks
+    samples_ms = 1e3 * (config.detector.consecutive - 1) / config.daq.rate_hz  # consecutive samples may span two blocks
     bound_ms = config.daq.block_ms + 1e3 / config.loop.rate_hz + samples_ms
     for seed in (1, 2, 3):
         assert 0 < trial(seed=seed).summary["cut_latency_ms"] <= bound_ms
@@ -161,7 +161,7 @@ def test_raw_channels_swing_below_zero_after_release_and_recover_as_the_coupling
     assert -1 / slope == pytest.approx(0.5, rel=0.05)
     tick_since = run.record.tick["t_ns"] * 1e-9 - run.summary["impact_time_s"] - run.summary["contact_duration_s"]
     corrected = run.record.tick["force_sum_N"][tick_since > 0.5]
-    assert np.abs(corrected).max() < 2.0  # the correction has put the droop back
+    assert np.abs(corrected).max() < 2.0  # the correction has removed the droop
 
 
 def test_the_files_hold_what_the_run_returned(trial):
@@ -230,7 +230,7 @@ def test_a_hit_beside_the_sensing_triangle_is_not_accepted_and_says_so(trial, as
     places = (0.0, 0.0508, -0.0508)
     moved = [f"daq.channels.{i}.across_m={place + aside_m}" for i, place in enumerate(places)]
     run = trial(*QUICK, *moved)
-    assert run.exit_code == 0  # done, though it does not count
+    assert run.exit_code == 0  # finished, although it does not count
     assert run.summary["aborted"] is False
     assert run.summary["accepted"] is False
     assert len(run.summary["reasons"]) == 1

@@ -1,4 +1,4 @@
-"""Whatever goes wrong in a tick ends in Safe, the rig cut, the record closed and the reason said (faults 1, 3, 27)."""
+"""Any error in a tick ends in Safe: the rig cut, the record closed, the reason reported (faults 1, 3, 27)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class UnspeakableError(Exception):
 
 @dataclass
 class Run:
-    """A trial that can be tampered with between wiring and running."""
+    """A trial that can be changed between its setup and its run."""
 
     folder: Path
     rig: app.Rig | None = None
@@ -46,7 +46,7 @@ class Run:
     exit_code: int = -1
     summary: dict[str, Any] = field(default_factory=dict)
     raised_ns: list[int] = field(default_factory=list)  # plant times
-    drives: list[tuple[int, bool, tuple[float, ...]]] = field(default_factory=list)  # what reached the plant, and when
+    drives: list[tuple[int, bool, tuple[float, ...]]] = field(default_factory=list)  # commands to the plant
 
     @property
     def plant(self):
@@ -58,7 +58,7 @@ class Run:
         return self.rig.simulated_rig if stage == "simulated_rig" else getattr(self.rig.cycle, stage)
 
     def breaks(self, where: str, state: State, error: BaseException, always: bool = False) -> None:
-        """Make a real method raise once the trial stands in a state; the valves are on when it does."""
+        """Make a real method raise once the trial is in a given state; the valves are on then."""
         stage, method = where.split(".")
         real = getattr(self.owner(stage), method)
 
@@ -74,7 +74,7 @@ class Run:
 
     def record(self) -> TrialRecord:
         """The record, with its faults as its only events."""
-        with h5py.File(self.folder / "trial.h5", "r") as file:  # a file left open for writing is refused here
+        with h5py.File(self.folder / "trial.h5", "r") as file:  # a file still open for writing is refused here
             assert set(file) == {"daq", "events", "meta", "tick", "timing"}
         record = read_trial(self.folder)
         return dataclasses.replace(record, events=record.events[record.events["id"] > 0])
@@ -111,7 +111,7 @@ def run(tmp_path, monkeypatch):
 
 
 def assert_stopped(run: Run) -> None:
-    """The plant was cut before it moved on from the fault, stayed cut, and its valves are off."""
+    """The plant was cut before its next step after the fault, stayed cut, and its valves are off."""
     after = [(t_ns, cut, speeds) for t_ns, cut, speeds in run.drives if t_ns >= run.raised_ns[0]]
     assert any(t_ns == run.raised_ns[0] and cut for t_ns, cut, _ in after)
     first_cut = next(i for i, (_, cut, _) in enumerate(after) if cut)
@@ -121,7 +121,7 @@ def assert_stopped(run: Run) -> None:
 
 
 def assert_told(run: Run) -> None:
-    """Exit status and summary say that the trial failed and why; the summary on disk is the one returned."""
+    """Exit status and summary report that the trial failed and why; the summary on disk is the one returned."""
     assert run.exit_code == 1
     assert run.summary["aborted"] is True
     assert run.summary["accepted"] is False
@@ -226,7 +226,7 @@ def test_a_fault_in_the_last_tick_is_not_passed_over(run):
 
 
 def spoil(run: Run, channel: int, value: float, blocks: int) -> None:
-    """The DAQ gives `value` somewhere in some blocks, in the middle of the run-up."""
+    """The DAQ returns `value` somewhere in some blocks, in the middle of the run-up."""
     read, left = run.rig.simulated_rig.daq.read, [blocks]
 
     def spoilt(t_ns):
@@ -249,7 +249,7 @@ def test_three_reads_in_a_row_that_are_not_finite_end_in_safe(run, channel, valu
     record = done.record()
     (event,) = record.events
     assert event["id"] == 3
-    assert event["t_ns"] == done.raised_ns[-1]  # the very tick
+    assert event["t_ns"] == done.raised_ns[-1]  # the same tick
     assert record.tick["cut"][record.tick["tick"] == event["tick"]] == 1
     assert np.isfinite(record.tick["force_N"]).all()
 

@@ -1,4 +1,4 @@
-"""Every choice of rover, wheel, contact law and ground runs a whole trial, twin and simulated rig alike."""
+"""A complete trial runs with every rover, wheel, contact law and ground, in the twin and in the simulated rig."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def test_a_trial_hits_at_its_speed_and_twin_and_rig_agree_on_the_energy(choice, 
         assert 0 < trial.impact_tick_ns - ground_truth.hit_ns < 30_000_000
         assert ground_truth.hit_speed == pytest.approx(0.07, rel=0.03)
         energy = ground_truth.effective_kinetic_energy_when_hit()
-        assert twin.energy_at_impact_J == pytest.approx(energy, rel=0.05)  # masses stray by 2 %
-        # the contact holds that energy at most, but for what weight and drives press on, and the springs' spread
+        assert twin.energy_at_impact_J == pytest.approx(energy, rel=0.05)  # masses vary by 2 %
+        # the contact stores at most that energy, except for the work of weight and drives, and the springs' spread
         peak = 2.0 * math.sqrt(config.obstacle.leg_stiffness_Npm * energy)
         assert 0.3 * peak < ground_truth.contact_force_peak < 1.4 * peak
         rig.close_record()

@@ -1,4 +1,4 @@
-"""What a viewer on the telemetry port sees of a trial."""
+"""Messages of a trial that a viewer on the telemetry port receives."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Messages = list[tuple[bytes, dict[str, Any]]]
 
 
 class Viewer(threading.Thread):
-    """Subscribes to everything, as a plotting program does, and keeps it."""
+    """Subscribes to everything, as a plotting program does, and stores it."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -65,7 +65,7 @@ class Viewer(threading.Thread):
 
     def stop(self) -> None:
         self._enough.set()
-        if self.is_alive():  # else the rig could not be built
+        if self.is_alive():  # otherwise the rig could not be built
             self.join()
 
 
@@ -83,7 +83,7 @@ def watch_a_trial(folder: Path, reason: str | None) -> tuple[Messages, dict[str,
 
         def advance_and_stop(t_ns):
             advance(t_ns)
-            while len(viewer.seen) < t_ns // 5_000_000 - 20:  # a viewer that is slow would miss some of 200 a second
+            while len(viewer.seen) < t_ns // 5_000_000 - 20:  # a slow viewer would miss some of 200 per second
                 time.sleep(0.001)
             if reason and t_ns == 400_000_000:
                 rig.loop.stop(reason)
@@ -130,7 +130,7 @@ def numbers(value: Any) -> Iterator[Any]:
 
 def test_ticks_arrive_at_the_set_rate_with_every_field_by_its_name(whole):
     ticks = bodies(whole[0], b"tick")
-    assert len(ticks) == pytest.approx(whole[1]["loop"]["ticks"] / 5, abs=2)  # 200 of 1000 a second
+    assert len(ticks) == pytest.approx(whole[1]["loop"]["ticks"] / 5, abs=2)  # 200 of 1000 per second
     for body in ticks:
         assert set(body) == {"timestamp", *TICK.names}
         assert set(body["normal_force_N"]) == set(WHEELS)

@@ -1,4 +1,4 @@
-"""Notes of a simulated rig on what it did late."""
+"""The log of late actions of a simulated rig."""
 
 from hil.ipc.lateness import LATE_NS, Late, LatenessLog, late_since
 

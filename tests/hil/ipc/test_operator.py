@@ -1,4 +1,4 @@
-"""Commands of an operator in another process reach the loop in order, once, and without its waiting for them."""
+"""Commands of an operator in another process reach the loop in order and once; the loop never waits for them."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_row_that_holds_no_command_is_an_error_and_what_follows_is_read(shared
 
 
 def test_what_was_asked_before_the_loop_read_waits_for_it(shared):
-    """As a command given between two runs does: the cursor lies in the file."""
+    """Like a command sent between two runs: the cursor is stored in the file."""
     OperatorWriter(shared).put(ClearFault(18))
     assert SharedOperator(shared).read() == (ClearFault(18),)
     assert SharedOperator(shared).read() == ()

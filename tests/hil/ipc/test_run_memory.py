@@ -1,4 +1,4 @@
-"""The loop's side of shared memory: record sink, ground truth, and who is alive."""
+"""The loop's use of shared memory: record sink, ground truth, and the check for other processes."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def test_a_recorder_that_falls_behind_is_told_long_before_a_row_is_refused(share
     assert ring.append(rows)
     recorder = ring.reader(RECORDER)
     recorder.read(10**6)
-    assert record_sink.alarm() is None  # of now: the safety latch remembers
+    assert record_sink.alarm() is None  # of now: the safety latch keeps earlier faults
 
 
 def test_a_row_without_room_is_an_error_and_never_dropped(shared):

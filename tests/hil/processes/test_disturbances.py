@@ -1,4 +1,4 @@
-"""What disturbed a run from outside: as rows of the record, in the summary, and beside a fault."""
+"""Disturbances of a run from outside: as rows of the record, in the summary, and in the text of a fault."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What the processes of a run import: each module that one does not need costs memory in it, and time at its start."""
+"""Imports of the processes of a run: each module that a process does not need costs memory and start-up time."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""One link's worker, round by round, with a device that does as it is told."""
+"""The worker of one link, round by round, with a device controlled by the test."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ E_STOP_FREE = Health("wheel drives", True, 0, "battery 24.1 V", 3, 50.0, 4.0)
 
 
 class Device:
-    """Obeys in its next step, and confirms."""
+    """Executes a command in its next step, and confirms it."""
 
     def __init__(self):
         self.log, self.wish, self.sample = [], None, None
@@ -61,9 +61,9 @@ class StopFlag:
 
 class Rig:
     def __init__(self, shared):
-        self.device, self.told, self.shared = Device(), StopFlag(), shared
+        self.device, self.stop_flag, self.shared = Device(), StopFlag(), shared
         self.bridge = LinkBridge(shared, DriveFeed(shared, self.device))
-        self.worker = LinkWorker("drives", shared, self.device, self.bridge, self.told)
+        self.worker = LinkWorker("drives", shared, self.device, self.bridge, self.stop_flag)
         self.loop = SharedDrives(shared)
 
     def begin(self):
@@ -111,7 +111,7 @@ def test_nothing_is_handed_on_before_the_run_begins(rig):
 
 
 def test_each_round_of_a_run_says_that_the_worker_lives(rig, shared):
-    """Before it, opening and starting may take their time: nobody is watched."""
+    """Before the run, opening and starting may take long: no process is watched."""
     rig.worker.round(NOW_NS)
     assert shared.heartbeat.last_ns("drives") == 0
     rig.begin()
@@ -120,7 +120,7 @@ def test_each_round_of_a_run_says_that_the_worker_lives(rig, shared):
 
 
 def test_a_silent_loop_is_answered_by_a_cut_and_then_by_silence(rig):
-    """A device that goes on being asked takes its host for alive, and its own time-out never comes."""
+    """A device that is still polled would consider its host alive, and its time-out would never act."""
     rig.begin()
     rig.drive()
     rig.worker.round(NOW_NS)
@@ -194,14 +194,14 @@ def test_health_is_told(rig, shared):
 
 
 def test_a_worker_that_is_told_to_end_stops_its_device_first(rig):
-    rig.told.ending = True
+    rig.stop_flag.ending = True
     rig.worker.run()
     assert rig.device.log == ["step", "cut"]
     assert rig.device.wish == DriveCommand(rig.device.wish.t_ns, True, ZERO_SPEEDS)
 
 
 def test_a_device_that_never_confirms_does_not_hold_up_the_end(rig):
-    rig.told.ending = True
+    rig.stop_flag.ending = True
     rig.device.failures = [LinkLostError("gone"), LinkLostError("gone")]
     rig.device.cannot_open = 10**6
     rig.worker.run()
@@ -209,7 +209,7 @@ def test_a_device_that_never_confirms_does_not_hold_up_the_end(rig):
 
 
 def test_what_can_still_hear_a_stop_gets_one_before_the_link_is_opened_again(rig):
-    """One controller of several is lost: the others must not run on until it is given up."""
+    """One controller of several is lost: the others must not keep running until it is given up."""
     rig.begin()
     rig.drive()
     rig.worker.round(NOW_NS)
@@ -219,7 +219,7 @@ def test_what_can_still_hear_a_stop_gets_one_before_the_link_is_opened_again(rig
 
 
 def test_a_device_that_never_confirms_its_stop_is_given_up_after_a_second(rig, monkeypatch):
-    """Asked on for ever, it would keep the time-outs of its neighbours on the bus from coming."""
+    """If it were polled for ever, the time-outs of the other controllers on the bus would never act."""
     monkeypatch.setattr(rig.device, "read", lambda t_ns: None)
     rig.begin()
     rig.drive()
@@ -227,5 +227,5 @@ def test_a_device_that_never_confirms_its_stop_is_given_up_after_a_second(rig, m
     for i in range(1, 301):
         rig.worker.round(NOW_NS + i * 10_000_000)
     steps = rig.device.log.count("step")
-    assert steps == 3 + link.GIVE_UP_NS // 10_000_000 + 1  # one a round: before the dead-man 3, then for a second
+    assert steps == 3 + link.GIVE_UP_NS // 10_000_000 + 1  # one per round: 3 before the dead-man, then for a second
     assert rig.device.log[-1] == "cut"

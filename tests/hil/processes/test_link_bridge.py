@@ -1,4 +1,4 @@
-"""Between drivers and shared memory, with drivers that only remember."""
+"""The bridge between drivers and shared memory, with drivers that only store what they get."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ class Device:
 
 
 class Rig:
-    """A pump between three devices and the loop's views."""
+    """A bridge between three devices and the loop's views."""
 
     def __init__(self, shared):
         self.daq, self.drives, self.valves = Device(), Device(), Device()

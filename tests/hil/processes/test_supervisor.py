@@ -1,4 +1,4 @@
-"""The loop's side: workers that fail in each way they can."""
+"""Supervision by the loop: workers that fail in every possible way."""
 
 import os
 import subprocess
@@ -21,12 +21,12 @@ READY = "import json, sys; print(json.dumps({'ready': True, 'granted': []}), flu
 
 @pytest.fixture
 def supervisor(shared, monkeypatch):
-    """A crew whose workers are what `played` says."""
+    """A supervisor whose workers run the code in `played`."""
     played = {}
     start = subprocess.Popen
 
     def popen(command, **how):
-        if "-m" not in command:  # somebody else's
+        if "-m" not in command:  # not a worker
             return start(command, **how)
         name = command[command.index("-m") + 1].rpartition(".")[2]
         return start([sys.executable, "-c", played[name]], **how)
@@ -74,7 +74,7 @@ def test_a_worker_that_cannot_begin_is_named_and_none_is_left(supervisor, monkey
         supervisor.wait_ready("recorder")
         if "0.5 s" in said:
             monkeypatch.setattr(supervisor_module, "READY_S", 0.5)
-        else:  # its end follows; a busy machine may take its time
+        else:  # it ends soon; on a busy machine that may take longer
             monkeypatch.setattr(supervisor_module, "DYING_S", 60.0)
         with pytest.raises(DeviceError, match=said):
             supervisor.wait_ready("simulated_rig")
@@ -96,7 +96,7 @@ def test_a_worker_that_is_gone_is_noticed_at_the_next_beat_that_is_due(superviso
         for name in ("recorder", "simulated_rig", "watchdog"):
             started(supervisor, name, READY + "sys.stdin.read()")
             supervisor.wait_ready(name)
-        assert supervisor.alarm() is None  # none has beaten yet
+        assert supervisor.alarm() is None  # no heartbeat yet
         shared.heartbeat.beat("simulated_rig", time.monotonic_ns() - 2 * SILENT_NS["simulated_rig"])
         alarm = supervisor.alarm()
     assert alarm.fault is Fault.PROCESS_LOST
@@ -159,7 +159,7 @@ def test_a_worker_ends_by_itself_when_the_loop_process_is_killed():
     parent.kill()
     parent.wait()
     assert os.read(read, 10) == b"ended"
-    assert os.read(read, 10) == b""  # nobody has the pipe any more
+    assert os.read(read, 10) == b""  # no process has the pipe open any more
     os.close(read)
 
 
@@ -173,7 +173,7 @@ def test_a_worker_whose_parent_was_gone_before_it_looked_ends():
 
 
 def test_what_a_worker_has_met_before_the_run_keeps_it_from_beginning(supervisor, shared):
-    """With its own words: it is no fault of the run that there is not."""
+    """With the message of the worker: there is no run yet that could have a fault."""
     supervisor.check_started()
     shared.fault_mailboxes["valves"].write(fault_message(13, "valves: no answer"))
     with pytest.raises(DeviceError, match="valves: no answer"):

@@ -1,4 +1,4 @@
-"""What the watchdog does about heartbeats, by a clock of the test's own."""
+"""The reaction of the watchdog to heartbeats, with a clock controlled by the test."""
 
 import subprocess
 import sys
@@ -71,7 +71,7 @@ def test_a_silent_worker_with_a_device_is_killed_once(dog, shared, killed):
 
 
 def test_a_note_carries_the_time_of_the_run(dog, shared, killed):
-    """Samples are kept around the first fault: one at time 0 would throw away those of an impact."""
+    """Samples are kept around the first fault: a fault at time 0 would discard those of an impact."""
     start = np.zeros(1, START)
     start["start_ns"] = NOW_NS - 3_000_000_000
     shared.start.write(start)

@@ -1,4 +1,4 @@
-"""The order in which the watchdog stops what a worker had: by a clock of the test's own, at ports of its own."""
+"""The order in which the watchdog stops the devices of a killed worker, with a clock and ports of the test."""
 
 import os
 import signal

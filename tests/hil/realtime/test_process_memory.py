@@ -1,4 +1,4 @@
-"""What a process has in RAM, and what it lets go of."""
+"""Memory of a process in RAM, and the part that it releases."""
 
 import mmap
 import subprocess
@@ -31,7 +31,7 @@ def test_only_code_that_is_as_in_its_file_is_let_go_of():
 
 
 def test_memory_grows_by_what_is_touched():
-    # A mapping of its own: a block of the allocator can be memory that this process already had.
+    # A separate mapping: a block of the allocator can be memory that this process already had.
     with mmap.mmap(-1, 32 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as held:
         before = memory_of()
         held[:] = b"x" * len(held)

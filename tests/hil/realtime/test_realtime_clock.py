@@ -1,4 +1,4 @@
-"""The real-time clock in virtual time: no test here reads a real clock but to see which one is read."""
+"""The real-time clock in virtual time: a real clock is read only to test which clock is used."""
 
 import datetime
 import time
@@ -16,7 +16,7 @@ MS = 1_000_000
 
 
 class Machine:
-    """A machine in virtual time: what is slept and worked passes, and each look at the clock takes `look_ns`."""
+    """A machine in virtual time: sleep and work take their time, and each reading of the clock takes `look_ns`."""
 
     def __init__(self, start_ns: int = 7_123_456_789, look_ns: int = 0) -> None:
         self.t_ns, self.look_ns = start_ns, look_ns
@@ -79,7 +79,7 @@ def test_deadlines_stay_on_the_grid_after_any_sequence_of_late_ticks(rate_hz, st
 
 
 def test_the_next_deadline_from_now_drifts_and_ours_does_not():
-    """What we must not be: `next = now + T` adds every lateness to all that follows."""
+    """The wrong way: `next = now + T` adds every lateness to all later deadlines."""
     naive = Machine(0)
     began = []
     deadline = 0
@@ -106,7 +106,7 @@ def test_the_next_deadline_from_now_drifts_and_ours_does_not():
     [
         (999_999, 0, 2, 2 * MS),
         (MS, 0, 2, 2 * MS),  # just in time
-        (MS + 1, 1, 2, 2 * MS + 1),  # late, and the next one begins at once: nothing is lost
+        (MS + 1, 1, 2, 2 * MS + 1),  # late, and the next one begins at once: nothing is skipped
         (2 * MS - 1, 1, 2, 3 * MS - 1),
         (2 * MS, 1, 3, 3 * MS),  # the whole period of number 2 is over
         (3 * MS + 200_000, 1, 4, 4 * MS + 200_000),
@@ -120,7 +120,7 @@ def test_late_and_skipped_are_counted_exactly(work_ns, late, number, began_ns):
     tick = clock.next()
     assert (tick.number, tick.t_ns, tick.began_ns) == (number, number * MS, began_ns)
     assert (clock.late, clock.skipped) == (late, number - 2)
-    assert clock.wake.longest_ns == began_ns - 2 * MS  # measured from the deadline that was due
+    assert clock.wake.longest_ns == began_ns - 2 * MS  # measured from the deadline
 
 
 def test_waking_up_late_skips_without_making_any_work_late():
@@ -134,7 +134,7 @@ def test_waking_up_late_skips_without_making_any_work_late():
 @pytest.mark.parametrize(("behind_ns", "safe"), [(LATE_LIMIT_NS, False), (LATE_LIMIT_NS + 1, True)])
 def test_a_tick_over_twenty_ms_late_asks_for_safe(behind_ns, safe):
     machine = Machine(0)
-    clock = machine.clock(100)  # 20 ms are two periods: the count of skipped ones says nothing yet
+    clock = machine.clock(100)  # 20 ms are two periods: the count of skipped ones is still allowed
     machine.wake_late_ns = behind_ns
     clock.next()
     assert clock.skipped == 2
@@ -143,7 +143,7 @@ def test_a_tick_over_twenty_ms_late_asks_for_safe(behind_ns, safe):
         assert clock.alarm.value > clock.alarm.limit == 20.0
         assert "late" in clock.alarm.detail
     clock.next()
-    assert clock.alarm is None  # it holds for its tick; the safety latch is what remembers
+    assert clock.alarm is None  # it is valid for its tick only; the safety latch keeps it
 
 
 def test_more_than_five_periods_skipped_in_the_last_hundred_ask_for_safe():
@@ -165,7 +165,7 @@ def test_periods_skipped_a_hundred_periods_ago_are_forgotten():
     clock.next()
     held = [clock.alarm is not None]
     held += [(clock.next(), clock.alarm is not None)[1] for _ in range(100)]
-    assert held.index(False) == 101 - 7  # tick 101: of the numbers 2 to 101 five are lost
+    assert held.index(False) == 101 - 7  # tick 101: of the numbers 2 to 101 five are skipped
     assert not any(held[94:])
 
 
@@ -200,9 +200,9 @@ def test_spinning_wakes_early_and_never_begins_before_the_deadline():
     machine = Machine(0, look_ns=70)
     clock = machine.clock(1000, 0.2)
     for _ in range(50):
-        machine.wake_late_ns = 150_000  # less than the spin: it is absorbed
+        machine.wake_late_ns = 150_000  # less than the spin: it causes no delay
         tick = clock.next()
-        assert 0 <= tick.began_ns - 70 - tick.t_ns < 2 * 70  # the clock was first looked at at 70 ns
+        assert 0 <= tick.began_ns - 70 - tick.t_ns < 2 * 70  # the clock was first read at 70 ns
     assert machine.slept_until[-1] == tick.t_ns + 70 - 200_000
     assert clock.wake.longest_ns < 2 * 70
 
@@ -233,7 +233,7 @@ def test_the_grid_begins_where_it_is_told_to():
 
 
 def test_steps_of_the_wall_clock_change_nothing(monkeypatch):
-    """Real sleeps here, and a wall clock that jumps by a day at each look: only CLOCK_MONOTONIC is ever asked."""
+    """Real sleeps, and a wall clock that jumps by a day at each reading: only CLOCK_MONOTONIC is used."""
     used = []
     real = libc._libc()
 

@@ -1,4 +1,4 @@
-"""Quantiles without keeping the times."""
+"""Quantiles without storing the times."""
 
 import numpy as np
 import pytest

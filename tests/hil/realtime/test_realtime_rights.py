@@ -1,4 +1,4 @@
-"""Rights are asked for, a refusal is told, and everything is given back."""
+"""Rights are requested, a refusal is reported, and all rights are released."""
 
 import errno
 import gc
@@ -110,7 +110,7 @@ def test_a_collector_that_was_off_stays_off():
 
 
 def test_the_scheduler_goes_back_without_privileges_too(monkeypatch):
-    """What has been set to "ordinary on fork" an ordinary user cannot clear: the class must go back all the same."""
+    """An ordinary user cannot clear "reset on fork": the scheduling class must be restored all the same."""
     asked = []
 
     def ordinary_user(_, policy, parameters):

@@ -39,7 +39,7 @@ def test_a_sleep_that_fails_says_so(monkeypatch):
 
 @pytest.fixture
 def alarm():
-    """Arms a signal that arrives during the sleep."""
+    """Schedule a signal that arrives during the sleep."""
     before = signal.getsignal(signal.SIGALRM)
 
     def arm(handler):

@@ -1,4 +1,4 @@
-"""The realtime clock drives the same path as lockstep does, and a loop that loses its time goes Safe."""
+"""The realtime clock uses the same code as lockstep, and a loop that is late goes Safe."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run(folder, watch_rig=lambda _: None):
 
 
 def put_on_a_realtime_clock(rig) -> None:
-    """A wall clock on which nothing takes time but sleep, and in sleep the rig moves on."""
+    """A wall clock on which only sleep takes time; the rig advances during sleep."""
     now_ns = [5_000_000_000]
 
     def sleep_until(t_ns: int) -> None:

@@ -1,4 +1,4 @@
-"""Stalls of the machine: what counts as one, and that a process which does nothing but wake up sees them."""
+"""Stalls of the machine: what counts as one, and that a process which only wakes up detects them."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ import time
 from hil.realtime.stalls import PERIOD_NS, STALL_NS, Stall, StallMonitor, merged
 
 MS = 1_000_000
-# Wakes up, and says what it has seen once its input is closed.
+# Measures wake-ups, and prints the stalls once its input is closed.
 WAKES = """
 import sys
 from hil.realtime.stalls import StallMonitor, measured_wakeups
@@ -63,7 +63,7 @@ def test_a_process_that_is_stopped_sees_a_stall_as_long_as_it_stood_still():
         os.kill(process.pid, signal.SIGCONT)
         said, _ = process.communicate()
     stalls = [Stall(*map(int, line.split())) for line in said.splitlines()]
-    # it was to wake up a period after it was stopped at the latest
+    # a wake-up was due at most one period after the process was stopped
     assert any(
         stall.began_ns <= stopped_ns + PERIOD_NS and stall.began_ns + stall.length_ns >= went_on_ns for stall in stalls
     )

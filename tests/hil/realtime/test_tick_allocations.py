@@ -40,13 +40,13 @@ class Handler(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char * 127), ("version", ctypes.c_uint8), ("allocator", Allocator)]
 
 
-# with the GIL, which numpy's own want to give away themselves
+# called with the GIL held: numpy's functions release it themselves
 MALLOC = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 CALLOC = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
-SET_HANDLER, GET_HANDLER = 304, 305  # places in numpy's table of functions
+SET_HANDLER, GET_HANDLER = 304, 305  # positions in numpy's table of functions
 
 
-KEPT: list[object] = []  # an array is freed by the handler that it was made by, whenever that is
+KEPT: list[object] = []  # an array is freed by the handler that made it, at any later time
 
 
 class Counter:
@@ -92,7 +92,7 @@ def counted() -> Iterator[Counter]:
 
 
 def test_the_counter_sees_an_array_made_in_passing():
-    """Or the test below would prove nothing."""
+    """Otherwise the test below would prove nothing."""
     a = np.ones(3)
     with counted() as counter:
         assert float((a + a)[0]) == 2.0
@@ -101,7 +101,7 @@ def test_the_counter_sees_an_array_made_in_passing():
 
 @pytest.fixture
 def trial(tmp_path):
-    """Ticks of a short trial as the loop process sees them, and the arrays that each of them made."""
+    """Ticks of a short trial as in the loop process, and the number of arrays allocated in each."""
     config = load_config("sim_impact", SHORT)
     shared = RunMemory(tmp_path, config, {})
     simulated_rig = build_simulated_rig(config)
@@ -134,6 +134,6 @@ def test_no_array_is_allocated_in_a_tick(trial):
     cycle, made, states = trial
     assert cycle.experiment.state is State.DONE
     assert set(states.values()) == set(State) - {State.ABORTED}
-    # arming looks at the sensors once, and an impact is an event: two ticks of the whole run
+    # arming reads the sensors once, and an impact is an event: two ticks of the whole run
     once = {next(number for number, state in states.items() if state == first) for first in (State.ARMED, State.IMPACT)}
     assert {number for number, count in made.items() if count} <= once

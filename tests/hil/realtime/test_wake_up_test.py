@@ -11,7 +11,7 @@ ALLOWED_US = 6000.0
 
 
 class Machine:
-    """Wakes who sleeps so much later than asked, by turns [ns]."""
+    """Ends each sleep later than requested, by these times in turn [ns]."""
 
     def __init__(self, *late_ns):
         self._late_ns, self._turn, self._now_ns = late_ns, 0, 10**9

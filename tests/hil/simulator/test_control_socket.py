@@ -1,4 +1,4 @@
-"""The control socket, and orders to a process of the simulated rig."""
+"""The control socket, and commands to a process of the simulated rig."""
 
 import json
 import os
@@ -92,8 +92,8 @@ def test_the_rig_of_one_client_is_refused_to_others_until_it_hangs_up(path):
         assert one.ask("place", number=2) == {"number": 2}
         with pytest.raises(DeviceError, match=f"process {os.getpid()} is running on this rig"):
             two.ask("place", number=3)
-        assert two.ask("echo") == {}  # may ask, but not move it
-    with ControlClient(path) as three:  # hung up on, if the server has seen it by now
+        assert two.ask("echo") == {}  # other commands are allowed
+    with ControlClient(path) as three:  # the server may not have noticed the disconnection yet
         assert wait_for(lambda: taken(three), 300.0)
 
 
@@ -118,5 +118,5 @@ def test_only_its_owner_may_use_it(path):
 
 
 def test_nobody_there_is_said_so(tmp_path):
-    with pytest.raises(DeviceError, match=r"nobody listens at .*is `hil sim` running"):
+    with pytest.raises(DeviceError, match=r"no server at .*is `hil sim` running"):
         ControlClient(tmp_path / "control")

@@ -1,4 +1,4 @@
-"""The plant of the simulated rig at the protocol level, by a clock of the test's own."""
+"""The plant of the simulated rig at the protocol level, with a clock controlled by the test."""
 
 import numpy as np
 import pytest

@@ -20,7 +20,7 @@ class Peers:
 
     @contextmanager
     def run(self, task, path, *numbers):
-        """A process that has said ready; killed at the end, with no chance to tidy up."""
+        """A process that has reported ready; killed at the end, without a chance to clean up."""
         command = [sys.executable, PEER, task, path, *map(str, numbers)]
         with subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True) as process:
             try:

@@ -1,4 +1,4 @@
-"""The other process of the tests: `python shm_peer.py TASK PATH ...` says "ready", then works until it is killed."""
+"""The other process of the tests: `python shm_peer.py TASK PATH ...` prints "ready", then works until it is killed."""
 
 import mmap
 import signal
@@ -9,11 +9,11 @@ import numpy as np
 
 WORDS = 512
 RECORD = np.dtype([("number", "<i8"), ("words", "<i8", (WORDS,))])
-BIG = np.dtype([("number", "<i8"), ("words", "<i8", (32768,))])  # copied for so long that a kill lands in the middle
+BIG = np.dtype([("number", "<i8"), ("words", "<i8", (32768,))])  # copied so slowly that a kill happens in the middle
 
 
 class NaiveMailbox:
-    """What one writes first: plain stores into one slot, the version last."""
+    """The simplest implementation: plain stores into one slot, the version last."""
 
     def __init__(self, path, dtype, *, create):
         if create:
@@ -68,7 +68,7 @@ def read(mailbox, dtype):
 
 
 def append(ring, batch, limit=0):
-    """Numbers from where the ring stands; a refused batch is offered again."""
+    """Append numbers from the ring's position on; a refused batch is appended again."""
     rows, number = np.zeros(batch, ring.dtype), ring.written
     progress("ready")
     while not limit or number < limit:
@@ -79,7 +79,7 @@ def append(ring, batch, limit=0):
 
 
 def record(cursor, batch):
-    """A recorder that is killed before its rows are safe, but for the first batch."""
+    """A recorder that is killed before its rows are in the file, except the first batch."""
     while len(cursor.read(1, keep=True)) == 0:
         pass
     cursor.release()

@@ -1,4 +1,4 @@
-"""A mapped file keeps no descriptor, and is unmapped when it is closed; whoever still uses it gets an error."""
+"""A mapped file keeps no descriptor, and is unmapped when it is closed; later use raises an error."""
 
 from __future__ import annotations
 

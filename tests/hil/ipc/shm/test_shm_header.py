@@ -1,4 +1,4 @@
-"""Two processes cannot take a file for different things."""
+"""Two processes cannot interpret a file differently."""
 
 import errno
 import os
@@ -94,7 +94,7 @@ def test_full_disk_is_an_error_at_the_start_and_leaves_no_file(tmp_path, monkeyp
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "posix_fallocate", full)
-    with refused(tmp_path / "ring", "no room for 8320 bytes: No space left"):
+    with refused(tmp_path / "ring", "no disk space for 8320 bytes: No space left"):
         Ring(tmp_path / "ring", A, 8, create=True)
     assert not list(tmp_path.iterdir())
 

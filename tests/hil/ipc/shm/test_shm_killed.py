@@ -1,4 +1,4 @@
-"""SIGKILL of a writer, a reader, all of them: what was published stays."""
+"""SIGKILL of a writer, a reader, or all of them: published values stay."""
 
 import time
 
@@ -31,7 +31,7 @@ def test_producer_killed_in_mid_append_leaves_what_it_published_and_another_goes
 
 
 def test_rows_an_append_had_begun_to_overwrite_when_it_was_killed_are_lost_and_not_torn(tmp_path, peers):
-    """By hand, as a kill cannot be aimed: 2 rows begun beyond the 4 published, so rows 0 and 1 may be overwritten."""
+    """Set up directly, as the moment of a kill is random: 4 rows published and 2 begun; rows 0 and 1 may be lost."""
     ring = Ring(tmp_path / "ring", np.dtype("<i8"), 4, create=True)
     viewer = ring.reader("viewer")
     ring.append(np.arange(4))
@@ -39,7 +39,7 @@ def test_rows_an_append_had_begun_to_overwrite_when_it_was_killed_are_lost_and_n
     assert viewer.read(4).tolist() == [2, 3]
     assert viewer.lost == 2
     late = ring.reader("late")
-    ring.append(np.array([4]))  # begins no further than the killed one had: row 1 must still be taken for lost
+    ring.append(np.array([4]))  # begins no further than the killed append: row 1 must still count as lost
     assert late.read(4).tolist() == [2, 3, 4]
 
 
@@ -82,7 +82,7 @@ def test_reader_that_ends_unlinks_and_disturbs_nothing(tmp_path, peers):
         with peers.run("look", tmp_path) as process:
             said = process.stdout.read()
             assert process.wait() == 0
-        assert said == "imported:\n"  # memory: workers have none of numba, scipy, llvmlite
+        assert said == "imported:\n"  # memory: workers load none of numba, scipy, llvmlite
     assert sorted(file.name for file in tmp_path.iterdir()) == ["mailbox", "ring"]
     assert mailbox.write(rows[:1]) == 2
     assert ring.append(rows)

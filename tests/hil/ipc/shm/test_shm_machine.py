@@ -1,4 +1,4 @@
-"""The machine code in the source is what atomics.ll compiles to, and other machines are told so."""
+"""The machine code in the source is the compiled atomics.ll, and other machines get an error."""
 
 import platform
 from pathlib import Path

@@ -40,17 +40,17 @@ def test_nothing_written_yet_is_version_0_and_leaves_the_array_alone(mailbox):
 
 
 def test_value_survives_the_next_write_until_that_is_complete(mailbox):
-    """The slot being written is never the one being read: a writer suspended in mid-write holds nobody up."""
+    """The slot being written is never the one being read: a writer suspended during a write blocks no reader."""
     mailbox.write(odd(1))
     begun = PAYLOAD_AT + 2 * 16
-    mailbox._file._bytes[begun : begun + 16] = 0xFF  # what version 2 has done so far
+    mailbox._file._bytes[begun : begun + 16] = 0xFF  # the part of version 2 written so far
     out = np.zeros(1, ODD)
     assert mailbox.read(out) == 1
     assert out == odd(1)
 
 
 def test_stale_leaves_the_array_alone(mailbox):
-    """No writer is fast enough in earnest, so its counter is made to move during every copy."""
+    """No real writer is fast enough, so every copy is made to fail."""
     mailbox.write(odd(1))
     out = odd(7)
     mailbox._call = mailbox._call._replace(snapshot=lambda box, out: STALE)

@@ -129,7 +129,7 @@ actions = st.lists(
 
 
 class Model:
-    """A ring as a deque would have it."""
+    """A reference model of a ring."""
 
     def __init__(self, capacity, safe):
         self.capacity, self.safe = capacity, safe
@@ -170,7 +170,7 @@ def test_any_sequence_of_appends_and_reads_does_as_a_deque_does(capacity, safe, 
                 assert ring.append(rows(model.written, count)) == model.append(count)
             elif action == "view":
                 assert viewer.read(count).tolist() == as_rows(model.view(count))
-            elif action == "reopen":  # as a producer or recorder started anew does
+            elif action == "reopen":  # as after a restart of a producer or recorder
                 ring = Ring(path, ROW, capacity, create=False)
                 if safe:
                     recorder, model.read = ring.reader("recorder"), model.released
@@ -180,7 +180,7 @@ def test_any_sequence_of_appends_and_reads_does_as_a_deque_does(capacity, safe, 
             elif safe:
                 got = recorder.read(count, keep=action == "keep")
                 assert got.tolist() == as_rows(model.record(count))
-                # a read of nothing releases nothing: there is nothing new to release
+                # an empty read has nothing new to release
                 if action == "record" and len(got):
                     model.released = model.read
             assert ring.written == model.written

@@ -1,4 +1,4 @@
-"""Two processes at full speed: what tears with plain stores does not tear here, and no row is lost unsaid."""
+"""Two processes at full speed: values torn with plain stores are not torn here, and every lost row is reported."""
 
 import os
 import signal
