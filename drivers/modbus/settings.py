@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from drivers.host import BITS_PER_BYTE
 from drivers.modbus import protocol
-from drivers.serial.link import BITS_PER_BYTE
 
 VALVES = ("left extend", "left retract", "right extend", "right retract")
 # A relay board's own addresses: all coils at once, and coil n with a time of its own, in steps of 0.1 s.
