@@ -16,7 +16,6 @@ T = TypeVar("T", bound=Hashable)
 ALLOWED_LOAD = 0.8
 # A controller must not time out when one set-point is lost.
 PERIODS_IN_TIMEOUT = 2.0
-BITS_PER_BYTE = 10  # 8N1
 CONTROLLERS = "devices.drives.controllers"
 
 

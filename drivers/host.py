@@ -12,6 +12,7 @@ from typing import Any, Protocol
 # A read of a port returns after so long without a byte, and a wait for a device server is divided into such pieces
 # [s], so that the waiting process can report in between that it is alive.
 SLICE_S = 0.004
+BITS_PER_BYTE = 10  # 8N1
 
 
 class SerialPort(Protocol):

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from drivers.checks import BITS_PER_BYTE
 from drivers.device_sections import Baud, EachValve, Port, ValvesSection
+from drivers.host import BITS_PER_BYTE
 from drivers.section import Section
 
 # Bytes of a transaction, request and answer; a silence of 3.5 characters ends every frame.

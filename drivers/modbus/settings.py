@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from drivers.host import BITS_PER_BYTE
 from drivers.modbus import protocol
-from drivers.serial.link import BITS_PER_BYTE
 
 VALVES = ("left extend", "left retract", "right extend", "right retract")
 # Addresses defined by relay boards: all coils at once, and coil n for a given time, in steps of 0.1 s.

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from drivers.checks import BITS_PER_BYTE
 from drivers.device_sections import Baud, DrivesSection, Port, Wheel
+from drivers.host import BITS_PER_BYTE
 from drivers.section import Listed, Section
 
 CONTROLLERS = 8  # dual, on a bus: addresses 0x80 to 0x87

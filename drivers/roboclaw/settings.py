@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from drivers.host import BITS_PER_BYTE
 from drivers.roboclaw.protocol import (
     ADDRESSES,
     READINGS,
@@ -18,7 +19,6 @@ from drivers.roboclaw.protocol import (
     WIDE,
     Command,
 )
-from drivers.serial.link import BITS_PER_BYTE
 
 # Rates at which each controller's status, with its emergency stop, and its battery and currents are read [1/s].
 STATUS_HZ = 20.0

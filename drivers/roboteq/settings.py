@@ -6,9 +6,9 @@ import math
 
 import msgspec
 
+from drivers.host import BITS_PER_BYTE
 from drivers.roboteq import protocol
 from drivers.roboteq.protocol import Exchange
-from drivers.serial.link import BITS_PER_BYTE
 
 RPM = 2.0 * math.pi / 60.0
 # So many set-points must fit into the watchdog's time, so that the motors do not stop when one is lost.

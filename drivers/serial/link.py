@@ -11,14 +11,13 @@ from typing import TypeVar
 
 import serial
 
-from drivers.host import COMPUTER, Host, SerialPort
+from drivers.host import BITS_PER_BYTE, COMPUTER, Host, SerialPort
 from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError
 
 T = TypeVar("T")
 # So many of the last ten answers may be damaged: row 14 of the fault table.
 DAMAGED_ALLOWED = 2
 LOOKED_AT = 10
-BITS_PER_BYTE = 10  # 8N1
 READ_CHUNK = 256  # bytes; more than any answer
 # Exceptions of a lost port.
 GONE = (OSError, serial.SerialException, termios.error)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import deque
 from contextlib import suppress
 
-from drivers.host import COMPUTER, Host, SharedPort
+from drivers.host import BITS_PER_BYTE, COMPUTER, Host, SharedPort
 from drivers.interfaces import LinkLostError, StopFrames
-from drivers.serial.link import BITS_PER_BYTE, GONE, port_error
+from drivers.serial.link import GONE, port_error
 
 NEVER_NS = 2**62
 

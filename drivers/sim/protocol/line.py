@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
-from drivers.serial.link import BITS_PER_BYTE
+from drivers.host import BITS_PER_BYTE
 from drivers.sim.protocol.plant_ports import TakesTimes
 
 Kind = Literal["delayed", "intermittent", "garbage", "slow", "duplicate", "off", "disconnect", "reconnect"]
