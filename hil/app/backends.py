@@ -129,6 +129,7 @@ class RealtimeBackend:
         self._platform, self._host, self._make, self._attended = platform, platform.host, make, attended
         self._control: RigControl | None = None
         self._links: dict[str, Any] | None = None
+        self._as_given = config  # the record holds it so, without the ports of a simulated rig
         meta = record_meta(config, attended=attended)
         if config.rig == "simulated_wire":
             progress("starting the simulated rig at the protocol level, which settles on its soil")
@@ -180,7 +181,7 @@ class RealtimeBackend:
         if self._control:
             self._control.ask("place", angle_deg=config.trial.angle_deg, seed=config.seed)
         try:
-            shared.move(folder, record_meta(config, attended=self._attended))
+            shared.move(folder, record_meta(self._as_given, attended=self._attended))
         except OSError as error:
             raise DeviceError(f"run folder {folder}: cannot follow {shared.run}: {error.strerror}") from error
         self._supervisor.next_run(str(folder))

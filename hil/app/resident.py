@@ -79,7 +79,17 @@ class Resident:
         """
         config, rig, kind = self._config, self.rig, experiment_type(self._config)
         what = f"{kind.name}, {kind.headline(config)}, {config.loop.rate_hz} Hz, {config.clock}"
-        wall_s = run_loop(rig, config, self._signals, self._progress, what)
+        return self.conclude(folder, run_loop(rig, config, self._signals, self._progress, what))
+
+    def conclude(self, folder: Path, wall_s: float, *, figure: bool = True) -> Outcome:
+        """Write the summary of a run whose loop has ended, publish it, draw the figure.
+
+        Args:
+            folder: of the run; its record is closed.
+            wall_s: how long the loop ran [s].
+            figure: whether one is drawn.
+        """
+        config, rig, kind = self._config, self.rig, experiment_type(self._config)
         record = read_trial(folder)
         finished = Finished(
             config, rig.cycle, rig.loop.clock, rig.ground_truth, record.tick, record.timing, record.events,
@@ -88,7 +98,7 @@ class Resident:
         summary = with_digests(summarise(finished), folder, record.meta)
         write_summary(folder, summary)
         rig.publish(summary)
-        if kind.figure:
+        if figure and kind.figure:
             self._progress(f"drawing {kind.figure}")
             draw(kind, record, summary, folder)
         return Outcome(exit_code(finished), summary, folder)

@@ -132,21 +132,21 @@ class VirtualRun:
                 )
                 self.shared = self.rig.shared
                 resident = Resident(self._config, self.rig, Signals(), lambda _: None)
-                self._run_once()
+                self._run_once(resident, self._folder)
                 for folder in self._more:
                     self._between(self)
                     resident.next_run(folder)
-                    self._run_once()
+                    self._run_once(resident, folder)
         except Exception as error:
             self.error = error
         self._ended()
 
-    def _run_once(self) -> None:
+    def _run_once(self, resident: Resident, folder: Path) -> None:
         assert self.rig is not None
-        run_loop(
+        wall_s = run_loop(
             self.rig, self._config, Signals(), lambda _: None, wanted=lambda _: RightsWanted(), refuse=lambda *_: None
         )
-        self.rig.publish({})
+        resident.conclude(folder, wall_s, figure=False)
 
     def _ended(self) -> None:
         self.over = True

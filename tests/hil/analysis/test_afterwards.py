@@ -98,7 +98,7 @@ def ends_with(method):
     return tamper
 
 
-@pytest.mark.parametrize("method", ["open", "begin", "hold"])
+@pytest.mark.parametrize("method", ["open", "start_clock", "hold"])
 def test_a_run_whose_rig_is_gone_has_a_summary_that_says_so(tmp_path, run_with, method):
     with pytest.raises(DeviceError, match="the rig is gone"):
         run_with(tmp_path, ends_with(method))
@@ -112,12 +112,12 @@ def test_a_run_whose_rig_is_gone_has_a_summary_that_says_so(tmp_path, run_with, 
 
 def test_a_realtime_run_that_could_not_begin_has_a_summary_that_says_so(tmp_path, quick, monkeypatch):
     def fail(_):
-        raise DeviceError("far_end: its process ended with status 1")
+        raise DeviceError("simulated_rig: its process ended with status 1")
 
-    monkeypatch.setattr(WorkerSupervisor, "begin", fail)
+    monkeypatch.setattr(WorkerSupervisor, "check_started", fail)
     with pytest.raises(DeviceError, match="status 1"):
         run_experiment(load_config("sim_impact", [*quick, "clock=realtime"]), tmp_path, progress=lambda _: None)
-    assert summary_of(tmp_path)["reasons"] == ["ended early: far_end: its process ended with status 1"]
+    assert summary_of(tmp_path)["reasons"] == ["ended early: simulated_rig: its process ended with status 1"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["summary.json", "trial.h5"]
     assert failed(tmp_path) == []
 

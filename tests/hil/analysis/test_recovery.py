@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import hil as program
+from hil.analysis import recovery as module
 from hil.analysis.recovery import KILLED, RECOVERED, NothingToRecoverError, holes, recover
 from hil.cli import run as hil
 from hil.config import load_config
@@ -17,7 +18,6 @@ from hil.ipc.shared_types import START
 from hil.messages.schema import IMPACT, event_row
 from hil.operator.telemetry import open_publisher
 from hil.recording import open_writer, read_trial
-from hil.recording import recovery as module
 from hil.recording.recorder import RingConsumer
 from hil.recording.sinks import FileAndTelemetrySink
 
@@ -126,7 +126,7 @@ def test_a_file_that_cannot_be_read_costs_only_what_the_rings_no_longer_hold(kil
     assert made.blocks_missing[0][1] == last // 2 - killed.shared.blocks.capacity
 
 
-RECOVER = "import sys, pathlib; from hil.recording import recovery; "
+RECOVER = "import sys, pathlib; from hil.analysis import recovery; "
 
 
 def test_half_a_header_does_not_hold_up_a_recovery(killed):

@@ -95,7 +95,7 @@ def test_three_buses_bear_a_rate_that_one_does_not() -> None:
         ([ROBOTEQ, "devices.drives.controllers.1.channel_1=rear_left"], CONTROLLERS, "rear_left", "one"),
         (["devices.valves.port=/dev/ttyUSB0"], "devices.valves.port", "/dev/ttyUSB0 for 2 links", "a separate port"),
         (["devices.valves.port=''"], "devices.valves.port", "''", "hil devices"),
-        (["devices.valves.coils.left_extend=3"], "devices.valves.coils", "coil 3 for 2", "of its own"),
+        (["devices.valves.coils.left_extend=3"], "devices.valves.coils", "coil 3 for 2", "a different coil"),
         (["devices.valves.flash_on=false"], "devices.valves.flash_on", "no dead-man", "no_dead_man: accepted"),
         (["devices.valves.rate_hz=40"], "devices.valves.baud", "9600, busy", "80%"),
         (["devices.valves.flash_s=0.25"], "devices.valves.flash_s", "0.25", "tenths"),

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from hil.realtime.stalls import PERIOD_NS, STALL_NS, Stall, StallMonitor, merged
 
@@ -57,6 +58,8 @@ def test_a_process_that_is_stopped_sees_a_stall_as_long_as_it_stood_still():
         assert process.stdout.readline() == "awake\n"
         time.sleep(0.05)
         os.kill(process.pid, signal.SIGSTOP)
+        while Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+            time.sleep(0.001)  # on a busy machine the signal takes effect when the process is scheduled next
         stopped_ns = time.monotonic_ns()
         time.sleep(0.03)
         went_on_ns = time.monotonic_ns()

@@ -51,8 +51,10 @@ def torque_in_a_new_process(folder: Path, cache: Path) -> float:
 def test_cache_is_used_again_and_follows_an_edited_callee_in_another_file(tmp_path: Path) -> None:
     package, cache = tmp_path / "models", tmp_path / "cache"
     package.mkdir()
-    shutil.copy(SOURCE / "compiled.py", package)
-    (package / "__init__.py").touch()
+    (package / "kernels").mkdir()
+    shutil.copy(SOURCE / "kernels" / "compiled.py", package / "kernels")
+    for folder in (package, package / "kernels"):
+        (folder / "__init__.py").touch()
     (package / "caller.py").write_text(CALLER)
     (package / "callee.py").write_text(CALLEE)
 
