@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("hil", "models", "tests", "tools", "benchmarks")
+FOLDERS = ("hil", "drivers", "models", "tests", "tools", "benchmarks")
 # Abandoned names and their replacements. Words that are good names elsewhere are limited to folders.
 GIVEN_UP = {
     "Laps": "StageTimer",
@@ -83,12 +83,6 @@ GIVEN_UP_IN = {
 }
 # (file, name): why it stays.
 EXCEPTIONS = {
-    # of drivers, which names its devices itself
-    ("hil/app/build.py", "FarEnd"),
-    ("hil/simulator/build.py", "FarEnd"),
-    ("hil/simulator/daq_process.py", "misbehave"),
-    ("hil/simulator/serial_process.py", "misbehave"),
-    ("tests/drivers/test_sim_devices.py", "FarEnd"),
     # carries a request over a line, and no body of a tree
     ("tests/drivers/modbus/test_modbus_master.py", "carry"),
 }

@@ -9,6 +9,7 @@ from hil.processes import process
 
 HEAVY = {"numba", "llvmlite", "scipy", "matplotlib"}
 NO_KERNELS = HEAVY | {"models", "h5py", "zmq", "grpc", "nidaqmx", "numpy.random"}
+NO_LOOP = {"matplotlib", "h5py", "zmq", "grpc", "nidaqmx", "serial", "hil.runtime.loop", "hil.estimation"}
 # A link's worker imports the drivers, but NI's library only where an NI device is.
 CASES = {
     "hil.processes.link": NO_KERNELS,
@@ -18,26 +19,8 @@ CASES = {
     "hil.simulator.serial_process": NO_KERNELS,
     "hil.simulator.rig_server": NO_KERNELS | {"serial"},
     "hil.simulator.daq_process": HEAVY | {"models", "h5py", "zmq"},
-    "hil.simulator.plant_process": {
-        "matplotlib",
-        "h5py",
-        "zmq",
-        "grpc",
-        "nidaqmx",
-        "serial",
-        "hil.runtime.loop",
-        "hil.estimation",
-    },
-    "hil.simulator.build": {
-        "matplotlib",
-        "h5py",
-        "zmq",
-        "grpc",
-        "nidaqmx",
-        "serial",
-        "hil.runtime.loop",
-        "hil.estimation",
-    },
+    "hil.simulator.plant_process": NO_LOOP,
+    "hil.simulator.build": NO_LOOP,
     "hil.app.backends": {"matplotlib", "grpc", "nidaqmx"},
 }
 
