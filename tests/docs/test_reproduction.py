@@ -1,0 +1,59 @@
+"""The page of the reproduction names every figure it has to, and the quick ones of its numbers hold."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "docs" / "reproduce"
+
+
+@pytest.fixture(autouse=True)
+def script(monkeypatch):
+    """Its modules import each other as scripts of one folder do."""
+    monkeypatch.syspath_prepend(FOLDER)
+    yield
+    for name in ("trials", "two_body", "chapter_5", "chapter_6"):
+        sys.modules.pop(name, None)
+
+
+def test_the_printed_coordinates_are_not_orthogonal_to_the_contacts_and_the_mended_ones_are():
+    from two_body import coupling
+
+    for theta, beta in ((-0.4, 0.6), (0.2, 1.2), (2.5, 1.5)):
+        assert coupling(theta, beta, printed=True) > 0.5
+        assert coupling(theta, beta, printed=False) < 1e-12
+
+
+def test_a_chassis_on_the_line_of_motion_spends_all_its_energy_and_a_higher_one_less():
+    from two_body import share
+
+    shares = [share(math.radians(angle)) for angle in (0, 20, 40, 60)]
+    assert shares[0] == pytest.approx(1.0, abs=1e-12)
+    assert np.all(np.diff(shares) < 0.0)
+
+
+def test_a_steel_impact_without_ground_peaks_as_energy_in_the_spring_says():
+    """Hertz (5.3) without loss: T_c = 2/5 k d^(5/2) at each of two wheels, F = k d^(3/2)."""
+    from trials import config_of, impact, rig_of
+
+    keys = {"trial.angle_deg": 60, "obstacle.restitution": 1.0}
+    found = impact("chapter_5", keys)
+    stiffness = rig_of(config_of("chapter_5", keys), steel=True).obstacle.stiffness
+    depth = (2.5 * found.energy_J / 2.0 / stiffness) ** 0.4
+    assert found.peak_N == pytest.approx(2.0 * stiffness * depth**1.5, rel=2e-3)
+    assert found.depth_m == pytest.approx(depth, rel=2e-3)
+
+
+@pytest.mark.parametrize(
+    "figure",
+    ["3-4", "(3.16)", "5-8 a", "5-8 b", "5-9 a", "5-9 b", "5-10", "5-12 a", "5-12 b", "6-10", "6-15", "App. D"],
+)
+def test_the_page_has_a_line_for_each_figure(figure):
+    lines = (FOLDER / "macmahon.md").read_text(encoding="utf-8").splitlines()
+    (found,) = [line for line in lines if line.startswith(f"| {figure} |")]
+    assert found.count("|") == 6
