@@ -75,7 +75,7 @@ class RunOptions(ConfigOptions):
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     """For typer: a parameter whose type is a dataclass stands for the options of its fields."""
     hints = get_type_hints(command, include_extras=True)
-    groups = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     options: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command).parameters.items():
         options += _options_of(groups[name]) if name in groups else [parameter.replace(annotation=hints[name])]
