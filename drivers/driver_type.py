@@ -7,11 +7,11 @@ a driver type imports the driver itself before it is created: config and checks 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 from drivers.device_sections import DeviceSection, Role
-from drivers.host import COMPUTER, Host
+from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DaqDevice, DrivesDevice, IoDevice, PolledDevice, ValvesDevice
 from drivers.messages import SensorName
 from drivers.section import Problem
@@ -22,7 +22,6 @@ if TYPE_CHECKING:  # reading a driver type from a config needs no simulated devi
     from drivers.sim.server import ServerSetup, SimulatedServer
 
 S = TypeVar("S", bound=DeviceSection)
-Alive = Callable[[], None]
 
 
 class SensorSetup(NamedTuple):

@@ -6,6 +6,7 @@ import os
 import select
 import termios
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -13,6 +14,8 @@ from typing import Any, Protocol
 # [s], so that the waiting process can report in between that it is alive.
 SLICE_S = 0.004
 BITS_PER_BYTE = 10  # 8N1
+# A device calls it every few ms while it waits: its process is alive.
+Alive = Callable[[], None]
 
 
 class SerialPort(Protocol):

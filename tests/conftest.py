@@ -1,4 +1,5 @@
 import fcntl
+import gc
 import hashlib
 import importlib.util
 import itertools
@@ -29,6 +30,7 @@ from hil.messages.fault import Event, Fault
 from hil.processes.disturbances import RIG_LATE, STALL
 from hil.realtime.stalls import StallMonitor, measured_wakeups
 from hil.recording.reader import RecordError, read_trial
+from models.kernels.compiled import CACHE_FOLDER
 
 # No deadline for examples: a busy machine is no defect, and the first call of a kernel compiles it.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -42,7 +44,7 @@ LOCKS = "HIL_TEST_LOCKS"
 MARK = b"|"
 # Of a failed test, the longest.
 STALLS_NAMED = 20
-# Every kernel that `hil` uses; further kernels are compiled by the first worker that needs them.
+# Every kernel of an impact trial; further kernels are compiled by the first worker that needs them.
 WARM_UP = """
 from hil.app.warm_up import warm_up
 from hil.config import load_config
@@ -58,8 +60,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     folder = tempfile.TemporaryDirectory(prefix="rover-hil-test-locks-")
     session.config.add_cleanup(folder.cleanup)
     os.environ[LOCKS] = folder.name
+    if next(CACHE_FOLDER.rglob("*.nbi"), None) is not None:
+        return  # a kernel that is missing all the same is compiled by the first worker, too
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    reporter.write_line("compiling kernels for all workers (half a minute the first time, some seconds later) ...")
+    reporter.write_line("compiling kernels for all workers (half a minute, once for these models) ...")
     subprocess.run([sys.executable, "-c", WARM_UP], check=True)
 
 
@@ -68,6 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # each process that a test starts would compile our sources again.
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    gc.disable()  # while tests are collected: it makes a million objects, and nearly all of them stay
     if os.environ.get("PYTEST_XDIST_WORKER") and LOCKS in os.environ:
         compile_each_kernel_once(Path(os.environ[LOCKS]))
 
@@ -88,6 +93,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         ordered += share + rest[: max(room, 0)]
         del rest[: max(room, 0)]
     items[:] = ordered + rest
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """From now on garbage is collected, but not looked for among the modules and tests that stay to the end."""
+    gc.freeze()
+    gc.enable()
 
 
 def compile_each_kernel_once(folder: Path) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from drivers.checks import load_problems, repeated, valve_problems
-from drivers.driver_type import Alive, Connection, LineLoad, RigSetup, ValvesType
-from drivers.host import COMPUTER, Host
+from drivers.driver_type import Connection, LineLoad, RigSetup, ValvesType
+from drivers.host import COMPUTER, Alive, Host
 from drivers.modbus.section import ModbusValves as Section
 from drivers.section import Problem
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from drivers.host import COMPUTER, SLICE_S, Host
+from drivers.host import COMPUTER, SLICE_S, Alive, Host
 from drivers.interfaces import DeviceError, Health, StopFrames
 from drivers.messages import ValveCommand, ValveSample
 from drivers.modbus import protocol
@@ -44,12 +44,7 @@ class ModbusValves:
         ValueError: settings that cannot work.
     """
 
-    def __init__(
-        self,
-        settings: ModbusValvesSettings,
-        host: Host = COMPUTER,
-        alive: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, settings: ModbusValvesSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
         check(settings)
         self.settings, self._host, self._alive = settings, host, alive
         timeout_s = settings.answer_timeout_ms * 1e-3

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from drivers.host import COMPUTER, Host
+from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError, Health, IoDevice, LinkLostError, SamplesLostError
 from drivers.messages import DaqBlock
 from drivers.ni.channels import NiDaqSettings, add_channel, check_settings, filter_delay_ns, to_volts
@@ -48,12 +47,7 @@ class NiDaq:
             channels.
     """
 
-    def __init__(
-        self,
-        settings: NiDaqSettings,
-        host: Host = COMPUTER,
-        alive: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, settings: NiDaqSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
         self._settings, self._host, self._alive = settings, host, alive
         self._session = NiSession(settings.device, settings.server, alive, host)
         self._tasks: list[Any] = []  # the sampling one first

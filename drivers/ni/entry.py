@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from drivers.checks import valve_problems
 from drivers.device_sections import VALVES
-from drivers.driver_type import Alive, Connection, DaqType, RigSetup, ValvesType
-from drivers.host import COMPUTER, Host
+from drivers.driver_type import Connection, DaqType, RigSetup, ValvesType
+from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import IoDevice
 from drivers.ni.section import NiDaq as DaqSection
 from drivers.ni.section import NiValves as ValvesSection

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
-from drivers.host import COMPUTER, SLICE_S, Host
+from drivers.host import COMPUTER, SLICE_S, Alive, Host
 from drivers.interfaces import DeviceError, IoDevice, LinkLostError, SamplesLostError
 
 # Timeout of each call while a device is being opened or closed [s].
@@ -59,7 +59,7 @@ class NiSession:
         deadline_s: how long a device server may take to answer [s].
     """
 
-    def __init__(self, device: str, server: str, alive: Callable[[], None], host: Host = COMPUTER) -> None:
+    def __init__(self, device: str, server: str, alive: Alive, host: Host = COMPUTER) -> None:
         self.device, self.server, self._alive, self._host = device, server, alive, host
         self.deadline_s = SETUP_TIMEOUT_S
         self._channel: Any = None

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from drivers.host import COMPUTER, Host
+from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError, Health, LinkLostError, StopFrames
 from drivers.messages import VALVES_OFF, ValveCommand, ValveSample, ValveSet
 from drivers.ni.session import NiSession
@@ -69,12 +68,7 @@ class NiValves:
         alive: called while waiting, every few ms.
     """
 
-    def __init__(
-        self,
-        settings: NiValveSettings,
-        host: Host = COMPUTER,
-        alive: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, settings: NiValveSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
         self._settings, self._host, self._alive = settings, host, alive
         self._session = NiSession(settings.device, settings.server, alive, host)
         self._tasks: list[Any] = []

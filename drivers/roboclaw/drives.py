@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections import deque
-from collections.abc import Callable
 
-from drivers.host import COMPUTER, Host
+from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import ControllerState, DeviceError, Health, LinkLostError, StopFrames
 from drivers.messages import DriveCommand, DriveSample, SpeedSet
 from drivers.roboclaw.protocol import Command
@@ -55,12 +54,7 @@ class RoboClawDrives:
         alive: called while waiting, every few ms.
     """
 
-    def __init__(
-        self,
-        settings: RoboClawSettings,
-        host: Host = COMPUTER,
-        alive: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, settings: RoboClawSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
         check(settings)
         self.settings, self._host = settings, host
         self._links = [

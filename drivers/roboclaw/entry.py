@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from drivers.checks import CONTROLLERS, load_problems, repeated, timeout_problems, wheel_problems
-from drivers.driver_type import Alive, Connection, DrivesType, LineLoad, RigSetup, numbered
-from drivers.host import COMPUTER, Host
+from drivers.driver_type import Connection, DrivesType, LineLoad, RigSetup, numbered
+from drivers.host import COMPUTER, Alive, Host
 from drivers.roboclaw.section import RoboclawDrives
 from drivers.section import Problem
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from enum import Enum
 
-from drivers.host import Host
+from drivers.host import Alive, Host
 from drivers.interfaces import ControllerState, DeviceError
 from drivers.roboteq import protocol
 from drivers.roboteq.protocol import Exchange, Fault
@@ -41,9 +40,7 @@ class RoboteqController:
         slow: last reading of the other slow state, by query.
     """
 
-    def __init__(
-        self, settings: RoboteqSettings, controller: Controller, host: Host, alive: Callable[[], None]
-    ) -> None:
+    def __init__(self, settings: RoboteqSettings, controller: Controller, host: Host, alive: Alive) -> None:
         self._settings, self.controller = settings, controller
         timeout_s = settings.answer_timeout_ms * 1e-3
         self.link = SerialLink(NAME, controller.port, settings.baud, timeout_s=timeout_s, host=host, alive=alive)

@@ -13,7 +13,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 
-from drivers.host import COMPUTER, Host
+from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import ControllerState, DeviceError, Health, StopFrames
 from drivers.messages import DriveCommand, DriveSample
 from drivers.roboteq import protocol
@@ -44,12 +44,7 @@ class RoboteqDrives:
         ValueError: settings that cannot work.
     """
 
-    def __init__(
-        self,
-        settings: RoboteqSettings,
-        host: Host = COMPUTER,
-        alive: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, settings: RoboteqSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
         check(settings)
         self.settings, self._host, self._alive = settings, host, alive
         self._controllers = [RoboteqController(settings, one, host, alive) for one in settings.controllers]

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import serial
 
-from drivers.host import BITS_PER_BYTE, COMPUTER, Host, SerialPort
+from drivers.host import BITS_PER_BYTE, COMPUTER, Alive, Host, SerialPort
 from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ class SerialLink:
         *,
         timeout_s: float,
         host: Host = COMPUTER,
-        alive: Callable[[], None] = lambda: None,
+        alive: Alive = lambda: None,
     ) -> None:
         self.device, self.port, self.baud = device, port, baud
         self._timeout_ns, self._host, self._alive = round(timeout_s * 1e9), host, alive

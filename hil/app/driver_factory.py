@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from pydantic import ValidationError
 
-from drivers.host import COMPUTER, Host
+from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DaqDevice, DeviceError, DrivesDevice, PolledDevice, StopFrames, ValvesDevice
 from drivers.registry import daq_driver, driver_of, drives_driver, valves_driver
 from hil.config import Config
@@ -16,8 +16,6 @@ from hil.config.rig_setup import rig_setup
 from hil.config.schema.devices import DevicesConfig
 from hil.ipc.run_memory import RunMemory
 from hil.processes.link_bridge import BlockFeed, DriveFeed, Feed, ValveFeed
-
-Alive = Callable[[], None]
 
 
 def make_daq(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> DaqDevice:

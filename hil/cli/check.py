@@ -12,7 +12,7 @@ from rich.text import Text
 
 from hil.cli.console import show
 from hil.cli.exits import REFUSED, USAGE, complain, usage_errors
-from hil.cli.options import AsJson, Clock, ConfigSource, Endpoints, Overrides, Seed, config_from, progress
+from hil.cli.options import AsJson, ConfigOptions, Endpoints, progress, with_groups
 
 if TYPE_CHECKING:
     from hil.safety.arming import Check
@@ -21,21 +21,14 @@ if TYPE_CHECKING:
 Quick = Annotated[bool, typer.Option("--quick", help="Leave out the 10 s measurement of the machine.")]
 
 
-def check(
-    config: ConfigSource,
-    overrides: Overrides = None,
-    seed: Seed = None,
-    clock: Clock = None,
-    endpoints: Endpoints = None,
-    quick: Quick = False,
-    as_json: AsJson = False,
-) -> None:
+@with_groups
+def check(options: ConfigOptions, endpoints: Endpoints = None, quick: Quick = False, as_json: AsJson = False) -> None:
     """Read every device, run the arming checks, and compute bus loads and cut latency; nothing moves.
 
     With the realtime clock, measure for 10 s whether this machine keeps the rate of the loop.
     """
     with usage_errors():
-        effective = config_from(config, overrides, seed, clock)
+        effective = options.load()
 
     from hil.app.check import check_rig
     from hil.app.extensions import broken_extensions

@@ -10,7 +10,7 @@ import typer
 
 from hil.cli.console import show
 from hil.cli.exits import usage_errors
-from hil.cli.options import AsJson, Clock, ConfigSource, Out, Overrides, Seed, config_from, progress
+from hil.cli.options import AsJson, ConfigOptions, Out, progress, with_groups
 
 _MOST_ANGLES = 10_000
 
@@ -36,15 +36,13 @@ def angles_from(text: str) -> list[float]:
     return angles if math.isclose(angles[-1], last, abs_tol=1e-6) else [*angles, last]
 
 
+@with_groups
 def energy(
-    config: ConfigSource,
+    options: ConfigOptions,
     angles: Annotated[
         str, typer.Option("--angles", metavar="FIRST:LAST:STEP", help="Obstacle angles [deg], last one included.")
     ] = "10:90:5",
     out: Out = None,
-    overrides: Overrides = None,
-    seed: Seed = None,
-    clock: Clock = None,
     as_json: AsJson = False,
 ) -> None:
     """Effective kinetic energy over the obstacle angle: table, figure, and the effect of the masses."""
@@ -52,7 +50,7 @@ def energy(
 
     with usage_errors():
         angles_deg = angles_from(angles)
-        effective = config_from(config, overrides, seed, clock)
+        effective = options.load()
         folder = run_folder(out, effective.name, f"{angles_deg[0]:g}-{angles_deg[-1]:g}")
 
     from hil.analysis.energy import (

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hil.cli.exits import REFUSED, USAGE, complain, usage_errors
-from hil.cli.options import AsJson, Clock, ConfigSource, Endpoints, Out, Overrides, Seed, config_from
+from hil.cli.options import RunOptions, with_groups
 from hil.cli.trial import run_and_show
 
 if TYPE_CHECKING:
@@ -21,8 +20,9 @@ Seconds = Annotated[float, typer.Option("--for", metavar="SECONDS", help="Durati
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask: you are at the rig, with the emergency stop in reach.")]
 
 
+@with_groups
 def jog(
-    config: ConfigSource,
+    options: RunOptions,
     speed: Annotated[
         float, typer.Option("--speed", metavar="M/S", help="Speed of the rim; negative: backward.", show_default=False)
     ],
@@ -31,52 +31,33 @@ def jog(
         list[str] | None,
         typer.Option("--wheel", metavar="NAME", help="front_left, ..., or all; repeatable.", show_default=False),
     ] = None,
-    out: Out = None,
-    overrides: Overrides = None,
-    seed: Seed = None,
-    clock: Clock = None,
-    endpoints: Endpoints = None,
     yes: Yes = False,
-    as_json: AsJson = False,
 ) -> None:
     """Turn wheels for a short time, to check wiring and direction. Wheels off the ground."""
-    asked = {"wheels": wheel or [], "speed_mps": speed, "valve": "", "seconds": seconds}
-    with usage_errors():
-        effective = config_from(config, [*(overrides or ()), *_jog(asked)], seed, clock)
-    _move(effective, out, endpoints, yes, as_json)
+    _move(options, {"wheels": wheel or [], "speed_mps": speed, "valve": "", "seconds": seconds}, yes)
 
 
+@with_groups
 def valve(
-    config: ConfigSource,
+    options: RunOptions,
     side: Annotated[str, typer.Argument(metavar="CYLINDER", help="Cylinder: left or right.")],
     way: Annotated[str, typer.Argument(metavar="WAY", help="Direction: extend or retract.")],
     seconds: Seconds,
-    out: Out = None,
-    overrides: Overrides = None,
-    seed: Seed = None,
-    clock: Clock = None,
-    endpoints: Endpoints = None,
     yes: Yes = False,
-    as_json: AsJson = False,
 ) -> None:
     """Power one valve for a short time, wheels cut, to check cylinder and direction."""
-    asked = {"wheels": [], "valve": f"{side}_{way}", "seconds": seconds}
-    with usage_errors():
-        effective = config_from(config, [*(overrides or ()), *_jog(asked)], seed, clock)
-    _move(effective, out, endpoints, yes, as_json)
+    _move(options, {"wheels": [], "valve": f"{side}_{way}", "seconds": seconds}, yes)
 
 
-def _jog(section: Mapping[str, Any]) -> list[str]:
-    """Overrides that turn a config into the config of a jog."""
-    return ["experiment=jog", *(f"jog.{key}={json.dumps(value)}" for key, value in section.items())]
-
-
-def _move(config: Config, out: Path | None, endpoints: Path | None, yes: bool, as_json: bool) -> None:
+def _move(options: RunOptions, asked: Mapping[str, Any], yes: bool) -> None:
+    """Run the config as a jog, with the section `jog` that was asked for."""
     from hil.experiments.jog.summary import what_moves
 
+    with usage_errors():
+        config = options.load("experiment=jog", *(f"jog.{key}={json.dumps(value)}" for key, value in asked.items()))
     if not yes:
         _confirm(what_moves(config), config)
-    run_and_show(config, out, endpoints, as_json)
+    run_and_show(config, options)
 
 
 def _confirm(what: str, config: Config) -> None:

@@ -1,11 +1,15 @@
-"""Options that several commands share."""
+"""Options that several commands share, one by one and in groups."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import sys
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -36,6 +40,72 @@ Repeat = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print only the result, as JSON.")]
 
 Unverified = Annotated[bool, typer.Option("--unverified", help="Also what does not match its digests.")]
+
+
+@dataclass(frozen=True)
+class ConfigOptions:
+    """A config, and what replaces values of it."""
+
+    config: ConfigSource
+    overrides: Overrides = None
+    seed: Seed = None
+    clock: Clock = None
+
+    def load(self, *more: str) -> Config:
+        """The effective config.
+
+        Args:
+            *more: overrides of the command itself, after those of the command line.
+
+        Raises:
+            ConfigError: with all problems at once.
+        """
+        return config_from(self.config, [*(self.overrides or ()), *more], self.seed, self.clock)
+
+
+@dataclass(frozen=True)
+class RunOptions(ConfigOptions):
+    """The same of a command that makes runs, and where they go."""
+
+    out: Out = None
+    endpoints: Endpoints = None
+    as_json: AsJson = False
+
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """For typer: a parameter whose type is a dataclass stands for the options of its fields."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    options: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        options += _options_of(groups[name]) if name in groups else [parameter.replace(annotation=hints[name])]
+
+    @functools.wraps(command)
+    def with_options(**values: Any) -> None:
+        made = {
+            name: group(**{field.name: values.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        command(**made, **values)
+
+    options.sort(key=lambda option: option.default is not inspect.Parameter.empty)  # the needed ones first
+    named = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options]
+    with_options.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {option.name: option.annotation for option in options}
+    return with_options
+
+
+def _options_of(group: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+    ]
 
 
 def config_from(source: str, overrides: list[str] | None, seed: int | None, clock: str | None) -> Config:

@@ -11,58 +11,30 @@ import typer
 
 from hil.cli.console import show
 from hil.cli.exits import USAGE, complain, usage_errors
-from hil.cli.options import (
-    AsJson,
-    Clock,
-    ConfigSource,
-    Endpoints,
-    Out,
-    Overrides,
-    Repeat,
-    Seed,
-    Unverified,
-    config_from,
-    progress,
-)
+from hil.cli.options import AsJson, Repeat, RunOptions, Unverified, progress, with_groups
 
 if TYPE_CHECKING:
     from hil.app.resident import Outcome
     from hil.config import Config
 
 
-def run(
-    config: ConfigSource,
-    out: Out = None,
-    overrides: Overrides = None,
-    seed: Seed = None,
-    clock: Clock = None,
-    endpoints: Endpoints = None,
-    repeat: Repeat = 1,
-    as_json: AsJson = False,
-) -> None:
+@with_groups
+def run(options: RunOptions, repeat: Repeat = 1) -> None:
     """Run the experiment that the config names: record it, sum it up, draw it."""
     with usage_errors():
-        effective = config_from(config, overrides, seed, clock)
-    run_and_show(effective, out, endpoints, as_json, repeat)
+        config = options.load()
+    run_and_show(config, options, repeat)
 
 
-def trial(
-    config: ConfigSource,
-    out: Out = None,
-    overrides: Overrides = None,
-    seed: Seed = None,
-    clock: Clock = None,
-    endpoints: Endpoints = None,
-    repeat: Repeat = 1,
-    as_json: AsJson = False,
-) -> None:
+@with_groups
+def trial(options: RunOptions, repeat: Repeat = 1) -> None:
     """One impact trial: drive into the obstacle, cut at the impact, record, judge."""
     with usage_errors():
-        effective = config_from(config, [*(overrides or ()), "experiment=impact"], seed, clock)
-    run_and_show(effective, out, endpoints, as_json, repeat)
+        config = options.load("experiment=impact")
+    run_and_show(config, options, repeat)
 
 
-def run_and_show(config: Config, out: Path | None, endpoints: Path | None, as_json: bool, repeat: int = 1) -> None:
+def run_and_show(config: Config, options: RunOptions, repeat: int = 1) -> None:
     """Run what a config names, print each summary, and end with the last run's exit status."""
     from hil.experiments.registry import experiment_type
     from hil.recording.run_folder import run_folder
@@ -73,6 +45,8 @@ def run_and_show(config: Config, out: Path | None, endpoints: Path | None, as_js
     with usage_errors():
         kind = experiment_type(config)
 
+    out = options.out
+
     def folder_of(number: int) -> Path:
         if out and repeat > 1 and not number:
             run_folder(out, config.name, "")
@@ -80,7 +54,7 @@ def run_and_show(config: Config, out: Path | None, endpoints: Path | None, as_js
         return run_folder(place, config.name, kind.label(config))
 
     def print_outcome(outcome: Outcome) -> None:
-        if as_json:
+        if options.as_json:
             print(json.dumps(outcome.summary, allow_nan=False), flush=True)
         else:
             show(kind.table(outcome.summary))
@@ -98,7 +72,7 @@ def run_and_show(config: Config, out: Path | None, endpoints: Path | None, as_js
 
     with usage_errors():
         outcome = run_repeatedly(
-            config, repeat, lambda number: folder_of(number) if number else first, progress, endpoints, go_on
+            config, repeat, lambda number: folder_of(number) if number else first, progress, options.endpoints, go_on
         )
     print_outcome(outcome)
     raise typer.Exit(outcome.exit_code)

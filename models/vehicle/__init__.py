@@ -1,7 +1,8 @@
 """The vehicle that plant and rover twin both step: rover, ground, drives, cylinders, loads, and an obstacle if any."""
 
 from models.vehicle.model import VehicleModel, VehicleState, make_vehicle_state
-from models.vehicle.step import Scene, move, run, run_bound, settle, step
+from models.vehicle.settling import settle
+from models.vehicle.step import Scene, move, run, run_bound, step
 
 __all__ = [
     "Scene",

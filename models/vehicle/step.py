@@ -145,9 +145,3 @@ def run_bound(scene: BoundArguments[Scene], steps: int, dt: float) -> None:
     """`run`, for repeated calls from Python."""
     vehicle, state = unpack(scene)
     run(vehicle, state, steps, dt)
-
-
-def settle(vehicle: VehicleModel, state: VehicleState, seconds: float = 2.0) -> None:
-    """Let a rover with its drives cut sink into the soil until it rests, then set the remaining speed to zero."""
-    run(vehicle, state, round(seconds / SETTLING_STEP), SETTLING_STEP)
-    state.v[:] = 0.0

@@ -7,7 +7,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 import serial
@@ -16,9 +17,32 @@ from drivers.host import COMPUTER, SLICE_S
 from drivers.interfaces import DeviceError, StopFrames
 from drivers.messages import DriveCommand
 from drivers.serial.stop_port import NEVER_NS, StopPort
-from drivers.sim.protocol.line import WAKE_S, serve_lines
+from drivers.sim.protocol.line import WAKE_S, Line, SimulatedSerialDevice, serve_lines
 
 PATIENCE_S = 10.0  # of virtual time
+
+
+class Recorder:
+    """Records what its device receives, (began_ns, ended_ns, bytes), and the length of its answers."""
+
+    def __init__(self, device: SimulatedSerialDevice) -> None:
+        self.device = device
+        self.heard: list[tuple[int, int, bytes]] = []
+        self.answered: list[int] = []
+
+    def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
+        answer = self.device.receive(data, began_ns, ended_ns)
+        self.heard.append((began_ns, ended_ns, data))
+        self.answered.append(len(answer))
+        return answer
+
+    def wake(self, now_ns: int) -> None:
+        self.device.wake(now_ns)
+
+
+class RecordedLine(NamedTuple):
+    line: Line
+    recorder: Recorder
 
 
 class LineTime:
@@ -32,6 +56,14 @@ class LineTime:
         """Each reading of the clock takes 1 us."""
         self.now_ns += 1_000
         return self.now_ns
+
+    def connect(
+        self, path: Path, device: SimulatedSerialDevice, baud: int, turnaround_ns: int = 100_000
+    ) -> RecordedLine:
+        """A line in this time, and a record of what its device receives; it is closed after the test."""
+        recorder = Recorder(device)
+        self.lines.append(Line(path, recorder, baud, turnaround_ns))
+        return RecordedLine(self.lines[-1], recorder)
 
     def sleep(self, seconds: float) -> None:
         self.pass_until(self.now_ns + max(round(seconds * 1e9), 1_000), lambda: False)
@@ -96,14 +128,16 @@ def send_stop(line_time: LineTime) -> Callable[[StopFrames], None]:
 
 
 @pytest.fixture
-def line_time(monkeypatch: pytest.MonkeyPatch) -> LineTime:
+def line_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[LineTime]:
     """Virtual time of drivers and lines; code that creates a line adds it."""
     line_time = LineTime()
     port = partial(port_type(line_time), timeout=SLICE_S, write_timeout=1.0, exclusive=True)
     monkeypatch.setattr(COMPUTER, "now_ns", line_time.monotonic_ns)
     monkeypatch.setattr(COMPUTER, "sleep", line_time.sleep)
     monkeypatch.setattr(COMPUTER, "open_serial", port)
-    return line_time
+    yield line_time
+    for line in line_time.lines:
+        line.close()
 
 
 @pytest.fixture

@@ -238,26 +238,19 @@ def test_good_values_are_taken(name):
     call(**{key: item.value for key, item in good.items()})
 
 
-@pytest.mark.parametrize(
-    ("name", "key", "bad"),
-    [
-        (name, key, bad)
-        for name, (_, good) in PUBLIC.items()
-        for key, item in good.items()
-        for bad in (math.nan, math.inf, -math.inf, *item.bad)
-    ],
-)
-def test_a_bad_number_is_refused_by_name_with_value_and_range(name, key, bad):
+@pytest.mark.parametrize(("name", "key"), [(name, key) for name, (_, good) in PUBLIC.items() for key in good])
+def test_a_bad_number_is_refused_by_name_with_value_and_range(name, key):
     """Of an array, in its last place."""
     call, good = PUBLIC[name]
-    value = bad
-    if np.ndim(good[key].value):
-        value = np.array(good[key].value, dtype=float)
-        value.flat[-1] = bad
-    with pytest.raises(ValueError, match=r"allowed|needed") as caught:
-        call(**{other: item.value for other, item in good.items()} | {key: value})
-    assert key in str(caught.value) or key == "steering"
-    assert f"{bad:g}" in str(caught.value)
+    for bad in (math.nan, math.inf, -math.inf, *good[key].bad):
+        value = bad
+        if np.ndim(good[key].value):
+            value = np.array(good[key].value, dtype=float)
+            value.flat[-1] = bad
+        with pytest.raises(ValueError, match=r"allowed|needed") as caught:
+            call(**{other: item.value for other, item in good.items()} | {key: value})
+        assert key in str(caught.value) or key == "steering"
+        assert f"{bad:g}" in str(caught.value)
 
 
 @pytest.mark.parametrize("package", [models.wheel, models.impact])

@@ -13,11 +13,11 @@ import pytest
 from hil.app.virtual.run import VirtualRun
 from hil.config import load_config
 
-# The wheels run from 0.3 s on and touch at 1.7 s; faults are injected between these times.
-MOMENT_S = 0.7
+# The wheels run from 0.3 s on and touch at 1.2 s; faults are injected between these times.
+MOMENT_S = 0.5
 QUIET = ("telemetry.endpoint=''",)
 SETTINGS = (
-    *QUIET, "trial.start_distance_m=0.1", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5",
+    *QUIET, "trial.start_distance_m=0.06", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5",
     "devices.daq.e_stop=cDAQ1Mod4/port0/line0",
 )  # fmt: skip
 

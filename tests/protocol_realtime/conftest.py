@@ -28,7 +28,9 @@ from hil.simulator.control_socket import ControlClient, wait_for
 MOMENT_S = 0.7
 SETTINGS = (
     "trial.start_distance_m=0.1", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5",
-    "telemetry.endpoint=''", "devices.daq.e_stop=cDAQ1Mod4/port0/line0",
+    "telemetry.endpoint=''", "devices.daq.e_stop=cDAQ1Mod4/port0/line0", "devices.valves.baud=38400",
+    "devices.valves.pressure_registers={left_extend: 0, left_retract: 1, right_extend: 2, right_retract: 3, "
+    "kPa_per_count: 0.1}",
 )  # fmt: skip
 READY_S = 100.0
 
@@ -62,6 +64,11 @@ class Wire:
     ports: dict[str, str]
     control: ControlClient = field(repr=False)
     process: int = 0
+
+    @property
+    def arguments(self) -> list[str]:
+        """Of a command for this rig."""
+        return [self.config, "--endpoints", str(self.endpoints), *overrides(self.settings)]
 
     def inject_fault(self, device: str, kind: str, **how) -> int:
         """Inject a fault of a device; returns the time of the command [ns]."""
@@ -148,12 +155,10 @@ class Loop:
 def loop(wire, tmp_path, kill_run) -> Loop:
     """A trial started with the command-line program."""
     run = tmp_path / "run"
-    command = [sys.executable, "-P", "-m", "hil.cli", "trial", wire.config, "--endpoints", str(wire.endpoints)]
+    command = [sys.executable, "-P", "-m", "hil.cli", "trial", *wire.arguments]
     wire.mend()
     with open(tmp_path / "said", "w") as said:
-        process = subprocess.Popen(
-            [*command, "--out", str(run), *overrides(wire.settings)], stdout=said, stderr=said, start_new_session=True
-        )
+        process = subprocess.Popen([*command, "--out", str(run)], stdout=said, stderr=said, start_new_session=True)
         try:
             yield Loop(process, run)
         finally:

@@ -1,6 +1,7 @@
 """A relay board over a simulated line, with cylinders that fill at once."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from drivers.messages import VALVES_OFF, ValveCommand, ValveSample
 from drivers.modbus import protocol
 from drivers.modbus.simulated import RelayBoard, Terminal
 from drivers.modbus.valves import ModbusValves, ModbusValvesSettings
-from drivers.sim.protocol.line import Line, LineFault
+from drivers.sim.protocol.line import LineFault
 
 FULL_PA = 6.0e5
 BOTH_OUT = ((True, False), (True, False))
@@ -30,24 +31,6 @@ class InstantCylinders:
         return FULL_PA if self.powered[valve] else -1000.0
 
 
-class Recorder:
-    """Records what its device receives, (began_ns, ended_ns, bytes), and the length of its answers."""
-
-    def __init__(self, device: RelayBoard) -> None:
-        self.device = device
-        self.heard: list[tuple[int, int, bytes]] = []
-        self.answered: list[int] = []
-
-    def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
-        answer = self.device.receive(data, began_ns, ended_ns)
-        self.heard.append((began_ns, ended_ns, data))
-        self.answered.append(len(answer))
-        return answer
-
-    def wake(self, now_ns: int) -> None:
-        self.device.wake(now_ns)
-
-
 class Rig:
     """A board with pressure registers 10 to 13 and a regulator at 5, on a line in virtual time."""
 
@@ -56,9 +39,7 @@ class Rig:
         self.cylinders = InstantCylinders()
         self.terminal = Terminal((10, 11, 12, 13), 100.0, 5)
         self.board = RelayBoard(self.cylinders, baud=BAUD, **{"terminal": self.terminal, **board})
-        self.recorder = Recorder(self.board)
-        self.line = Line(folder / "valves", self.recorder, BAUD, protocol.silence_ns(BAUD))
-        line_time.lines.append(self.line)
+        self.line, self.recorder = line_time.connect(folder / "valves", self.board, BAUD, protocol.silence_ns(BAUD))
 
     def settings(self, **changes: Any) -> ModbusValvesSettings:
         plain = {"port": str(self.line.path), "coils": (0, 1, 2, 3), "baud": BAUD, "flash_s": 5.0, "rate_hz": 20.0}
@@ -74,24 +55,13 @@ class Rig:
     def functions(self) -> list[int]:
         return [data[1] for _, _, data in self.recorder.heard]
 
-    def stop(self) -> None:
-        self.line.close()
-
 
 MakeRig = Callable[..., Rig]
 
 
 @pytest.fixture
-def make_rig(tmp_path: Path, line_time: Any) -> Iterator[MakeRig]:
-    rigs = []
-
-    def make(**board: Any) -> Rig:
-        rigs.append(Rig(tmp_path, line_time, **board))
-        return rigs[-1]
-
-    yield make
-    for rig in rigs:
-        rig.stop()
+def make_rig(tmp_path: Path, line_time: Any) -> MakeRig:
+    return partial(Rig, tmp_path, line_time)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """RoboClaw controllers over simulated lines, with wheels that obey at once."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,7 @@ import pytest
 
 from drivers.roboclaw.drives import Bus, Controller, RoboClawDrives, RoboClawSettings
 from drivers.roboclaw.simulated import RoboClawBus
-from drivers.sim.protocol.line import Line, LineFault
+from drivers.sim.protocol.line import LineFault
 
 COUNTS = 8192.0
 
@@ -36,21 +36,6 @@ class InstantWheels:
         self.told[wheel] = None
 
 
-class Recorder:
-    """A SimulatedSerialDevice that records what the device behind it receives: (ended_ns, bytes)."""
-
-    def __init__(self, device: Any) -> None:
-        self.device = device
-        self.heard: list[tuple[int, bytes]] = []
-
-    def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
-        self.heard.append((ended_ns, data))
-        return self.device.receive(data, began_ns, ended_ns)
-
-    def wake(self, now_ns: int) -> None:
-        self.device.wake(now_ns)
-
-
 class Rig:
     """Controllers on one simulated line or several, in virtual time."""
 
@@ -59,9 +44,8 @@ class Rig:
         self.wheels = InstantWheels()
         self.controllers = tuple(controller for bus in layout for controller in bus)
         self.buses = [RoboClawBus(self.wheels, bus, COUNTS, **bus_options) for bus in layout]
-        self.recorders = [Recorder(bus) for bus in self.buses]
-        self.lines = [Line(folder / f"bus{place}", one, 115200) for place, one in enumerate(self.recorders)]
-        line_time.lines += self.lines
+        made = [line_time.connect(folder / f"bus{place}", bus, 115200) for place, bus in enumerate(self.buses)]
+        self.lines, self.recorders = zip(*made, strict=True)
 
     def settings(self, **changes: Any) -> RoboClawSettings:
         plain = {
@@ -81,11 +65,7 @@ class Rig:
 
     def commands(self, bus: int = 0) -> list[int]:
         """Second byte of everything received: the command, where requests come one by one."""
-        return [data[1] for _, data in self.recorders[bus].heard]
-
-    def stop(self) -> None:
-        for line in self.lines:
-            line.close()
+        return [data[1] for _, _, data in self.recorders[bus].heard]
 
 
 def one_bus() -> list[list[Controller]]:
@@ -100,16 +80,11 @@ MakeRig = Callable[..., Rig]
 
 
 @pytest.fixture
-def make_rig(tmp_path: Path, line_time: Any) -> Iterator[MakeRig]:
-    rigs = []
-
+def make_rig(tmp_path: Path, line_time: Any) -> MakeRig:
     def make(layout: list[list[Controller]] | None = None, **bus_options: Any) -> Rig:
-        rigs.append(Rig(tmp_path, line_time, layout or one_bus(), **bus_options))
-        return rigs[-1]
+        return Rig(tmp_path, line_time, layout or one_bus(), **bus_options)
 
-    yield make
-    for rig in rigs:
-        rig.stop()
+    return make
 
 
 @pytest.fixture

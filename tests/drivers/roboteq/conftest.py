@@ -1,6 +1,5 @@
 """Three Roboteq controllers over simulated lines, with wheels that obey at once."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ import pytest
 
 from drivers.roboteq.drives import Controller, RoboteqDrives, RoboteqSettings
 from drivers.roboteq.simulated import RoboteqDevice
-from drivers.sim.protocol.line import Line, LineFault
+from drivers.sim.protocol.line import LineFault
 
 MAX_RPM, GEAR_RATIO = 3000, 100.0
 WHEELS = ((0, 2), (5, 4), (1, 3))  # on purpose not in order
@@ -45,21 +44,6 @@ class InstantWheels:
             told.clear()
 
 
-class Recorder:
-    """A SimulatedSerialDevice that records what the device behind it receives: (ended_ns, bytes)."""
-
-    def __init__(self, device: RoboteqDevice) -> None:
-        self.device = device
-        self.heard: list[tuple[int, bytes]] = []
-
-    def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
-        self.heard.append((ended_ns, data))
-        return self.device.receive(data, began_ns, ended_ns)
-
-    def wake(self, now_ns: int) -> None:
-        self.device.wake(now_ns)
-
-
 class Rig:
     """Three controllers, one line each, in virtual time."""
 
@@ -67,9 +51,8 @@ class Rig:
         self.time = line_time
         self.wheels = InstantWheels()
         self.devices = [device_on(self.wheels, *wheels) for wheels in WHEELS]
-        self.recorders = [Recorder(device) for device in self.devices]
-        self.lines = [Line(folder / f"drive{place}", one, 115200) for place, one in enumerate(self.recorders)]
-        line_time.lines += self.lines
+        made = [line_time.connect(folder / f"drive{place}", one, 115200) for place, one in enumerate(self.devices)]
+        self.lines, self.recorders = zip(*made, strict=True)
 
     def settings(self, **changes: Any) -> RoboteqSettings:
         controllers = tuple(
@@ -85,11 +68,7 @@ class Rig:
         self.lines[place].inject_fault(LineFault(kind, **how))
 
     def heard(self, place: int = 0) -> bytes:
-        return b"".join(data for _, data in self.recorders[place].heard)
-
-    def stop(self) -> None:
-        for line in self.lines:
-            line.close()
+        return b"".join(data for _, _, data in self.recorders[place].heard)
 
 
 def device_on(wheels: InstantWheels, first: int, second: int) -> RoboteqDevice:
@@ -108,7 +87,5 @@ def device(wheels: InstantWheels) -> RoboteqDevice:
 
 
 @pytest.fixture
-def rig(tmp_path: Path, line_time: Any) -> Iterator[Rig]:
-    rig = Rig(tmp_path, line_time)
-    yield rig
-    rig.stop()
+def rig(tmp_path: Path, line_time: Any) -> Rig:
+    return Rig(tmp_path, line_time)

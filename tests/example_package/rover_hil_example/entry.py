@@ -7,8 +7,8 @@ from pydantic import Field
 
 from drivers.checks import timeout_problems
 from drivers.device_sections import Baud, DrivesSection, Port
-from drivers.driver_type import Alive, Connection, DrivesType, RigSetup
-from drivers.host import COMPUTER, Host
+from drivers.driver_type import Connection, DrivesType, RigSetup
+from drivers.host import COMPUTER, Alive, Host
 from drivers.section import Problem
 
 

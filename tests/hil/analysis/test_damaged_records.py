@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 SOAK = runpy.run_path(str(Path(__file__).parents[2] / "soak" / "damage_records.py"), run_name="imported")
-EACH = 4  # of each kind
+EACH = 2  # of each kind
 
 
 @pytest.fixture(scope="module")

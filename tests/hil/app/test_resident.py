@@ -91,7 +91,7 @@ def test_a_further_run_that_something_ends_early_has_a_summary_that_says_so(fold
     assert [wrong(tmp_path / name) for name in ("run_0", "run_1")] == [[], []]
 
 
-def test_descriptors_threads_and_mappings_do_not_grow_over_twenty_runs(folder_of):
+def test_descriptors_threads_and_mappings_do_not_grow_over_eight_runs(folder_of):
     counts = []
 
     def count(_):
@@ -106,13 +106,13 @@ def test_descriptors_threads_and_mappings_do_not_grow_over_twenty_runs(folder_of
         folder = folder_of(0)
         resident = Resident(config, open_backend(config, folder, quiet, stack), signals, quiet)
         resident.run(folder)
-        for number in range(1, 20):
+        for number in range(1, 8):
             count(None)
             folder = folder_of(number)
             resident.next_run(folder)
             resident.run(folder)
         count(None)
-    assert len(counts) == 20
+    assert len(counts) == 8
     assert counts[-1] == counts[0]
 
 

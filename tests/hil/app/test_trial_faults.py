@@ -134,6 +134,8 @@ ROOMS = (
     "limiter.check", "rig_io.command", "tick_logger.record", "recorder.tick", "recorder.block", "publisher.tick",
     "simulated_rig.advance",
 )  # fmt: skip
+# With these gone the figure has less to draw; it takes longer than the trial, so only these draw it.
+SPOIL_THE_RECORD = ("tick_logger.record", "recorder.tick", "recorder.block")
 
 
 @pytest.mark.parametrize("state", [State.RUN_UP, State.IMPACT], ids=["run_up", "impact"])
@@ -156,8 +158,9 @@ def test_an_exception_in_any_room_cuts_at_once_and_is_recorded(run, where, state
 
 @pytest.mark.parametrize("where", ROOMS)
 def test_an_exception_in_every_tick_from_now_on_ends_the_same_way(run, where):
-    done = run(lambda run: run.breaks(where, State.RUN_UP, DeviceError("gone"), always=True), drawn=True)
-    assert (done.folder / "trial.png").read_bytes()[:4] == b"\x89PNG"
+    drawn = where in SPOIL_THE_RECORD
+    done = run(lambda run: run.breaks(where, State.RUN_UP, DeviceError("gone"), always=True), drawn=drawn)
+    assert not drawn or (done.folder / "trial.png").read_bytes()[:4] == b"\x89PNG"
     assert len(done.raised_ns) > 300  # a block comes every other tick only
     assert_stopped(done)
     assert_told(done)
@@ -182,7 +185,9 @@ KINDS = [
 
 @pytest.mark.parametrize("error", KINDS, ids=lambda error: type(error).__name__)
 def test_any_kind_of_exception_is_recorded_by_its_name(run, error):
-    done = run(lambda run: run.breaks("estimator.estimate", State.RUN_UP, error), drawn=True)
+    odd = isinstance(error, OSError | UnspeakableError)  # the figure shows the text
+    done = run(lambda run: run.breaks("estimator.estimate", State.RUN_UP, error), drawn=odd)
+    assert (done.folder / "trial.png").exists() == odd
     assert_stopped(done)
     assert_told(done)
     (event,) = done.record().events

@@ -14,6 +14,7 @@ import pytest
 
 from hil.bench.cpu_usage import seconds_used as descendants
 from hil.cli import run
+from hil.simulator.connection import NAMES
 
 pytestmark = pytest.mark.slow
 
@@ -59,6 +60,13 @@ def test_a_killed_one_leaves_no_process_behind(served):
 def test_endpoints_without_a_rig_at_the_wire_are_refused(tmp_path, capsys):
     assert run(["trial", "sim_impact", "--out", str(tmp_path / "run"), "--endpoints", str(tmp_path / "rig.json")]) == 2
     assert "simulated_wire" in capsys.readouterr().err
+
+
+def test_endpoints_that_are_none_say_how_to_get_some(tmp_path, capsys):
+    (tmp_path / "empty.json").write_text(json.dumps(dict.fromkeys(NAMES[1:], "x")))
+    for file in ("empty.json", "missing.json"):
+        assert run(["check", "sim_wire", "--endpoints", str(tmp_path / file)]) == 2
+        assert "hil sim CONFIG --endpoints FILE" in capsys.readouterr().err
 
 
 def _runs(process: int) -> bool:

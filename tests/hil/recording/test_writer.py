@@ -42,7 +42,7 @@ def times(tick, work_ns, plant_ns):
 @pytest.mark.parametrize("rate_hz", [100, 1000, 4000])
 @pytest.mark.parametrize("flush_ns", [1, 40_000_000, 10 * S])
 def test_no_tick_is_lost_whatever_rate_and_flush(tmp_path, rate_hz, flush_ns):
-    given = rows(3000, rate_hz)
+    given = rows(1000, rate_hz)
     with recorder(tmp_path, flush_ns=flush_ns) as record:
         for i, row in enumerate(given):
             record.tick(row)
@@ -51,8 +51,8 @@ def test_no_tick_is_lost_whatever_rate_and_flush(tmp_path, rate_hz, flush_ns):
     assert trial.tick.tobytes() == given.tobytes()
     assert trial.timing.dtype == TIMING
     np.testing.assert_array_equal(trial.timing["tick"], given["tick"])
-    np.testing.assert_array_equal(trial.timing["work_ns"], 10 * np.arange(3000))
-    np.testing.assert_array_equal(trial.timing["plant_ns"], np.arange(3000))
+    np.testing.assert_array_equal(trial.timing["work_ns"], 10 * np.arange(1000))
+    np.testing.assert_array_equal(trial.timing["plant_ns"], np.arange(1000))
 
 
 def test_the_file_holds_a_histogram_of_each_of_the_ticks_times(tmp_path):
