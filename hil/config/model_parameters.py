@@ -8,6 +8,7 @@ import numpy as np
 
 from hil.config import Config
 from hil.config.schema.equipment import DaqConfig
+from hil.config.sensor_faults import disturbance_of, fault_gains
 from models.actuators.drive import Drive
 from models.actuators.pneumatic import Cylinder
 from models.contact.compliant import make_compliant_ground
@@ -55,6 +56,7 @@ def nominal_rig(config: Config) -> RigParameters:
         substep_ns=round(config.plant.substep_us * 1e3),
         payload=Payload(payload.mass_kg, (payload.x_m, payload.y_m, payload.z_m), payload.edge_m),
         drawbar=Drawbar((-drawbar.pull_N, 0.0, 0.0), (drawbar.x_m, drawbar.y_m, drawbar.z_m)),
+        disturbance=disturbance_of(config),
     )
 
 
@@ -115,18 +117,18 @@ def _obstacle(config: Config, wheels: int) -> Obstacle:
 def spread(config: Config) -> Spread:
     """How far the simulated rig deviates from the nominal one."""
     given = config.plant.spread
-    return Spread(given.mass, given.soil, given.legs, given.sensitivity, given.start_m)
+    return Spread(given.mass, given.soil, given.legs, given.sensitivity, given.start_m, given.droop)
 
 
 def _piezo(config: Config, daq: DaqConfig) -> Piezo:
     return Piezo(
         place=np.array(daq.places_m),
-        sensitivity=np.array([sensitivity * 1e-3 for sensitivity in config.sensitivities_mVpN]),
+        sensitivity=np.array([one * 1e-3 for one in config.sensitivities_mVpN]) * fault_gains(daq),
         bias=np.array([channel.bias_V for channel in daq.channels]),
         noise=np.array([channel.noise_V for channel in daq.channels]),
         range=daq.range_V,
         step=2.0 * daq.range_V / 2**daq.bits,
-        droop_time=daq.droop_s,
+        droop_time=np.array(daq.droops_s),
         ring_frequency=daq.ring_hz,
         ring_damping=daq.ring_damping,
         ring_share=daq.ring_share,

@@ -12,6 +12,7 @@ from models.actuators.pneumatic import Cylinder, check_cylinder, mount_cylinders
 from models.contact.obstacle import Obstacle, check_obstacle
 from models.plant.ground import GroundParameters
 from models.rover import Parameters, Rover, kind_of
+from models.sensors.disturbance import Disturbance
 from models.sensors.piezo import Piezo, check_piezo
 from models.terrain.surface import quaternion_of
 from models.vehicle import VehicleModel, VehicleState, make_vehicle_state, settle
@@ -33,6 +34,7 @@ class Spread:
         legs: relative, leg stiffness, of each leg independently where each leg has a spring.
         sensitivity: relative, each piezo channel.
         start_m: start distance, lateral place and sensor alignment [m].
+        droop: relative, time constant of each piezo channel.
     """
 
     mass: float
@@ -40,6 +42,7 @@ class Spread:
     legs: float
     sensitivity: float
     start_m: float
+    droop: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class RigParameters:
         substep_ns: longest contact sub-step.
         payload: what the rover carries.
         drawbar: pull on the rover once it has settled.
+        disturbance: of the piezo channels, or None.
     """
 
     rover: Parameters
@@ -80,6 +84,7 @@ class RigParameters:
     substep_ns: int
     payload: Payload = field(default_factory=Payload)
     drawbar: Drawbar = field(default_factory=Drawbar)
+    disturbance: Disturbance | None = None
 
     def build(self) -> tuple[Rover, VehicleModel, VehicleState]:
         """The rover, settled on its ground at the start distance. Raises ValueError with what is out of range."""
@@ -175,8 +180,12 @@ class RigParameters:
             obstacle = obstacle._replace(stiffness=contact, leg_compliance=obstacle.leg_compliance * legs)
         compliant = self.ground.compliant
         compliant = compliant._replace(law=compliant.law._replace(stiffness=vary(compliant.law.stiffness, spread.soil)))
+        if piezo is not None and spread.droop > 0.0:
+            piezo = piezo._replace(droop_time=np.array([vary(value, spread.droop) for value in piezo.droop_time]))
+        disturbance = None if self.disturbance is None else self.disturbance.drawn(random)
         return replace(
             self,
+            disturbance=disturbance,
             rover=replace(self.rover, **masses),
             ground=replace(self.ground, soil=soil, compliant=compliant),
             obstacle=obstacle,

@@ -149,12 +149,15 @@ class Plant:
         parameters = self.parameters
         if parameters.piezo is None:
             return None
+        disturbance = parameters.disturbance
+        columns = self.channels if disturbance is None else 2 * self.channels
         return Sensing(
             parameters.piezo,
             make_piezo_state(self.channels),
             self._triangle_origin(),
             parameters.sample_rate_hz,
-            self._random.standard_normal((RING, self.channels)),
+            self._random.standard_normal((RING, columns)),
+            None if disturbance is None else disturbance.fresh(),
         )
 
     def _triangle_origin(self) -> FloatArray:
@@ -172,4 +175,4 @@ class Plant:
     def _renew_noise(self, sensing: Sensing, used: int) -> None:
         first = self.samples - used
         rows = np.arange(first, self.samples) % RING
-        sensing.noise[rows] = self._random.standard_normal((used, self.channels))
+        sensing.noise[rows] = self._random.standard_normal((used, sensing.noise.shape[1]))

@@ -42,6 +42,20 @@ class RealtimeConfig(Section):
 class TrialConfig(Section):
     """One impact trial: drive straight into the obstacle at constant speed, cut at the impact."""
 
+    release: Literal["automatic", "operator", "timed"] = Field(
+        "automatic",
+        description="what cuts the drives: the detector, an operator whose reaction takes a random time after the "
+        "impact (simulated rigs), or the end of drive_time_s",
+    )
+    release_delay_s: float = Field(
+        0.25, gt=0, le=10, description="operator: mean time from the impact to the release, lognormal"
+    )
+    release_spread_s: float = Field(0.05, ge=0, le=10, description="operator: standard deviation of that time")
+    drive_time_s: float = Field(5.0, ge=0.1, le=2000, description="timed: from the start of the run-up to the cut")
+    destress_m: float = Field(
+        0.0, ge=0, le=0.2, description="way back and forth before the run-up, which de-stresses the legs; 0: none"
+    )
+
     angle_deg: float = Field(60.0, ge=10, le=90, description="inclination of the obstacle to the ground")
     speed_mps: float = Field(0.07, ge=0.005, le=0.2, description="set forward speed at impact")
     start_distance_m: float = Field(
