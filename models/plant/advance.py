@@ -12,6 +12,7 @@ from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.reduction import Chain
 from models.sensors.disturbance import Disturbance, disturb
 from models.sensors.piezo import TRIANGLE, Piezo, PiezoState, sample, sample_pair
+from models.sensors.snap_back import SnapBack, snapped
 from models.vehicle import VehicleModel, VehicleState, step
 
 RING = 1 << 14  # samples kept, half a second at 30 kHz
@@ -33,6 +34,7 @@ class Sensing(NamedTuple):
         noise: (RING, channels) standard normal numbers, renewed as they are used; with a disturbance (RING,
             2 channels), the second half for the disturbance.
         disturbance: of the channels, or None.
+        snap_back: of the shields when a wheel slips off the plate, or None.
     """
 
     piezo: Piezo
@@ -41,6 +43,7 @@ class Sensing(NamedTuple):
     rate_hz: int
     noise: FloatArray
     disturbance: Disturbance | None = None
+    snap_back: SnapBack | None = None
 
 
 class Log(NamedTuple):
@@ -109,10 +112,12 @@ def _take_samples(
             noise, volts, since = sensing.noise[row], log.volts[row], 1.0 / sensing.rate_hz
             _disturb(sensing.disturbance, chain, state, log, taken_at, since, noise)
             force = last_right + (right - last_right) * (taken_at - begin) / (end - begin)
+            force = snapped(sensing.snap_back, STARBOARD, force, taken_at * 1e-9, since)
             if volts.size == TRIANGLE:
                 sample(sensing.piezo, sensing.state, force, across, up, since, noise, volts, sensing.disturbance)
             else:
                 other = last_left + (left - last_left) * (taken_at - begin) / (end - begin)
+                other = snapped(sensing.snap_back, PORT, other, taken_at * 1e-9, since)
                 sample_pair(sensing.piezo, sensing.state, other, force, since, noise, volts, sensing.disturbance)
             log.counts[SAMPLES] += 1
             taken_at = log.counts[SAMPLES] * 1_000_000_000 // sensing.rate_hz

@@ -206,6 +206,7 @@ class SpreadConfig(Section):
     sensitivity: float = Field(0.005, ge=0, le=0.2, description="of each sensor's sensitivity")
     start_m: float = Field(0.002, ge=0, le=0.05, description="of the start distance")
     droop: float = Field(0.0, ge=0, le=0.2, description="of each channel's time constant of the AC coupling")
+    heading_deg: float = Field(0.0, ge=0, le=10, description="of the rover's heading at the start")
 
 
 class VibrationConfig(Section):
@@ -234,11 +235,28 @@ class VibrationConfig(Section):
         return not (self.mains_V or self.structure_share or self.run_up_N or self.footsteps_N)
 
 
+class VeerConfig(Section):
+    """How the simulated rover stands and drives askew, which its twin does not know."""
+
+    heading_deg: float = Field(0.0, ge=-25, le=25, description="of the rover at the start, positive to port")
+    across_m: float = Field(0.0, ge=-1, le=1, description="how far to port it starts")
+    steering_deg: (
+        Annotated[float, Field(ge=-25, le=25)]
+        | Annotated[
+            tuple[Annotated[float, Field(ge=-25, le=25)], ...], Field(strict=False, min_length=1, max_length=64)
+        ]
+    ) = Field(0.0, description="steering error, positive to port: of all wheels, or a list with one for each")
+    track_error: float = Field(
+        0.0, ge=-0.5, le=0.5, description="the port wheels turn faster by this share, the starboard ones slower"
+    )
+
+
 class PlantConfig(Section):
     """The simulated rig."""
 
     substep_us: int = Field(100, ge=10, le=100, description="longest integration step")
     spread: SpreadConfig = Field(default_factory=SpreadConfig, description="deviation from the nominal model")
+    veer: VeerConfig = Field(default_factory=VeerConfig, description="a rover that stands and drives askew")
     vibration: VibrationConfig = Field(
         default_factory=VibrationConfig, description="hum, vibration and footsteps on the force sensors"
     )
