@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.analysis.events import carried_of, commands_of, faults_of, impacts_of
+from hil.experiments.impact.experiment import State
+from hil.experiments.impact.release import Release
 from hil.messages.operator_input import ClearFault, command_of
 from hil.safety.arming import Check
 from hil.safety.monitor import WARNINGS
@@ -109,12 +111,32 @@ def _latched_after(events: Rows) -> list[tuple[int, int, str]]:
     return changes
 
 
-def cut_at_impact(ticks: Rows, events: Rows) -> Check:
-    """The drives are cut in the tick that reacts to an impact."""
+def _tick_of_cut(impact: np.void, ticks: Rows, release: Release | None) -> int:
+    """Number of the tick in which the drives must be cut, the reaction tick or a later one."""
+    number = int(impact["reaction_tick"])
+    began_ns = ticks["t_ns"][ticks["state"] == State.RUN_UP]
+    if release is None or release.kind == "automatic" or not began_ns.size:
+        return number
+    due_ns = release.due_ns(int(began_ns[0]), int(impact["t_ns"]))
+    later = ticks["tick"][(ticks["t_ns"] >= due_ns) & (ticks["tick"] >= number)]
+    return int(later[0]) if later.size else int(ticks["tick"].max(initial=0)) + 1
+
+
+def cut_at_impact(ticks: Rows, events: Rows, release: Release | None = None) -> Check:
+    """The drives are cut in the tick that reacts to an impact, or when the release of the trial is due.
+
+    Args:
+        ticks: in order, rows of `/tick`.
+        events: of the record.
+        release: of an impact trial; None: any other experiment.
+    """
     item, allowed = "cut at the impact", "drives cut in the reaction tick"
+    if release is not None and release.kind != "automatic":
+        allowed = f"drives cut once the release is due, trial.release {release.kind}"
     impacts = impacts_of(events)
     found = []
-    for number in impacts["reaction_tick"]:
+    for event in impacts:
+        number = _tick_of_cut(event, ticks, release)
         tick = ticks[ticks["tick"] == number]
         if not tick.size and number > ticks["tick"].max(initial=0):
             found.append((True, f"tick {number}, after the end of the record"))

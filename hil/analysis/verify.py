@@ -14,6 +14,7 @@ from hil.analysis.digests import digest_checks, same_bytes
 from hil.analysis.events import schema_mismatch, text_fingerprint, wrong_channels
 from hil.analysis.recompute import disagreements, recompute
 from hil.config import Config, ConfigError, parse_config
+from hil.experiments.impact.release import Release
 from hil.ipc.run_memory import FOLDER
 from hil.processes.link_bridge import DEAD_MAN_NS
 from hil.recording import RecordError, TrialRecord, read_trial
@@ -160,7 +161,7 @@ def _of_commands(record: TrialRecord, config: Config) -> list[Check]:
         *checks,
         command_checks.cut_in_safe(rows),
         command_checks.safe_after_fault(rows, record.events),
-        command_checks.cut_at_impact(rows, record.events),
+        command_checks.cut_at_impact(rows, record.events, Release(config) if config.experiment == "impact" else None),
     ]
 
 

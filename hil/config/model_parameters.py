@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from hil.config import Config
 from hil.config.schema.equipment import DaqConfig
+from hil.config.schema.experiment import PlateConfig
+from hil.config.sensor_faults import disturbance_of, fault_gains
 from models.actuators.drive import Drive
 from models.actuators.pneumatic import Cylinder
 from models.contact.compliant import make_compliant_ground
 from models.contact.laws import make_law
 from models.contact.obstacle import Obstacle
-from models.plant import GroundParameters, RigParameters, Spread
+from models.contact.plate import Plate, make_plate
+from models.plant import GroundParameters, RigParameters, Spread, Veer
 from models.rover import rover_of
+from models.rover.tree import WheelMount
 from models.sensors.piezo import Piezo
+from models.vehicle import HITTING_WHEELS
 from models.vehicle.loads import Drawbar, Payload
 from models.wheel import Soil
 
@@ -29,7 +35,7 @@ def nominal_rig(config: Config) -> RigParameters:
         grouser_height=config.wheel_radius_m - config.rover.wheel_radius_m,
         ground=_ground(config),
         launch_speed=config.trial.speed_mps if config.ground.glides else 0.0,
-        obstacle=_obstacle(config, len(rover_of(rover).wheel_names)) if config.has_obstacle else None,
+        obstacle=_obstacle(config, rover_of(rover).tree.wheels) if config.has_obstacle else None,
         start_distance=config.trial.start_distance_m,
         start_across=0.0,
         drive=Drive(
@@ -55,6 +61,8 @@ def nominal_rig(config: Config) -> RigParameters:
         substep_ns=round(config.plant.substep_us * 1e3),
         payload=Payload(payload.mass_kg, (payload.x_m, payload.y_m, payload.z_m), payload.edge_m),
         drawbar=Drawbar((-drawbar.pull_N, 0.0, 0.0), (drawbar.x_m, drawbar.y_m, drawbar.z_m)),
+        disturbance=disturbance_of(config),
+        snap_share=config.obstacle.plate.snap_share if config.obstacle.plate else 0.0,
     )
 
 
@@ -89,7 +97,7 @@ def _ground(config: Config) -> GroundParameters:
     )
 
 
-def _obstacle(config: Config, wheels: int) -> Obstacle:
+def _obstacle(config: Config, wheels: Sequence[WheelMount]) -> Obstacle:
     obstacle, wheel = config.obstacle, config.wheel
     each = obstacle.legs == "each"
     law = make_law(
@@ -104,29 +112,52 @@ def _obstacle(config: Config, wheels: int) -> Obstacle:
         foot=math.nan,  # set by the start distance
         friction=obstacle.friction,
         friction_speed=obstacle.friction_speed_mps,
-        leg_compliance=np.full(wheels, 1.0 / obstacle.leg_stiffness_Npm if each else 0.0),
+        leg_compliance=np.full(len(wheels), obstacle.leg_compliance_mpN(config.trial.angle_deg) if each else 0.0),
         leg_damping=obstacle.leg_damping_Nspm,
+        leg_backlash=obstacle.leg_backlash_m,
         grousers=wheel.grousers,
         grouser_offset=math.radians(wheel.grouser_offset_deg),
+        plate=_plate(obstacle.plate, wheels[0].width) if obstacle.plate else None,
         **law._asdict(),
+    )
+
+
+def _plate(plate: PlateConfig, wheel_width_m: float) -> Plate:
+    return make_plate(
+        HITTING_WHEELS,
+        width=plate.width_m,
+        height=plate.height_m,
+        centre_up=plate.centre_up_m,
+        centre_across=plate.centre_across_m,
+        wheel_width=wheel_width_m,
     )
 
 
 def spread(config: Config) -> Spread:
     """How far the simulated rig deviates from the nominal one."""
     given = config.plant.spread
-    return Spread(given.mass, given.soil, given.legs, given.sensitivity, given.start_m)
+    heading = math.radians(given.heading_deg)
+    return Spread(given.mass, given.soil, given.legs, given.sensitivity, given.start_m, given.droop, heading)
+
+
+def veer(config: Config) -> Veer:
+    """How the simulated rig stands and drives askew; the nominal one does not."""
+    given = config.plant.veer
+    each = given.steering_deg if isinstance(given.steering_deg, tuple) else ()
+    if not each and given.steering_deg:
+        each = (given.steering_deg,) * len(config.layout.wheels)
+    return Veer(math.radians(given.heading_deg), given.across_m, tuple(map(math.radians, each)), given.track_error)
 
 
 def _piezo(config: Config, daq: DaqConfig) -> Piezo:
     return Piezo(
         place=np.array(daq.places_m),
-        sensitivity=np.array([sensitivity * 1e-3 for sensitivity in config.sensitivities_mVpN]),
+        sensitivity=np.array([one * 1e-3 for one in config.sensitivities_mVpN]) * fault_gains(daq),
         bias=np.array([channel.bias_V for channel in daq.channels]),
         noise=np.array([channel.noise_V for channel in daq.channels]),
         range=daq.range_V,
         step=2.0 * daq.range_V / 2**daq.bits,
-        droop_time=daq.droop_s,
+        droop_time=np.array(daq.droops_s),
         ring_frequency=daq.ring_hz,
         ring_damping=daq.ring_damping,
         ring_share=daq.ring_share,

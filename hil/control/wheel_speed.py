@@ -25,10 +25,11 @@ class WheelSpeed:
         self._slip = 0.0
 
     def control(self, goal: Goal, samples: Samples, prediction: Prediction) -> SetPoints:  # noqa: ARG002
-        """The set-points of this tick. While the drives are cut the slip estimate is not updated."""
+        """The set-points of this tick. While the drives are cut, or push, the slip estimate is not updated."""
         if goal.cut:
             return SetPoints(goal.state, True, (), goal.valves)
-        mean = sum(prediction.slip) / len(prediction.slip)
-        self._slip += (min(max(mean, 0.0), LARGEST_SLIP) - self._slip) * self._share
+        if not goal.pushing:
+            mean = sum(prediction.slip) / len(prediction.slip)
+            self._slip += (min(max(mean, 0.0), LARGEST_SLIP) - self._slip) * self._share
         speed = goal.forward_mps / (self._radius_m * (1.0 - self._slip))
         return SetPoints(goal.state, False, (speed,) * len(prediction.slip), goal.valves)

@@ -48,7 +48,8 @@ class RoverTwin:
 
     def __init__(self, nominal: RigParameters) -> None:
         self._rover, vehicle, self._state = nominal.build()
-        self._obstacle = vehicle.obstacle
+        # the twin does not know to the millimetre where it hits, so its obstacle has no edges
+        self._obstacle = None if vehicle.obstacle is None else vehicle.obstacle._replace(plate=None)
         self._hit = self._obstacle is None
         self._state.drives.cut[:] = 0.0
         self._pressure_Pa: Sequence[Sequence[float]] = ()

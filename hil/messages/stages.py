@@ -117,6 +117,7 @@ class Goal(msgspec.Struct, frozen=True, gc=False):
         forward_mps: speed of the rover [m/s], for controllers that compute wheel speeds.
         speed_radps: wheel speeds [rad/s], for controllers that pass them on.
         valves: valves to power; empty: none.
+        pushing: the rover is pushing on something, so that its slip is not that of the ground.
     """
 
     state: int
@@ -124,6 +125,7 @@ class Goal(msgspec.Struct, frozen=True, gc=False):
     forward_mps: float = 0.0
     speed_radps: ByWheel = ()
     valves: ValveSet = ()
+    pushing: bool = False
 
 
 class SetPoints(msgspec.Struct, frozen=True, gc=False):

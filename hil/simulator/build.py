@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from drivers.sim.rig import InProcessRig
 from hil.config import Config
-from hil.config.model_parameters import nominal_rig, spread
+from hil.config.model_parameters import nominal_rig, spread, veer
 from models.plant import Plant
 
 # Simulated time after which a rig without force sensors has run every kernel.
@@ -16,7 +18,7 @@ _WARM_NS = 4_000_000
 def build_plant(config: Config) -> Plant:
     """The plant of a simulated rig, perturbed by the config's seed."""
     chance = np.random.default_rng([config.seed, 0])
-    parameters = nominal_rig(config).perturbed(spread(config), chance)
+    parameters = replace(nominal_rig(config), veer=veer(config)).perturbed(spread(config), chance)
     return Plant(parameters, np.random.default_rng([config.seed, 1]))
 
 

@@ -1,8 +1,9 @@
 """A leg's spring and damper in series with the contact of its wheel.
 
 The leg and the wheel's body stay rigid in the dynamics; the leg's deflection x, along the plate's normal, is a state of
-the contact. Force on the leg equals force at the plate, so x follows from one monotone equation, solved at the end of
-the step (backward Euler) and so stable for any stiffness of the plate.
+the contact. A leg with backlash deflects by that much before its spring bites. Force on the leg equals force at the
+plate, so x follows from one monotone equation, solved at the end of the step (backward Euler) and so stable for any
+stiffness of the plate.
 """
 
 from __future__ import annotations
@@ -31,27 +32,44 @@ def _pressure(law: Law, contact_points: FloatArray, deflection: float, deflectio
 
 
 @kernel
+def relaxed(compliance: float, damping: float, backlash: float, before: float, dt: float) -> float:
+    """Deflection [m] of a leg without contact at the end of a step; within the backlash it stays where it is."""
+    loose = min(before, backlash)
+    return loose + (before - loose) * (damping / (damping + dt / compliance))
+
+
+@kernel
 def leg_deflection(
-    law: Law, compliance: float, damping: float, contact_points: FloatArray, before: float, dt: float
+    law: Law,
+    compliance: float,
+    damping: float,
+    backlash: float,
+    contact_points: FloatArray,
+    before: float,
+    dt: float,
 ) -> float:
-    """Deflection of a leg [m] at the end of a step: where the plate's force is x/compliance + damping dx/dt.
+    """Deflection x of a leg [m] at the end of a step.
+
+    There the plate's force is (x - backlash)/compliance, or nothing below it, + damping dx/dt.
 
     Args:
         law: of the plate alone.
         compliance: of the leg [m/N], above 0.
         damping: of the leg [N s/m].
+        backlash: deflection up to which the leg's spring does not bite [m].
         contact_points: (points, columns) depth, rate and onset of the wheel's points (models.contact.contact_points).
         before: x a step ago [m].
         dt: step [s], above 0.
     """
     # a leg without contact relaxes to `low`, and one that deflects by the whole depth has no more contact
-    low, high = before * damping / (damping + dt / compliance), 0.0
+    loose = min(before, backlash)
+    low, high = loose + (before - loose) * damping / (damping + dt / compliance), 0.0
     for i in range(contact_points.shape[0]):
         high = max(high, contact_points[i, DEPTH])
     if low >= high:
         return low
     at_low = _pressure(law, contact_points, low, (low - before) / dt)
-    at_high = -high / compliance - damping * (high - before) / dt
+    at_high = -max(high - backlash, 0.0) / compliance - damping * (high - before) / dt
     if at_low <= 0.0:
         return low
     # false position; an end that stays in place loses half its weight (Illinois)
@@ -60,7 +78,7 @@ def leg_deflection(
         x = low + (high - low) * at_low / (at_low - at_high)
         speed = (x - before) / dt
         pressure = _pressure(law, contact_points, x, speed)
-        excess = pressure - x / compliance - damping * speed
+        excess = pressure - max(x - backlash, 0.0) / compliance - damping * speed
         if abs(excess) <= CLOSED * pressure or high - low <= CLOSED * high:
             return x
         if excess > 0.0:

@@ -10,7 +10,8 @@ import numpy as np
 from models.contact.contact_points import ARM, COLUMNS, DEPTH, LEAN, ONSET_RATE, POINTS, RATE, SHARE
 from models.contact.grousers import grouser_tip
 from models.contact.laws import HUNT_CROSSLEY, Law, law_force, law_problems
-from models.contact.legs import leg_deflection
+from models.contact.legs import leg_deflection, relaxed
+from models.contact.plate import Plate, has_plate, nearest_plane, plate_problems, reached, seen_by_sensors
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
 from models.rover.factor import add_scaled, add_sliding
@@ -39,8 +40,10 @@ class Obstacle(NamedTuple):
         damping: of the law, where it has one (models.contact.laws.Law).
         leg_compliance: (hitting wheels or more,) of each leg alone, along the plate's normal [m/N]; 0 is rigid.
         leg_damping: of a compliant leg [N s/m].
+        leg_backlash: free play of a compliant leg before its spring bites [m].
         grousers: on each wheel, an even number, their tips at the wheel's radius; 0 for a smooth rim.
         grouser_offset: alpha [rad] of a grouser above the contact line when the wheel's angle is zero.
+        plate: where the plane ends; None: nowhere. It is chosen when a step is compiled, as the ground is.
     """
 
     angle: float
@@ -56,6 +59,8 @@ class Obstacle(NamedTuple):
     leg_damping: float = 0.0
     grousers: int = 0
     grouser_offset: float = 0.0
+    plate: Plate | None = None
+    leg_backlash: float = 0.0
 
 
 def check_obstacle(obstacle: Obstacle) -> None:
@@ -73,8 +78,10 @@ def check_obstacle(obstacle: Obstacle) -> None:
             problem("friction_speed", obstacle.friction_speed, Range(0.0, math.inf, "m/s", open_low=True)),
             *(problem(f"leg_compliance[{i}]", c, Range(0.0, math.inf, "m/N")) for i, c in enumerate(legs.flat)),
             problem("leg_damping", obstacle.leg_damping, Range(0.0, math.inf, "N s/m")),
+            problem("leg_backlash", obstacle.leg_backlash, Range(0.0, math.inf, "m")),
             None if count == 0 or (count >= 4 and count % 2 == 0) else f"grousers is {count!r}, allowed: 0, 4, 6, 8...",
             problem("grouser_offset", obstacle.grouser_offset, Range(-math.inf, math.inf, "rad")),
+            *plate_problems(obstacle.plate),
         ],
     )
 
@@ -126,7 +133,7 @@ def push_obstacle(
     x, y, z = body_position(q, work, body)
     x -= obstacle.foot
     contact_points, law = contact.contact_points[wheel], _law_of(obstacle)
-    if obstacle.grousers > 0 or obstacle.leg_compliance[wheel] > 0.0:
+    if obstacle.grousers > 0 or obstacle.leg_compliance[wheel] > 0.0 or has_plate(obstacle.plate):
         _push_points(chain, obstacle, law, q, wheel, sine, cosine, (x, y, z), dt, contact, work)
         return
     # shortcut for a smooth wheel on a rigid leg, the case that runs in every tick
@@ -203,12 +210,11 @@ def _push_points(
     contact: ObstacleContact,
     work: Work,
 ) -> None:
-    """push_obstacle with grousers or a compliant leg: place the points, deflect the leg, apply each point's force."""
-    body, contact_points, compliance = (
-        chain.wheel_body[wheel],
-        contact.contact_points[wheel],
-        obstacle.leg_compliance[wheel],
-    )
+    """push_obstacle in full, edges included: place the points, deflect the leg, apply each point's force."""
+    normal, middle, smooth = (sine, cosine), (centre[0], centre[2]), obstacle.grousers == 0
+    sine, cosine, centre = nearest_plane(obstacle.plate, smooth, sine, cosine, centre)
+    body, compliance = chain.wheel_body[wheel], obstacle.leg_compliance[wheel]
+    contact_points = contact.contact_points[wheel]
     deepest, points = _place_points(chain, obstacle, q, wheel, sine, cosine, centre, contact, work)
     contact.gap[wheel] = -deepest
     contact.force[wheel] = 0.0
@@ -216,7 +222,8 @@ def _push_points(
         for i in range(points):
             contact_points[i, ONSET_RATE] = contact_points[i, SHARE] = 0.0
         if compliance > 0.0:  # the leg relaxes
-            contact.deflection[wheel] *= obstacle.leg_damping / (obstacle.leg_damping + dt / compliance)
+            before = contact.deflection[wheel]
+            contact.deflection[wheel] = relaxed(compliance, obstacle.leg_damping, obstacle.leg_backlash, before, dt)
         return
     velocity, spin = body_velocity(work, body), body_spin(work, body)
     for i in range(points):
@@ -229,7 +236,7 @@ def _push_points(
     deflection, deflection_rate = 0.0, 0.0
     if compliance > 0.0:
         deflection = leg_deflection(
-            law, compliance, obstacle.leg_damping, contact_points, contact.deflection[wheel], dt
+            law, compliance, obstacle.leg_damping, obstacle.leg_backlash, contact_points, contact.deflection[wheel], dt
         )
         deflection_rate = (deflection - contact.deflection[wheel]) / dt
         contact.deflection[wheel] = deflection
@@ -250,6 +257,7 @@ def _push_points(
     if contact.force[wheel] > 0.0:
         contact.point[wheel, 0] = across / contact.force[wheel]
         contact.point[wheel, 1] = along / contact.force[wheel]
+    seen_by_sensors(obstacle.plate, wheel, normal, (sine, cosine), middle, contact.force, contact.point)
 
 
 @kernel
@@ -277,10 +285,16 @@ def _place_points(
             )  # fmt: skip
         depth = sine * arm[0] - cosine * arm[2] - clearance
         contact_points = contact.contact_points[wheel, i]
+        along = cosine * (centre[0] + arm[0]) + sine * (centre[2] + arm[2])
+        smooth, before = obstacle.grousers == 0, contact_points[SHARE]
+        on, off = reached(obstacle.plate, wheel, smooth, centre[1] + arm[1], along, depth, before)
+        if not on:
+            contact_points[SHARE], depth = 0.0, -np.inf
+        arm = (arm[0], arm[1] - off, arm[2])
         contact_points[DEPTH], contact_points[LEAN] = depth, lean
         contact_points[ARM], contact_points[ARM + 1], contact_points[ARM + 2] = arm
         if depth > deepest:
             deepest = depth
             contact.point[wheel, 0] = centre[1] + arm[1]
-            contact.point[wheel, 1] = cosine * (centre[0] + arm[0]) + sine * (centre[2] + arm[2])
+            contact.point[wheel, 1] = along
     return deepest, points

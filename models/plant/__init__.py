@@ -3,5 +3,6 @@
 from models.plant.ground import GroundParameters
 from models.plant.parameters import RigParameters, Spread
 from models.plant.plant import Plant
+from models.plant.veer import Veer
 
-__all__ = ["GroundParameters", "Plant", "RigParameters", "Spread"]
+__all__ = ["GroundParameters", "Plant", "RigParameters", "Spread", "Veer"]

@@ -9,7 +9,10 @@ import numpy as np
 from models.actuators.pneumatic import Cylinder, fill_cylinders
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, IntArray, kernel
+from models.rover.reduction import Chain
+from models.sensors.disturbance import Disturbance, disturb
 from models.sensors.piezo import TRIANGLE, Piezo, PiezoState, sample, sample_pair
+from models.sensors.snap_back import SnapBack, snapped
 from models.vehicle import VehicleModel, VehicleState, step
 
 RING = 1 << 14  # samples kept, half a second at 30 kHz
@@ -28,7 +31,10 @@ class Sensing(NamedTuple):
         state: their filters.
         origin: (2,) where the triangle's origin lies on the plate [m]: across (world y), up from the plane's foot.
         rate_hz: samples a second.
-        noise: (RING, channels) standard normal numbers, renewed as they are used.
+        noise: (RING, channels) standard normal numbers, renewed as they are used; with a disturbance (RING,
+            2 channels), the second half for the disturbance.
+        disturbance: of the channels, or None.
+        snap_back: of the shields when a wheel slips off the plate, or None.
     """
 
     piezo: Piezo
@@ -36,6 +42,8 @@ class Sensing(NamedTuple):
     origin: FloatArray
     rate_hz: int
     noise: FloatArray
+    disturbance: Disturbance | None = None
+    snap_back: SnapBack | None = None
 
 
 class Log(NamedTuple):
@@ -78,13 +86,20 @@ def advance(parts: BoundArguments[Parts], from_ns: int, to_ns: int, steps: int) 
         fill_cylinders(cylinder, state.cylinders, dt)
         step(vehicle, state, dt)
         _note_contact(state, log, end)
-        _take_samples(sensing, state, log, last_left, last_right, begin, end)
+        _take_samples(sensing, vehicle.chain, state, log, last_left, last_right, begin, end)
         last_left, last_right = state.obstacle.force[PORT], state.obstacle.force[STARBOARD]
 
 
 @kernel
 def _take_samples(
-    sensing: Sensing | None, state: VehicleState, log: Log, last_left: float, last_right: float, begin: int, end: int
+    sensing: Sensing | None,
+    chain: Chain,
+    state: VehicleState,
+    log: Log,
+    last_left: float,
+    last_right: float,
+    begin: int,
+    end: int,
 ) -> None:
     """Take the samples within a sub-step; forces change linearly from its start to its end."""
     if sensing is not None:
@@ -95,14 +110,36 @@ def _take_samples(
         while taken_at <= end:
             row = log.counts[SAMPLES] % RING
             noise, volts, since = sensing.noise[row], log.volts[row], 1.0 / sensing.rate_hz
+            _disturb(sensing.disturbance, chain, state, log, taken_at, since, noise)
             force = last_right + (right - last_right) * (taken_at - begin) / (end - begin)
+            force = snapped(sensing.snap_back, STARBOARD, force, taken_at * 1e-9, since)
             if volts.size == TRIANGLE:
-                sample(sensing.piezo, sensing.state, force, across, up, since, noise, volts)
+                sample(sensing.piezo, sensing.state, force, across, up, since, noise, volts, sensing.disturbance)
             else:
                 other = last_left + (left - last_left) * (taken_at - begin) / (end - begin)
-                sample_pair(sensing.piezo, sensing.state, other, force, since, noise, volts)
+                other = snapped(sensing.snap_back, PORT, other, taken_at * 1e-9, since)
+                sample_pair(sensing.piezo, sensing.state, other, force, since, noise, volts, sensing.disturbance)
             log.counts[SAMPLES] += 1
             taken_at = log.counts[SAMPLES] * 1_000_000_000 // sensing.rate_hz
+
+
+@kernel
+def _disturb(
+    disturbance: Disturbance | None,
+    chain: Chain,
+    state: VehicleState,
+    log: Log,
+    taken_at: int,
+    dt: float,
+    noise: FloatArray,
+) -> None:
+    """Disturb the sample that is about to be taken."""
+    if disturbance is not None:
+        total = 0.0
+        for body in chain.wheel_body:
+            total += state.v[5 + body]
+        speed, touched = total / chain.wheel_body.size, log.counts[HIT] == 1
+        disturb(disturbance, taken_at * 1e-9, dt, speed, touched, noise[disturbance.force.size :])
 
 
 @kernel

@@ -11,7 +11,9 @@ from models.actuators.drive import Drive, check_drive
 from models.actuators.pneumatic import Cylinder, check_cylinder, mount_cylinders
 from models.contact.obstacle import Obstacle, check_obstacle
 from models.plant.ground import GroundParameters
+from models.plant.veer import Veer
 from models.rover import Parameters, Rover, kind_of
+from models.sensors.disturbance import Disturbance
 from models.sensors.piezo import Piezo, check_piezo
 from models.terrain.surface import quaternion_of
 from models.vehicle import VehicleModel, VehicleState, make_vehicle_state, settle
@@ -33,6 +35,8 @@ class Spread:
         legs: relative, leg stiffness, of each leg independently where each leg has a spring.
         sensitivity: relative, each piezo channel.
         start_m: start distance, lateral place and sensor alignment [m].
+        heading: of the rover at the start [rad].
+        droop: relative, time constant of each piezo channel.
     """
 
     mass: float
@@ -40,6 +44,8 @@ class Spread:
     legs: float
     sensitivity: float
     start_m: float
+    droop: float = 0.0
+    heading: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,9 @@ class RigParameters:
         substep_ns: longest contact sub-step.
         payload: what the rover carries.
         drawbar: pull on the rover once it has settled.
+        disturbance: of the piezo channels, or None.
+        snap_share: of the force at a slip off the plate's edge, with which the shield snaps back.
+        veer: how the rover stands and drives askew.
     """
 
     rover: Parameters
@@ -80,6 +89,9 @@ class RigParameters:
     substep_ns: int
     payload: Payload = field(default_factory=Payload)
     drawbar: Drawbar = field(default_factory=Drawbar)
+    disturbance: Disturbance | None = None
+    snap_share: float = 0.0
+    veer: Veer = field(default_factory=Veer)
 
     def build(self) -> tuple[Rover, VehicleModel, VehicleState]:
         """The rover, settled on its ground at the start distance. Raises ValueError with what is out of range."""
@@ -99,9 +111,8 @@ class RigParameters:
         if self.piezo is not None:
             check_piezo(self.piezo)
         kind = kind_of(self.rover)
-        rover = self.payload.on(kind.build(self.rover, locks=dict.fromkeys(kind.rig_locks, 0.0))).with_grousers(
-            self.grouser_height
-        )
+        locks = self.veer.locks(kind.rig_locks, kind.build(self.rover).wheel_names if self.veer.steering else ())
+        rover = self.payload.on(kind.build(self.rover, locks=locks)).with_grousers(self.grouser_height)
         soil, compliant, rigid = self.ground.under(rover)
         pull = self.drawbar.wrench()
         vehicle = VehicleModel(
@@ -127,17 +138,24 @@ class RigParameters:
             raise ValueError(
                 f"ground: pitch is {self.ground.pitch} rad and roll {self.ground.roll} rad, allowed with an obstacle: 0"
             )
-        front = rover.wheel_positions(rover.neutral())[0, 0]
+        places = rover.wheel_positions(rover.neutral())
+        front = places[0, 0]
         beta = self.obstacle.angle
         reach = rover.tree.wheels[0].radius * (1.0 - math.cos(beta)) / math.sin(beta)
-        return self.obstacle._replace(foot=front + self.start_distance + reach)
+        plate = self.obstacle.plate
+        if plate is not None:  # before each wheel, where it hits if the rover drives straight
+            count = len(plate.across)
+            plate = plate._replace(across=plate.across + places[:count, 1], slipped=np.zeros(count))
+        return self.obstacle._replace(foot=front + self.start_distance + reach, plate=plate)
 
     def _settle(self, vehicle: VehicleModel, state: VehicleState) -> None:
         """Settle the rover on its ground, and move it to the start."""
         if vehicle.terrain is None:
             state.q[2] = self.grouser_height
+            if self.veer.heading != 0.0:
+                self.veer.turn(state.q, self.veer.heading)
             settle(vehicle, state)
-            state.q[0], state.q[1], state.v[0] = 0.0, self.start_across, self.launch_speed
+            state.q[0], state.q[1], state.v[0] = 0.0, self.start_across + self.veer.across, self.launch_speed
             return
         ahead, left, normal = (np.array(axis) for axis in vehicle.terrain)
         state.q[:3], state.q[3:7] = self.grouser_height * normal, quaternion_of(vehicle.terrain)
@@ -175,8 +193,16 @@ class RigParameters:
             obstacle = obstacle._replace(stiffness=contact, leg_compliance=obstacle.leg_compliance * legs)
         compliant = self.ground.compliant
         compliant = compliant._replace(law=compliant.law._replace(stiffness=vary(compliant.law.stiffness, spread.soil)))
+        if piezo is not None and spread.droop > 0.0:
+            piezo = piezo._replace(droop_time=np.array([vary(value, spread.droop) for value in piezo.droop_time]))
+        veer = self.veer
+        if spread.heading > 0.0:
+            veer = replace(veer, heading=veer.heading + spread.heading * float(random.standard_normal()))
+        disturbance = None if self.disturbance is None else self.disturbance.drawn(random)
         return replace(
             self,
+            disturbance=disturbance,
+            veer=veer,
             rover=replace(self.rover, **masses),
             ground=replace(self.ground, soil=soil, compliant=compliant),
             obstacle=obstacle,

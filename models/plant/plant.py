@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from models.contact.obstacle import Obstacle
 from models.impact import effective_kinetic_energy
 from models.kernels.bound import BoundArguments
 from models.kernels.compiled import FloatArray
@@ -23,7 +24,8 @@ from models.plant.advance import (
     make_log,
 )
 from models.plant.parameters import RigParameters
-from models.sensors.piezo import make_piezo_state
+from models.sensors.piezo import Piezo, make_piezo_state
+from models.sensors.snap_back import SnapBack, make_snap_back
 
 
 class Plant:
@@ -45,8 +47,9 @@ class Plant:
         self._random = random
         self.channels = 0 if parameters.piezo is None else len(parameters.piezo.sensitivity)
         self.rover, vehicle, self._state = parameters.build()
+        self._factors = parameters.veer.speed_factors(self.rover.wheel_names)
         self._wheel_speeds = 5 + self.rover.chain.wheel_body
-        self._sensing = self._make_sensing()
+        self._sensing = self._make_sensing(vehicle.obstacle)
         self._log = make_log(self._state, self.channels)
         self._parts = BoundArguments(Parts(vehicle, self._state, parameters.cylinder, self._sensing, self._log))
 
@@ -76,6 +79,8 @@ class Plant:
     def set_each_drive(self, speed_radps: Sequence[float], cut: Sequence[bool]) -> None:
         """Set the wheels' speeds (wheels,) [rad/s], or cut the drives of some of them (wheels,)."""
         self._state.drives.set_speed[:] = speed_radps
+        if self._factors is not None:
+            self._state.drives.set_speed *= self._factors
         self._state.drives.cut[:] = cut
         if self.cut_ns is None and self.hit_ns is not None and all(cut):
             self.cut_ns = self.t_ns
@@ -145,31 +150,44 @@ class Plant:
         jacobian = self.rover.impact_jacobian(q, self.parameters.obstacle.angle)
         return effective_kinetic_energy(self.rover.mass_matrix(q), jacobian, v)
 
-    def _make_sensing(self) -> Sensing | None:
+    def _make_sensing(self, obstacle: Obstacle | None) -> Sensing | None:
         parameters = self.parameters
         if parameters.piezo is None:
             return None
+        disturbance = parameters.disturbance
+        columns = self.channels if disturbance is None else 2 * self.channels
         return Sensing(
             parameters.piezo,
             make_piezo_state(self.channels),
             self._triangle_origin(),
             parameters.sample_rate_hz,
-            self._random.standard_normal((RING, self.channels)),
+            self._random.standard_normal((RING, columns)),
+            None if disturbance is None else disturbance.fresh(),
+            self._make_snap_back(parameters.piezo, obstacle),
         )
+
+    def _make_snap_back(self, piezo: Piezo, obstacle: Obstacle | None) -> SnapBack | None:
+        if obstacle is None or obstacle.plate is None:
+            return None
+        share = self.parameters.snap_share
+        return make_snap_back(obstacle.plate.slipped, share, piezo.ring_frequency, piezo.ring_damping)
 
     def _triangle_origin(self) -> FloatArray:
         """Where a smooth wheel of this rover will hit; the lab puts the triangle there (6.2.4)."""
         if self.parameters.obstacle is None:
             return np.zeros(2)
         beta = self.parameters.obstacle.angle
-        places = self.rover.wheel_positions(self.rover.own_configuration(self._state.q))
+        q, veer = self._state.q.copy(), self.parameters.veer
+        if veer.heading != 0.0:  # it would hit there if it stood straight
+            veer.turn(q, -veer.heading)
+        places = self.rover.wheel_positions(self.rover.own_configuration(q))
         centre = places[self.rover.wheel_names.index("front_right")]
         radius = self.rover.tree.wheels[0].radius
         up = (centre[2] - radius * np.cos(beta)) / np.sin(beta)
-        nominal_across = centre[1] - self.parameters.start_across
+        nominal_across = centre[1] - self.parameters.start_across - veer.across
         return np.array([nominal_across + self.parameters.alignment[0], up + self.parameters.alignment[1]])
 
     def _renew_noise(self, sensing: Sensing, used: int) -> None:
         first = self.samples - used
         rows = np.arange(first, self.samples) % RING
-        sensing.noise[rows] = self._random.standard_normal((used, self.channels))
+        sensing.noise[rows] = self._random.standard_normal((used, sensing.noise.shape[1]))

@@ -18,6 +18,7 @@ class ChassisParameters(Parameters):
     """Assumed values of the RCP's bodies that no source gives [kg, m]; about 120 kg in all.
 
     `added_mass` is the two weights of MacMahon 2016 6.2.4 (2 x 25 lb = 22.7 kg), one at either end of the main body.
+    `body_com_height` is the height of the main body's centre of mass over ground; 0: where the body's type has it.
     """
 
     wheel_mass: float = 4.0
@@ -32,6 +33,12 @@ class ChassisParameters(Parameters):
     body_width: float = 0.5
     body_height: float = 0.3
     bogie_length: float = 0.55
+    body_com_height: float = 0.0
+
+    def _out_of_range(self, name: str) -> str:
+        if name == "body_com_height" and self.body_com_height == 0.0:
+            return ""
+        return super()._out_of_range(name)
 
 
 class LegPlaces(NamedTuple):
@@ -64,7 +71,8 @@ class Places(NamedTuple):
 
 def chassis_tree(name: str, p: ChassisParameters, places: Places, wheel_radius: float) -> Tree:
     """All 28 bodies and 27 joints, arms, steering and walking locked."""
-    builder = TreeBuilder(name, _main_body(p, places.main_body))
+    ahead, left, up = places.main_body
+    builder = TreeBuilder(name, _main_body(p, (ahead, left, p.body_com_height or up)))
     builder.three_bogies(p.bogie_mass, p.bogie_length, places.side_bogie, places.rear_bogie)
     for wheel in WHEELS:
         row = wheel.split("_")[0]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.kernels.compiled import FloatArray, kernel
+from models.sensors.disturbance import Disturbance, disturbed, hummed, through_structure
 from models.wheel.checks import Range, finite_array, problem, refuse
 
 TRIANGLE = 3  # channels; a bumper pair has 2
@@ -22,12 +23,12 @@ class Piezo(NamedTuple):
     Attributes:
         place: (channels, 2) positions on the triangle's plate [m]: across (to port), up; origin where a smooth wheel
             hits. Ignored for a pair.
-        sensitivity: (channels,) [V/N].
+        sensitivity: (channels,) [V/N]; 0 of a dead sensor.
         bias: (channels,) [V] offset of each channel.
         noise: (channels,) standard deviation of each sample [V].
         range: [V] full scale, either sign.
         step: [V] one count of the converter.
-        droop_time: time constant of the AC coupling [s].
+        droop_time: (channels,) time constant of each channel's AC coupling [s].
         ring_frequency: of each shield [Hz].
         ring_damping: ratio of critical.
         ring_share: part of the load that rides on the ringing shield.
@@ -39,7 +40,7 @@ class Piezo(NamedTuple):
     noise: FloatArray
     range: float
     step: float
-    droop_time: float
+    droop_time: FloatArray
     ring_frequency: float
     ring_damping: float
     ring_share: float
@@ -50,8 +51,8 @@ def check_piezo(piezo: Piezo) -> None:
     channels = _channels(len(piezo.sensitivity))
     any_number, not_negative = Range(-math.inf, math.inf, ""), Range(0.0, math.inf, "")
     positive = Range(0.0, math.inf, "", open_low=True)
-    shapes = {"place": (channels, 2), **dict.fromkeys(("sensitivity", "bias", "noise"), (channels,))}
-    ranges = {"sensitivity": positive, "bias": any_number, "noise": not_negative}
+    shapes = {"place": (channels, 2), **dict.fromkeys(("sensitivity", "bias", "noise", "droop_time"), (channels,))}
+    ranges = {"sensitivity": not_negative, "bias": any_number, "noise": not_negative, "droop_time": positive}
     if channels == TRIANGLE:
         ranges["place"] = any_number
     for name, allowed in ranges.items():
@@ -60,7 +61,7 @@ def check_piezo(piezo: Piezo) -> None:
     refuse(
         "piezo",
         [
-            *(problem(name, getattr(piezo, name), positive) for name in ("range", "step", "droop_time")),
+            *(problem(name, getattr(piezo, name), positive) for name in ("range", "step")),
             problem("ring_frequency", piezo.ring_frequency, positive),
             problem("ring_damping", piezo.ring_damping, not_negative),
             problem("ring_share", piezo.ring_share, Range(0.0, 1.0, "")),
@@ -136,6 +137,7 @@ def sample(
     dt: float,
     noise: FloatArray,
     out: FloatArray,
+    disturbance: Disturbance | None = None,
 ) -> None:
     """One sample of all channels of a triangle.
 
@@ -152,18 +154,26 @@ def sample(
         dt: time since the last sample [s].
         noise: (3,) standard normal numbers.
         out: (3,) reading [V], overwritten.
+        disturbance: of this sample, or None.
     """
-    load = _rung(piezo, state.shield[0], force, dt)
+    load = _rung(piezo, state.shield[0], through_structure(disturbance, 0, force, dt), dt)
     _shares(piezo.place, across, up, out)
     whole = max(out[0], 0.0) + max(out[1], 0.0) + max(out[2], 0.0)
     for i in range(TRIANGLE):
         volts = piezo.sensitivity[i] * load * max(out[i], 0.0) / whole
-        out[i] = _reading(piezo, state, i, volts, dt, noise[i])
+        out[i] = _reading(piezo, state, disturbance, i, volts, dt, noise[i])
 
 
 @kernel
 def sample_pair(
-    piezo: Piezo, state: PiezoState, left: float, right: float, dt: float, noise: FloatArray, out: FloatArray
+    piezo: Piezo,
+    state: PiezoState,
+    left: float,
+    right: float,
+    dt: float,
+    noise: FloatArray,
+    out: FloatArray,
+    disturbance: Disturbance | None = None,
 ) -> None:
     """One sample of both channels of a bumper pair; each bears the force of one wheel.
 
@@ -175,9 +185,12 @@ def sample_pair(
         dt: time since the last sample [s].
         noise: (2,) standard normal numbers.
         out: (2,) reading [V], overwritten.
+        disturbance: of this sample, or None.
     """
-    out[0] = _reading(piezo, state, 0, piezo.sensitivity[0] * _rung(piezo, state.shield[0], left, dt), dt, noise[0])
-    out[1] = _reading(piezo, state, 1, piezo.sensitivity[1] * _rung(piezo, state.shield[1], right, dt), dt, noise[1])
+    left = _rung(piezo, state.shield[0], through_structure(disturbance, 0, left, dt), dt)
+    right = _rung(piezo, state.shield[1], through_structure(disturbance, 1, right, dt), dt)
+    out[0] = _reading(piezo, state, disturbance, 0, piezo.sensitivity[0] * left, dt, noise[0])
+    out[1] = _reading(piezo, state, disturbance, 1, piezo.sensitivity[1] * right, dt, noise[1])
 
 
 @kernel
@@ -191,9 +204,19 @@ def _rung(piezo: Piezo, shield: FloatArray, force: float, dt: float) -> float:
 
 
 @kernel
-def _reading(piezo: Piezo, state: PiezoState, channel: int, volts: float, dt: float, noise: float) -> float:
+def _reading(
+    piezo: Piezo,
+    state: PiezoState,
+    disturbance: Disturbance | None,
+    channel: int,
+    volts: float,
+    dt: float,
+    noise: float,
+) -> float:
     """The converter's reading of a sensor's output [V]."""
-    state.drooped[channel] += (volts - state.drooped[channel]) * dt / piezo.droop_time
+    volts = disturbed(disturbance, channel, volts, piezo.sensitivity[channel])
+    state.drooped[channel] += (volts - state.drooped[channel]) * dt / piezo.droop_time[channel]
     volts += piezo.bias[channel] + piezo.noise[channel] * noise - state.drooped[channel]
+    volts = hummed(disturbance, channel, volts)
     volts = min(max(volts, -piezo.range), piezo.range)
     return piezo.step * np.floor(volts / piezo.step + 0.5)

@@ -1,10 +1,11 @@
 """The vehicle that plant and rover twin both step: rover, ground, drives, cylinders, loads, and an obstacle if any."""
 
-from models.vehicle.model import VehicleModel, VehicleState, make_vehicle_state
+from models.vehicle.model import HITTING_WHEELS, VehicleModel, VehicleState, make_vehicle_state
 from models.vehicle.settling import settle
 from models.vehicle.step import Scene, move, run, run_bound, step
 
 __all__ = [
+    "HITTING_WHEELS",
     "Scene",
     "VehicleModel",
     "VehicleState",

@@ -18,6 +18,8 @@ from models.rover.dynamics import Work, make_work
 from models.rover.reduction import Chain
 from models.terrain import Terrain
 
+HITTING_WHEELS = 2  # the first wheels of a rover hit the obstacle
+
 
 class VehicleModel(NamedTuple):
     """The constant part of a vehicle.
@@ -69,7 +71,7 @@ class VehicleState(NamedTuple):
     cylinders: CylinderState
 
 
-def make_vehicle_state(rover: Rover, hitting_wheels: int = 2, cylinders: int = 0) -> VehicleState:
+def make_vehicle_state(rover: Rover, hitting_wheels: int = HITTING_WHEELS, cylinders: int = 0) -> VehicleState:
     """Allocate a rover at rest in its neutral configuration, with so many cylinders."""
     wheels, speeds = len(rover.wheel_names), rover.chain.speed_parent.size
     return VehicleState(

@@ -81,8 +81,8 @@ HERTZ = make_law("hertz", 1e5)
 VISCOUS = ("kelvin_voigt", "visco_elastic")
 PLATE = Obstacle(1.0, 0.0, 5e4, 1.0, 0.9, 0.1, 0.005)
 PIEZO = Piezo(
-    np.array([[0.0, 0.1], [-0.1, -0.1], [0.1, -0.1]]), np.full(3, 0.011), np.zeros(3), np.zeros(3), 10.0, 3e-4, 0.5,
-    20.0, 0.05, 0.2,
+    np.array([[0.0, 0.1], [-0.1, -0.1], [0.1, -0.1]]), np.full(3, 0.011), np.zeros(3), np.zeros(3), 10.0, 3e-4,
+    np.full(3, 0.5), 20.0, 0.05, 0.2,
 )  # fmt: skip
 
 # By name: the callable, and a good value of each of its numbers and arrays.
@@ -222,9 +222,10 @@ PUBLIC: dict[str, tuple[Any, dict[str, Good]]] = {
     "check_piezo": (
         lambda **k: check_piezo(Piezo(**k)),
         {
-            name: {"place": free, "bias": free, "noise": from_0, "ring_damping": from_0, "ring_share": from_0}.get(
-                name, above
-            )(value)
+            name: {
+                "place": free, "sensitivity": from_0, "bias": free, "noise": from_0, "ring_damping": from_0,
+                "ring_share": from_0,
+            }.get(name, above)(value)
             for name, value in PIEZO._asdict().items()
         },
     ),

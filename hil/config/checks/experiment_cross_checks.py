@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
 
@@ -49,6 +51,33 @@ def _drive_checks(config: UncheckedConfig) -> list[Problem]:
     return problems
 
 
+def _release_checks(config: UncheckedConfig) -> list[Problem]:
+    trial, problems = config.trial, []
+    if trial.release == "operator" and config.rig == "real":
+        allowed = "automatic or timed with rig: real; a reaction time is drawn only for a simulated rig"
+        problems.append(Problem("trial.release", "operator", allowed, ("rig",)))
+    if trial.release == "timed" and trial.drive_time_s <= trial.ramp_s:
+        allowed = f"above {trial.ramp_s:g}, trial.ramp_s, with trial.release timed"
+        problems.append(
+            Problem("trial.drive_time_s", f"{trial.drive_time_s:g}", allowed, ("trial.ramp_s", "trial.release"))
+        )
+    if trial.destress_m > 0.0:
+        # amplitude of the speed's sine over its period (hil.experiments.impact.experiment.destress_s)
+        fastest = 0.5 * (0.5 * math.pi * trial.speed_mps) ** 2 / (trial.destress_m * config.wheel_radius_m)
+        if fastest > config.limits.wheel_acceleration_radps2:
+            least_m = trial.destress_m * fastest / config.limits.wheel_acceleration_radps2
+            depends_on = ("trial.speed_mps", "limits.wheel_acceleration_radps2")
+            problems.append(
+                Problem(
+                    "trial.destress_m",
+                    f"{trial.destress_m:g}",
+                    f"0, or at least {least_m:.3g} by limits.wheel_acceleration_radps2",
+                    depends_on,
+                )
+            )
+    return problems
+
+
 def _trial_checks(config: UncheckedConfig) -> list[Problem]:
     """Values of the trial that are each allowed but not together."""
     trial, limits, radius = config.trial, config.limits, config.wheel_radius_m
@@ -58,6 +87,7 @@ def _trial_checks(config: UncheckedConfig) -> list[Problem]:
     problems = []
     if config.daq is None:
         problems.append(Problem("daq", "null", "a section: force sensors detect the impact", ("experiment",)))
+    problems += _release_checks(config)
     if trial.timeout_s <= needed_s:
         problems.append(
             Problem(

@@ -77,6 +77,30 @@ def _obstacle_checks(config: UncheckedConfig) -> list[Problem]:
         for key in ("pitch_deg", "roll_deg")
         if getattr(ground, key) != 0.0 and config.has_obstacle
     ]
+    if obstacle.legs == "lumped":
+        problems += [
+            Problem(
+                f"obstacle.{key}", f"{found:g}", f"{off} with obstacle.legs lumped; any with each", ("obstacle.legs",)
+            )
+            for key, found, off in (
+                ("leg_stiffness_up_Npm", obstacle.leg_stiffness_up_Npm, "null"),
+                ("leg_backlash_m", obstacle.leg_backlash_m or None, "0"),
+            )
+            if found is not None
+        ]
+    if config.plant.veer.steering_deg and not config.rover.steers:
+        problems.append(
+            Problem("plant.veer.steering_deg", "angles", f"0 with rover.type {config.rover.type}", ("rover.type",))
+        )
+    if isinstance(steering := config.plant.veer.steering_deg, tuple) and len(steering) != len(config.layout.wheels):
+        problems.append(
+            Problem(
+                "plant.veer.steering_deg",
+                f"{len(steering)} angles",
+                f"a number, or {len(config.layout.wheels)}: one for each wheel of rover.type {config.rover.type}",
+                ("rover.type",),
+            )
+        )
     if obstacle.law == "kelvin_voigt" and obstacle.exponent != 1.0:
         problems.append(
             Problem(

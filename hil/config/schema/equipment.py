@@ -65,6 +65,14 @@ class ChannelConfig(Section):
     )
     noise_V: float = Field(0.0005, ge=0, le=1, description="standard deviation of each sample")
     bias_V: float = Field(0.0, ge=-5, le=5, description="offset of the channel")
+    droop_s: float | None = Field(
+        None, ge=0.01, le=1000, description="time constant of this channel's AC coupling; null: daq.droop_s"
+    )
+    fault: Literal["none", "dead", "offset", "saturated"] = Field(
+        "none",
+        description="of the simulated sensor: dead: no signal; offset: a zero shift of 0.2 V from the first touch on; "
+        "saturated: any load of 0.5 N drives it to full scale",
+    )
 
     @field_validator("across_m", "up_m")
     @classmethod
@@ -133,6 +141,11 @@ class DaqConfig(Section):
         )
 
     @property
+    def droops_s(self) -> tuple[float, ...]:
+        """Time constant of each channel's AC coupling [s]."""
+        return tuple(self.droop_s if channel.droop_s is None else channel.droop_s for channel in self.channels)
+
+    @property
     def block_samples(self) -> int:
         """Samples of one channel in a block."""
         return round(self.rate_hz * self.block_ms / 1000.0)
@@ -192,6 +205,50 @@ class SpreadConfig(Section):
     legs: float = Field(0.03, ge=0, le=0.2, description="of the legs' stiffness")
     sensitivity: float = Field(0.005, ge=0, le=0.2, description="of each sensor's sensitivity")
     start_m: float = Field(0.002, ge=0, le=0.05, description="of the start distance")
+    droop: float = Field(0.0, ge=0, le=0.2, description="of each channel's time constant of the AC coupling")
+    heading_deg: float = Field(0.0, ge=0, le=10, description="of the rover's heading at the start")
+
+
+class VibrationConfig(Section):
+    """Disturbances of the simulated rig's force sensors. MacMahon 2016 gives frequencies, and no amplitudes."""
+
+    mains_V: float = Field(
+        0.0, ge=0, le=1, description="amplitude of the mains hum that each channel picks up; 0: none"
+    )
+    mains_hz: float = Field(50.0, ge=1, le=1000, description="of the mains hum")
+    structure_share: float = Field(
+        0.0, ge=0, le=1, description="part of the load that acts through the vibrating structure; 0: none"
+    )
+    structure_hz: float = Field(50.0, ge=1, le=1000, description="natural frequency of the structure")
+    structure_damping: float = Field(0.03, ge=0, le=2, description="damping ratio of the structure")
+    run_up_N: float = Field(
+        0.0, ge=0, le=100, description="on each sensor while the wheels turn at trial.speed_mps, rms; 0: none"
+    )
+    run_up_hz: float = Field(30.0, ge=1, le=1000, description="frequency of that vibration")
+    footsteps_N: float = Field(0.0, ge=0, le=100, description="amplitude on each sensor of a footstep nearby; 0: none")
+    footsteps_per_s: float = Field(2.0, ge=0.1, le=10, description="footsteps a second")
+    footstep_hz: float = Field(15.0, ge=1, le=1000, description="frequency of the vibration that a footstep causes")
+
+    @property
+    def none(self) -> bool:
+        """Nothing vibrates."""
+        return not (self.mains_V or self.structure_share or self.run_up_N or self.footsteps_N)
+
+
+class VeerConfig(Section):
+    """How the simulated rover stands and drives askew, which its twin does not know."""
+
+    heading_deg: float = Field(0.0, ge=-25, le=25, description="of the rover at the start, positive to port")
+    across_m: float = Field(0.0, ge=-1, le=1, description="how far to port it starts")
+    steering_deg: (
+        Annotated[float, Field(ge=-25, le=25)]
+        | Annotated[
+            tuple[Annotated[float, Field(ge=-25, le=25)], ...], Field(strict=False, min_length=1, max_length=64)
+        ]
+    ) = Field(0.0, description="steering error, positive to port: of all wheels, or a list with one for each")
+    track_error: float = Field(
+        0.0, ge=-0.5, le=0.5, description="the port wheels turn faster by this share, the starboard ones slower"
+    )
 
 
 class PlantConfig(Section):
@@ -199,6 +256,10 @@ class PlantConfig(Section):
 
     substep_us: int = Field(100, ge=10, le=100, description="longest integration step")
     spread: SpreadConfig = Field(default_factory=SpreadConfig, description="deviation from the nominal model")
+    veer: VeerConfig = Field(default_factory=VeerConfig, description="a rover that stands and drives askew")
+    vibration: VibrationConfig = Field(
+        default_factory=VibrationConfig, description="hum, vibration and footsteps on the force sensors"
+    )
 
 
 class RecordConfig(Section):

@@ -5,6 +5,7 @@ These numbers are the nominal model: the rover twin uses them, the simulated rig
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -41,6 +42,20 @@ class RealtimeConfig(Section):
 
 class TrialConfig(Section):
     """One impact trial: drive straight into the obstacle at constant speed, cut at the impact."""
+
+    release: Literal["automatic", "operator", "timed"] = Field(
+        "automatic",
+        description="what cuts the drives: the detector, an operator whose reaction takes a random time after the "
+        "impact (simulated rigs), or the end of drive_time_s",
+    )
+    release_delay_s: float = Field(
+        0.25, gt=0, le=10, description="operator: mean time from the impact to the release, lognormal"
+    )
+    release_spread_s: float = Field(0.05, ge=0, le=10, description="operator: standard deviation of that time")
+    drive_time_s: float = Field(5.0, ge=0.1, le=2000, description="timed: from the start of the run-up to the cut")
+    destress_m: float = Field(
+        0.0, ge=0, le=0.2, description="way back and forth before the run-up, which de-stresses the legs; 0: none"
+    )
 
     angle_deg: float = Field(60.0, ge=10, le=90, description="inclination of the obstacle to the ground")
     speed_mps: float = Field(0.07, ge=0.005, le=0.2, description="set forward speed at impact")
@@ -165,6 +180,22 @@ class WheelConfig(Section):
     )
 
 
+class PlateConfig(Section):
+    """The shield before each front wheel: 18 x 16 in (MacMahon 2016, 6.2.3); which side is up is an assumption."""
+
+    width_m: float = Field(0.4572, ge=0.01, le=5, description="across, 18 in")
+    height_m: float = Field(0.4064, ge=0.01, le=5, description="up the obstacle's plane, 16 in")
+    centre_up_m: float = Field(
+        0.25, ge=0, le=5, description="its middle, up the plane from where that meets the ground"
+    )
+    centre_across_m: float = Field(
+        0.0, ge=-2, le=2, description="its middle, to port of where the wheel hits if the rover drives straight"
+    )
+    snap_share: float = Field(
+        1.0, ge=0, le=1, description="part of the force at a slip off an edge with which the shield snaps back"
+    )
+
+
 class ObstacleConfig(Section):
     """Contact of a front wheel with the obstacle's plate, and the leg behind it."""
 
@@ -177,6 +208,12 @@ class ObstacleConfig(Section):
     leg_stiffness_Npm: float = Field(
         5.5e4, ge=1e3, le=1e8, description="stiffness of each leg; lumped: of contact and leg [N/m^exponent]"
     )
+    leg_stiffness_up_Npm: float | None = Field(
+        None, ge=1e3, le=1e8, description="upward stiffness of each leg, with legs each; null: as leg_stiffness_Npm"
+    )
+    leg_backlash_m: float = Field(
+        0.0, ge=0, le=0.02, description="free play of each leg before its spring bites, with legs each"
+    )
     leg_damping_Nspm: float = Field(70.0, ge=0, le=1e6, description="damping of each leg's spring, with legs each")
     plate_stiffness: float = Field(
         1e9, ge=1e3, le=1e12, description="stiffness of the plate, with legs each [N/m^exponent]"
@@ -188,7 +225,20 @@ class ObstacleConfig(Section):
         0.9, gt=0, le=1, description="restitution, as the law uses it; hertz and kelvin_voigt do not"
     )
     damping_Nspm: float = Field(70.0, ge=0, le=1e6, description="damping of the contact, kelvin_voigt")
+    plate: PlateConfig | None = Field(
+        None, description="the simulated rig's plate and its edges; null: the plane has no end"
+    )
     friction: float = Field(0.1, ge=0, le=2, description="Coulomb coefficient of wheel on plate")
     friction_speed_mps: float = Field(
         0.005, ge=1e-4, le=1, description="below this speed, friction is proportional to the speed"
     )
+
+    def leg_compliance_mpN(self, angle_deg: float) -> float:
+        """Compliance of a leg along the normal of a plate at this angle [m/N]; legs alike in all directions by default.
+
+        A force along the normal deflects a leg by its parts forward and up; their parts along the normal add up.
+        """
+        if self.leg_stiffness_up_Npm is None:
+            return 1.0 / self.leg_stiffness_Npm
+        forward, up = math.sin(math.radians(angle_deg)), math.cos(math.radians(angle_deg))
+        return forward * forward / self.leg_stiffness_Npm + up * up / self.leg_stiffness_up_Npm

@@ -151,6 +151,13 @@ class RoverConfig(Section):
     body_length_m: float = Field(0.7, ge=0.05, le=5, description="of the main body, a box for its inertia")
     body_width_m: float = Field(0.5, ge=0.05, le=5, description="of the main body")
     body_height_m: float = Field(0.3, ge=0.05, le=5, description="of the main body")
+    body_com_height_m: float | None = Field(
+        None,
+        ge=0.05,
+        le=5,
+        description="of the main body's centre of mass over ground; null: 0.8246 of Table 4-1 with rcp, half of "
+        "body_height_m over the bogies with parametric",
+    )
     bogie_length_m: float = Field(0.55, ge=0.05, le=5, description="of each bogie, a box for its inertia")
     parametric: ParametricRover = Field(default_factory=ParametricRover, description="lengths of type parametric")
     exomars_like: ExomarsLikeRover = Field(default_factory=ExomarsLikeRover, description="type exomars_like")
@@ -165,6 +172,11 @@ class RoverConfig(Section):
         """The section of this type; None for the RCP, which has none."""
         found: _VariantSection | None = getattr(self, self.type, None)
         return found
+
+    @property
+    def steers(self) -> bool:
+        """Whether its wheels have steering joints, which a rig locks."""
+        return self.type != "juno"
 
     @property
     def wheel_radius_m(self) -> float:

@@ -51,8 +51,9 @@ def impact_summary(run: Finished) -> Summary:
         "load_point_m": [finite(value) for value in estimator.load_points_m[1]] if impact and config.triangle else None,
         "impact_time_s": impact_ns * 1e-9 if impact_ns is not None else None,
         "contact_duration_s": estimator.contact_duration_s,
+        "release": config.trial.release,
         "cut_latency_ms": _span_ms(impact_ns, cycle.tick_logger.stopped_ns),
-        "cut_effective_ms": _span_ms(impact_ns, ground_truth.cut_ns),
+        "cut_effective_ms": None if _cut_before(trial) else _span_ms(impact_ns, ground_truth.cut_ns),
         "accepted": trial.done and not reasons,
         "reasons": reasons,
     }
@@ -66,6 +67,11 @@ def impact_table(summary: Mapping[str, Any]) -> Table:
     """
     rows = [(name, quantity(summary.get(key), unit, digits, scale)) for name, key, unit, digits, scale in _QUANTITIES]
     return summary_table("Impact trial", [*verdict_rows(summary), *rows, *loop_rows(summary)])
+
+
+def _cut_before(trial: ImpactExperiment) -> bool:
+    """Whether the release had cut the drives before the impact, so that none of its latencies exists."""
+    return trial.released_ns is not None and trial.released_ns < (trial.impact_tick_ns or 0)
 
 
 def _span_ms(from_ns: int | None, to_ns: int | None) -> float | None:

@@ -156,7 +156,8 @@ def test_droop_correction_inverts_an_ac_coupling_to_one_percent(droop_s):
 def test_droop_correction_inverts_the_plants_channel_to_one_percent():
     load, volts = half_sine(100.0, 0.2, 0.1), np.zeros((3000, 3))
     gains = np.full(3, VOLT_PER_NEWTON)
-    piezo, state = Piezo(PLACE, gains, np.zeros(3), np.zeros(3), 5.0, 1e-9, 0.05, 20.0, 0.05, 0.0), make_piezo_state()
+    droops = np.full(3, 0.05)
+    piezo, state = Piezo(PLACE, gains, np.zeros(3), np.zeros(3), 5.0, 1e-9, droops, 20.0, 0.05, 0.0), make_piezo_state()
     for i, force in enumerate(load):
         sample(piezo, state, force, *CENTROID, 1.0 / RATE, np.zeros(3), volts[i])
     np.testing.assert_allclose(forces_of(0.05, volts).sum(axis=1), load, atol=1.0)

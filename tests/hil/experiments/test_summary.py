@@ -27,6 +27,7 @@ KEYS = {
     "effective_kinetic_energy_J", "effective_kinetic_energy_plant_J", "load_point_m", "impact_time_s",
     "contact_duration_s", "cut_latency_ms", "accepted", "reasons", "aborted", "clock", "seed", "loop", "config_sha256",
     "version", "real_time_factor", "cut_effective_ms", "links", "machine", "simulated_rig", "experiment",
+    "release",
 }  # fmt: skip
 LOOP_KEYS = {"rate_hz", "ticks", "late", "skipped", "work_us", "wake_us", "plant_us", "phases_us", "far_end"}
 OF_A_HIT = {

@@ -22,11 +22,11 @@ LEFT, RIGHT = 0, 1
 STEEL = make_law("hertz", 1e9, exponent=1.5)
 
 
-def deflection(law: Law, leg: float, *, depth, rate=0.0, onset=0.07, before=0.0, damping=0.0, dt=1e-4) -> float:
+def deflection(law: Law, leg: float, *, depth, rate=0.0, onset=0.07, before=0.0, damping=0.0, backlash=0.0, dt=1e-4):
     """Of a leg of stiffness `leg` over one point."""
     contact_points = make_contact(1).contact_points[0]
     contact_points[0, [DEPTH, RATE, ONSET_RATE]] = depth, rate, onset
-    return leg_deflection(law, 1.0 / leg, damping, contact_points, before, dt)
+    return leg_deflection(law, 1.0 / leg, damping, backlash, contact_points, before, dt)
 
 
 def test_two_linear_springs_share_the_depth_by_their_compliances():
@@ -157,3 +157,34 @@ def test_away_from_the_plate_a_leg_relaxes_at_its_own_pace(damping, left):
         push(away, contact, dt=1e-3)  # damping over (damping + dt/compliance) a step: 100/(100 + 100)
     assert contact.deflection == pytest.approx(left)
     assert not contact.force.any()
+
+
+@pytest.mark.parametrize("backlash", [0.0, 1e-3, 2.5e-3])
+def test_a_leg_with_backlash_bites_after_its_free_play(backlash):
+    """Quasi-static curve of force over depth: nothing up to the play, then plate and leg in series."""
+    law, leg, contact = make_law("hertz", 3e5), 1e5, make_contact(2)
+    series = 3e5 * leg / (3e5 + leg)
+    for depth in np.linspace(0.0, 5e-3, 51):
+        push(plate(depth, leg_compliance=np.full(2, 1.0 / leg), leg_backlash=backlash), contact)
+        assert contact.force == pytest.approx([series * max(depth - backlash, 0.0)] * 2, rel=1e-9, abs=1e-6)
+        assert contact.deflection[LEFT] == pytest.approx(
+            min(depth, backlash) + max(depth - backlash, 0.0) * series / leg, rel=1e-9, abs=1e-12
+        )
+    assert law.stiffness == 3e5
+    push(plate(-1.0, leg_compliance=np.full(2, 1.0 / leg), leg_backlash=backlash), contact)
+    assert contact.deflection == pytest.approx([backlash] * 2, abs=1e-15)  # only the spring pushes the leg back
+
+
+def test_backlash_takes_nothing_from_the_energy_of_an_elastic_impact():
+    law, dt, backlash = make_law("hertz", 1e7), 1e-5, 2e-3
+    depth, rate, x, biting = 0.0, 0.07, 0.0, 0.0
+    for _ in range(40_000):
+        x = deflection(law, 5.5e4, depth=depth, rate=rate, before=x, backlash=backlash, dt=dt)
+        force = law_force(law, depth - x, rate, 0.07)
+        biting = biting or (depth if force > 1.0 else 0.0)
+        rate -= dt * force / 30.0
+        depth += dt * rate
+        if rate < 0.0 and force == 0.0:
+            break
+    assert biting == pytest.approx(backlash, rel=0.02)
+    assert rate == pytest.approx(-0.07, rel=1e-3)

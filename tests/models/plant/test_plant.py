@@ -38,7 +38,8 @@ def make(nominal):
     def get(rate_hz: int = 30_000, **piezo) -> Plant:
         key = (rate_hz, *piezo.items())
         if key not in made:
-            parameters = replace(nominal, sample_rate_hz=rate_hz, piezo=nominal.piezo._replace(**piezo))
+            given = {name: np.array(value) if isinstance(value, tuple) else value for name, value in piezo.items()}
+            parameters = replace(nominal, sample_rate_hz=rate_hz, piezo=nominal.piezo._replace(**given))
             made[key] = Plant(parameters, np.random.default_rng(3))
         return copy.deepcopy(made[key])
 
@@ -118,7 +119,7 @@ def test_the_same_samples_come_whatever_the_ticks_are(make, hit, ends):
 
 
 def test_sensor_noise_never_repeats(make):
-    plant = make(step=1e-15, droop_time=1e12)
+    plant = make(step=1e-15, droop_time=(1e12,) * 3)
     seen = np.zeros((3 * RING, 3))
     for last in range(7, len(seen), 8):
         plant.advance(last * S // 30_000)  # to the very ns that a sample is stamped with
@@ -222,7 +223,7 @@ def test_commands_take_hold(make):
 def test_each_bumper_reads_the_force_of_its_own_wheel(nominal):
     pair = nominal.piezo._replace(
         place=np.full((2, 2), np.nan), sensitivity=np.array([0.010, 0.012]), bias=np.zeros(2), noise=np.zeros(2),
-        droop_time=1e6, ring_share=0.0,
+        droop_time=np.full(2, 1e6), ring_share=0.0,
     )  # fmt: skip
     plant = Plant(replace(nominal, piezo=pair), np.random.default_rng(3))
     plant.set_drives((0.5, 0.2) * 3, cut=False)  # turns to starboard: the port wheel hits first and harder

@@ -23,7 +23,7 @@ QUIET = Piezo(
     noise=np.zeros(3),
     range=5.0,
     step=1e-12,
-    droop_time=DROOP,
+    droop_time=np.full(3, DROOP),
     ring_frequency=20.0,
     ring_damping=0.05,
     ring_share=0.0,
@@ -107,7 +107,7 @@ def test_a_short_hits_peak_is_read_as_it_is():
 
 def ringing(share: float, seconds: float = 2.0):
     """What the shield adds to a step of 100 N [N], the droop made too slow to matter."""
-    piezo = QUIET._replace(ring_share=share, droop_time=1e6, ring_damping=0.02)
+    piezo = QUIET._replace(ring_share=share, droop_time=np.full(3, 1e6), ring_damping=0.02)
     return newtons(record(piezo, np.full(round(seconds * RATE), 100.0))) - 100.0
 
 

@@ -1,0 +1,51 @@
+"""When the drives of an impact trial are cut: by the detector, by an operator's hand, or after a set time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hil.config import Config
+
+# Which random numbers of a seed: the simulated rig has 0 and 1 (hil.simulator.build).
+_STREAM = 2
+
+
+def operator_delay_s(config: Config) -> float:
+    """How late the operator of this run releases the joystick [s], by the seed of the run.
+
+    Lognormal with mean `trial.release_delay_s` and standard deviation `trial.release_spread_s`: a reaction is never
+    early, and now and then it is very late.
+    """
+    mean, spread = config.trial.release_delay_s, config.trial.release_spread_s
+    variance = math.log1p((spread / mean) ** 2)
+    drawn = np.random.default_rng([config.seed, _STREAM]).standard_normal()
+    return mean * math.exp(math.sqrt(variance) * float(drawn) - 0.5 * variance)
+
+
+class Release:
+    """The release of one run: a pure function of the config and of what the sensors recorded.
+
+    automatic: in the tick in which the impact is known. operator: MacMahon 2016, 6.2.4, who releases a joystick upon
+    impact. timed: MacMahon 2016, D.2, where the wheels are powered for the same time in every trial.
+
+    Args:
+        config: of the run.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self.kind = config.trial.release
+        self._delay_ns = round(operator_delay_s(config) * 1e9) if self.kind == "operator" else 0
+        self._drive_ns = round(config.trial.drive_time_s * 1e9)
+
+    def due_ns(self, began_ns: int, impact_ns: int | None) -> int | None:
+        """When the drives are to be cut [ns]; None: not known yet.
+
+        Args:
+            began_ns: when the run-up began [ns].
+            impact_ns: first sample of the impact [ns], or None before it.
+        """
+        if self.kind == "timed":
+            return began_ns + self._drive_ns
+        return None if impact_ns is None else impact_ns + self._delay_ns
