@@ -34,17 +34,26 @@ class LockstepBackend:
         progress: receives progress lines.
         stack: closes everything.
         attended: an operator arms and starts each run.
+        warm: every kernel has run in this process already.
     """
 
     def __init__(
-        self, config: Config, folder: Path, progress: Progress, stack: ExitStack, *, attended: bool = False
+        self,
+        config: Config,
+        folder: Path,
+        progress: Progress,
+        stack: ExitStack,
+        *,
+        attended: bool = False,
+        warm: bool = False,
     ) -> None:
         self._config, self._attended = config, attended
         publisher = stack.enter_context(open_publisher(config, progress))
         recorder = open_writer(folder, config, record_meta(config, attended=attended))
         self.file_sink = FileAndTelemetrySink(recorder, publisher)
         stack.callback(self._close_file)
-        warm_up(config, progress)
+        if not warm:
+            warm_up(config, progress)
         progress("settling the rover on its ground")
         self._build(folder)
 
