@@ -119,7 +119,7 @@ def run_in_virtual_time(config: Config, folder: Path, *, figure: bool) -> Outcom
         OSError: the record cannot be written.
     """
     with ExitStack() as stack:
-        backend = LockstepBackend(config, folder, _silent, stack, warm=True)
+        backend = LockstepBackend(config, folder, _silent, stack, one_of_many=True)
         return Resident(config, backend, Signals(), _silent).run(folder, figure=figure)
 
 

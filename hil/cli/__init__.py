@@ -23,6 +23,7 @@ from hil.cli.jog import jog, valve
 from hil.cli.recover import recover
 from hil.cli.sim import sim
 from hil.cli.start import problems_at_start
+from hil.cli.sweep import sweep
 from hil.cli.trial import report, trial
 from hil.cli.trial import run as run_config
 
@@ -40,7 +41,22 @@ app = typer.Typer(
     ),
 )
 app.command("run")(run_config)
-for _command in (trial, campaign, energy, check, devices, jog, valve, sim, report, recover, verify, replay, configs):
+for _command in (
+    trial,
+    campaign,
+    sweep,
+    energy,
+    check,
+    devices,
+    jog,
+    valve,
+    sim,
+    report,
+    recover,
+    verify,
+    replay,
+    configs,
+):
     app.command()(_command)
 app.add_typer(bench, name="bench")
 
