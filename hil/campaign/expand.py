@@ -153,9 +153,8 @@ def _shown(settings: dict[str, Any], config: Config) -> dict[str, Any]:
     kind = wheels.kind if wheels else "grousers" if config.wheel.grousers else "smooth"
     if wheels is None and config.daq and config.daq.layout == "bumper":
         kind = "bumpers"
-    added_kg = (
-        config.rover.added_mass_kg if config.rover.type in ("rcp", "parametric") else config.rover.payload.mass_kg
-    )
+    rover = config.rover
+    added_kg = rover.added_mass_kg if rover.type in ("rcp", "parametric") else rover.payload.mass_kg
     shown: dict[str, Any] = {
         "angle_deg": config.trial.angle_deg,
         "ground": settings["ground"],

@@ -73,7 +73,14 @@ class CampaignFolder:
         self._due = now + (now - began) / _WRITING_SHARE
 
 
-def trial_of(number: int, attempt: int, folder: str, settings: Mapping[str, Any], summary: Mapping[str, Any]) -> Trial:
+def trial_of(
+    number: int,
+    attempt: int,
+    folder: str,
+    settings: Mapping[str, Any],
+    summary: Mapping[str, Any],
+    operator: Mapping[str, str] | None,
+) -> Trial:
     """A trial as campaign.json lists it.
 
     Args:
@@ -82,6 +89,7 @@ def trial_of(number: int, attempt: int, folder: str, settings: Mapping[str, Any]
         folder: name of its run folder; empty: none is kept.
         settings: of this attempt.
         summary: as in summary.json.
+        operator: name, verdict and word of the operator; None: nobody was asked.
     """
     status = "faulted" if summary["aborted"] else "kept" if summary["accepted"] else "dropped"
     return {
@@ -90,6 +98,7 @@ def trial_of(number: int, attempt: int, folder: str, settings: Mapping[str, Any]
         "status": status,
         "folder": folder,
         "settings": dict(settings),
+        "operator": dict(operator) if operator else None,
         "summary": compared(summary),
     }
 
@@ -114,6 +123,15 @@ def recorded_trial(place: Path, config_sha256: str) -> tuple[dict[str, Any] | No
     if summary.get("config_sha256") != config_sha256:
         return None, "it is a run of another config"
     return summary, ""
+
+
+def read_verdict(place: Path) -> dict[str, str] | None:
+    """What the operator said of a trial; None: nobody did."""
+    try:
+        said = json.loads((place / VERDICT).read_text(encoding="utf-8"))
+        return {key: str(said[key]) for key in ("name", "verdict", "word")}
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
 
 
 def set_aside(place: Path) -> Path:

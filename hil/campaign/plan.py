@@ -18,8 +18,8 @@ _NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
 _NAMED = "letters, digits, - and _"
 _REPEATS = "whole numbers from 1 to 1000: one for all angles, or one for each"
 _ANGLE = (
-    f"{LEAST_ANGLE_DEG:g} to {LARGEST_ANGLE_DEG:g}; under {LEAST_ANGLE_DEG:g} degrees the wheel meets the plate too near "
-    "the ground (MacMahon 2016, 6.2.3)"
+    f"{LEAST_ANGLE_DEG:g} to {LARGEST_ANGLE_DEG:g}; under {LEAST_ANGLE_DEG:g} degrees the wheel meets the plate too "
+    "near the ground (MacMahon 2016, 6.2.3)"
 )
 
 

@@ -16,6 +16,7 @@ from hil.campaign.expand import PlannedTrial
 from hil.campaign.folder import (
     CampaignFolder,
     Trial,
+    read_verdict,
     recorded_trial,
     remove_unfinished,
     set_aside,
@@ -130,18 +131,32 @@ class Progressing:
         self._report.text(f"{len(found) - len(left)} of {len(found)} trials are there already")
         return left
 
-    def take(self, trial: PlannedTrial, attempt: int, summary: dict[str, Any], processor: str = "") -> int | None:
+    def take(
+        self,
+        trial: PlannedTrial,
+        attempt: int,
+        summary: dict[str, Any],
+        processor: str,
+        operator: dict[str, str] | None = None,
+    ) -> int | None:
         """Take an attempt that is over. Returns the attempt that is to follow, if one is."""
         folder = self.ledger.place(trial.number, attempt).name if self.wanted.folders else ""
-        taken = trial_of(trial.number, attempt, folder, trial.attempt(attempt)[0], summary)
+        taken = trial_of(trial.number, attempt, folder, trial.attempt(attempt)[0], summary, operator)
         self.ledger.add(taken, processor)
         return self._after(taken)
 
     def _after(self, taken: Trial) -> int | None:
         plan, status = self.wanted.plan, taken["status"]
         again = status == "faulted" or (status == "dropped" and plan.repeat_dropped)
-        if again and taken["attempt"] < plan.attempts:
+        again = again and taken["attempt"] < plan.attempts
+        if taken["operator"]:  # who was there knows better
+            again = taken["operator"]["verdict"] == "repeat"
+        if again:
             reason = "; ".join(taken["summary"].get("reasons") or ()) or status
+            if taken["operator"]:
+                reason = (
+                    f"{taken['operator']['name'] or 'the operator'} wants it again {taken['operator']['word']}".rstrip()
+                )
             self._report.text(f"trial {taken['number']}, attempt {taken['attempt']}: {reason}; repeated")
             return int(taken["attempt"]) + 1
         self._done += 1
@@ -162,7 +177,8 @@ class Progressing:
             place = self.ledger.place(trial.number, attempt)
             if self.wanted.folders:
                 summary, wrong = recorded_trial(place, config.sha256())
-                taken = summary and trial_of(trial.number, attempt, place.name, settings, summary)
+                said = read_verdict(place) if summary else None
+                taken = summary and trial_of(trial.number, attempt, place.name, settings, summary, said)
                 if wrong:
                     self._report.text(f"{place.name}: {wrong}; it is now {set_aside(place).name}, and run again")
             else:

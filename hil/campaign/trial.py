@@ -68,6 +68,8 @@ def run_trial(job: Job) -> Result:
             f"a worker has rover-hil {hil.__version__}; allowed: {job.version}, as here: install the same everywhere"
         )
     config = Config.model_validate_json(job.config)
+    if config.rig == "real":
+        raise ValueError("run_trial: found rig: real; allowed: a simulated rig; a real one has an operator")
     with _ONE_AT_A_TIME:
         if job.keep == "summary":
             return Result(run(config).summary, processor_name())

@@ -41,22 +41,9 @@ app = typer.Typer(
     ),
 )
 app.command("run")(run_config)
-for _command in (
-    trial,
-    campaign,
-    sweep,
-    energy,
-    check,
-    devices,
-    jog,
-    valve,
-    sim,
-    report,
-    recover,
-    verify,
-    replay,
-    configs,
-):
+for _command in (trial, campaign, sweep, energy, check, devices, jog, valve, sim):
+    app.command()(_command)
+for _command in (report, recover, verify, replay, configs):
     app.command()(_command)
 app.add_typer(bench, name="bench")
 

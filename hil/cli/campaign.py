@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -138,6 +139,8 @@ def _refuse(wanted: Wanted, guided: bool, workers: int | None, cluster: str | No
 
     refuse_real_time(wanted.base, workers, cluster)
     problems = []
+    if wanted.base.rig == "real" and not sys.stdin.isatty():
+        problems.append(Problem("terminal", "none", "one: an operator sets the obstacle and says when all are clear"))
     if guided and not wanted.folders:
         problems.append(Problem("--summaries-only", "given", "on a simulated rig that nobody is asked about"))
     if guided and cluster:
@@ -163,6 +166,8 @@ def _run(
     wanted: Wanted, folder: Path, guided: bool, place: Callable[[list[Config]], Any], report: ProgressBar, resume: bool
 ) -> tuple[list[dict[str, Any]], bool]:
     from hil.campaign.folder import locked
+    from hil.campaign.guided import run_guided
+    from hil.campaign.operator import TerminalOperator
     from hil.campaign.run import Stop, run_campaign
     from hil.campaign.trial import kinds_of
     from hil.recording.run_folder import FolderError
@@ -170,9 +175,19 @@ def _run(
     if not folder.is_dir():
         raise FolderError(f"{folder} is no folder: give that of the campaign with --out")
     with locked(folder), Stop(report) as stop:
-        kinds = kinds_of([trial.config for trial in wanted.trials])
-        trials = run_campaign(wanted, folder, place(kinds), report, stop, resume=resume)
+        if guided:
+            run = partial(_run_one, report=report, figure=wanted.figures)
+            trials = run_guided(wanted, folder, TerminalOperator(), run, report, stop, resume=resume)
+        else:
+            kinds = kinds_of([trial.config for trial in wanted.trials])
+            trials = run_campaign(wanted, folder, place(kinds), report, stop, resume=resume)
     return trials, stop.wanted
+
+
+def _run_one(config: Config, folder: Path, *, report: ProgressBar, figure: bool) -> dict[str, Any]:
+    from hil.app.run import run_experiment
+
+    return run_experiment(config, folder, report.text, figure=figure).summary
 
 
 def _table(wanted: Wanted, last: list[dict[str, Any]]) -> Table:

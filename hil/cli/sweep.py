@@ -53,9 +53,8 @@ def sweep(
     if as_json:
         print(json.dumps({"table": str(path), "planned": len(runs), "runs": len(rows), **counts}))
     else:
-        print(
-            f"{len(rows)} of {len(runs)} runs: {', '.join(f'{count} {what}' for what, count in sorted(counts.items()))}"
-        )
+        judged = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
+        print(f"{len(rows)} of {len(runs)} runs: {judged}")
         print(f"table: {path}")
     if stop.wanted:
         raise typer.Exit(INTERRUPTED)

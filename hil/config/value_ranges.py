@@ -27,9 +27,8 @@ def range_values(text: str, most: int) -> list[int] | list[float]:
     """
     match = _RANGE.match(text.strip())
     first, last, step = (float(part) for part in match.groups()) if match else (math.nan,) * 3
-    if not (
-        math.isfinite(first) and first <= last < math.inf and 0.0 < step < math.inf and (last - first) / step < most
-    ):
+    rising = math.isfinite(first) and first <= last < math.inf and 0.0 < step < math.inf
+    if not rising or (last - first) / step >= most:
         raise ValueError(f"FIRST:LAST:STEP, rising, at most {most} values")
     values = [round(first + i * step, 9) for i in range(math.floor((last - first) / step + 1e-9) + 1)]
     if not math.isclose(values[-1], last, abs_tol=1e-6 * min(step, 1.0)):
