@@ -1,4 +1,4 @@
-"""Where simulated trials run: in this process, in a process pool, or on a Dask cluster; one function for all."""
+"""Where simulated trials run: in this process or in a process pool; on a cluster: `hil.campaign.cluster`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
-    CancelledError,
     Executor,
     Future,
     ProcessPoolExecutor,
@@ -21,14 +20,13 @@ from multiprocessing.connection import wait as wait_for
 from typing import Any
 
 from drivers.interfaces import DeviceError
-from hil.campaign.trial import Job, Result, run_trial, warm
+from hil.campaign.trial import Job, Result, run_trial
 from hil.config import Config
 
 # How often a pool that lost a process is opened again.
 LOSSES = 3
 # How often a stop is looked for while trials run [s].
 _POLL_S = 0.2
-_CONNECT_S = 10
 Progress = Callable[[str], None]
 
 
@@ -91,51 +89,6 @@ def process_pool(count: int, kinds: Sequence[Config], progress: Progress) -> Ite
         yield Workers(executor, 2 * count, shares_folders=True)
     finally:
         executor.shutdown(cancel_futures=True)
-
-
-@contextmanager
-def cluster(address: str, kinds: Sequence[Config], progress: Progress) -> Iterator[Workers]:
-    """Trials on the workers of a Dask scheduler.
-
-    The scheduler gives the trials of a worker that is lost to others. TLS and its certificates are as Dask's own config
-    says (`distributed.comm.tls`), for an address that begins with tls://.
-
-    Args:
-        address: of the scheduler, for example tcp://127.0.0.1:8786.
-        kinds: configs that between them need every kernel.
-        progress: told what goes on.
-
-    Raises:
-        WorkersError: dask is not installed, there is no scheduler, or it has no worker.
-    """
-    try:
-        from distributed import Client
-        from distributed.comm.core import CommClosedError
-        from distributed.scheduler import KilledWorker
-    except ImportError:
-        raise WorkersError("--cluster needs the extra cluster: pip install 'rover-hil[cluster]'") from None
-    try:
-        client = Client(address, timeout=_CONNECT_S, set_as_default=False)
-    except (OSError, ValueError, TypeError, RuntimeError, ImportError) as error:
-        first_line = str(error).partition("\n")[0] or type(error).__name__
-        raise WorkersError(
-            f"--cluster {address}: found no Dask scheduler ({first_line}); allowed: the address that `dask scheduler` "
-            "prints, for example tcp://127.0.0.1:8786"
-        ) from None
-    with client:
-        threads = client.nthreads()
-        if not threads:
-            raise WorkersError(f"--cluster {address}: the scheduler has no workers: start some with `dask worker`")
-        progress(f"compiling kernels on {len(threads)} workers of {address}, where they are not in its cache")
-        texts = tuple(config.model_dump_json() for config in kinds)
-        # a worker may be lost here already; kernels that are missing are compiled by the first trial
-        wait([client.get_executor(workers=[one], retries=0).submit(warm, texts) for one in threads])
-        at_once = max(2 * sum(threads.values()), 64)
-        try:
-            yield Workers(client.get_executor(pure=False), at_once, shares_folders=False)
-        except (KilledWorker, CancelledError, CommClosedError) as error:
-            first_line = str(error).partition("\n")[0] or type(error).__name__
-            raise WorkersError(f"--cluster {address}: the scheduler or its workers are gone: {first_line}") from None
 
 
 def run_jobs(

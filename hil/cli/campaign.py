@@ -55,6 +55,7 @@ def campaign(
 ) -> None:
     """Run a plan of impact trials: campaign.csv, campaign.json, and a run folder for each trial."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: the same sums in every process
+    from hil.campaign.cluster import check_cluster
     from hil.campaign.run import Wanted, last_attempts
     from hil.recording.run_folder import run_folder
 
@@ -63,6 +64,8 @@ def campaign(
         wanted = Wanted(*found, folders=not summaries_only, figures=figures)
         guided = ask or wanted.base.rig == "real"
         _refuse(wanted, guided, workers, cluster)
+        if cluster:
+            check_cluster(cluster)
         if resume:
             folder = out or _newest(f"*_{wanted.base.name}_{wanted.plan.name}*")
         else:
@@ -87,9 +90,10 @@ def where(
 ) -> Callable[[list[Config]], Callable[[], AbstractContextManager[Workers]]]:
     """The place where trials run, given the configs that between them need every kernel."""
     from hil.campaign import workers
+    from hil.campaign.cluster import cluster as on_cluster
 
     if cluster:
-        return lambda kinds: partial(workers.cluster, cluster, kinds, report.text)
+        return lambda kinds: partial(on_cluster, cluster, kinds, report.text)
     if base.clock != "lockstep":
         return lambda kinds: partial(workers.this_process, kinds, report.text)
     processes = count or len(os.sched_getaffinity(0))

@@ -33,6 +33,7 @@ def sweep(
 ) -> None:
     """Run a config over the product of values of any keys: one table, no folder for a run."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: the same sums in every process
+    from hil.campaign.cluster import check_cluster
     from hil.campaign.run import Stop
     from hil.campaign.sweep import expand_sweep, parquet_writer, run_sweep
     from hil.campaign.trial import kinds_of
@@ -44,6 +45,8 @@ def sweep(
         runs = expand_sweep(config, over, [*(overrides or ()), 'telemetry.endpoint=""'], seed)
         base = runs[0].config
         refuse_real_time(base, workers, cluster)
+        if cluster:
+            check_cluster(cluster)
         folder = run_folder(out, base.name, "sweep")
     path = folder / f"sweep.{table}"
     with ProgressBar("runs") as report, Stop(report) as stop, usage_errors():
