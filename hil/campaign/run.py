@@ -154,9 +154,7 @@ class Progressing:
         if again:
             reason = "; ".join(taken["summary"].get("reasons") or ()) or status
             if taken["operator"]:
-                reason = (
-                    f"{taken['operator']['name'] or 'the operator'} wants it again {taken['operator']['word']}".rstrip()
-                )
+                reason = f"the operator says repeat: {taken['operator']['word']}".rstrip(": ")
             self._report.text(f"trial {taken['number']}, attempt {taken['attempt']}: {reason}; repeated")
             return int(taken["attempt"]) + 1
         self._done += 1

@@ -51,9 +51,7 @@ class ImpactExperiment(Experiment):
         if self.config.rig != "real":
             return ()
         found = self._trial.angle_deg
-        allowed = (
-            f"{LEAST_ANGLE_DEG:g} to {LARGEST_ANGLE_DEG:g} deg: below, a wheel meets the plate too near the ground"
-        )
+        allowed = f"{LEAST_ANGLE_DEG:g} to {LARGEST_ANGLE_DEG:g} deg: under that it meets a wheel too near the ground"
         return (Check("obstacle angle", found >= LEAST_ANGLE_DEG, f"{found:g} deg", allowed),)
 
     def controller(self) -> WheelSpeed:
