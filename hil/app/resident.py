@@ -67,11 +67,12 @@ class Resident:
         latched = [msgspec.structs.replace(event, tick=0, t_ns=0) for event in self.rig.cycle.safety.events]
         self.rig.next_run(folder, latched)
 
-    def run(self, folder: Path) -> Outcome:
+    def run(self, folder: Path, *, figure: bool = True) -> Outcome:
         """Make a run; leave trial.h5, summary.json and the experiment's figure in its folder.
 
         Args:
             folder: that the rig was made ready for.
+            figure: whether one is drawn.
 
         Raises:
             DeviceError: a link is lost, or nothing was recorded.
@@ -79,7 +80,8 @@ class Resident:
         """
         config, rig, kind = self._config, self.rig, experiment_type(self._config)
         what = f"{kind.name}, {kind.headline(config)}, {config.loop.rate_hz} Hz, {config.clock}"
-        return self.conclude(folder, run_loop(rig, config, self._signals, self._progress, what))
+        wall_s = run_loop(rig, config, self._signals, self._progress, what)
+        return self.conclude(folder, wall_s, figure=figure)
 
     def conclude(self, folder: Path, wall_s: float, *, figure: bool = True) -> Outcome:
         """Write the summary of a run whose loop has ended, publish it, draw the figure.

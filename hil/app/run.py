@@ -87,20 +87,44 @@ def open_backend(
     return backend
 
 
-def run_experiment(config: Config, folder: Path, progress: Progress, endpoints: Path | None = None) -> Outcome:
+def run_experiment(
+    config: Config, folder: Path, progress: Progress, endpoints: Path | None = None, *, figure: bool = True
+) -> Outcome:
     """Run the experiment that the config names; leave trial.h5, summary.json and its figure in `folder`.
 
     A run that a simulated device kept from beginning, because it was late itself, begins again: while a dozen processes
     start on a busy machine, one of them may not get to run in time. A real rig ends the run: there nothing is excused.
 
-    Args: as `open_backend`.
+    Args: as `open_backend`, and
+        figure: whether one is drawn.
 
     Raises:
         ConfigError: there is no experiment of that name.
         DeviceError: a device could not be opened, or a worker could not begin.
         NotArmedError: without real-time rights, this machine does not hold the loop's rate.
     """
-    return run_repeatedly(config, 1, lambda _: folder, progress, endpoints)
+    return run_repeatedly(config, 1, lambda _: folder, progress, endpoints, figure=figure)
+
+
+def run_in_virtual_time(config: Config, folder: Path, *, figure: bool) -> Outcome:
+    """Run the experiment with its files, as one of many: nothing is said or published, and signals are the caller's.
+
+    Args:
+        config: of the rig and the experiment, in lockstep.
+        folder: of the run; exists and is empty.
+        figure: whether one is drawn.
+
+    Raises:
+        ConfigError: there is no experiment of that name.
+        OSError: the record cannot be written.
+    """
+    with ExitStack() as stack:
+        backend = LockstepBackend(config, folder, _silent, stack, one_of_many=True)
+        return Resident(config, backend, Signals(), _silent).run(folder, figure=figure)
+
+
+def _silent(_: str) -> None:
+    """Nobody wants to know."""
 
 
 def run_repeatedly(
@@ -110,6 +134,8 @@ def run_repeatedly(
     progress: Progress,
     endpoints: Path | None = None,
     go_on: Callable[[Outcome], bool] = lambda _: True,
+    *,
+    figure: bool = True,
 ) -> Outcome:
     """Run the experiment so many times on a rig that is opened once (`Resident`).
 
@@ -119,6 +145,7 @@ def run_repeatedly(
         count: runs wanted, 1 at least.
         folder_of: makes the folder of a run, counted from 0, when it is needed.
         go_on: told how a run ended that another is to follow; whether that shall be made. The rig is held meanwhile.
+        figure: whether one is drawn of each run.
 
     Returns:
         How the last run ended.
@@ -130,7 +157,7 @@ def run_repeatedly(
         done: list[Outcome] = []
         begun = [folder]
         try:
-            _run_on_one_rig(config, count, begun, folder_of, progress, endpoints, go_on, done)
+            _run_on_one_rig(config, count, begun, folder_of, progress, endpoints, go_on, done, figure)
             break
         except BaseException as error:
             if not isinstance(error, SimulatedRigLateError) or done or start == STARTS:
@@ -151,18 +178,19 @@ def _run_on_one_rig(
     endpoints: Path | None,
     go_on: Callable[[Outcome], bool],
     done: list[Outcome],
+    figure: bool,
 ) -> None:
     """Open the rig once, for the folder in `begun`; append those of further runs there, and outcomes to `done`."""
     with Signals() as signals, ExitStack() as stack:
         resident = Resident(config, open_backend(config, begun[-1], progress, stack, endpoints), signals, progress)
-        done.append(resident.run(begun[-1]))
+        done.append(resident.run(begun[-1], figure=figure))
         for number in range(1, count):
             signals.loop = None  # no run to be ended in Safe: the rig is
             if done[-1].exit_code or not go_on(done[-1]):
                 break
             begun.append(folder_of(number))
             resident.next_run(begun[-1])
-            done.append(resident.run(begun[-1]))
+            done.append(resident.run(begun[-1], figure=figure))
 
 
 def _summarise_what_there_is(folder: Path, error: BaseException, progress: Progress) -> None:

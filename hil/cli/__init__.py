@@ -13,6 +13,7 @@ import typer
 from hil import __version__
 from hil.cli.analysis import replay, verify
 from hil.cli.bench import bench
+from hil.cli.campaign import campaign
 from hil.cli.check import check
 from hil.cli.configs import configs
 from hil.cli.devices import devices
@@ -22,6 +23,7 @@ from hil.cli.jog import jog, valve
 from hil.cli.recover import recover
 from hil.cli.sim import sim
 from hil.cli.start import problems_at_start
+from hil.cli.sweep import sweep
 from hil.cli.trial import report, trial
 from hil.cli.trial import run as run_config
 
@@ -39,7 +41,9 @@ app = typer.Typer(
     ),
 )
 app.command("run")(run_config)
-for _command in (trial, energy, check, devices, jog, valve, sim, report, recover, verify, replay, configs):
+for _command in (trial, campaign, sweep, energy, check, devices, jog, valve, sim):
+    app.command()(_command)
+for _command in (report, recover, verify, replay, configs):
     app.command()(_command)
 app.add_typer(bench, name="bench")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Annotated
 
 import typer
@@ -11,6 +10,7 @@ import typer
 from hil.cli.console import show
 from hil.cli.exits import usage_errors
 from hil.cli.options import AsJson, ConfigOptions, Out, progress, with_groups
+from hil.config.value_ranges import range_values
 
 _MOST_ANGLES = 10_000
 
@@ -22,18 +22,16 @@ def angles_from(text: str) -> list[float]:
         typer.BadParameter: the text has another form.
     """
     try:
-        first, last, step = (float(part) for part in text.split(":"))
-        steps = (last - first) / step
-    except (ValueError, ZeroDivisionError):
-        first = last = step = steps = math.nan
-    if not (0.0 <= first <= last <= 90.0 and 0.0 < step < math.inf and steps < _MOST_ANGLES):
+        angles = [float(angle) for angle in range_values(text, _MOST_ANGLES)]
+    except ValueError:
+        angles = []
+    if not angles or angles[0] < 0.0 or angles[-1] > 90.0:
         raise typer.BadParameter(
             f"found {text!r}; allowed: FIRST:LAST:STEP in degrees, 0 to 90, rising, at most {_MOST_ANGLES} angles, "
             "for example 10:90:5",
             param_hint="--angles",
         )
-    angles = [round(first + i * step, 9) for i in range(math.floor(steps + 1e-9) + 1)]
-    return angles if math.isclose(angles[-1], last, abs_tol=1e-6) else [*angles, last]
+    return angles
 
 
 @with_groups

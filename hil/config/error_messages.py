@@ -18,20 +18,21 @@ from hil.config.schema.extensions import section_class
 
 # The values that a key takes, by the type of its JSON schema.
 KINDS = {"number": "a number", "integer": "a whole number", "string": "text", "boolean": "true or false"}
+Schema = dict[str, Any]
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = 60
 _short.maxlist = _short.maxdict = 3
 
 
-def problems_of(error: ValidationError) -> list[Problem]:
-    """Every problem of a failed check of a `Config`."""
+def problems_of(error: ValidationError, whole: Schema | None = None) -> list[Problem]:
+    """Every problem of a failed check of a `Config`, or of the model whose JSON schema is `whole`."""
     problems: list[Problem] = []
     for detail in error.errors(include_url=False):
         cause = detail.get("ctx", {}).get("error")
         if isinstance(cause, CrossCheckError):
             problems += cause.problems
         else:
-            problems.append(_problem(detail, cause))
+            problems.append(_problem(detail, cause, whole_schema() if whole is None else whole))
     return problems
 
 
@@ -40,7 +41,7 @@ def wrong_by_themselves(error: ValidationError) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     for detail in error.errors(include_url=False):
         if not isinstance(detail.get("ctx", {}).get("error"), CrossCheckError):
-            keys, schema = _place(detail["loc"])
+            keys, schema = _place(detail["loc"], whole_schema())
             found[".".join(keys)] = schema.get("minimum")
     return found
 
@@ -56,23 +57,23 @@ def shown(value: Any) -> str:
     return _short.repr(value)
 
 
-def _problem(detail: ErrorDetails, cause: Any) -> Problem:
-    location, schema = _place(detail["loc"])
+def _problem(detail: ErrorDetails, cause: Any, whole: Schema) -> Problem:
+    location, schema = _place(detail["loc"], whole)
     if detail["type"] in ("union_tag_invalid", "union_tag_not_found"):
         found = detail["input"].get(tag(schema)) if isinstance(detail["input"], dict) else detail["input"]
         names = driver_names(cast("Role", location[-1]))
         return Problem(".".join((*location, tag(schema))), shown(found), " or ".join(names))
     key = ".".join(location) or "(file)"
     if detail["type"] == "extra_forbidden":
-        return Problem(key, f"an unknown key = {shown(detail['input'])}", _known_keys(detail["loc"]))
+        return Problem(key, f"an unknown key = {shown(detail['input'])}", _known_keys(detail["loc"], whole))
     if detail["type"] == "missing":
         return Problem(key, "nothing", f"{allowed(schema)}; this key is needed")
     return Problem(key, shown(detail["input"]), str(cause) if cause is not None else allowed(schema))
 
 
-def _known_keys(location: Sequence[int | str]) -> str:
+def _known_keys(location: Sequence[int | str], whole: Schema) -> str:
     """The keys of the section that has an unknown key; only the most similar one, if there is one."""
-    known = list(_place(location[:-1])[1].get("properties", {}))
+    known = list(_place(location[:-1], whole)[1].get("properties", {}))
     near = difflib.get_close_matches(str(location[-1]), known, n=1)
     return f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}"
 
@@ -98,8 +99,10 @@ def _allowed_but_null(schema: dict[str, Any]) -> str:
     elif "properties" in schema:
         allowed = f"a section with the keys {', '.join(schema['properties'])}"
     elif schema.get("type") == "array":
-        allowed = " to ".join(dict.fromkeys(str(schema.get(key, 0)) for key in ("minItems", "maxItems")))
-        allowed = f"a list of {allowed}"
+        limits = " to ".join(dict.fromkeys(str(schema.get(key, 0)) for key in ("minItems", "maxItems")))
+        allowed = f"a list of {limits}" if "maxItems" in schema else "a list"
+    elif schema.get("type") == "object":
+        allowed = "keys and their values"
     else:
         allowed = " ".join(filter(None, (KINDS.get(str(schema.get("type")), "something else"), _range(schema))))
     return allowed
@@ -123,13 +126,13 @@ def whole_schema() -> dict[str, Any]:
     return Config.model_json_schema()
 
 
-def _place(location: Sequence[int | str]) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """A key path in the config as a person writes it, and its JSON schema, empty if there is none.
+def _place(location: Sequence[int | str], whole: Schema) -> tuple[tuple[str, ...], Schema]:
+    """A key path as a person writes it, and its JSON schema in `whole`, empty if there is none.
 
     pydantic names the kind of a section of several kinds in its location; the person does not.
     """
     keys: list[str] = []
-    node, whole = whole_schema(), whole_schema()
+    node = whole
     for step in location:
         kinds = node.get("discriminator", {}).get("mapping", {})
         if step in kinds:
@@ -147,7 +150,8 @@ def _place(location: Sequence[int | str]) -> tuple[tuple[str, ...], dict[str, An
             items = node.get("prefixItems", [])
             node = items[step] if step < len(items) else node.get("items", {})
         else:
-            node = node.get("properties", {}).get(step, {})
+            below = node.get("properties", {}).get(step, node.get("additionalProperties"))
+            node = below if isinstance(below, dict) else {}
         node = resolved(node, whole)
     return tuple(keys), node
 

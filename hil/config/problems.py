@@ -18,15 +18,15 @@ class CrossCheckError(ValueError):
 
 
 class ConfigError(ValueError):
-    """A config that cannot be used.
+    """A config, or a plan or sweep of configs, that cannot be used.
 
     Attributes:
         source: the file or shipped name.
         problems: all of them, as (key path, found, allowed, ...).
     """
 
-    def __init__(self, source: str, problems: Sequence[Problem]) -> None:
+    def __init__(self, source: str, problems: Sequence[Problem], what: str = "config") -> None:
         self.source = source
         self.problems = list(problems)
         count = f"{len(self.problems)} problem{'s' if len(self.problems) != 1 else ''}"
-        super().__init__("\n".join([f"config {source}: {count}", *(f"  {problem}" for problem in self.problems)]))
+        super().__init__("\n".join([f"{what} {source}: {count}", *(f"  {problem}" for problem in self.problems)]))

@@ -212,15 +212,22 @@ class RecordWriter:
         self.close()
 
 
-def open_writer(folder: Path, config: Config, meta: Meta) -> RecordWriter:
-    """The recorder of a run, as its config says. Raises FileExistsError, OSError."""
+def open_writer(folder: Path, config: Config, meta: Meta, *, flush_ms: float | None = None) -> RecordWriter:
+    """The recorder of a run, as its config says. Raises FileExistsError, OSError.
+
+    Args:
+        folder: of the run.
+        config: of the run.
+        meta: what `/meta` holds.
+        flush_ms: time between two flushes to disk [ms], if not as the config says; the content is the same.
+    """
     record = config.record
     return RecordWriter(
         folder,
         meta=meta,
         layout=config.layout,
         sample_rate_hz=config.daq.rate_hz if config.daq else 0.0,
-        flush_ns=round(record.flush_ms * 1e6),
+        flush_ns=round((flush_ms or record.flush_ms) * 1e6),
         before_s=record.before_s if record.sensors == "burst" else None,
         after_s=record.after_s,
     )

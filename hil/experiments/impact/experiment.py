@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from enum import IntEnum
 
 from hil.config import Config
 from hil.control.wheel_speed import WheelSpeed
 from hil.experiments.base import ArmingChecks, Experiment
+from hil.experiments.impact.obstacle_frame import LARGEST_ANGLE_DEG, LEAST_ANGLE_DEG
 from hil.experiments.impact.release import Release
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
+from hil.safety.arming import Check
 
 # Mean speed of the back-and-forth that de-stresses the legs, as a share of the trial's speed; then a rest [ns].
 DESTRESS_SHARE = 0.5
@@ -56,6 +59,14 @@ class ImpactExperiment(Experiment):
         self.released_ns: int | None = None
         self.timed_out = False
         self.hit_standing = False
+
+    def own_checks(self, samples: Samples, estimate: Estimate) -> Sequence[Check]:  # noqa: ARG002
+        """On a real rig, the obstacle stands at an angle at which an impact can be measured."""
+        if self.config.rig != "real":
+            return ()
+        found = self._trial.angle_deg
+        allowed = f"{LEAST_ANGLE_DEG:g} to {LARGEST_ANGLE_DEG:g} deg: under that it meets a wheel too near the ground"
+        return (Check("obstacle angle", found >= LEAST_ANGLE_DEG, f"{found:g} deg", allowed),)
 
     def controller(self) -> WheelSpeed:
         """Forward speed, slip made up for."""

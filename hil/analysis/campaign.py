@@ -1,0 +1,123 @@
+"""The files of a campaign: campaign.json, and campaign.csv, which is made of it row by row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hil.config.model import fingerprint
+from hil.recording.run_folder import FolderError
+
+JSON, CSV = "campaign.json", "campaign.csv"
+# Keys of a summary that differ from run to run though the trial is the same, or from file to file.
+NOT_COMPARED = ("loop", "links", "machine", "simulated_rig", "real_time_factor")
+# Of a summary, what a row has under another name or not at all.
+_ELSEWHERE = frozenset({"angle_deg", "seed", "accepted", "reasons", "aborted"})
+_OPERATOR = ("name", "verdict", "word")
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """A campaign as its folder has it.
+
+    Attributes:
+        name: of the plan.
+        rows: of campaign.csv, by its column names, values as in campaign.json: numbers, text, true or false, None.
+        meta: campaign.json without its trials.
+        trials: those of campaign.json.
+        folder: where it is.
+        wrong: why campaign.json is not as it was written; empty if it is.
+    """
+
+    name: str
+    rows: list[dict[str, Any]]
+    meta: dict[str, Any]
+    trials: list[dict[str, Any]]
+    folder: Path
+    wrong: str
+
+    def run_folder(self, row: Mapping[str, Any]) -> Path | None:
+        """The run folder of a row; None: the campaign kept summaries only."""
+        return self.folder / str(row["folder"]) if row["folder"] else None
+
+
+def read_campaign(folder: Path) -> Campaign:
+    """Read a campaign's folder.
+
+    Raises:
+        FolderError: there is no campaign in it, or its file cannot be read.
+    """
+    path = folder / JSON
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FolderError(f"{folder} holds no {JSON}: give the folder of a campaign (hil campaign)") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise FolderError(f"{path} cannot be read: {error}") from None
+    try:
+        trials = found.pop("trials")
+        rows = [row_of(trial) for trial in trials]
+        name = str(found["name"])
+        wrong = "" if own_digest({**found, "trials": trials}) == found["digests"]["campaign"] else "it was changed"
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise FolderError(f"{path} is no file of a campaign ({type(error).__name__}: {error})") from None
+    return Campaign(name, rows, found, trials, folder, wrong and f"{JSON} does not match its digest: {wrong}")
+
+
+def own_digest(content: Mapping[str, Any]) -> str:
+    """SHA-256 of campaign.json without its digests: of its JSON with sorted keys and no spaces."""
+    return fingerprint({key: value for key, value in content.items() if key != "digests"})
+
+
+def compared(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """A summary without times of this machine, which differ from run to run."""
+    kept = {key: value for key, value in summary.items() if key not in NOT_COMPARED}
+    digests = summary.get("digests")
+    return {**kept, "digests": {"content": digests["content"]}} if isinstance(digests, dict) else kept
+
+
+def row_of(trial: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of a trial: what it was, how it was judged, and every number of its summary.
+
+    Args:
+        trial: of campaign.json.
+    """
+    summary, operator = trial["summary"], trial.get("operator") or {}
+    return {
+        **{key: trial[key] for key in ("number", "attempt", "status", "folder")},
+        **trial["settings"],
+        "accepted": summary.get("accepted"),
+        "reasons": "; ".join(map(str, summary.get("reasons") or ())),
+        **{f"operator_{key}": operator.get(key) for key in _OPERATOR},
+        "content": (summary.get("digests") or {}).get("content"),
+        **numbers_of(summary),
+    }
+
+
+def numbers_of(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers of a summary by flat key: `key`, `key.inner`, and `key.0` of a list. What is null has its key, too."""
+    found: dict[str, Any] = {}
+    for key, value in summary.items():
+        if key not in _ELSEWHERE and key not in NOT_COMPARED:
+            _flatten(key, value, found)
+    return found
+
+
+def columns_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Names of all columns, in the order in which the rows name them."""
+    return list(dict.fromkeys(key for row in rows for key in row))
+
+
+def _flatten(key: str, value: Any, found: dict[str, Any]) -> None:
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            _flatten(f"{key}.{name}", item, found)
+    elif isinstance(value, list | tuple):
+        for place, item in enumerate(value):
+            if not isinstance(item, Mapping):
+                _flatten(f"{key}.{place}", item, found)
+    elif value is None or isinstance(value, bool | int | float):
+        found[key] = value

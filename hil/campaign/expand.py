@@ -1,0 +1,181 @@
+"""From a plan and a config to the list of trials: a pure function, the same on every machine."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hil.campaign.plan import Plan, PlannedRover, PlannedWheels
+from hil.config import Config, ConfigError, Problem, load_config
+
+OFFSET = "wheel.grouser_offset_deg"
+MOST_TRIALS = 100_000
+# Streams of random numbers of one campaign seed; trials have their number there, from 1 on.
+_ORDER = 0
+
+
+@dataclass(frozen=True)
+class PlannedTrial:
+    """One trial of a plan.
+
+    Attributes:
+        number: its place in the order of the campaign, from 1.
+        settings: what the plan sets, as campaign.csv and campaign.json show it.
+        random_offset: the grousers' offset is drawn for each attempt.
+        config: of the first attempt.
+        campaign_seed: seed of the campaign.
+    """
+
+    number: int
+    settings: dict[str, Any]
+    random_offset: bool
+    config: Config
+    campaign_seed: int
+
+    def attempt(self, attempt: int) -> tuple[dict[str, Any], Config]:
+        """Settings and config of an attempt, from 1: the seed follows from campaign seed, number and attempt."""
+        config, settings = self.config, dict(self.settings)
+        settings["seed"] = None
+        if config.rig == "real":  # no random numbers there
+            return settings, config
+        words = np.random.SeedSequence([self.campaign_seed, self.number, attempt]).generate_state(2, np.uint64)
+        seed = int(words[0] >> np.uint64(11))  # 53 bits: exact in every spreadsheet
+        changed: dict[str, Any] = {"seed": seed}
+        if self.random_offset:
+            pitch_deg = 360.0 / config.wheel.grousers
+            offset_deg = round((float(words[1] >> np.uint64(11)) * 2.0**-53 - 0.5) * pitch_deg, 3)
+            changed["wheel"] = config.wheel.model_copy(update={"grouser_offset_deg": offset_deg})
+            settings[OFFSET] = offset_deg
+        settings["seed"] = seed
+        return settings, config.model_copy(update=changed)
+
+
+def expand(plan: Plan, source: str, overrides: Sequence[str] = (), seed: int | None = None) -> list[PlannedTrial]:
+    """The trials of a plan, in the order of the campaign.
+
+    Args:
+        plan: checked.
+        source: of the config, as `load_config` takes it.
+        overrides: of the config; the plan's own come after them.
+        seed: replaces that of the plan, and of the config.
+
+    Raises:
+        ConfigError: all problems of all trials, each once.
+    """
+    base = load_config(source, overrides, seed)
+    first = campaign_seed(plan, base, seed)
+    found: list[tuple[dict[str, Any], bool, Config]] = []
+    problems: list[Problem] = []
+    for settings, changes, repeats in _combinations(plan, base):
+        try:
+            config = load_config(source, [*overrides, "experiment=impact", *changes], seed)
+        except ConfigError as error:
+            problems += error.problems
+            continue
+        problems += _added_mass(config, settings)
+        found += [(_shown(settings, config), settings["random_offset"], config)] * repeats
+        if len(found) > MOST_TRIALS:
+            raise ConfigError(plan.name, [Problem("repeats", "too many trials", f"at most {MOST_TRIALS}")], "plan")
+    if problems:
+        raise ConfigError(plan.name, list(dict.fromkeys(problems)), "plan")
+    return [
+        PlannedTrial(number, found[place][0], found[place][1], found[place][2], first)
+        for number, place in enumerate(_order(plan, [one for one, _, _ in found], first), 1)
+    ]
+
+
+def campaign_seed(plan: Plan, base: Config, seed: int | None) -> int:
+    """Seed of order and trials: that of the command line, else of the plan, else of the config."""
+    return next(one for one in (seed, plan.seed, base.seed) if one is not None)
+
+
+def _combinations(plan: Plan, base: Config) -> Iterator[tuple[dict[str, Any], list[str], int]]:
+    """Every combination: what tells it from the others, its changes of the config, and its number of trials."""
+    soils: dict[str, Any] = dict(plan.soils) or {base.ground.kind: None}
+    wheels: Sequence[PlannedWheels | None] = plan.wheels or (None,)
+    varied = [[(key, value) for value in values] for key, values in plan.vary.items()]
+    speeds: Sequence[float | None] = plan.speeds_mps or (None,)
+    product = itertools.product(soils.items(), plan.rovers, wheels, speeds, *varied, enumerate(plan.angles_deg))
+    for (soil_name, soil), rover, wheel, speed_mps, *rest, (place, angle_deg) in product:
+        values = dict(rest)
+        changes = {**plan.set, **(soil.set if soil else {}), **values, "trial.angle_deg": angle_deg}
+        if speed_mps is not None:
+            values = {"trial.speed_mps": speed_mps, **values}
+            changes["trial.speed_mps"] = speed_mps
+        changes |= _of_rover(rover) | _of_wheels(wheel, base)
+        repeats = soil.repeats if soil and soil.repeats is not None else plan.repeats
+        settings = {
+            "ground": soil_name,
+            "rover": rover,
+            "wheels": wheel,
+            "varied": values,
+            "random_offset": bool(wheel and wheel.kind == "grousers" and wheel.offset_deg is None),
+        }
+        texts = [f"{key}={json.dumps(value)}" for key, value in changes.items()]
+        yield settings, texts, repeats[place if len(repeats) > 1 else 0]
+
+
+def _of_rover(rover: PlannedRover) -> dict[str, Any]:
+    values = {"rover.type": rover.variant, "rover.added_mass_kg": rover.added_mass_kg}
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _of_wheels(wheels: PlannedWheels | None, base: Config) -> dict[str, Any]:
+    if wheels is None:
+        return {}
+    if wheels.kind == "grousers":
+        height = {} if wheels.height_m is None else {"wheel.grouser_height_m": wheels.height_m}
+        return {"wheel.grousers": wheels.number, OFFSET: wheels.offset_deg or 0.0, **height}
+    smooth = {"wheel.grousers": 0}
+    if wheels.kind == "smooth" or (base.daq and base.daq.layout == "bumper"):
+        return smooth
+    sensors = [{"name": name} for name in ("front_left", "front_right")]
+    return {**smooth, "daq.layout": "bumper", "daq.channels": sensors}
+
+
+def _added_mass(config: Config, settings: dict[str, Any]) -> list[Problem]:
+    """The weights at the ends of the body are those of the RCP."""
+    added_kg = settings["rover"].added_mass_kg
+    if added_kg is None or config.rover.type in ("rcp", "parametric"):
+        return []
+    allowed = "with rcp and parametric only; of other rovers, the keys of rover.payload under `set`"
+    return [Problem("rovers.added_mass_kg", f"{added_kg:g} with variant {config.rover.type}", allowed)]
+
+
+def _shown(settings: dict[str, Any], config: Config) -> dict[str, Any]:
+    """The settings of a trial, in the order of the columns of campaign.csv."""
+    wheels = settings["wheels"]
+    kind = wheels.kind if wheels else "grousers" if config.wheel.grousers else "smooth"
+    if wheels is None and config.daq and config.daq.layout == "bumper":
+        kind = "bumpers"
+    rover = config.rover
+    added_kg = rover.added_mass_kg if rover.type in ("rcp", "parametric") else rover.payload.mass_kg
+    shown: dict[str, Any] = {
+        "angle_deg": config.trial.angle_deg,
+        "ground": settings["ground"],
+        "variant": config.rover.type,
+        "added_mass_kg": added_kg,
+        "wheels": kind,
+        "seed": None,
+        **settings["varied"],
+    }
+    if wheels and wheels.kind == "grousers":
+        shown[OFFSET] = wheels.offset_deg
+    return shown
+
+
+def _order(plan: Plan, found: Sequence[dict[str, Any]], seed: int) -> list[int]:
+    """Places of the trials in the order in which they are made."""
+    places = list(range(len(found)))
+    if plan.order == "listed":
+        return places
+    mixed = np.random.default_rng([seed, _ORDER]).permutation(len(found)).tolist()
+    if plan.order == "random":
+        return mixed
+    grounds = list(dict.fromkeys(one["ground"] for one in found))
+    return sorted(mixed, key=lambda place: grounds.index(found[place]["ground"]))

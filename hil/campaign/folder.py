@@ -1,0 +1,196 @@
+"""The folder of a campaign: its two files are whole at any time, and what is in its run folders is checked."""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import hashlib
+import io
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from hil.analysis.campaign import CSV, JSON, columns_of, compared, own_digest, row_of
+from hil.analysis.digests import mismatch
+from hil.recording.run_folder import FolderError, replacing, summary_of
+
+VERDICT = "verdict.json"
+# Of the time that a campaign runs, at most this part goes into writing its files while it runs.
+_WRITING_SHARE = 0.05
+Trial = dict[str, Any]
+
+
+class CampaignFolder:
+    """The trials of a campaign, and the files that list them.
+
+    Args:
+        folder: of the campaign.
+        head: what campaign.json holds beside its trials.
+        processors: of earlier parts of the campaign.
+    """
+
+    def __init__(self, folder: Path, head: Mapping[str, Any], processors: Iterable[str] = ()) -> None:
+        self.folder = folder
+        self._head = dict(head)
+        self._processors = set(processors)
+        self._trials: dict[tuple[int, int], Trial] = {}
+        self._due = 0.0
+
+    @property
+    def trials(self) -> list[Trial]:
+        """All trials so far, by number and attempt."""
+        return [self._trials[key] for key in sorted(self._trials)]
+
+    def place(self, number: int, attempt: int) -> Path:
+        """The run folder of an attempt."""
+        return self.folder / (f"trial_{number:04d}" if attempt == 1 else f"trial_{number:04d}_{attempt}")
+
+    def add(self, trial: Trial, processor: str = "") -> None:
+        """Take a trial that is over; the files follow at once, or a little later if they are many."""
+        self._trials[trial["number"], trial["attempt"]] = trial
+        if processor:
+            self._processors.add(processor)
+        if time.monotonic() >= self._due:
+            self.write()
+
+    def write(self) -> None:
+        """Write campaign.csv and campaign.json, each as a whole."""
+        began = time.monotonic()
+        table = table_text([row_of(trial) for trial in self.trials])
+        content = {**self._head, "processor": "; ".join(sorted(self._processors)), "trials": self.trials}
+        digests = {"csv": hashlib.sha256(table.encode()).hexdigest(), "campaign": own_digest(content)}
+        with replacing(self.folder / CSV) as unfinished:
+            unfinished.write_text(table, encoding="utf-8", newline="")
+        with replacing(self.folder / JSON) as unfinished:
+            text = json.dumps({**content, "digests": digests}, indent=1, allow_nan=False)
+            unfinished.write_text(text + "\n", encoding="utf-8")
+        now = time.monotonic()
+        self._due = now + (now - began) / _WRITING_SHARE
+
+
+def trial_of(
+    number: int,
+    attempt: int,
+    folder: str,
+    settings: Mapping[str, Any],
+    summary: Mapping[str, Any],
+    operator: Mapping[str, str] | None,
+) -> Trial:
+    """A trial as campaign.json lists it.
+
+    Args:
+        number: of the trial.
+        attempt: from 1.
+        folder: name of its run folder; empty: none is kept.
+        settings: of this attempt.
+        summary: as in summary.json.
+        operator: name, verdict and word of the operator; None: nobody was asked.
+    """
+    status = "faulted" if summary["aborted"] else "kept" if summary["accepted"] else "dropped"
+    return {
+        "number": number,
+        "attempt": attempt,
+        "status": status,
+        "folder": folder,
+        "settings": dict(settings),
+        "operator": dict(operator) if operator else None,
+        "summary": compared(summary),
+    }
+
+
+def recorded_trial(place: Path, config_sha256: str) -> tuple[dict[str, Any] | None, str]:
+    """The summary of a run folder that is whole and is of this config; else why it cannot be used.
+
+    Args:
+        place: the folder; it need not be there.
+        config_sha256: of the config that it must be of.
+    """
+    if not place.is_dir():
+        return None, ""
+    try:
+        summary = summary_of(place)
+    except FolderError as error:
+        return None, str(error)
+    if summary is None:
+        return None, "it has no summary.json: the run was killed"
+    if wrong := mismatch(place, summary):
+        return None, wrong
+    if summary.get("config_sha256") != config_sha256:
+        return None, "it is a run of another config"
+    return summary, ""
+
+
+def read_verdict(place: Path) -> dict[str, str] | None:
+    """What the operator said of a trial; None: nobody did."""
+    try:
+        said = json.loads((place / VERDICT).read_text(encoding="utf-8"))
+        return {key: str(said[key]) for key in ("name", "verdict", "word")}
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+def set_aside(place: Path) -> Path:
+    """Rename a run folder that cannot be used; nothing in it is lost."""
+    number = 1
+    while (aside := place.with_name(f"{place.name}.aside_{number}")).exists():
+        number += 1
+    place.rename(aside)
+    return aside
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what simulated runs left that were killed: the same seed gives it again."""
+    for left in sorted(folder.glob("trial_*.unfinished")):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def write_files(place: Path, files: Mapping[str, bytes]) -> None:
+    """A run folder of files that came from elsewhere; it is there as a whole or not at all."""
+    unfinished = place.with_name(f"{place.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir()
+    for name, content in files.items():
+        (unfinished / name).write_bytes(content)
+    unfinished.rename(place)
+
+
+def table_text(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows as CSV: a header, floats so that they read back to the same bits, nothing for null."""
+    rows = list(rows)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    columns = columns_of(rows)
+    if columns:
+        writer.writerow(columns)
+    writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
+    return text.getvalue()
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value
+    return repr(value) if isinstance(value, int | float) else json.dumps(value)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """One campaign at a time in a folder. Raises FolderError: another process is at it."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            wrong = f"{folder}: another process runs a campaign in it: wait until it ends, or stop it"
+            raise FolderError(wrong) from None
+        yield
+    finally:
+        os.close(descriptor)

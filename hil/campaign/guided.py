@@ -1,0 +1,172 @@
+"""A campaign with an operator: says what to set, waits, runs, shows the verdict, asks to keep or repeat.
+
+The rig is opened anew for each trial. Between two trials people work on the obstacle and lift the rover: nothing of
+this program then holds the drives, each record holds the config of its own angle, and a fault ends with its trial. It
+costs some seconds, beside the minutes that setting the obstacle takes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hil.campaign.expand import PlannedTrial
+from hil.campaign.folder import VERDICT, CampaignFolder, Trial
+from hil.campaign.operator import NoAnswerError, Operator, Question
+from hil.campaign.run import Progressing, Report, Stop, Wanted, interrupted, refuse_other
+from hil.config import Config
+from hil.experiments.impact.obstacle_frame import frame_settings
+from hil.realtime.processor import processor_name
+from hil.recording.run_folder import replacing, run_folder
+
+INCH_M = 0.0254
+_SHOWN = (
+    ("peak_force_N", "peak force", "N", 1),
+    ("impact_speed_mps", "impact speed", "m/s", 4),
+    ("effective_kinetic_energy_J", "T_c", "J", 4),
+    ("contact_duration_s", "contact", "s", 3),
+)
+# Runs a trial in its folder and returns its summary.
+Run = Callable[[Config, Path], dict[str, Any]]
+
+
+def run_guided(
+    wanted: Wanted,
+    folder: Path,
+    operator: Operator,
+    run: Run,
+    report: Report,
+    stop: Stop,
+    *,
+    resume: bool = False,
+) -> list[Trial]:
+    """Run the trials of a campaign one after the other, as the operator says.
+
+    Args:
+        wanted: the campaign.
+        folder: of it; exists, and is empty or to be resumed.
+        operator: answers.
+        run: runs one trial.
+        report: is told how it goes.
+        stop: asks for an end.
+        resume: trials that are there are kept.
+
+    Returns:
+        All trials that are there, by number and attempt.
+
+    Raises:
+        FolderError, ConfigError: it cannot be resumed.
+        DeviceError, NotArmedError: a trial could not begin.
+    """
+    ledger = CampaignFolder(folder, wanted.head(), refuse_other(wanted, folder) if resume else ())
+    progressing = Progressing(wanted, ledger, report)
+    left = progressing.pending(resume)
+    before: PlannedTrial | None = None
+    try:
+        ledger.write()
+        name = operator.ask(Question("name", "Name of the operator")) if left else ""
+        for trial, first in left:
+            attempt: int | None = first
+            while attempt is not None and not stop.wanted:
+                attempt = _one(progressing, trial, attempt, before, name, operator, run, stop)
+                before = trial
+    except NoAnswerError:
+        stop.wanted = True
+    finally:
+        ledger.write()
+    return ledger.trials
+
+
+def _one(
+    progressing: Progressing,
+    trial: PlannedTrial,
+    attempt: int,
+    before: PlannedTrial | None,
+    name: str,
+    operator: Operator,
+    run: Run,
+    stop: Stop,
+) -> int | None:
+    """One attempt, from what to set to the verdict. Returns the attempt that is to follow, if one is."""
+    wanted, ledger = progressing.wanted, progressing.ledger
+    config = trial.attempt(attempt)[1]
+    text = f"{_which(trial, attempt, len(wanted.trials))}\n{to_set(trial, before)}\nReady"
+    if operator.ask(Question("ready", text, ("go", "stop"), "go")) == "stop":
+        raise NoAnswerError("ready")
+    place = run_folder(ledger.place(trial.number, attempt), config.name, "")
+    summary = run(config, place)
+    if interrupted(summary):  # Ctrl-C during the trial: it is kept as it is, and repeated when the campaign goes on
+        stop.wanted = True
+        progressing.take(trial, attempt, summary, processor_name())
+        return None
+    default = "keep" if summary["accepted"] else "repeat"
+    try:
+        verdict = operator.ask(Question("verdict", verdict_text(summary), ("keep", "repeat"), default))
+        word = operator.ask(Question("word", "A word on it, if any"))
+    except NoAnswerError:  # the rules' verdict stands
+        progressing.take(trial, attempt, summary, processor_name())
+        raise
+    said = {"name": name, "verdict": verdict, "word": word}
+    with replacing(place / VERDICT) as unfinished:
+        unfinished.write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+    follows = progressing.take(trial, attempt, summary, processor_name(), said)
+    ledger.write()
+    return follows
+
+
+def to_set(trial: PlannedTrial, before: PlannedTrial | None = None) -> str:
+    """What the operator has to set for a trial, one line each; of what is set once, only what changes.
+
+    Args:
+        trial: that comes.
+        before: it; None: it is the first.
+    """
+    config, settings = trial.config, trial.settings
+    frame = frame_settings(config.trial.angle_deg, config.wheel_radius_m)
+    lines = []
+
+    def changed(*keys: str) -> bool:
+        return before is None or any(before.settings.get(key) != settings.get(key) for key in keys)
+
+    if changed("ground"):
+        lines.append(f"ground: {settings['ground']}")
+    if changed("variant", "added_mass_kg"):
+        lines.append(f"rover: {settings['variant']}, {settings['added_mass_kg']:g} kg added")
+    if changed("wheels"):
+        lines.append(f"wheels: {settings['wheels']}")
+    if changed("angle_deg", "wheels"):
+        lines.append(
+            f"obstacle: {config.trial.angle_deg:g} degrees: {frame.bottom_link_m:.3f} m "
+            f"({frame.bottom_link_m / INCH_M:.1f} in) between the feet of its two links; then measure the angle"
+        )
+        if config.triangle:
+            lines.append(
+                f"sensors: centre of the triangle {frame.contact_height_m * 1e3:.0f} mm over the ground, which is "
+                f"{frame.along_plate_m * 1e3:.0f} mm along the plate from its foot"
+            )
+    shown = ("angle_deg", "ground", "variant", "added_mass_kg", "wheels", "seed")
+    lines += [f"{key}: {value}" for key, value in settings.items() if key not in shown and changed(key)]
+    lines += [
+        f"rover: {config.trial.start_distance_m:g} m before the obstacle, lifted once so that its legs hang free",
+        "everybody clear; sensors are then zeroed, their baseline is recorded, and the rover drives by itself",
+    ]
+    return "\n".join(f"  - {line}" for line in lines)
+
+
+def verdict_text(summary: dict[str, Any]) -> str:
+    """How a trial came out, for the operator who is to keep or repeat it."""
+    judged = "ended early" if summary["aborted"] else "accepted" if summary["accepted"] else "not accepted"
+    numbers = ", ".join(
+        f"{label} {summary[key]:.{digits}f} {unit}"
+        for key, label, unit, digits in _SHOWN
+        if summary.get(key) is not None
+    )
+    reasons = "".join(f"\n  - {reason}" for reason in summary.get("reasons") or ())
+    return f"The trial is {judged}: {numbers or 'no impact'}{reasons}\nKeep it, or repeat it"
+
+
+def _which(trial: PlannedTrial, attempt: int, total: int) -> str:
+    again = f", attempt {attempt}" if attempt > 1 else ""
+    return f"Trial {trial.number} of {total}{again}. Set:"

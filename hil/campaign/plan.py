@@ -1,0 +1,186 @@
+"""A plan: which impact trials a campaign makes, and in which order."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, ValidationError, field_validator
+
+from drivers.section import Listed, Section
+from hil.config import ConfigError, Problem
+from hil.config.error_messages import problems_of, shown
+from hil.config.yaml_io import read_yaml
+from hil.experiments.impact.obstacle_frame import LARGEST_ANGLE_DEG, LEAST_ANGLE_DEG
+
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
+_NAMED = "letters, digits, - and _"
+_REPEATS = "whole numbers from 1 to 1000: one for all angles, or one for each"
+_ANGLE = (
+    f"{LEAST_ANGLE_DEG:g} to {LARGEST_ANGLE_DEG:g}; under {LEAST_ANGLE_DEG:g} degrees the wheel meets the plate too "
+    "near the ground (MacMahon 2016, 6.2.3)"
+)
+
+
+def _listed(value: Any) -> Any:
+    """A number alone is a list of one."""
+    return value if isinstance(value, list | tuple) or value is None else [value]
+
+
+Repeats = Annotated[
+    tuple[Annotated[int, Field(ge=1, le=1000, json_schema_extra={"note": _REPEATS})], ...],
+    BeforeValidator(_listed),
+    Field(strict=False, min_length=1, max_length=100),
+]
+
+
+class PlannedSoil(Section):
+    """A ground that trials are made on."""
+
+    set: dict[str, Any] = Field(default_factory=dict, description="keys of the config and their values on this ground")
+    repeats: Repeats | None = Field(None, description="trials of each combination on this ground; null: `repeats`")
+
+
+class PlannedRover(Section):
+    """A rover that trials are made with."""
+
+    variant: Literal["rcp", "parametric", "exomars_like", "exomars", "rocker_bogie", "juno"] | None = Field(
+        None, description="rover.type; null: that of the config"
+    )
+    added_mass_kg: float | None = Field(
+        None, ge=0, le=500, description="rover.added_mass_kg, with rcp and parametric; null: that of the config"
+    )
+
+
+class PlannedWheels(Section):
+    """Wheels that trials are made with, or bumpers on them."""
+
+    kind: Literal["smooth", "grousers", "bumpers"] = Field(
+        description="smooth rims, grousers, or smooth rims with a bumper and its sensor on each front wheel"
+    )
+    number: int = Field(22, ge=4, le=90, description="grousers on each wheel, an even number")
+    height_m: float | None = Field(
+        None, ge=0.001, le=0.1, description="of the grousers above the rim; null: that of the config"
+    )
+    offset_deg: float | None = Field(
+        None, ge=-90, le=90, description="wheel.grouser_offset_deg; null: random within a pitch, another in each trial"
+    )
+
+
+class Plan(Section):
+    """Impact trials: every angle with every ground, rover, wheel and speed, so many times each."""
+
+    name: str = Field(pattern=_NAME, max_length=64, description="name of the plan", json_schema_extra={"note": _NAMED})
+    angles_deg: Listed[
+        Annotated[float, Field(ge=LEAST_ANGLE_DEG, le=LARGEST_ANGLE_DEG, json_schema_extra={"note": _ANGLE})]
+    ] = Field(min_length=1, max_length=100, description="angles of the obstacle")
+    repeats: Repeats = Field(
+        (1,), validate_default=False, description="trials of each combination: a number, or one for each angle"
+    )
+    soils: dict[str, PlannedSoil] = Field(
+        default_factory=dict, max_length=100, description="grounds by name; empty: the one of the config"
+    )
+    rovers: Listed[PlannedRover] = Field(
+        (PlannedRover(),), min_length=1, max_length=100, description="rovers, with their added mass"
+    )
+    wheels: Listed[PlannedWheels] = Field((), max_length=100, description="wheels; empty: those of the config")
+    speeds_mps: Listed[Annotated[float, Field(ge=0.005, le=0.2)]] = Field(
+        (), max_length=100, description="trial.speed_mps; empty: that of the config"
+    )
+    set: dict[str, Any] = Field(default_factory=dict, description="keys of the config and their values in every trial")
+    vary: dict[str, list[Any]] = Field(
+        default_factory=dict, max_length=20, description="keys of the config and a list of values for each"
+    )
+    order: Literal["listed", "random", "by_soil"] = Field(
+        "random", description="as listed, at random, or ground by ground and at random within each"
+    )
+    seed: int | None = Field(
+        None, ge=0, le=2**63 - 1, description="of the order and of the trials; null: that of the config"
+    )
+    attempts: int = Field(3, ge=1, le=100, description="how often a trial that ends in a fault is tried in all")
+    repeat_dropped: bool = Field(
+        False, description="repeat a trial that is not accepted, too, as often as one that ends in a fault"
+    )
+
+    @field_validator("soils")
+    @classmethod
+    def _plain_names(cls, soils: dict[str, PlannedSoil]) -> dict[str, PlannedSoil]:
+        for name in soils:
+            if not name.replace("_", "").replace("-", "").isalnum() or len(name) > 64:
+                raise ValueError(f"names of grounds made of {_NAMED}")
+        return soils
+
+
+def load_plan(source: str | Path) -> Plan:
+    """Read and check a plan.
+
+    Args:
+        source: path of a YAML file, or the name of a shipped plan, with or without `rig_configs/plans/` and `.yaml`; an
+            existing file comes first.
+
+    Raises:
+        ConfigError: with all problems at once.
+    """
+    where = str(source)
+    raw, problems = read_yaml(_text(source), "(file)")
+    if not isinstance(raw, dict):
+        found = Problem("(file)", "an empty plan" if raw is None else shown(raw), "keys, as in the shipped plans")
+        raise ConfigError(where, problems or [found], "plan")
+    try:
+        plan = Plan.model_validate(raw)
+    except ValidationError as error:
+        problems += problems_of(error, Plan.model_json_schema())
+        keys = [problem.key for problem in problems]
+        # a list that is too short without its wrong elements is not wrong itself
+        own = [one for one in problems if not any(key.startswith(f"{one.key}.") for key in keys)]
+        raise ConfigError(where, own, "plan") from None
+    problems += _cross_checks(plan)
+    if problems:
+        raise ConfigError(where, problems, "plan")
+    return plan
+
+
+def shipped_plans() -> dict[str, str]:
+    """Text of every shipped plan by its name."""
+    folder = resources.files("rig_configs") / "plans"
+    files = sorted((file.name, file) for file in folder.iterdir() if file.name.endswith(".yaml"))
+    return {name.removesuffix(".yaml"): file.read_text(encoding="utf-8") for name, file in files}
+
+
+def _text(source: str | Path) -> str:
+    where, shipped = str(source), shipped_plans()
+    try:
+        if Path(source).is_file():
+            return Path(source).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = "not text in UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+        raise ConfigError(where, [Problem("(file)", reason, "a readable YAML file")], "plan") from None
+    name = str(source).removeprefix("./").removeprefix("rig_configs/").removeprefix("plans/").removesuffix(".yaml")
+    if name in shipped:
+        return shipped[name]
+    allowed = f"a YAML file, or a shipped plan: {', '.join(shipped)}"
+    raise ConfigError(where, [Problem("(file)", "no such file", allowed)], "plan")
+
+
+def _cross_checks(plan: Plan) -> list[Problem]:
+    """Keys that are allowed alone but not together."""
+    problems = []
+    angles = len(plan.angles_deg)
+    lists = {"repeats": plan.repeats} | {
+        f"soils.{name}.repeats": soil.repeats for name, soil in plan.soils.items() if soil.repeats is not None
+    }
+    for key, repeats in lists.items():
+        if len(repeats) not in (1, angles):
+            allowed = f"one number, or {angles}, one for each of angles_deg"
+            problems.append(Problem(key, f"{len(repeats)} numbers", allowed))
+    if len(set(plan.angles_deg)) < angles:
+        problems.append(Problem("angles_deg", "an angle twice", "each angle once; `repeats` for more trials of it"))
+    for place, wheels in enumerate(plan.wheels):
+        if wheels.kind == "grousers" and wheels.number % 2:
+            problems.append(Problem(f"wheels.{place}.number", str(wheels.number), "an even number"))
+    problems += [Problem(f"vary.{key}", "an empty list", "values") for key, values in plan.vary.items() if not values]
+    taken = {"trial.angle_deg": "angles_deg", "experiment": "nothing: a campaign is of impact trials", "seed": "seed"}
+    for section, keys in (("set", plan.set), ("vary", plan.vary)):
+        problems += [Problem(f"{section}.{key}", "a key of its own", taken[key]) for key in keys if key in taken]
+    return problems

@@ -1,0 +1,289 @@
+"""A campaign of simulated trials: resumed where it stopped, repeated where a trial faulted, whole at any time."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+import hil
+from hil.analysis.campaign import read_campaign
+from hil.campaign.expand import PlannedTrial
+from hil.campaign.folder import (
+    CampaignFolder,
+    Trial,
+    read_verdict,
+    recorded_trial,
+    remove_unfinished,
+    set_aside,
+    trial_of,
+    write_files,
+)
+from hil.campaign.plan import Plan
+from hil.campaign.trial import Job, Result
+from hil.campaign.workers import Workers, run_jobs
+from hil.config import Config, ConfigError, Problem
+from hil.config.model import fingerprint
+
+# What must be the same when a campaign is resumed, and its name in messages.
+_SAME = {"version": "rover-hil", "plan_sha256": "--plan", "config_sha256": "CONFIG", "seed": "--seed", "kept": "kept"}
+
+
+class Report(Protocol):
+    """Is told how a campaign goes."""
+
+    def text(self, line: str) -> None:
+        """Something happened."""
+
+    def done(self, count: int, total: int) -> None:
+        """So many of all trials are done."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A campaign to make.
+
+    Attributes:
+        plan: of it.
+        base: config that the plan's settings are applied to.
+        trials: planned.
+        seed: of the campaign; None on a real rig.
+        folders: every trial has its run folder.
+        figures: a figure is drawn of each.
+    """
+
+    plan: Plan
+    base: Config
+    trials: Sequence[PlannedTrial]
+    seed: int | None
+    folders: bool = True
+    figures: bool = False
+
+    def head(self) -> dict[str, Any]:
+        """What campaign.json holds beside trials, processor and digests."""
+        plan = self.plan.model_dump(mode="json")
+        return {
+            "name": self.plan.name,
+            "plan": plan,
+            "plan_sha256": fingerprint(plan),
+            "config_sha256": self.base.sha256(),
+            "config": self.base.to_yaml(),
+            "version": hil.__version__,
+            "seed": self.seed,
+            "kept": "folders" if self.folders else "summaries",
+            "planned": len(self.trials),
+        }
+
+
+class Stop:
+    """Ctrl-C, SIGHUP and SIGTERM end a campaign once the trials that run are over; a second one ends it at once."""
+
+    def __init__(self, report: Report) -> None:
+        self._report, self._before = report, dict[int, Any]()
+        self.wanted = False
+
+    def now(self) -> bool:
+        """Whether no further trial shall start."""
+        return self.wanted
+
+    def _signalled(self, _number: int, _frame: object) -> None:
+        if self.wanted:
+            raise KeyboardInterrupt
+        self.wanted = True
+        self._report.text("stopping: the trials that run come to their end; --resume goes on from here")
+
+    def __enter__(self) -> Self:
+        with suppress(ValueError):  # not the main thread: the caller handles signals
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                self._before[number] = signal.signal(number, self._signalled)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+
+class Progressing:
+    """What is done of a campaign, and what comes next.
+
+    Args:
+        wanted: the campaign.
+        ledger: its folder.
+        report: is told how it goes.
+    """
+
+    def __init__(self, wanted: Wanted, ledger: CampaignFolder, report: Report) -> None:
+        self.wanted, self.ledger, self._report = wanted, ledger, report
+        self._done = 0
+
+    def pending(self, resume: bool) -> list[tuple[PlannedTrial, int]]:
+        """Trials that are still to be made, each with its next attempt; what is there is checked and taken."""
+        if not resume:
+            return [(trial, 1) for trial in self.wanted.trials]
+        remove_unfinished(self.ledger.folder)
+        kept = {} if self.wanted.folders else self._of_summaries()
+        found = [(trial, self._next_attempt(trial, kept)) for trial in self.wanted.trials]
+        left = [(trial, attempt) for trial, attempt in found if attempt is not None]
+        self._report.text(f"{len(found) - len(left)} of {len(found)} trials are there already")
+        return left
+
+    def take(
+        self,
+        trial: PlannedTrial,
+        attempt: int,
+        summary: dict[str, Any],
+        processor: str,
+        operator: dict[str, str] | None = None,
+    ) -> int | None:
+        """Take an attempt that is over. Returns the attempt that is to follow, if one is."""
+        folder = self.ledger.place(trial.number, attempt).name if self.wanted.folders else ""
+        taken = trial_of(trial.number, attempt, folder, trial.attempt(attempt)[0], summary, operator)
+        self.ledger.add(taken, processor)
+        return self._after(taken)
+
+    def _after(self, taken: Trial) -> int | None:
+        plan, status = self.wanted.plan, taken["status"]
+        again = status == "faulted" or (status == "dropped" and plan.repeat_dropped)
+        again = again and taken["attempt"] < plan.attempts
+        if taken["operator"]:  # who was there knows better
+            again = taken["operator"]["verdict"] == "repeat"
+        if again:
+            reason = "; ".join(taken["summary"].get("reasons") or ()) or status
+            if taken["operator"]:
+                reason = f"the operator says repeat: {taken['operator']['word']}".rstrip(": ")
+            self._report.text(f"trial {taken['number']}, attempt {taken['attempt']}: {reason}; repeated")
+            return int(taken["attempt"]) + 1
+        self._done += 1
+        self._report.done(self._done, len(self.wanted.trials))
+        return None
+
+    def _of_summaries(self) -> dict[tuple[int, int], Trial]:
+        kept = read_campaign(self.ledger.folder)
+        if kept.wrong:
+            self._report.text(f"{kept.wrong}: all trials are run again")
+            return {}
+        return {(one["number"], one["attempt"]): one for one in kept.trials}
+
+    def _next_attempt(self, trial: PlannedTrial, kept: dict[tuple[int, int], Trial]) -> int | None:
+        attempt: int | None = 1
+        while attempt is not None:
+            settings, config = trial.attempt(attempt)
+            place = self.ledger.place(trial.number, attempt)
+            if self.wanted.folders:
+                summary, wrong = recorded_trial(place, config.sha256())
+                said = read_verdict(place) if summary else None
+                taken = summary and trial_of(trial.number, attempt, place.name, settings, summary, said)
+                if wrong:
+                    self._report.text(f"{place.name}: {wrong}; it is now {set_aside(place).name}, and run again")
+            else:
+                taken = kept.get((trial.number, attempt))
+            if taken is None:
+                return attempt
+            self.ledger.add(taken)
+            attempt = self._after(taken)
+        return None
+
+
+def refuse_other(wanted: Wanted, folder: Path) -> list[str]:
+    """Check that the campaign in a folder is the wanted one. Returns the processors it ran on so far.
+
+    Raises:
+        FolderError: there is no campaign there.
+        ConfigError: it is another one, of another version, plan, config or seed.
+    """
+    found, head = read_campaign(folder).meta, wanted.head()
+    problems = [
+        Problem(name, str(head[key]), f"{found.get(key)}, as {folder} was begun with; start another with --out")
+        for key, name in _SAME.items()
+        if found.get(key) != head[key]
+    ]
+    if problems:
+        raise ConfigError(str(folder), problems, "--resume of campaign")
+    return [name for name in str(found.get("processor", "")).split("; ") if name]
+
+
+def run_campaign(
+    wanted: Wanted,
+    folder: Path,
+    workers: Callable[[], AbstractContextManager[Workers]],
+    report: Report,
+    stop: Stop,
+    *,
+    resume: bool = False,
+) -> list[Trial]:
+    """Run the trials of a campaign that are not there yet.
+
+    Whatever ends it, campaign.csv, campaign.json and the run folders are whole, and `resume` goes on from there.
+
+    Args:
+        wanted: the campaign, on a simulated rig.
+        folder: of it; exists, and is empty or to be resumed.
+        workers: opens the place where trials run.
+        report: is told how it goes.
+        stop: asks for an end.
+        resume: trials that are there are kept.
+
+    Returns:
+        All trials that are there, by number and attempt.
+
+    Raises:
+        FolderError, ConfigError: it cannot be resumed.
+        DeviceError: trials cannot run, or a simulated rig failed.
+        OSError: a file cannot be written.
+    """
+    ledger = CampaignFolder(folder, wanted.head(), refuse_other(wanted, folder) if resume else ())
+    progressing = Progressing(wanted, ledger, report)
+    left = progressing.pending(resume)
+    try:
+        ledger.write()
+        if left:
+            _run(progressing, left, workers, stop)
+    finally:
+        ledger.write()
+    return ledger.trials
+
+
+def _run(
+    progressing: Progressing,
+    left: Sequence[tuple[PlannedTrial, int]],
+    workers: Callable[[], AbstractContextManager[Workers]],
+    stop: Stop,
+) -> None:
+    wanted, ledger = progressing.wanted, progressing.ledger
+
+    def job(trial: PlannedTrial, attempt: int) -> Job:
+        place = ledger.place(trial.number, attempt)
+        text = trial.attempt(attempt)[1].model_dump_json()
+        return Job(text, "folder" if wanted.folders else "summary", str(place.resolve()), wanted.figures)
+
+    def take(name: tuple[PlannedTrial, int], result: Result) -> tuple[tuple[PlannedTrial, int], Job] | None:
+        trial, attempt = name
+        place = ledger.place(trial.number, attempt)
+        if result.files:
+            write_files(place, result.files)
+        if interrupted(result.summary):  # with the realtime clock a signal ends the trial that runs
+            stop.wanted = True
+            if wanted.folders:
+                set_aside(place)
+            return None
+        follows = progressing.take(trial, attempt, result.summary, result.processor)
+        return None if follows is None else ((trial, follows), job(trial, follows))
+
+    def jobs() -> Iterator[tuple[tuple[PlannedTrial, int], Job]]:
+        return ((name, job(*name)) for name in left)
+
+    run_jobs(workers, jobs(), take, stop.now)
+
+
+def interrupted(summary: dict[str, Any]) -> bool:
+    """Whether a signal ended a trial."""
+    return bool(summary["aborted"]) and "operator: SIG" in json.dumps(summary.get("reasons") or ())
+
+
+def last_attempts(trials: Sequence[Trial]) -> list[Trial]:
+    """The last attempt of each trial."""
+    return list({trial["number"]: trial for trial in trials}.values())

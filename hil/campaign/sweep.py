@@ -1,0 +1,194 @@
+"""Sweeps: the product of values over any keys of a config, one row for each run, no folder for a run."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from hil.analysis.campaign import columns_of, numbers_of
+from hil.campaign.folder import table_text
+from hil.campaign.run import Report
+from hil.campaign.trial import Job, Result
+from hil.campaign.workers import Workers, WorkersError, run_jobs
+from hil.config import Config, ConfigError, Problem, load_config
+from hil.config.error_messages import shown
+from hil.config.value_ranges import is_range, range_values
+from hil.config.yaml_io import read_yaml
+from hil.recording.run_folder import replacing
+
+MOST_RUNS = 1_000_000
+_MOST_PROBLEMS = 20
+Format = Literal["csv", "parquet"]
+
+
+@dataclass(frozen=True)
+class SweepRun:
+    """One run of a sweep: the values of its keys, and its config."""
+
+    number: int
+    values: dict[str, Any]
+    config: Config
+
+
+def parse_over(texts: Sequence[str]) -> tuple[dict[str, list[Any]], list[Problem]]:
+    """Values by key, and what is wrong with the others.
+
+    Args:
+        texts: `a.b=VALUES` each. VALUES are YAML with commas between; a range FIRST:LAST:STEP among them stands for its
+            values, the last included.
+    """
+    found: dict[str, list[Any]] = {}
+    problems = []
+    for text in texts:
+        key, _, values_text = text.partition("=")
+        key = key.strip()
+        if not key or not all(key.split(".")) or "=" not in text:
+            problems.append(Problem(f"--over {text}", "no key and values", "a.b=VALUES, like trial.angle_deg=50,60"))
+            continue
+        if key in found:
+            problems.append(Problem(f"--over {key}", "the key a second time", "each key once"))
+        values, wrong = read_yaml(f"[{values_text}]", f"--over {key}")
+        problems += wrong
+        try:
+            found[key] = [value for item in values or () for value in _values_of(item)]
+        except ValueError as error:
+            problems.append(Problem(f"--over {key}", shown(values_text), str(error)))
+            continue
+        if not found[key] and not wrong:
+            allowed = "values with commas between, or FIRST:LAST:STEP"
+            problems.append(Problem(f"--over {key}", "no values", allowed))
+    if not texts:
+        problems.append(Problem("--over", "nothing", "a.b=VALUES, once or more"))
+    return {key: values for key, values in found.items() if values}, problems
+
+
+def expand_sweep(source: str, over: Sequence[str], overrides: Sequence[str], seed: int | None) -> list[SweepRun]:
+    """The runs of a sweep, the last key changing first.
+
+    Args:
+        source: of the config, as `load_config` takes it.
+        over: `a.b=VALUES` each.
+        overrides: of the config.
+        seed: replaces that of the config. Runs have the same seed, unless the sweep is over `seed`.
+
+    Raises:
+        ConfigError: the problems of all runs, each once.
+    """
+    values_of, problems = parse_over(over)
+    count = math.prod(len(values) for values in values_of.values())
+    if count > MOST_RUNS:
+        raise ConfigError(source, [Problem("--over", f"{count} runs", f"at most {MOST_RUNS}")], "sweep of config")
+    base = load_config(source, overrides, seed)
+    if base.rig == "real":
+        raise ConfigError(source, [Problem("rig", "real", "a simulated rig: a sweep runs through")], "sweep of config")
+    runs = []
+    for combination in itertools.product(*([(key, value) for value in values] for key, values in values_of.items())):
+        changes = [f"{key}={json.dumps(value)}" for key, value in combination]
+        try:
+            config = load_config(source, [*overrides, *changes], None if "seed" in values_of else seed)
+        except ConfigError as error:
+            problems += error.problems
+            continue
+        runs.append(SweepRun(len(runs) + 1, dict(combination), config))
+    if problems:
+        once = list(dict.fromkeys(problems))
+        if len(once) > _MOST_PROBLEMS:
+            rest = f"{len(once) - _MOST_PROBLEMS} more problems"
+            once = [*once[:_MOST_PROBLEMS], Problem("--over", rest, "values that the config takes")]
+        raise ConfigError(source, once, "sweep of config")
+    return runs
+
+
+def run_sweep(
+    runs: Sequence[SweepRun],
+    path: Path,
+    kind: Format,
+    workers: Callable[[], AbstractContextManager[Workers]],
+    report: Report,
+    stopped: Callable[[], bool],
+) -> list[dict[str, Any]]:
+    """Run a sweep and write its table; if it is stopped, the runs that are done are in it.
+
+    Args:
+        runs: of the sweep, checked.
+        path: of the table; its folder exists.
+        kind: of the table.
+        workers: opens the place where they run.
+        report: is told how it goes.
+        stopped: whether no further run shall start.
+
+    Returns:
+        The rows, by number.
+
+    Raises:
+        WorkersError: they cannot run.
+        OSError: the table cannot be written.
+    """
+    rows: dict[int, dict[str, Any]] = {}
+
+    def take(run: SweepRun, result: Result) -> None:
+        rows[run.number] = _row(run, result.summary)
+        report.done(len(rows), len(runs))
+
+    jobs = ((run, Job(run.config.model_dump_json(), "summary")) for run in runs)
+    try:
+        run_jobs(workers, jobs, take, stopped)
+    finally:
+        found = [rows[number] for number in sorted(rows)]
+        with replacing(path) as unfinished:
+            write_table(unfinished, found, kind)
+    return found
+
+
+def write_table(path: Path, rows: Sequence[Mapping[str, Any]], kind: Format) -> None:
+    """Write rows as CSV or Parquet. Raises WorkersError: the extra that Parquet needs is not installed; OSError."""
+    if kind == "csv":
+        path.write_text(table_text(rows), encoding="utf-8", newline="")
+        return
+    pyarrow, parquet = parquet_writer()
+    columns = columns_of(rows)
+    table = pyarrow.Table.from_pydict({column: _one_type([row.get(column) for row in rows]) for column in columns})
+    parquet.write_table(table, path)
+
+
+def parquet_writer() -> tuple[Any, Any]:
+    """The modules that write Parquet. Raises WorkersError: they are not installed."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise WorkersError("--format parquet needs the extra export: pip install 'rover-hil[export]'") from None
+    return pyarrow, pyarrow.parquet
+
+
+def _one_type(values: list[Any]) -> list[Any]:
+    """A column of Parquet has one type: numbers of two kinds become floats, other mixtures text."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {int, float}:
+        return [None if value is None else float(value) for value in values]
+    if len(kinds) > 1 or kinds & {list, dict}:
+        return [None if value is None else value if isinstance(value, str) else json.dumps(value) for value in values]
+    return values
+
+
+def _values_of(item: Any) -> list[Any]:
+    if isinstance(item, str) and is_range(item):
+        return list(range_values(item, MOST_RUNS))
+    return [item]
+
+
+def _row(run: SweepRun, summary: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "number": run.number,
+        **run.values,
+        "aborted": summary.get("aborted"),
+        "accepted": summary.get("accepted"),
+        "reasons": "; ".join(map(str, summary.get("reasons") or ())),
+        **numbers_of(summary),
+    }

@@ -1,0 +1,127 @@
+"""One simulated trial: the function that a process of a pool, or a worker of a cluster, runs."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import hil
+from hil.config import Config
+from hil.realtime.processor import processor_name
+
+Keep = Literal["folder", "files", "summary"]
+# A worker with several threads runs one trial at a time: their ticks would only take turns.
+_ONE_AT_A_TIME = threading.Lock()
+
+
+class OtherVersionError(RuntimeError):
+    """A worker of the cluster has another version of rover-hil."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A trial to run.
+
+    Attributes:
+        config: of it, as JSON.
+        keep: what is kept: a folder that the caller and the worker both see, the files of one, or only the summary.
+        folder: of the run, where `keep` is folder; it is there only once the run is whole.
+        figure: whether one is drawn.
+        version: of the program that wants it.
+    """
+
+    config: str
+    keep: Keep
+    folder: str = ""
+    figure: bool = False
+    version: str = hil.__version__
+
+    def by_files(self) -> Job:
+        """The same for a worker that does not see the caller's folders."""
+        return replace(self, keep="files", folder="") if self.keep == "folder" else self
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a trial came to: its summary, the processor it ran on, and its files where they are wanted."""
+
+    summary: dict[str, Any]
+    processor: str
+    files: dict[str, bytes] = field(default_factory=dict)
+
+
+def run_trial(job: Job) -> Result:
+    """Run a trial in virtual time, or on a simulated rig in real time.
+
+    Raises:
+        OtherVersionError: this worker has another version.
+        OSError: the record cannot be written.
+    """
+    from hil.app.run import run  # compiles kernels, or loads them
+
+    if job.version != hil.__version__:
+        raise OtherVersionError(
+            f"a worker has rover-hil {hil.__version__}; allowed: {job.version}, as here: install the same everywhere"
+        )
+    config = Config.model_validate_json(job.config)
+    if config.rig == "real":
+        raise ValueError("run_trial: found rig: real; allowed: a simulated rig; a real one has an operator")
+    with _ONE_AT_A_TIME:
+        if job.keep == "summary":
+            return Result(run(config).summary, processor_name())
+        if job.keep == "folder":
+            place = Path(job.folder)
+            unfinished = place.with_name(f"{place.name}.unfinished")
+            shutil.rmtree(unfinished, ignore_errors=True)  # of a process that was killed
+            unfinished.mkdir(parents=True)
+            summary = _run_in(config, unfinished, job.figure)
+            shutil.rmtree(place, ignore_errors=True)  # of one that was killed before it could say so
+            unfinished.rename(place)
+            return Result(summary, processor_name())
+        with tempfile.TemporaryDirectory(prefix="hil-trial-") as temporary:
+            folder = Path(temporary)
+            summary = _run_in(config, folder, job.figure)
+            files = {file.name: file.read_bytes() for file in sorted(folder.iterdir()) if file.is_file()}
+            return Result(summary, processor_name(), files)
+
+
+def _run_in(config: Config, folder: Path, figure: bool) -> dict[str, Any]:
+    from hil.app.run import run_experiment, run_in_virtual_time
+
+    if config.clock == "lockstep":
+        return run_in_virtual_time(config, folder, figure=figure).summary
+    return run_experiment(config, folder, lambda _: None, figure=figure).summary
+
+
+def warm(configs: tuple[str, ...]) -> None:
+    """Compile, or load, every kernel that trials of these configs (JSON) need."""
+    from hil.app.warm_up import warm_up
+
+    with _ONE_AT_A_TIME:
+        for text in configs:
+            warm_up(Config.model_validate_json(text))
+
+
+def kinds_of(configs: list[Config]) -> list[Config]:
+    """Of many configs, one for each set of kernels that they may need.
+
+    Kernels are compiled for types. Those follow from choices, counts, and from what is there at all, zero included; two
+    configs that differ in the value of other numbers only need the same.
+    """
+    kinds: dict[str, Config] = {}
+    for config in configs:
+        shape = _shape(config.model_dump(exclude={"seed", "name", "telemetry", "record"}))
+        kinds.setdefault(repr(shape), config)
+    return list(kinds.values())
+
+
+def _shape(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _shape(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_shape(item) for item in value]
+    return bool(value) if isinstance(value, float) else value
