@@ -171,7 +171,8 @@ def test_real_time_factor_is_virtual_over_wall_time(hit):
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_a_number_that_is_not_finite_is_none(hit, bad):
     ground_truth = SimpleNamespace(
-        hit_ns=1, cut_ns=2, hit_speed=bad, contact_force_peak=bad, effective_kinetic_energy_when_hit=lambda: bad
+        hit_ns=1, cut_ns=2, hit_speed=bad, contact_force_peak=bad, effective_kinetic_energy_when_hit=lambda: bad,
+        effective_kinetic_energy_on_ground_when_hit=lambda: bad,
     )
     summary = hit.summary(ground_truth)
     for key in ("impact_speed_mps", "contact_force_peak_N", "effective_kinetic_energy_plant_J"):
