@@ -16,6 +16,7 @@ CSV, JSON = "campaign.csv", "campaign.json"
 TEXT = frozenset({"status", "folder", "ground", "variant", "wheels", "reasons", "content"}) | {
     f"operator_{what}" for what in ("name", "verdict", "word")
 }
+NEEDED = {"number", "status", "folder", "angle_deg", "content"}
 _WORDS = {"": None, "true": True, "false": False}
 
 
@@ -63,10 +64,16 @@ def read_campaign(folder: Path) -> Campaign:
 
 def _rows(place: Path) -> Iterator[dict[str, Any]]:
     with place.open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file, strict=True):
+        table = csv.DictReader(file, strict=True)
+        if missing := NEEDED - set(table.fieldnames or ()):
+            raise ValueError(f"{place.name} has no column {', '.join(sorted(missing))}")
+        for number, row in enumerate(table, start=1):
             if None in row or None in row.values():
-                raise ValueError(f"{place.name}: a row has more or fewer cells than the heading")
-            yield {key: text if key in TEXT else _value(text) for key, text in row.items()}
+                raise ValueError(f"{place.name}: row {number} has more or fewer cells than the heading")
+            values = {key: text if key in TEXT else _value(text) for key, text in row.items()}
+            if isinstance(values["angle_deg"], str):
+                raise ValueError(f"{place.name}: row {number} has the angle {values['angle_deg']!r}")
+            yield values
 
 
 def _value(text: str) -> Any:

@@ -13,6 +13,7 @@ import typer
 from hil import __version__
 from hil.cli.analysis import replay, verify
 from hil.cli.bench import bench
+from hil.cli.campaigns import compare
 from hil.cli.check import check
 from hil.cli.configs import configs
 from hil.cli.devices import devices
@@ -39,7 +40,7 @@ app = typer.Typer(
     ),
 )
 app.command("run")(run_config)
-for _command in (trial, energy, check, devices, jog, valve, sim, report, recover, verify, replay, configs):
+for _command in (trial, energy, check, devices, jog, valve, sim, report, compare, recover, verify, replay, configs):
     app.command()(_command)
 app.add_typer(bench, name="bench")
 

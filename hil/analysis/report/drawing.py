@@ -5,8 +5,7 @@ Every line and marker differs in shape as well as in colour, for the colour-blin
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -74,23 +73,23 @@ def settle(figure: Figure) -> None:
     figure.set_layout_engine("none")
 
 
-def svg_of(figure: Figure) -> str:
-    """A figure as SVG, the same text each time."""
-    out = io.StringIO()
-    figure.savefig(out, format="svg", metadata={"Date": None})
-    return out.getvalue()
-
-
-def save(figure: Figure, place: Path, metadata: Mapping[str, str]) -> Iterable[Path]:
-    """Write a figure as PNG and PDF.
+def save(figure: Figure, place: Path, metadata: Mapping[str, str]) -> list[Path]:
+    """Write a figure as PNG, PDF and SVG.
 
     Args:
         figure: drawn.
         place: of the files, without an ending.
-        metadata: `Title` and `Subject`, to be found in both files.
+        metadata: `Title` and `Subject`, to be found in all of them.
+
+    Returns:
+        The files.
     """
-    for ending, extra in (("png", {"Software": None}), ("pdf", {"CreationDate": None})):
+    own: dict[str, dict[str, Any]] = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
+    written = []
+    for ending, extra in own.items():
         path = place.with_name(f"{place.name}.{ending}")
+        about = {"Description" if (key, ending) == ("Subject", "svg") else key: text for key, text in metadata.items()}
         with replacing(path) as unfinished:
-            figure.savefig(unfinished, format=ending, dpi=DPI, metadata={**metadata, **extra})
-        yield path
+            figure.savefig(unfinished, format=ending, dpi=DPI, metadata={**about, **extra})
+        written.append(path)
+    return written

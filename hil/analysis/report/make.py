@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +32,7 @@ class Report:
 
     Attributes:
         page: report.html.
-        figures: PNG and PDF.
+        figures: PNG, PDF and SVG.
         groups: trials that may be compared, with their statistics.
         trials: all trials.
         wrong: why files of the campaign are not to be trusted; empty if they are.
@@ -50,7 +50,7 @@ class DoubtedError(ValueError):
 
 
 def report_campaign(folder: Path, *, unverified: bool = False) -> Report:
-    """Write the report of a campaign into its folder: report.html, and figures/ as PNG and PDF.
+    """Write the report of a campaign into its folder: report.html, and figures/ as PNG, PDF and SVG.
 
     Args:
         folder: of the campaign.
@@ -78,16 +78,17 @@ def report_campaign(folder: Path, *, unverified: bool = False) -> Report:
             drawing.settle(figure)
             if wrong:
                 drawing.stamp(figure, "NOT VERIFIED")
-        images = {name: [drawing.svg_of(figure) for figure in pages] for name, pages in figures.items()}
-        text = render(Contents(campaign, trials, groups, config, traces, images, work_us, wrong))
         try:
-            written = tuple(_save(campaign, figures, "unverified" if wrong else ""))
+            written = _save(campaign, figures, "unverified" if wrong else "")
+            images = {name: [files["svg"].read_text(encoding="utf-8") for files in written[name]] for name in figures}
+            text = render(Contents(campaign, trials, groups, config, traces, images, work_us, wrong))
             page = folder / ("report.unverified.html" if wrong else "report.html")
             with replacing(page) as unfinished:
                 unfinished.write_text(text, encoding="utf-8")
         except OSError as error:
             raise FolderError(f"{folder} cannot take a report: {error}") from None
-    return Report(page, written, tuple(groups), tuple(trials), wrong)
+    all_files = tuple(path for pages in written.values() for files in pages for path in files.values())
+    return Report(page, all_files, tuple(groups), tuple(trials), wrong)
 
 
 def doubts(trials: Sequence[Trial]) -> tuple[str, ...]:
@@ -134,8 +135,8 @@ def _draw(
     }
 
 
-def _save(campaign: Campaign, figures: Figures, suffix: str) -> Iterator[Path]:
-    """Every figure as PNG and PDF; both say what they are of."""
+def _save(campaign: Campaign, figures: Figures, suffix: str) -> dict[str, list[dict[str, Path]]]:
+    """Every figure as PNG, PDF and SVG, which say what they are of; files by name, number and ending."""
     folder = campaign.folder / FIGURES
     folder.mkdir(exist_ok=True)
     digest = file_sha256(campaign.folder / CSV)
@@ -144,7 +145,11 @@ def _save(campaign: Campaign, figures: Figures, suffix: str) -> Iterator[Path]:
         "Subject": f"rover-hil {hil.__version__}, {CSV} sha256 {digest}, seed {campaign.meta.get('seed')}, "
         f"config sha256 {campaign.meta.get('config_sha256')}",
     }
+    written: dict[str, list[dict[str, Path]]] = {}
     for name, pages in figures.items():
+        written[name] = []
         for number, figure in enumerate(pages, start=1):
             parts = [name, *([str(number)] if len(pages) > 1 else []), *([suffix] if suffix else [])]
-            yield from drawing.save(figure, folder / "_".join(parts), about)
+            saved = drawing.save(figure, folder / "_".join(parts), about)
+            written[name].append({path.suffix[1:]: path for path in saved})
+    return written

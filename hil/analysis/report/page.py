@@ -26,6 +26,8 @@ from hil.recording.digests import file_sha256
 
 _SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
 _DELAYS = {"cut_latency_ms": "stop command handed over", "cut_effective_ms": "drives cut, simulated rig"}
+# Keys of campaign.json that the page shows.
+_META = ("plan", "plan_sha256", "seed", "config", "config_sha256", "version", "processor")
 _UPLOT = files("hil.operator") / "static" / "uplot"
 
 
@@ -70,6 +72,7 @@ def render(contents: Contents) -> str:
     return environment.get_template("report.html").render(
         contents=contents,
         campaign=campaign,
+        meta=dict.fromkeys(_META, "–") | campaign.meta,
         csv_sha256=file_sha256(campaign.folder / CSV),
         json_sha256=file_sha256(campaign.folder / JSON),
         version=hil.__version__,
