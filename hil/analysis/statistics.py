@@ -150,15 +150,17 @@ def fit_power(energy_J: Sequence[float], force_N: Sequence[float]) -> Fit | None
         return None
     middle = float(np.exp(np.log(T).mean()))  # about it, factor and exponent are nearly independent
 
-    def law(t: FloatArray, factor: float, b: float) -> FloatArray:
-        return np.asarray(factor * (t / middle) ** b, np.float64)
+    def beside(parameters: FloatArray) -> FloatArray:
+        return np.asarray(parameters[0] * (T / middle) ** parameters[1] - F, np.float64)
 
-    start = np.polyfit(np.log(T / middle), np.log(F), 1)
-    (factor, b), covariance = optimize.curve_fit(law, T, F, p0=(math.exp(start[1]), start[0]))
+    slope, level = np.polyfit(np.log(T / middle), np.log(F), 1)
+    found = optimize.least_squares(beside, (math.exp(level), slope), x_scale="jac", method="lm")
+    factor, b = (float(value) for value in found.x)
     half = None
     if T.size > 2:
-        half = float(stats.t.ppf(0.5 + 0.5 * LEVEL, T.size - 2) * math.sqrt(covariance[1, 1]))
-    return _fit("power", float(factor * middle**-b), float(b), half, F, law(T, factor, b))
+        variance = np.linalg.inv(found.jac.T @ found.jac)[1, 1] * 2.0 * found.cost / (T.size - 2)
+        half = float(stats.t.ppf(0.5 + 0.5 * LEVEL, T.size - 2) * math.sqrt(variance))
+    return _fit("power", factor * middle**-b, b, half, F, beside(found.x) + F)
 
 
 def welch(first: Sequence[float], second: Sequence[float]) -> Difference:

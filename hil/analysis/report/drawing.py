@@ -67,6 +67,11 @@ def stamp(figure: Figure, words: str) -> None:
     figure.text(0.5, 0.5, words, rotation=10, parse_math=False, bbox=box, **style)
 
 
+def plain(text: str) -> str:
+    """Text for a legend, where dollars would begin a formula."""
+    return text.replace("$", r"\$")
+
+
 def settle(figure: Figure) -> None:
     """Lay a drawn figure out, once: the layout takes longer than the drawing, and each saving would do it again."""
     figure.draw_without_rendering()

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hil.analysis.report.drawing import DROPPED, MARKERS, marker_of, new_figure, say_nothing
+from hil.analysis.report.drawing import DROPPED, MARKERS, marker_of, new_figure, plain, say_nothing
 from hil.analysis.report.groups import ENERGIES, FORCE, FORCES, Group
 from hil.analysis.statistics import Fit, paired
 from hil.config import Config
@@ -125,7 +125,7 @@ def force_over_hit_height(groups: Sequence[Group], config: Config | None) -> Fig
         rows = list(paired(group.kept, "angle_deg", _UP, FORCE))
         for angle in sorted({row[0] for row in rows}):
             height, F = np.array([(1e3 * (row[1] + up), row[2]) for row in rows if row[0] == angle]).T
-            several = f"{group.label}, " if len(groups) > 1 else ""
+            several = plain(f"{group.label}, ") if len(groups) > 1 else ""
             style = marker_of(place) | {"ls": "none", "ms": 4}
             style |= {"mfc": "none" if (place // len(MARKERS)) % 2 == 0 else style["color"]}
             left.plot(height, F, label=f"{several}{angle:g}°", **style)

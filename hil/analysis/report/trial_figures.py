@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle
 from numpy.typing import NDArray
 
-from hil.analysis.report.drawing import DROPPED, MARKERS, marker_of, new_figure, say_nothing
+from hil.analysis.report.drawing import DROPPED, MARKERS, marker_of, new_figure, plain, say_nothing
 from hil.analysis.report.force_figures import centroid_m
 from hil.analysis.report.groups import Group
 from hil.analysis.report.traces import AFTER_S, BEFORE_S, FloatArray, Trace, min_max
@@ -96,7 +96,7 @@ def load_points(groups: Sequence[Group], config: Config | None) -> Figure:
             points = np.array(list(paired(rows, "load_point_m.0", "load_point_m.1"))).reshape(-1, 2) * 1e3
             count += len(points)
             style = marker_of(place) | {"ls": "none", "ms": 4.5, "mfc": "none"} if kept else dict(DROPPED)
-            label = f"{group.label}, {'kept' if kept else 'dropped'}"
+            label = plain(f"{group.label}, {'kept' if kept else 'dropped'}")
             for axes in (plate, zoom):
                 if len(points):
                     axes.plot(points[:, 0] + across, points[:, 1] + up, label=label, **style)
