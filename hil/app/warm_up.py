@@ -19,6 +19,7 @@ from hil.config.model_parameters import nominal_rig
 from hil.estimation.estimator import Estimator
 from hil.estimation.twin import RoverTwin
 from hil.simulator.build import build_simulated_rig, warm_up_simulated_rig
+from models.contact.constraints import effective_kinetic_energy_on_ground
 from models.impact import pair_energy
 from models.kernels.compiled import CACHE_FOLDER, compile_for, on_compiling
 from models.rover.dynamics import fill_bias
@@ -95,6 +96,7 @@ def _compile_rover(config: Config) -> None:
         angle = parameters.obstacle.angle
         rover.impact_jacobian(q, angle)
         rows = np.zeros((2, state.v.size))
+        effective_kinetic_energy_on_ground(rover, q, np.zeros(rover.nv), angle)  # of the summary
         compile_for(pair_energy, rover.chain, state.q, state.v, angle, rows, state.work)
     compile_for(fill_bias, rover.chain, state.v, vehicle.gravity, state.work)
     Estimator(config)

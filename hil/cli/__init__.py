@@ -14,6 +14,7 @@ from hil import __version__
 from hil.cli.analysis import replay, verify
 from hil.cli.bench import bench
 from hil.cli.campaign import campaign
+from hil.cli.campaigns import compare
 from hil.cli.check import check
 from hil.cli.configs import configs
 from hil.cli.devices import devices
@@ -43,7 +44,7 @@ app = typer.Typer(
 app.command("run")(run_config)
 for _command in (trial, campaign, sweep, energy, check, devices, jog, valve, sim):
     app.command()(_command)
-for _command in (report, recover, verify, replay, configs):
+for _command in (report, compare, recover, verify, replay, configs):
     app.command()(_command)
 app.add_typer(bench, name="bench")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hil.cli.campaigns import report_campaign
 from hil.cli.console import show
 from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Repeat, RunOptions, Unverified, progress, with_groups
@@ -79,16 +80,20 @@ def run_and_show(config: Config, options: RunOptions, repeat: int = 1) -> None:
 
 
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or of a campaign.")],
     unverified: Unverified = False,
     as_json: AsJson = False,
 ) -> None:
-    """Draw the figure again from the record, and print the table."""
+    """Draw the figure again from the record, and print the table; of a campaign, write report.html and its figures."""
+    from hil.analysis.campaign import is_campaign
     from hil.analysis.digests import mismatch
     from hil.experiments.registry import draw, experiment_named
     from hil.recording import RecordError, read_trial
     from hil.recording.run_folder import finished_run, summary_of
 
+    if is_campaign(run):
+        report_campaign(run, unverified, as_json)
+        return
     with usage_errors():
         folder = finished_run(run)
         summary = summary_of(folder) or {}

@@ -10,6 +10,7 @@ import numpy as np
 
 from hil.messages.stages import Estimate, Prediction, Samples
 from models.actuators.drive import Drive
+from models.contact.constraints import effective_kinetic_energy_on_ground
 from models.contact.obstacle import Obstacle
 from models.impact import pair_energy
 from models.kernels.bound import BoundArguments, unpack
@@ -54,6 +55,7 @@ class RoverTwin:
         self._state.drives.cut[:] = 0.0
         self._pressure_Pa: Sequence[Sequence[float]] = ()
         self.energy_at_impact_J = math.nan
+        self._q_at_impact, self._v_at_impact = np.zeros_like(self._state.q), np.zeros_like(self._state.v)
         passable = None if self._obstacle is None else self._obstacle._replace(stiffness=0.0, damping=0.0)
         self._twin = _Twin(
             vehicle._replace(drive=FOLLOW, obstacle=passable),
@@ -92,6 +94,17 @@ class RoverTwin:
             finite=math.isfinite(sum(normal) + speed + spoilt + (0.0 if self._obstacle is None else energy)),
         )
 
+    def energy_on_ground_at_impact_J(self) -> float:
+        """T_c at the impact with the ground's active constraints [J], to be asked for after the run.
+
+        The ground counts as rigid and level (MacMahon 2016, 5.4-5.5), whatever the rover stands on. NaN as long as
+        `energy_at_impact_J` is.
+        """
+        if self._obstacle is None or not math.isfinite(self.energy_at_impact_J):
+            return math.nan
+        q, v = self._rover.own_configuration(self._q_at_impact), self._rover.own_speeds(self._v_at_impact)
+        return effective_kinetic_energy_on_ground(self._rover, q, v, self._obstacle.angle)[0]
+
     def _take_pressures(self, pressure_Pa: Sequence[Sequence[float]]) -> None:
         """Use the measured gauge pressures: one row a cylinder, its (extend, retract) chambers."""
         self._pressure_Pa = pressure_Pa
@@ -105,6 +118,7 @@ class RoverTwin:
         assert self._obstacle is not None
         self._hit = True
         self.energy_at_impact_J = energy_J
+        self._q_at_impact[:], self._v_at_impact[:] = self._state.q, self._state.v
         gap = float(self._state.obstacle.gap.min())
         foot = self._obstacle.foot - gap / math.sin(self._obstacle.angle)
         self._touching.set_number(self._foot, foot)

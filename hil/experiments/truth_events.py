@@ -19,6 +19,7 @@ Rows = NDArray[np.void]
 HIT_SPEED = "truth: impact speed"  # at the time of the first touch
 FORCE_PEAK = "truth: contact force peak"
 ENERGY = "truth: energy at impact"
+ENERGY_ON_GROUND = "truth: energy at impact, ground"
 CUT = "truth: cut obeyed"  # at the time of the cut; it has no value
 
 
@@ -41,6 +42,8 @@ def truth_events(ground_truth: GroundTruth, rate_hz: int) -> Iterator[Rows]:
     yield event(
         ENERGY, hit_ns, ground_truth.effective_kinetic_energy_when_hit(), "J, T_c of the simulated rig at first touch"
     )
+    on_ground = ground_truth.effective_kinetic_energy_on_ground_when_hit()
+    yield event(ENERGY_ON_GROUND, hit_ns, on_ground, "J, the same with the ground's active constraints")
     if cut_ns is not None:
         yield event(CUT, cut_ns, 0.0, "all drives cut, after the first touch")
 
@@ -60,7 +63,12 @@ class RecordedTruth:
         self.hit_speed = values.get(HIT_SPEED, 0.0)
         self.hit_ns, self.cut_ns = times.get(HIT_SPEED), times.get(CUT)
         self._energy = values.get(ENERGY, math.nan)
+        self._energy_on_ground = values.get(ENERGY_ON_GROUND, math.nan)
 
     def effective_kinetic_energy_when_hit(self) -> float:
         """T_c of the rig at first touch [J]."""
         return self._energy
+
+    def effective_kinetic_energy_on_ground_when_hit(self) -> float:
+        """The same with the ground's active constraints [J]."""
+        return self._energy_on_ground

@@ -29,6 +29,7 @@ GROUND_TRUTH = np.dtype(  # values known only to a simulated rig, and the timing
         ("hit_speed", "<f8"),  # [m/s]
         ("hit_ns", "<i8"),  # -1: nothing hit yet
         ("hit_energy", "<f8"),  # effective kinetic energy then [J]
+        ("hit_energy_on_ground", "<f8"),  # the same with the ground's active constraints [J]
         ("cut_ns", "<i8"),  # when the plant executed the first cut after that; -1: not yet
         ("ticks", "<i8"),
         ("late", "<i8"),

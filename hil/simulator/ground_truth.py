@@ -34,6 +34,9 @@ class GroundTruth(Protocol):
     def effective_kinetic_energy_when_hit(self) -> float:
         """[J]."""
 
+    def effective_kinetic_energy_on_ground_when_hit(self) -> float:
+        """[J]."""
+
 
 class NoGroundTruth:
     """Of a real rig."""
@@ -46,6 +49,8 @@ class NoGroundTruth:
     def effective_kinetic_energy_when_hit(self) -> float:
         """Not known."""
         return math.nan
+
+    effective_kinetic_energy_on_ground_when_hit = effective_kinetic_energy_when_hit
 
     def plant_loop(self) -> dict[str, Any] | None:
         """There is none."""
@@ -88,6 +93,10 @@ class SharedGroundTruth:
         """T_c of the rig at first touch [J]."""
         return float(self._newest()["hit_energy"])
 
+    def effective_kinetic_energy_on_ground_when_hit(self) -> float:
+        """The same with the ground's active constraints [J]."""
+        return float(self._newest()["hit_energy_on_ground"])
+
     def plant_loop(self) -> dict[str, float | dict[str, float]]:
         """How the process of the simulated rig kept up: ticks, late, skipped, and what a tick cost it [us]."""
         row = self._newest()
@@ -117,13 +126,19 @@ class SimulatorGroundTruth:
 
     def effective_kinetic_energy_when_hit(self) -> float:
         """T_c of the rig at first touch [J]."""
-        energy = self._row["hit_energy"]
-        return math.nan if energy is None else float(energy)
+        return self._number("hit_energy")
+
+    def effective_kinetic_energy_on_ground_when_hit(self) -> float:
+        """The same with the ground's active constraints [J]."""
+        return self._number("hit_energy_on_ground")
 
     def plant_loop(self) -> dict[str, Any] | None:
         """How the plant's process kept up (as `SharedGroundTruth.plant_loop`)."""
         cost = dict(zip(("p50", "p99", "p99_9", "max"), self._row["cost_us"], strict=True))
         return {**{key: self._row[key] for key in ("ticks", "late", "skipped")}, "cost_us": cost}
+
+    def _number(self, key: str) -> float:
+        return math.nan if self._row[key] is None else float(self._row[key])
 
 
 def _time(t_ns: np.int64) -> int | None:

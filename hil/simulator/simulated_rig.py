@@ -154,7 +154,7 @@ class GroundTruthPublisher:
         self._mailbox, self._plant, self._start_ns = mailbox, plant, start_ns
         self._row = np.zeros(1, GROUND_TRUTH)
         self._row["hit_ns"] = self._row["cut_ns"] = -1
-        self._row["hit_energy"] = math.nan
+        self._row["hit_energy"] = self._row["hit_energy_on_ground"] = math.nan
         self._costs = Histogram()
         mailbox.write(self._row)  # of a run before this one nothing is true any more
 
@@ -174,6 +174,7 @@ class GroundTruthPublisher:
         """Called at the end: publish the values that take longer to compute."""
         if self._row["hit_ns"][0] >= 0:
             self._row["hit_energy"] = self._plant.effective_kinetic_energy_when_hit()
+            self._row["hit_energy_on_ground"] = self._plant.effective_kinetic_energy_on_ground_when_hit()
         if costs := self._costs.summary_us():
             self._row["cost_us"] = list(costs.values())
         self._mailbox.write(self._row)

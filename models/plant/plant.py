@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from models.contact.obstacle import Obstacle
+from models.contact.constraints import effective_kinetic_energy_on_ground
 from models.impact import effective_kinetic_energy
 from models.kernels.bound import BoundArguments
 from models.kernels.compiled import FloatArray
@@ -138,6 +139,13 @@ class Plant:
     def effective_kinetic_energy_when_hit(self) -> float:
         """T_c of this rig at first touch [J], MacMahon 2016 (3.27); NaN without an obstacle."""
         return self._effective_kinetic_energy(self._log.hit_q, self._log.hit_v)
+
+    def effective_kinetic_energy_on_ground_when_hit(self) -> float:
+        """The same with the active constraints of rigid, level ground (5.4-5.5) [J], whatever this rig stands on."""
+        if self.parameters.obstacle is None:
+            return math.nan
+        q, v = self.rover.own_configuration(self._log.hit_q), self.rover.own_speeds(self._log.hit_v)
+        return effective_kinetic_energy_on_ground(self.rover, q, v, self.parameters.obstacle.angle)[0]
 
     def effective_kinetic_energy_now(self) -> float:
         """T_c of this rig if it touched now [J], MacMahon 2016 (3.27); NaN without an obstacle."""

@@ -22,6 +22,8 @@ _QUANTITIES = (
     ("peak contact force, plant", "contact_force_peak_N", "N (both wheels)", 1, 1.0),
     ("T_c, twin", "effective_kinetic_energy_J", "J", 4, 1.0),
     ("T_c, plant", "effective_kinetic_energy_plant_J", "J", 4, 1.0),
+    ("T_c with the ground, twin", "effective_kinetic_energy_on_ground_J", "J", 4, 1.0),
+    ("T_c with the ground, plant", "effective_kinetic_energy_plant_on_ground_J", "J", 4, 1.0),
     ("load point", "load_point_m", "mm (across, up)", 1, 1e3),
     ("contact duration", "contact_duration_s", "ms", 1, 1e3),
     ("cut latency", "cut_latency_ms", "ms", 2, 1.0),
@@ -48,6 +50,10 @@ def impact_summary(run: Finished) -> Summary:
         "sum_of_peaks_N": finite(sum(channel_peaks)) if impact else None,
         "effective_kinetic_energy_J": finite(cycle.twin.energy_at_impact_J),
         "effective_kinetic_energy_plant_J": finite(ground_truth.effective_kinetic_energy_when_hit()) if hit else None,
+        "effective_kinetic_energy_on_ground_J": finite(cycle.twin.energy_on_ground_at_impact_J()),
+        "effective_kinetic_energy_plant_on_ground_J": (
+            finite(ground_truth.effective_kinetic_energy_on_ground_when_hit()) if hit else None
+        ),
         "load_point_m": [finite(value) for value in estimator.load_points_m[1]] if impact and config.triangle else None,
         "impact_time_s": impact_ns * 1e-9 if impact_ns is not None else None,
         "contact_duration_s": estimator.contact_duration_s,

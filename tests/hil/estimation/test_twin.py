@@ -27,8 +27,10 @@ MS = 1_000_000
 class Drive:
     """A twin that gets wheel speeds every millisecond."""
 
-    def __init__(self, distance_m: float = 0.3, period_ns: int = MS, law: str = "hunt_crossley") -> None:
-        here = [f"trial.start_distance_m={distance_m}", f"obstacle.law={law}"]
+    def __init__(
+        self, distance_m: float = 0.3, period_ns: int = MS, law: str = "hunt_crossley", angle_deg: float = 60.0
+    ) -> None:
+        here = [f"trial.start_distance_m={distance_m}", f"obstacle.law={law}", f"trial.angle_deg={angle_deg}"]
         config = load_config("sim_impact", [*here, "trial.ramp_s=0.1", "trial.timeout_s=200"])
         self.twin = RoverTwin(nominal_rig(config))
         self.t_ns, self.period_ns = 0, period_ns
@@ -181,6 +183,18 @@ def test_energy_at_impact_is_that_of_the_tick_of_the_impact():
     drive.go(0.05, impact_ns=drive.t_ns)
     assert drive.twin.energy_at_impact_J == measured.effective_kinetic_energy_J
     assert 0.05 < drive.twin.energy_at_impact_J < 0.5 * 142.7 * 0.075**2
+
+
+@pytest.mark.parametrize(("angle_deg", "more"), [(40.0, False), (80.0, True)])
+def test_the_ground_adds_to_the_energy_at_impact_of_a_steep_obstacle_alone(angle_deg, more):
+    drive = Drive(angle_deg=angle_deg)
+    drive.go(0.6)
+    assert math.isnan(drive.twin.energy_on_ground_at_impact_J())
+    drive.tick((0.4,) * 6, drive.t_ns)
+    without, on_ground = drive.twin.energy_at_impact_J, drive.twin.energy_on_ground_at_impact_J()
+    assert on_ground > 1.4 * without if more else on_ground == pytest.approx(without, rel=1e-6)
+    drive.go(0.05)
+    assert drive.twin.energy_on_ground_at_impact_J() == on_ground  # of the impact, not of now
 
 
 @pytest.mark.parametrize("wheel", range(6))

@@ -28,13 +28,14 @@ KEYS = {
     "contact_duration_s", "cut_latency_ms", "accepted", "reasons", "aborted", "clock", "seed", "loop", "config_sha256",
     "version", "real_time_factor", "cut_effective_ms", "links", "machine", "simulated_rig", "experiment",
     "release",
+    "effective_kinetic_energy_on_ground_J", "effective_kinetic_energy_plant_on_ground_J",
 }  # fmt: skip
 LOOP_KEYS = {"rate_hz", "ticks", "late", "skipped", "work_us", "wake_us", "plant_us", "phases_us", "far_end"}
 OF_A_HIT = {
     "impact_speed_mps", "contact_force_peak_N", "peak_force_N", "impact_peak_force_N", "sum_of_peaks_N",
     "effective_kinetic_energy_J",
     "effective_kinetic_energy_plant_J", "load_point_m", "impact_time_s", "contact_duration_s", "cut_latency_ms",
-    "cut_effective_ms",
+    "cut_effective_ms", "effective_kinetic_energy_on_ground_J", "effective_kinetic_energy_plant_on_ground_J",
 }  # fmt: skip
 
 OF_REAL_TIME = {"links", "machine", "simulated_rig"}
@@ -172,10 +173,20 @@ def test_real_time_factor_is_virtual_over_wall_time(hit):
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_a_number_that_is_not_finite_is_none(hit, bad):
     ground_truth = SimpleNamespace(
-        hit_ns=1, cut_ns=2, hit_speed=bad, contact_force_peak=bad, effective_kinetic_energy_when_hit=lambda: bad
+        hit_ns=1,
+        cut_ns=2,
+        hit_speed=bad,
+        contact_force_peak=bad,
+        effective_kinetic_energy_when_hit=lambda: bad,
+        effective_kinetic_energy_on_ground_when_hit=lambda: bad,
     )
     summary = hit.summary(ground_truth)
-    for key in ("impact_speed_mps", "contact_force_peak_N", "effective_kinetic_energy_plant_J"):
+    for key in (
+        "impact_speed_mps",
+        "contact_force_peak_N",
+        "effective_kinetic_energy_plant_J",
+        "effective_kinetic_energy_plant_on_ground_J",
+    ):
         assert summary[key] is None
     json.dumps(summary, allow_nan=False)
 

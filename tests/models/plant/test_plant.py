@@ -205,6 +205,26 @@ def test_energy_when_hit_is_the_effective_kinetic_energy_of_that_very_state(hit)
     assert later.effective_kinetic_energy_when_hit() == touched.effective_kinetic_energy_when_hit()
 
 
+def test_energy_on_ground_is_that_of_the_one_set_of_wheels_that_push_and_are_not_driven_in(hit):
+    touched, later, _, _ = hit
+    rover, q, v = touched.rover, touched._state.q, touched._state.v
+    plate = rover.impact_jacobian(q, touched.parameters.obstacle.angle)
+    ground = -rover.impact_jacobian(q, 0.0, rover.wheel_names)  # speeds of the contact points, up
+    inverse = np.linalg.inv(rover.mass_matrix(q))
+    energies = []
+    for number in range(2**6):  # every set, straight
+        held = [wheel for wheel in range(6) if number >> wheel & 1]
+        rows = np.vstack([plate, ground[held]])
+        impulse = -np.linalg.solve(rows @ inverse @ rows.T, rows @ v)
+        after = v + inverse @ rows.T @ impulse
+        if (impulse[2:] >= 0.0).all() and (ground @ after >= -1e-12).all():
+            energies.append(-0.5 * (rows @ v) @ impulse)
+    assert energies
+    assert touched.effective_kinetic_energy_on_ground_when_hit() == pytest.approx(energies[0], rel=1e-7)
+    assert energies == pytest.approx([energies[0]] * len(energies), rel=1e-7)
+    assert later.effective_kinetic_energy_on_ground_when_hit() == touched.effective_kinetic_energy_on_ground_when_hit()
+
+
 def test_commands_take_hold(make):
     plant = make()
     plant.set_drives(DRIVING, False)

@@ -1,0 +1,100 @@
+"""Style of the report's figures, and the files they become.
+
+Every line and marker differs in shape as well as in colour, for the colour-blind and for a print in grey.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from hil.experiments.drawing import COLOURS
+from hil.recording.run_folder import replacing
+
+# Widths of a page of A4 between its margins, and of a journal's two columns [in].
+WIDTH_IN = 7.09
+DPI = 200
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DROPPED = {"marker": "x", "color": "#888888", "ls": "none", "ms": 4.5, "mew": 1.0}
+_STYLE = {
+    "font.size": 8,
+    "axes.titlesize": 9,
+    "axes.labelsize": 8,
+    "legend.fontsize": 7,
+    "axes.grid": True,
+    "grid.color": "#e2e2e2",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "legend.frameon": False,
+    "svg.hashsalt": "rover-hil",  # else every drawing has other ids
+}
+
+
+def new_figure(height_in: float) -> Figure:
+    """An empty figure, as wide as a page."""
+    figure = Figure((WIDTH_IN, height_in), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def styled() -> Any:
+    """Context in which the report's figures are drawn and saved."""
+    return mpl.rc_context(_STYLE)
+
+
+def marker_of(place: int) -> dict[str, Any]:
+    """Marker and colour of the series at this place."""
+    return {"marker": MARKERS[place % len(MARKERS)], "color": COLOURS[place % len(COLOURS)]}
+
+
+def say_nothing(axes: Axes, words: str) -> None:
+    """In place of a diagram for which there are no numbers."""
+    axes.text(0.5, 0.5, words, transform=axes.transAxes, ha="center", va="center", color="#666666", parse_math=False)
+    axes.set(xticks=[], yticks=[])
+
+
+def stamp(figure: Figure, words: str) -> None:
+    """Words across a figure that nobody shall take for a good one."""
+    box = {"facecolor": "white", "edgecolor": "#b00020", "alpha": 0.85, "lw": 2}
+    style: dict[str, Any] = {"ha": "center", "va": "center", "color": "#b00020", "fontsize": 13, "fontweight": "bold"}
+    figure.text(0.5, 0.5, words, rotation=10, parse_math=False, bbox=box, **style)
+
+
+def plain(text: str) -> str:
+    """Text for a legend, where dollars would begin a formula."""
+    return text.replace("$", r"\$")
+
+
+def settle(figure: Figure) -> None:
+    """Lay a drawn figure out, once: the layout takes longer than the drawing, and each saving would do it again."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+
+
+def save(figure: Figure, place: Path, metadata: Mapping[str, str]) -> list[Path]:
+    """Write a figure as PNG, PDF and SVG.
+
+    Args:
+        figure: drawn.
+        place: of the files, without an ending.
+        metadata: `Title` and `Subject`, to be found in all of them.
+
+    Returns:
+        The files.
+    """
+    own: dict[str, dict[str, Any]] = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
+    written = []
+    for ending, extra in own.items():
+        path = place.with_name(f"{place.name}.{ending}")
+        about = {"Description" if (key, ending) == ("Subject", "svg") else key: text for key, text in metadata.items()}
+        with replacing(path) as unfinished:
+            figure.savefig(unfinished, format=ending, dpi=DPI, metadata={**about, **extra})
+        written.append(path)
+    return written

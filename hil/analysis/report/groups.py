@@ -1,0 +1,131 @@
+"""Trials that may be compared with each other, and what their forces say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hil.analysis import statistics
+from hil.analysis.campaign import Campaign
+from hil.analysis.report.trials import Trial
+from hil.analysis.statistics import Fit, RankCorrelation, Spread
+from hil.config import Config, ConfigError, parse_config
+
+FORCE = "sum_of_peaks_N"
+FORCES = {FORCE: "sum of the channels' peaks", "peak_force_N": "peak of the sum"}
+WITHOUT, WITH = "effective_kinetic_energy_J", "effective_kinetic_energy_on_ground_J"
+ENERGIES = {WITHOUT: "T_c without ground", WITH: "T_c with the ground's active constraints"}
+# The T_c that belongs to a ground, chosen before the forces are looked at. Soil gives way like no ground at all: by
+# simulation the force over sqrt(T_c) then changes least (docs/explanation/contact.md).
+FITTING = {"none": WITHOUT, "soil": WITHOUT, "soft": WITHOUT, "firm": WITH, "rigid": WITH, "hard": WITH}
+# What makes trials different in kind, beside the angle: column, and how it is said.
+_KINDS = (("ground", "{} ground"), ("variant", "{}"), ("added_mass_kg", "{:g} kg added"), ("wheels", "{} wheels"))
+
+
+@dataclass(frozen=True)
+class Trend:
+    """How the force goes with T_c.
+
+    Attributes:
+        energy: key of the T_c.
+        fits: whether that is the one that belongs to the ground.
+        of_trials: over all trials.
+        of_means: over the means of the angles; trials of one angle are no independent proof of a trend.
+        laws: sqrt and power law, fitted to all trials.
+    """
+
+    energy: str
+    fits: bool
+    of_trials: RankCorrelation | None
+    of_means: RankCorrelation | None
+    laws: tuple[Fit, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Trials of one kind, kept or not.
+
+    Attributes:
+        label: what they have in common, in words.
+        ground: as the campaign names it.
+        trials: all of them.
+    """
+
+    label: str
+    ground: str
+    trials: tuple[Trial, ...]
+
+    @cached_property
+    def kept(self) -> list[Mapping[str, Any]]:
+        """Rows of those that count."""
+        return [trial.row for trial in self.trials if trial.kept]
+
+    @property
+    def fitting(self) -> str:
+        """Key of the T_c that belongs to the ground."""
+        return FITTING.get(self.ground, WITHOUT)
+
+    @property
+    def other(self) -> str:
+        """Key of the other T_c."""
+        return WITHOUT if self.fitting == WITH else WITH
+
+    def over_angle(self, key: str) -> dict[float, Spread]:
+        """A quantity of the trials that count, at each angle."""
+        pairs = list(statistics.paired(self.kept, "angle_deg", key))
+        return statistics.over_angle([angle for angle, _ in pairs], [value for _, value in pairs])
+
+    def trend(self, energy: str, force: str = FORCE) -> Trend:
+        """Of the force over one of the T_c."""
+        rows = list(statistics.paired(self.kept, "angle_deg", energy, force))
+        angles, T, F = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [])
+        means = [
+            [spread.mean for spread in statistics.over_angle(angles, values).values()] if rows else []
+            for values in (T, F)
+        ]
+        laws = (statistics.fit_sqrt(T, F), statistics.fit_power(T, F))
+        return Trend(
+            energy,
+            energy == self.fitting,
+            statistics.rank_correlation(T, F),
+            statistics.rank_correlation(*means),
+            tuple(law for law in laws if law is not None),
+        )
+
+    def mean_deviation(self, key: str = FORCE) -> float | None:
+        """Mean over the angles with several trials of the mean absolute deviation, as a share of the mean."""
+        shares = [one.mean_absolute_deviation / one.mean for one in self.over_angle(key).values() if one.n > 1]
+        return float(np.mean(shares)) if shares else None
+
+
+def groups_of(trials: Sequence[Trial]) -> list[Group]:
+    """Trials by ground, rover, mass and wheels; named after what differs, and after the ground."""
+    differing = [
+        (key, words) for key, words in _KINDS if key == "ground" or len({trial.row.get(key) for trial in trials}) > 1
+    ]
+    found: dict[tuple[Any, ...], list[Trial]] = {}
+    for trial in trials:
+        found.setdefault(tuple(trial.row.get(key) for key, _ in differing), []).append(trial)
+    return [
+        Group(
+            ", ".join(
+                words.format(value) for (_, words), value in zip(differing, kind, strict=True) if value is not None
+            )
+            or "all trials",
+            str(kind[0]),
+            tuple(members),
+        )
+        for kind, members in sorted(found.items(), key=lambda item: [str(part) for part in item[0]])
+    ]
+
+
+def config_of(campaign: Campaign) -> Config | None:
+    """The config that the plan starts from; None where it is not one of this version."""
+    try:
+        return parse_config(str(campaign.meta.get("config", "")), "campaign.json")
+    except ConfigError:
+        return None

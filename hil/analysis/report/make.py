@@ -1,0 +1,155 @@
+"""Makes the report of a campaign: reads and proves its trials, draws, writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+import hil
+from hil.analysis.campaign import CSV, Campaign, read_campaign
+from hil.analysis.report import drawing, force_figures, trial_figures
+from hil.analysis.report.groups import Group, config_of, groups_of
+from hil.analysis.report.page import Contents, render
+from hil.analysis.report.traces import Trace, trace_of
+from hil.analysis.report.trials import Trial, trials_of
+from hil.config import Config
+from hil.recording import RecordError, read_trial
+from hil.recording.digests import file_sha256
+from hil.recording.run_folder import FolderError, replacing
+
+FIGURES = "figures"
+Figures = dict[str, list[Figure]]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a report has become.
+
+    Attributes:
+        page: report.html.
+        figures: PNG, PDF and SVG.
+        groups: trials that may be compared, with their statistics.
+        trials: all trials.
+        wrong: why files of the campaign are not to be trusted; empty if they are.
+    """
+
+    page: Path
+    figures: tuple[Path, ...]
+    groups: tuple[Group, ...]
+    trials: tuple[Trial, ...]
+    wrong: tuple[str, ...]
+
+
+class DoubtedError(ValueError):
+    """Files of a campaign do not match their digests."""
+
+
+def report_campaign(folder: Path, *, unverified: bool = False) -> Report:
+    """Write the report of a campaign into its folder: report.html, and figures/ as PNG, PDF and SVG.
+
+    Args:
+        folder: of the campaign.
+        unverified: also report what does not match its digests; page and figures are stamped and have other names.
+
+    Raises:
+        FolderError: it is no campaign, or has no trial yet, or cannot be written to.
+        DoubtedError: files do not match, and `unverified` is not set.
+    """
+    campaign = read_campaign(folder)
+    trials = trials_of(campaign)
+    if not trials:
+        raise FolderError(f"{folder} holds no trial yet: {CSV} has no rows")
+    wrong = doubts(trials)
+    if wrong and not unverified:
+        raise DoubtedError(_in_words(folder, wrong))
+    traces, work_us, unread = _recorded(trials)
+    wrong = (*wrong, *unread)
+    if wrong and not unverified:
+        raise DoubtedError(_in_words(folder, wrong))
+    config, groups = config_of(campaign), groups_of(trials)
+    with drawing.styled():
+        figures = _draw(trials, groups, config, traces, work_us)
+        for figure in (one for pages in figures.values() for one in pages):
+            drawing.settle(figure)
+            if wrong:
+                drawing.stamp(figure, "NOT VERIFIED")
+        try:
+            written = _save(campaign, figures, "unverified" if wrong else "")
+            images = {name: [files["svg"].read_text(encoding="utf-8") for files in written[name]] for name in figures}
+            text = render(Contents(campaign, trials, groups, config, traces, images, work_us, wrong))
+            page = folder / ("report.unverified.html" if wrong else "report.html")
+            with replacing(page) as unfinished:
+                unfinished.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise FolderError(f"{folder} cannot take a report: {error}") from None
+    all_files = tuple(path for pages in written.values() for files in pages for path in files.values())
+    return Report(page, all_files, tuple(groups), tuple(trials), wrong)
+
+
+def doubts(trials: Sequence[Trial]) -> tuple[str, ...]:
+    """Why files of a campaign are not to be trusted: a sentence for each trial concerned."""
+    return tuple(trial.wrong for trial in trials if trial.wrong)
+
+
+def _in_words(folder: Path, wrong: Sequence[str]) -> str:
+    more = f"; {len(wrong)} trials like this" if len(wrong) > 1 else ""
+    return f"{folder} is not reported: {wrong[0]}{more} (hil verify of the trial says more)"
+
+
+def _recorded(trials: Sequence[Trial]) -> tuple[dict[str, Trace], NDArray[np.float64], tuple[str, ...]]:
+    """Traces by the trial's label, the work of all ticks [us], and which records cannot be read."""
+    traces, work, unread = {}, [np.zeros(0)], []
+    for trial in trials:
+        if trial.folder is None:
+            continue
+        try:
+            record = read_trial(trial.folder, doubted=bool(trial.wrong))
+        except RecordError as error:
+            unread.append(str(error))
+            continue
+        work.append(record.timing["work_ns"] * 1e-3)
+        if trace := trace_of(record, trial.summary):
+            traces[trial.label] = trace
+    return traces, np.concatenate(work), tuple(unread)
+
+
+def _draw(
+    trials: Sequence[Trial],
+    groups: Sequence[Group],
+    config: Config | None,
+    traces: dict[str, Trace],
+    work_us: NDArray[np.float64],
+) -> Figures:
+    return {
+        "force_over_angle": [force_figures.force_over_angle(groups)],
+        "force_over_energy": [force_figures.force_over_energy(group) for group in groups],
+        "force_over_hit_height": [force_figures.force_over_hit_height(groups, config)],
+        "load_points": [trial_figures.load_points(groups, config)],
+        "traces": trial_figures.small_multiples(trials, traces),
+        "timing": [trial_figures.timing(trials, work_us)],
+    }
+
+
+def _save(campaign: Campaign, figures: Figures, suffix: str) -> dict[str, list[dict[str, Path]]]:
+    """Every figure as PNG, PDF and SVG, which say what they are of; files by name, number and ending."""
+    folder = campaign.folder / FIGURES
+    folder.mkdir(exist_ok=True)
+    digest = file_sha256(campaign.folder / CSV)
+    about = {
+        "Title": f"{campaign.name}{': NOT VERIFIED' if suffix else ''}",
+        "Subject": f"rover-hil {hil.__version__}, {CSV} sha256 {digest}, seed {campaign.meta.get('seed')}, "
+        f"config sha256 {campaign.meta.get('config_sha256')}",
+    }
+    written: dict[str, list[dict[str, Path]]] = {}
+    for name, pages in figures.items():
+        written[name] = []
+        for number, figure in enumerate(pages, start=1):
+            parts = [name, *([str(number)] if len(pages) > 1 else []), *([suffix] if suffix else [])]
+            saved = drawing.save(figure, folder / "_".join(parts), about)
+            written[name].append({path.suffix[1:]: path for path in saved})
+    return written

@@ -1,0 +1,174 @@
+"""report.html: one file that needs no network. Whatever a person typed is escaped, and no script but ours runs."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+import hil
+from hil.analysis.campaign import CSV, JSON, Campaign
+from hil.analysis.report.groups import ENERGIES, FORCE, FORCES, WITH, Group, Trend
+from hil.analysis.report.traces import Trace
+from hil.analysis.report.trials import Trial
+from hil.analysis.statistics import RankCorrelation, paired
+from hil.config import Config
+from hil.recording.digests import file_sha256
+
+_SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
+_DELAYS = {"cut_latency_ms": "stop command handed over", "cut_effective_ms": "drives cut, simulated rig"}
+# Keys of campaign.json that the page shows.
+_META = ("plan", "plan_sha256", "seed", "config", "config_sha256", "version", "processor")
+_UPLOT = files("hil.operator") / "static" / "uplot"
+
+
+@dataclass(frozen=True)
+class Contents:
+    """All that a page shows.
+
+    Attributes:
+        campaign: name, rows, meta.
+        trials: in the order of the plan.
+        groups: trials that may be compared.
+        config: that the plan starts from; None where it is not one of this version.
+        traces: by the trial's label.
+        images: figures as SVG, by name, one or more of each.
+        work_us: of every tick of every trial.
+        wrong: why the files are not to be trusted.
+    """
+
+    campaign: Campaign
+    trials: Sequence[Trial]
+    groups: Sequence[Group]
+    config: Config | None
+    traces: Mapping[str, Trace]
+    images: Mapping[str, Sequence[str]]
+    work_us: NDArray[np.float64]
+    wrong: Sequence[str]
+
+
+def render(contents: Contents) -> str:
+    """The page as text; the same contents give the same text."""
+    environment = Environment(
+        loader=PackageLoader("hil.analysis.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"digits": _digits, "p": _p, "image": _image}
+    scripts = [_text(_UPLOT, "uPlot.iife.min.js"), environment.get_template("report.js").render()]
+    styles = [_text(_UPLOT, "uPlot.min.css"), environment.get_template("report.css").render()]
+    campaign = contents.campaign
+    return environment.get_template("report.html").render(
+        contents=contents,
+        campaign=campaign,
+        meta=dict.fromkeys(_META, "–") | campaign.meta,
+        csv_sha256=file_sha256(campaign.folder / CSV),
+        json_sha256=file_sha256(campaign.folder / JSON),
+        version=hil.__version__,
+        statuses=Counter(str(trial.row.get("status")) for trial in contents.trials),
+        force=FORCE,
+        forces=FORCES,
+        energies=ENERGIES,
+        angles={group.label: _angles(group) for group in contents.groups},
+        trends={group.label: [_trend(group.trend(key)) for key in (group.fitting, group.other)]
+                for group in contents.groups},
+        firm=any(group.fitting == WITH for group in contents.groups),
+        reasons=_reasons(contents.trials),
+        rules=_rules(contents.trials),
+        delays={words: _quantiles(_delays(contents.trials, key)) for key, words in _DELAYS.items()},
+        work=_quantiles(contents.work_us),
+        shares=list(_SHARES),
+        loops=_loops(contents.trials),
+        scripts=[Markup(script) for script in scripts],  # ours: no word of a campaign is in them
+        styles=[Markup(style) for style in styles],
+        script_hashes=" ".join(f"'sha256-{_hash(script)}'" for script in scripts),
+    )  # fmt: skip
+
+
+def _text(folder: Any, name: str) -> str:
+    text: str = folder.joinpath(name).read_text(encoding="utf-8")
+    return text.strip()
+
+
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _image(svg: str) -> str:
+    """Address of a picture that is in the page itself."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+
+
+def _digits(value: Any, digits: int = 1) -> str:
+    """A number, a dash where there is none."""
+    return "–" if value is None or isinstance(value, str | bool) else f"{value:.{digits}f}"
+
+
+def _p(found: RankCorrelation | None) -> str:
+    if found is None:
+        return "not defined: too few, or all alike"
+    p = "p < 0.0001" if found.p < 1e-4 else f"p = {found.p:.2g}"
+    return f"{found.rho:+.2f} ({p}, n = {found.n})"
+
+
+def _angles(group: Group) -> list[dict[str, Any]]:
+    """A row of the table of a group for each angle."""
+    spreads = {key: group.over_angle(key) for key in (*FORCES, *ENERGIES)}
+    return [
+        {"angle": angle, "dropped": _dropped(group, angle), **{key: spreads[key].get(angle) for key in spreads}}
+        for angle in sorted({angle for of_key in spreads.values() for angle in of_key})
+    ]
+
+
+def _dropped(group: Group, angle: float) -> int:
+    return sum(not trial.kept and trial.row.get("angle_deg") == angle for trial in group.trials)
+
+
+def _trend(trend: Trend) -> dict[str, Any]:
+    return {"energy": ENERGIES[trend.energy], "fits": trend.fits, "trend": trend}
+
+
+def _reasons(trials: Sequence[Trial]) -> list[tuple[Trial, list[str]]]:
+    """Every trial with the reasons against it."""
+    return [(trial, [one for one in str(trial.row.get("reasons") or "").split("; ") if one]) for trial in trials]
+
+
+def _rules(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    """How often each quality rule was broken; none where summaries do not list them."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for trial in trials:
+        for rule in trial.summary.get("quality") or ():
+            if isinstance(rule, Mapping):
+                found.setdefault(str(rule.get("rule")), []).append(rule)
+    return [
+        {"rule": name, "judged": len(rules), "broken": sum(rule.get("ok") is False for rule in rules)}
+        for name, rules in found.items()
+    ]
+
+
+def _delays(trials: Sequence[Trial], key: str) -> NDArray[np.float64]:
+    return np.array([value for (value,) in paired([trial.summary for trial in trials], key)])
+
+
+def _quantiles(values: NDArray[np.float64]) -> dict[str, Any]:
+    found = {name: float(np.quantile(values, share)) if values.size else None for name, share in _SHARES.items()}
+    return {"n": values.size, **found}
+
+
+def _loops(trials: Sequence[Trial]) -> dict[str, Any]:
+    """Ticks, late and skipped over all trials, and the clocks they ran by."""
+    loops = [trial.summary.get("loop") or {} for trial in trials if trial.summary]
+    clocks = sorted({str(trial.summary.get("clock")) for trial in trials if trial.summary})
+    total = {key: sum(loop.get(key) or 0 for loop in loops) for key in ("ticks", "late", "skipped")}
+    return {"clocks": ", ".join(clocks), **total}

@@ -1,0 +1,98 @@
+"""What is known of each trial of a campaign, and whether its files are those that the campaign was made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hil.analysis.campaign import TEXT, Campaign
+from hil.analysis.digests import digests_of, mismatch
+from hil.recording.run_folder import FolderError, summary_of
+
+KEPT = "kept"
+# Columns of the campaign that a summary does not have, or has in another form.
+_NOT_OF_SUMMARY = TEXT | {"number", "attempt", "accepted", "seed", "added_mass_kg"}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial of a campaign.
+
+    Attributes:
+        row: of campaign.csv.
+        folder: with its record; None where the campaign keeps none.
+        summary: summary.json; empty without a folder.
+        wrong: why row, summary and record are not those of one trial, as it left them; empty if they are.
+    """
+
+    row: Mapping[str, Any]
+    folder: Path | None
+    summary: Mapping[str, Any]
+    wrong: str
+
+    @property
+    def kept(self) -> bool:
+        """Whether it counts."""
+        return self.row.get("status") == KEPT
+
+    @property
+    def label(self) -> str:
+        """Its number, and its attempt if that is not the first."""
+        attempt = self.row.get("attempt")
+        return f"{self.row.get('number')}" + (f".{attempt}" if attempt not in (None, 1) else "")
+
+
+def trials_of(campaign: Campaign) -> list[Trial]:
+    """All trials, in the order of the plan; a trial whose files are damaged is there too, with what is wrong."""
+    return [_trial(campaign.folder, row) for row in campaign.rows]
+
+
+def _trial(folder: Path, row: Mapping[str, Any]) -> Trial:
+    name = str(row.get("folder") or "")
+    if not name:
+        return Trial(row, None, {}, "")
+    run = folder / name
+    if run.resolve().parent != folder.resolve():
+        return Trial(row, None, {}, f"{name} is no folder of this campaign")
+    try:
+        summary = summary_of(run)
+    except FolderError as error:
+        return Trial(row, None, {}, str(error))
+    if summary is None:
+        return Trial(row, None, {}, f"{name} has no summary.json")
+    wrong = mismatch(run, summary)
+    if not wrong and digests_of(summary).get("content") != row.get("content"):
+        wrong = f"{name} holds another trial than campaign.csv says: content digests differ"
+    if not wrong:
+        changed = next(_changed(row, summary), None)
+        wrong = f"campaign.csv has {changed[0]} {changed[1]!r}, summary.json {changed[2]!r}" if changed else ""
+    return Trial(row, run, summary, f"{name}: {wrong}" if wrong and not wrong.startswith(name) else wrong)
+
+
+def _changed(row: Mapping[str, Any], summary: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Numbers of the row that are not those of the summary."""
+    if row.get("accepted") != summary.get("accepted"):
+        yield "accepted", row.get("accepted"), summary.get("accepted")
+    said = dict(_numbers(summary))
+    for key, value in row.items():
+        if key in _NOT_OF_SUMMARY or key not in said or isinstance(value, str):
+            continue
+        if value is None or said[key] is None:
+            same = value is said[key]
+        else:
+            same = math.isclose(value, said[key], rel_tol=1e-12)
+        if not same:
+            yield key, value, said[key]
+
+
+def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, float | None]]:
+    """Numbers and nulls of a summary by their flat keys, as in `load_point_m.0`."""
+    if isinstance(value, Mapping | list):
+        items = value.items() if isinstance(value, Mapping) else enumerate(value)
+        for key, item in items:
+            yield from _numbers(item, f"{path}.{key}" if path else str(key))
+    elif value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+        yield path, value

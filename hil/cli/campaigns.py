@@ -1,0 +1,132 @@
+"""`hil report CAMPAIGN` and `hil compare`: what several trials come to."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from hil.cli.console import show
+from hil.cli.exits import USAGE, complain, usage_errors
+from hil.cli.options import AsJson, Out, Unverified
+
+if TYPE_CHECKING:
+    from hil.analysis.compare import Comparison
+    from hil.analysis.report.groups import Group
+    from hil.analysis.statistics import Difference, Spread
+
+
+def report_campaign(folder: Path, unverified: bool, as_json: bool) -> None:
+    """Write report.html and the figures of a campaign, and print its table."""
+    from hil.analysis.report.groups import FORCE
+    from hil.analysis.report.make import DoubtedError
+    from hil.analysis.report.make import report_campaign as make_report
+
+    try:
+        with usage_errors():
+            made = make_report(folder, unverified=unverified)
+    except DoubtedError as error:
+        complain(f"{error}; --unverified makes a stamped report")
+        raise typer.Exit(USAGE) from None
+    if as_json:
+        print(json.dumps({"page": str(made.page), "wrong": made.wrong, "groups": [*map(_plain, made.groups)]}))
+        return
+    if made.wrong:
+        print(f"not verified: {made.wrong[0]}")
+    for group in made.groups:
+        table = Table(title=Text(f"{group.label}: {FORCE}"), title_justify="left")
+        for column in ("angle [deg]", "n", "mean [N]", "mean abs. dev. [N]", "95 % interval [N]"):
+            table.add_column(column, justify="right")
+        for angle, spread in group.over_angle(FORCE).items():
+            table.add_row(f"{angle:g}", *_cells(spread))
+        show(table)
+    print(f"report: {made.page}")
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="A", help="Folder of a campaign.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Folder of another.")],
+    quantity: Annotated[
+        str, typer.Option("--quantity", metavar="KEY", help="Number to compare: a column of campaign.csv.")
+    ] = "sum_of_peaks_N",
+    out: Out = None,
+    unverified: Unverified = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compare two campaigns: table, figure, and the difference B - A with its interval, at each angle and over all."""
+    from hil.analysis.compare import compare as compare_campaigns
+    from hil.analysis.compare import draw_comparison
+    from hil.analysis.report import drawing
+    from hil.analysis.report.make import DoubtedError
+    from hil.recording.run_folder import run_folder
+
+    try:
+        with usage_errors():
+            found = compare_campaigns(first, second, quantity, unverified=unverified)
+            folder = run_folder(out, "campaigns", "compare")
+    except DoubtedError as error:
+        complain(f"{error} (--unverified compares them all the same, and stamps the figure)")
+        raise typer.Exit(USAGE) from None
+    with drawing.styled():
+        figure = draw_comparison(found)
+        drawing.settle(figure)
+        if found.wrong:
+            drawing.stamp(figure, "NOT VERIFIED")
+        digests = ", ".join(found.digests)
+        drawing.save(figure, folder / "compare", {"Title": "compare", "Subject": f"campaign.csv sha256 {digests}"})
+    if as_json:
+        print(json.dumps(found.plain(), allow_nan=False))
+        return
+    if found.wrong:
+        print(f"not verified: {found.wrong[0]}")
+    show(_table(found))
+    print(f"figure: {folder / 'compare.png'}, and as PDF and SVG")
+
+
+def _table(found: Comparison) -> Table:
+    table = Table(title=Text(f"{found.quantity}: A {found.names[0]}, B {found.names[1]}"), title_justify="left")
+    heads = ("n", "mean", "mean abs. dev.", "95 % interval")
+    for column in ("ground", "angle [deg]", *(f"{head}, {side}" for side in "AB" for head in heads), "B - A", "p"):
+        table.add_column(column, justify="right")
+    for row in found.rows:
+        cells = (*_cells(row.first), *_cells(row.second), *_difference(row.difference))
+        table.add_row(Text(row.ground), f"{row.angle_deg:g}", *cells)
+    table.add_section()
+    table.add_row("", "all", *([""] * 8), *_difference(found.overall))
+    return table
+
+
+def _cells(spread: Spread | None) -> tuple[str, ...]:
+    if spread is None:
+        return "0", "-", "-", "-"
+    interval = "-" if spread.low is None else f"{spread.low:.4g} to {spread.high:.4g}"
+    return str(spread.n), f"{spread.mean:.4g}", f"{spread.mean_absolute_deviation:.2g}", interval
+
+
+def _difference(found: Difference | None) -> tuple[str, str]:
+    if found is None:
+        return "-", "-"
+    if found.low is None or found.p is None:
+        return f"{found.value:+.4g} (too few trials for an interval)", "-"
+    return f"{found.value:+.4g} ({found.low:+.4g} to {found.high:+.4g})", f"{found.p:.2g}"
+
+
+def _plain(group: Group) -> dict[str, Any]:
+    """Statistics of a group, for JSON."""
+    from hil.analysis.report.groups import ENERGIES, FORCES
+
+    keys = (*FORCES, *ENERGIES)
+    return {
+        "label": group.label,
+        "trials": len(group.trials),
+        "kept": len(group.kept),
+        "over_angle": {
+            key: [{"angle_deg": angle, **asdict(one)} for angle, one in group.over_angle(key).items()] for key in keys
+        },
+        "trends": [asdict(group.trend(key)) for key in (group.fitting, group.other)],
+    }
