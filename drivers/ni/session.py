@@ -63,7 +63,7 @@ class NiSession:
         self.device, self.server, self._alive, self._host = device, server, alive, host
         self.deadline_s = SETUP_TIMEOUT_S
         self._channel: Any = None
-        self._wrapped: _InterruptibleChannel | None = None
+        self._wrapped: _TimedChannel | None = None
 
     @property
     def where(self) -> str:
@@ -85,7 +85,7 @@ class NiSession:
             ) from error
         if not self.server:
             return
-        self._channel = self._host.open_channel(self.server, _OPTIONS)
+        self._channel = self._host.open_channel(self.server, _OPTIONS, self._alive)
         ready = self._host.channel_ready(self._channel)
         until_ns = self._host.now_ns() + self.deadline_s * 1e9
         while True:
@@ -101,7 +101,7 @@ class NiSession:
                         f"{self.where}: no device server answers within {self.deadline_s:g} s; start NI gRPC Device "
                         f"Server on that computer, and check address and firewall"
                     ) from None
-        self._wrapped = _InterruptibleChannel(self._channel, self)
+        self._wrapped = _TimedChannel(self._channel, self)
 
     def close(self) -> None:
         """Disconnect from the device server; close all tasks before."""
@@ -187,28 +187,17 @@ class NiSession:
         return nidaqmx.GrpcSessionOptions(self._wrapped, name)
 
 
-class _InterruptibleChannel:
-    """A gRPC channel whose calls end at the session's deadline and call `alive` while waiting."""
+class _TimedChannel:
+    """A channel whose calls end at the session's deadline."""
 
     def __init__(self, channel: Any, session: NiSession) -> None:
         self._channel, self._session = channel, session
-        self.unary_stream = channel.unary_stream  # events, which are not used here
+        self.unary_stream = channel.unary_stream
 
     def unary_unary(self, *args: Any, **kwargs: Any) -> Callable[..., Any]:
-        """A call of the channel."""
-        import grpc
-
-        begin, session = self._channel.unary_unary(*args, **kwargs), self._session
-
-        def call(request: Any, metadata: Any = None) -> Any:
-            answer = begin.future(request, metadata=metadata, timeout=session.deadline_s)
-            while True:
-                try:
-                    return answer.result(timeout=SLICE_S)
-                except grpc.FutureTimeoutError:
-                    session._alive()
-
-        return call
+        """A method of the server."""
+        method, session = self._channel.unary_unary(*args, **kwargs), self._session
+        return lambda request, metadata=None: method(request, metadata, session.deadline_s)
 
 
 def _described(device: Any) -> IoDevice:

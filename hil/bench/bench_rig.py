@@ -21,10 +21,11 @@ from drivers.registry import driver_of
 from hil.app.backends import RealtimeBackend
 from hil.app.run_loop import Signals, run_loop
 from hil.app.warm_up import warm_up
-from hil.bench.cpu_usage import ALLOWED_IN_ALL_MB, ALLOWED_MB, cpu_usage, memory_usage
+from hil.bench.cpu_usage import ALLOWED_IN_ALL_MB, ALLOWED_MB
 from hil.bench.impacts import CutTimes, RepeatedImpacts, parts_ms
 from hil.bench.left_out import LeftOut
 from hil.bench.machine import machine
+from hil.bench.watched_trial import watched_trial
 from hil.config import Config, load_config
 from hil.experiments.base import ArmingChecks
 from hil.experiments.summary import fault_reasons
@@ -114,19 +115,10 @@ def _trial_rows(left_out: LeftOut) -> list[Row]:
             "--json",
             *settings,
         ]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as trial:
-            assert trial.stderr is not None
-            for line in trial.stderr:
-                if line.startswith("running"):
-                    break
-            shares = cpu_usage(trial.pid, USAGE_S)
-            memory = memory_usage(trial.pid)
-            try:
-                said, complaint = trial.communicate(timeout=TRIAL_S)
-            except subprocess.TimeoutExpired:
-                trial.terminate()
-                said, complaint = trial.communicate()
-    summary: dict[str, Any] = json.loads(said) if said.startswith("{") else {"reasons": complaint.splitlines()[-1:]}
+        found = watched_trial(command, TRIAL_S, USAGE_S)
+    summary: dict[str, Any] = (
+        json.loads(found.said) if found.said.startswith("{") else {"reasons": found.complaints[-1:]}
+    )
     loop, links = summary.get("loop"), summary.get("links") or {}
     if not loop or not loop["work_us"] or not loop["far_end"]:
         left_out.add("trial, rate, processor: the trial failed", summary["reasons"])
@@ -139,9 +131,11 @@ def _trial_rows(left_out: LeftOut) -> list[Row]:
         | {key: loop["far_end"][key] for key in ("ticks", "late", "skipped")},
     ]
     rows += [_one(f"rate_{name}", "Hz", link["rate_hz"]) | {"errors": link["errors"]} for name, link in links.items()]
-    rows += [_one(f"processor_{name}", "share", share) for name, share in sorted(shares.items())]
-    rows.append(_one("processor_all", "share", sum(shares.values())))
-    return [*rows, *_memory_rows(memory)]
+    for name in sorted(set(ALLOWED_MB) - set(found.shares)):
+        left_out.add(f"processor and memory of {name}", ["it was not there while the trial ran"])
+    rows += [_one(f"processor_{name}", "share", share) for name, share in sorted(found.shares.items())]
+    rows.append(_one("processor_all", "share", sum(found.shares.values())))
+    return [*rows, *_memory_rows(found.memory)]
 
 
 def _memory_rows(found: Mapping[str, Memory]) -> list[Row]:

@@ -6,7 +6,7 @@ import json
 import os
 import select
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,7 +15,6 @@ import numpy as np
 
 from drivers.host import COMPUTER, Host
 from drivers.interfaces import DeviceError
-from drivers.messages import DaqBlock
 from hil.ipc.run_memory import RECORDER, RunMemory
 from hil.ipc.shared_types import NO_FAULT, RINGS, START, fault_message
 from hil.ipc.shm import Cursor
@@ -23,11 +22,16 @@ from hil.messages.fault import Fault
 from hil.messages.schema import event_row
 from hil.operator.telemetry import Publisher, open_publisher
 from hil.processes.lifecycle import Reporter, WorkerLifecycle
+from hil.realtime import Granted, RightsWanted, rights
 from hil.recording import open_writer
 from hil.recording.sinks import FileAndTelemetrySink
 
-# Between two rounds; what the loop has handed over is in shared memory all the while.
-PERIOD_S = 0.02
+# Between two rounds. Each takes 1 ms of processor time however few rows there are; the rows stay in shared memory until
+# then.
+PERIOD_S = 0.035
+# Below all devices, also simulated ones, and above ordinary programs: under the ordinary scheduler a busy machine gave
+# the recorder a twentieth of a processor, and the rings filled up (docs/decisions/0027).
+BELOW_LOOP = 20
 # Told to end, it does so once nothing has come for this long.
 QUIET_S = 0.1
 _BATCH = 2**16
@@ -58,17 +62,14 @@ class RingConsumer:
         for event in chain(_each(self._events), _each(self._watchdog_events)):
             file_sink.event(event)
             count += 1
-        for block in _each(self._blocks):
-            row = block[0]
-            sequence, overload, arrived_ns = (row[name].tolist() for name in ("sequence", "overload", "arrived_ns"))
-            file_sink.block(DaqBlock(sequence, row["t_ns"], row["volts"], tuple(overload), arrived_ns))
-            count += 1
+        if (blocks := self._blocks.read(_BATCH, keep=True)).size:
+            file_sink.blocks(blocks)
         if (timings := self._timings.read(_BATCH, keep=True)).size:
             file_sink.timing(timings)
         if (ticks := self._ticks.read(_BATCH, keep=True)).size:
             self.last = (int(ticks["tick"][-1]), int(ticks["t_ns"][-1]))
             file_sink.tick(ticks)
-        count += timings.size + ticks.size
+        count += blocks.size + timings.size + ticks.size
         if count:
             file_sink.recorder.flush()
             for cursor in self._cursors:
@@ -93,10 +94,20 @@ class Inbox(Protocol):
 
 def main(run: Path, parent: int) -> None:
     """Record runs until told to end."""
-    serve(RunMemory(run), WorkerLifecycle(parent), StandardInput())
+    lifecycle = WorkerLifecycle(parent)
+    shared = RunMemory(run)
+    priority = shared.config.realtime.fifo_priority
+    with rights(RightsWanted(fifo_priority=max(priority - BELOW_LOOP, 1) if priority else 0)) as granted:
+        serve(shared, lifecycle, StandardInput(), granted=granted)
 
 
-def serve(shared: RunMemory, lifecycle: Reporter, inbox: Inbox, host: Host = COMPUTER) -> None:
+def serve(
+    shared: RunMemory,
+    lifecycle: Reporter,
+    inbox: Inbox,
+    host: Host = COMPUTER,
+    granted: Sequence[Granted] = (),
+) -> None:
     """Record a run and publish its summary, then the next, until told to end.
 
     Args:
@@ -104,6 +115,7 @@ def serve(shared: RunMemory, lifecycle: Reporter, inbox: Inbox, host: Host = COM
         lifecycle: tells when to end, and is told how it goes.
         inbox: what the loop process says.
         host: whose clock is used.
+        granted: rights that there are.
     """
     said: list[str] = []
     try:
@@ -115,7 +127,7 @@ def serve(shared: RunMemory, lifecycle: Reporter, inbox: Inbox, host: Host = COM
         while True:
             with open_writer(shared.run, shared.config, shared.meta) as recorder:
                 shared.heartbeat.beat("recorder", host.now_ns())
-                lifecycle.ready(said=said)
+                lifecycle.ready(granted, said=said)
                 file_sink = FileAndTelemetrySink(recorder, publisher)
                 _record(shared, RingConsumer(shared, file_sink), file_sink, lifecycle, inbox, host)
             lifecycle.report(closed=True)

@@ -57,6 +57,10 @@ class FileAndTelemetrySink(NamedTuple):
         """Record it."""
         self.recorder.block(block)
 
+    def blocks(self, rows: Rows) -> None:
+        """Record several, as they are in the ring."""
+        self.recorder.blocks(rows)
+
     def event(self, row: Rows) -> None:
         """Publish it, and record it at once."""
         self.publisher.event(row)

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import h5py
 import numpy as np
+from numpy.typing import NDArray
 
 from drivers.messages import DaqBlock
 from hil.config import Config
@@ -155,10 +156,29 @@ class RecordWriter:
         Raises:
             ValueError: Times do not increase, or the shapes do not fit.
         """
-        self._burst.append(block.t_ns, block.volts)
         if len(block.t_ns):
             self._block[0] = (block.sequence, block.t_ns[0], len(block.t_ns), block.overload, block.arrived_ns)
-            self._blocks.add(self._block)
+        self._add_samples(block.t_ns, block.volts, self._block[: bool(len(block.t_ns))])
+
+    def blocks(self, rows: Rows) -> None:
+        """Takes several blocks at once, which costs hardly more than one.
+
+        Args:
+            rows: (blocks,) of `hil.ipc.shared_types.block_row`.
+
+        Raises:
+            ValueError: as `block`.
+        """
+        described = np.zeros(len(rows), self._block.dtype)
+        for name in ("sequence", "overload", "arrived_ns"):
+            described[name] = rows[name]
+        described["t_ns"], described["samples"] = rows["t_ns"][:, 0], rows["t_ns"].shape[1]
+        self._add_samples(rows["t_ns"].reshape(-1), rows["volts"].reshape(-1, rows["volts"].shape[-1]), described)
+
+    def _add_samples(self, t_ns: NDArray[np.int64], volts: NDArray[np.float64], described: Rows) -> None:
+        self._burst.append(t_ns, volts)
+        if described.size:
+            self._blocks.add(described)
         if self._burst.due(self._flush_ns):
             self._write_burst()
 

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Protocol
 
 import grpc
 
-from drivers.host import Host
+from drivers.host import SLICE_S, Host
 from drivers.sim.virtual.schedule import NEVER_NS, Actor, VirtualTime
 
 
@@ -73,10 +73,11 @@ class Channel:
     Args:
         network: of the server.
         server: host:port.
+        alive: called every few ms while a call waits.
     """
 
-    def __init__(self, network: Network, server: str) -> None:
-        self.network, self.server = network, server
+    def __init__(self, network: Network, server: str, alive: Callable[[], None]) -> None:
+        self.network, self.server, self.alive = network, server, alive
         self._calls: deque[Call] = deque()
         self._actor: Actor | None = None
 
@@ -129,18 +130,21 @@ class _Method:
     def __init__(self, channel: Channel, name: str, serialise: Callable[[Any], bytes], deserialise: Any) -> None:
         self._channel, self._name, self._serialise, self._deserialise = channel, name, serialise, deserialise
 
-    def future(self, request: Any, metadata: Any = None, timeout: float | None = None) -> Call:  # noqa: ARG002
-        """Make the call; its answer is awaited by `result`."""
-        return Call(self._channel, self._name, self._serialise(request), self._deserialise, timeout)
+    def __call__(self, request: Any, metadata: Any, timeout: float) -> Any:  # noqa: ARG002
+        """The answer. Raises grpc.RpcError."""
+        call = Call(self._channel, self._name, self._serialise(request), self._deserialise, timeout)
+        while not call.ends_within(SLICE_S):
+            self._channel.alive()
+        return call.answer()
 
 
 class Call:
-    """A call under way, as a future of gRPC."""
+    """A call under way."""
 
-    def __init__(self, channel: Channel, name: str, request: bytes, deserialise: Any, timeout: float | None) -> None:
+    def __init__(self, channel: Channel, name: str, request: bytes, deserialise: Any, timeout: float) -> None:
         self._channel, self._name, self._request, self._deserialise = channel, name, request, deserialise
         self._time = channel.network.time
-        self._until_ns = NEVER_NS if timeout is None else self._time.now_ns + round(timeout * 1e9)
+        self._until_ns = self._time.now_ns + round(timeout * 1e9)
         self._caller = self._time.current
         self._answer: bytes | None = None
         self._error: CallError | None = None
@@ -166,15 +170,17 @@ class Call:
             self._error = error
         self._time.wake(self._caller)
 
-    def result(self, timeout: float) -> Any:
-        """The answer. Raises grpc.FutureTimeoutError, and grpc.RpcError."""
+    def ends_within(self, seconds: float) -> bool:
+        """Wait for so long; whether the call has ended."""
         time = self._time
-        slice_ns = time.now_ns + round(timeout * 1e9)
+        slice_ns = time.now_ns + round(seconds * 1e9)
         time.wait(min(slice_ns, self._until_ns), lambda: self._answer is not None or self._error is not None)
+        if self._answer is None and self._error is None and time.now_ns >= self._until_ns:
+            self._error = CallError(grpc.StatusCode.DEADLINE_EXCEEDED, "Deadline Exceeded")
+        return self._answer is not None or self._error is not None
+
+    def answer(self) -> Any:
+        """The answer of a call that has ended. Raises grpc.RpcError."""
         if self._error is not None:
             raise self._error
-        if self._answer is not None:
-            return self._deserialise(self._answer)
-        if time.now_ns >= self._until_ns:
-            raise CallError(grpc.StatusCode.DEADLINE_EXCEEDED, "Deadline Exceeded")
-        raise grpc.FutureTimeoutError
+        return self._deserialise(self._answer)

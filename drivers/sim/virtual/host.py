@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +63,9 @@ class VirtualHost:
             raise OSError(errno.ENOENT, "No such file or directory")
         return VirtualSharedPort(self.ports[port])
 
-    def open_channel(self, server: str, options: Any) -> Channel:  # noqa: ARG002
+    def open_channel(self, server: str, options: Any, alive: Callable[[], None]) -> Channel:  # noqa: ARG002
         """See `drivers.host.Host`."""
-        return Channel(self, server)
+        return Channel(self, server, alive)
 
     def channel_ready(self, channel: Channel) -> Any:
         """See `drivers.host.Host`."""

@@ -179,7 +179,7 @@ class VirtualProcesses:
         link_process.serve(arguments[0], me.shared, me.lifecycle, host=self.host)
 
     def _recorder(self, me: VirtualProcess, arguments: Sequence[str]) -> None:  # noqa: ARG002
-        recorder.serve(me.shared, me.lifecycle, me, self.host)
+        recorder.serve(me.shared, me.lifecycle, me, host=self.host)
 
     def _watchdog(self, me: VirtualProcess, arguments: Sequence[str]) -> None:
         workers = {name: int(pid) for name, pid in (item.split("=") for item in arguments)}

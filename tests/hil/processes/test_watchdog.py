@@ -2,13 +2,15 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from hil.ipc.shared_types import START
 from hil.processes import watchdog
-from hil.processes.watchdog import LOOP_HUNG_NS, LOOP_SILENT_NS, WORKER_SILENT_NS, Watchdog, end_all
+from hil.processes.watchdog import LOOP_HUNG_NS, LOOP_SILENT_NS, WORKER_SILENT_NS, Watchdog, end_all, watch
+from hil.realtime.stalls import StallMonitor
 
 LOOP, FAR_END = 111, 222
 NOW_NS = 9_000_000_000
@@ -98,3 +100,28 @@ def test_all_are_ended_the_stubborn_by_force():
     for worker in workers:
         worker.stdin.close()
         worker.stdout.close()
+
+
+class SleepsTooLong:
+    """A host that sleeps 6 ms longer than asked, once; then the watchdog is asked to end."""
+
+    def __init__(self, lifecycle):
+        self._lifecycle, self._now_ns, self._sleeps = lifecycle, NOW_NS, [0, 6_000_000, 0]
+
+    def now_ns(self):
+        return self._now_ns
+
+    def sleep(self, seconds):
+        self._now_ns += round(seconds * 1e9) + self._sleeps.pop(0)
+        self._lifecycle.ending = not self._sleeps
+
+
+def test_each_wake_up_of_the_watchdog_itself_shows_a_stall_of_the_machine(dog, shared):
+    """The threads that measure wake up each 10 ms, and a stall of 6 ms may lie between two of their wake-ups."""
+    start = np.zeros(1, START)
+    start["start_ns"] = NOW_NS
+    shared.start.write(start)
+    lifecycle = SimpleNamespace(ending=False, orphaned=False, ready=lambda granted: None)
+    watch(dog, shared, lifecycle, host=SleepsTooLong(lifecycle), monitor=StallMonitor())
+    (stall,) = events(shared).values()
+    assert stall["value"] == pytest.approx(6.0)

@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 
 from drivers.messages import DaqBlock
+from hil.app import link_process
 from hil.config import load_config
 from hil.ipc.run_memory import RunMemory
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
 from hil.messages.schema import IMPACT, TIMING, event_row, tick_dtype
 from hil.operator.telemetry import open_publisher
-from hil.recording import open_writer, read_trial
+from hil.recording import open_writer, read_trial, recorder
 from hil.recording.recorder import RingConsumer
 from hil.recording.sinks import FileAndTelemetrySink
+from hil.simulator import daq_process, serial_process, simulated_rig
 
 LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
 TICK = tick_dtype(LAYOUT)
@@ -85,7 +87,7 @@ def test_what_was_drained_is_in_the_file_and_nowhere_else(run):
     run.recorder.close()
 
 
-@pytest.mark.parametrize("what", ["event", "block", "tick", "timing", "flush"])
+@pytest.mark.parametrize("what", ["event", "blocks", "tick", "timing", "flush"])
 def test_nothing_is_given_back_before_it_is_in_the_file_and_nothing_is_lost(run, monkeypatch, what):
     """The disk fails once, at any point; earlier rows are kept, and the next round writes the rest."""
     run.live(10)
@@ -138,11 +140,24 @@ def test_the_burst_of_an_impact_is_whole(burst):
     assert t_ns.tolist() == grid[(grid >= 500_000_000) & (grid <= 800_000_000)].tolist()
 
 
-def test_a_daq_block_of_the_ring_is_the_one_that_was_recorded(run):
-    taken = []
-    run.file_sink.recorder.block = taken.append
-    run.live(4)
+def test_blocks_recorded_together_are_those_recorded_one_by_one(run, tmp_path):
+    run.live(40)
+    rows = run.shared.blocks.reader("test").read(100)
+    (tmp_path / "single").mkdir()
+    with open_writer(tmp_path / "single", run.shared.config, run.shared.meta) as single:
+        for row in rows:
+            numbers = (row[name].tolist() for name in ("sequence", "overload", "arrived_ns"))
+            sequence, overload, arrived_ns = numbers
+            single.block(DaqBlock(sequence, row["t_ns"], row["volts"], tuple(overload), arrived_ns))
     run.consumer.run()
-    assert [type(block) for block in taken] == [DaqBlock, DaqBlock]
-    assert [block.sequence for block in taken] == [1, 2]
     run.recorder.close()
+    together, single = read_trial(run.folder), read_trial(tmp_path / "single")
+    assert len(together.blocks) == 20
+    assert together.blocks.tobytes() == single.blocks.tobytes()
+    assert together.raw.tobytes() == single.raw.tobytes()
+    assert together.daq_t_ns.tobytes() == single.daq_t_ns.tobytes()
+
+
+def test_the_recorder_comes_after_all_devices_and_before_ordinary_programs():
+    devices = (*link_process.BELOW_LOOP.values(), simulated_rig.BELOW_LOOP, serial_process.BELOW_LOOP)
+    assert max(*devices, daq_process.BELOW_LOOP) < recorder.BELOW_LOOP < load_config("sim_wire").realtime.fifo_priority

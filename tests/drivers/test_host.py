@@ -1,0 +1,40 @@
+"""The ports of this computer."""
+
+import os
+import pty
+import select
+import tty
+
+import pytest
+
+from drivers.host import COMPUTER
+
+
+@pytest.fixture
+def line():
+    """A pseudo-terminal: the master, and the path of its port."""
+    master, port = pty.openpty()
+    tty.setraw(port)
+    yield master, os.ttyname(port)
+    os.close(port)
+
+
+def test_a_port_is_gone_once_its_other_end_is_closed_and_not_before(line):
+    master, path = line
+    port = COMPUTER.open_shared(path, None)
+    os.write(master, b"an answer that nobody has read yet")
+    assert not port.is_disconnected()
+    os.close(master)
+    assert port.is_disconnected()
+    port.close()
+
+
+def test_whether_a_port_is_there_is_not_asked_by_a_poll(line, monkeypatch):
+    """A poll of a terminal waits for threads of the kernel that have no real-time priority; the watchdog may not."""
+    master, path = line
+    port = COMPUTER.open_shared(path, None)
+    for name in ("poll", "select", "epoll"):
+        monkeypatch.delattr(select, name)
+    assert not port.is_disconnected()
+    port.close()
+    os.close(master)
