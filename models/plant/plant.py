@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from models.contact.obstacle import Obstacle
 from models.contact.constraints import effective_kinetic_energy_on_ground
+from models.contact.obstacle import Obstacle
 from models.impact import effective_kinetic_energy
 from models.kernels.bound import BoundArguments
 from models.kernels.compiled import FloatArray
