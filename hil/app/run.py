@@ -204,7 +204,9 @@ def run(config: Config) -> RunResult:
     rig_io.close()
     for row in truth_events(simulated_rig.plant, config.loop.rate_hz):
         sink.event(row)
+    samples = sink.samples if config.record.sensors == "all" else None
     finished = Finished(
-        config, cycle, loop.clock, simulated_rig.plant, sink.ticks, sink.timings, sink.events, None, None, wall_s
+        config, cycle, loop.clock, simulated_rig.plant, sink.ticks, sink.timings, sink.events, None, None, wall_s,
+        samples,
     )  # fmt: skip
     return RunResult(exit_code(finished), summarise(finished), sink.ticks, sink.events)

@@ -25,7 +25,7 @@ class ChannelParameters(NamedTuple):
         place: (channels, 2) sensors on the plate [m]; NaN for those of a bumper.
         newton_per_volt: (channels,).
         full_scale: [V] at which a channel counts as saturated.
-        droop: share of the reading that the AC coupling removes in one sample.
+        droop: (channels,) share of the reading that each channel's AC coupling removes in one sample.
         threshold: impact threshold on the sum of the channels, or on the largest if `each` [N].
         each: every channel is a separate bumper; else all share one plate.
         consecutive: samples in a row over it.
@@ -35,7 +35,7 @@ class ChannelParameters(NamedTuple):
     place: FloatArray
     newton_per_volt: FloatArray
     full_scale: float
-    droop: float
+    droop: FloatArray
     threshold: float
     each: bool
     consecutive: int
@@ -117,7 +117,7 @@ def digest(channels: BoundArguments[Channels], t_ns: IntArray, volts: FloatArray
             if abs(volts[i, c]) >= p.full_scale:
                 s.whole[SATURATED] = 1
             reading = (volts[i, c] - s.bias[c]) * p.newton_per_volt[c]
-            s.drooped[c] += reading * p.droop
+            s.drooped[c] += reading * p.droop[c]
             s.force[c] = reading + s.drooped[c]
             total += s.force[c]
             largest = max(largest, s.force[c])

@@ -33,12 +33,14 @@ def channel_parameters(config: Config) -> ChannelParameters:
     """The channels as the config describes them; without channels nothing has to be zeroed."""
     daq = config.daq
     if daq is None:
-        return ChannelParameters(np.zeros((0, 2)), np.zeros(0), math.inf, 0.0, math.inf, False, 1, zero_samples=-1)
+        return ChannelParameters(
+            np.zeros((0, 2)), np.zeros(0), math.inf, np.zeros(0), math.inf, False, 1, zero_samples=-1
+        )
     return ChannelParameters(
         place=np.array(daq.places_m),
         newton_per_volt=np.array([1000.0 / sensitivity for sensitivity in config.sensitivities_mVpN]),
         full_scale=SATURATION * daq.range_V,
-        droop=1.0 / (daq.rate_hz * daq.droop_s),
+        droop=np.array([1.0 / (daq.rate_hz * droop_s) for droop_s in config.droops_s]),
         threshold=config.detector.threshold_N,
         each=daq.layout == "bumper",
         consecutive=config.detector.consecutive,
