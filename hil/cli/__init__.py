@@ -13,6 +13,7 @@ import typer
 from hil import __version__
 from hil.cli.analysis import replay, verify
 from hil.cli.bench import bench
+from hil.cli.calibrate import calibrate
 from hil.cli.check import check
 from hil.cli.configs import configs
 from hil.cli.devices import devices
@@ -42,6 +43,7 @@ app.command("run")(run_config)
 for _command in (trial, energy, check, devices, jog, valve, sim, report, recover, verify, replay, configs):
     app.command()(_command)
 app.add_typer(bench, name="bench")
+app.add_typer(calibrate, name="calibrate")
 
 
 def _print_version(wanted: bool) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hil.signals.channels import SensorChannels
 from hil.signals.droop import removed_by_coupling
-from hil.signals.vibration import Ring, Tone, identify_rings, identify_tones, remove_rings, tone_at
+from hil.signals.vibration import Ring, Tone, identify_rings, identify_tones, pulls, remove_ring, remove_rings, tone_at
 
 Floats = NDArray[np.float64]
 
@@ -24,7 +24,10 @@ OVER_SHARE, OVER_S = 0.05, 0.02
 
 
 class Shield(NamedTuple):
-    """What rang between plate and sensors, and whether the samples show it or only the config states it."""
+    """What rang between plate and sensors, and whether the samples show it or only the config states it.
+
+    None, where the tail contradicts the config: without the stated ring the force would pull on the plate.
+    """
 
     rings: tuple[Ring, ...]
     shown: bool
@@ -32,7 +35,7 @@ class Shield(NamedTuple):
     @property
     def share_u(self) -> float:
         """Standard uncertainty of the effect of removing it, relative."""
-        return max(ring.share_u for ring in self.rings)
+        return max((ring.share_u for ring in self.rings), default=0.0)
 
 
 @dataclass(frozen=True)
@@ -135,9 +138,12 @@ def _without_rings(
     for columns in behind:
         load = forces[:, columns].sum(axis=1)
         noise, end_s = float(load[:calm].std()), contact_end(t_s, load)
-        rings: tuple[Ring, ...] = ()
+        rings: tuple[Ring, ...] = (channels.ring,)
+        shown = False
         if end_s is not None and load.max() > 20.0 * noise:
-            rings = identify_rings(t_s, load, end_s, noise, channels.ring)
-        shields.append(Shield(rings or (channels.ring,), bool(rings)))
+            found = identify_rings(t_s, load, end_s, noise, channels.ring)
+            refuted = not found and pulls(t_s, remove_ring(load, spacing, channels.ring), end_s, noise)
+            rings, shown = () if refuted else found or rings, bool(found)
+        shields.append(Shield(rings, shown))
         filtered[:, columns] = remove_rings(forces[:, columns], spacing, shields[-1].rings)
     return filtered, tuple(shields)

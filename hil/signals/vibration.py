@@ -95,7 +95,7 @@ def identify_rings(t_s: Floats, load: Floats, end_s: float, noise: float, stated
         The rings in the order in which they were found; none where the tail shows none.
     """
     spacing, peak = float(t_s[1] - t_s[0]), float(load.max())
-    tail = (t_s > end_s) & (t_s < end_s + RING_TAIL_S)
+    tail = _tail(t_s, end_s)
     if tail.sum() < 0.1 / spacing:
         return ()
 
@@ -107,7 +107,7 @@ def identify_rings(t_s: Floats, load: Floats, end_s: float, noise: float, stated
     start = np.zeros(0)
     while len(rings) < MOST_RINGS:
         rest = remove_rings(load, spacing, rings)[tail]
-        if rest.min() > -PULL * noise:
+        if not rest.min() < -PULL * noise:
             break
         begin = [(_strongest(rest, spacing, stated.hz), 0.02)]
         if not rings:
@@ -131,6 +131,11 @@ def identify_rings(t_s: Floats, load: Floats, end_s: float, noise: float, stated
             for each, u in zip(start.reshape(-1, 3).tolist(), shares_u.tolist(), strict=True)
         )
     return rings
+
+
+def pulls(t_s: Floats, force: Floats, end_s: float, noise: float) -> bool:
+    """Whether a force (n,) [N] pulls on the plate after the contact, which ended at `end_s`; not by noise alone."""
+    return bool((force[_tail(t_s, end_s)] < -PULL * noise).any())
 
 
 def remove_rings(load: Floats, spacing_s: float, rings: Sequence[Ring]) -> Floats:
@@ -187,6 +192,10 @@ def _refined(t_s: Floats, signals: Floats, hz: float, bin_hz: float) -> float:
         step = float((slope * (signals - basis @ parts)).sum()) / power if power > 0.0 else 0.0
         hz += float(np.clip(step, -bin_hz, bin_hz))
     return hz
+
+
+def _tail(t_s: Floats, end_s: float) -> NDArray[np.bool_]:
+    return (t_s > end_s) & (t_s < end_s + RING_TAIL_S)
 
 
 def _rounded(value: float, digits: int) -> float:
