@@ -29,6 +29,16 @@ class CalibratedSensor(Section):
         None, ge=1e-6, le=10, description="of a bridge, for each volt of excitation"
     )
     sensitivity_pCpN: float | None = Field(None, ge=1e-3, le=1000, description="of a charge sensor")
+    sensitivity_u95: float | None = Field(
+        None, ge=0, le=1, description="half-width of its 95 % interval, relative; null: daq.sensitivity_u95"
+    )
+    droop_s: float | None = Field(
+        None, ge=0.01, le=1000, description="time constant of the AC coupling; null: as in daq"
+    )
+    droop_u95: float | None = Field(
+        None, ge=0, le=1, description="half-width of its 95 % interval, relative; null: daq.droop_u95"
+    )
+    offset_V: float | None = Field(None, ge=-50, le=50, description="reading without force; null: not stated")
     range_N: float | None = Field(None, ge=0.1, le=1e6, description="largest force it measures; null: not stated")
     date: str | None = Field(
         None,

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from hil.analysis.events import text_fingerprint
 from hil.analysis.recovery import holes
 from hil.analysis.replay import run_again
 from hil.analysis.replayable import NEVER, CannotReplayError, known_until, replayable_config, replayable_ticks
 from hil.config import Config
-from hil.experiments.base import Finished, Summary
+from hil.experiments.base import Finished, Summary, samples_of
+from hil.experiments.impact.sensing import KEYS
 from hil.experiments.registry import summarise
 from hil.experiments.truth_events import RecordedTruth
 from hil.messages.fault import Alarm
@@ -27,6 +29,8 @@ TOLERANCE = 1e-9
 GIVEN = ("not armed: disk space", "ended early: ", "recovered: ")
 # What only a cycle that has run can judge.
 JUDGED = ("accepted", "reasons", "aborted")
+# Keys of an impact trial that came with the analysis of all samples.
+SENSED = (*KEYS, "impact_speed_measured_mps", "quality")
 
 
 class Recomputed(NamedTuple):
@@ -87,6 +91,7 @@ def recompute(record: TrialRecord, config: Config, summary: Mapping[str, Any] | 
         plant_loop=None,
         links=None,
         wall_s=0.0,
+        samples=samples_of(record, config),
     )
     left_out = ["real_time_factor"]
     if live:
@@ -94,6 +99,7 @@ def recompute(record: TrialRecord, config: Config, summary: Mapping[str, Any] | 
     if live and config.rig != "real":
         left_out += ["loop.plant_us", "loop.far_end"]
     found = summarise(finished)
+    found["config_sha256"] = text_fingerprint(record)  # keys that the config of an earlier version lacks count for none
     found["loop"]["ticks"] = len(record.tick)
     for key in (*left_out, *(() if known else ("loop.skipped",))):
         section, _, name = key.rpartition(".")
@@ -117,6 +123,7 @@ def disagreements(said: Mapping[str, Any], found: Recomputed) -> tuple[list[str]
     said["reasons"] = [*given, *(one for one in said["reasons"] if one not in given)]
     computed["accepted"] = computed["accepted"] and not given
     said.pop("digests", None)
+    earlier = lacking_keys(said)
     old, new = dict(_leaves(said)), dict(_leaves(computed))
     different, left_out, count = [], set(found.left_out), 0
     for key in sorted(old.keys() | new.keys()):
@@ -124,13 +131,22 @@ def disagreements(said: Mapping[str, Any], found: Recomputed) -> tuple[list[str]
         if whole:
             continue
         top = key.partition(".")[0]
-        if found.lacking and (top in JUDGED or new.get(key) is None):
+        unknown = earlier and (top in SENSED or top in ("accepted", "reasons"))
+        if unknown or (found.lacking and (top in JUDGED or new.get(key) is None)):
             left_out.add(top)
         elif key in old and key in new and _same(old[key], new[key]):
             count += 1
         else:
             different.append(f"{key} is {_word(old, key)}, the record gives {_word(new, key)}")
     return different, sorted(left_out), count
+
+
+def lacking_keys(said: Mapping[str, Any]) -> bool:
+    """Whether a summary is of a version that did not analyse the samples yet: it has none of those keys, not one.
+
+    Then it has no quality rules either, so what it accepts is that version's word.
+    """
+    return "peak_force_N" in said and not any(key in said for key in SENSED)
 
 
 def _cycle(record: TrialRecord, config: Config, summary: Mapping[str, Any] | None) -> tuple[Cycle, str]:

@@ -11,7 +11,7 @@ import msgspec
 from hil.app.backends import Backend
 from hil.app.run_loop import Signals, run_loop
 from hil.config import Config
-from hil.experiments.base import Finished, Summary
+from hil.experiments.base import Finished, Summary, samples_of
 from hil.experiments.registry import draw, experiment_type, summarise
 from hil.experiments.summary import with_digests, write_summary
 from hil.recording import read_trial
@@ -95,7 +95,7 @@ class Resident:
         record = read_trial(folder)
         finished = Finished(
             config, rig.cycle, rig.loop.clock, rig.ground_truth, record.tick, record.timing, record.events,
-            rig.plant_loop(), rig.links(), wall_s,
+            rig.plant_loop(), rig.links(), wall_s, samples_of(record, config),
         )  # fmt: skip
         summary = with_digests(summarise(finished), folder, record.meta)
         write_summary(folder, summary)

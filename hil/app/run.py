@@ -20,7 +20,7 @@ from hil.app.lockstep_backend import LockstepBackend
 from hil.app.resident import Outcome, Resident, exit_code
 from hil.app.run_loop import Signals
 from hil.config import Config
-from hil.experiments.base import Finished, Summary
+from hil.experiments.base import Finished, Summary, samples_of
 from hil.experiments.build_cycle import build_cycle
 from hil.experiments.registry import summarise
 from hil.experiments.summary import FILE_NAME as SUMMARY
@@ -46,12 +46,14 @@ class RunResult:
         summary: as summary.json has it.
         ticks: rows of `tick_dtype`, one a tick.
         events: rows of `EVENT`.
+        samples: of the force sensors, as `Finished` has them.
     """
 
     exit_code: int
     summary: Summary
     ticks: NDArray[np.void]
     events: NDArray[np.void]
+    samples: tuple[NDArray[np.int64], NDArray[np.float64]] | None
 
 
 def open_backend(
@@ -220,7 +222,7 @@ def run(config: Config) -> RunResult:
         with tempfile.TemporaryDirectory(prefix="hil-run-") as folder:
             outcome = run_experiment(quiet, Path(folder), progress=lambda _: None)
             record = read_trial(Path(folder))
-        return RunResult(outcome.exit_code, outcome.summary, record.tick, record.events)
+        return RunResult(outcome.exit_code, outcome.summary, record.tick, record.events, samples_of(record, config))
     simulated_rig, sink = build_simulated_rig(config), MemorySink(config.layout)
     rig_io = simulated_rig_io(config, simulated_rig)
     cycle = build_cycle(config, rig_io, sink, None)
@@ -232,7 +234,9 @@ def run(config: Config) -> RunResult:
     rig_io.close()
     for row in truth_events(simulated_rig.plant, config.loop.rate_hz):
         sink.event(row)
+    samples = sink.samples if config.record.sensors == "all" else None
     finished = Finished(
-        config, cycle, loop.clock, simulated_rig.plant, sink.ticks, sink.timings, sink.events, None, None, wall_s
+        config, cycle, loop.clock, simulated_rig.plant, sink.ticks, sink.timings, sink.events, None, None, wall_s,
+        samples,
     )  # fmt: skip
-    return RunResult(exit_code(finished), summarise(finished), sink.ticks, sink.events)
+    return RunResult(exit_code(finished), summarise(finished), sink.ticks, sink.events, samples)

@@ -13,6 +13,7 @@ import typer
 from hil import __version__
 from hil.cli.analysis import replay, verify
 from hil.cli.bench import bench
+from hil.cli.calibrate import calibrate
 from hil.cli.campaign import campaign
 from hil.cli.campaigns import compare
 from hil.cli.check import check
@@ -47,6 +48,7 @@ for _command in (trial, campaign, sweep, energy, check, devices, jog, valve, sim
 for _command in (report, compare, recover, verify, replay, configs):
     app.command()(_command)
 app.add_typer(bench, name="bench")
+app.add_typer(calibrate, name="calibrate")
 
 
 def _print_version(wanted: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -124,6 +125,32 @@ class UncheckedConfig(Section):
             channel.sensitivity_mVpN if sheet is None else sheet
             for channel, sheet in zip(channels, sheets, strict=True)
         )
+
+    @property
+    def droops_s(self) -> tuple[float, ...]:
+        """Time constant of each sensor's AC coupling [s]; from its calibration sheet if that states it."""
+        daq = self.daq
+        return self._of_sheets("droop_s", daq.droops_s) if daq else ()
+
+    @property
+    def sensitivities_u95(self) -> tuple[float, ...]:
+        """Half-width of the 95 % interval of each sensor's sensitivity, relative."""
+        daq = self.daq
+        return self._of_sheets("sensitivity_u95", [daq.sensitivity_u95 for _ in daq.channels]) if daq else ()
+
+    @property
+    def droops_u95(self) -> tuple[float, ...]:
+        """Half-width of the 95 % interval of each of `droops_s`, relative."""
+        daq = self.daq
+        return self._of_sheets("droop_u95", [daq.droop_u95 for _ in daq.channels]) if daq else ()
+
+    def _of_sheets(self, key: str, otherwise: Sequence[float]) -> tuple[float, ...]:
+        """A number of each sensor: what its calibration sheet states, or else the given one."""
+        device = self.devices.daq if self.devices else None
+        channels = self.daq.channels if self.daq else ()
+        sheets = [device.sheet(channel.name) if device else None for channel in channels]
+        stated = [None if sheet is None else getattr(sheet, key) for sheet in sheets]
+        return tuple(given if one is None else one for one, given in zip(stated, otherwise, strict=True))
 
     @property
     def wheel_radius_m(self) -> float:

@@ -40,7 +40,7 @@ def channel_parameters(config: Config) -> ChannelParameters:
         place=np.array(daq.places_m),
         newton_per_volt=np.array([1000.0 / sensitivity for sensitivity in config.sensitivities_mVpN]),
         full_scale=SATURATION * daq.range_V,
-        droop=np.array([1.0 / (daq.rate_hz * droop_s) for droop_s in daq.droops_s]),
+        droop=np.array([1.0 / (daq.rate_hz * droop_s) for droop_s in config.droops_s]),
         threshold=config.detector.threshold_N,
         each=daq.layout == "bumper",
         consecutive=config.detector.consecutive,

@@ -18,6 +18,7 @@ from hil.safety.arming import Check
 from hil.simulator.ground_truth import GroundTruth
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
     from rich.table import Table
 
@@ -155,6 +156,7 @@ class Finished:
         plant_loop: how a simulated rig in its own process kept up; None where there is none.
         links: health of each link to real devices; None where there is none.
         wall_s: how long the loop ran [s].
+        samples: of the force sensors, times (n,) [ns] and readings (n, channels) [V]; None: not all were kept.
     """
 
     config: Config
@@ -167,6 +169,7 @@ class Finished:
     plant_loop: dict[str, Any] | None
     links: dict[str, Any] | None
     wall_s: float
+    samples: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
 
     @property
     def experiment(self) -> Experiment:
@@ -178,6 +181,11 @@ class Finished:
     def beside(self, t_ns: int) -> str:
         """What disturbed the run when a fault was noticed [ns], in words to follow the fault's own."""
         return beside(self.events, t_ns)
+
+
+def samples_of(record: TrialRecord, config: Config) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+    """The sensor samples of a record, as `Finished` has them; None: not all were kept."""
+    return (record.daq_t_ns, record.raw) if config.record.sensors == "all" else None
 
 
 class ExperimentType(Protocol):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hil.messages.schema import event_row
 from hil.simulator.ground_truth import GroundTruth
+from models.plant.plate_truth import PlateTruth
 
 Rows = NDArray[np.void]
 
@@ -20,6 +21,10 @@ HIT_SPEED = "truth: impact speed"  # at the time of the first touch
 FORCE_PEAK = "truth: contact force peak"
 ENERGY = "truth: energy at impact"
 ENERGY_ON_GROUND = "truth: energy at impact, ground"
+PLATE_ONSET = "truth: sensors' load onset"  # at that time; it has no value
+PLATE_PEAK = "truth: sensors' load peak"
+PLATE_SUM = "truth: sum of sensors' peaks"
+PLATE_IMPULSE = "truth: sensors' impulse"  # at the end of the first contact
 CUT = "truth: cut obeyed"  # at the time of the cut; it has no value
 
 
@@ -44,6 +49,12 @@ def truth_events(ground_truth: GroundTruth, rate_hz: int) -> Iterator[Rows]:
     )
     on_ground = ground_truth.effective_kinetic_energy_on_ground_when_hit()
     yield event(ENERGY_ON_GROUND, hit_ns, on_ground, "J, the same with the ground's active constraints")
+    if plate := ground_truth.plate:
+        onset_ns, end_ns = round(plate.onset_s * 1e9), round(plate.end_s * 1e9)
+        yield event(PLATE_ONSET, onset_ns, 0.0, "true load of the force sensors begins")
+        yield event(PLATE_PEAK, onset_ns, plate.peak_N, "N, of the first contact")
+        yield event(PLATE_SUM, onset_ns, plate.sum_of_peaks_N, "N, of the first contact")
+        yield event(PLATE_IMPULSE, end_ns, plate.impulse_Ns, "N s, until the load is 5 % of its peak")
     if cut_ns is not None:
         yield event(CUT, cut_ns, 0.0, "all drives cut, after the first touch")
 
@@ -62,6 +73,15 @@ class RecordedTruth:
         self.contact_force_peak = values.get(FORCE_PEAK, math.nan)
         self.hit_speed = values.get(HIT_SPEED, 0.0)
         self.hit_ns, self.cut_ns = times.get(HIT_SPEED), times.get(CUT)
+        self.plate: PlateTruth | None = None
+        if PLATE_ONSET in found:
+            self.plate = PlateTruth(
+                times[PLATE_ONSET] * 1e-9,
+                values[PLATE_PEAK],
+                values[PLATE_SUM],
+                values[PLATE_IMPULSE],
+                times[PLATE_IMPULSE] * 1e-9,
+            )
         self._energy = values.get(ENERGY, math.nan)
         self._energy_on_ground = values.get(ENERGY_ON_GROUND, math.nan)
 

@@ -31,6 +31,7 @@ GROUND_TRUTH = np.dtype(  # values known only to a simulated rig, and the timing
         ("hit_energy", "<f8"),  # effective kinetic energy then [J]
         ("hit_energy_on_ground", "<f8"),  # the same with the ground's active constraints [J]
         ("cut_ns", "<i8"),  # when the plant executed the first cut after that; -1: not yet
+        ("plate", "<f8", (5,)),  # models.plant.plate_truth.PlateTruth, at the end; -1: no load
         ("ticks", "<i8"),
         ("late", "<i8"),
         ("skipped", "<i8"),

@@ -72,7 +72,7 @@ class FileAndTelemetrySink(NamedTuple):
 
 
 class MemorySink:
-    """A record sink that keeps ticks, their timing and events, but no sensor samples.
+    """A record sink that keeps ticks, their timing, events and sensor samples.
 
     Args:
         layout: of the rig.
@@ -83,6 +83,16 @@ class MemorySink:
         self._ticks: list[bytes] = []
         self._timings: list[bytes] = []
         self._events: list[bytes] = []
+        self._channels = len(layout.channels)
+        self._samples: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+
+    @property
+    def samples(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Times (n,) [ns] and readings (n, channels) [V] so far."""
+        if not self._samples:
+            return np.zeros(0, np.int64), np.zeros((0, self._channels))
+        t_ns, volts = zip(*self._samples, strict=True)
+        return np.concatenate(t_ns), np.concatenate(volts)
 
     @property
     def ticks(self) -> Rows:
@@ -112,4 +122,5 @@ class MemorySink:
         self._events.append(row.tobytes())
 
     def block(self, block: DaqBlock) -> None:
-        """Nothing to do: samples are not kept."""
+        """Keep its samples."""
+        self._samples.append((block.t_ns, block.volts))

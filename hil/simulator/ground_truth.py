@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_types import GROUND_TRUTH
 from hil.simulator.control_socket import RigControl
+
+if TYPE_CHECKING:
+    from models.plant.plate_truth import PlateTruth
 
 
 class GroundTruth(Protocol):
@@ -31,6 +35,10 @@ class GroundTruth(Protocol):
     def cut_ns(self) -> int | None:
         """When the rig obeyed the first cut after that [ns]."""
 
+    @property
+    def plate(self) -> PlateTruth | None:
+        """True load of the force sensors over the first contact."""
+
     def effective_kinetic_energy_when_hit(self) -> float:
         """[J]."""
 
@@ -45,6 +53,7 @@ class NoGroundTruth:
     hit_speed = 0.0
     hit_ns: int | None = None
     cut_ns: int | None = None
+    plate: PlateTruth | None = None
 
     def effective_kinetic_energy_when_hit(self) -> float:
         """Not known."""
@@ -67,7 +76,7 @@ class SharedGroundTruth:
     def __init__(self, shared: RunMemory) -> None:
         self._mailbox = shared.ground_truth
         self._row = np.zeros(1, GROUND_TRUTH)
-        self._row["hit_ns"] = self._row["cut_ns"] = -1
+        self._row["hit_ns"] = self._row["cut_ns"] = self._row["plate"] = -1
 
     @property
     def contact_force_peak(self) -> float:
@@ -88,6 +97,11 @@ class SharedGroundTruth:
     def cut_ns(self) -> int | None:
         """When the rig first obeyed a cut after that [ns], or None."""
         return _time(self._newest()["cut_ns"])
+
+    @property
+    def plate(self) -> PlateTruth | None:
+        """True load of the force sensors over the first contact, once the run is over; None: there was none."""
+        return _plate(self._newest()["plate"])
 
     def effective_kinetic_energy_when_hit(self) -> float:
         """T_c of the rig at first touch [J]."""
@@ -122,6 +136,9 @@ class SimulatorGroundTruth:
         self.contact_force_peak = float(row["contact_force_peak"])
         self.hit_speed = float(row["hit_speed"])
         self.hit_ns, self.cut_ns = (row[key] - start_ns if row[key] >= 0 else None for key in ("hit_ns", "cut_ns"))
+        plate = _plate(np.array(row["plate"], float))
+        since_s = start_ns * 1e-9
+        self.plate = plate and plate._replace(onset_s=plate.onset_s - since_s, end_s=plate.end_s - since_s)
         self._row = row
 
     def effective_kinetic_energy_when_hit(self) -> float:
@@ -139,6 +156,14 @@ class SimulatorGroundTruth:
 
     def _number(self, key: str) -> float:
         return math.nan if self._row[key] is None else float(self._row[key])
+
+
+def _plate(values: NDArray[np.float64]) -> PlateTruth | None:
+    if values[0] < 0.0:
+        return None
+    from models.plant.plate_truth import PlateTruth  # with the kernels, which take a second to import
+
+    return PlateTruth(*values.tolist())
 
 
 def _time(t_ns: np.int64) -> int | None:

@@ -20,6 +20,7 @@ from hil.processes.lifecycle import WorkerLifecycle
 from hil.processes.link_bridge import BlockFeed, DriveFeed, Feed, LinkBridge, ValveFeed
 from hil.realtime import Histogram, RealtimeClock, RightsWanted, rights
 from models.plant import Plant
+from models.plant.plate_truth import PlateTruth
 
 # Below the loop, whose commands it executes.
 BELOW_LOOP = 10
@@ -153,7 +154,7 @@ class GroundTruthPublisher:
     def __init__(self, mailbox: Mailbox, plant: Plant, start_ns: int = 0) -> None:
         self._mailbox, self._plant, self._start_ns = mailbox, plant, start_ns
         self._row = np.zeros(1, GROUND_TRUTH)
-        self._row["hit_ns"] = self._row["cut_ns"] = -1
+        self._row["hit_ns"] = self._row["cut_ns"] = self._row["plate"] = -1
         self._row["hit_energy"] = self._row["hit_energy_on_ground"] = math.nan
         self._costs = Histogram()
         mailbox.write(self._row)  # of a run before this one nothing is true any more
@@ -172,12 +173,19 @@ class GroundTruthPublisher:
 
     def publish_final(self) -> None:
         """Called at the end: publish the values that take longer to compute."""
+        if plate := self._plant.plate:
+            self._row["plate"] = self._shifted(plate)
         if self._row["hit_ns"][0] >= 0:
             self._row["hit_energy"] = self._plant.effective_kinetic_energy_when_hit()
             self._row["hit_energy_on_ground"] = self._plant.effective_kinetic_energy_on_ground_when_hit()
         if costs := self._costs.summary_us():
             self._row["cost_us"] = list(costs.values())
         self._mailbox.write(self._row)
+
+    def _shifted(self, plate: PlateTruth) -> PlateTruth:
+        """Its times on the clock of the published times."""
+        start_s = self._start_ns * 1e-9
+        return plate._replace(onset_s=plate.onset_s + start_s, end_s=plate.end_s + start_s)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import numpy as np
 from models.actuators.pneumatic import Cylinder, fill_cylinders
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, IntArray, kernel
+from models.plant.plate_truth import make_plate_truth, note_plate
 from models.rover.reduction import Chain
 from models.sensors.disturbance import Disturbance, disturb
 from models.sensors.piezo import TRIANGLE, Piezo, PiezoState, sample, sample_pair
@@ -55,6 +56,7 @@ class Log(NamedTuple):
         ground_truth: peak of the contact force over both wheels [N], forward speed when hit [m/s].
         hit_q: configuration when the obstacle was hit, as models.vehicle.VehicleState has it.
         hit_v: velocity then.
+        plate: true load of the sensors, see models.plant.plate_truth.
     """
 
     volts: FloatArray
@@ -62,6 +64,7 @@ class Log(NamedTuple):
     ground_truth: FloatArray
     hit_q: FloatArray
     hit_v: FloatArray
+    plate: FloatArray
 
 
 class Parts(NamedTuple):
@@ -86,6 +89,7 @@ def advance(parts: BoundArguments[Parts], from_ns: int, to_ns: int, steps: int) 
         fill_cylinders(cylinder, state.cylinders, dt)
         step(vehicle, state, dt)
         _note_contact(state, log, end)
+        _note_plate(sensing, state, log, last_left, last_right, end, dt)
         _take_samples(sensing, vehicle.chain, state, log, last_left, last_right, begin, end)
         last_left, last_right = state.obstacle.force[PORT], state.obstacle.force[STARBOARD]
 
@@ -143,6 +147,17 @@ def _disturb(
 
 
 @kernel
+def _note_plate(
+    sensing: Sensing | None, state: VehicleState, log: Log, last_left: float, last_right: float, end: int, dt: float
+) -> None:
+    if sensing is not None and log.counts[HIT] != 0:
+        across = state.obstacle.point[STARBOARD, 0] - sensing.origin[0]
+        up = state.obstacle.point[STARBOARD, 1] - sensing.origin[1]
+        loads, last = (state.obstacle.force[PORT], state.obstacle.force[STARBOARD]), (last_left, last_right)
+        note_plate(log.plate, sensing.piezo.place, across, up, loads, last, end * 1e-9, dt)
+
+
+@kernel
 def _note_contact(state: VehicleState, log: Log, t_ns: int) -> None:
     total = 0.0
     for force in state.obstacle.force:
@@ -160,4 +175,4 @@ def _note_contact(state: VehicleState, log: Log, t_ns: int) -> None:
 def make_log(state: VehicleState, channels: int) -> Log:
     """Allocate the log of a plant with this vehicle."""
     hit = np.zeros_like(state.q), np.zeros_like(state.v)
-    return Log(np.zeros((RING, channels)), np.zeros(3, np.int64), np.zeros(2), *hit)
+    return Log(np.zeros((RING, channels)), np.zeros(3, np.int64), np.zeros(2), *hit, make_plate_truth(channels))

@@ -25,6 +25,7 @@ from models.plant.advance import (
     make_log,
 )
 from models.plant.parameters import RigParameters
+from models.plant.plate_truth import PlateTruth, plate_truth
 from models.sensors.piezo import Piezo, make_piezo_state
 from models.sensors.snap_back import SnapBack, make_snap_back
 
@@ -135,6 +136,11 @@ class Plant:
     def hit_speed(self) -> float:
         """Forward speed of the rover when it first touched [m/s]; 0 before."""
         return float(self._log.ground_truth[HIT_SPEED])
+
+    @property
+    def plate(self) -> PlateTruth | None:
+        """True load of the sensors over the first contact; None: there was none, or there are no sensors."""
+        return plate_truth(self._log.plate)
 
     def effective_kinetic_energy_when_hit(self) -> float:
         """T_c of this rig at first touch [J], MacMahon 2016 (3.27); NaN without an obstacle."""

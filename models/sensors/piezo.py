@@ -128,6 +128,19 @@ def _shares(place: FloatArray, across: float, up: float, out: FloatArray) -> Non
 
 
 @kernel
+def bearing_shares(place: FloatArray, across: float, up: float) -> tuple[float, float, float]:
+    """Part of the load that each sensor of a triangle bears, a lifted one none, for a point on the plate."""
+    ax, ay = place[1, 0] - place[0, 0], place[1, 1] - place[0, 1]
+    bx, by = place[2, 0] - place[0, 0], place[2, 1] - place[0, 1]
+    px, py = across - place[0, 0], up - place[0, 1]
+    area = ax * by - ay * bx
+    left, right = (px * by - py * bx) / area, (ax * py - ay * px) / area
+    first, second, third = max(1.0 - left - right, 0.0), max(left, 0.0), max(right, 0.0)
+    whole = first + second + third
+    return first / whole, second / whole, third / whole
+
+
+@kernel
 def sample(
     piezo: Piezo,
     state: PiezoState,

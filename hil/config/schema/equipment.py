@@ -101,6 +101,12 @@ class DaqConfig(Section):
     range_V: float = Field(5.0, ge=1e-3, le=50, description="full scale, either sign")
     bits: int = Field(16, ge=8, le=32, description="resolution of the converter")
     droop_s: float = Field(0.5, ge=0.01, le=1000, description="time constant of the AC coupling")
+    droop_u95: float = Field(
+        0.02, ge=0, le=1, description="half-width of its 95 % interval, relative, where no calibration sheet states it"
+    )
+    sensitivity_u95: float = Field(
+        0.01, ge=0, le=1, description="the same of each sensitivity, where no calibration sheet states it"
+    )
     ring_hz: float = Field(20.0, ge=1, le=1000, description="natural frequency of the shield")
     ring_damping: float = Field(0.05, ge=0, le=2, description="damping ratio of the shield")
     ring_share: float = Field(0.1, ge=0, le=1, description="part of the load that acts through the ringing shield")

@@ -68,9 +68,34 @@ class TrialConfig(Section):
 
 
 class QualityConfig(Section):
-    """Rules with a number that decide which trials are accepted; others have no setting."""
+    """Limits of the rules that decide which trials are accepted."""
 
     contact_s: float = Field(0.6, ge=0.01, le=20, description="longest contact that still counts as an impact")
+    first_hit_share: float = Field(
+        0.03, ge=0, le=0.3, description="least share of the first hit on each sensor of the triangle; less: outside"
+    )
+    snap_back_share: float = Field(
+        0.2, ge=0, le=10, description="deepest pull on the sensors after the contact, as a share of the peak"
+    )
+    double_hit_share: float = Field(
+        0.5, ge=0, le=10, description="largest push on the sensors after the contact, as a share of the peak"
+    )
+    speed_share: float = Field(
+        0.15, ge=0, le=10, description="largest deviation of the measured impact speed from trial.speed_mps, relative"
+    )
+    cut_ms: float = Field(50.0, ge=0, le=10000, description="longest time from the impact to the sent cut")
+    droop_share: float = Field(
+        0.05, ge=0, le=10, description="largest force left after the contact, where none acts, as a share of the peak"
+    )
+    sensor_share: float = Field(
+        0.01, ge=0, le=0.3, description="least peak of each sensor, as a share of the peak of the sum; less: dead"
+    )
+    veer_m: float = Field(
+        0.02,
+        ge=0,
+        le=1,
+        description="largest distance of the first hit across the plate, or of one bumper ahead of the other",
+    )
 
 
 class JogConfig(Section):

@@ -1,76 +1,274 @@
-"""Which trials count (MacMahon 2016, 6.2.6): rules instead of sorting by hand."""
+"""Which trials count (MacMahon 2016, 6.2.6): one table of named rules instead of sorting by hand."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hil.config import Config
-from hil.config.schema.equipment import DaqConfig
-from hil.estimation.estimator import Estimator
+from hil.estimation.estimator import SATURATION, Estimator
 from hil.experiments.impact.experiment import ImpactExperiment
-from hil.experiments.summary import common_reasons
+from hil.experiments.summary import common_reasons, finite
 from hil.safety.monitor import SafetyMonitor
+from hil.signals.impact import MeasuredImpact
+from hil.signals.traces import Traces
 from models.sensors.piezo import shares_of
 
-# A sensor that bears less than this share of the first hit was not really inside the triangle's reach.
-LEAST_SHARE = 0.03
-# After the release, a force of this part of the peak is a shield that snapped back, or a second impact.
-SECOND_HIT = 0.5
+# The force left after a contact is that of the record's end, from so long after the contact on [s].
+LEFT_AFTER_S = 0.8
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the rules judge.
+
+    Attributes:
+        config: of the run.
+        estimator: after its last tick.
+        saturated: a sensor came to the end of its range.
+        cut_ms: from the impact to the sent cut [ms]; None: none was sent.
+        speed_mps: measured speed at the impact; None: not known.
+        impact: measured from all samples; None: they were not kept.
+        largest_V: largest reading of any sensor, either sign [V]; None: not all samples were kept.
+    """
+
+    config: Config
+    estimator: Estimator
+    saturated: bool = False
+    cut_ms: float | None = None
+    speed_mps: float | None = None
+    impact: MeasuredImpact | None = None
+    largest_V: float | None = None
+
+    @property
+    def peak_N(self) -> float:
+        """Largest sum of the sensors."""
+        return self.estimator.peaks_N[-2]
+
+
+class Verdict(NamedTuple):
+    """What one rule says.
+
+    Attributes:
+        value: found; None: the rule cannot judge this trial.
+        limit: allowed.
+        ok: None: not judged.
+        reason: why the trial does not count, if it does not.
+    """
+
+    value: float | None
+    limit: float
+    ok: bool | None
+    reason: str = ""
+
+
+def judge(evidence: Evidence) -> dict[str, Verdict]:
+    """What every rule says of a trial with an impact, by the rule's name."""
+    return {name: rule(evidence) for name, rule in RULES.items()}
+
+
+def quality_rows(verdicts: dict[str, Verdict]) -> list[dict[str, Any]]:
+    """The same as `quality` of the summary has it."""
+    return [
+        {
+            "rule": name,
+            "value": None if found.value is None else finite(found.value),
+            "limit": found.limit,
+            "ok": found.ok,
+        }
+        for name, found in verdicts.items()
+    ]
 
 
 def reasons_against(
     config: Config,
     trial: ImpactExperiment,
     safety: SafetyMonitor,
-    estimator: Estimator,
-    saturated: bool,
+    verdicts: dict[str, Verdict],
     beside: Callable[[int], str] = lambda _: "",
 ) -> list[str]:
     """Why this trial does not count; empty if it does. `beside` says what disturbed a fault of a time [ns]."""
     reasons = common_reasons(trial, safety, beside)
     if trial.timed_out:
         reasons.append(f"no impact within trial.timeout_s, {config.trial.timeout_s:g} s")
-    if trial.impact_tick_ns is None:
-        return reasons
     if trial.hit_standing:
         reasons.append("the obstacle was hit before the run-up")
-    if config.triangle:
-        reasons += _outside(config.triangle, estimator)
-    if saturated or safety.warnings:
-        reasons.append("a sensor reached the end of its range")
-    reasons += _contact(config, estimator)
-    *_, peak, again = estimator.peaks_N
-    if again > SECOND_HIT * peak:
-        reasons.append(
-            f"second hit of {again:.0f} N after the release: the shield snapped back, or the rover came again"
-        )
-    return reasons
+    return [*reasons, *(found.reason for found in verdicts.values() if found.ok is False)]
 
 
-def _contact(config: Config, estimator: Estimator) -> list[str]:
-    """An impact throws the wheel off the plate; one that stays on it, or climbs it, is measured as something else."""
-    allowed_s, found_s = config.quality.contact_s, estimator.contact_duration_s
-    reasons = []
-    if found_s is None:
-        reasons.append(f"the contact did not end, allowed: {allowed_s:g} s (quality.contact_s): the wheel stayed on")
-    elif found_s > allowed_s:
-        reasons.append(f"contact of {found_s:.3g} s, allowed: {allowed_s:g} s (quality.contact_s): the wheel stayed on")
-    if config.triangle and (later := estimator.later_peak):
-        force_N, after_s = later
-        if force_N > estimator.impact_peak_N:
-            reasons.append(
-                f"largest force of {force_N:.0f} N {after_s:.2f} s after the impact, whose own peak is "
-                f"{estimator.impact_peak_N:.0f} N: it is the weight on the obstacle, not the impact"
-            )
-    return reasons
-
-
-def _outside(triangle: DaqConfig, estimator: Estimator) -> list[str]:
-    first, _ = estimator.load_points_m
+def _first_hit(evidence: Evidence) -> Verdict:
+    triangle, limit = evidence.config.triangle, evidence.config.quality.first_hit_share
+    first, _ = evidence.estimator.load_points_m
+    if triangle is None or not math.isfinite(first[0]):
+        return Verdict(None, limit, None)
     place = np.array(triangle.places_m)
-    on_plate = place.mean(axis=0) + first
-    if shares_of(place, *on_plate).min() >= LEAST_SHARE:
-        return []
-    return [f"first hit outside the sensing triangle, {1e3 * first[0]:+.0f} mm across, {1e3 * first[1]:+.0f} mm up"]
+    share = float(shares_of(place, *(place.mean(axis=0) + first)).min())
+    where = f"{1e3 * first[0]:+.0f} mm across, {1e3 * first[1]:+.0f} mm up"
+    return Verdict(share, limit, share >= limit, f"first hit outside the sensing triangle, {where}")
+
+
+def _contact_ended(evidence: Evidence) -> Verdict:
+    ended, allowed = evidence.estimator.contact_duration_s is not None, evidence.config.quality.contact_s
+    reason = f"the contact did not end, allowed: {allowed:g} s (quality.contact_s): the wheel stayed on"
+    return Verdict(float(ended), 1.0, ended, reason)
+
+
+def _contact(evidence: Evidence) -> Verdict:
+    """An impact throws the wheel off the plate; one that stays on it, or climbs it, is measured as something else."""
+    allowed, found = evidence.config.quality.contact_s, evidence.estimator.contact_duration_s
+    if found is None:
+        return Verdict(None, allowed, None)
+    reason = f"contact of {found:.3g} s, allowed: {allowed:g} s (quality.contact_s): the wheel stayed on"
+    return Verdict(found, allowed, found <= allowed, reason)
+
+
+def _weight(evidence: Evidence) -> Verdict:
+    later, own_N = evidence.estimator.later_peak, evidence.estimator.impact_peak_N
+    if evidence.config.triangle is None or later is None or own_N <= 0.0:
+        return Verdict(None, 1.0, None)
+    force_N, after_s = later
+    reason = (
+        f"largest force of {force_N:.0f} N {after_s:.2f} s after the impact, whose own peak is "
+        f"{own_N:.0f} N: it is the weight on the obstacle, not the impact"
+    )
+    return Verdict(force_N / own_N, 1.0, force_N <= own_N, reason)
+
+
+def _snap_back(evidence: Evidence) -> Verdict:
+    """A plate cannot pull on its sensors: a shield that was caught by a grouser and let go does."""
+    limit, pull_N = evidence.config.quality.snap_back_share, _pull_N(evidence)
+    if pull_N is None:
+        return Verdict(None, limit, None)
+    share = pull_N / evidence.peak_N
+    reason = (
+        f"the shield snapped back: it pulled with {pull_N:.0f} N after the contact, {share:.2g} of the peak, "
+        f"allowed: {limit:g} (quality.snap_back_share)"
+    )
+    return Verdict(share, limit, share <= limit, reason)
+
+
+def _double_hit(evidence: Evidence) -> Verdict:
+    """A second push after the release; that of a swinging shield is as deep a pull, too, and is left out."""
+    limit, again_N = evidence.config.quality.double_hit_share, evidence.estimator.peaks_N[-1]
+    share = max(again_N - (_pull_N(evidence) or 0.0), 0.0) / evidence.peak_N if evidence.peak_N > 0.0 else 0.0
+    reason = (
+        f"second hit of {again_N:.0f} N after the release, {share:.2g} of the peak, allowed: {limit:g} "
+        "(quality.double_hit_share): the rover came again"
+    )
+    return Verdict(share, limit, share <= limit, reason)
+
+
+def _saturated(evidence: Evidence) -> Verdict:
+    daq, largest = evidence.config.daq, evidence.largest_V
+    share = None if daq is None or largest is None else largest / daq.range_V
+    return Verdict(share, SATURATION, not evidence.saturated, "a sensor reached the end of its range")
+
+
+def _speed(evidence: Evidence) -> Verdict:
+    limit, wanted, found = evidence.config.quality.speed_share, evidence.config.trial.speed_mps, evidence.speed_mps
+    if found is None:
+        return Verdict(None, limit, None)
+    share = abs(found - wanted) / wanted
+    reason = (
+        f"impact at {1e3 * found:.1f} mm/s by twin and wheels, wanted: {1e3 * wanted:g} mm/s within "
+        f"{limit:g} of it (quality.speed_share)"
+    )
+    return Verdict(share, limit, share <= limit, reason)
+
+
+def _cut_late(evidence: Evidence) -> Verdict:
+    limit, found = evidence.config.quality.cut_ms, evidence.cut_ms
+    if found is None:
+        return Verdict(None, limit, None)
+    reason = f"the drives were cut {found:.1f} ms after the impact, allowed: {limit:g} ms (quality.cut_ms)"
+    return Verdict(found, limit, found <= limit, reason)
+
+
+def _droop(evidence: Evidence) -> Verdict:
+    """After the contact no force acts; what the inverted coupling leaves then is wrong all along."""
+    limit, impact = evidence.config.quality.droop_share, evidence.impact
+    after = _after(impact.traces, impact.end_s, LEFT_AFTER_S) if impact and impact.end_s is not None else None
+    if impact is None or after is None or len(after) < 30:
+        return Verdict(None, limit, None)
+    left_N = float(np.median(after))
+    share = abs(left_N) / impact.peak_N.value
+    reason = (
+        f"{left_N:+.1f} N left after the contact, {share:.2g} of the peak, allowed: {limit:g} (quality.droop_share): "
+        "the droop of the AC coupling cannot be inverted"
+    )
+    return Verdict(share, limit, share <= limit, reason)
+
+
+def _sensor_dead(evidence: Evidence) -> Verdict:
+    limit, peaks = evidence.config.quality.sensor_share, evidence.estimator.peaks_N[:-2]
+    if not peaks or evidence.peak_N <= 0.0:
+        return Verdict(None, limit, None)
+    lowest = min(range(len(peaks)), key=peaks.__getitem__)
+    share, name = peaks[lowest] / evidence.peak_N, evidence.config.layout.channels[lowest].replace("_", " ")
+    reason = (
+        f"the sensor {name} has no signal: its peak is {share:.2g} of the sum's, allowed: {limit:g} "
+        "or more (quality.sensor_share); it is dead, or the plate lifted off it"
+    )
+    return Verdict(share, limit, share >= limit, reason)
+
+
+def _veer(evidence: Evidence) -> Verdict:
+    """A rover that runs straight hits the plate at its middle, and both bumpers at once."""
+    limit, triangle, impact = evidence.config.quality.veer_m, evidence.config.triangle, evidence.impact
+    if triangle is not None:
+        first, _ = evidence.estimator.load_points_m
+        off_m = abs(first[0] + float(np.mean([across for across, _ in triangle.places_m])))
+        what = f"first hit {1e3 * off_m:.0f} mm across the plate from the wheel's line"
+    else:
+        lag_s = _lag_s(impact.traces) if impact else None
+        off_m = math.nan if lag_s is None else lag_s * (evidence.speed_mps or evidence.config.trial.speed_mps)
+        what = f"one bumper {1e3 * off_m:.0f} mm ahead of the other"
+    if not math.isfinite(off_m):
+        return Verdict(None, limit, None)
+    return Verdict(
+        off_m, limit, off_m <= limit, f"the rover veered: {what}, allowed: {1e3 * limit:g} mm (quality.veer_m)"
+    )
+
+
+RULES: dict[str, Callable[[Evidence], Verdict]] = {
+    "first_hit": _first_hit,
+    "contact_ended": _contact_ended,
+    "contact_s": _contact,
+    "weight": _weight,
+    "snap_back": _snap_back,
+    "double_hit": _double_hit,
+    "saturated": _saturated,
+    "speed": _speed,
+    "cut_late": _cut_late,
+    "droop": _droop,
+    "sensor_dead": _sensor_dead,
+    "veer": _veer,
+}
+
+
+def _pull_N(evidence: Evidence) -> float | None:
+    """Deepest pull on the sensors after the contact [N]; None: not known."""
+    impact = evidence.impact
+    after = _after(impact.traces, impact.end_s, 0.0) if impact and impact.end_s is not None else None
+    return None if after is None or not len(after) or evidence.peak_N <= 0.0 else max(-float(after.min()), 0.0)
+
+
+def _after(traces: Traces, end_s: float, by_s: float) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Sum of the corrected forces from so long after the contact on [N]."""
+    total: np.ndarray[Any, np.dtype[np.float64]] = traces.corrected[traces.t_s > end_s + by_s].sum(axis=1)
+    return total
+
+
+def _lag_s(traces: Traces) -> float | None:
+    """Between the first rises of two bumpers to a tenth of their own peaks [s]; None: one was not hit."""
+    begun = []
+    for force, noise in zip(traces.filtered.T, traces.noise, strict=True):
+        over = np.flatnonzero(force > 0.1 * force.max())
+        if force.max() < 10.0 * noise or not over.size:
+            return None
+        begun.append(float(traces.t_s[over[0]]))
+    return max(begun) - min(begun)

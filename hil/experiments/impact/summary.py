@@ -8,8 +8,9 @@ from typing import Any
 from rich.table import Table
 
 from hil.experiments.base import Finished, Summary
-from hil.experiments.impact.acceptance import reasons_against
+from hil.experiments.impact.acceptance import Evidence, judge, quality_rows, reasons_against
 from hil.experiments.impact.experiment import ImpactExperiment
+from hil.experiments.impact.sensing import measured_impact, measured_keys, measured_speed_mps
 from hil.experiments.summary import finite, loop_rows, quantity, summary_table, verdict_rows
 
 # name, key of the summary, unit, digits, scale
@@ -39,15 +40,28 @@ def impact_summary(run: Finished) -> Summary:
     impact_ns = cycle.tick_logger.impact_ns
     *channel_peaks, peak, _ = estimator.peaks_N
     hit = ground_truth.hit_ns is not None
-    reasons = reasons_against(config, trial, cycle.safety, estimator, cycle.tick_logger.saturated, run.beside)
     impact = trial.impact_tick_ns is not None and impact_ns is not None
+    cut_ms, speed_mps = _span_ms(impact_ns, cycle.tick_logger.stopped_ns), measured_speed_mps(run)
+    measured = measured_impact(run) if impact else None
+    evidence = Evidence(
+        config, estimator, cycle.tick_logger.saturated or bool(cycle.safety.warnings), cut_ms, speed_mps, measured,
+        float(abs(run.samples[1]).max()) if run.samples and len(run.samples[1]) else None,
+    )  # fmt: skip
+    verdicts = judge(evidence) if impact else {}
+    reasons = reasons_against(config, trial, cycle.safety, verdicts, run.beside)
+    peaks = {
+        "peak_force_N": finite(peak) if impact else None,
+        "sum_of_peaks_N": finite(sum(channel_peaks)) if impact else None,
+    }
     return {
         "angle_deg": config.trial.angle_deg,
         "impact_speed_mps": finite(ground_truth.hit_speed) if hit else None,
         "contact_force_peak_N": finite(ground_truth.contact_force_peak) if hit else None,
-        "peak_force_N": finite(peak) if impact else None,
+        "impact_speed_measured_mps": speed_mps,
+        "peak_force_N": peaks["peak_force_N"],
         "impact_peak_force_N": finite(estimator.impact_peak_N) if impact else None,
-        "sum_of_peaks_N": finite(sum(channel_peaks)) if impact else None,
+        "sum_of_peaks_N": peaks["sum_of_peaks_N"],
+        **measured_keys(measured, peaks),
         "effective_kinetic_energy_J": finite(cycle.twin.energy_at_impact_J),
         "effective_kinetic_energy_plant_J": finite(ground_truth.effective_kinetic_energy_when_hit()) if hit else None,
         "effective_kinetic_energy_on_ground_J": finite(cycle.twin.energy_on_ground_at_impact_J()),
@@ -58,10 +72,11 @@ def impact_summary(run: Finished) -> Summary:
         "impact_time_s": impact_ns * 1e-9 if impact_ns is not None else None,
         "contact_duration_s": estimator.contact_duration_s,
         "release": config.trial.release,
-        "cut_latency_ms": _span_ms(impact_ns, cycle.tick_logger.stopped_ns),
+        "cut_latency_ms": cut_ms,
         "cut_effective_ms": None if _cut_before(trial) else _span_ms(impact_ns, ground_truth.cut_ns),
         "accepted": trial.done and not reasons,
         "reasons": reasons,
+        "quality": quality_rows(verdicts),
     }
 
 

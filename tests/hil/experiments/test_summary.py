@@ -13,13 +13,18 @@ import pytest
 import hil
 from hil.app.run import open_backend
 from hil.config import load_config
-from hil.experiments.base import Finished
+from hil.experiments.base import Finished, samples_of
 from hil.experiments.registry import summarise
 from hil.experiments.summary import FILE_NAME, write_summary
 from hil.messages.schema import PHASES
 from hil.recording import read_trial
 
 SHORT = ["trial.start_distance_m=0.03", "trial.ramp_s=0.2", "trial.settle_s=0.5", "record.after_s=0.5"]
+MEASURED = {  # need all samples
+    "onset_s", "onset_u95_s", "peak_force_u95_N", "sum_of_peaks_u95_N", "filtered_peak_N", "filtered_peak_u95_N",
+    "impulse_Ns", "impulse_u95_Ns", "force_duration_s", "force_duration_u95_s", "rise_time_s", "rise_time_u95_s",
+    "grouser_hits", "load_point_u95_m", "vibration_hz",
+}  # fmt: skip
 # from real_time_factor on the keys are not in the contract
 KEYS = {
     "angle_deg", "impact_speed_mps", "contact_force_peak_N", "peak_force_N", "impact_peak_force_N",
@@ -29,6 +34,7 @@ KEYS = {
     "version", "real_time_factor", "cut_effective_ms", "links", "machine", "simulated_rig", "experiment",
     "release",
     "effective_kinetic_energy_on_ground_J", "effective_kinetic_energy_plant_on_ground_J",
+    "impact_speed_measured_mps", "quality", *MEASURED,
 }  # fmt: skip
 LOOP_KEYS = {"rate_hz", "ticks", "late", "skipped", "work_us", "wake_us", "plant_us", "phases_us", "far_end"}
 OF_A_HIT = {
@@ -36,6 +42,7 @@ OF_A_HIT = {
     "effective_kinetic_energy_J",
     "effective_kinetic_energy_plant_J", "load_point_m", "impact_time_s", "contact_duration_s", "cut_latency_ms",
     "cut_effective_ms", "effective_kinetic_energy_on_ground_J", "effective_kinetic_energy_plant_on_ground_J",
+    "impact_speed_measured_mps", *MEASURED,
 }  # fmt: skip
 
 OF_REAL_TIME = {"links", "machine", "simulated_rig"}
@@ -70,6 +77,7 @@ class Run:
                 simulated_rig,
                 None,
                 wall_s,
+                samples_of(self.record, self.config),
             )
         )
 
@@ -179,6 +187,7 @@ def test_a_number_that_is_not_finite_is_none(hit, bad):
         contact_force_peak=bad,
         effective_kinetic_energy_when_hit=lambda: bad,
         effective_kinetic_energy_on_ground_when_hit=lambda: bad,
+        plate=None,
     )
     summary = hit.summary(ground_truth)
     for key in (

@@ -1,0 +1,115 @@
+"""The sensors of an impact trial after the run: config and record in, the measured impact and its summary keys out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hil.config import Config
+from hil.experiments.base import Finished, Summary
+from hil.experiments.summary import finite
+from hil.signals.channels import SensorChannels
+from hil.signals.impact import MeasuredImpact, Quantity, measure_impact
+from hil.signals.uncertainty import half_width
+from hil.signals.vibration import Ring
+
+# The speed of an impact is the twin's mean over this time before it [s].
+SPEED_S = 0.05
+
+
+def sensor_channels(config: Config) -> SensorChannels:
+    """The force sensors as config and calibration sheets describe them; the rig has some."""
+    daq = config.daq
+    assert daq is not None
+    return SensorChannels(
+        daq.rate_hz,
+        1000.0 / np.array(config.sensitivities_mVpN),
+        np.array(config.droops_s),
+        np.array(config.sensitivities_u95),
+        np.array(config.droops_u95),
+        np.array(daq.places_m),
+        daq.layout == "bumper",
+        Ring(daq.ring_hz, daq.ring_damping, daq.ring_share),
+    )
+
+
+def measured_impact(run: Finished) -> MeasuredImpact | None:
+    """The impact of a trial; None: there was none, or not all samples were kept."""
+    impact_ns = run.cycle.tick_logger.impact_ns
+    if run.samples is None or impact_ns is None or run.config.daq is None:
+        return None
+    return measure_impact(*run.samples, impact_ns, sensor_channels(run.config))
+
+
+def measured_speed_mps(run: Finished) -> float | None:
+    """Speed at the impact by the rover twin, which follows the measured wheel speeds; None: no impact."""
+    impact_ns, ticks = run.cycle.tick_logger.impact_ns, run.ticks
+    if impact_ns is None:
+        return None
+    before = ticks["speed_mps"][(ticks["t_ns"] < impact_ns) & (ticks["t_ns"] >= impact_ns - round(SPEED_S * 1e9))]
+    return finite(float(before.mean())) if before.size else None
+
+
+def measured_keys(impact: MeasuredImpact | None, summary: Mapping[str, Any]) -> Summary:
+    """Keys of the summary that need all samples.
+
+    Args:
+        impact: None: all of them are None.
+        summary: with `peak_force_N` and `sum_of_peaks_N`, whose uncertainties are among them.
+    """
+    if impact is None:
+        return dict.fromkeys(KEYS)
+    vibration = [tone.hz for tone in impact.traces.tones]
+    vibration += [ring.hz for shield in impact.traces.shields if shield.shown for ring in shield.rings]
+    points = impact.points_u_m
+    at = int(np.argmin(np.abs(impact.point_t_s - impact.peak_s))) if len(points) else None
+    return {
+        "onset_s": _value(impact.onset_s),
+        "onset_u95_s": _u95(impact.onset_s),
+        "peak_force_u95_N": _u95(impact.peak_N, summary["peak_force_N"]),
+        "sum_of_peaks_u95_N": _u95(impact.sum_of_peaks_N, summary["sum_of_peaks_N"]),
+        "filtered_peak_N": _value(impact.peak_N),
+        "filtered_peak_u95_N": _u95(impact.peak_N),
+        "impulse_Ns": _value(impact.impulse_Ns),
+        "impulse_u95_Ns": _u95(impact.impulse_Ns),
+        "force_duration_s": _value(impact.duration_s),
+        "force_duration_u95_s": _u95(impact.duration_s),
+        "rise_time_s": _value(impact.rise_s),
+        "rise_time_u95_s": _u95(impact.rise_s),
+        "grouser_hits": impact.hits,
+        "load_point_u95_m": None if at is None else [half_width(float(one)) for one in points[at]],
+        "vibration_hz": vibration,
+    }
+
+
+# Keys that need all samples, and so those that a summary made before this analysis has none of.
+KEYS = (
+    "onset_s",
+    "onset_u95_s",
+    "peak_force_u95_N",
+    "sum_of_peaks_u95_N",
+    "filtered_peak_N",
+    "filtered_peak_u95_N",
+    "impulse_Ns",
+    "impulse_u95_Ns",
+    "force_duration_s",
+    "force_duration_u95_s",
+    "rise_time_s",
+    "rise_time_u95_s",
+    "grouser_hits",
+    "load_point_u95_m",
+    "vibration_hz",
+)
+
+
+def _value(found: Quantity | None) -> float | None:
+    return None if found is None else finite(found.value)
+
+
+def _u95(found: Quantity | None, reported: float | None = None) -> float | None:
+    """Half-width of the interval about the value itself, or about one that is reported with vibration left in."""
+    if found is None:
+        return None
+    return finite(half_width(found.standard, 0.0 if reported is None else reported - found.value))

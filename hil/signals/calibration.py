@@ -1,0 +1,132 @@
+"""Calibration of force sensors from a record: offset, time constant of the AC coupling, sensitivity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from hil.signals.droop import removed_by_coupling
+
+Floats = NDArray[np.float64]
+
+# The record begins without load for this time [s].
+UNLOADED_S = 0.2
+# Means over this time are fitted [s].
+MEAN_S = 0.02
+# A load counts from this share of the largest on; it acts for this time at least [s].
+LOADED_SHARE, LEAST_LOADED_S = 0.3, 0.1
+
+
+class CalibrationError(ValueError):
+    """A record that does not hold what a calibration needs."""
+
+
+class Fitted(NamedTuple):
+    """A value and the half-width of its 95 % interval, in the same unit."""
+
+    value: float
+    u95: float
+
+
+def fit_offset(volts: Floats, rate_hz: float) -> Fitted:
+    """Reading without force [V], over a record (n,) in which none acts.
+
+    Raises:
+        CalibrationError: too short a record, or one that drifts or holds a force.
+    """
+    means = _means(volts, rate_hz)
+    if len(means) < 5:
+        raise CalibrationError(f"{len(volts) / rate_hz:.2f} s of samples, allowed: {5 * MEAN_S:g} s or more")
+    noise = float(volts[: round(MEAN_S * rate_hz)].std())
+    if float(np.ptp(means)) > 10.0 * max(noise, 1e-9):
+        raise CalibrationError(
+            f"the reading moves by {1e3 * float(np.ptp(means)):.2g} mV with {1e3 * noise:.2g} mV of noise: a force acts"
+        )
+    return _mean(means)
+
+
+def fit_droop(volts: Floats, rate_hz: float) -> Fitted:
+    """Time constant of an AC coupling [s] from the reading (n,) of a sensor that is pressed and released.
+
+    Once no force acts, the reading is minus its own integral over the time constant: a straight line, whatever the
+    press was like.
+
+    Raises:
+        CalibrationError: no press and release in the record, or too little of it after the release.
+    """
+    start = round(UNLOADED_S * rate_hz)
+    reading = _means(volts - volts[:start].mean(), rate_hz)
+    noise = float(volts[:start].std()) / np.sqrt(MEAN_S * rate_hz) if start < len(volts) else np.inf
+    if len(reading) < 25 or reading.max() < 50.0 * noise:
+        raise CalibrationError("no press of the sensor in the record, after 0.2 s without force")
+    release = int(np.argmin(np.diff(reading)))
+    after = release + int(np.argmin(reading[release : release + 25])) + 2
+    if len(reading) - after < 15 or reading[after - 2 :].min() > -20.0 * noise:
+        raise CalibrationError("the reading does not swing negative after a release for 0.3 s: no droop to fit")
+    integral = (np.cumsum(reading) - 0.5 * reading) * MEAN_S
+    design = np.column_stack([-integral[after:], np.ones(len(reading) - after)])
+    found, *_ = np.linalg.lstsq(design, reading[after:], rcond=None)
+    left = reading[after:] - design @ found
+    rate = float(found[0])
+    if rate <= 0.0:
+        raise CalibrationError("the reading does not return to zero after the release")
+    freedom = len(left) - 2
+    spread = float(np.sqrt((left @ left) / freedom * np.linalg.inv(design.T @ design)[0, 0]))
+    return Fitted(1.0 / rate, spread * float(student.ppf(0.975, freedom)) / rate**2)
+
+
+def fit_sensitivity(
+    volts: Floats, rate_hz: float, droop_s: float, droop_u95: float, weights_N: Sequence[float]
+) -> Fitted:
+    """Sensitivity [V/N] from known weights, each put on and taken off, in their order.
+
+    Args:
+        volts: (n,) reading [V]; the first 0.2 s without load.
+        rate_hz: samples a second.
+        droop_s: time constant of the AC coupling [s].
+        droop_u95: half-width of its 95 % interval, relative.
+        weights_N: of the weights [N].
+
+    Raises:
+        CalibrationError: another number of loads in the record.
+    """
+    reading = volts - volts[: round(UNLOADED_S * rate_hz)].mean()
+    drooped = removed_by_coupling(reading[:, None], rate_hz, np.array([droop_s]))[:, 0]
+    force, drooped = _means(reading + drooped, rate_hz), _means(drooped, rate_hz)
+    if not len(force):
+        raise CalibrationError("no samples")
+    largest = float(np.median(np.sort(force)[-max(len(force) // 20, 1) :]))
+    loaded = force > LOADED_SHARE * largest * min(weights_N) / max(weights_N)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], loaded.astype(int), [0]])))
+    spans = [(a, b) for a, b in edges.reshape(-1, 2).tolist() if (b - a) * MEAN_S >= LEAST_LOADED_S]
+    if len(spans) != len(weights_N):
+        raise CalibrationError(f"{len(spans)} loads in the record, allowed: {len(weights_N)}, one a weight")
+    middles = [slice(a + (b - a) // 4, b - (b - a) // 4) for a, b in spans]
+    levels = np.array([float(np.median(force[middle])) for middle in middles])
+    weights = np.array(weights_N)
+    value = float(levels @ weights / (weights @ weights))
+    scatter_V = np.array([float(force[middle].std()) for middle in middles])
+    coupling_V = np.array([float(np.median(drooped[middle])) for middle in middles]) * droop_u95
+    left, freedom = levels - value * weights, len(weights) - 1
+    if freedom:
+        spread = float(np.sqrt(left @ left / freedom / (weights @ weights)) * student.ppf(0.975, freedom))
+    else:
+        spread = 1.96 * float(scatter_V[0]) / float(weights[0])
+    systematic = float(coupling_V @ weights / (weights @ weights))
+    return Fitted(value, float(np.hypot(spread, systematic)))
+
+
+def _means(values: Floats, rate_hz: float) -> Floats:
+    count = max(round(MEAN_S * rate_hz), 1)
+    rows = len(values) // count
+    found: Floats = values[: rows * count].reshape(rows, count).mean(axis=1)
+    return found
+
+
+def _mean(values: Floats) -> Fitted:
+    half = float(values.std(ddof=1) / np.sqrt(len(values)) * student.ppf(0.975, len(values) - 1))
+    return Fitted(float(values.mean()), half)

@@ -1,0 +1,36 @@
+"""What the analysis of samples knows of the sensors."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.signals.vibration import Ring
+
+Floats = NDArray[np.float64]
+
+
+class SensorChannels(NamedTuple):
+    """The sensors and their calibration.
+
+    Attributes:
+        rate_hz: samples a second and channel.
+        newton_per_volt: (channels,).
+        droop_s: (channels,) time constant of each AC coupling [s].
+        sensitivity_u95: (channels,) half-width of the 95 % interval of each sensitivity, relative.
+        droop_u95: (channels,) the same of each time constant.
+        place: (channels, 2) sensors on the plate, across and up [m]; NaN for those of a bumper.
+        each: every channel has a shield of its own (bumpers); else all stand behind one plate.
+        ring: of the shield, as stated; what the samples show goes before it.
+    """
+
+    rate_hz: int
+    newton_per_volt: Floats
+    droop_s: Floats
+    sensitivity_u95: Floats
+    droop_u95: Floats
+    place: Floats
+    each: bool
+    ring: Ring

@@ -1,0 +1,248 @@
+"""What one impact comes to: from samples to onset, peak, impulse, duration, rise time, hits and load point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import find_peaks
+
+from hil.signals.channels import SensorChannels
+from hil.signals.traces import Traces, contact_end, make_traces
+from hil.signals.uncertainty import WIDTH, combined
+
+Floats = NDArray[np.float64]
+
+# The rise from which the onset is extrapolated, as shares of the peak.
+ONSET_FROM, ONSET_TO = 0.02, 0.2
+# A peak is the vertex of a parabola through so much of the trace [s]; half of it to each side.
+PEAK_S = 0.004
+# A hit of a grouser stands out from the valleys beside it by this share of the peak.
+HIT_SHARE = 0.05
+# The load point is known where the force is over this share of its peak.
+POINT_SHARE = 0.1
+
+
+class Quantity(NamedTuple):
+    """A value and its standard uncertainty."""
+
+    value: float
+    standard: float
+
+
+@dataclass(frozen=True)
+class MeasuredImpact:
+    """One impact, by its filtered force.
+
+    Attributes:
+        traces: forces over time.
+        onset_s: when the force began, extrapolated from its rise [s].
+        peak_s: when the sum of the sensors was largest [s].
+        peak_N: of the sum of the sensors.
+        sum_of_peaks_N: of the sensors' own peaks.
+        impulse_Ns: of the sum, from the onset to the end; None: the contact did not end.
+        end_s: when the force was last 5 % of its peak [s]; None: it did not end.
+        duration_s: from onset to end.
+        rise_s: from 10 to 90 % of the peak [s].
+        hits: peaks of the sum while the contact lasts.
+        point_t_s: (m,) times of the load points [s].
+        points_m: (m, 2) load points, across and up from the sensors' centroid [m]; none of bumpers.
+        points_u_m: (m, 2) their standard uncertainties [m].
+    """
+
+    traces: Traces
+    onset_s: Quantity | None
+    peak_s: float
+    peak_N: Quantity
+    sum_of_peaks_N: Quantity
+    impulse_Ns: Quantity | None
+    end_s: float | None
+    duration_s: Quantity | None
+    rise_s: Quantity | None
+    hits: int
+    point_t_s: Floats
+    points_m: Floats
+    points_u_m: Floats
+
+
+def measure_impact(
+    t_ns: NDArray[np.int64], volts: Floats, impact_ns: int, channels: SensorChannels
+) -> MeasuredImpact | None:
+    """Measure one impact.
+
+    Args:
+        t_ns: (n,) times of the samples [ns].
+        volts: (n, channels) readings [V].
+        impact_ns: first sample over the detector's threshold [ns].
+        channels: of the sensors.
+
+    Returns:
+        None: too few samples before the impact, or no force in them.
+    """
+    traces = make_traces(t_ns, volts, impact_ns, channels)
+    if traces is None:
+        return None
+    t_s, total = traces.t_s, traces.filtered.sum(axis=1)
+    end_s = contact_end(t_s, total)
+    inside = slice(traces.quiet, len(t_s) if end_s is None else int(np.searchsorted(t_s, end_s)))
+    if inside.stop - inside.start < 5 or total[inside].max() <= 10.0 * traces.sum_noise:
+        return None
+    at = inside.start + int(np.argmax(total[inside]))
+    peak = _vertex(traces, total, at, traces.sum_noise)
+    ring_u = _ring_u(traces, traces.filtered[at] - traces.corrected[at])
+    peak_u = combined(peak.standard, _calibration(traces.filtered[at], traces.drooped[at], channels), ring_u)
+    tops = [inside.start + int(place) for place in np.argmax(traces.filtered[inside], axis=0)]
+    each = [
+        _vertex(traces, traces.filtered[:, channel], top, float(traces.noise[channel]))
+        for channel, top in enumerate(tops)
+    ]
+    forces, drooped = (
+        np.array([values[top, channel] for channel, top in enumerate(tops)])
+        for values in (traces.filtered, traces.drooped)
+    )
+    sum_u = combined(*(one.standard for one in each), _calibration(forces, drooped, channels), ring_u)
+    onset = _onset(traces, channels, total, at, peak.value)
+    duration = _duration(traces, channels, total, onset, end_s)
+    points = _load_points(traces, channels, inside, peak.value)
+    return MeasuredImpact(
+        traces,
+        onset,
+        float(t_s[at]),
+        Quantity(peak.value, peak_u),
+        Quantity(sum(one.value for one in each), sum_u),
+        _impulse(traces, channels, onset, duration),
+        end_s,
+        duration,
+        _rise(traces, total, at, peak.value),
+        len(find_peaks(total[inside], prominence=max(HIT_SHARE * peak.value, 8.0 * traces.sum_noise))[0]),
+        *points,
+    )
+
+
+def _vertex(traces: Traces, force: Floats, at: int, noise: float) -> Quantity:
+    """The peak near a row, without the bias of the largest of many noisy samples."""
+    half = max(round(0.5 * PEAK_S / traces.spacing_s), 1)
+    first, last = max(at - half, 0), min(at + half + 1, len(force))
+    rows = np.arange(first, last) - at
+    if len(rows) < 4:
+        return Quantity(float(force[at]), noise)
+    a, b, c = np.polyfit(rows, force[first:last], 2)
+    place = float(np.clip(-b / (2.0 * a), -half, half)) if a < 0.0 else 0.0
+    left = force[first:last] - np.polyval((a, b, c), rows)
+    spread = max(noise, float(np.sqrt(np.mean(left**2))))
+    return Quantity(float(a * place * place + b * place + c), 1.5 * spread / np.sqrt(len(rows)))
+
+
+def _calibration(forces: Floats, drooped: Floats, channels: SensorChannels) -> float:
+    """Of a sum of forces, one a channel, by sensitivities and time constants, each channel's its own [N]."""
+    sensitivity = forces * channels.sensitivity_u95 / WIDTH
+    droop = drooped * channels.droop_u95 / WIDTH
+    return float(np.sqrt((sensitivity**2 + droop**2).sum()))
+
+
+def _ring_u(traces: Traces, change: Floats) -> float:
+    """Of what the removal of vibration has changed in each channel (channels,), in the unit of the change."""
+    if len(traces.shields) == 1:
+        return abs(float(change.sum())) * traces.shields[0].share_u
+    return combined(*(float(one) * shield.share_u for one, shield in zip(change, traces.shields, strict=True)))
+
+
+def _onset(traces: Traces, channels: SensorChannels, total: Floats, at: int, peak: float) -> Quantity | None:
+    """Time over force along the first rise, a parabola, at zero force; known no better than to one sample."""
+    below = np.flatnonzero(total[: at + 1] < ONSET_FROM * peak)
+    over = np.flatnonzero(total[: at + 1] > ONSET_TO * peak)
+    first = int(below[-1]) + 1 if below.size else 0
+    over = over[over >= first]
+    last = int(over[0]) + 1 if over.size else at + 1
+    if last - first < 3:
+        first, last = max(first - 1, 0), min(first + 3, at + 2)
+    force, t_s = total[first:last], traces.t_s[first:last]
+    order = 2 if len(force) >= 6 else 1
+    at_zero, spread = _at_zero(force, t_s - t_s[0], order, traces.sum_noise)
+    # what the next order would say is not believed, but it is not ruled out either
+    other, _ = _at_zero(force, t_s - t_s[0], order + 1 if len(force) >= 8 else order - 1, traces.sum_noise)
+    return Quantity(float(t_s[0]) + at_zero, combined(spread, at_zero - other, _sample_u(channels)))
+
+
+def _at_zero(force: Floats, t_s: Floats, order: int, noise: float) -> tuple[float, float]:
+    """A polynomial of time over force at zero force, and its standard uncertainty by the scatter [s]."""
+    design = np.vander(force / force[-1], order + 1)
+    found, *_ = np.linalg.lstsq(design, t_s, rcond=None)
+    slope = abs(float(found[-2])) / float(force[-1]) if order else 0.0  # [s/N] at zero force
+    left = t_s - design @ found
+    spread = max(slope * noise, float(np.sqrt((left**2).sum() / max(len(force) - order - 1, 1))))
+    return float(found[-1]), spread * float(np.sqrt(max(np.linalg.pinv(design.T @ design)[-1, -1], 0.0)))
+
+
+def _sample_u(channels: SensorChannels) -> float:
+    """Standard uncertainty of a time by the spacing of the samples [s]."""
+    return float(1.0 / (channels.rate_hz * np.sqrt(12.0)))
+
+
+def _impulse(
+    traces: Traces, channels: SensorChannels, onset: Quantity | None, duration: Quantity | None
+) -> Quantity | None:
+    if onset is None or duration is None:
+        return None
+    end_s = onset.value + duration.value
+    rows = (traces.t_s >= onset.value) & (traces.t_s <= end_s)
+    dt = traces.spacing_s
+    each = traces.filtered[rows].sum(axis=0) * dt
+    noise = traces.sum_noise * dt * float(np.sqrt(rows.sum()))
+    # the offset of the quiet part stays in every sample
+    offset = traces.sum_noise / np.sqrt(traces.quiet) * (end_s - onset.value)
+    ring_u = _ring_u(traces, (traces.filtered[rows] - traces.corrected[rows]).sum(axis=0) * dt)
+    last = abs(float(traces.filtered[rows][-1].sum())) * duration.standard  # the end, moved
+    drooped = traces.drooped[rows].sum(axis=0) * dt
+    return Quantity(float(each.sum()), combined(_calibration(each, drooped, channels), noise, offset, ring_u, last))
+
+
+def _duration(
+    traces: Traces, channels: SensorChannels, total: Floats, onset: Quantity | None, end_s: float | None
+) -> Quantity | None:
+    if onset is None or end_s is None:
+        return None
+    row = min(int(np.searchsorted(traces.t_s, end_s)), len(total) - 1)
+    # an error of the force there moves the end along its slope
+    force_u = combined(traces.sum_noise, _calibration(traces.filtered[row], traces.drooped[row], channels))
+    force_u = combined(force_u, _ring_u(traces, traces.filtered[row] - traces.corrected[row]))
+    slope = _slope(traces, total, row)
+    moved = force_u / slope if slope > 0.0 else 0.0
+    return Quantity(end_s - onset.value, combined(onset.standard, moved, traces.spacing_s / np.sqrt(12.0)))
+
+
+def _rise(traces: Traces, total: Floats, at: int, peak: float) -> Quantity | None:
+    times, standard = [], traces.spacing_s / np.sqrt(12.0)
+    for share in (0.1, 0.9):
+        below = np.flatnonzero(total[:at] < share * peak)
+        if not below.size:
+            return None
+        row = int(below[-1]) if share == 0.1 else int(np.flatnonzero(total[: at + 1] >= share * peak)[0]) - 1
+        low, high = float(total[row]), float(total[row + 1])
+        part = (share * peak - low) / (high - low) if high > low else 0.0
+        times.append(float(traces.t_s[row]) + part * traces.spacing_s)
+        slope = _slope(traces, total, row)
+        standard = combined(standard, traces.sum_noise / slope if slope > 0.0 else 0.0)
+    return Quantity(times[1] - times[0], standard)
+
+
+def _slope(traces: Traces, total: Floats, row: int) -> float:
+    """Steepness of a force about a row [N/s]."""
+    first, last = max(row - 6, 0), min(row + 7, len(total) - 1)
+    return abs(float(total[last] - total[first])) / (float(traces.t_s[last] - traces.t_s[first]) or 1.0)
+
+
+def _load_points(traces: Traces, channels: SensorChannels, inside: slice, peak: float) -> tuple[Floats, Floats, Floats]:
+    if channels.each:
+        return np.zeros(0), np.zeros((0, 2)), np.zeros((0, 2))
+    force = traces.filtered[inside]
+    total = force.sum(axis=1)
+    known = total > POINT_SHARE * peak
+    force, total = force[known], total[known, None]
+    points = force @ channels.place / total
+    arm = channels.place[None, :, :] - points[:, None, :]  # (m, channels, 2)
+    each = (traces.noise**2)[None, :] + (force * channels.sensitivity_u95 / WIDTH) ** 2
+    standard = np.sqrt((arm**2 * each[:, :, None]).sum(axis=1)) / total
+    return traces.t_s[inside][known], points - channels.place.mean(axis=0), standard

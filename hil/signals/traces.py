@@ -1,0 +1,149 @@
+"""Raw, corrected and filtered force of one impact over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.signals.channels import SensorChannels
+from hil.signals.droop import removed_by_coupling
+from hil.signals.vibration import Ring, Tone, identify_rings, identify_tones, pulls, remove_ring, remove_rings, tone_at
+
+Floats = NDArray[np.float64]
+
+# The samples looked at: the quiet part before the impact, up to GUARD_S before the detector's, and the tail after it.
+QUIET_S, GUARD_S, TAIL_S = 1.0, 0.1, 4.0
+LEAST_QUIET_S = 0.15
+# Means of samples that are analysed instead of each: so many a second at least.
+REDUCED_HZ = 3000
+# The contact is over when the force has stayed below this share of its peak for this time [s].
+OVER_SHARE, OVER_S = 0.05, 0.02
+
+
+class Shield(NamedTuple):
+    """What rang between plate and sensors, and whether the samples show it or only the config states it.
+
+    None, where the tail contradicts the config: without the stated ring the force would pull on the plate.
+    """
+
+    rings: tuple[Ring, ...]
+    shown: bool
+
+    @property
+    def share_u(self) -> float:
+        """Standard uncertainty of the effect of removing it, relative."""
+        return max((ring.share_u for ring in self.rings), default=0.0)
+
+
+@dataclass(frozen=True)
+class Traces:
+    """Forces over time, at the rate of the analysis.
+
+    Attributes:
+        t_s: (n,) times [s].
+        raw: (n, channels) readings without their offset, as forces [N].
+        corrected: (n, channels) with the droop of the AC coupling added back [N].
+        filtered: (n, channels) without vibration, too [N].
+        tones: steady vibration that was removed.
+        shields: what rang, and was removed: of the plate, or of each bumper.
+        drooped: (n, channels) what the coupling had taken [N].
+        quiet: number of rows before the impact in which no force acted.
+        noise: (channels,) standard deviation of the filtered force in the quiet part [N].
+        sum_noise: the same of the sum [N].
+    """
+
+    t_s: Floats
+    raw: Floats
+    corrected: Floats
+    filtered: Floats
+    tones: tuple[Tone, ...]
+    shields: tuple[Shield, ...]
+    drooped: Floats
+    quiet: int
+    noise: Floats
+    sum_noise: float
+
+    @property
+    def spacing_s(self) -> float:
+        """Between two rows [s]."""
+        return float(self.t_s[1] - self.t_s[0])
+
+
+def make_traces(t_ns: NDArray[np.int64], volts: Floats, impact_ns: int, channels: SensorChannels) -> Traces | None:
+    """Correct and filter the samples of one impact.
+
+    Args:
+        t_ns: (n,) times of the samples [ns].
+        volts: (n, channels) readings [V].
+        impact_ns: first sample over the detector's threshold [ns].
+        channels: of the sensors.
+
+    Returns:
+        None: too few samples before the impact to know the offsets from, or a sample that is not a number.
+    """
+    first, last = np.searchsorted(t_ns, [impact_ns - round((QUIET_S + GUARD_S) * 1e9), impact_ns + round(TAIL_S * 1e9)])
+    quiet = int(np.searchsorted(t_ns, impact_ns - round(GUARD_S * 1e9))) - int(first)
+    if quiet < LEAST_QUIET_S * channels.rate_hz or not np.isfinite(volts[first:last]).all():
+        return None
+    count = max(channels.rate_hz // REDUCED_HZ, 1)
+    rows = (int(last) - int(first)) // count
+    part = volts[first : int(first) + rows * count]
+    reading = (part - part[:quiet].mean(axis=0)) * channels.newton_per_volt
+    drooped = removed_by_coupling(reading, channels.rate_hz, channels.droop_s)
+
+    def means(values: Floats) -> Floats:
+        reduced: Floats = values.reshape(rows, count, -1).mean(axis=1)
+        return reduced
+
+    raw, drooped = means(reading), means(drooped)
+    at = t_ns[first : int(first) + rows * count].reshape(rows, count)
+    t_s = 0.5e-9 * (at[:, 0] + at[:, -1])
+    calm = quiet // count
+    corrected = raw + drooped
+    tones = tuple(identify_tones(t_s[:calm], corrected[:calm]))
+    filtered = corrected - sum((tone_at(t_s, tone) for tone in tones), np.zeros_like(corrected))
+    filtered, shields = _without_rings(t_s, filtered, calm, channels)
+    return Traces(
+        t_s, raw, corrected, filtered, tones, shields, drooped, calm,
+        filtered[:calm].std(axis=0), float(filtered[:calm].sum(axis=1).std()),
+    )  # fmt: skip
+
+
+def contact_end(t_s: Floats, force: Floats) -> float | None:
+    """When a force was last at least OVER_SHARE of its peak so far, before OVER_S below it [s]; None: it stays over."""
+    top = np.maximum.accumulate(force)
+    over = np.flatnonzero((force >= OVER_SHARE * top.max()) & (np.arange(len(force)) >= np.argmax(force)))
+    if not over.size:
+        return None
+    span = round(OVER_S / float(t_s[1] - t_s[0]))
+    gaps = np.flatnonzero(np.diff(over) > span)
+    last = int(over[gaps[0]] if gaps.size else over[-1])
+    if last + span >= len(force):
+        return None
+    level = OVER_SHARE * float(force[: last + 1].max())
+    before, after = float(force[last]), float(force[last + 1])
+    share = (before - level) / (before - after) if before > after else 0.0
+    return float(t_s[last] + min(max(share, 0.0), 1.0) * (t_s[last + 1] - t_s[last]))
+
+
+def _without_rings(
+    t_s: Floats, forces: Floats, calm: int, channels: SensorChannels
+) -> tuple[Floats, tuple[Shield, ...]]:
+    """What rings removed: behind one plate from all channels alike, of bumpers from each its own."""
+    behind = [[channel] for channel in range(forces.shape[1])] if channels.each else [list(range(forces.shape[1]))]
+    filtered, shields, spacing = forces.copy(), list[Shield](), float(t_s[1] - t_s[0])
+    for columns in behind:
+        load = forces[:, columns].sum(axis=1)
+        noise, end_s = float(load[:calm].std()), contact_end(t_s, load)
+        rings: tuple[Ring, ...] = (channels.ring,)
+        shown = False
+        if end_s is not None and load.max() > 20.0 * noise:
+            found = identify_rings(t_s, load, end_s, noise, channels.ring)
+            refuted = not found and pulls(t_s, remove_ring(load, spacing, channels.ring), end_s, noise)
+            rings, shown = () if refuted else found or rings, bool(found)
+        shields.append(Shield(rings, shown))
+        filtered[:, columns] = remove_rings(forces[:, columns], spacing, shields[-1].rings)
+    return filtered, tuple(shields)
