@@ -24,6 +24,7 @@ from models.plant.advance import (
 )
 from models.plant.parameters import RigParameters
 from models.sensors.piezo import make_piezo_state
+from models.vehicle.energy import Energies, EnergyMeter
 
 
 class Plant:
@@ -32,13 +33,14 @@ class Plant:
     Args:
         parameters: of this rig (perturb them first: the plant is not the twin).
         random: source of the sensor noise.
+        accounts: whether the energies are noted in each step, for `energies`.
 
     Attributes:
         channels: of the sensors; 0: there are none.
         cut_ns: when all drives were first cut after a wheel had touched the obstacle [ns], or None.
     """
 
-    def __init__(self, parameters: RigParameters, random: np.random.Generator) -> None:
+    def __init__(self, parameters: RigParameters, random: np.random.Generator, *, accounts: bool = False) -> None:
         self.parameters = parameters
         self.t_ns = 0
         self.cut_ns: int | None = None
@@ -48,7 +50,9 @@ class Plant:
         self._wheel_speeds = 5 + self.rover.chain.wheel_body
         self._sensing = self._make_sensing()
         self._log = make_log(self._state, self.channels)
-        self._parts = BoundArguments(Parts(vehicle, self._state, parameters.cylinder, self._sensing, self._log))
+        self._meter = EnergyMeter(self.rover, vehicle, self._state) if accounts else None
+        ledger = self._meter.ledger if self._meter else None
+        self._parts = BoundArguments(Parts(vehicle, self._state, parameters.cylinder, self._sensing, self._log, ledger))
 
     def advance(self, t_ns: int) -> None:
         """Advance to time t_ns [ns]; a past time has no effect.
@@ -137,6 +141,16 @@ class Plant:
     def effective_kinetic_energy_now(self) -> float:
         """T_c of this rig if it touched now [J], MacMahon 2016 (3.27); NaN without an obstacle."""
         return self._effective_kinetic_energy(self._state.q, self._state.v)
+
+    def energies(self) -> Energies:
+        """Energies of the rig now, and work and losses since it was built [J].
+
+        Raises:
+            ValueError: it was built without `accounts`.
+        """
+        if self._meter is None:
+            raise ValueError("plant: energies asked for, allowed: of one built with accounts=True")
+        return self._meter.read()
 
     def _effective_kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
         if self.parameters.obstacle is None:
