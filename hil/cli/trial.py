@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,22 @@ from hil.cli.options import AsJson, Repeat, RunOptions, Unverified, progress, wi
 if TYPE_CHECKING:
     from hil.app.resident import Outcome
     from hil.config import Config
+
+
+class FigureFormat(StrEnum):
+    """Formats of a figure."""
+
+    png = "png"
+    pdf = "pdf"
+    svg = "svg"
+
+
+class FigureWidth(StrEnum):
+    """Widths of a figure."""
+
+    screen = "screen"
+    single = "single"
+    double = "double"
 
 
 @with_groups
@@ -81,12 +98,17 @@ def run_and_show(config: Config, options: RunOptions, repeat: int = 1) -> None:
 
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or of a campaign.")],
+    to: Annotated[FigureFormat, typer.Option("--to", help="Format of the figure.")] = FigureFormat.png,
+    width: Annotated[
+        FigureWidth, typer.Option("--width", help="screen, or 85 or 180 mm: a journal's single or double column.")
+    ] = FigureWidth.screen,
     unverified: Unverified = False,
     as_json: AsJson = False,
 ) -> None:
     """Draw the figure again from the record, and print the table; of a campaign, write report.html and its figures."""
     from hil.analysis.campaign import is_campaign
     from hil.analysis.digests import mismatch
+    from hil.experiments.figure_form import FigureForm
     from hil.experiments.registry import draw, experiment_named
     from hil.recording import RecordError, read_trial
     from hil.recording.run_folder import finished_run, summary_of
@@ -107,7 +129,8 @@ def report(
         record = read_trial(place, doubted=bool(wrong))
         with usage_errors():
             kind = experiment_named(str(record.meta.get("experiment", "impact")))
-        figure = draw(kind, record, summary, folder, wrong)
+        form = FigureForm(width.value, wrong)
+        figure = draw(kind, record, summary, folder, form, to.value)
     except (RecordError, OSError) as error:
         complain(str(error))
         raise typer.Exit(USAGE) from None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from hil.config import Config
 from hil.control.base import Controller, DirectSetPoints
+from hil.experiments.figure_form import FigureForm
 from hil.messages.operator_input import Arm, Start, Stop, asks
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.processes.disturbances import beside
@@ -216,5 +217,5 @@ class ExperimentType(Protocol):
     def table(self, summary: Summary) -> Table:
         """The summary for the terminal."""
 
-    def draw(self, record: TrialRecord, summary: Summary, path: Path) -> None:
-        """Draw the figure."""
+    def draw(self, record: TrialRecord, summary: Summary, path: Path, form: FigureForm) -> None:
+        """Draw the figure in the format that the path ends with, and `form.notice` across it (`figure_file`)."""

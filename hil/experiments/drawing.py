@@ -13,8 +13,11 @@ from hil.messages.layout import Layout
 FloatArray = NDArray[np.floating[Any]]
 # Stretches of a line: about one a pixel of a panel.
 _BINS = 700
-# Told apart by the colour-blind; wheels of one axle share a colour.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
+# Told apart by the colour-blind and in grey: dark, middle, light; wheels of one axle share a colour.
+COLOURS = ("#004488", "#bb5566", "#ddaa33", "#999999")
+# Of the right wheels' dashes: the same, darker.
+_DARK = ("#001d3d", "#6b1f30", "#7a5800", "#404040")
+_DASHES = ((4, 3), (1.5, 2), (6, 2, 1.5, 2), (8, 4))
 
 
 def decimated(t: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -30,11 +33,22 @@ def decimated(t: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def wheel_style(layout: Layout, wheel: int) -> dict[str, Any]:
-    """Colour by axle; left wheels solid, right ones dashed, where the names say so."""
+    """Colour by axle; left wheels broad, pale and solid, right ones thin, dark dashes, where the names say so.
+
+    So both show where they coincide, in colour and in grey. Right wheels lie over left ones; draw them in the order of
+    `wheels_in_order`.
+    """
     name = layout.wheels[wheel]
     axles = list(dict.fromkeys(_axle(other) for other in layout.wheels))
-    colour = COLOURS[axles.index(_axle(name)) % len(COLOURS)]
-    return {"color": colour, "ls": "--" if "right" in name else "-"}
+    place = axles.index(_axle(name)) % len(COLOURS)
+    if "right" in name:
+        return {"color": _DARK[place], "ls": (0, _DASHES[place]), "lw": 1.3}
+    return {"color": COLOURS[place], "ls": "-", "lw": 3.2, "alpha": 0.6}
+
+
+def wheels_in_order(layout: Layout) -> list[int]:
+    """Numbers of the wheels in the order in which they are drawn: right ones last."""
+    return sorted(range(len(layout.wheels)), key=lambda wheel: "right" in layout.wheels[wheel])
 
 
 def _axle(wheel: str) -> str:

@@ -10,6 +10,7 @@ from drivers.extensions import EXPERIMENTS, ExtensionError, installed_names, loa
 from hil.config import Config, ConfigError, Problem
 from hil.experiments.base import ExperimentType, Finished, Summary
 from hil.experiments.drive import Drive
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.impact import Impact
 from hil.experiments.jog import Jog
 from hil.experiments.summary import run_summary
@@ -60,7 +61,14 @@ def summarise(run: Finished) -> Summary:
     return {**experiment_type(run.config).summarise(run), **run_summary(run)}
 
 
-def draw(kind: ExperimentType, record: TrialRecord, summary: Summary, folder: Path, wrong: str = "") -> Path | None:
+def draw(
+    kind: ExperimentType,
+    record: TrialRecord,
+    summary: Summary,
+    folder: Path,
+    form: FigureForm = FigureForm(),  # noqa: B008
+    to: str = "png",
+) -> Path | None:
     """Draw the figure of a run; the one that is there stays until the new one is whole.
 
     Args:
@@ -68,20 +76,19 @@ def draw(kind: ExperimentType, record: TrialRecord, summary: Summary, folder: Pa
         record: of the run.
         summary: as in `summary.json`.
         folder: where it goes.
-        wrong: why record and summary are not to be trusted: it is stamped on the figure, which has a name of its own.
+        form: its width, and why record and summary are not to be trusted. Each such figure has a name of its own:
+            trial.png, trial.single.pdf, trial.unverified.png.
+        to: format, of `figure_form.FORMATS`.
 
     Returns:
         Where it is; None: an experiment of this kind has no figure.
     """
     if not kind.figure:
         return None
-    path = folder / kind.figure
-    if wrong:
-        path = path.with_stem(f"{path.stem}.unverified")
+    name = Path(kind.figure).stem
+    name += "" if form.width == "screen" else f".{form.width}"
+    name += ".unverified" if form.notice else ""
+    path = folder / f"{name}.{to}"
     with replacing(path) as unfinished:
-        kind.draw(record, summary, unfinished)
-        if wrong:
-            from hil.experiments.stamp import stamp  # matplotlib takes half a second to import
-
-            stamp(unfinished, f"NOT VERIFIED\n{wrong}")
+        kind.draw(record, summary, unfinished, form)
     return path

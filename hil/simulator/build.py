@@ -15,11 +15,11 @@ from models.plant import Plant
 _WARM_NS = 4_000_000
 
 
-def build_plant(config: Config) -> Plant:
-    """The plant of a simulated rig, perturbed by the config's seed."""
+def build_plant(config: Config, *, accounts: bool = False) -> Plant:
+    """The plant of a simulated rig, perturbed by the config's seed; with `accounts` it notes its energies."""
     chance = np.random.default_rng([config.seed, 0])
     parameters = replace(nominal_rig(config), veer=veer(config)).perturbed(spread(config), chance)
-    return Plant(parameters, np.random.default_rng([config.seed, 1]))
+    return Plant(parameters, np.random.default_rng([config.seed, 1]), accounts=accounts)
 
 
 def build_simulated_rig(config: Config) -> InProcessRig:

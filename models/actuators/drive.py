@@ -70,11 +70,8 @@ ONE_FROM = 20.0
 
 
 @kernel
-def drive_axle(
-    drive: Drive, state: DriveState, wheel: int, speed_number: int, v: FloatArray, dt: float, work: Work
-) -> None:
-    """Add one drive's torque to work.rhs, and its slope over speed to work.mass_matrix (implicitly)."""
-    speed = v[speed_number]
+def gear_damping(drive: Drive, speed: float) -> float:
+    """Friction torque of the gearbox over the axle's speed [N m s/rad], at a speed [rad/s]."""
     share = abs(speed) / drive.friction_speed
     # tanh(share)/share tends to 1: the gearbox must also hold a standing axle
     friction = drive.gear_friction / drive.friction_speed
@@ -82,6 +79,16 @@ def drive_axle(
         friction /= share
     elif share > 1e-6:
         friction *= np.tanh(share) / share
+    return friction
+
+
+@kernel
+def drive_axle(
+    drive: Drive, state: DriveState, wheel: int, speed_number: int, v: FloatArray, dt: float, work: Work
+) -> None:
+    """Add one drive's torque to work.rhs, and its slope over speed to work.mass_matrix (implicitly)."""
+    speed = v[speed_number]
+    friction = gear_damping(drive, speed)
     if state.cut[wheel] > 0.0:
         state.wound[wheel] = 0.0
         damping = drive.brake_damping if drive.brakes_on_cut > 0.0 else drive.coast_damping

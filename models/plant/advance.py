@@ -14,7 +14,9 @@ from models.rover.reduction import Chain
 from models.sensors.disturbance import Disturbance, disturb
 from models.sensors.piezo import TRIANGLE, Piezo, PiezoState, sample, sample_pair
 from models.sensors.snap_back import SnapBack, snapped
-from models.vehicle import VehicleModel, VehicleState, step
+from models.vehicle import VehicleModel, VehicleState
+from models.vehicle.ledger import Ledger
+from models.vehicle.step import accounted_step
 
 RING = 1 << 14  # samples kept, half a second at 30 kHz
 PORT, STARBOARD = 0, 1  # rows of the front wheels in the obstacle's readings
@@ -68,26 +70,27 @@ class Log(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Parts of the plant: vehicle, cylinders and valves, sensors if any, log."""
+    """Parts of the plant: vehicle, cylinders and valves, sensors if any, log, and the ledger of energies if any."""
 
     vehicle: VehicleModel
     state: VehicleState
     cylinder: Cylinder
     sensing: Sensing | None
     log: Log
+    ledger: Ledger | None = None
 
 
 @kernel
 def advance(parts: BoundArguments[Parts], from_ns: int, to_ns: int, steps: int) -> None:
     """Move the rig from `from_ns` to `to_ns` in equal sub-steps and take every sample that falls between."""
-    vehicle, state, cylinder, sensing, log = unpack(parts)
+    vehicle, state, cylinder, sensing, log, ledger = unpack(parts)
     dt = (to_ns - from_ns) * 1e-9 / steps
     last_left, last_right = state.obstacle.force[PORT], state.obstacle.force[STARBOARD]
     for i in range(steps):
         begin = from_ns + (to_ns - from_ns) * i // steps
         end = from_ns + (to_ns - from_ns) * (i + 1) // steps
         fill_cylinders(cylinder, state.cylinders, dt)
-        step(vehicle, state, dt)
+        accounted_step(vehicle, state, dt, ledger)
         _note_contact(state, log, end)
         _note_plate(sensing, state, log, last_left, last_right, end, dt)
         _take_samples(sensing, vehicle.chain, state, log, last_left, last_right, begin, end)

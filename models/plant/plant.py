@@ -28,6 +28,7 @@ from models.plant.parameters import RigParameters
 from models.plant.plate_truth import PlateTruth, plate_truth
 from models.sensors.piezo import Piezo, make_piezo_state
 from models.sensors.snap_back import SnapBack, make_snap_back
+from models.vehicle.energy import Energies, EnergyMeter
 
 
 class Plant:
@@ -36,13 +37,14 @@ class Plant:
     Args:
         parameters: of this rig (perturb them first: the plant is not the twin).
         random: source of the sensor noise.
+        accounts: whether the energies are noted in each step, for `energies`.
 
     Attributes:
         channels: of the sensors; 0: there are none.
         cut_ns: when all drives were first cut after a wheel had touched the obstacle [ns], or None.
     """
 
-    def __init__(self, parameters: RigParameters, random: np.random.Generator) -> None:
+    def __init__(self, parameters: RigParameters, random: np.random.Generator, *, accounts: bool = False) -> None:
         self.parameters = parameters
         self.t_ns = 0
         self.cut_ns: int | None = None
@@ -53,7 +55,9 @@ class Plant:
         self._wheel_speeds = 5 + self.rover.chain.wheel_body
         self._sensing = self._make_sensing(vehicle.obstacle)
         self._log = make_log(self._state, self.channels)
-        self._parts = BoundArguments(Parts(vehicle, self._state, parameters.cylinder, self._sensing, self._log))
+        self._meter = EnergyMeter(self.rover, vehicle, self._state) if accounts else None
+        ledger = self._meter.ledger if self._meter else None
+        self._parts = BoundArguments(Parts(vehicle, self._state, parameters.cylinder, self._sensing, self._log, ledger))
 
     def advance(self, t_ns: int) -> None:
         """Advance to time t_ns [ns]; a past time has no effect.
@@ -156,6 +160,16 @@ class Plant:
     def effective_kinetic_energy_now(self) -> float:
         """T_c of this rig if it touched now [J], MacMahon 2016 (3.27); NaN without an obstacle."""
         return self._effective_kinetic_energy(self._state.q, self._state.v)
+
+    def energies(self) -> Energies:
+        """Energies of the rig now, and work and losses since it was built [J].
+
+        Raises:
+            ValueError: it was built without `accounts`.
+        """
+        if self._meter is None:
+            raise ValueError("plant: energies asked for, allowed: of one built with accounts=True")
+        return self._meter.read()
 
     def _effective_kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
         if self.parameters.obstacle is None:

@@ -21,6 +21,18 @@ from models.rover.factor import factorise, solve
 from models.rover.points import to_world
 from models.rover.reduction import Chain
 from models.terrain import Terrain
+from models.vehicle.ledger import (
+    CYLINDERS,
+    DRIVES,
+    GROUND,
+    OBSTACLE,
+    PULL,
+    Ledger,
+    close_step,
+    note,
+    note_free,
+    open_step,
+)
 from models.vehicle.model import VehicleModel, VehicleState
 
 SETTLING_STEP = 1e-4
@@ -33,24 +45,38 @@ def step(vehicle: VehicleModel, state: VehicleState, dt: float) -> None:
     On rigid ground without slip there may be no consistent set of wheels (models.contact.active_set.find_active); for
     such a step only the normals are constrained.
     """
+    accounted_step(vehicle, state, dt, None)
+
+
+@kernel
+def accounted_step(vehicle: VehicleModel, state: VehicleState, dt: float, ledger: Ledger | None) -> None:
+    """`step`, which notes its energies in a ledger; without one (None) that costs nothing."""
     chain, work, v = vehicle.chain, state.work, state.v
     place_bodies(chain, state.q, work)
     fill_bias(chain, v, vehicle.gravity, work)
     fill_mass_matrix(chain, work)
     for a in range(v.size):
         work.rhs[a] = state.torque[a] - work.rhs[a]
+    open_step(ledger, v, state.torque, state.obstacle, work)
     for wheel in chain.motor_wheel:
         drive_axle(vehicle.drive, state.drives, wheel, 5 + chain.wheel_body[wheel], v, dt, work)
+    note(ledger, DRIVES, work)
     _push_cylinders(vehicle.cylinders, state)
+    note(ledger, CYLINDERS, work)
     _pull(vehicle.pull, work)
+    note(ledger, PULL, work)
     _push_soil(vehicle.ground, vehicle.terrain, chain, state, dt)
     _push_compliant(vehicle.compliant, vehicle.terrain, chain, state, dt)
+    note(ledger, GROUND, work)
     _push_obstacle(vehicle.obstacle, chain, state, dt)
+    note(ledger, OBSTACLE, work)
     factorise(chain, work.mass_matrix)
     solve(chain, work.mass_matrix, work.rhs)
     for a in range(v.size):
         v[a] += dt * work.rhs[a]
+    note_free(ledger, v)
     _hold(vehicle.rigid, vehicle.terrain, chain, state, dt)
+    close_step(ledger, chain, vehicle.drive, state.drives.cut, vehicle.obstacle, state.obstacle, v, dt, work)
     move(state.q, v, dt, work)
 
 

@@ -19,6 +19,7 @@ from hil.experiments.drive.summary import drive_summary, drive_table
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from hil.experiments.figure_form import FigureForm
     from hil.recording import TrialRecord
 
 
@@ -49,8 +50,8 @@ class Drive:
         """The summary for the terminal."""
         return drive_table(summary)
 
-    def draw(self, record: TrialRecord, summary: Summary, path: Path) -> None:
+    def draw(self, record: TrialRecord, summary: Summary, path: Path, form: FigureForm) -> None:
         """Draw drive.png."""
         from hil.experiments.drive.figure import draw_drive  # matplotlib takes half a second to import
 
-        draw_drive(record, summary, path)
+        draw_drive(record, summary, path, form)

@@ -1,4 +1,4 @@
-"""The figure of a drive, `drive.png`."""
+"""The figure of a drive: `drive.png`, or as PDF or SVG, in the width of a journal's column."""
 
 from __future__ import annotations
 
@@ -11,25 +11,33 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from hil.experiments.drawing import decimated, wheel_style
+from hil.experiments.drawing import decimated, wheel_style, wheels_in_order
+from hil.experiments.figure_file import facts_of, save_figure
+from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
 from hil.recording import TrialRecord
 
-_SIZE_IN, _DPI = (12.0, 9.0), 100
+_SCREEN_IN, _PRINT_MM = (12.0, 9.0), (220.0, 135.0)
 
 
-def draw_drive(record: TrialRecord, summary: Mapping[str, Any], path: Path) -> None:
+def draw_drive(
+    record: TrialRecord,
+    summary: Mapping[str, Any],
+    path: Path,
+    form: FigureForm = FigureForm(),  # noqa: B008
+) -> None:
     """Draw wheel speeds set and measured, slip, normal forces, sinkage and rover speed over time.
 
     Args:
         record: of the run.
         summary: as in `summary.json`.
-        path: of the PNG to write.
+        path: of the file to write; its ending is the format.
+        form: its width.
     """
     layout = Layout.from_json(str(record.meta["layout"]))
-    figure = Figure(_SIZE_IN, dpi=_DPI, layout="constrained")
+    figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM), layout="constrained")
     FigureCanvasAgg(figure)
-    grid = figure.subplots(3, 2, sharex=True)
+    grid = figure.subplots(6 // form.columns, form.columns, sharex=True).reshape(3, 2)
     t_s, tick = record.tick["t_ns"] * 1e-9, record.tick
     panels = (
         (grid[0, 0], "wheel_speed_radps", "Wheel speeds, measured", "[rad/s]", 1.0),
@@ -38,27 +46,30 @@ def draw_drive(record: TrialRecord, summary: Mapping[str, Any], path: Path) -> N
         (grid[1, 1], "sinkage_m", "Sinkage, twin", "[mm]", 1e3),
     )
     for axes, field, title, unit, scale in panels:
-        for wheel, name in enumerate(layout.wheels):
-            _plot(axes, t_s, tick[field][:, wheel] * scale, label=name.replace("_", " "), **wheel_style(layout, wheel))
-        _dress(axes, title, unit)
-    for wheel in range(len(layout.wheels)):
-        _plot(grid[2, 0], t_s, tick["set_speed_radps"][:, wheel], **wheel_style(layout, wheel))
-    _dress(grid[2, 0], "Wheel speeds, set", "[rad/s]")
-    _plot(grid[2, 1], t_s, tick["speed_mps"] * 1e3, color="black")
-    _dress(grid[2, 1], "Forward speed of the rover, twin", "[mm/s]")
-    for axes in grid[2]:
-        axes.set_xlabel("time [s]")
-    grid[0, 0].legend(fontsize=8, ncols=2, frameon=False)
+        for wheel in wheels_in_order(layout):
+            style = {"label": layout.wheels[wheel].replace("_", " ")} | wheel_style(layout, wheel)
+            _plot(axes, form, t_s, tick[field][:, wheel] * scale, **style)
+        _dress(axes, form, title, unit)
+    for wheel in wheels_in_order(layout):
+        _plot(grid[2, 0], form, t_s, tick["set_speed_radps"][:, wheel], **wheel_style(layout, wheel))
+    _dress(grid[2, 0], form, "Wheel speeds, set", "[rad/s]")
+    _plot(grid[2, 1], form, t_s, tick["speed_mps"] * 1e3, color="black")
+    _dress(grid[2, 1], form, "Forward speed of the rover, twin", "[mm/s]")
+    for axes in grid[2][2 - form.columns :]:
+        axes.set_xlabel("time [s]", fontsize=form.font(9.0))
+    grid[0, 0].legend(fontsize=form.font(8.0), ncols=2, frameon=False, handlelength=3.0)
     verdict = "accepted" if summary.get("accepted") else "not accepted: " + "; ".join(summary.get("reasons") or [])
-    figure.suptitle(f"Drive, {summary.get('way_m') or 0.0:.3f} m: {verdict}"[:150], x=0.01, ha="left")
-    figure.savefig(path, format="png", dpi=_DPI)
+    title = f"Drive, {summary.get('way_m') or 0.0:.3f} m: {verdict}"
+    figure.suptitle(title[: 150 if form.columns == 2 else 60], x=0.01, ha="left", fontsize=form.font(12.0))
+    save_figure(figure, path, title, facts_of(record, summary), form)
 
 
-def _plot(axes: Axes, t_s: NDArray[Any], values: NDArray[Any], **style: Any) -> None:
-    axes.plot(*decimated(t_s, values), **({"lw": 1.2} | style))
+def _plot(axes: Axes, form: FigureForm, t_s: NDArray[Any], values: NDArray[Any], lw: float = 1.2, **style: Any) -> None:
+    axes.plot(*decimated(t_s, values), lw=form.line(lw), **style)
 
 
-def _dress(axes: Axes, title: str, unit: str) -> None:
-    axes.set_title(title, loc="left", fontsize=10)
-    axes.set_ylabel(unit, fontsize=9)
-    axes.grid(visible=True, color="#e4e4e4", lw=0.7)
+def _dress(axes: Axes, form: FigureForm, title: str, unit: str) -> None:
+    axes.set_title(title, loc="left", fontsize=form.font(10.0))
+    axes.set_ylabel(unit, fontsize=form.font(9.0))
+    axes.tick_params(labelsize=form.font(8.5))
+    axes.grid(visible=True, color="#e4e4e4", lw=form.line(0.7))

@@ -20,6 +20,7 @@ from hil.experiments.impact.summary import impact_summary, impact_table
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from hil.experiments.figure_form import FigureForm
     from hil.recording import TrialRecord
 
 
@@ -50,8 +51,8 @@ class Impact:
         """The summary for the terminal."""
         return impact_table(summary)
 
-    def draw(self, record: TrialRecord, summary: Summary, path: Path) -> None:
+    def draw(self, record: TrialRecord, summary: Summary, path: Path, form: FigureForm) -> None:
         """Draw trial.png."""
         from hil.experiments.impact.figure import draw_trial  # matplotlib takes half a second to import
 
-        draw_trial(record, summary, path)
+        draw_trial(record, summary, path, form)

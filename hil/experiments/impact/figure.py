@@ -1,8 +1,9 @@
-"""The figure of an impact trial, `trial.png`."""
+"""The figure of an impact trial: `trial.png`, or as PDF or SVG, in the width of a journal's column."""
 
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from hil.experiments.drawing import COLOURS, decimated, wheel_style
+from hil.experiments.drawing import COLOURS, decimated, wheel_style, wheels_in_order
+from hil.experiments.figure_file import facts_of, save_figure
+from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import BUMPER, CYLINDERS, TRIANGLE, WHEELS, Layout
 from hil.recording import TrialRecord
 
@@ -21,43 +24,78 @@ FloatArray = NDArray[np.floating[Any]]
 Summary = Mapping[str, Any]
 Span = tuple[float, float]
 
-_SIZE_IN, _DPI = (14.0, 10.0), 100  # 1400 x 1000 px
+_SCREEN_IN, _PRINT_MM = (14.0, 10.0), (205.0, 175.0)  # 1400 x 1000 px; heights of a single and a double column
 _SENSORS = ("#0072b2", "#009e73", "#e69f00")
 _DETECTED, _CUT, _GREY, _CORRECTED = "#cc3311", "#7a3db8", "#8a8a8a", "#cc79a7"
 _FORCE, _ALL = "force [N]", (-math.inf, math.inf)
+# Margins of the panels: left, right, top, bottom, and between them, across and down.
+_ROOM = {
+    "screen": (0.055, 0.945, 0.875, 0.085, 0.17, 0.55),
+    "double": (0.07, 0.93, 0.885, 0.095, 0.24, 0.62),
+    "single": (0.13, 0.87, 0.905, 0.105, 0.2, 0.62),
+}
+_CHARACTERS = {"screen": 215, "double": 165, "single": 75}  # in a line of text
+_CAPTION = (
+    "sum: of the sensors' raw readings, which the AC coupling lets droop under load and swing below zero after it. "
+    "sum, corrected: of the forces with that droop removed, as the detector has it in each tick (its maximum is "
+    "peak_force_N). Left wheels: broad, pale lines; right wheels: thin, dark dashes over them."
+)
 
 
-def draw_trial(record: TrialRecord, summary: Summary, path: Path) -> None:
-    """Draws a trial into a PNG of 1400 x 1000 px: sensor forces, wheel loads, speeds and kinetic energy.
+def draw_trial(
+    record: TrialRecord,
+    summary: Summary,
+    path: Path,
+    form: FigureForm = FigureForm(),  # noqa: B008
+) -> None:
+    """Draws a trial: sensor forces, wheel loads, speeds and kinetic energy; on the screen 1400 x 1000 px.
 
     Args:
         record: The record; what is missing in it is left out of the figure. `sensitivity_VpN` in its meta, numbers
             with commas between them [V/N], makes newtons of the sensors' volts.
         summary: As in `summary.json`.
-        path: The file to write.
+        path: The file to write; its ending is the format. Twice the same gives the same bytes.
+        form: Its width. A single column leaves out the burst and the wheels' normal forces.
     """
-    figure = Figure(_SIZE_IN, dpi=_DPI)
+    figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM))
     FigureCanvasAgg(figure)
-    grid = figure.subplots(3, 2)
-    figure.subplots_adjust(left=0.055, right=0.945, top=0.875, bottom=0.055, wspace=0.17, hspace=0.55)
-    moments = _Moments(record, summary)
-    _impact(grid[0, 0], record, moments)
-    _edge(grid[0, 1], record, moments)
-    _burst(grid[1, 0], record, moments)
-    _energy(grid[1, 1], record, moments, summary)
-    _loads(grid[2, 0], record, moments)
-    _speeds(grid[2, 1], record, moments)
-    colour = "#117733" if summary.get("accepted") else _DETECTED
-    figure.text(0.055, 0.967, _headline(summary), fontsize=14, fontweight="bold")
-    figure.text(0.055, 0.942, _verdict(summary), fontsize=11, color=colour, parse_math=False)
-    figure.savefig(path, format="png", dpi=_DPI)
+    moments = _Moments(record, summary, form)
+    if form.columns == 1:
+        grid = figure.subplots(4, 1, squeeze=False)
+        first, edge, energy, speeds = grid[:, 0]
+    else:
+        grid = figure.subplots(3, 2)
+        (first, edge), (burst, energy), (loads, speeds) = grid
+        _burst(burst, record, moments)
+        _loads(loads, record, moments)
+    _impact(first, record, moments)
+    _edge(edge, record, moments)
+    _energy(energy, record, moments, summary)
+    _speeds(speeds, record, moments)
+    _frame(figure, form, _headline(summary), _verdict(summary), bool(summary.get("accepted")))
+    save_figure(figure, path, _headline(summary), facts_of(record, summary), form)
+
+
+def _frame(figure: Figure, form: FigureForm, headline: str, verdict: str, accepted: bool) -> None:
+    """Headline and verdict over the panels, what the sums are under them, and the room for both."""
+    colour = "#117733" if accepted else _DETECTED
+    left, right, top, bottom, wspace, hspace = _ROOM[form.width]
+    figure.subplots_adjust(left=left, right=right, top=top, bottom=bottom, wspace=wspace, hspace=hspace)
+    line_in = 1.5 / 72.0 / figure.get_figheight()
+    y = 1.0 - 1.3 * form.font(14.0) * line_in
+    figure.text(left, y, headline, fontsize=form.font(14.0), fontweight="bold")
+    y -= 1.1 * form.font(11.0) * line_in
+    words = textwrap.fill(verdict, _CHARACTERS[form.width], max_lines=2, placeholder="…")
+    figure.text(left, y, words, fontsize=form.font(11.0), color=colour, va="center", parse_math=False)
+    caption = textwrap.fill(_CAPTION, _CHARACTERS[form.width])
+    figure.text(left, 0.4 * line_in * form.font(8.5), caption, fontsize=form.font(8.5), va="bottom", color="#404040")
 
 
 class _Moments:
     """When things happened, and the axis on which the figure shows them: 0 s at the impact, or at the start if none."""
 
-    def __init__(self, record: TrialRecord, summary: Summary) -> None:
-        tick = record.tick
+    def __init__(self, record: TrialRecord, summary: Summary, form: FigureForm) -> None:
+        tick, self.form = record.tick, form
         impact_s = summary.get("impact_time_s")
         if impact_s is None and tick["impact"].any():
             impact_s = float(tick["t_ns"][tick["impact"].argmax()]) * 1e-9
@@ -72,9 +110,9 @@ class _Moments:
     def mark(self, axes: Axes, scale: float = 1.0) -> None:
         """Draws the lines of detection and cut."""
         if self.impact:
-            axes.axvline(0.0, color=_DETECTED, lw=1.2, ls="--", zorder=1.5)
+            axes.axvline(0.0, color=_DETECTED, lw=self.form.line(1.2), ls="--", zorder=1.5)
         if self.cut is not None:
-            axes.axvline(self.cut * scale, color=_CUT, lw=1.2, zorder=1.5)
+            axes.axvline(self.cut * scale, color=_CUT, lw=self.form.line(1.2), zorder=1.5)
 
 
 def _headline(summary: Summary) -> str:
@@ -86,8 +124,7 @@ def _headline(summary: Summary) -> str:
 
 def _verdict(summary: Summary) -> str:
     reasons = "; ".join(str(reason) for reason in summary.get("reasons") or [])
-    text = ("accepted" if summary.get("accepted") else "not accepted") + (f": {reasons}" if reasons else "")
-    return text if len(text) <= 170 else text[:169] + "…"
+    return ("accepted" if summary.get("accepted") else "not accepted") + (f": {reasons}" if reasons else "")
 
 
 def _newtons(record: TrialRecord) -> tuple[FloatArray, str]:
@@ -99,28 +136,34 @@ def _newtons(record: TrialRecord) -> tuple[FloatArray, str]:
         return record.raw, "reading [V]"
 
 
-def _plot(axes: Axes, t: FloatArray, y: FloatArray, span: Span, **style: Any) -> None:
+def _plot(
+    axes: Axes, form: FigureForm, t: FloatArray, y: FloatArray, span: Span, lw: float = 1.2, **style: Any
+) -> None:
     inside = (t >= span[0]) & (t <= span[1])
-    axes.plot(*decimated(t[inside], y[inside]), **({"lw": 1.2} | style))
+    axes.plot(*decimated(t[inside], y[inside]), lw=form.line(lw), **style)
 
 
-def _dress(axes: Axes, title: str, time: str, quantity: str, legend: Axes | None = None) -> None:
+def _dress(axes: Axes, form: FigureForm, title: str, time: str, quantity: str, legend: Axes | None = None) -> None:
     """Title, units, and the legend above the data, where it hides nothing; `legend` adds that of another axis."""
-    axes.set_title(title, loc="left", fontsize=11, fontweight="bold", pad=22)
-    axes.set_xlabel(time, fontsize=9, labelpad=2)
-    axes.set_ylabel(quantity, fontsize=9)
-    axes.tick_params(labelsize=8.5)
-    axes.grid(True, color="#e4e4e4", lw=0.7)
-    axes.set_axisbelow(True)
-    axes.spines["top"].set_visible(False)
     lines = [line for part in (axes, legend) if part is not None for line in part.lines]
     named = [line for line in lines if not str(line.get_label()).startswith("_") and np.size(line.get_xdata())]
+    columns = 7 if form.width == "screen" else 4
+    rows = max(math.ceil(len(named) / columns), 1)
+    pad = 22 if form.width == "screen" else 3 + 8.5 * rows
+    axes.set_title(title, loc="left", fontsize=form.font(11.0), fontweight="bold", pad=pad)
+    axes.set_xlabel(time, fontsize=form.font(9.0), labelpad=2)
+    axes.set_ylabel(quantity, fontsize=form.font(9.0))
+    axes.tick_params(labelsize=form.font(8.5))
+    axes.grid(True, color="#e4e4e4", lw=form.line(0.7))
+    axes.set_axisbelow(True)
+    axes.spines["top"].set_visible(False)
     if not named:
         axes.text(0.5, 0.5, "nothing recorded", transform=axes.transAxes, ha="center", color=_GREY)
         axes.set(xticks=[], yticks=[])
         return
-    style: dict[str, Any] = {"frameon": False, "handlelength": 1.5, "columnspacing": 0.9, "borderaxespad": 0.2}
-    axes.legend(handles=named, ncols=7, fontsize=8.3, loc="lower left", bbox_to_anchor=(-0.01, 0.99), **style)
+    style: dict[str, Any] = {"frameon": False, "columnspacing": 0.9, "borderaxespad": 0.2, "labelspacing": 0.2}
+    style |= {"handlelength": 2.2, "ncols": columns, "fontsize": form.font(8.3)}
+    axes.legend(handles=named, loc="lower left", bbox_to_anchor=(-0.01, 0.99), **style)
 
 
 def _sensors(axes: Axes, record: TrialRecord, moments: _Moments, span: Span, scale: float = 1.0) -> str:
@@ -128,11 +171,30 @@ def _sensors(axes: Axes, record: TrialRecord, moments: _Moments, span: Span, sca
     values, quantity = _newtons(record)
     t_daq, t_tick = moments.t_daq * scale, moments.t_tick * scale
     for i, name in enumerate(_layout(record).channels):
-        _plot(axes, t_daq, values[:, i], span, color=_SENSORS[i % len(_SENSORS)], label=name.replace("_", " "))
-    _plot(axes, t_daq, values @ np.ones(values.shape[1]), span, color="black", lw=1.6, label="sum")
+        _plot(
+            axes,
+            moments.form,
+            t_daq,
+            values[:, i],
+            span,
+            color=_SENSORS[i % len(_SENSORS)],
+            label=name.replace("_", " "),
+        )
+    _plot(axes, moments.form, t_daq, values @ np.ones(values.shape[1]), span, color="black", lw=1.6, label="sum")
     if quantity == _FORCE:
-        line: dict[str, Any] = {"lw": 1.4, "ls": (0, (4, 1.5))} if scale == 1.0 else {"marker": "o", "ms": 3.5}
-        _plot(axes, t_tick, record.tick["force_sum_N"], span, color=_CORRECTED, label="sum, corrected", **line)
+        line: dict[str, Any] = {"lw": 1.4, "ls": (0, (4, 1.5))}
+        if scale != 1.0:
+            line = {"marker": "o", "ms": moments.form.line(3.5)}
+        _plot(
+            axes,
+            moments.form,
+            t_tick,
+            record.tick["force_sum_N"],
+            span,
+            color=_CORRECTED,
+            label="sum, corrected",
+            **line,
+        )
     return quantity
 
 
@@ -142,7 +204,9 @@ def _impact(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
     quantity = _sensors(axes, record, moments, (end - 0.7, end))
     axes.set_xlim(end - 0.7, end)
     moments.mark(axes)
-    _dress(axes, "Sensors at the impact" if moments.impact else "Sensors at the end", moments.label, quantity)
+    _dress(
+        axes, moments.form, "Sensors at the impact" if moments.impact else "Sensors at the end", moments.label, quantity
+    )
 
 
 def _edge(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
@@ -154,13 +218,18 @@ def _edge(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
         axes.set_xlim(-0.4 * end, end)
         moments.mark(axes, 1e3)
         box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": "none", "alpha": 0.85}
-        style: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "fontsize": 8.5, "va": "top", "bbox": box}
+        style: dict[str, Any] = {
+            "transform": axes.get_xaxis_transform(),
+            "fontsize": moments.form.font(8.5),
+            "va": "top",
+            "bbox": box,
+        }
         text = f"first sample over\nthreshold, t = {moments.origin_s:.4f} s"
         axes.text(-0.015 * end, 0.97, text, color=_DETECTED, ha="right", **style)
         if moments.cut is not None:
             cut = moments.cut * 1e3
             axes.text(cut + 0.015 * end, 0.97, f"drives cut\n{cut:.2f} ms later", color=_CUT, **style)
-    _dress(axes, "Detection and cut", "time after impact [ms]", quantity)
+    _dress(axes, moments.form, "Detection and cut", "time after impact [ms]", quantity)
 
 
 def _burst(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
@@ -170,30 +239,33 @@ def _burst(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
         axes.axhline(0.0, color=_GREY, lw=0.8, zorder=1)
     axes.margins(x=0.01)
     moments.mark(axes)
-    _dress(axes, "Sensors, the whole burst with its droop", moments.label, quantity)
+    _dress(axes, moments.form, "Sensors, the whole burst with its droop", moments.label, quantity)
 
 
 def _energy(axes: Axes, record: TrialRecord, moments: _Moments, summary: Summary) -> None:
     """Effective kinetic energy of the twin over time, and of twin and plant at the impact."""
-    _plot(axes, moments.t_tick, record.tick["effective_kinetic_energy_J"], _ALL, color="black", label="twin")
+    _plot(
+        axes, moments.form, moments.t_tick, record.tick["effective_kinetic_energy_J"], _ALL, color="black", label="twin"
+    )
     for key, name, marker in (("", "twin at impact", "o"), ("_plant", "plant at impact", "x")):
         energy = summary.get(f"effective_kinetic_energy{key}_J")
         if energy is not None and moments.impact:
-            style: dict[str, Any] = {"ls": "none", "color": COLOURS[1], "ms": 7, "mew": 2, "fillstyle": "none"}
+            style: dict[str, Any] = {"ls": "none", "color": COLOURS[1], "fillstyle": "none"}
+            style |= {"ms": moments.form.line(7.0), "mew": moments.form.line(2.0)}
             axes.plot(0.0, energy, marker, label=f"{name}: {energy:.3g} J", **style)
     axes.margins(x=0.01, y=0.12)
     moments.mark(axes)
-    _dress(axes, "Effective kinetic energy $T_c$", moments.label, "$T_c$ [J]")
+    _dress(axes, moments.form, "Effective kinetic energy $T_c$", moments.label, "$T_c$ [J]")
 
 
 def _loads(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
     layout = _layout(record)
-    for i, name in enumerate(layout.wheels):
-        style = {"label": name.replace("_", " ")} | wheel_style(layout, i)
-        _plot(axes, moments.t_tick, record.tick["normal_force_N"][:, i], _ALL, **style)
+    for i in wheels_in_order(layout):
+        style = {"label": layout.wheels[i].replace("_", " ")} | wheel_style(layout, i)
+        _plot(axes, moments.form, moments.t_tick, record.tick["normal_force_N"][:, i], _ALL, **style)
     axes.margins(x=0.01)
     moments.mark(axes)
-    _dress(axes, "Wheel normal forces, predicted by the twin", moments.label, _FORCE)
+    _dress(axes, moments.form, "Wheel normal forces, predicted by the twin", moments.label, _FORCE)
 
 
 def _speeds(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
@@ -201,23 +273,23 @@ def _speeds(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
     t, wheel, rover = moments.t_tick, record.tick["wheel_speed_radps"], record.tick["speed_mps"] * 1e3
     layout = _layout(record)
     for i in range(len(layout.wheels)):
-        style: dict[str, Any] = {"color": "#c4c4c4", "lw": 4.0, "label": None if i else "set"}
-        _plot(axes, t, record.tick["set_speed_radps"][:, i], _ALL, **style)
-    for i in range(len(layout.wheels)):
-        style = {"label": None if i else "measured (colours as on the left)"} | wheel_style(layout, i)
-        _plot(axes, t, wheel[:, i], _ALL, **style)
+        style: dict[str, Any] = {"color": "#dcdcdc", "lw": 6.0, "label": None if i else "set"}
+        _plot(axes, moments.form, t, record.tick["set_speed_radps"][:, i], _ALL, **style)
+    for i in wheels_in_order(layout):
+        style = {"label": None if i else "measured, by wheel"} | wheel_style(layout, i)
+        _plot(axes, moments.form, t, wheel[:, i], _ALL, **style)
     axes.margins(x=0.01)
     moments.mark(axes)
     right = axes.twinx()
-    _plot(right, t, rover, _ALL, color="black", lw=1.4, label="rover, twin (right axis)")
+    _plot(right, moments.form, t, rover, _ALL, color="black", lw=1.4, label="rover, twin (right axis)")
     low, high = axes.get_ylim()
     ratio = 1.2 * np.nanmax(np.abs(rover), initial=0.0) / max(np.nanmax(np.abs(wheel), initial=0.0), 1e-9)
     if ratio > 0.0:
         right.set_ylim(low * ratio, high * ratio)  # one zero for both axes
-    right.set_ylabel("rover speed [mm/s]", fontsize=9)
-    right.tick_params(labelsize=8.5)
+    right.set_ylabel("rover speed [mm/s]", fontsize=moments.form.font(9.0))
+    right.tick_params(labelsize=moments.form.font(8.5))
     right.spines["top"].set_visible(False)
-    _dress(axes, "Speeds of wheels and rover", moments.label, "wheel speed [rad/s]", legend=right)
+    _dress(axes, moments.form, "Speeds of wheels and rover", moments.label, "wheel speed [rad/s]", legend=right)
 
 
 def _layout(record: TrialRecord) -> Layout:

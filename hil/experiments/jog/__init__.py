@@ -18,6 +18,7 @@ from hil.experiments.jog.summary import jog_summary, jog_table, what_moves
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from hil.experiments.figure_form import FigureForm
     from hil.recording import TrialRecord
 
 
@@ -48,5 +49,5 @@ class Jog:
         """The summary for the terminal."""
         return jog_table(summary)
 
-    def draw(self, record: TrialRecord, summary: Summary, path: Path) -> None:
+    def draw(self, record: TrialRecord, summary: Summary, path: Path, form: FigureForm) -> None:
         """A jog has no figure."""

@@ -84,5 +84,5 @@ class Spin:
     def table(self, summary: Summary):
         return summary_table("Spin", verdict_rows(summary))
 
-    def draw(self, record, summary: Summary, path) -> None:
+    def draw(self, record, summary: Summary, path, form) -> None:
         """There is no figure."""

@@ -1,0 +1,159 @@
+"""Energy balance of a vehicle: where it is, where it came from, where it went."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from models.contact.laws import Law
+from models.kernels.compiled import FloatArray
+from models.rover import Rover
+from models.rover.dynamics import make_work
+from models.vehicle.ledger import (
+    CONTACT_LOSS,
+    CONTACT_STORED,
+    CYLINDER,
+    DRAG,
+    DRAWBAR,
+    FRICTION,
+    GEAR,
+    MOTOR,
+    NORMAL,
+    SOIL,
+    TORQUE,
+    Ledger,
+    make_ledger,
+    motion_energy,
+)
+from models.vehicle.model import VehicleModel, VehicleState
+from models.wheel.kernels import resultant
+
+# Sinkages at which the soil's force is taken, in radii: the spline between them is within 1e-9 of quadrature.
+_SINKAGES = 0.6 * np.linspace(0.0, 1.0, 1201) ** 2
+
+
+class Energies(NamedTuple):
+    """Energies of a vehicle at one moment [J].
+
+    Attributes:
+        kinetic: of all bodies.
+        potential: of the weight.
+        contact: stored in plate and legs.
+        ground: stored in the ground under the wheels: soil's normal force is a function of sinkage while it has no
+            memory of ruts, and firm ground is a spring. 0 for others.
+        drives: work of the powered drives so far, speed controllers included.
+        cylinders: work of the air cylinders.
+        drawbar: work of the drawbar, and of torques set from outside.
+        gear: lost so far in the gearboxes' friction.
+        cut_drives: lost in the motors of cut drives.
+        contact_loss: lost in the plate's contact law and in leg damping.
+        plate_friction: lost in friction on the plate.
+        ground_loss: lost in the ground: compaction, shear and damping of soil, damping and friction of firm ground,
+            impacts on rigid ground.
+    """
+
+    kinetic: float
+    potential: float
+    contact: float
+    ground: float
+    drives: float
+    cylinders: float
+    drawbar: float
+    gear: float
+    cut_drives: float
+    contact_loss: float
+    plate_friction: float
+    ground_loss: float
+
+    @property
+    def stored(self) -> float:
+        """Sum of what the vehicle and its contacts hold."""
+        return self.kinetic + self.potential + self.contact + self.ground
+
+    @property
+    def supplied(self) -> float:
+        """Sum of the work that was put in."""
+        return self.drives + self.cylinders + self.drawbar
+
+    @property
+    def lost(self) -> float:
+        """Sum of the losses."""
+        return self.gear + self.cut_drives + self.contact_loss + self.plate_friction + self.ground_loss
+
+    def residue(self, start: Energies) -> float:
+        """What the balance since `start` leaves unexplained: energy that the time steps made (or, negative, lost)."""
+        return (self.stored - start.stored) - (self.supplied - start.supplied) + (self.lost - start.lost)
+
+
+class EnergyMeter:
+    """Reads the energies of a vehicle whose steps are noted in `ledger` (models.vehicle.step.accounted_step).
+
+    Args:
+        rover: of the vehicle.
+        vehicle: its constant part.
+        state: its state; nothing in it is changed.
+    """
+
+    def __init__(self, rover: Rover, vehicle: VehicleModel, state: VehicleState) -> None:
+        self._vehicle, self._state = vehicle, state
+        self._rover = rover
+        self._soil = None if vehicle.ground is None or vehicle.ground.ruts else _soil_spring(vehicle)
+        self.ledger: Ledger = make_ledger(make_work(rover.chain), state.obstacle.force.size, state.v.size)
+        self._first_ground = self._ground()
+
+    def read(self) -> Energies:
+        """The energies now."""
+        joule, state = self.ledger.joule, self._state
+        kinetic, potential = motion_energy(self._rover.chain, self._vehicle.gravity, state.q, state.v, self.ledger.work)
+        ground = self._ground()
+        return Energies(
+            kinetic=kinetic,
+            potential=potential,
+            contact=float(joule[CONTACT_STORED]),
+            ground=ground,
+            drives=float(joule[MOTOR]),
+            cylinders=float(joule[CYLINDER]),
+            drawbar=float(joule[DRAWBAR] + joule[TORQUE]),
+            gear=-float(joule[GEAR]),
+            cut_drives=-float(joule[DRAG]),
+            contact_loss=float(joule[CONTACT_LOSS]),
+            plate_friction=-float(joule[FRICTION]),
+            ground_loss=-float(joule[SOIL]) - (ground - self._first_ground),
+        )
+
+    def plate_work(self) -> float:
+        """Work of the plate's normal forces on the wheels so far [J]: less what it stores, its loss, by another way."""
+        return float(self.ledger.joule[NORMAL])
+
+    def _ground(self) -> float:
+        """Energy stored in the ground [J], from the depths of the wheels."""
+        if self._soil is None and self._vehicle.compliant is None:
+            return 0.0
+        depths = self._depths()
+        if self._soil is not None:
+            return float(self._soil(depths).sum())
+        assert self._vehicle.compliant is not None
+        return float(_spring_energy(self._vehicle.compliant.law, depths).sum())
+
+    def _depths(self) -> FloatArray:
+        """Depth (wheels,) [m] of each wheel in the ground, 0 above it."""
+        places = self._rover.wheel_positions(self._rover.own_configuration(self._state.q))
+        terrain = self._vehicle.terrain
+        normal = np.array((0.0, 0.0, 1.0) if terrain is None else terrain.normal)
+        depths: FloatArray = np.maximum(self._rover.chain.wheel_radius - places @ normal, 0.0)
+        return depths
+
+
+def _spring_energy(law: Law, depth: FloatArray) -> FloatArray:
+    energy: FloatArray = law.stiffness * depth ** (law.exponent + 1.0) / (law.exponent + 1.0)
+    return energy
+
+
+def _soil_spring(vehicle: VehicleModel) -> CubicSpline:
+    """Energy [J] over sinkage [m] of one wheel: the integral of its vertical force at rest."""
+    assert vehicle.ground is not None
+    depths = _SINKAGES * vehicle.chain.wheel_radius[0]
+    forces = [resultant(vehicle.ground.wheel, depth) for depth in depths]
+    return CubicSpline(depths, [normal * cosine for normal, cosine, *_ in forces]).antiderivative()
