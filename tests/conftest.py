@@ -72,7 +72,6 @@ def pytest_configure(config: pytest.Config) -> None:
     # each process that a test starts would compile our sources again.
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    gc.disable()  # while tests are collected: it makes a million objects, and nearly all of them stay
     if os.environ.get("PYTEST_XDIST_WORKER") and LOCKS in os.environ:
         compile_each_kernel_once(Path(os.environ[LOCKS]))
 
@@ -95,10 +94,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = ordered + rest
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """From now on garbage is collected, but not looked for among the modules and tests that stay to the end."""
-    gc.freeze()
-    gc.enable()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator:
+    """Look for no garbage while tests are collected, nor later among the modules and tests, which stay to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def compile_each_kernel_once(folder: Path) -> None:
