@@ -118,10 +118,8 @@ def draw_comparison(found: Comparison) -> Figure:
             at = np.array([angle for angle, _ in known]) + (-0.5, 0.5)[place]
             half = [one.high - one.mean if one.high is not None else 0.0 for _, one in known]
             style = drawing.marker_of(place) | {"ls": line, "ms": 4.5, "capsize": 3, "lw": 1.1}
-            style |= {"mfc": "white" if place else COLOURS[0]}
-            above.errorbar(
-                at, [one.mean for _, one in known], half, label=drawing.plain(f"{'AB'[place]}: {name}"), **style
-            )
+            style |= {"mfc": "white" if place else COLOURS[0], "label": drawing.plain(f"{'AB'[place]}: {name}")}
+            above.errorbar(at, [one.mean for _, one in known], half, **style)
         known_differences = [(row.angle_deg, row.difference) for row in rows if row.difference is not None]
         half = [one.high - one.value if one.high is not None else 0.0 for _, one in known_differences]
         style = {"fmt": "D", "color": "black", "ms": 4, "capsize": 3}
