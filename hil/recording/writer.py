@@ -16,7 +16,7 @@ import numpy as np
 from drivers.messages import DaqBlock
 from hil.config import Config
 from hil.messages.layout import Layout
-from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype, triggers_capture
+from hil.messages.schema import EVENT, TIMING, Row, block_dtype, tick_dtype, triggers_capture
 from hil.recording.disk_reserve import Reserve
 from hil.recording.file_layout import (
     FORMAT,
@@ -41,22 +41,24 @@ class _Table:
         self._dataset, self._dtype, self._seen = dataset, dtype, seen
         self._rows = np.zeros(_ROWS, dtype)
         self._bytes = self._rows.view(np.uint8).data  # assigning bytes is 4 times as quick as assigning a record
+        self._size = dtype.itemsize
         self.count = 0
 
     def add(self, rows: Rows) -> None:
         """Keep rows until `write`. Raises TypeError: they are of another kind."""
-        size = self._dtype.itemsize
         data = rows.tobytes()
-        if len(data) % size or (rows.dtype is not self._dtype and rows.dtype != self._dtype):
+        if rows.dtype is not self._dtype and rows.dtype != self._dtype:
             found = f"{len(data)} bytes of {rows.dtype}"
             raise TypeError(f"Recorder: rows of {self._dataset.name} are {found}, allowed: its own dtype")
-        if len(data) > (_ROWS - self.count) * size:
+        count = len(data) // self._size
+        if count > _ROWS - self.count:
             self.write()
-        if len(data) > _ROWS * size:
+        if count > _ROWS:
             self._put(rows)
             return
-        self._bytes[self.count * size : self.count * size + len(data)] = data
-        self.count += len(data) // size
+        begin = self.count * self._size
+        self._bytes[begin : begin + len(data)] = data
+        self.count += count
 
     def write(self) -> None:
         """Write what is kept."""
@@ -104,7 +106,7 @@ class RecordWriter:
         before_ns = None if before_s is None else round(before_s * 1e9)
         self._burst = TriggeredCapture(len(layout.channels), before_ns, round(after_s * 1e9))
         self._open = True
-        self._block = np.zeros(1, block_dtype(layout))
+        self._block = Row(block_dtype(layout))
         self._histogram = new_histogram()
         self._file = h5py.File(file_of(path), "x", **FORMAT)
         try:
@@ -137,7 +139,7 @@ class RecordWriter:
             TypeError: They are of another kind.
         """
         self._ticks.add(rows)
-        t_ns = int(rows["t_ns"].flat[-1])
+        t_ns = rows["t_ns"].item(-1)
         if t_ns >= self._due_ns:
             self._due_ns = t_ns + self._flush_ns
             self.flush()
@@ -157,8 +159,8 @@ class RecordWriter:
         """
         self._burst.append(block.t_ns, block.volts)
         if len(block.t_ns):
-            self._block[0] = (block.sequence, block.t_ns[0], len(block.t_ns), block.overload, block.arrived_ns)
-            self._blocks.add(self._block)
+            self._block.set(block.sequence, block.t_ns[0], len(block.t_ns), *block.overload, block.arrived_ns)
+            self._blocks.add(self._block.array)
         if self._burst.due(self._flush_ns):
             self._write_burst()
 
