@@ -22,6 +22,9 @@ class State(IntEnum):
     ABORTED = 6
 
 
+IDLE, ARMED, RUN_UP, IMPACT, SETTLE, DONE, ABORTED = State  # faster in a tick, see hil.experiments.base
+
+
 class ImpactExperiment(Experiment):
     """Idle until the sensors are zeroed, armed if every check passes, run up, cut at the impact, settle, done.
 
@@ -52,20 +55,20 @@ class ImpactExperiment(Experiment):
         t_ns = samples.t_ns
         if self._begin_or_end(samples, estimate, safe):
             pass
-        elif self.state in (State.ARMED, State.RUN_UP) and estimate.impact_ns is not None:
+        elif self.state in (ARMED, RUN_UP) and estimate.impact_ns is not None:
             self.impact_tick_ns = t_ns
-            self.hit_standing = self.state == State.ARMED
-            self._enter(State.IMPACT, t_ns)
-        elif self.state == State.ARMED and self._may_start(samples):
-            self._enter(State.RUN_UP, t_ns)
-        elif self.state == State.RUN_UP and t_ns - self._since_ns > self._trial.timeout_s * 1e9:
+            self.hit_standing = self.state == ARMED
+            self._enter(IMPACT, t_ns)
+        elif self.state == ARMED and self._may_start(samples):
+            self._enter(RUN_UP, t_ns)
+        elif self.state == RUN_UP and t_ns - self._since_ns > self._trial.timeout_s * 1e9:
             self.timed_out = True
-            self._enter(State.ABORTED, t_ns)
-        elif self.state == State.IMPACT:
-            self._enter(State.SETTLE, t_ns)
-        elif self.state == State.SETTLE and t_ns - (self.impact_tick_ns or 0) >= self._trial.settle_s * 1e9:
-            self._enter(State.DONE, t_ns)
-        if self.state != State.RUN_UP:
+            self._enter(ABORTED, t_ns)
+        elif self.state == IMPACT:
+            self._enter(SETTLE, t_ns)
+        elif self.state == SETTLE and t_ns - (self.impact_tick_ns or 0) >= self._trial.settle_s * 1e9:
+            self._enter(DONE, t_ns)
+        if self.state != RUN_UP:
             return Goal(self.state, True)
         ramp = min((t_ns - self._since_ns) * 1e-9 / self._trial.ramp_s, 1.0)
         return Goal(self.state, False, ramp * self._trial.speed_mps)
