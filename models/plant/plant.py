@@ -46,6 +46,9 @@ class Plant:
         self.channels = 0 if parameters.piezo is None else len(parameters.piezo.sensitivity)
         self.rover, vehicle, self._state = parameters.build()
         self._wheel_speeds = 5 + self.rover.chain.wheel_body
+        self._speed_radps: tuple[float, ...] = ()
+        self._cut: tuple[bool, ...] = ()
+        self._powered: tuple[tuple[bool, ...], ...] = ()
         self._sensing = self._make_sensing()
         self._log = make_log(self._state, self.channels)
         self._parts = BoundArguments(Parts(vehicle, self._state, parameters.cylinder, self._sensing, self._log))
@@ -75,8 +78,13 @@ class Plant:
 
     def set_each_drive(self, speed_radps: Sequence[float], cut: Sequence[bool]) -> None:
         """Set the wheels' speeds (wheels,) [rad/s], or cut the drives of some of them (wheels,)."""
-        self._state.drives.set_speed[:] = speed_radps
-        self._state.drives.cut[:] = cut
+        # most commands repeat the last: the same tuple of speeds (0.0 and -0.0 would compare equal), equal switches
+        if speed_radps is not self._speed_radps:
+            self._speed_radps = tuple(speed_radps)
+            self._state.drives.set_speed[:] = speed_radps
+        if cut != self._cut:
+            self._cut = tuple(cut)
+            self._state.drives.cut[:] = cut
         if self.cut_ns is None and self.hit_ns is not None and all(cut):
             self.cut_ns = self.t_ns
 
@@ -85,6 +93,9 @@ class Plant:
 
         Rows beyond the rover's cylinders belong to valves without a cylinder.
         """
+        if powered == self._powered:
+            return
+        self._powered = tuple(map(tuple, powered))
         for valves, on in zip(self._state.cylinders.valve, powered, strict=False):
             valves[:] = on
 
@@ -112,8 +123,10 @@ class Plant:
         """
         if self.samples - first > RING:
             raise OverflowError(f"sample {first} is gone: {self.samples} taken, the last {RING} kept")
-        rows = np.arange(first, first + len(volts)) % RING
-        np.take(self._log.volts, rows, axis=0, out=volts)
+        begin = first % RING
+        before_the_end = min(len(volts), RING - begin)
+        volts[:before_the_end] = self._log.volts[begin : begin + before_the_end]
+        volts[before_the_end:] = self._log.volts[: len(volts) - before_the_end]
 
     @property
     def hit_ns(self) -> int | None:
