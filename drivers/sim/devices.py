@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from drivers.interfaces import DeviceError, Health
 from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
@@ -55,27 +57,41 @@ class SimDaq(_Device):
     def __init__(self, plant: Plant, block_samples: int, delay_ns: int) -> None:
         super().__init__(plant)
         self._block_samples, self._delay_ns = block_samples, delay_ns
+        piezo = plant.parameters.piezo
+        self._rate_hz = plant.parameters.sample_rate_hz if piezo else 0
+        self._overload_V = OVERLOAD * piezo.range if piezo else math.inf
+        self._no_overload = (False,) * plant.channels
         self._taken = 0
+        self._due_ns = self._readable_ns()
 
     def read(self, t_ns: int) -> DaqBlock | None:
         """The next complete block, or None."""
         self._require_open()
-        rate, piezo = self._plant.parameters.sample_rate_hz, self._plant.parameters.piezo
-        if piezo is None:
+        if t_ns < self._due_ns:
             return None
-        last = self._taken + self._block_samples - 1
-        if last >= self._plant.samples or last * 1_000_000_000 // rate + self._delay_ns > t_ns:
+        first, end = self._taken, self._taken + self._block_samples
+        if end > self._plant.samples:
             return None
         volts = np.empty((self._block_samples, self._plant.channels))
         try:
-            self._plant.copy_samples(self._taken, volts)
+            self._plant.copy_samples(first, volts)
         except OverflowError as error:
             raise DeviceError(f"{self.name}: samples lost, {error}; read more often") from error
-        stamps = np.arange(self._taken, last + 1, dtype=np.int64) * 1_000_000_000 // rate
-        self._taken = last + 1
-        reach = OVERLOAD * piezo.range
-        overload = tuple(bool(peak >= reach) for peak in np.abs(volts).max(axis=0))
-        return DaqBlock(self._next(), stamps, volts, overload, t_ns)
+        stamps = np.arange(first, end, dtype=np.int64) * 1_000_000_000 // self._rate_hz
+        self._taken = end
+        self._due_ns = self._readable_ns()
+        return DaqBlock(self._next(), stamps, volts, self._overload(volts), t_ns)
+
+    def _readable_ns(self) -> float:
+        """When the next block can first be read [ns]; never if there are no sensors."""
+        if not self._rate_hz:
+            return math.inf
+        return (self._taken + self._block_samples - 1) * 1_000_000_000 // self._rate_hz + self._delay_ns
+
+    def _overload(self, volts: npt.NDArray[np.float64]) -> tuple[bool, ...]:
+        """Whether each channel has reached the end of its range; almost always none has."""
+        reached = abs(volts) >= self._overload_V
+        return tuple([bool(channel.any()) for channel in reached.T]) if np.count_nonzero(reached) else self._no_overload
 
 
 class _Actuators(_Device, Generic[C]):
@@ -143,5 +159,5 @@ class SimValves(_Actuators[ValveCommand]):
         """The present pressures, once for each time of the rig."""
         if not self._news():
             return None
-        pressures = tuple(map(tuple, self._plant.pressure.tolist()))
+        pressures = tuple([(extend, retract) for extend, retract in self._plant.pressure.tolist()])
         return ValveSample(self._next(), self._plant.t_ns, pressures, self.acknowledged_ns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from msgspec.structs import replace
 
 from hil.config import Config
 from hil.estimation.channels import (
@@ -20,7 +21,7 @@ from hil.estimation.channels import (
     digest,
     make_channel_state,
 )
-from hil.messages.stages import Estimate, Samples
+from hil.messages.stages import ByWheel, Estimate, Samples
 from models.kernels.bound import BoundArguments
 
 # A channel counts as saturated from this share of full scale.
@@ -56,27 +57,42 @@ class Estimator:
         self._state = make_channel_state(len(config.layout.channels))
         self._channels = Channels(self._parameters, self._state, np.full(2, np.nan))
         self._bound = BoundArguments(self._channels)
+        self._zeroed = False
+        self._latest = self._evaluate((), 0)
 
     def estimate(self, samples: Samples) -> Estimate:
         """The estimate from these samples and all earlier ones."""
-        state, parameters = self._state, self._parameters
-        bad = state.whole[BAD]
-        for block in samples.blocks:
-            digest(self._bound, block.t_ns, block.volts)
-        count = int(state.whole[COUNT])
-        others = max(min(count, parameters.zero_samples) - 1, 1)
-        impact_ns = int(state.whole[IMPACT_NS])
+        speed_radps = samples.drives.speed_radps
+        if samples.blocks:
+            bad = int(self._state.whole[BAD])
+            for block in samples.blocks:
+                digest(self._bound, block.t_ns, block.volts)
+            self._latest = self._evaluate(speed_radps, bad)
+        elif not self._latest.finite or speed_radps is not self._latest.wheel_speed_radps:
+            self._latest = replace(self._latest, finite=True, wheel_speed_radps=speed_radps)
+        return self._latest
+
+    def _evaluate(self, speed_radps: ByWheel, bad_before: int) -> Estimate:
+        """The estimate from the present state, with the number of bad samples that were known before."""
+        state, zero_samples = self._state, self._parameters.zero_samples
+        whole = state.whole.tolist()
+        count, impact_ns = whole[COUNT], whole[IMPACT_NS]
+        if not self._zeroed:  # once zeroed, bias and noise stay as they are
+            others = max(min(count, zero_samples) - 1, 1)
+            self._bias_V = tuple(state.bias.tolist())
+            self._noise_V = tuple([math.sqrt(square / others) for square in state.square.tolist()])
+            self._zeroed = count > zero_samples
         across, up = self._channels.point.tolist()
         return Estimate(
-            zeroed=count > parameters.zero_samples,
-            bias_V=tuple(state.bias.tolist()),
-            noise_V=tuple([math.sqrt(square / others) for square in state.square.tolist()]),
-            finite=bool(state.whole[BAD] == bad),
-            saturated=bool(state.whole[SATURATED]),
+            zeroed=self._zeroed,
+            bias_V=self._bias_V,
+            noise_V=self._noise_V,
+            finite=whole[BAD] == bad_before,
+            saturated=bool(whole[SATURATED]),
             impact_ns=None if impact_ns == NEVER else impact_ns,
             force_N=tuple(state.force.tolist()),
             load_point_m=(across, up),
-            wheel_speed_radps=samples.drives.speed_radps,
+            wheel_speed_radps=speed_radps,
             still=tuple(state.still.tolist()),
         )
 
@@ -85,6 +101,8 @@ class Estimator:
         for old, fresh in zip(self._state, make_channel_state(len(self._state.bias)), strict=True):
             old[...] = fresh
         self._channels.point[:] = math.nan
+        self._zeroed = False
+        self._latest = self._evaluate((), 0)
 
     @property
     def peaks_N(self) -> tuple[float, ...]:

@@ -29,7 +29,10 @@ FOLLOW = Drive(
 
 
 class _Twin(NamedTuple):
-    """The model, scratch for Jacobian rows (2, nv), and the results: [T_c, time to impact, 0 if all is finite]."""
+    """The model, scratch for Jacobian rows (2, nv), and the results.
+
+    The results: [T_c, time to impact, speed, 0 if all is finite], then normal force, sinkage and slip of each wheel.
+    """
 
     vehicle: VehicleModel
     state: VehicleState
@@ -61,7 +64,7 @@ class RoverTwin:
             vehicle._replace(drive=FOLLOW, obstacle=passable),
             self._state,
             np.zeros((2, self._state.v.size)),
-            np.zeros(3),
+            np.zeros(4 + 3 * self._state.ground.vertical.size),
         )
         self._bound = BoundArguments(self._twin)
         if self._obstacle is not None:
@@ -79,19 +82,18 @@ class RoverTwin:
         steps = max(-(-span // LONGEST_STEP_NS), 0)
         _predict(self._bound, steps, span * 1e-9 / max(steps, 1))
         self._t_ns = samples.t_ns
-        energy, time_left, spoilt = self._twin.out.tolist()
+        energy, time_left, speed, spoilt, *by_wheel = self._twin.out.tolist()
         if estimate.impact_ns is not None and not self._hit:
             self._meet_obstacle(energy)
-        normal = tuple(state.ground.vertical.tolist())
-        speed = float(state.v[0])
+        wheels = len(by_wheel) // 3
         return Prediction(
-            normal_force_N=normal,
-            sinkage_m=tuple(state.ground.sinkage.tolist()),
-            slip=tuple(state.ground.slip.tolist()),
+            normal_force_N=tuple(by_wheel[:wheels]),
+            sinkage_m=tuple(by_wheel[wheels : 2 * wheels]),
+            slip=tuple(by_wheel[2 * wheels :]),
             speed_mps=speed,
             effective_kinetic_energy_J=energy,
             time_to_impact_s=time_left,
-            finite=math.isfinite(sum(normal) + speed + spoilt + (0.0 if self._obstacle is None else energy)),
+            finite=spoilt == 0.0,
         )
 
     def energy_on_ground_at_impact_J(self) -> float:
@@ -133,10 +135,20 @@ class RoverTwin:
 def _predict(twin: BoundArguments[_Twin], steps: int, dt: float) -> None:
     vehicle, state, rows, out = unpack(twin)
     run(vehicle, state, steps, dt)
-    out[2] = 0.0
-    for i in range(state.q.size):
-        out[2] += 0.0 * state.q[i]  # becomes NaN if any value is not finite
     out[0], out[1] = _impact_ahead(vehicle.obstacle, vehicle.chain, state, rows)
+    out[2] = state.v[0]
+    ground, wheels = state.ground, state.ground.vertical.size
+    for wheel in range(wheels):
+        out[4 + wheel] = ground.vertical[wheel]
+        out[4 + wheels + wheel] = ground.sinkage[wheel]
+        out[4 + 2 * wheels + wheel] = ground.slip[wheel]
+    out[3] = 0.0 * out[2]  # becomes NaN if any value is not finite
+    for i in range(state.q.size):
+        out[3] += 0.0 * state.q[i]
+    for wheel in range(wheels):
+        out[3] += 0.0 * ground.vertical[wheel]
+    if vehicle.obstacle is not None:
+        out[3] += 0.0 * out[0]
 
 
 @kernel

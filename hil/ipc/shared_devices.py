@@ -93,8 +93,9 @@ class SharedValves(_View):
         """The newest sample, once."""
         if (numbers := self._samples.read()) is None:
             return None
-        sequence, t_ns, *pressures, acknowledged_ns = numbers
-        return ValveSample(sequence, t_ns, tuple(zip(pressures[::2], pressures[1::2], strict=True)), acknowledged_ns)
+        pressures = tuple(zip(numbers[2:-1:2], numbers[3:-1:2], strict=True))
+        sequence, t_ns, acknowledged_ns = numbers[0], numbers[1], numbers[-1]
+        return ValveSample(sequence, t_ns, pressures, acknowledged_ns)
 
     def write(self, command: ValveCommand) -> None:
         """Send a command to the worker."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,8 +34,12 @@ def compound(fields: Sequence[Field]) -> np.dtype[Any]:
 
 
 # The meaning of each field is in hil/recording/fields.py, and is stored in the record.
+@cache
 def tick_dtype(layout: Layout) -> np.dtype[Any]:
-    """One tick of a rig with that layout; a device that the rig does not have has no field."""
+    """One tick of a rig with that layout; a device that the rig does not have has no field.
+
+    One object for each layout: to compare two equal ones field by field takes 3 us.
+    """
     wheels, cylinders, channels = len(layout.wheels), len(layout.cylinders), len(layout.channels)
     fields: list[Field] = [
         ("tick", "<i8"),
@@ -93,8 +98,9 @@ TIMING = np.dtype(
 )
 
 
+@cache
 def block_dtype(layout: Layout) -> np.dtype[Any]:
-    """One block of sensor samples as it came from the DAQ."""
+    """One block of sensor samples as it came from the DAQ; one object for each layout."""
     return compound(
         [
             ("sequence", "<i8"),
@@ -114,6 +120,7 @@ class Row:
 
     Attributes:
         array: the row, an array of length 1.
+        set: sets all numbers, each an argument, those of arrays one by one.
     """
 
     _CODES: ClassVar = {"i8": "q", "f8": "d", "u1": "B", "u4": "I"}
@@ -123,10 +130,7 @@ class Row:
         self._bytes = self.array.view(np.uint8).data
         codes = (self._CODES[kind.base.str[1:]] * math.prod(kind.shape) for kind, *_ in (dtype.fields or {}).values())
         self._struct = struct.Struct("<" + "".join(codes))
-
-    def set(self, *numbers: float) -> None:
-        """Set all numbers, those of arrays one by one."""
-        self._struct.pack_into(self._bytes, 0, *numbers)
+        self.set: Callable[..., None] = partial(self._struct.pack_into, self._bytes, 0)
 
     def numbers(self) -> tuple[Any, ...]:
         """All numbers, those of arrays one by one."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import time
+from itertools import pairwise
+from time import monotonic_ns
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -30,24 +31,26 @@ class Tick(NamedTuple):
 class StageTimer:
     """Measures how long each stage of a tick takes.
 
-    Attributes:
-        times_ns: one duration for each finished stage [ns], in the order of `hil.messages.schema.PHASES`.
+    Args:
+        tick: its work began when the first stage began.
     """
 
     def __init__(self, tick: Tick) -> None:
-        self._left_ns = tick.began_ns
-        self.times_ns: list[int] = []
+        self._ends_ns = [tick.began_ns]
 
     def timed(self, value: T) -> T:
         """End a stage, and return the value that it has returned."""
-        self.end_stage()
+        self._ends_ns.append(monotonic_ns())
         return value
 
     def end_stage(self) -> None:
-        """Store the duration of the stage that has just ended."""
-        now_ns = time.monotonic_ns()
-        self.times_ns.append(now_ns - self._left_ns)
-        self._left_ns = now_ns
+        """Store the time at which a stage has ended."""
+        self._ends_ns.append(monotonic_ns())
+
+    @property
+    def times_ns(self) -> list[int]:
+        """One duration for each finished stage [ns], in the order of `hil.messages.schema.PHASES`."""
+        return [end - begin for begin, end in pairwise(self._ends_ns)]
 
 
 class Samples(msgspec.Struct, frozen=True, gc=False):

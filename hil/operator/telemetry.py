@@ -91,19 +91,21 @@ class Publisher:
         """Set the Unix time at t_ns = 0 [s], if it was not known when the publisher was made."""
         self._wall_start_s = wall_start_s
 
-    def tick(self, row: np.void | NDArray[np.void]) -> None:
-        """Publishes one tick if it is due: fields by name, wheels by name, other arrays as lists.
+    def tick(self, rows: NDArray[np.void]) -> None:
+        """Publishes the ticks that are due: fields by name, wheels by name, other arrays as lists.
 
         Args:
-            row: A record of `tick_dtype`: a scalar, or an array of one.
+            rows: An array of `tick_dtype`.
         """
         if self._socket is None:
             return
-        record = row if isinstance(row, np.void) else row.reshape(-1)[0]
-        slot = int(record["tick"]) // self._every
-        if slot == self._slot:
-            return
-        self._slot = slot
+        for index, number in enumerate(rows["tick"].tolist()):
+            slot = number // self._every
+            if slot != self._slot:
+                self._slot = slot
+                self._publish(rows[index])
+
+    def _publish(self, record: np.void) -> None:
         payload: dict[str, Any] = {"timestamp": self._timestamp(int(record["t_ns"]))}
         for name, convert in self._fields:
             payload[name] = convert(record[name])

@@ -45,8 +45,7 @@ class FileAndTelemetrySink(NamedTuple):
 
     def tick(self, rows: Rows) -> None:
         """Record them, and publish those that are due."""
-        for row in rows:
-            self.publisher.tick(row)
+        self.publisher.tick(rows)
         self.recorder.tick(rows)
 
     def timing(self, rows: Rows) -> None:

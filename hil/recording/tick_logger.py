@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import chain
 
 import numpy as np
 
@@ -58,7 +59,8 @@ class TickLogger:
 
     def timing(self, tick: Tick, timer: StageTimer) -> None:
         """Record the timing of a tick."""
-        self._times.set(tick.number, sum(timer.times_ns), tick.plant_ns, *timer.times_ns)
+        times_ns = timer.times_ns
+        self._times.set(tick.number, sum(times_ns), tick.plant_ns, *times_ns)
         self._record_sink.timing(self._times.array)
 
     def log_event(self, name: str, detail: str) -> None:
@@ -80,6 +82,7 @@ def tick_numbers(
     tick: Tick, samples: Samples, estimate: Estimate, prediction: Prediction, command: Command
 ) -> tuple[float, ...]:
     """One tick as the numbers of a row of `tick_dtype`."""
+    drives, valves = samples.drives, samples.valves
     return (
         tick.number,
         tick.t_ns,
@@ -88,17 +91,17 @@ def tick_numbers(
         command.cut,
         estimate.impact_ns is not None,
         command.clamped,
-        *[on for pair in command.valves for on in pair],
+        *chain.from_iterable(command.valves),
         samples.daq_age_ns,
         samples.daq_sequence,
-        samples.drives.t_ns,
-        samples.drives.acknowledged_ns,
-        samples.drives.stopped_ns,
-        samples.valves.t_ns,
-        samples.valves.acknowledged_ns,
+        drives.t_ns,
+        drives.acknowledged_ns,
+        drives.stopped_ns,
+        valves.t_ns,
+        valves.acknowledged_ns,
         *command.speed_radps,
         *estimate.wheel_speed_radps,
-        *[pressure_Pa for pair in samples.valves.pressure_Pa for pressure_Pa in pair],
+        *chain.from_iterable(valves.pressure_Pa),
         *estimate.force_N,
         sum(estimate.force_N),
         *estimate.load_point_m,

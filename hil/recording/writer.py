@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from drivers.messages import DaqBlock
 from hil.config import Config
 from hil.messages.layout import Layout
-from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype, triggers_capture
+from hil.messages.schema import EVENT, TIMING, Row, block_dtype, tick_dtype, triggers_capture
 from hil.recording.disk_reserve import Reserve
 from hil.recording.file_layout import (
     FORMAT,
@@ -42,22 +42,24 @@ class _Table:
         self._dataset, self._dtype, self._seen = dataset, dtype, seen
         self._rows = np.zeros(_ROWS, dtype)
         self._bytes = self._rows.view(np.uint8).data  # assigning bytes is 4 times as quick as assigning a record
+        self._size = dtype.itemsize
         self.count = 0
 
     def add(self, rows: Rows) -> None:
         """Keep rows until `write`. Raises TypeError: they are of another kind."""
-        size = self._dtype.itemsize
         data = rows.tobytes()
-        if len(data) % size or (rows.dtype is not self._dtype and rows.dtype != self._dtype):
+        if rows.dtype is not self._dtype and rows.dtype != self._dtype:
             found = f"{len(data)} bytes of {rows.dtype}"
             raise TypeError(f"Recorder: rows of {self._dataset.name} are {found}, allowed: its own dtype")
-        if len(data) > (_ROWS - self.count) * size:
+        count = len(data) // self._size
+        if count > _ROWS - self.count:
             self.write()
-        if len(data) > _ROWS * size:
+        if count > _ROWS:
             self._put(rows)
             return
-        self._bytes[self.count * size : self.count * size + len(data)] = data
-        self.count += len(data) // size
+        begin = self.count * self._size
+        self._bytes[begin : begin + len(data)] = data
+        self.count += count
 
     def write(self) -> None:
         """Write what is kept."""
@@ -105,7 +107,7 @@ class RecordWriter:
         before_ns = None if before_s is None else round(before_s * 1e9)
         self._burst = TriggeredCapture(len(layout.channels), before_ns, round(after_s * 1e9))
         self._open = True
-        self._block = np.zeros(1, block_dtype(layout))
+        self._block = Row(block_dtype(layout))
         self._histogram = new_histogram()
         self._file = h5py.File(file_of(path), "x", **FORMAT)
         try:
@@ -138,7 +140,7 @@ class RecordWriter:
             TypeError: They are of another kind.
         """
         self._ticks.add(rows)
-        t_ns = int(rows["t_ns"].flat[-1])
+        t_ns = rows["t_ns"].item(-1)
         if t_ns >= self._due_ns:
             self._due_ns = t_ns + self._flush_ns
             self.flush()
@@ -157,8 +159,8 @@ class RecordWriter:
             ValueError: Times do not increase, or the shapes do not fit.
         """
         if len(block.t_ns):
-            self._block[0] = (block.sequence, block.t_ns[0], len(block.t_ns), block.overload, block.arrived_ns)
-        self._add_samples(block.t_ns, block.volts, self._block[: bool(len(block.t_ns))])
+            self._block.set(block.sequence, block.t_ns[0], len(block.t_ns), *block.overload, block.arrived_ns)
+        self._add_samples(block.t_ns, block.volts, self._block.array[: bool(len(block.t_ns))])
 
     def blocks(self, rows: Rows) -> None:
         """Takes several blocks at once, which costs hardly more than one.
@@ -169,7 +171,7 @@ class RecordWriter:
         Raises:
             ValueError: as `block`.
         """
-        described = np.zeros(len(rows), self._block.dtype)
+        described = np.zeros(len(rows), self._block.array.dtype)
         for name in ("sequence", "overload", "arrived_ns"):
             described[name] = rows[name]
         described["t_ns"], described["samples"] = rows["t_ns"][:, 0], rows["t_ns"].shape[1]

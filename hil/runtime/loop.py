@@ -51,7 +51,7 @@ class Loop:
                 self._left -= 1
             try:
                 self.last = self.clock.next()
-                for alarm in (self.clock.alarm, *(look() for look in self._alarms)):
+                for alarm in (self.clock.alarm, *[look() for look in self._alarms]):
                     if alarm:
                         safety.latch(alarm.fault, self.last.number, self.last.t_ns, *alarm[1:])
                 self._cycle.run(self.last)

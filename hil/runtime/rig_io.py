@@ -77,7 +77,9 @@ class RigIO:
         if self._valves is not None:
             self._valve = self._valves.read(t_ns) or self._valve
         age_ns = 0 if daq is None else t_ns - self._newest_ns
-        asked = self.operator.read() + (self._operator.read() if self._operator else ())
+        asked = self.operator.read()
+        if self._operator:
+            asked += self._operator.read()
         return Samples(t_ns, tuple(blocks), age_ns, self._sequence, self._drive, self._valve, gap, asked)
 
     def command(self, t_ns: int, command: Command) -> None:

@@ -50,7 +50,7 @@ class Limiter:
         if self._row > CLAMPS_ALLOWED:
             detail = f"limiter: {self._row} commands in a row out of limit"
             self._safety.latch(Fault.COMMAND_OUT_OF_LIMIT, tick.number, tick.t_ns, self._row, CLAMPS_ALLOWED, detail)
-        if not all(map(math.isfinite, speeds)):
+        if not math.isfinite(sum(speeds)):
             detail = f"limiter: wheel speeds {asked.speed_radps} are not finite"
             self._safety.latch(Fault.COMMAND_OUT_OF_LIMIT, tick.number, tick.t_ns, math.nan, self._limit, detail)
         safe = self._safety.safe
@@ -66,8 +66,15 @@ class Limiter:
         )
 
     def _within(self, wished: float, last: float) -> float:
-        stepped = min(max(wished, last - self._step), last + self._step)
-        return min(max(stepped, -self._limit), self._limit)
+        stepped = _clamped(wished, last - self._step, last + self._step)
+        return _clamped(stepped, -self._limit, self._limit)
+
+
+def _clamped(value: float, lowest: float, highest: float) -> float:
+    """The nearest value in a range; NaN stays NaN. Comparing takes half the time of min and max."""
+    if value < lowest:
+        return lowest
+    return highest if value > highest else value
 
 
 class ValveLimiter:

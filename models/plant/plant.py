@@ -53,6 +53,9 @@ class Plant:
         self.rover, vehicle, self._state = parameters.build()
         self._factors = parameters.veer.speed_factors(self.rover.wheel_names)
         self._wheel_speeds = 5 + self.rover.chain.wheel_body
+        self._speed_radps: tuple[float, ...] = ()
+        self._cut: tuple[bool, ...] = ()
+        self._powered: tuple[tuple[bool, ...], ...] = ()
         self._sensing = self._make_sensing(vehicle.obstacle)
         self._log = make_log(self._state, self.channels)
         self._meter = EnergyMeter(self.rover, vehicle, self._state) if accounts else None
@@ -84,10 +87,15 @@ class Plant:
 
     def set_each_drive(self, speed_radps: Sequence[float], cut: Sequence[bool]) -> None:
         """Set the wheels' speeds (wheels,) [rad/s], or cut the drives of some of them (wheels,)."""
-        self._state.drives.set_speed[:] = speed_radps
-        if self._factors is not None:
-            self._state.drives.set_speed *= self._factors
-        self._state.drives.cut[:] = cut
+        # most commands repeat the last: the same tuple of speeds (0.0 and -0.0 would compare equal), equal switches
+        if speed_radps is not self._speed_radps:
+            self._speed_radps = tuple(speed_radps)
+            self._state.drives.set_speed[:] = speed_radps
+            if self._factors is not None:
+                self._state.drives.set_speed[:] *= self._factors
+        if cut != self._cut:
+            self._cut = tuple(cut)
+            self._state.drives.cut[:] = cut
         if self.cut_ns is None and self.hit_ns is not None and all(cut):
             self.cut_ns = self.t_ns
 
@@ -96,6 +104,9 @@ class Plant:
 
         Rows beyond the rover's cylinders belong to valves without a cylinder.
         """
+        if powered == self._powered:
+            return
+        self._powered = tuple(map(tuple, powered))
         for valves, on in zip(self._state.cylinders.valve, powered, strict=False):
             valves[:] = on
 
@@ -123,8 +134,10 @@ class Plant:
         """
         if self.samples - first > RING:
             raise OverflowError(f"sample {first} is gone: {self.samples} taken, the last {RING} kept")
-        rows = np.arange(first, first + len(volts)) % RING
-        np.take(self._log.volts, rows, axis=0, out=volts)
+        begin = first % RING
+        before_the_end = min(len(volts), RING - begin)
+        volts[:before_the_end] = self._log.volts[begin : begin + before_the_end]
+        volts[before_the_end:] = self._log.volts[: len(volts) - before_the_end]
 
     @property
     def hit_ns(self) -> int | None:

@@ -32,6 +32,9 @@ class State(IntEnum):
     DESTRESS = 7
 
 
+IDLE, ARMED, RUN_UP, IMPACT, SETTLE, DONE, ABORTED, DESTRESS = State  # faster in a tick, see hil.experiments.base
+
+
 class ImpactExperiment(Experiment):
     """Idle until the sensors are zeroed, armed if every check passes, run up, cut at the impact, settle, done.
 
@@ -77,23 +80,23 @@ class ImpactExperiment(Experiment):
         t_ns = samples.t_ns
         if self._begin_or_end(samples, estimate, safe):
             pass
-        elif self.state in (State.ARMED, State.DESTRESS, State.RUN_UP) and estimate.impact_ns is not None:
+        elif self.state in (ARMED, DESTRESS, RUN_UP) and estimate.impact_ns is not None:
             self.impact_tick_ns = t_ns
-            self.hit_standing = self.state != State.RUN_UP
-            self._enter(State.IMPACT, t_ns)
-        elif self.state == State.ARMED and self._may_start(samples):
-            self._enter(State.DESTRESS if self._destress_ns else State.RUN_UP, t_ns)
+            self.hit_standing = self.state != RUN_UP
+            self._enter(IMPACT, t_ns)
+        elif self.state == ARMED and self._may_start(samples):
+            self._enter(DESTRESS if self._destress_ns else RUN_UP, t_ns)
             self._began_ns = t_ns
-        elif self.state == State.DESTRESS and t_ns - self._since_ns >= self._destress_ns + REST_NS:
-            self._enter(State.RUN_UP, t_ns)
+        elif self.state == DESTRESS and t_ns - self._since_ns >= self._destress_ns + REST_NS:
+            self._enter(RUN_UP, t_ns)
             self._began_ns = t_ns
-        elif self.state == State.RUN_UP and t_ns - self._since_ns > self._trial.timeout_s * 1e9:
+        elif self.state == RUN_UP and t_ns - self._since_ns > self._trial.timeout_s * 1e9:
             self.timed_out = True
-            self._enter(State.ABORTED, t_ns)
-        elif self.state == State.IMPACT and self.released_ns is not None:
-            self._enter(State.SETTLE, t_ns)
-        elif self.state == State.SETTLE and t_ns - self._settling_from_ns >= self._trial.settle_s * 1e9:
-            self._enter(State.DONE, t_ns)
+            self._enter(ABORTED, t_ns)
+        elif self.state == IMPACT and self.released_ns is not None:
+            self._enter(SETTLE, t_ns)
+        elif self.state == SETTLE and t_ns - self._settling_from_ns >= self._trial.settle_s * 1e9:
+            self._enter(DONE, t_ns)
         return self._goal(t_ns, estimate.impact_ns)
 
     @property
@@ -103,9 +106,9 @@ class ImpactExperiment(Experiment):
 
     def _goal(self, t_ns: int, impact_ns: int | None) -> Goal:
         """Drive in the run-up and, until the release, through the impact; cut in every other state."""
-        if self.state == State.DESTRESS:
+        if self.state == DESTRESS:
             return self._rock(t_ns)
-        if self.state not in (State.RUN_UP, State.IMPACT):
+        if self.state not in (RUN_UP, IMPACT):
             return Goal(self.state, True)
         if self.released_ns is None:
             due_ns = self._release.due_ns(self._began_ns, impact_ns)
@@ -114,7 +117,7 @@ class ImpactExperiment(Experiment):
         if self.released_ns is not None:
             return Goal(self.state, True)
         ramp = min((t_ns - self._began_ns) * 1e-9 / self._trial.ramp_s, 1.0)
-        return Goal(self.state, False, ramp * self._trial.speed_mps, pushing=self.state == State.IMPACT)
+        return Goal(self.state, False, ramp * self._trial.speed_mps, pushing=self.state == IMPACT)
 
     def _rock(self, t_ns: int) -> Goal:
         """Back and forth along one period of a sine; then at rest, held."""

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from scipy.signal import bilinear, lfilter
 
 from drivers.messages import DaqBlock, DriveSample, ValveSample
@@ -65,6 +66,21 @@ def test_bias_and_noise_are_the_mean_and_deviation_of_the_zeroing_samples_alone(
     assert estimate.zeroed
     np.testing.assert_allclose(estimate.bias_V, volts[:ZERO].mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(estimate.noise_V, volts[:ZERO].std(axis=0, ddof=1), rtol=1e-9)
+
+
+def test_a_tick_without_a_block_has_the_newest_speeds_and_all_else_as_before():
+    estimator = Estimator(CONFIG)
+    volts = after_zeroing([30.0] * 10)
+    volts[-1, 0] = math.nan
+    (last,) = take_in(estimator, volts)
+    assert not last.finite
+    for speeds in ((0.0,) * 6, (-0.0,) * 6, (0.1,) * 6):
+        drives = DriveSample(1, 0, speeds, -1)
+        later = estimator.estimate(Samples(0, (), 0, 0, drives, ValveSample(0, 0, ((0.0, 0.0),) * 2, -1)))
+        assert later == replace(last, finite=True, wheel_speed_radps=speeds)
+        assert [math.copysign(1.0, speed) for speed in later.wheel_speed_radps] == [
+            math.copysign(1.0, speed) for speed in speeds
+        ]
 
 
 def test_a_large_bias_does_not_drown_the_noise():

@@ -6,7 +6,7 @@ import pytest
 
 from hil.config import load_config
 from hil.messages.layout import TRIANGLE, layout_of
-from hil.messages.schema import tick_dtype
+from hil.messages.schema import block_dtype, tick_dtype
 from models.rover.registry import ROVERS
 
 
@@ -27,6 +27,14 @@ def test_a_config_has_the_layout_of_its_rover():
     layout = load_config("sim_juno").layout
     assert layout.wheels == ("front_left", "front_right", "rear_left", "rear_right")
     assert (layout.cylinders, layout.valves, layout.valves_off) == ((), (), ())
+
+
+def test_equal_layouts_share_one_row_type():
+    """A recorder compares the type of each row: the same object takes no time."""
+    one, other = layout_of("rcp", TRIANGLE), layout_of("rcp", TRIANGLE)
+    assert one is not other
+    assert tick_dtype(one) is tick_dtype(other)
+    assert block_dtype(one) is block_dtype(other)
 
 
 def test_what_a_rig_has_none_of_has_no_field():

@@ -79,10 +79,10 @@ def test_tick_arrives_with_every_field_by_name_and_wheel(publisher):
     assert {type(leaf) for leaf in leaves(payload)} <= {int, float}
 
 
-def test_scalar_record_is_as_good_as_an_array_of_one(publisher):
+def test_of_several_ticks_at_once_those_that_are_due_are_published(publisher):
     with viewer(publisher) as socket:
-        publisher.tick(row(tick=10)[0])
-        assert receive(socket)[1]["tick"] == 10
+        publisher.tick(np.concatenate([row(tick) for tick in range(20, 31)]))
+        assert [receive(socket)[1]["tick"] for _ in range(2)] == [20, 30]
 
 
 def published(publisher, ticks):

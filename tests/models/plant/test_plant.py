@@ -240,6 +240,18 @@ def test_commands_take_hold(make):
     assert plant.pressure.max() < 0.05 * plant.parameters.cylinder.supply
 
 
+def test_commands_in_a_list_that_is_changed_in_place_take_hold(make):
+    plant = make()
+    speeds, cut, powered = [0.2] * 6, [True] * 6, [[False, False], [False, False]]
+    for _ in range(2):
+        plant.set_each_drive(speeds, cut)
+        plant.set_valves(powered)
+        speeds[:], cut[:], powered[0][0] = DRIVING, [False] * 6, True
+    plant.advance(S // 5)
+    np.testing.assert_allclose(plant.wheel_speed, 0.4, rtol=0.1)
+    assert plant.pressure[0, 0] > 0.9 * plant.parameters.cylinder.supply
+
+
 def test_each_bumper_reads_the_force_of_its_own_wheel(nominal):
     pair = nominal.piezo._replace(
         place=np.full((2, 2), np.nan), sensitivity=np.array([0.010, 0.012]), bias=np.zeros(2), noise=np.zeros(2),
