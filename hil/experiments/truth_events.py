@@ -19,6 +19,9 @@ Rows = NDArray[np.void]
 HIT_SPEED = "truth: impact speed"  # at the time of the first touch
 FORCE_PEAK = "truth: contact force peak"
 ENERGY = "truth: energy at impact"
+HEADING = "truth: heading at impact"  # of a rig that veers, as the next
+ACROSS = "truth: across at impact"
+SLIP = "truth: slipped off the plate"  # at the time of the slip
 CUT = "truth: cut obeyed"  # at the time of the cut; it has no value
 
 
@@ -41,6 +44,13 @@ def truth_events(ground_truth: GroundTruth, rate_hz: int) -> Iterator[Rows]:
     yield event(
         ENERGY, hit_ns, ground_truth.effective_kinetic_energy_when_hit(), "J, T_c of the simulated rig at first touch"
     )
+    heading, across = ground_truth.hit_askew
+    if not math.isnan(heading):
+        yield event(HEADING, hit_ns, heading, "rad, of the rover when a wheel first touched, positive to port")
+        yield event(ACROSS, hit_ns, across, "m, starboard wheel to port of where it hits if all is straight")
+    slip_ns, force = ground_truth.slip
+    if slip_ns is not None:
+        yield event(SLIP, slip_ns, force, "N, on what first slipped off an edge of a plate")
     if cut_ns is not None:
         yield event(CUT, cut_ns, 0.0, "all drives cut, after the first touch")
 
@@ -59,6 +69,8 @@ class RecordedTruth:
         self.contact_force_peak = values.get(FORCE_PEAK, math.nan)
         self.hit_speed = values.get(HIT_SPEED, 0.0)
         self.hit_ns, self.cut_ns = times.get(HIT_SPEED), times.get(CUT)
+        self.hit_askew = values.get(HEADING, math.nan), values.get(ACROSS, math.nan)
+        self.slip = times.get(SLIP), values.get(SLIP, math.nan)
         self._energy = values.get(ENERGY, math.nan)
 
     def effective_kinetic_energy_when_hit(self) -> float:

@@ -31,6 +31,14 @@ class GroundTruth(Protocol):
     def cut_ns(self) -> int | None:
         """When the rig obeyed the first cut after that [ns]."""
 
+    @property
+    def hit_askew(self) -> tuple[float, float]:
+        """Heading at first touch [rad], and how far to port the starboard wheel was [m]; NaN if the rig is straight."""
+
+    @property
+    def slip(self) -> tuple[int | None, float]:
+        """When something first slipped off an edge of a plate [ns], or None, and with what force [N]."""
+
     def effective_kinetic_energy_when_hit(self) -> float:
         """[J]."""
 
@@ -42,6 +50,8 @@ class NoGroundTruth:
     hit_speed = 0.0
     hit_ns: int | None = None
     cut_ns: int | None = None
+    hit_askew: tuple[float, float] = (math.nan, math.nan)
+    slip: tuple[int | None, float] = (None, math.nan)
 
     def effective_kinetic_energy_when_hit(self) -> float:
         """Not known."""
@@ -62,7 +72,7 @@ class SharedGroundTruth:
     def __init__(self, shared: RunMemory) -> None:
         self._mailbox = shared.ground_truth
         self._row = np.zeros(1, GROUND_TRUTH)
-        self._row["hit_ns"] = self._row["cut_ns"] = -1
+        self._row["hit_ns"] = self._row["cut_ns"] = self._row["slip_ns"] = -1
 
     @property
     def contact_force_peak(self) -> float:
@@ -83,6 +93,18 @@ class SharedGroundTruth:
     def cut_ns(self) -> int | None:
         """When the rig first obeyed a cut after that [ns], or None."""
         return _time(self._newest()["cut_ns"])
+
+    @property
+    def hit_askew(self) -> tuple[float, float]:
+        """Heading at first touch [rad], and how far to port the starboard wheel was [m], at the end of the run."""
+        row = self._newest()
+        return float(row["hit_heading"]), float(row["hit_across"])
+
+    @property
+    def slip(self) -> tuple[int | None, float]:
+        """When something first slipped off an edge of a plate [ns], or None, and with what force [N]."""
+        row = self._newest()
+        return _time(row["slip_ns"]), float(row["slip_force"])
 
     def effective_kinetic_energy_when_hit(self) -> float:
         """T_c of the rig at first touch [J]."""
@@ -113,17 +135,22 @@ class SimulatorGroundTruth:
         self.contact_force_peak = float(row["contact_force_peak"])
         self.hit_speed = float(row["hit_speed"])
         self.hit_ns, self.cut_ns = (row[key] - start_ns if row[key] >= 0 else None for key in ("hit_ns", "cut_ns"))
+        self.hit_askew = _number(row["hit_heading"]), _number(row["hit_across"])
+        self.slip = row["slip_ns"] - start_ns if row["slip_ns"] >= 0 else None, _number(row["slip_force"])
         self._row = row
 
     def effective_kinetic_energy_when_hit(self) -> float:
         """T_c of the rig at first touch [J]."""
-        energy = self._row["hit_energy"]
-        return math.nan if energy is None else float(energy)
+        return _number(self._row["hit_energy"])
 
     def plant_loop(self) -> dict[str, Any] | None:
         """How the plant's process kept up (as `SharedGroundTruth.plant_loop`)."""
         cost = dict(zip(("p50", "p99", "p99_9", "max"), self._row["cost_us"], strict=True))
         return {**{key: self._row[key] for key in ("ticks", "late", "skipped")}, "cost_us": cost}
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)
 
 
 def _time(t_ns: np.int64) -> int | None:

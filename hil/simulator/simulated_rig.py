@@ -153,8 +153,9 @@ class GroundTruthPublisher:
     def __init__(self, mailbox: Mailbox, plant: Plant, start_ns: int = 0) -> None:
         self._mailbox, self._plant, self._start_ns = mailbox, plant, start_ns
         self._row = np.zeros(1, GROUND_TRUTH)
-        self._row["hit_ns"] = self._row["cut_ns"] = -1
-        self._row["hit_energy"] = math.nan
+        self._row["hit_ns"] = self._row["cut_ns"] = self._row["slip_ns"] = -1
+        for name in ("hit_energy", "hit_heading", "hit_across", "slip_force"):
+            self._row[name] = math.nan
         self._costs = Histogram()
         mailbox.write(self._row)  # of a run before this one nothing is true any more
 
@@ -173,6 +174,9 @@ class GroundTruthPublisher:
     def publish_final(self) -> None:
         """Called at the end: publish the values that take longer to compute."""
         if self._row["hit_ns"][0] >= 0:
+            self._row["hit_heading"], self._row["hit_across"] = self._plant.hit_askew
+            slip_ns, self._row["slip_force"] = self._plant.slip
+            self._row["slip_ns"] = -1 if slip_ns is None else slip_ns + self._start_ns
             self._row["hit_energy"] = self._plant.effective_kinetic_energy_when_hit()
         if costs := self._costs.summary_us():
             self._row["cost_us"] = list(costs.values())
