@@ -143,9 +143,8 @@ def spread(config: Config) -> Spread:
 def veer(config: Config) -> Veer:
     """How the simulated rig stands and drives askew; the nominal one does not."""
     given = config.plant.veer
-    each = given.steering_deg if isinstance(given.steering_deg, tuple) else ()
-    if not each and given.steering_deg:
-        each = (given.steering_deg,) * len(config.layout.wheels)
+    steering = given.steering_deg
+    each = steering if isinstance(steering, tuple) else (steering,) * len(config.layout.wheels) if steering else ()
     return Veer(math.radians(given.heading_deg), given.across_m, tuple(map(math.radians, each)), given.track_error)
 
 

@@ -25,6 +25,9 @@ PLATE_ONSET = "truth: sensors' load onset"  # at that time; it has no value
 PLATE_PEAK = "truth: sensors' load peak"
 PLATE_SUM = "truth: sum of sensors' peaks"
 PLATE_IMPULSE = "truth: sensors' impulse"  # at the end of the first contact
+HEADING = "truth: heading at impact"  # of a rig that veers, as the next
+ACROSS = "truth: across at impact"
+SLIP = "truth: slipped off the plate"  # at the time of the slip
 CUT = "truth: cut obeyed"  # at the time of the cut; it has no value
 
 
@@ -55,6 +58,13 @@ def truth_events(ground_truth: GroundTruth, rate_hz: int) -> Iterator[Rows]:
         yield event(PLATE_PEAK, onset_ns, plate.peak_N, "N, of the first contact")
         yield event(PLATE_SUM, onset_ns, plate.sum_of_peaks_N, "N, of the first contact")
         yield event(PLATE_IMPULSE, end_ns, plate.impulse_Ns, "N s, until the load is 5 % of its peak")
+    heading, across = ground_truth.hit_askew
+    if not math.isnan(heading):
+        yield event(HEADING, hit_ns, heading, "rad, of the rover when a wheel first touched, positive to port")
+        yield event(ACROSS, hit_ns, across, "m, starboard wheel to port of where it hits if all is straight")
+    slip_ns, force = ground_truth.slip
+    if slip_ns is not None:
+        yield event(SLIP, slip_ns, force, "N, on what first slipped off an edge of a plate")
     if cut_ns is not None:
         yield event(CUT, cut_ns, 0.0, "all drives cut, after the first touch")
 
@@ -82,6 +92,8 @@ class RecordedTruth:
                 values[PLATE_IMPULSE],
                 times[PLATE_IMPULSE] * 1e-9,
             )
+        self.hit_askew = values.get(HEADING, math.nan), values.get(ACROSS, math.nan)
+        self.slip = times.get(SLIP), values.get(SLIP, math.nan)
         self._energy = values.get(ENERGY, math.nan)
         self._energy_on_ground = values.get(ENERGY_ON_GROUND, math.nan)
 

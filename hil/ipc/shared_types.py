@@ -30,6 +30,10 @@ GROUND_TRUTH = np.dtype(  # values known only to a simulated rig, and the timing
         ("hit_ns", "<i8"),  # -1: nothing hit yet
         ("hit_energy", "<f8"),  # effective kinetic energy then [J]
         ("hit_energy_on_ground", "<f8"),  # the same with the ground's active constraints [J]
+        ("hit_heading", "<f8"),  # then, of a rover that veers [rad]
+        ("hit_across", "<f8"),  # then, of its starboard wheel, to port of where it hits if all is straight [m]
+        ("slip_ns", "<i8"),  # when something first slipped off an edge of a plate; -1: not yet
+        ("slip_force", "<f8"),  # with what force [N]
         ("cut_ns", "<i8"),  # when the plant executed the first cut after that; -1: not yet
         ("plate", "<f8", (5,)),  # models.plant.plate_truth.PlateTruth, at the end; -1: no load
         ("ticks", "<i8"),

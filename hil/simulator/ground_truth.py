@@ -39,6 +39,14 @@ class GroundTruth(Protocol):
     def plate(self) -> PlateTruth | None:
         """True load of the force sensors over the first contact."""
 
+    @property
+    def hit_askew(self) -> tuple[float, float]:
+        """Heading at first touch [rad], and how far to port the starboard wheel was [m]; NaN if the rig is straight."""
+
+    @property
+    def slip(self) -> tuple[int | None, float]:
+        """When something first slipped off an edge of a plate [ns], or None, and with what force [N]."""
+
     def effective_kinetic_energy_when_hit(self) -> float:
         """[J]."""
 
@@ -54,6 +62,8 @@ class NoGroundTruth:
     hit_ns: int | None = None
     cut_ns: int | None = None
     plate: PlateTruth | None = None
+    hit_askew: tuple[float, float] = (math.nan, math.nan)
+    slip: tuple[int | None, float] = (None, math.nan)
 
     def effective_kinetic_energy_when_hit(self) -> float:
         """Not known."""
@@ -76,7 +86,7 @@ class SharedGroundTruth:
     def __init__(self, shared: RunMemory) -> None:
         self._mailbox = shared.ground_truth
         self._row = np.zeros(1, GROUND_TRUTH)
-        self._row["hit_ns"] = self._row["cut_ns"] = self._row["plate"] = -1
+        self._row["hit_ns"] = self._row["cut_ns"] = self._row["plate"] = self._row["slip_ns"] = -1
 
     @property
     def contact_force_peak(self) -> float:
@@ -102,6 +112,18 @@ class SharedGroundTruth:
     def plate(self) -> PlateTruth | None:
         """True load of the force sensors over the first contact, once the run is over; None: there was none."""
         return _plate(self._newest()["plate"])
+
+    @property
+    def hit_askew(self) -> tuple[float, float]:
+        """Heading at first touch [rad], and how far to port the starboard wheel was [m], at the end of the run."""
+        row = self._newest()
+        return float(row["hit_heading"]), float(row["hit_across"])
+
+    @property
+    def slip(self) -> tuple[int | None, float]:
+        """When something first slipped off an edge of a plate [ns], or None, and with what force [N]."""
+        row = self._newest()
+        return _time(row["slip_ns"]), float(row["slip_force"])
 
     def effective_kinetic_energy_when_hit(self) -> float:
         """T_c of the rig at first touch [J]."""
@@ -139,23 +161,22 @@ class SimulatorGroundTruth:
         plate = _plate(np.array(row["plate"], float))
         since_s = start_ns * 1e-9
         self.plate = plate and plate._replace(onset_s=plate.onset_s - since_s, end_s=plate.end_s - since_s)
+        self.hit_askew = _number(row["hit_heading"]), _number(row["hit_across"])
+        self.slip = row["slip_ns"] - start_ns if row["slip_ns"] >= 0 else None, _number(row["slip_force"])
         self._row = row
 
     def effective_kinetic_energy_when_hit(self) -> float:
         """T_c of the rig at first touch [J]."""
-        return self._number("hit_energy")
+        return _number(self._row["hit_energy"])
 
     def effective_kinetic_energy_on_ground_when_hit(self) -> float:
         """The same with the ground's active constraints [J]."""
-        return self._number("hit_energy_on_ground")
+        return _number(self._row["hit_energy_on_ground"])
 
     def plant_loop(self) -> dict[str, Any] | None:
         """How the plant's process kept up (as `SharedGroundTruth.plant_loop`)."""
         cost = dict(zip(("p50", "p99", "p99_9", "max"), self._row["cost_us"], strict=True))
         return {**{key: self._row[key] for key in ("ticks", "late", "skipped")}, "cost_us": cost}
-
-    def _number(self, key: str) -> float:
-        return math.nan if self._row[key] is None else float(self._row[key])
 
 
 def _plate(values: NDArray[np.float64]) -> PlateTruth | None:
@@ -164,6 +185,10 @@ def _plate(values: NDArray[np.float64]) -> PlateTruth | None:
     from models.plant.plate_truth import PlateTruth  # with the kernels, which take a second to import
 
     return PlateTruth(*values.tolist())
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)
 
 
 def _time(t_ns: np.int64) -> int | None:

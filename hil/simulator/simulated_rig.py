@@ -154,8 +154,9 @@ class GroundTruthPublisher:
     def __init__(self, mailbox: Mailbox, plant: Plant, start_ns: int = 0) -> None:
         self._mailbox, self._plant, self._start_ns = mailbox, plant, start_ns
         self._row = np.zeros(1, GROUND_TRUTH)
-        self._row["hit_ns"] = self._row["cut_ns"] = self._row["plate"] = -1
-        self._row["hit_energy"] = self._row["hit_energy_on_ground"] = math.nan
+        self._row["hit_ns"] = self._row["cut_ns"] = self._row["plate"] = self._row["slip_ns"] = -1
+        for name in ("hit_energy", "hit_energy_on_ground", "hit_heading", "hit_across", "slip_force"):
+            self._row[name] = math.nan
         self._costs = Histogram()
         mailbox.write(self._row)  # of a run before this one nothing is true any more
 
@@ -176,6 +177,9 @@ class GroundTruthPublisher:
         if plate := self._plant.plate:
             self._row["plate"] = self._shifted(plate)
         if self._row["hit_ns"][0] >= 0:
+            self._row["hit_heading"], self._row["hit_across"] = self._plant.hit_askew
+            slip_ns, self._row["slip_force"] = self._plant.slip
+            self._row["slip_ns"] = -1 if slip_ns is None else slip_ns + self._start_ns
             self._row["hit_energy"] = self._plant.effective_kinetic_energy_when_hit()
             self._row["hit_energy_on_ground"] = self._plant.effective_kinetic_energy_on_ground_when_hit()
         if costs := self._costs.summary_us():

@@ -26,6 +26,7 @@ from models.plant.advance import (
 )
 from models.plant.parameters import RigParameters
 from models.plant.plate_truth import PlateTruth, plate_truth
+from models.plant.veer import Veer
 from models.sensors.piezo import Piezo, make_piezo_state
 from models.sensors.snap_back import SnapBack, make_snap_back
 from models.vehicle.energy import Energies, EnergyMeter
@@ -90,9 +91,7 @@ class Plant:
         # most commands repeat the last: the same tuple of speeds (0.0 and -0.0 would compare equal), equal switches
         if speed_radps is not self._speed_radps:
             self._speed_radps = tuple(speed_radps)
-            self._state.drives.set_speed[:] = speed_radps
-            if self._factors is not None:
-                self._state.drives.set_speed[:] *= self._factors
+            self._state.drives.set_speed[:] = speed_radps if self._factors is None else self._factors * speed_radps
         if cut != self._cut:
             self._cut = tuple(cut)
             self._state.drives.cut[:] = cut
@@ -158,6 +157,26 @@ class Plant:
     def plate(self) -> PlateTruth | None:
         """True load of the sensors over the first contact; None: there was none, or there are no sensors."""
         return plate_truth(self._log.plate)
+
+    @property
+    def hit_askew(self) -> tuple[float, float]:
+        """Heading at first touch [rad], and the starboard wheel to port of where it hits if all is straight [m].
+
+        NaN before, without sensors, and of a rig that does not veer.
+        """
+        if self.parameters.veer == Veer() or self._sensing is None or self.hit_ns is None:
+            return math.nan, math.nan
+        x, y, z, w = self._log.hit_q[3:7].tolist()
+        places = self.rover.wheel_positions(self.rover.own_configuration(self._log.hit_q))
+        across = float(places[self.rover.wheel_names.index("front_right"), 1] - self._sensing.origin[0])
+        return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)), across
+
+    @property
+    def slip(self) -> tuple[int | None, float]:
+        """When something first slipped off an edge of a plate [ns], or None, and with what force [N]."""
+        snap = self._sensing.snap_back if self._sensing else None
+        slips = [] if snap is None else [(round(t * 1e9), force) for t, force in snap.first.tolist() if t >= 0.0]
+        return min(slips, default=(None, math.nan))
 
     def effective_kinetic_energy_when_hit(self) -> float:
         """T_c of this rig at first touch [J], MacMahon 2016 (3.27); NaN without an obstacle."""

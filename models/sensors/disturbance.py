@@ -64,8 +64,12 @@ class Disturbance(NamedTuple):
 
     def fresh(self) -> Disturbance:
         """The same at rest, with its own state."""
-        rest = (np.zeros_like(array) for array in (self.structure, self.run_up, self.force, self.volts))
-        return self._replace(**dict(zip(("structure", "run_up", "force", "volts"), rest, strict=True)))
+        return self._replace(
+            structure=np.zeros_like(self.structure),
+            run_up=np.zeros_like(self.run_up),
+            force=np.zeros_like(self.force),
+            volts=np.zeros_like(self.volts),
+        )
 
     def drawn(self, random: np.random.Generator) -> Disturbance:
         """The same with phases of hum and footsteps drawn at random."""

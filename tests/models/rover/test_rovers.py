@@ -197,3 +197,21 @@ def test_grousers_enlarge_the_wheels_and_change_no_mass():
 def test_grousers_of_no_height_there_is_are_refused(height):
     with pytest.raises(ValueError, match=r"height is .* m, allowed: 0 or more"):
         rcp().with_grousers(height)
+
+
+@pytest.mark.parametrize("name", ["rcp", "parametric"])
+def test_the_height_of_the_bodys_centre_of_mass_moves_that_of_the_rover(name):
+    """By energy: under a pitch rate and gravity the bias knows where the mass is."""
+    make = {"rcp": rcp, "parametric": parametric}[name]
+    low, high, default = make(body_com_height=0.6), make(body_com_height=0.9), make()
+    weight = 60.0 * 9.81
+    tilt = low.neutral()
+    tilt[3:7] = 0.0, math.sin(0.05), 0.0, math.cos(0.05)  # nose down by 0.1 rad: the body's weight has an arm
+    moments = [rover.bias(tilt, np.zeros(rover.nv))[4] for rover in (low, high)]
+    assert moments[0] - moments[1] == pytest.approx(weight * 0.3 * math.sin(0.1), rel=1e-9)
+    # a pure forward motion of the base has the same energy, a pitch rate more for a higher body: m h^2
+    pitch = [rover.mass_matrix(rover.neutral())[4, 4] for rover in (low, high)]
+    assert pitch[1] - pitch[0] == pytest.approx(60.0 * (0.9**2 - 0.6**2), rel=1e-9)
+    given = 0.8246 if name == "rcp" else 0.4711 + 0.15
+    same = make(body_com_height=given)
+    np.testing.assert_allclose(same.mass_matrix(same.neutral()), default.mass_matrix(default.neutral()), rtol=1e-12)
