@@ -37,13 +37,19 @@ def folder_of(path: Path) -> Path:
     return path
 
 
-def test_a_trial_that_faults_is_kept_marked_and_repeated_as_often_as_the_plan_says(wanted, here, pretend, tmp_path) -> None:
+def test_a_trial_that_faults_is_kept_marked_and_repeated_as_often_as_the_plan_says(
+    wanted, here, pretend, tmp_path
+) -> None:
     campaign = wanted(f"{FOUR}attempts: 3\n", folders=False)
     bad = {campaign.trials[1].attempt(1)[1].seed, *(campaign.trials[2].attempt(one)[1].seed for one in (1, 2, 3))}
 
     def make(job):
         summary = summary_of_job(job)
-        return summary_of_job(job, accepted=False, aborted=True, reasons=["a fault"]) if summary["seed"] in bad else summary
+        return (
+            summary_of_job(job, accepted=False, aborted=True, reasons=["a fault"])
+            if summary["seed"] in bad
+            else summary
+        )
 
     pretend(make)
     trials = run_campaign(campaign, folder_of(tmp_path / "c"), here, Lines(), NeverStop())
@@ -92,7 +98,9 @@ def test_a_campaign_that_was_stopped_is_resumed_to_the_same_bytes_and_makes_no_t
     assert "2 of 4 trials are there already" in report.lines
 
 
-def test_resuming_another_campaign_says_all_that_differs_and_changes_nothing(wanted, here, pretend, tmp_path, monkeypatch):
+def test_resuming_another_campaign_says_all_that_differs_and_changes_nothing(
+    wanted, here, pretend, tmp_path, monkeypatch
+):
     pretend(summary_of_job)
     folder = folder_of(tmp_path / "c")
     run_campaign(wanted(FOUR, folders=False), folder, here, Lines(), NeverStop())
