@@ -38,7 +38,8 @@ def test_every_shipped_plan_is_found_by_each_of_its_names_and_lists_every_key() 
 
 def test_all_problems_of_a_plan_are_reported_at_once(plan_file) -> None:
     found = problems(
-        "name: x\nangles_deg: [30, 95]\nrepeats: 0\nfoo: 1\nsoils: {a: {repeat: 1}}\nwheels: [{kind: square}]\norder: any",
+        "name: x\nangles_deg: [30, 95]\nrepeats: 0\nfoo: 1\n"
+        "soils: {a: {repeat: 1}}\nwheels: [{kind: square}]\norder: any",
         plan_file,
     )
     assert set(found) == {
@@ -64,7 +65,7 @@ def test_a_plan_without_angles_or_with_one_twice_or_repeats_that_do_not_fit_is_r
 
 
 def test_a_plan_that_is_not_there_names_the_shipped_ones() -> None:
-    with pytest.raises(ConfigError, match="plan nowhere: 1 problem\n.*thesis"):
+    with pytest.raises(ConfigError, match=r"plan nowhere: 1 problem\n.*thesis"):
         load_plan("nowhere")
 
 
@@ -145,5 +146,5 @@ def test_a_real_rig_has_no_seeds_and_its_layout_cannot_be_changed_by_a_plan(plan
     assert settings["seed"] is None
     assert settings[OFFSET] is None
     assert config == trial.config
-    with pytest.raises(ConfigError, match="devices.daq.inputs"):
+    with pytest.raises(ConfigError, match=r"devices\.daq\.inputs"):
         expand(load_plan(plan_file("name: x\nangles_deg: [50]\nwheels: [{kind: bumpers}]")), "mars_dome")
