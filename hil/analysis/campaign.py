@@ -1,85 +1,123 @@
-"""A campaign read back from its folder: campaign.csv, a row a trial, and campaign.json."""
+"""The files of a campaign: campaign.json, and campaign.csv, which is made of it row by row."""
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hil.config.model import fingerprint
 from hil.recording.run_folder import FolderError
 
-CSV, JSON = "campaign.csv", "campaign.json"
-# Columns that stay text, whatever an operator has typed there.
-TEXT = frozenset({"status", "folder", "ground", "variant", "wheels", "reasons", "content"}) | {
-    f"operator_{what}" for what in ("name", "verdict", "word")
-}
-NEEDED = {"number", "status", "folder", "angle_deg", "content"}
-_WORDS = {"": None, "true": True, "false": False}
+JSON, CSV = "campaign.json", "campaign.csv"
+# Keys of a summary that differ from run to run though the trial is the same, or from file to file.
+NOT_COMPARED = ("loop", "links", "machine", "simulated_rig", "real_time_factor")
+# Of a summary, what a row has under another name or not at all.
+_ELSEWHERE = frozenset({"angle_deg", "seed", "accepted", "reasons", "aborted"})
+_OPERATOR = ("name", "verdict", "word")
 
 
 @dataclass(frozen=True)
 class Campaign:
-    """A campaign.
+    """A campaign as its folder has it.
 
     Attributes:
-        name: of the campaign.
-        rows: one a trial run, in the order of the plan: values by the columns of campaign.csv, None where empty.
-        meta: what campaign.json holds besides the trials: plan, config, digests, version and so on.
+        name: of the plan.
+        rows: of campaign.csv, by its column names, values as in campaign.json: numbers, text, true or false, None.
+        meta: campaign.json without its trials.
+        trials: those of campaign.json.
         folder: where it is.
+        wrong: why campaign.json is not as it was written; empty if it is.
     """
 
     name: str
     rows: list[dict[str, Any]]
     meta: dict[str, Any]
+    trials: list[dict[str, Any]]
     folder: Path
+    wrong: str
 
-
-def is_campaign(folder: Path) -> bool:
-    """Whether a folder is that of a campaign, and not of a single run."""
-    try:
-        return (folder / JSON).is_file()
-    except (OSError, ValueError):  # what is no path at all
-        return False
+    def run_folder(self, row: Mapping[str, Any]) -> Path | None:
+        """The run folder of a row; None: the campaign kept summaries only."""
+        return self.folder / str(row["folder"]) if row["folder"] else None
 
 
 def read_campaign(folder: Path) -> Campaign:
-    """Read a campaign.
+    """Read a campaign's folder.
 
     Raises:
-        FolderError: the folder does not hold one, or its files cannot be read.
+        FolderError: there is no campaign in it, or its file cannot be read.
     """
+    path = folder / JSON
     try:
-        meta = json.loads((folder / JSON).read_text(encoding="utf-8"))
-        rows = list(_rows(folder / CSV))
-    except (OSError, ValueError, RecursionError, csv.Error) as error:
-        raise FolderError(f"{folder} is no campaign that can be read: {error}") from None
-    if not isinstance(meta, dict) or not isinstance(meta.get("name"), str):
-        raise FolderError(f"{folder / JSON} cannot be read: it does not hold the name of a campaign")
-    meta.pop("trials", None)
-    return Campaign(meta["name"], rows, meta, folder)
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FolderError(f"{folder} holds no {JSON}: give the folder of a campaign (hil campaign)") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise FolderError(f"{path} cannot be read: {error}") from None
+    try:
+        trials = found.pop("trials")
+        rows = [row_of(trial) for trial in trials]
+        name = str(found["name"])
+        wrong = "" if own_digest({**found, "trials": trials}) == found["digests"]["campaign"] else "it was changed"
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise FolderError(f"{path} is no file of a campaign ({type(error).__name__}: {error})") from None
+    return Campaign(name, rows, found, trials, folder, wrong and f"{JSON} does not match its digest: {wrong}")
 
 
-def _rows(place: Path) -> Iterator[dict[str, Any]]:
-    with place.open(newline="", encoding="utf-8") as file:
-        table = csv.DictReader(file, strict=True)
-        if missing := NEEDED - set(table.fieldnames or ()):
-            raise ValueError(f"{place.name} has no column {', '.join(sorted(missing))}")
-        for number, row in enumerate(table, start=1):
-            if None in row or None in row.values():
-                raise ValueError(f"{place.name}: row {number} has more or fewer cells than the heading")
-            values = {key: text if key in TEXT else _value(text) for key, text in row.items()}
-            if isinstance(values["angle_deg"], str):
-                raise ValueError(f"{place.name}: row {number} has the angle {values['angle_deg']!r}")
-            yield values
+def own_digest(content: Mapping[str, Any]) -> str:
+    """SHA-256 of campaign.json without its digests: of its JSON with sorted keys and no spaces."""
+    return fingerprint({key: value for key, value in content.items() if key != "digests"})
 
 
-def _value(text: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return _WORDS.get(text.lower(), text)
+def compared(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """A summary without times of this machine, which differ from run to run."""
+    kept = {key: value for key, value in summary.items() if key not in NOT_COMPARED}
+    digests = summary.get("digests")
+    return {**kept, "digests": {"content": digests["content"]}} if isinstance(digests, dict) else kept
+
+
+def row_of(trial: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of a trial: what it was, how it was judged, and every number of its summary.
+
+    Args:
+        trial: of campaign.json.
+    """
+    summary, operator = trial["summary"], trial.get("operator") or {}
+    return {
+        **{key: trial[key] for key in ("number", "attempt", "status", "folder")},
+        **trial["settings"],
+        "accepted": summary.get("accepted"),
+        "reasons": "; ".join(map(str, summary.get("reasons") or ())),
+        **{f"operator_{key}": operator.get(key) for key in _OPERATOR},
+        "content": (summary.get("digests") or {}).get("content"),
+        **numbers_of(summary),
+    }
+
+
+def numbers_of(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers of a summary by flat key: `key`, `key.inner`, and `key.0` of a list. What is null has its key, too."""
+    found: dict[str, Any] = {}
+    for key, value in summary.items():
+        if key not in _ELSEWHERE and key not in NOT_COMPARED:
+            _flatten(key, value, found)
+    return found
+
+
+def columns_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Names of all columns, in the order in which the rows name them."""
+    return list(dict.fromkeys(key for row in rows for key in row))
+
+
+def _flatten(key: str, value: Any, found: dict[str, Any]) -> None:
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            _flatten(f"{key}.{name}", item, found)
+    elif isinstance(value, list | tuple):
+        for place, item in enumerate(value):
+            if not isinstance(item, Mapping):
+                _flatten(f"{key}.{place}", item, found)
+    elif value is None or isinstance(value, bool | int | float):
+        found[key] = value
