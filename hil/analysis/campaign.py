@@ -17,10 +17,6 @@ NOT_COMPARED = ("loop", "links", "machine", "simulated_rig", "real_time_factor")
 # Of a summary, what a row has under another name or not at all.
 _ELSEWHERE = frozenset({"angle_deg", "seed", "accepted", "reasons", "aborted"})
 _OPERATOR = ("name", "verdict", "word")
-# Columns that hold text, whatever an operator has typed there.
-TEXT = frozenset({"status", "folder", "ground", "variant", "wheels", "reasons", "content"}) | {
-    f"operator_{key}" for key in _OPERATOR
-}
 
 
 @dataclass(frozen=True)
@@ -46,14 +42,6 @@ class Campaign:
     def run_folder(self, row: Mapping[str, Any]) -> Path | None:
         """The run folder of a row; None: the campaign kept summaries only."""
         return self.folder / str(row["folder"]) if row["folder"] else None
-
-
-def is_campaign(folder: Path) -> bool:
-    """Whether a folder is that of a campaign, and not of a single run."""
-    try:
-        return (folder / JSON).is_file()
-    except (OSError, ValueError):  # what is no path at all
-        return False
 
 
 def read_campaign(folder: Path) -> Campaign:

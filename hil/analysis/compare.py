@@ -14,8 +14,8 @@ from hil.analysis import statistics
 from hil.analysis.campaign import Campaign, read_campaign
 from hil.analysis.report import drawing
 from hil.analysis.report.groups import FORCE
-from hil.analysis.report.make import DoubtedError, doubts
-from hil.analysis.report.trials import Trial, trials_of
+from hil.analysis.report.make import DoubtedError
+from hil.analysis.report.trials import Trial, doubts, trials_of
 from hil.analysis.statistics import LEVEL, Difference, Spread
 from hil.experiments.drawing import COLOURS
 from hil.recording.digests import file_sha256
@@ -83,7 +83,7 @@ def compare(first: Path, second: Path, quantity: str = FORCE, *, unverified: boo
     """
     campaigns = read_campaign(first), read_campaign(second)
     trials = [trials_of(campaign) for campaign in campaigns]
-    wrong = tuple(sentence for part in trials for sentence in doubts(part))
+    wrong = tuple(one for pair in zip(campaigns, trials, strict=True) for one in doubts(*pair))
     if wrong and not unverified:
         raise DoubtedError(f"{first} and {second} are not compared: {wrong[0]}")
     grounds = [{str(trial.row.get("ground")) for trial in part} for part in trials]
@@ -145,9 +145,8 @@ def _values(trials: Sequence[Trial], quantity: str, *, apart: bool) -> dict[Plac
 
 
 def _row(place: Place, first: list[float] | None, second: list[float] | None) -> Row:
-    spreads = [statistics.spread_of(values) if values else None for values in (first, second)]
-    difference = statistics.welch(first, second) if first and second else None
-    return Row(*place, *spreads, difference)
+    one, other = (statistics.spread_of(values) if values else None for values in (first, second))
+    return Row(*place, one, other, statistics.welch(first, second) if first and second else None)
 
 
 def _digest(campaign: Campaign) -> str:

@@ -158,7 +158,8 @@ def fit_power(energy_J: Sequence[float], force_N: Sequence[float]) -> Fit | None
     factor, b = (float(value) for value in found.x)
     half = None
     if T.size > 2:
-        variance = np.linalg.inv(found.jac.T @ found.jac)[1, 1] * 2.0 * found.cost / (T.size - 2)
+        slopes = np.asarray(found.jac, np.float64)
+        variance = float(np.linalg.inv(slopes.T @ slopes)[1, 1]) * 2.0 * found.cost / (T.size - 2)
         half = float(stats.t.ppf(0.5 + 0.5 * LEVEL, T.size - 2) * math.sqrt(variance))
     return _fit("power", factor * middle**-b, b, half, F, beside(found.x) + F)
 

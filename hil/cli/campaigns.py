@@ -21,6 +21,14 @@ if TYPE_CHECKING:
     from hil.analysis.statistics import Difference, Spread
 
 
+def is_campaign(folder: Path) -> bool:
+    """Whether a folder is that of a campaign, and not of a single run."""
+    try:
+        return (folder / "campaign.json").is_file()
+    except (OSError, ValueError):  # what is no path at all
+        return False
+
+
 def report_campaign(folder: Path, unverified: bool, as_json: bool) -> None:
     """Write report.html and the figures of a campaign, and print its table."""
     from hil.analysis.report.groups import FORCE

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hil.cli.campaigns import report_campaign
+from hil.cli.campaigns import is_campaign, report_campaign
 from hil.cli.console import show
 from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Repeat, RunOptions, Unverified, progress, with_groups
@@ -106,7 +106,6 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Draw the figure again from the record, and print the table; of a campaign, write report.html and its figures."""
-    from hil.analysis.campaign import is_campaign
     from hil.analysis.digests import mismatch
     from hil.experiments.figure_form import FigureForm
     from hil.experiments.registry import draw, experiment_named

@@ -21,7 +21,7 @@ from hil.recording.run_folder import replacing
 WIDTH_IN = 7.09
 DPI = 200
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-DROPPED = {"marker": "x", "color": "#888888", "ls": "none", "ms": 4.5, "mew": 1.0}
+DROPPED: dict[str, Any] = {"marker": "x", "color": "#888888", "ls": "none", "ms": 4.5, "mew": 1.0}
 _STYLE: Any = {
     "font.size": 8,
     "axes.titlesize": 9,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -58,7 +59,7 @@ def _forces(axes: Axes, group: Group) -> None:
     spread = group.over_angle(FORCE)
     at = np.array(list(spread))
     mean, deviation = (np.array([getattr(s, k) for s in spread.values()]) for k in ("mean", "mean_absolute_deviation"))
-    style = {"color": COLOURS[0], "marker": "s", "ms": 5, "lw": 1.2, "capsize": 4, "elinewidth": 1.6}
+    style: dict[str, Any] = {"color": COLOURS[0], "marker": "s", "ms": 5, "lw": 1.2, "capsize": 4, "elinewidth": 1.6}
     axes.errorbar(at, mean, deviation, label="mean, bars: mean absolute deviation", **style)
     known = [(angle, s.low, s.high) for angle, s in spread.items() if s.low is not None and s.high is not None]
     for i, (angle, low, high) in enumerate(known):

@@ -21,7 +21,7 @@ WITHOUT, WITH = "effective_kinetic_energy_J", "effective_kinetic_energy_on_groun
 ENERGIES = {WITHOUT: "T_c without ground", WITH: "T_c with the ground's active constraints"}
 # The T_c that belongs to a ground, chosen before the forces are looked at. Soil gives way like no ground at all: by
 # simulation the force over sqrt(T_c) then changes least (docs/explanation/contact.md).
-FITTING = {"none": WITHOUT, "soil": WITHOUT, "soft": WITHOUT, "firm": WITH, "rigid": WITH, "hard": WITH}
+FITTING = {"none": WITHOUT, "soil": WITHOUT, "firm": WITH, "rigid": WITH}
 # What makes trials different in kind, beside the angle: column, and how it is said.
 _KINDS = (("ground", "{} ground"), ("variant", "{}"), ("added_mass_kg", "{:g} kg added"), ("wheels", "{} wheels"))
 
@@ -51,12 +51,12 @@ class Group:
 
     Attributes:
         label: what they have in common, in words.
-        ground: as the campaign names it.
+        kind: of the ground: none, soil, firm, rigid, or unknown.
         trials: all of them.
     """
 
     label: str
-    ground: str
+    kind: str
     trials: tuple[Trial, ...]
 
     @cached_property
@@ -67,7 +67,7 @@ class Group:
     @property
     def fitting(self) -> str:
         """Key of the T_c that belongs to the ground."""
-        return FITTING.get(self.ground, WITHOUT)
+        return FITTING.get(self.kind, WITHOUT)
 
     @property
     def other(self) -> str:
@@ -102,7 +102,7 @@ class Group:
         return float(np.mean(shares)) if shares else None
 
 
-def groups_of(trials: Sequence[Trial]) -> list[Group]:
+def groups_of(trials: Sequence[Trial], campaign: Campaign, config: Config | None) -> list[Group]:
     """Trials by ground, rover, mass and wheels; named after what differs, and after the ground."""
     differing = [
         (key, words) for key, words in _KINDS if key == "ground" or len({trial.row.get(key) for trial in trials}) > 1
@@ -116,11 +116,21 @@ def groups_of(trials: Sequence[Trial]) -> list[Group]:
                 words.format(value) for (_, words), value in zip(differing, kind, strict=True) if value is not None
             )
             or "all trials",
-            str(kind[0]),
+            _kind_of_ground(kind[0], campaign, config),
             tuple(members),
         )
         for kind, members in sorted(found.items(), key=lambda item: [str(part) for part in item[0]])
     ]
+
+
+def _kind_of_ground(name: Any, campaign: Campaign, config: Config | None) -> str:
+    """What `ground.kind` was on a ground of the plan: by the plan, by the name itself, or by the config."""
+    plan = campaign.meta.get("plan")
+    try:
+        kind = plan["soils"][name]["set"]["ground.kind"] if isinstance(plan, Mapping) else name
+    except (LookupError, TypeError):
+        kind = name
+    return str(kind) if kind in FITTING or config is None else config.ground.kind
 
 
 def config_of(campaign: Campaign) -> Config | None:

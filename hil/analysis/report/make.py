@@ -16,7 +16,7 @@ from hil.analysis.report import drawing, force_figures, trial_figures
 from hil.analysis.report.groups import Group, config_of, groups_of
 from hil.analysis.report.page import Contents, render
 from hil.analysis.report.traces import Trace, trace_of
-from hil.analysis.report.trials import Trial, trials_of
+from hil.analysis.report.trials import Trial, doubts, trials_of
 from hil.config import Config
 from hil.recording import RecordError, read_trial
 from hil.recording.digests import file_sha256
@@ -64,14 +64,15 @@ def report_campaign(folder: Path, *, unverified: bool = False) -> Report:
     trials = trials_of(campaign)
     if not trials:
         raise FolderError(f"{folder} holds no trial yet: {CSV} has no rows")
-    wrong = doubts(trials)
+    wrong = doubts(campaign, trials)
     if wrong and not unverified:
         raise DoubtedError(_in_words(folder, wrong))
     traces, work_us, unread = _recorded(trials)
     wrong = (*wrong, *unread)
     if wrong and not unverified:
         raise DoubtedError(_in_words(folder, wrong))
-    config, groups = config_of(campaign), groups_of(trials)
+    config = config_of(campaign)
+    groups = groups_of(trials, campaign, config)
     with drawing.styled():
         figures = _draw(trials, groups, config, traces, work_us)
         for figure in (one for pages in figures.values() for one in pages):
@@ -91,13 +92,8 @@ def report_campaign(folder: Path, *, unverified: bool = False) -> Report:
     return Report(page, all_files, tuple(groups), tuple(trials), wrong)
 
 
-def doubts(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Why files of a campaign are not to be trusted: a sentence for each trial concerned."""
-    return tuple(trial.wrong for trial in trials if trial.wrong)
-
-
 def _in_words(folder: Path, wrong: Sequence[str]) -> str:
-    more = f"; {len(wrong)} trials like this" if len(wrong) > 1 else ""
+    more = f"; {len(wrong)} such findings" if len(wrong) > 1 else ""
     return f"{folder} is not reported: {wrong[0]}{more} (hil verify of the trial says more)"
 
 

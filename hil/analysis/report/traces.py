@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hil.messages.layout import Layout
 from hil.recording import TrialRecord
 
-FloatArray = NDArray[np.float64]
+FloatArray = NDArray[np.floating[Any]]
 # Shown before and after the impact [s].
 BEFORE_S, AFTER_S = 0.1, 0.6
 # Stretches of a trace; two points each.

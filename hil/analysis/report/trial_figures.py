@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,7 @@ def _cell(
     if with_scale:
         force = 10.0 ** np.floor(np.log10(0.7 * max(limits[1], 1e-9)))
         force *= max(part for part in (1.0, 2.0, 5.0) if part * force <= 0.7 * max(limits[1], 1e-9))
-        right, bar = corner[0] + width, {"color": "black", "lw": 1.4}
+        right, bar = corner[0] + width, dict[str, Any](color="black", lw=1.4)
         axes.plot([right, right], [zero + 0.1, zero + 0.1 + force * unit], **bar)
         axes.plot([right - 0.2 * unit_s, right], [zero + 0.1, zero + 0.1], **bar)
         axes.text(right - 0.03, zero + 0.1 + 0.5 * force * unit, f"{force:g} {trace.unit}", fontsize=6, ha="right")
@@ -111,8 +111,9 @@ def load_points(groups: Sequence[Group], config: Config | None) -> Figure:
         axes.set_aspect("equal")
         axes.invert_xaxis()  # port is on the left, as from the rover
         axes.set(xlabel="across, to port [mm]", ylabel="up the plate [mm]")
-    outline, words = _outline(config)
-    plate.add_patch(Rectangle(*outline, fill=False, ec="#555555", lw=1.2, ls="-.", label=words))
+    for line, (outline, words) in zip(("-.", ":"), _outlines(config, groups), strict=False):
+        outline.set(fill=False, ec="#555555", lw=1.2, ls=line, label=words)
+        plate.add_patch(outline)
     plate.autoscale_view()
     plate.set_title("plate", loc="left")
     zoom.set_title("triangle", loc="left")
@@ -123,14 +124,18 @@ def load_points(groups: Sequence[Group], config: Config | None) -> Figure:
     return figure
 
 
-def _outline(config: Config | None) -> tuple[tuple[tuple[float, float], float, float], str]:
-    """Lower corner, width and height [mm] of the plate, and what it is."""
+def _outlines(config: Config | None, groups: Sequence[Group]) -> Iterator[tuple[Rectangle, str]]:
+    """The plate about C [mm], and what it is; C moves up the plate with the angle, so at the least and largest one."""
     plate = getattr(config.obstacle, "plate", None) if config is not None else None
-    if plate is None:
+    if config is None or plate is None:
         width, height = (1e3 * side for side in _SHIELD_M)
-        return ((-0.5 * width, -0.5 * height), width, height), "shield 18 x 16 in, about C"
-    corner = (1e3 * (plate.centre_across_m - 0.5 * plate.width_m), 1e3 * (plate.centre_up_m - 0.5 * plate.height_m))
-    return (corner, 1e3 * plate.width_m, 1e3 * plate.height_m), "plate"
+        yield Rectangle((-0.5 * width, -0.5 * height), width, height), "shield 18 x 16 in, about C"
+        return
+    angles = [angle for group in groups for (angle,) in paired([trial.row for trial in group.trials], "angle_deg")]
+    for angle in sorted({min(angles), max(angles)} if angles else ()):
+        contact = config.wheel_radius_m * np.tan(0.5 * np.radians(angle))  # of C, up the plane from its foot
+        left, low = plate.centre_across_m - 0.5 * plate.width_m, plate.centre_up_m - 0.5 * plate.height_m - contact
+        yield Rectangle((1e3 * left, 1e3 * low), 1e3 * plate.width_m, 1e3 * plate.height_m), f"plate at {angle:g}°"
 
 
 def timing(trials: Sequence[Trial], work_us: NDArray[np.float64]) -> Figure:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hil.analysis.campaign import TEXT, Campaign
+from hil.analysis.campaign import CSV, JSON, Campaign
 from hil.analysis.digests import digests_of, mismatch
+from hil.recording.digests import file_sha256
 from hil.recording.run_folder import FolderError, summary_of
 
 KEPT = "kept"
 # Columns of the campaign that a summary does not have, or has in another form.
-_NOT_OF_SUMMARY = TEXT | {"number", "attempt", "accepted", "seed", "added_mass_kg"}
+_NOT_OF_SUMMARY = {"number", "attempt", "seed", "added_mass_kg"}
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,17 @@ class Trial:
         return f"{self.row.get('number')}" + (f".{attempt}" if attempt not in (None, 1) else "")
 
 
+def doubts(campaign: Campaign, trials: Sequence[Trial]) -> tuple[str, ...]:
+    """Why files of a campaign are not to be trusted: a sentence for each file, or trial, concerned."""
+    found = [campaign.wrong] if campaign.wrong else []
+    try:
+        same = file_sha256(campaign.folder / CSV) == (campaign.meta.get("digests") or {}).get("csv")
+        found += [] if same else [f"{CSV} does not match its digest in {JSON}: it was changed"]
+    except OSError as error:
+        found.append(f"{CSV} cannot be read: {error.strerror}")
+    return (*found, *(trial.wrong for trial in trials if trial.wrong))
+
+
 def trials_of(campaign: Campaign) -> list[Trial]:
     """All trials, in the order of the plan; a trial whose files are damaged is there too, with what is wrong."""
     return [_trial(campaign.folder, row) for row in campaign.rows]
@@ -65,10 +77,10 @@ def _trial(folder: Path, row: Mapping[str, Any]) -> Trial:
         return Trial(row, None, {}, f"{name} has no summary.json")
     wrong = mismatch(run, summary)
     if not wrong and digests_of(summary).get("content") != row.get("content"):
-        wrong = f"{name} holds another trial than campaign.csv says: content digests differ"
+        wrong = f"{name} holds another trial than {JSON} says: content digests differ"
     if not wrong:
         changed = next(_changed(row, summary), None)
-        wrong = f"campaign.csv has {changed[0]} {changed[1]!r}, summary.json {changed[2]!r}" if changed else ""
+        wrong = f"{JSON} has {changed[0]} {changed[1]!r}, summary.json {changed[2]!r}" if changed else ""
     return Trial(row, run, summary, f"{name}: {wrong}" if wrong and not wrong.startswith(name) else wrong)
 
 
@@ -80,12 +92,10 @@ def _changed(row: Mapping[str, Any], summary: Mapping[str, Any]) -> Iterator[tup
     for key, value in row.items():
         if key in _NOT_OF_SUMMARY or key not in said or isinstance(value, str):
             continue
-        if value is None or said[key] is None:
-            same = value is said[key]
-        else:
-            same = math.isclose(value, said[key], rel_tol=1e-12)
+        other = said[key]
+        same = value is other if value is None or other is None else math.isclose(value, other, rel_tol=1e-12)
         if not same:
-            yield key, value, said[key]
+            yield key, value, other
 
 
 def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, float | None]]:

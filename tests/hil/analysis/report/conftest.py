@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hil.analysis.campaign import columns_of, compared, own_digest, row_of
 from hil.app import run as app
 from hil.config import load_config
 
@@ -42,37 +45,70 @@ def campaign_trials(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def campaign_folder(campaign_trials) -> Callable[..., Path]:
-    """Makes a campaign in a folder from the four trials; further words are values of each row."""
+    """Makes a campaign of the four trials in a folder; further words are what a person typed."""
 
-    def make(parent: Path, name: str = "four trials", folder: str = "campaign", **words: str) -> Path:
-        place = parent / folder
+    def make(parent: Path, name: str = "four trials", **words: str) -> Path:
+        place = parent / "campaign"
         shutil.copytree(campaign_trials, place)
-        rows = []
+        trials = []
         for number in range(1, len(TRIALS) + 1):
             run = f"trial_{number:04d}"
             summary = json.loads((place / run / "summary.json").read_text())
-            load_point = dict(zip(("load_point_m.0", "load_point_m.1"), summary.pop("load_point_m"), strict=True))
-            numbers = {key: value for key, value in summary.items() if isinstance(value, float) and key[-2:] != "or"}
-            of_trial = {
-                "number": number, "attempt": 1, "status": "kept" if summary["accepted"] else "dropped", "folder": run,
-                "ground": "soil", "variant": "rcp", "seed": summary["seed"],
-                "accepted": str(summary["accepted"]).lower(),
-                "reasons": "; ".join(summary["reasons"]), "operator_word": "", "content": summary["digests"]["content"],
-            }  # fmt: skip
-            rows.append({**of_trial, **numbers, **load_point, **words})
-        with (place / "campaign.csv").open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, rows[0], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+            status = "kept" if summary["accepted"] else "dropped"
+            settings = {"angle_deg": summary["angle_deg"], "ground": "sand", "variant": words.get("variant", "rcp")}
+            operator = {"name": "N", "verdict": "keep", "word": words.get("operator_word", "")}
+            trials.append(
+                {"number": number, "attempt": 1, "status": status, "folder": run, "settings": settings}
+                | {"operator": operator, "summary": compared(summary)}
+            )
         config = load_config("sim_impact", QUICK)
-        meta = {
-            "name": name,
-            "plan": "by hand",
-            "config": config.to_yaml(),
-            "config_sha256": config.sha256(),
-            "seed": 1,
-        }
-        (place / "campaign.json").write_text(json.dumps({**meta, "trials": []}), encoding="utf-8")
+        plan = {"soils": {"sand": {"set": {"ground.kind": "soil"}}}}
+        meta = {"name": name, "plan": plan, "config": config.to_yaml(), "config_sha256": config.sha256(), "seed": 1}
+        write_campaign(place, meta, trials)
         return place
 
     return make
+
+
+def write_campaign(folder: Path, meta: dict[str, Any], trials: list[dict[str, Any]]) -> None:
+    rows = [row_of(trial) for trial in trials]
+    with (folder / "campaign.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns_of(rows), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    content = {**meta, "trials": trials}
+    table = hashlib.sha256((folder / "campaign.csv").read_bytes()).hexdigest()
+    digests = {"csv": table, "campaign": own_digest(content)}
+    (folder / "campaign.json").write_text(json.dumps({**content, "digests": digests}), encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def campaign_of() -> Callable[..., Path]:
+    """Makes a campaign that kept no folders: forces by angle, and at each angle a trial that was dropped."""
+
+    def make(folder: Path, values: dict[float, Sequence[float]], ground: str = "soil", name: str = "") -> Path:
+        folder.mkdir()
+        forces = [(angle, force, True) for angle, forces in values.items() for force in forces]
+        forces += [(angle, 1e6, False) for angle in values]
+        trials = [
+            {"number": number, "attempt": 1, "status": "kept" if accepted else "dropped", "folder": ""}
+            | {"settings": {"angle_deg": angle, "ground": ground}}
+            | {"summary": {"accepted": accepted, "sum_of_peaks_N": force}}
+            for number, (angle, force, accepted) in enumerate(forces, start=1)
+        ]
+        write_campaign(folder, {"name": name or folder.name}, trials)
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def change_campaign() -> Callable[..., None]:
+    """Changes the trials of a campaign as its own program would: with the digests."""
+
+    def change(folder: Path, of_trials: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> None:
+        meta = json.loads((folder / "campaign.json").read_text())
+        del meta["digests"]
+        write_campaign(folder, meta, of_trials(meta.pop("trials")))
+
+    return change

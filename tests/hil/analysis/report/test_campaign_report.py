@@ -11,9 +11,13 @@ import matplotlib.image
 import numpy as np
 import pytest
 
+from hil.analysis.campaign import read_campaign
+from hil.analysis.report.groups import WITH, WITHOUT, groups_of
 from hil.analysis.report.make import DoubtedError, report_campaign
 from hil.analysis.report.traces import trace_of
+from hil.analysis.report.trials import trials_of
 from hil.cli import run
+from hil.config import load_config
 from hil.recording import read_trial
 from hil.recording.run_folder import FolderError, summary_of
 
@@ -153,11 +157,16 @@ def spoil_summary(folder):
     place.write_text(place.read_text().replace('"sum_of_peaks_N": ', '"sum_of_peaks_N": 9'))
 
 
-def spoil_row(folder):
-    place, row = folder / "campaign.csv", (folder / "campaign.csv").read_text()
+def spoil_table(folder):
+    place = folder / "campaign.csv"
     peak = repr(summary_of(folder / "trial_0002")["sum_of_peaks_N"])
-    assert peak in row
-    place.write_text(row.replace(peak, "999.0"))
+    assert peak in place.read_text()
+    place.write_text(place.read_text().replace(peak, "999.0"))
+
+
+def spoil_campaign(folder):
+    place = folder / "campaign.json"
+    place.write_text(place.read_text().replace('"number": 2', '"number": 5'))
 
 
 def swap_trials(folder):
@@ -173,21 +182,16 @@ def damage_record(folder):
     place.write_bytes(content)
 
 
-def point_outside(folder):
-    shutil.copytree(folder / "trial_0004", folder.parent / f"{folder.name}_outside")
-    place = folder / "campaign.csv"
-    place.write_text(place.read_text().replace("trial_0004", f"../{folder.name}_outside"))
-
-
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
         (spoil_summary, "trial_0002: summary.json does not match its digest"),
-        (spoil_row, "trial_0002: campaign.csv has sum_of_peaks_N 999.0"),
+        (spoil_table, "campaign.csv does not match its digest in campaign.json"),
+        (spoil_campaign, "campaign.json does not match its digest"),
+        (lambda folder: (folder / "campaign.csv").unlink(), "campaign.csv cannot be read"),
         (swap_trials, "trial_0001: trial_0001 holds another trial"),
         (damage_record, "trial_0003: trial.h5 does not match its digest"),
         (lambda folder: shutil.rmtree(folder / "trial_0003"), "trial_0003 has no summary.json"),
-        (point_outside, "is no folder of this campaign"),
     ],
 )
 def test_what_does_not_match_is_refused_and_a_good_report_stays(campaign_folder, tmp_path, spoil, said):
@@ -211,21 +215,47 @@ def test_what_does_not_match_is_reported_beside_the_good_report_and_stamped(camp
     assert all("unverified" in path.stem for path in made.figures)
 
 
-def test_a_campaign_without_folders_is_reported_by_its_numbers(campaign_folder, tmp_path):
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"folder": "../elsewhere"}, "is no folder of this campaign"),
+        ({"summary": {"sum_of_peaks_N": 999.0}}, r"campaign\.json has sum_of_peaks_N 999\.0"),
+        ({"summary": {"accepted": False}}, r"campaign\.json has accepted False"),
+    ],
+)
+def test_what_another_program_wrote_into_the_campaign_is_held_against_the_summaries(
+    campaign_folder, change_campaign, tmp_path, change, said
+):
     folder = campaign_folder(tmp_path)
-    table = folder / "campaign.csv"
-    table.write_text(re.sub(r"trial_000\d", "", table.read_text()))
+
+    def changed(trials):
+        of_summary = {"summary": {**trials[1]["summary"], **change.get("summary", {})}}
+        return [trials[0], trials[1] | change | of_summary, *trials[2:]]
+
+    change_campaign(folder, changed)
+    with pytest.raises(DoubtedError, match=said):
+        report_campaign(folder)
+
+
+def test_a_campaign_without_folders_is_reported_by_its_numbers(campaign_of, tmp_path):
+    folder = campaign_of(tmp_path / "numbers", {50.0: (80.0, 84.0), 70.0: (90.0, 95.0, 91.0)})
     text = report_campaign(folder).page.read_text(encoding="utf-8")
     assert "keeps no records of single trials" in text
     assert "Force over hit height" in text
 
 
-def test_a_campaign_that_has_not_begun_is_refused(campaign_folder, tmp_path):
-    folder = campaign_folder(tmp_path)
-    table = folder / "campaign.csv"
-    table.write_text(table.read_text().partition("\n")[0] + "\n")
+def test_a_campaign_that_has_not_begun_is_refused(campaign_of, tmp_path):
     with pytest.raises(FolderError, match="holds no trial yet"):
-        report_campaign(folder)
+        report_campaign(campaign_of(tmp_path / "empty", {}))
+
+
+@pytest.mark.parametrize(("kind", "fitting"), [("soil", WITHOUT), ("firm", WITH)])
+def test_the_ground_of_the_plan_says_which_energy_belongs_to_it(campaign_of, tmp_path, kind, fitting):
+    campaign = read_campaign(campaign_of(tmp_path / "one", {50.0: (80.0, 84.0)}, ground="bed 3"))
+    campaign.meta["plan"] = {"soils": {"bed 3": {"set": {"ground.kind": kind}}}}
+    (group,) = groups_of(trials_of(campaign), campaign, load_config("sim_impact"))
+    assert (group.label, group.kind, group.fitting) == ("bed 3 ground", kind, fitting)
+    assert {group.fitting, group.other} == {WITH, WITHOUT}
 
 
 def test_the_command_reports_a_campaign(reported, capsys):

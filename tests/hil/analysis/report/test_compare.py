@@ -1,4 +1,3 @@
-import csv
 import json
 
 import numpy as np
@@ -10,27 +9,13 @@ from hil.analysis.report.make import DoubtedError
 from hil.cli import run
 from hil.recording.run_folder import FolderError
 
-
-def campaign(folder, values, ground="soil", name=None):
-    """A campaign without folders: forces by angle; a trial that was dropped at each angle."""
-    folder.mkdir()
-    rows = [(angle, force, "kept") for angle, forces in values.items() for force in forces]
-    rows += [(angle, 1e6, "dropped") for angle in values]
-    with (folder / "campaign.csv").open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["number", "status", "folder", "angle_deg", "ground", "content", "sum_of_peaks_N"])
-        writer.writerows([i, status, "", angle, ground, "", force] for i, (angle, force, status) in enumerate(rows, 1))
-    (folder / "campaign.json").write_text(json.dumps({"name": name or folder.name}))
-    return folder
-
-
 FIRST = {50.0: (80.0, 84.0, 79.0), 70.0: (90.0, 95.0, 91.0, 92.0), 90.0: (60.0,)}
 SECOND = {50.0: (100.0, 104.0, 95.0, 99.0), 70.0: (93.0, 92.0, 99.0)}
 
 
 @pytest.fixture
-def both(tmp_path):
-    return campaign(tmp_path / "a", FIRST), campaign(tmp_path / "b", SECOND)
+def both(campaign_of, tmp_path):
+    return campaign_of(tmp_path / "a", FIRST), campaign_of(tmp_path / "b", SECOND)
 
 
 def test_each_angle_has_the_difference_of_the_trials_that_count(both):
@@ -57,14 +42,14 @@ def test_the_other_way_round_the_difference_has_the_other_sign(both):
     assert (there.value, there.low, there.high) == pytest.approx((-back.value, -back.high, -back.low))
 
 
-def test_grounds_are_kept_apart_where_both_campaigns_have_the_same(tmp_path):
-    soil = campaign(tmp_path / "a", FIRST)
-    assert {row.ground for row in compare(soil, campaign(tmp_path / "b", SECOND)).rows} == {"soil"}
-    assert {row.ground for row in compare(soil, campaign(tmp_path / "c", SECOND, "firm")).rows} == {""}
+def test_grounds_are_kept_apart_where_both_campaigns_have_the_same(campaign_of, tmp_path):
+    soil = campaign_of(tmp_path / "a", FIRST)
+    assert {row.ground for row in compare(soil, campaign_of(tmp_path / "b", SECOND)).rows} == {"soil"}
+    assert {row.ground for row in compare(soil, campaign_of(tmp_path / "c", SECOND, "firm")).rows} == {""}
 
 
-def test_campaigns_without_a_common_angle_have_no_overall_difference(tmp_path):
-    found = compare(campaign(tmp_path / "a", {50.0: (1.0, 2.0)}), campaign(tmp_path / "b", {60.0: (1.0, 2.0)}))
+def test_campaigns_without_a_common_angle_have_no_overall_difference(campaign_of, tmp_path):
+    found = compare(campaign_of(tmp_path / "a", {50.0: (1.0, 2.0)}), campaign_of(tmp_path / "b", {60.0: (1.0, 2.0)}))
     assert found.overall is None
     draw_comparison(found)
 
@@ -82,8 +67,8 @@ def test_a_campaign_that_does_not_match_its_digests_is_refused(campaign_folder, 
     assert compare(both[0], doubtful, unverified=True).wrong
 
 
-def test_the_command_prints_the_difference_and_draws_one_figure(tmp_path, capsys):
-    first, second = campaign(tmp_path / "a", FIRST, name="[red]$x^$"), campaign(tmp_path / "b", SECOND)
+def test_the_command_prints_the_difference_and_draws_one_figure(campaign_of, tmp_path, capsys):
+    first, second = campaign_of(tmp_path / "a", FIRST, name="[red]$x^$"), campaign_of(tmp_path / "b", SECOND)
     out = tmp_path / "out"
     assert run(["compare", str(first), str(second), "--out", str(out), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -96,6 +81,6 @@ def test_the_command_prints_the_difference_and_draws_one_figure(tmp_path, capsys
     assert f"{compare(first, second).overall.value:+.4g}" in printed
 
 
-def test_the_command_refuses_what_is_no_campaign(tmp_path, capsys):
-    assert run(["compare", str(campaign(tmp_path / "a", FIRST)), str(tmp_path / "none")]) == 2
-    assert "none is no campaign that can be read" in capsys.readouterr().err
+def test_the_command_refuses_what_is_no_campaign(campaign_of, tmp_path, capsys):
+    assert run(["compare", str(campaign_of(tmp_path / "a", FIRST)), str(tmp_path / "none")]) == 2
+    assert "none holds no campaign.json" in capsys.readouterr().err
