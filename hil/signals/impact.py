@@ -132,7 +132,8 @@ def _vertex(traces: Traces, force: Floats, at: int, noise: float) -> Quantity:
     place = float(np.clip(-b / (2.0 * a), -half, half)) if a < 0.0 else 0.0
     left = force[first:last] - np.polyval((a, b, c), rows)
     spread = max(noise, float(np.sqrt(np.mean(left**2))))
-    return Quantity(float(a * place * place + b * place + c), 1.5 * spread / np.sqrt(len(rows)))
+    value = min(float(a * place * place + b * place + c), float(force[first:last].max()))  # a step is no parabola
+    return Quantity(value, 1.5 * spread / np.sqrt(len(rows)))
 
 
 def _calibration(forces: Floats, drooped: Floats, channels: SensorChannels) -> float:
@@ -216,10 +217,11 @@ def _duration(
 def _rise(traces: Traces, total: Floats, at: int, peak: float) -> Quantity | None:
     times, standard = [], traces.spacing_s / np.sqrt(12.0)
     for share in (0.1, 0.9):
-        below = np.flatnonzero(total[:at] < share * peak)
-        if not below.size:
+        over = total[: at + 1] >= share * min(peak, float(total[at]))
+        # the last rise through a tenth, the first through nine
+        row = int(np.flatnonzero(~over)[-1]) if share == 0.1 and not over.all() else int(np.argmax(over)) - 1
+        if row < 0:
             return None
-        row = int(below[-1]) if share == 0.1 else int(np.flatnonzero(total[: at + 1] >= share * peak)[0]) - 1
         low, high = float(total[row]), float(total[row + 1])
         part = (share * peak - low) / (high - low) if high > low else 0.0
         times.append(float(traces.t_s[row]) + part * traces.spacing_s)

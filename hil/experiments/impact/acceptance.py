@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hil.config import Config
 from hil.estimation.estimator import SATURATION, Estimator
@@ -18,8 +19,10 @@ from hil.signals.impact import MeasuredImpact
 from hil.signals.traces import Traces
 from models.sensors.piezo import shares_of
 
-# The force left after a contact is that of the record's end, from so long after the contact on [s].
-LEFT_AFTER_S = 0.8
+# The force left after a contact is that in one of these times after it [s]: a wrong time constant shows soon, and is
+# gone with the droop itself, an offset stays.
+LEFT_AFTER_S = ((0.05, 0.25), (0.8, math.inf))
+LEAST_ROWS = 30
 
 
 @dataclass(frozen=True)
@@ -189,12 +192,15 @@ def _cut_late(evidence: Evidence) -> Verdict:
 
 
 def _droop(evidence: Evidence) -> Verdict:
-    """After the contact no force acts; what the inverted coupling leaves then is wrong all along."""
+    """After the contact no force acts; what the inverted coupling leaves, soon after or at the end, is its error."""
     limit, impact = evidence.config.quality.droop_share, evidence.impact
-    after = _after(impact.traces, impact.end_s, LEFT_AFTER_S) if impact and impact.end_s is not None else None
-    if impact is None or after is None or len(after) < 30:
+    if impact is None or impact.end_s is None:
         return Verdict(None, limit, None)
-    left_N = float(np.median(after))
+    spans = [_after(impact.traces, impact.end_s, *span) for span in LEFT_AFTER_S]
+    left = [float(np.median(span)) for span in spans if len(span) >= LEAST_ROWS]
+    if not left:
+        return Verdict(None, limit, None)
+    left_N = max(left, key=abs)
     share = abs(left_N) / impact.peak_N.value
     reason = (
         f"{left_N:+.1f} N left after the contact, {share:.2g} of the peak, allowed: {limit:g} (quality.droop_share): "
@@ -253,13 +259,14 @@ RULES: dict[str, Callable[[Evidence], Verdict]] = {
 def _pull_N(evidence: Evidence) -> float | None:
     """Deepest pull on the sensors after the contact [N]; None: not known."""
     impact = evidence.impact
-    after = _after(impact.traces, impact.end_s, 0.0) if impact and impact.end_s is not None else None
+    after = _after(impact.traces, impact.end_s) if impact and impact.end_s is not None else None
     return None if after is None or not len(after) or evidence.peak_N <= 0.0 else max(-float(after.min()), 0.0)
 
 
-def _after(traces: Traces, end_s: float, by_s: float) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Sum of the corrected forces from so long after the contact on [N]."""
-    total: np.ndarray[Any, np.dtype[np.float64]] = traces.corrected[traces.t_s > end_s + by_s].sum(axis=1)
+def _after(traces: Traces, end_s: float, from_s: float = 0.0, to_s: float = math.inf) -> NDArray[np.float64]:
+    """Sum of the corrected forces in a time after the contact [N]."""
+    since_s = traces.t_s - end_s
+    total: NDArray[np.float64] = traces.corrected[(since_s > from_s) & (since_s <= to_s)].sum(axis=1)
     return total
 
 
