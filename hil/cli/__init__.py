@@ -18,6 +18,7 @@ from hil.cli.configs import configs
 from hil.cli.devices import devices
 from hil.cli.energy import energy
 from hil.cli.exits import FAULT, USAGE, complain
+from hil.cli.export import export
 from hil.cli.jog import jog, valve
 from hil.cli.recover import recover
 from hil.cli.sim import sim
@@ -39,7 +40,7 @@ app = typer.Typer(
     ),
 )
 app.command("run")(run_config)
-for _command in (trial, energy, check, devices, jog, valve, sim, report, recover, verify, replay, configs):
+for _command in (trial, energy, check, devices, jog, valve, sim, report, export, recover, verify, replay, configs):
     app.command()(_command)
 app.add_typer(bench, name="bench")
 
