@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,18 @@ def facts_of(record: TrialRecord, summary: Mapping[str, Any]) -> dict[str, str]:
     digests = summary.get("digests")
     found = {
         "seed": summary.get("seed", record.meta.get("seed")),
-        "config": record.meta.get("config_name"),
+        "config": _name_of(str(record.meta.get("config", ""))),
         "config_sha256": summary.get("config_sha256", record.meta.get("config_sha256")),
         "version": summary.get("version", record.meta.get("version")),
         "content_sha256": digests.get("content") if isinstance(digests, dict) else None,
     }
     return {key: "unknown" if found[key] is None else str(found[key]) for key in _KNOWN}
+
+
+def _name_of(config: str) -> str | None:
+    """Name of a config, by its text."""
+    found = re.search(r"^name: (.+?)$", config, re.MULTILINE)
+    return found and found[1].strip("\"' ")
 
 
 def save_figure(figure: Figure, path: Path, title: str, facts: Mapping[str, str], form: FigureForm) -> None:

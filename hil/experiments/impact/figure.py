@@ -31,14 +31,14 @@ _FORCE, _ALL = "force [N]", (-math.inf, math.inf)
 # Margins of the panels: left, right, top, bottom, and between them, across and down.
 _ROOM = {
     "screen": (0.055, 0.945, 0.875, 0.085, 0.17, 0.55),
-    "double": (0.07, 0.93, 0.885, 0.095, 0.24, 0.62),
-    "single": (0.13, 0.87, 0.905, 0.105, 0.2, 0.62),
+    "double": (0.07, 0.93, 0.87, 0.095, 0.24, 0.66),
+    "single": (0.15, 0.87, 0.89, 0.115, 0.2, 0.72),
 }
-_CHARACTERS = {"screen": 215, "double": 165, "single": 75}  # in a line of text
+_CHARACTERS = {"screen": 215, "double": 140, "single": 62}  # in a line of text
 _CAPTION = (
     "sum: of the sensors' raw readings, which the AC coupling lets droop under load and swing below zero after it. "
     "sum, corrected: of the forces with that droop removed, as the detector has it in each tick (its maximum is "
-    "peak_force_N). Left wheels: broad, pale lines; right wheels: thin, dark dashes over them."
+    "peak_force_N). Left: broad, pale lines; right: thin, dark dashes over them."
 )
 
 
@@ -82,8 +82,9 @@ def _frame(figure: Figure, form: FigureForm, headline: str, verdict: str, accept
     left, right, top, bottom, wspace, hspace = _ROOM[form.width]
     figure.subplots_adjust(left=left, right=right, top=top, bottom=bottom, wspace=wspace, hspace=hspace)
     line_in = 1.5 / 72.0 / figure.get_figheight()
-    y = 1.0 - 1.3 * form.font(14.0) * line_in
-    figure.text(left, y, headline, fontsize=form.font(14.0), fontweight="bold")
+    large = form.font(14.0 if form.columns == 2 else 11.0)
+    y = 1.0 - 1.3 * large * line_in
+    figure.text(left, y, headline, fontsize=large, fontweight="bold")
     y -= 1.1 * form.font(11.0) * line_in
     words = textwrap.fill(verdict, _CHARACTERS[form.width], max_lines=2, placeholder="…")
     figure.text(left, y, words, fontsize=form.font(11.0), color=colour, va="center", parse_math=False)
@@ -147,7 +148,7 @@ def _dress(axes: Axes, form: FigureForm, title: str, time: str, quantity: str, l
     """Title, units, and the legend above the data, where it hides nothing; `legend` adds that of another axis."""
     lines = [line for part in (axes, legend) if part is not None for line in part.lines]
     named = [line for line in lines if not str(line.get_label()).startswith("_") and np.size(line.get_xdata())]
-    columns = 7 if form.width == "screen" else 4
+    columns = {"screen": 7, "double": 4, "single": 3 if len(named) > 3 else 2}[form.width]
     rows = max(math.ceil(len(named) / columns), 1)
     pad = 22 if form.width == "screen" else 3 + 8.5 * rows
     axes.set_title(title, loc="left", fontsize=form.font(11.0), fontweight="bold", pad=pad)
@@ -171,15 +172,10 @@ def _sensors(axes: Axes, record: TrialRecord, moments: _Moments, span: Span, sca
     values, quantity = _newtons(record)
     t_daq, t_tick = moments.t_daq * scale, moments.t_tick * scale
     for i, name in enumerate(_layout(record).channels):
-        _plot(
-            axes,
-            moments.form,
-            t_daq,
-            values[:, i],
-            span,
-            color=_SENSORS[i % len(_SENSORS)],
-            label=name.replace("_", " "),
-        )
+        style: dict[str, Any] = {"color": _SENSORS[i % len(_SENSORS)], "label": name.replace("_", " ")}
+        if "left" in name or "right" in name:  # the two may coincide
+            style |= {"lw": 2.6, "alpha": 0.6} if "left" in name else {"ls": (0, (3, 2)), "color": "#7a5800"}
+        _plot(axes, moments.form, t_daq, values[:, i], span, **style)
     _plot(axes, moments.form, t_daq, values @ np.ones(values.shape[1]), span, color="black", lw=1.6, label="sum")
     if quantity == _FORCE:
         line: dict[str, Any] = {"lw": 1.4, "ls": (0, (4, 1.5))}
@@ -224,7 +220,7 @@ def _edge(axes: Axes, record: TrialRecord, moments: _Moments) -> None:
             "va": "top",
             "bbox": box,
         }
-        text = f"first sample over\nthreshold, t = {moments.origin_s:.4f} s"
+        text = f"over threshold\nat {moments.origin_s:.4f} s"
         axes.text(-0.015 * end, 0.97, text, color=_DETECTED, ha="right", **style)
         if moments.cut is not None:
             cut = moments.cut * 1e3

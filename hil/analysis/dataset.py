@@ -1,0 +1,117 @@
+"""A run as an xarray Dataset: time, wheels and channels as coordinates, units as attributes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hil.analysis.digests import mismatch
+from hil.messages.layout import Layout
+from hil.recording import RecordError, TrialRecord, read_trial
+from hil.recording.fields import PLAIN, TICK_FIELDS, Field, element_names
+from hil.recording.run_folder import recorded_run, summary_of
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+INSTALL = "pip install 'rover-hil[export]'"
+
+
+class MissingPackageError(RuntimeError):
+    """A package of the extra `export` is not installed."""
+
+
+class UnverifiedRunError(ValueError):
+    """Record and summary of a run do not match their digests."""
+
+
+def verified_run(folder: Path, *, unverified: bool = False) -> tuple[TrialRecord, dict[str, Any], str]:
+    """Record and summary of a run, and in words what does not match its digest.
+
+    Args:
+        folder: of the run.
+        unverified: also take what does not match.
+
+    Raises:
+        FolderError: its summary cannot be read.
+        RecordError: there is no record, or it is damaged.
+        UnverifiedRunError: something does not match, and `unverified` is not given.
+    """
+    summary = summary_of(recorded_run(folder))
+    wrong = mismatch(folder, summary)
+    if wrong and not unverified:
+        raise UnverifiedRunError(f"{folder}: {wrong} (hil verify says more, --unverified takes it all the same)")
+    return read_trial(folder, doubted=bool(wrong)), summary or {}, wrong
+
+
+def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
+    """A run as an xarray Dataset.
+
+    Coordinates: `time` of the ticks and `sample_time` of the sensor samples [s], `wheel`, `channel`, `valve`.
+    Variables: the fields of `/tick`, and `raw_V` (sample_time, channel). Each has `units` and `description`; the Dataset's own
+    attributes are those of `/meta` and, as `summary_<key>`, the numbers of the summary.
+
+    Args:
+        run: its folder.
+        unverified: also one that does not match its digests; then the attribute `unverified` says why.
+
+    Raises:
+        FolderError: no such folder, or its summary cannot be read.
+        RecordError: there is no record, or it is damaged.
+        UnverifiedRunError: record and summary do not match their digests.
+        MissingPackageError: xarray is not installed.
+    """
+    try:
+        import xarray
+    except ImportError:
+        raise MissingPackageError(f"open_run needs xarray, which is not installed: {INSTALL}") from None
+    record, summary, wrong = verified_run(Path(run), unverified=unverified)
+    layout = layout_of(record)
+    dimensions = {"wheels": "wheel", "valves": "valve", "channels": "channel"}
+    coordinates: dict[str, Any] = {
+        "time": ("time", record.tick["t_ns"] * 1e-9, {"units": "s", "description": TICK_FIELDS["t_ns"].description}),
+        "wheel": ("wheel", list(layout.wheels)),
+    }
+    variables: dict[str, Any] = {}
+    for name in record.tick.dtype.names or ():
+        if name == "t_ns":
+            continue
+        field, values = TICK_FIELDS[name], record.tick[name]
+        last = dimensions.get(field.elements, name + "_element")
+        if values.ndim > 2:
+            values = values.reshape(len(values), -1)
+        if values.ndim == 2:
+            coordinates.setdefault(last, (last, names_of(field, layout)))
+        variables[name] = (("time", last)[: values.ndim], values, _attributes(field))
+    if layout.channels:
+        coordinates["channel"] = ("channel", list(layout.channels))
+        t_s = record.daq_t_ns * 1e-9
+        coordinates["sample_time"] = ("sample_time", t_s, {"units": "s", "description": PLAIN["daq/t_ns"].description})
+        variables["raw_V"] = (("sample_time", "channel"), record.raw, _attributes(PLAIN["daq/raw"]))
+    attributes = dict(record.meta) | {f"summary_{key}": value for key, value in scalars(summary)}
+    return xarray.Dataset(variables, coordinates, attributes | ({"unverified": wrong} if wrong else {}))
+
+
+def layout_of(record: TrialRecord) -> Layout:
+    """Names of wheels, cylinders and channels of a record. Raises RecordError: it does not say them."""
+    try:
+        return Layout.from_json(str(record.meta["layout"]))
+    except (KeyError, ValueError) as error:
+        raise RecordError(f"the record does not say its layout ({error}): it is of an older version") from None
+
+
+def names_of(field: Field, layout: Layout) -> list[str]:
+    """Names of a field's elements, in order."""
+    return list(element_names(field, layout))
+
+
+def scalars(summary: dict[str, Any]) -> list[tuple[str, str | float]]:
+    """Numbers and texts of a summary that are no groups; what is null is left out."""
+    plain = {key: value for key, value in summary.items() if isinstance(value, (str, int, float))}
+    return [(key, float(value) if isinstance(value, (bool, np.bool_)) else value) for key, value in plain.items()]
+
+
+def _attributes(field: Field) -> dict[str, str]:
+    return {"units": field.unit, "description": field.description}

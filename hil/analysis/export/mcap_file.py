@@ -1,0 +1,69 @@
+"""MCAP, for Foxglove: a channel for each of tick, events and samples, messages in JSON with a schema."""
+
+from __future__ import annotations
+
+import heapq
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hil.analysis.export.tables import Table
+
+_CHANNELS = ("tick", "events", "samples")
+
+
+def write_mcap(tables: Sequence[Table], facts: Mapping[str, str | float], path: Path) -> None:
+    """Write one file; log times are those of the record [ns], 0 at the start of the run, and rise.
+
+    Array fields are objects by element, so that a plot takes `tick.normal_force_N.front_left`. NaN and infinity, which
+    JSON does not have, are null. The facts are the metadata record `run`.
+    """
+    from mcap.writer import Writer
+
+    with path.open("wb") as file:
+        writer = Writer(file)
+        writer.start(profile="", library="rover-hil")
+        writer.add_metadata("run", {key: str(value) for key, value in facts.items()})
+        streams = []
+        for table in tables:
+            if table.name in _CHANNELS:
+                schema = writer.register_schema(f"rover_hil.{table.name}", "jsonschema", _schema(table))
+                channel = writer.register_channel(table.name, "json", schema)
+                streams.append(_messages(table, channel))
+        for t_ns, channel, number, data in heapq.merge(*streams, key=lambda message: message[0]):
+            writer.add_message(channel, t_ns, data, t_ns, number)
+        writer.finish()
+
+
+def _messages(table: Table, channel: int) -> Iterator[tuple[int, int, int, bytes]]:
+    times = [max(int(t_ns), 0) for t_ns in table.column("t_ns")]
+    names = [column.name.split(".", 1) for column in table.columns]
+    columns = [column.values.tolist() for column in table.columns]
+    order = sorted(range(table.rows), key=times.__getitem__)  # events are noted when they are known
+    for number, row in enumerate(order):
+        message: dict[str, Any] = {}
+        for name, values in zip(names, columns, strict=True):
+            value = values[row]
+            if isinstance(value, float) and not math.isfinite(value):
+                value = None
+            if len(name) == 1:
+                message[name[0]] = value
+            else:
+                message.setdefault(name[0], {})[name[1]] = value
+        yield times[row], channel, number, json.dumps(message, allow_nan=False).encode()
+
+
+def _schema(table: Table) -> bytes:
+    properties: dict[str, Any] = {}
+    for column in table.columns:
+        kind = {"f": ["number", "null"], "O": "string"}.get(column.values.dtype.kind, "integer")
+        about = {"type": kind, "description": f"[{column.unit}] {column.description}" if column.unit else ""}
+        about["description"] = about["description"] or column.description
+        field, _, element = column.name.partition(".")
+        if not element:
+            properties[field] = about
+        else:
+            properties.setdefault(field, {"type": "object", "properties": {}})["properties"][element] = about
+    return json.dumps({"type": "object", "title": table.name, "properties": properties}).encode()

@@ -1,0 +1,138 @@
+"""Export of one run, or of all runs of a campaign."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hil.analysis.dataset import INSTALL, MissingPackageError, UnverifiedRunError, scalars, verified_run
+from hil.analysis.export.mat_file import write_mat
+from hil.analysis.export.mcap_file import write_mcap
+from hil.analysis.export.table_files import write_csv, write_parquet
+from hil.analysis.export.tables import tables_of
+from hil.analysis.export.tdms_file import write_tdms
+from hil.recording import RecordError
+from hil.recording.run_folder import FolderError
+
+CAMPAIGN = "campaign.csv"
+_UNFINISHED = ".unfinished"
+
+
+class Format(NamedTuple):
+    """One format.
+
+    Attributes:
+        write: takes tables, facts and the path.
+        package: that it needs, if any, as it is imported.
+        folder: whether it makes a folder with a file for each dataset.
+    """
+
+    write: Callable[..., None]
+    package: str
+    folder: bool
+
+
+FORMATS = {
+    "tdms": Format(write_tdms, "nptdms", folder=False),
+    "csv": Format(write_csv, "", folder=True),
+    "parquet": Format(write_parquet, "pyarrow", folder=True),
+    "mat": Format(write_mat, "", folder=False),
+    "mcap": Format(write_mcap, "mcap", folder=False),
+}
+
+
+class Exported(NamedTuple):
+    """What was written.
+
+    Attributes:
+        path: of the file or folder.
+        runs: how many.
+        left_out: for each run of a campaign that could not be exported: why, in a sentence.
+    """
+
+    path: Path
+    runs: int
+    left_out: tuple[str, ...]
+
+
+def export(source: Path, to: str, out: Path | None = None, *, unverified: bool = False) -> Exported:
+    """Write a run, or a campaign's table and all its runs, in another format.
+
+    Args:
+        source: folder of the run or the campaign.
+        to: of `FORMATS`.
+        out: the file (csv, parquet and campaigns: the folder) to make; by default `trial.<format>` or `<format>/` in
+            `source`.
+        unverified: also what does not match its digests; it is marked so inside.
+
+    Raises:
+        FolderError: nothing to export there, or `out` exists.
+        RecordError: a run without a record that can be read.
+        UnverifiedRunError: record and summary do not match their digests.
+        MissingPackageError: the format's package is not installed.
+    """
+    made = FORMATS[to]
+    if made.package and importlib.util.find_spec(made.package) is None:
+        raise MissingPackageError(f"--to {to} needs {made.package}, which is not installed: {INSTALL}")
+    if (source / CAMPAIGN).is_file():
+        return _campaign(source, to, out or source / f"export_{to}", unverified)
+    path = out or source / (to if made.folder else f"trial.{to}")
+    _run(source, made, path, unverified)
+    return Exported(path, 1, ())
+
+
+def _run(folder: Path, made: Format, path: Path, unverified: bool) -> None:
+    record, summary, wrong = verified_run(folder, unverified=unverified)
+    facts: dict[str, Any] = dict(record.meta) | {f"summary_{key}": value for key, value in scalars(summary)}
+    if wrong:
+        facts["unverified"] = wrong
+    tables = tables_of(record)
+    with _making(path) as unfinished:
+        if made.folder:
+            unfinished.mkdir()
+        made.write(tables, facts, unfinished)
+
+
+def _campaign(source: Path, to: str, out: Path, unverified: bool) -> Exported:
+    made, runs, left_out = FORMATS[to], 0, []
+    with _making(out) as unfinished:
+        unfinished.mkdir()
+        _table(source / CAMPAIGN, to, unfinished)
+        for folder in sorted(path.parent for path in source.glob("*/trial.h5")):
+            try:
+                _run(folder, made, unfinished / (folder.name if made.folder else f"{folder.name}.{to}"), unverified)
+                runs += 1
+            except (FolderError, RecordError, UnverifiedRunError) as error:
+                left_out.append(f"{folder.name}: {error}")
+    return Exported(out, runs, tuple(left_out))
+
+
+def _table(place: Path, to: str, folder: Path) -> None:
+    """The campaign's table: Parquet with typed columns where that was asked for, else as it is."""
+    if to != "parquet":
+        shutil.copyfile(place, folder / CAMPAIGN)
+        return
+    from pyarrow import csv, parquet
+
+    parquet.write_table(csv.read_csv(place), folder / "campaign.parquet")
+
+
+@contextmanager
+def _making(path: Path) -> Iterator[Path]:
+    """A name beside a file or folder to write it under; it gets its name once it is whole. Raises FolderError."""
+    if path.exists():
+        raise FolderError(f"{path} exists: remove it, or give another with --out")
+    if not path.parent.is_dir():
+        raise FolderError(f"{path.parent} is no folder: give a file in one with --out")
+    unfinished = path.with_name(path.name + _UNFINISHED)
+    try:
+        yield unfinished
+        unfinished.replace(path)
+    finally:
+        if unfinished.is_dir():
+            shutil.rmtree(unfinished)
+        unfinished.unlink(missing_ok=True)

@@ -1,0 +1,97 @@
+"""The datasets of a record as flat columns: an array field has one column for each of its elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.analysis.dataset import layout_of, names_of
+from hil.messages.layout import Layout
+from hil.recording import TrialRecord
+from hil.recording.fields import COMPOUND, PLAIN, Field
+
+
+class Column(NamedTuple):
+    """One column of numbers or of text.
+
+    Attributes:
+        name: of the field, or `field.element`.
+        unit: "" where it has none.
+        description: what it means.
+        values: (rows,) numbers, or text as objects.
+    """
+
+    name: str
+    unit: str
+    description: str
+    values: NDArray[Any]
+
+
+class Table(NamedTuple):
+    """A dataset.
+
+    Attributes:
+        name: tick, events, timing, blocks or samples.
+        description: of a row.
+        columns: in order; one of them is `t_ns` but in timing, which has `tick` instead.
+        even: whether its rows are equally spaced in time.
+    """
+
+    name: str
+    description: str
+    columns: tuple[Column, ...]
+    even: bool
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Values of a column."""
+        return next(column.values for column in self.columns if column.name == name)
+
+    @property
+    def rows(self) -> int:
+        """How many."""
+        return len(self.columns[0].values)
+
+
+def tables_of(record: TrialRecord) -> list[Table]:
+    """All datasets of a record; those that its rig has none of are left out. Raises RecordError: it has no layout."""
+    layout = layout_of(record)
+    parts = [("tick", "tick", record.tick), ("events", "events", record.events), ("timing", "timing", record.timing)]
+    if layout.channels:
+        parts.append(("blocks", "daq/blocks", record.blocks))
+    found = [_compound(name, path, rows, layout) for name, path, rows in parts]
+    if layout.channels:
+        found.append(_samples(record, layout))
+    return found
+
+
+def _compound(name: str, path: str, rows: NDArray[np.void], layout: Layout) -> Table:
+    description, fields = COMPOUND[path]
+    columns = [column for key in rows.dtype.names or () for column in _columns(key, fields[key], rows[key], layout)]
+    return Table(name, description, tuple(columns), name == "tick" and bool((np.diff(rows["tick"]) == 1).all()))
+
+
+def _columns(key: str, field: Field, values: NDArray[Any], layout: Layout) -> Iterator[Column]:
+    if values.dtype.kind == "S":
+        values = np.array([item.decode(errors="replace") for item in values], dtype=object)
+    if values.ndim == 1:
+        yield Column(key, field.unit, field.description, values)
+        return
+    flat = values.reshape(len(values), int(np.prod(values.shape[1:])))
+    for place, element in enumerate(names_of(field, layout)):
+        yield Column(f"{key}.{element}", field.unit, field.description, flat[:, place])
+
+
+def _samples(record: TrialRecord, layout: Layout) -> Table:
+    times, raw = PLAIN["daq/t_ns"], PLAIN["daq/raw"]
+    t_ns = record.daq_t_ns
+    steps = np.diff(t_ns)
+    # stamps are whole ns, and of a real clock they wander a little: a hole is what matters
+    even = bool(steps.size and steps.max() < 1.5 * steps.min())
+    columns = [Column("t_ns", times.unit, times.description, t_ns)]
+    columns += [
+        Column(f"raw_V.{name}", raw.unit, raw.description, record.raw[:, i]) for i, name in enumerate(layout.channels)
+    ]
+    return Table("samples", raw.description, tuple(columns), even)
