@@ -7,11 +7,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from drivers.host import SLICE_S
-
 
 class BlockingChannel:
-    """A gRPC channel for one call at a time; a thread calls `alive` every few ms while a call waits.
+    """A gRPC channel for one call at a time; a thread calls `alive` again and again while a call waits.
 
     gRPC's future, which can be waited for in pieces, starts and ends a thread for each call: at 500 calls a second that
     was a third of the processor time of the process.
@@ -20,10 +18,11 @@ class BlockingChannel:
         channel: gRPC's; closed by `close`.
         alive: called until the deadline of a waiting call, from another thread. A call that hangs beyond its deadline
             counts as a process that hangs.
+        every_s: time between two of these calls [s].
     """
 
-    def __init__(self, channel: Any, alive: Callable[[], None]) -> None:
-        self.channel, self._alive = channel, alive
+    def __init__(self, channel: Any, alive: Callable[[], None], every_s: float) -> None:
+        self.channel, self._alive, self._every_s = channel, alive, every_s
         self.unary_stream = channel.unary_stream  # events, which are not used here
         self._until_ns = 0  # deadline of the waiting call; 0: none waits
         self._closed = threading.Event()
@@ -50,6 +49,6 @@ class BlockingChannel:
         self.channel.close()
 
     def _live(self) -> None:
-        while not self._closed.wait(SLICE_S):
+        while not self._closed.wait(self._every_s):
             if time.monotonic_ns() < self._until_ns:
                 self._alive()

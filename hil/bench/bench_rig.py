@@ -39,10 +39,8 @@ from hil.simulator.control_socket import ControlClient
 CONFIG = "sim_wire"
 QUIET = ("telemetry.endpoint=''", "record.sensors=burst")
 # Slow enough that the rover does not reach its obstacle before the last injected impact.
-# Blocks of 2 ms: the shortest latency, if the machine has enough processors.
 CUTS = (
     *QUIET,
-    "daq.block_ms=2",
     "trial.start_distance_m=5",
     "trial.speed_mps=0.005",
     "trial.timeout_s=2000",

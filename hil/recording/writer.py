@@ -171,7 +171,7 @@ class RecordWriter:
         Raises:
             ValueError: as `block`.
         """
-        described = np.zeros(len(rows), self._block.array.dtype)
+        described: Any = np.zeros(len(rows), self._block.array.dtype)
         for name in ("sequence", "overload", "arrived_ns"):
             described[name] = rows[name]
         described["t_ns"], described["samples"] = rows["t_ns"][:, 0], rows["t_ns"].shape[1]

@@ -60,7 +60,7 @@ def open_channel(rounds):
 
     def make(answer):
         signs = []
-        channel = BlockingChannel(Server(answer), lambda: signs.append(1))
+        channel = BlockingChannel(Server(answer), lambda: signs.append(1), FOREVER_S)
         made.append(channel)
         return channel, channel.unary_unary("read"), signs
 

@@ -38,3 +38,30 @@ def test_whether_a_port_is_there_is_not_asked_by_a_poll(line, monkeypatch):
     assert not port.is_disconnected()
     port.close()
     os.close(master)
+
+
+def test_a_read_takes_as_many_bytes_as_wanted_and_leaves_the_rest(line):
+    master, path = line
+    port = COMPUTER.open_serial(path, 115200)
+    os.write(master, b"abcdef")
+    assert port.read(4) == b"abcd"
+    assert port.read(2) == b"ef"
+    port.close()
+    os.close(master)
+
+
+def test_a_read_without_an_answer_returns_with_nothing(line):
+    master, path = line
+    port = COMPUTER.open_serial(path, 115200)
+    assert port.read(1) == b""
+    port.close()
+    os.close(master)
+
+
+def test_a_read_of_a_port_that_is_gone_fails(line):
+    master, path = line
+    port = COMPUTER.open_serial(path, 115200)
+    os.close(master)
+    with pytest.raises(OSError, match="error"):
+        port.read(1)
+    port.close()
