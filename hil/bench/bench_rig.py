@@ -167,10 +167,11 @@ def _many_cuts(config: Config, events: int, progress: Progress) -> Cuts:
     A machine that stalls for 10 ms correctly ends a run with a fault; on a machine that always stalls this would never
     end without the limits.
     """
-    all_ = Cuts([], [], [])
+    all_, ended_runs = Cuts([], [], []), 0
     until = time.monotonic() + TIMEOUT_FACTOR * (SECONDS_A_RUN + SECONDS_A_CUT * events)
-    while (left := events - len(all_.cuts)) > 0 and len(all_.ended) < MOST_ENDED and time.monotonic() < until:
+    while (left := events - len(all_.cuts)) > 0 and ended_runs < MOST_ENDED and time.monotonic() < until:
         found = _cuts(config, min(left, CUTS_A_RUN))
+        ended_runs += bool(found.ended)  # a run may end by several faults
         for reason in found.ended:
             progress(f"a run ended early: {reason}")
         all_.cuts.extend(found.cuts)
