@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from hil.analysis.command_checks import cut_at_impact
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
 from hil.app.run import run_experiment
 from hil.config import load_config
-from hil.experiments.impact.release import operator_delay_s
+from hil.experiments.impact.release import Release, operator_delay_s
 from hil.recording import read_trial
 
 QUICK = [
@@ -46,6 +47,19 @@ def test_an_operators_latency_is_his_reaction(tmp_path):
     assert summary["cut_effective_ms"] == pytest.approx(summary["cut_latency_ms"], abs=1.001)
     _, automatic = trial(tmp_path / "other")
     assert summary["contact_force_peak_N"] > automatic["contact_force_peak_N"]
+
+
+def test_a_cut_that_comes_after_the_release_was_due_is_found(tmp_path):
+    config, _ = trial(tmp_path / "run", "trial.release=operator")
+    record, release = read_trial(tmp_path / "run"), Release(config)
+    assert cut_at_impact(record.tick, record.events, release).ok
+    first = int(record.tick["cut"][int(record.tick["impact"].argmax()) :].argmax() + record.tick["impact"].argmax())
+    late = record.tick.copy()
+    late["cut"][first : first + 1] = 0
+    found = cut_at_impact(late, record.events, release)
+    assert not found.ok
+    assert "operator" in found.allowed
+    assert not cut_at_impact(record.tick, record.events).ok  # nor is it cut in the reaction tick
 
 
 def test_a_cut_before_the_impact_has_no_latency(tmp_path):
