@@ -43,7 +43,7 @@ def cluster(address: str, kinds: Sequence[Config], progress: Callable[[str], Non
         progress(f"compiling kernels on {len(threads)} workers of {address}, where they are not in the cache")
         texts = tuple(config.model_dump_json() for config in kinds)
         # a worker that is lost meanwhile is none of ours to report: a trial compiles what is missing
-        wait([client.get_executor(workers=[one], retries=0).submit(warm, texts) for one in threads])
+        wait([client.get_executor(workers=[one], pure=False).submit(warm, texts) for one in threads])
         at_once = max(_AHEAD * sum(threads.values()), _AHEAD_AT_LEAST)
         try:
             yield Workers(client.get_executor(pure=False), at_once, shares_folders=False)

@@ -32,7 +32,7 @@ def problems_of(error: ValidationError, whole: Schema | None = None) -> list[Pro
         if isinstance(cause, CrossCheckError):
             problems += cause.problems
         else:
-            problems.append(_problem(detail, cause, whole_schema() if whole is None else whole))
+            problems.append(_problem(detail, cause, whole))
     return problems
 
 
@@ -41,7 +41,7 @@ def wrong_by_themselves(error: ValidationError) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     for detail in error.errors(include_url=False):
         if not isinstance(detail.get("ctx", {}).get("error"), CrossCheckError):
-            keys, schema = _place(detail["loc"], whole_schema())
+            keys, schema = _place(detail["loc"])
             found[".".join(keys)] = schema.get("minimum")
     return found
 
@@ -57,7 +57,7 @@ def shown(value: Any) -> str:
     return _short.repr(value)
 
 
-def _problem(detail: ErrorDetails, cause: Any, whole: Schema) -> Problem:
+def _problem(detail: ErrorDetails, cause: Any, whole: Schema | None) -> Problem:
     location, schema = _place(detail["loc"], whole)
     if detail["type"] in ("union_tag_invalid", "union_tag_not_found"):
         found = detail["input"].get(tag(schema)) if isinstance(detail["input"], dict) else detail["input"]
@@ -71,7 +71,7 @@ def _problem(detail: ErrorDetails, cause: Any, whole: Schema) -> Problem:
     return Problem(key, shown(detail["input"]), str(cause) if cause is not None else allowed(schema))
 
 
-def _known_keys(location: Sequence[int | str], whole: Schema) -> str:
+def _known_keys(location: Sequence[int | str], whole: Schema | None) -> str:
     """The keys of the section that has an unknown key; only the most similar one, if there is one."""
     known = list(_place(location[:-1], whole)[1].get("properties", {}))
     near = difflib.get_close_matches(str(location[-1]), known, n=1)
@@ -126,13 +126,13 @@ def whole_schema() -> dict[str, Any]:
     return Config.model_json_schema()
 
 
-def _place(location: Sequence[int | str], whole: Schema) -> tuple[tuple[str, ...], Schema]:
-    """A key path as a person writes it, and its JSON schema in `whole`, empty if there is none.
+def _place(location: Sequence[int | str], whole: Schema | None = None) -> tuple[tuple[str, ...], Schema]:
+    """A key path as a person writes it, and its JSON schema in `whole` (that of `Config`), empty if there is none.
 
     pydantic names the kind of a section of several kinds in its location; the person does not.
     """
     keys: list[str] = []
-    node = whole
+    node = whole = whole_schema() if whole is None else whole
     for step in location:
         kinds = node.get("discriminator", {}).get("mapping", {})
         if step in kinds:
