@@ -13,8 +13,8 @@ import typer
 from hil import __version__
 from hil.cli.analysis import replay, verify
 from hil.cli.bench import bench
-from hil.cli.campaigns import compare
 from hil.cli.check import check
+from hil.cli.compare import compare
 from hil.cli.configs import configs
 from hil.cli.devices import devices
 from hil.cli.energy import energy
@@ -40,9 +40,10 @@ app = typer.Typer(
     ),
 )
 app.command("run")(run_config)
-for _command in (trial, energy, check, devices, jog, valve, sim, report, compare, recover, verify, replay, configs):
+for _command in (trial, energy, check, devices, jog, valve, sim, report, recover, verify, replay, configs):
     app.command()(_command)
 app.add_typer(bench, name="bench")
+app.command()(compare)
 
 
 def _print_version(wanted: bool) -> None:
