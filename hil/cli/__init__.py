@@ -15,8 +15,8 @@ from hil.cli.analysis import replay, verify
 from hil.cli.bench import bench
 from hil.cli.calibrate import calibrate
 from hil.cli.campaign import campaign
-from hil.cli.campaigns import compare
 from hil.cli.check import check
+from hil.cli.compare import compare
 from hil.cli.configs import configs
 from hil.cli.devices import devices
 from hil.cli.energy import energy

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hil.cli.campaigns import is_campaign, report_campaign
+from hil.cli.campaign_report import is_campaign, report_campaign
 from hil.cli.console import show
 from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Repeat, RunOptions, Unverified, progress, with_groups

@@ -36,7 +36,14 @@ def force_over_angle(groups: Sequence[Group]) -> Figure:
             means = group.over_angle(key)
             label = f"{ENERGIES[key].replace('T_c', '$T_c$')}{' (belongs here)' if key == group.fitting else ''}"
             right.plot(
-                list(means), [one.mean for one in means.values()], style, color=COLOURS[1], ms=4, lw=1.2, label=label
+                list(means),
+                [one.mean for one in means.values()],
+                style,
+                color=COLOURS[1],
+                mfc="white",
+                ms=4,
+                lw=1.0,
+                label=label,
             )
         right.set_ylim(bottom=0.0)
         right.set_ylabel("$T_c$ at onset [J]", color=COLOURS[1])
@@ -59,7 +66,7 @@ def _forces(axes: Axes, group: Group) -> None:
     spread = group.over_angle(FORCE)
     at = np.array(list(spread))
     mean, deviation = (np.array([getattr(s, k) for s in spread.values()]) for k in ("mean", "mean_absolute_deviation"))
-    style: dict[str, Any] = {"color": COLOURS[0], "marker": "s", "ms": 5, "lw": 1.2, "capsize": 4, "elinewidth": 1.6}
+    style: dict[str, Any] = {"color": COLOURS[0], "marker": "s", "ms": 5, "lw": 2.0, "capsize": 4, "elinewidth": 1.6}
     axes.errorbar(at, mean, deviation, label="mean, bars: mean absolute deviation", **style)
     known = [(angle, s.low, s.high) for angle, s in spread.items() if s.low is not None and s.high is not None]
     for i, (angle, low, high) in enumerate(known):

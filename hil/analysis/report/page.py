@@ -84,6 +84,7 @@ def render(contents: Contents) -> str:
         trends={group.label: [_trend(group.trend(key)) for key in (group.fitting, group.other)]
                 for group in contents.groups},
         firm=any(group.fitting == WITH for group in contents.groups),
+        unfinished=_unfinished(contents),
         reasons=_reasons(contents.trials),
         rules=_rules(contents.trials),
         delays={words: _quantiles(_delays(contents.trials, key)) for key, words in _DELAYS.items()},
@@ -94,6 +95,13 @@ def render(contents: Contents) -> str:
         styles=[Markup(style) for style in styles],
         script_hashes=" ".join(f"'sha256-{_hash(script)}'" for script in scripts),
     )  # fmt: skip
+
+
+def _unfinished(contents: Contents) -> int:
+    """How many trials of the plan have not been made yet."""
+    planned = contents.campaign.meta.get("planned")
+    made = len({trial.row.get("number") for trial in contents.trials})
+    return max(planned - made, 0) if isinstance(planned, int) else 0
 
 
 def _text(folder: Any, name: str) -> str:

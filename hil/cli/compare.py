@@ -1,59 +1,23 @@
-"""`hil report CAMPAIGN` and `hil compare`: what several trials come to."""
+"""`hil compare`: two campaigns beside each other."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
+from hil.cli.campaign_report import spread_cells
 from hil.cli.console import show
 from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Out, Unverified
 
 if TYPE_CHECKING:
     from hil.analysis.compare import Comparison
-    from hil.analysis.report.groups import Group
-    from hil.analysis.statistics import Difference, Spread
-
-
-def is_campaign(folder: Path) -> bool:
-    """Whether a folder is that of a campaign, and not of a single run."""
-    try:
-        return (folder / "campaign.json").is_file()
-    except (OSError, ValueError):  # what is no path at all
-        return False
-
-
-def report_campaign(folder: Path, unverified: bool, as_json: bool) -> None:
-    """Write report.html and the figures of a campaign, and print its table."""
-    from hil.analysis.report.groups import FORCE
-    from hil.analysis.report.make import DoubtedError
-    from hil.analysis.report.make import report_campaign as make_report
-
-    try:
-        with usage_errors():
-            made = make_report(folder, unverified=unverified)
-    except DoubtedError as error:
-        complain(f"{error}; --unverified makes a stamped report")
-        raise typer.Exit(USAGE) from None
-    if as_json:
-        print(json.dumps({"page": str(made.page), "wrong": made.wrong, "groups": [*map(_plain, made.groups)]}))
-        return
-    if made.wrong:
-        print(f"not verified: {made.wrong[0]}")
-    for group in made.groups:
-        table = Table(title=Text(f"{group.label}: {FORCE}"), title_justify="left")
-        for column in ("angle [deg]", "n", "mean [N]", "mean abs. dev. [N]", "95 % interval [N]"):
-            table.add_column(column, justify="right")
-        for angle, spread in group.over_angle(FORCE).items():
-            table.add_row(f"{angle:g}", *_cells(spread))
-        show(table)
-    print(f"report: {made.page}")
+    from hil.analysis.statistics import Difference
 
 
 def compare(
@@ -102,18 +66,11 @@ def _table(found: Comparison) -> Table:
     for column in ("ground", "angle [deg]", *(f"{head}, {side}" for side in "AB" for head in heads), "B - A", "p"):
         table.add_column(column, justify="right")
     for row in found.rows:
-        cells = (*_cells(row.first), *_cells(row.second), *_difference(row.difference))
+        cells = (*spread_cells(row.first), *spread_cells(row.second), *_difference(row.difference))
         table.add_row(Text(row.ground), f"{row.angle_deg:g}", *cells)
     table.add_section()
     table.add_row("", "all", *([""] * 8), *_difference(found.overall))
     return table
-
-
-def _cells(spread: Spread | None) -> tuple[str, ...]:
-    if spread is None:
-        return "0", "-", "-", "-"
-    interval = "-" if spread.low is None else f"{spread.low:.4g} to {spread.high:.4g}"
-    return str(spread.n), f"{spread.mean:.4g}", f"{spread.mean_absolute_deviation:.2g}", interval
 
 
 def _difference(found: Difference | None) -> tuple[str, str]:
@@ -122,19 +79,3 @@ def _difference(found: Difference | None) -> tuple[str, str]:
     if found.low is None or found.p is None:
         return f"{found.value:+.4g} (too few trials for an interval)", "-"
     return f"{found.value:+.4g} ({found.low:+.4g} to {found.high:+.4g})", f"{found.p:.2g}"
-
-
-def _plain(group: Group) -> dict[str, Any]:
-    """Statistics of a group, for JSON."""
-    from hil.analysis.report.groups import ENERGIES, FORCES
-
-    keys = (*FORCES, *ENERGIES)
-    return {
-        "label": group.label,
-        "trials": len(group.trials),
-        "kept": len(group.kept),
-        "over_angle": {
-            key: [{"angle_deg": angle, **asdict(one)} for angle, one in group.over_angle(key).items()] for key in keys
-        },
-        "trends": [asdict(group.trend(key)) for key in (group.fitting, group.other)],
-    }
