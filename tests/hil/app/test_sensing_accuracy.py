@@ -40,8 +40,3 @@ def test_recovered_quantity_is_near_the_truth_and_mostly_within_its_interval(tri
 @pytest.mark.slow
 def test_good_trials_are_not_dropped(trials):
     assert [one.reasons for one in trials] == [[]] * len(trials)
-
-
-@pytest.mark.slow
-def test_band_stops_of_the_thesis_shrink_the_peak(trials):
-    assert sum(one.notch for one in trials) / len(trials) < -0.05
