@@ -31,10 +31,10 @@ def trials():
 def test_recovered_quantity_is_near_the_truth_and_mostly_within_its_interval(trials, quantity, largest):
     errors = [one.errors[quantity] for one in trials]
     assert not any(math.isnan(one.error) for one in errors)
-    assert all(abs(one.error) < largest * one.truth for one in errors)
+    assert all(abs(one.error) < largest * one.ground_truth for one in errors)
     covered = sum(abs(one.error) <= one.u95 for one in errors)
     assert covered >= len(errors) - 3
-    assert all(one.u95 < largest * one.truth for one in errors)  # no interval is wide for safety's sake
+    assert all(one.u95 < largest * one.ground_truth for one in errors)  # no interval is wide for safety's sake
 
 
 @pytest.mark.slow
