@@ -33,7 +33,7 @@ class Error(NamedTuple):
 
     error: float
     u95: float
-    truth: float
+    ground_truth: float
 
 
 class Trial(NamedTuple):

@@ -161,7 +161,7 @@ def loop_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def quantity(value: Any, unit: str, digits: int, scale: float = 1.0) -> str:
     """A number, or a list of numbers, with its unit; a dash where there is none."""
-    if value is None:
+    if value is None or value == []:
         return "-"
     items = value if isinstance(value, list | tuple) else [value]
     text = ", ".join("-" if item is None else f"{item * scale:.{digits}f}" for item in items)

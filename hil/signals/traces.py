@@ -100,7 +100,7 @@ def make_traces(t_ns: NDArray[np.int64], volts: Floats, impact_ns: int, channels
 
     raw, drooped = means(reading), means(drooped)
     at = t_ns[first : int(first) + rows * count].reshape(rows, count)
-    t_s = 0.5e-9 * (at[:, 0] + at[:, -1])
+    t_s: Floats = np.asarray(0.5e-9 * (at[:, 0] + at[:, -1]), np.float64)
     calm = quiet // count
     corrected = raw + drooped
     tones = tuple(identify_tones(t_s[:calm], corrected[:calm]))

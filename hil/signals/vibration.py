@@ -124,10 +124,11 @@ def identify_rings(t_s: Floats, load: Floats, end_s: float, noise: float, stated
         if left > LEFT_OVER * before:
             break
         start = found.x
-        covariance = np.linalg.pinv(found.jac.T @ found.jac) * left**2
+        jacobian = np.asarray(found.jac, np.float64)
+        covariance = np.linalg.pinv(jacobian.T @ jacobian) * left**2
         shares_u = np.sqrt(np.maximum(np.diag(covariance)[2::3], 0.0)) / start[2::3]
         rings = tuple(
-            Ring(*(_rounded(value, 6) for value in each), _rounded(u, 2))
+            Ring._make([*(_rounded(value, 6) for value in each), _rounded(u, 2)])
             for each, u in zip(start.reshape(-1, 3).tolist(), shares_u.tolist(), strict=True)
         )
     return rings
@@ -187,7 +188,7 @@ def _refined(t_s: Floats, signals: Floats, hz: float, bin_hz: float) -> float:
         inverse = np.linalg.pinv(basis)
         parts = inverse @ signals
         slope = 2.0 * np.pi * t_s[:, None] * (np.outer(-sine, parts[0]) + np.outer(cosine, parts[1]))
-        slope = slope - basis @ (inverse @ slope)
+        slope -= basis @ (inverse @ slope)
         power = float((slope * slope).sum())
         step = float((slope * (signals - basis @ parts)).sum()) / power if power > 0.0 else 0.0
         hz += float(np.clip(step, -bin_hz, bin_hz))

@@ -85,7 +85,7 @@ class QualityConfig(Section):
     )
     cut_ms: float = Field(50.0, ge=0, le=10000, description="longest time from the impact to the sent cut")
     droop_share: float = Field(
-        0.05, ge=0, le=10, description="largest force left after the contact, where none acts, as a share of the peak"
+        0.07, ge=0, le=10, description="largest force left after the contact, where none acts, as a share of the peak"
     )
     sensor_share: float = Field(
         0.01, ge=0, le=0.3, description="least peak of each sensor, as a share of the peak of the sum; less: dead"
