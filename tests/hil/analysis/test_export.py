@@ -6,6 +6,7 @@ import csv
 import importlib.util
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -134,7 +135,7 @@ def test_a_changed_record_is_refused_and_stamped_if_wanted(edited, to, tmp_path,
     assert not path.exists()
     if to == "csv":
         assert hil(["export", str(folder), "--to", to, "--out", str(path), "--unverified"]) == 0
-        assert "unverified,trial.h5 does not match" in (path / "run.csv").read_text()
+        assert 'unverified,"trial.h5 does not match' in (path / "run.csv").read_text()
 
 
 def test_without_the_extra_a_sentence_says_what_to_install(good, monkeypatch, capsys):
@@ -178,3 +179,15 @@ def test_a_campaign_exports_its_table_and_each_run(good, tmp_path, capsys):
     assert parquet.read_table(made / "campaign.parquet")["peak_force_N"].to_pylist() == [87.5, None]
     assert sorted(one.name for one in made.iterdir()) == ["campaign.parquet", "trial_0001"]
     assert (made / "trial_0001" / "samples.parquet").is_file()
+
+
+def test_the_ten_lines_of_python_in_the_docs_run(good, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("xarray")
+    text = (Path(__file__).parents[3] / "docs/how-to/read-a-record.md").read_text()
+    lines = text.split("## Ten lines of Python")[1].split("```python\n")[1].split("```")[0]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "RUN").symlink_to(good)
+    exec(compile(lines, "read-a-record.md", "exec"), {})
+    said = capsys.readouterr().out
+    assert "N normal force of the ground" in said
+    assert (tmp_path / "force.csv").read_text().startswith("time,force_sum_N")
