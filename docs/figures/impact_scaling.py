@@ -137,6 +137,8 @@ def main() -> None:
     )
     stiffness.set(xscale="log", xlabel="stiffness of a leg [N/m]", ylabel="peak / root of stiffness", ylim=(0, None))
     speed.set(xscale="log", xlabel="speed [m/s]", ylabel="peak / speed [N s/m]", ylim=(0, None))
+    speed.set_xticks(SPEEDS, [f"{v:g}" for v in SPEEDS])
+    speed.minorticks_off()
     law.set(xlabel="restitution of the law", ylabel="peak / peak at 1")
     for axes in (stiffness, speed, law):
         axes.tick_params(labelsize=7)
