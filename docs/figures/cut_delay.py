@@ -1,6 +1,9 @@
-"""Peak contact force against the delay of the cut: what the link from sensors to drives buys over an operator's thumb.
+"""Latency of the cut as its distribution, and peak contact force against a delay of the cut.
 
-Run: python docs/figures/cut_delay.py    (about half a minute; writes docs/images/cut_delay.png and prints the table)
+Where the impact lies between two ticks and two blocks of samples decides the latency, so that one trial says little:
+the start is moved by fractions of the way that the rover makes in a block.
+
+Run: python docs/figures/cut_delay.py    (two to five minutes; writes docs/images/cut_delay.png and prints the tables)
 """
 
 from __future__ import annotations
@@ -14,38 +17,59 @@ from matplotlib.figure import Figure
 from hil.app.run import run
 from hil.config import load_config
 
-DELAYS_MS = (0, 2, 5, 10, 20, 50, 100, 150, 200, 250, 300)
-SEEDS = (1, 2, 3)
-QUIET = ("trial.start_distance_m=0.08", "telemetry.endpoint=''")
+DELAYS_MS = (0, 2, 5, 10, 20, 50, 100, 150, 200, 300)
+PHASES, PHASES_A_DELAY, SEEDS = 60, 6, (1, 2, 3)
+BLOCK_WAY_M = 0.07 * 2e-3  # of the rover in a block of samples
+QUIET = ("telemetry.endpoint=''", "record.after_s=0.4", "trial.settle_s=0.5")
 OUT = Path(__file__).parent.parent / "images" / "cut_delay.png"
 
 
-def peak_force(delay_ms: float, seed: int) -> float:
-    """Peak over both front wheels [N] with the drives' link delayed by delay_ms."""
-    config = load_config("sim_impact", [*QUIET, f"links.drives_delay_ms={delay_ms}"], seed=seed)
-    return float(run(config).summary["contact_force_peak_N"])
+def trials(delay_ms: float, phases: int) -> np.ndarray:
+    """(phases, 2): latency of the cut command [ms] and peak over both front wheels [N], at phases over a block."""
+    rows = []
+    for number in range(phases):
+        start_m = 0.08 + BLOCK_WAY_M * number / phases
+        overrides = [*QUIET, f"trial.start_distance_m={start_m:.7f}", f"links.drives_delay_ms={delay_ms}"]
+        summary = run(load_config("sim_impact", overrides, seed=SEEDS[number % len(SEEDS)])).summary
+        rows.append((summary["cut_latency_ms"], summary["contact_force_peak_N"]))
+    return np.array(rows)
 
 
 def main() -> None:
-    """Run the trials, print the table, draw the figure."""
-    peaks = np.array([[peak_force(delay, seed) for seed in SEEDS] for delay in DELAYS_MS])
-    for delay, row in zip(DELAYS_MS, peaks, strict=True):
-        print(f"| {delay} | {row.mean():.0f} | {row.min():.0f}-{row.max():.0f} |")
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    """Run the trials, print the tables, draw the figure."""
+    found = {delay: trials(delay, PHASES if delay == 0 else PHASES_A_DELAY) for delay in DELAYS_MS}
+    latency, peak = found[0].T
+    p1, p50, p99 = np.percentile(latency, (1, 50, 99))
+    print(f"latency over {PHASES} phases: min {latency.min():.2f}, p1 {p1:.2f}, p50 {p50:.2f}, p99 {p99:.2f}, ", end="")
+    print(f"max {latency.max():.2f} ms; peaks p5 to p95: {np.percentile(peak, (5, 50, 95)).round(1)} N")
+    bands = np.array([np.percentile(rows[:, 1], (5, 50, 95)) for rows in found.values()])
+    for delay, (low, middle, high) in zip(DELAYS_MS, bands, strict=True):
+        print(f"| {delay} | {middle:.0f} | {low:.0f}-{high:.0f} |")
+    slope = np.polyfit(DELAYS_MS[:5], bands[:5, 1], 1)[0]
+    print(f"slope up to {DELAYS_MS[4]} ms: {slope:.2f} N/ms")
+
+    figure = Figure(figsize=(7.1, 3.2), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.subplots()
-    axes.fill_between(DELAYS_MS, peaks.min(axis=1), peaks.max(axis=1), alpha=0.25, label=f"seeds {SEEDS}")
-    axes.plot(DELAYS_MS, peaks.mean(axis=1), "o-", label="mean")
-    axes.axvspan(150, 300, color="0.85", zorder=0, label="a person's reaction, 150 ms and more")
-    axes.set(
-        xlabel="delay from detection to the cut at the axle [ms]",
-        ylabel="peak contact force, both wheels [N]",
-        ylim=(0, None),
-        title="60 degrees, 70 mm/s, simulated RCP on dry sand, cut to coasting",
-    )
-    axes.grid(visible=True, alpha=0.3)
-    axes.legend()
-    figure.savefig(OUT, dpi=110)
+    left, right = figure.subplots(1, 2)
+    left.step(np.sort(latency), np.arange(1, PHASES + 1) / PHASES, where="post", color="#004488")
+    for value, name, style in ((p50, "p50", "--"), (p99, "p99", ":")):
+        left.axvline(value, color="#bb5566", ls=style, lw=1.2, label=f"{name}: {value:.2f} ms")
+    title = f"Latency of the cut: {PHASES} trials"
+    left.set(xlabel="first sample over the threshold to the cut [ms]", ylabel="share of trials", title=title)
+    left.set(xlim=(0, None), ylim=(0, 1.02))
+    right.fill_between(DELAYS_MS, bands[:, 0], bands[:, 2], color="#bb5566", alpha=0.3, label="p5 to p95")
+    right.plot(DELAYS_MS, bands[:, 1], "o-", color="#004488", ms=3.5, lw=1.2, label="median")
+    right.axvspan(150, 300, color="0.88", zorder=0, label="a person's reaction")
+    right.set(xlabel="delay from detection to the cut at the axle [ms]", ylabel="peak force, both wheels [N]")
+    right.set(ylim=(0, None), title="60 degrees, 70 mm/s, dry sand, coasting")
+    for axes in (left, right):
+        axes.title.set_size(9)
+        axes.tick_params(labelsize=8)
+        axes.xaxis.label.set_size(8)
+        axes.yaxis.label.set_size(8)
+        axes.grid(visible=True, alpha=0.3)
+        axes.legend(fontsize=7, loc="best")
+    figure.savefig(OUT, dpi=150, metadata={"Software": None})
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Energy balance of one impact trial, term by term, and its residue over the sub-step.
 
-Run: python docs/figures/energy_balance.py    (about half a minute; writes docs/images/energy_balance.png, prints tables)
+Run: python docs/figures/energy_balance.py    (a minute; writes docs/images/energy_balance.png, prints tables)
 """
 
 from __future__ import annotations

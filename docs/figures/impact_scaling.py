@@ -54,9 +54,10 @@ def peak(parameters: RigParameters, speed: float = SPEED, **obstacle: Any) -> tu
         parameters = replace(parameters, launch_speed=speed)
     plant, t_ns = Plant(parameters, np.random.default_rng(0)), 0
     wheels = len(plant.rover.wheel_names)
+    near_ns = 0.8e9 * parameters.start_distance / speed  # from here on in fine steps
     rate = speed / plant.rover.tree.wheels[0].radius
     while plant.hit_ns is None or t_ns < plant.hit_ns + 400_000_000:
-        t_ns += 100_000
+        t_ns += 100_000 if t_ns > near_ns else 2_000_000
         plant.advance(t_ns)
         touched = plant.hit_ns is not None
         plant.set_drives((0.0 if touched else rate * min(t_ns * 1e-9 / RAMP_S, 1.0),) * wheels, touched)
@@ -126,9 +127,7 @@ def main() -> None:
         over_k.items(), ("#000000", "#d55e00", "#e69f00", "#cc79a7", "#0072b2"), "os^vD", strict=True
     ):
         style = {"color": colour, "marker": marker, "ms": 3.5, "lw": 1.0, "label": name}
-        stiffness.plot(
-            STIFFNESSES, [force / math.sqrt(k) for k, (force, _) in zip(STIFFNESSES, results, strict=True)], **style
-        )
+        stiffness.plot(STIFFNESSES, np.array([force for force, _ in results]) / np.sqrt(STIFFNESSES), **style)
         speed.plot(SPEEDS, [force / v for force, v in over_v[name]], **style)
         forces = np.array([force for force, _ in over_e[name]])
         law.plot(RESTITUTIONS, forces / forces[-1], **style)
@@ -138,6 +137,8 @@ def main() -> None:
     )
     stiffness.set(xscale="log", xlabel="stiffness of a leg [N/m]", ylabel="peak / root of stiffness", ylim=(0, None))
     speed.set(xscale="log", xlabel="speed [m/s]", ylabel="peak / speed [N s/m]", ylim=(0, None))
+    speed.set_xticks(SPEEDS, [f"{v:g}" for v in SPEEDS])
+    speed.minorticks_off()
     law.set(xlabel="restitution of the law", ylabel="peak / peak at 1")
     for axes in (stiffness, speed, law):
         axes.tick_params(labelsize=7)

@@ -50,8 +50,8 @@ def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
     """A run as an xarray Dataset.
 
     Coordinates: `time` of the ticks and `sample_time` of the sensor samples [s], `wheel`, `channel`, `valve`.
-    Variables: the fields of `/tick`, and `raw_V` (sample_time, channel). Each has `units` and `description`; the Dataset's own
-    attributes are those of `/meta` and, as `summary_<key>`, the numbers of the summary.
+    Variables: the fields of `/tick`, and `raw_V` (sample_time, channel). Each has `units` and `description`; the
+    Dataset's own attributes are those of `/meta` and, as `summary_<key>`, the numbers of the summary.
 
     Args:
         run: its folder.

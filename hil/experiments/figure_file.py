@@ -18,7 +18,7 @@ from hil.recording import TrialRecord
 _SCREEN_DPI, _PRINT_DPI = 100, 600
 _KNOWN = ("seed", "config", "config_sha256", "version", "content_sha256")
 # Ids of an SVG come from this and from what they name, not from chance; TrueType, for journals refuse Type 3 fonts.
-_STYLE = {"svg.hashsalt": "rover-hil", "pdf.fonttype": 42, "svg.fonttype": "path"}
+_STYLE: Any = {"svg.hashsalt": "rover-hil", "pdf.fonttype": 42, "svg.fonttype": "path"}
 
 
 def facts_of(record: TrialRecord, summary: Mapping[str, Any]) -> dict[str, str]:

@@ -34,7 +34,7 @@ def write_mcap(tables: Sequence[Table], facts: Mapping[str, str | float], path: 
                 streams.append(_messages(table, channel))
         for t_ns, channel, number, data in heapq.merge(*streams, key=lambda message: message[0]):
             writer.add_message(channel, t_ns, data, t_ns, number)
-        writer.finish()
+        writer.finish()  # type: ignore[no-untyped-call]
 
 
 def _messages(table: Table, channel: int) -> Iterator[tuple[int, int, int, bytes]]:

@@ -33,5 +33,5 @@ def test_the_balance_is_of_the_run_to_the_bit_and_closes(config, result):
 
 def test_runs_whose_ticks_do_not_say_when_a_command_took_effect_are_refused(config, result):
     other = load_config("sim_impact", ["links.drives_delay_ms=5", "clock=realtime"])
-    with pytest.raises(ValueError, match="clock is realtime.*drives_delay_ms is 5"):
+    with pytest.raises(ValueError, match=r"clock is realtime.*drives_delay_ms is 5"):
         energy_balance(other, result.ticks)
