@@ -43,8 +43,8 @@ app = typer.Typer(
 app.command("run")(run_config)
 for _command in (trial, campaign, sweep, energy, check, devices, jog, valve, sim):
     app.command()(_command)
-for _command in (report, recover, verify, replay, configs):
-    app.command()(_command)
+for _afterwards in (report, recover, verify, replay, configs):
+    app.command()(_afterwards)
 app.add_typer(bench, name="bench")
 
 
