@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, wait
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import Any
 
 from hil.campaign.trial import warm
 from hil.campaign.workers import Workers, WorkersError
 from hil.config import Config
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 # How long a scheduler may take to answer [s].
 _CONNECT_S = 5
@@ -59,16 +56,17 @@ def check_cluster(address: str) -> None:
 
 
 @contextmanager
-def _connected(address: str) -> Iterator[Client]:
+def _connected(address: str) -> Iterator[Any]:
     try:
         from distributed import Client
-        from distributed.comm import get_address_host_port
+        from distributed.comm.addressing import get_address_host_port
     except ImportError:
         raise WorkersError("--cluster needs the extra cluster: pip install 'rover-hil[cluster]'") from None
     allowed = "the address that `dask scheduler` prints, for example tcp://127.0.0.1:8786"
     try:
         get_address_host_port(address, strict=True)
-        client = Client(address, timeout=_CONNECT_S, set_as_default=False)
+        connect: Any = Client  # it has no types
+        client = connect(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError, TypeError, RuntimeError) as error:
         found = f"found no Dask scheduler ({_first_line(error)})"
         raise WorkersError(f"--cluster {address}: {found}; allowed: {allowed}") from None

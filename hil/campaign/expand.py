@@ -100,7 +100,9 @@ def _combinations(plan: Plan, base: Config) -> Iterator[tuple[dict[str, Any], li
     wheels: Sequence[PlannedWheels | None] = plan.wheels or (None,)
     varied = [[(key, value) for value in values] for key, values in plan.vary.items()]
     speeds: Sequence[float | None] = plan.speeds_mps or (None,)
-    product = itertools.product(soils.items(), plan.rovers, wheels, speeds, *varied, enumerate(plan.angles_deg))
+    product: Iterator[Any] = itertools.product(
+        soils.items(), plan.rovers, wheels, speeds, *varied, enumerate(plan.angles_deg)
+    )
     for (soil_name, soil), rover, wheel, speed_mps, *rest, (place, angle_deg) in product:
         values = dict(rest)
         changes = {**plan.set, **(soil.set if soil else {}), **values, "trial.angle_deg": angle_deg}
@@ -174,7 +176,7 @@ def _order(plan: Plan, found: Sequence[dict[str, Any]], seed: int) -> list[int]:
     places = list(range(len(found)))
     if plan.order == "listed":
         return places
-    mixed = np.random.default_rng([seed, _ORDER]).permutation(len(found)).tolist()
+    mixed: list[int] = np.random.default_rng([seed, _ORDER]).permutation(len(found)).tolist()
     if plan.order == "random":
         return mixed
     grounds = list(dict.fromkeys(one["ground"] for one in found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import json
 import math
@@ -87,7 +88,7 @@ def expand_sweep(source: str, over: Sequence[str], overrides: Sequence[str], see
     base = load_config(source, overrides, seed)
     if base.rig == "real":
         raise ConfigError(source, [Problem("rig", "real", "a simulated rig: a sweep runs through")], "sweep of config")
-    runs = []
+    runs: list[SweepRun] = []
     for combination in itertools.product(*([(key, value) for value in values] for key, values in values_of.items())):
         changes = [f"{key}={json.dumps(value)}" for key, value in combination]
         try:
@@ -160,11 +161,9 @@ def write_table(path: Path, rows: Sequence[Mapping[str, Any]], kind: Format) -> 
 def parquet_writer() -> tuple[Any, Any]:
     """The modules that write Parquet. Raises WorkersError: they are not installed."""
     try:
-        import pyarrow
-        import pyarrow.parquet
+        return importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
     except ImportError:
         raise WorkersError("--format parquet needs the extra export: pip install 'rover-hil[export]'") from None
-    return pyarrow, pyarrow.parquet
 
 
 def _one_type(values: list[Any]) -> list[Any]:

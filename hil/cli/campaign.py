@@ -60,8 +60,8 @@ def campaign(
     from hil.recording.run_folder import run_folder
 
     with usage_errors():
-        found = _wanted(config, plan, overrides or [], seed)
-        wanted = Wanted(*found, folders=not summaries_only, figures=figures)
+        found, base, trials, first = _wanted(config, plan, overrides or [], seed)
+        wanted = Wanted(found, base, trials, first, folders=not summaries_only, figures=figures)
         guided = ask or wanted.base.rig == "real"
         _refuse(wanted, guided, workers, cluster)
         if cluster:
@@ -71,11 +71,11 @@ def campaign(
         else:
             folder = run_folder(out, wanted.base.name, wanted.plan.name)
     with ProgressBar("trials") as report, usage_errors():
-        trials, stopped = _run(wanted, folder, guided, where(wanted.base, workers, cluster, report), report, resume)
-    last = last_attempts(trials)
+        made, stopped = _run(wanted, folder, guided, where(wanted.base, workers, cluster, report), report, resume)
+    last = last_attempts(made)
     if as_json:
         counts = Counter(trial["status"] for trial in last)
-        print(json.dumps({"folder": str(folder), "planned": len(wanted.trials), "trials": len(trials), **counts}))
+        print(json.dumps({"folder": str(folder), "planned": len(wanted.trials), "trials": len(made), **counts}))
     else:
         show(_table(wanted, last))
         print(f"campaign folder: {folder}")
