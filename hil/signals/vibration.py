@@ -187,7 +187,8 @@ def _refined(t_s: Floats, signals: Floats, hz: float, bin_hz: float) -> float:
         basis = np.column_stack([cosine, sine, np.ones_like(t_s)])
         inverse = np.linalg.pinv(basis)
         parts = inverse @ signals
-        slope = 2.0 * np.pi * t_s[:, None] * (np.outer(-sine, parts[0]) + np.outer(cosine, parts[1]))
+        along = np.outer(-sine, parts[0]) + np.outer(cosine, parts[1])
+        slope = np.asarray(2.0 * np.pi * t_s[:, None] * along, np.float64)
         slope -= basis @ (inverse @ slope)
         power = float((slope * slope).sum())
         step = float((slope * (signals - basis @ parts)).sum()) / power if power > 0.0 else 0.0
