@@ -28,7 +28,7 @@ TOLERANCE = 1e-9
 # What a killed or early ended run has against it, and the room on the disk: no record says so.
 GIVEN = ("not armed: disk space", "ended early: ", "recovered: ")
 # What only a cycle that has run can judge.
-JUDGED = ("accepted", "reasons", "aborted")
+JUDGED = ("accepted", "reasons", "aborted", "quality")
 # Keys of an impact trial that came with the analysis of all samples.
 SENSED = (*KEYS, "impact_speed_measured_mps", "quality")
 

@@ -176,8 +176,7 @@ def _pair(t_s: Floats, hz: float) -> tuple[Floats, Floats]:
 
 def _fitted(t_s: Floats, signals: Floats, hz: float) -> Floats:
     basis = np.column_stack([*_pair(t_s, hz), np.ones_like(t_s)])
-    parts: Floats = np.linalg.lstsq(basis, signals, rcond=None)[0][:2]
-    return parts
+    return np.asarray(np.linalg.lstsq(basis, signals, rcond=None)[0][:2], np.float64)
 
 
 def _refined(t_s: Floats, signals: Floats, hz: float, bin_hz: float) -> float:
@@ -187,8 +186,9 @@ def _refined(t_s: Floats, signals: Floats, hz: float, bin_hz: float) -> float:
         basis = np.column_stack([cosine, sine, np.ones_like(t_s)])
         inverse = np.linalg.pinv(basis)
         parts = inverse @ signals
-        slope = 2.0 * np.pi * t_s[:, None] * (np.outer(-sine, parts[0]) + np.outer(cosine, parts[1]))
-        slope -= basis @ (inverse @ slope)
+        along = np.outer(-sine, parts[0]) + np.outer(cosine, parts[1])
+        slope = np.asarray(2.0 * np.pi * t_s[:, None] * along, np.float64)
+        slope = np.asarray(slope - basis @ (inverse @ slope), np.float64)
         power = float((slope * slope).sum())
         step = float((slope * (signals - basis @ parts)).sum()) / power if power > 0.0 else 0.0
         hz += float(np.clip(step, -bin_hz, bin_hz))
