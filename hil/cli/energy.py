@@ -10,7 +10,6 @@ import typer
 from hil.cli.console import show
 from hil.cli.exits import usage_errors
 from hil.cli.options import AsJson, ConfigOptions, Out, progress, with_groups
-from hil.config.value_ranges import range_values
 
 _MOST_ANGLES = 10_000
 
@@ -21,6 +20,8 @@ def angles_from(text: str) -> list[float]:
     Raises:
         typer.BadParameter: the text has another form.
     """
+    from hil.config.value_ranges import range_values  # help must not import all of the config
+
     try:
         angles = [float(angle) for angle in range_values(text, _MOST_ANGLES)]
     except ValueError:

@@ -38,10 +38,9 @@ def times_ns(count):
 
 def take_in(estimator: Estimator, volts, cuts=()) -> list[Estimate]:
     """Process `volts` (n, 3), the first sample at time 0, with one tick for each block between `cuts`."""
-    stamps, estimates = times_ns(len(volts)), []
+    stamps, estimates, nothing = times_ns(len(volts)), [], ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)), -1)
     for number, (a, b) in enumerate(pairwise([0, *cuts, len(volts)])):
         block = DaqBlock(number, stamps[a:b], volts[a:b], (False,) * 3)
-        nothing = ValveSample(0, 0, ((0.0, 0.0), (0.0, 0.0)), -1)
         samples = Samples(int(stamps[b - 1]), (block,), 0, block.sequence, DriveSample(0, 0, ZERO_SPEEDS, -1), nothing)
         estimates.append(estimator.estimate(samples))
     return estimates
