@@ -70,4 +70,4 @@ def energy_balance(config: Config, ticks: NDArray[np.void]) -> EnergyBalance:
 def _command(plant: Any, row: np.void, layout: Layout) -> None:
     plant.set_drives(tuple(float(speed) for speed in row["set_speed_radps"]), bool(row["cut"]))
     if layout.valves:
-        plant.set_valves(row["valves"].reshape(-1, 2) > 0)
+        plant.set_valves(tuple(map(tuple, (row["valves"].reshape(-1, 2) > 0).tolist())))

@@ -57,6 +57,8 @@ def compare(
     if found.wrong:
         print(f"not verified: {found.wrong[0]}")
     show(_table(found))
+    difference, p = _difference(found.overall)
+    print(f"over all angles: B - A {difference}, p {p}")
     print(f"figure: {folder / 'compare.png'}, and as PDF and SVG")
 
 
@@ -68,8 +70,6 @@ def _table(found: Comparison) -> Table:
     for row in found.rows:
         cells = (*spread_cells(row.first), *spread_cells(row.second), *_difference(row.difference))
         table.add_row(Text(row.ground), f"{row.angle_deg:g}", *cells)
-    table.add_section()
-    table.add_row("", "all", *([""] * 8), *_difference(found.overall))
     return table
 
 

@@ -18,7 +18,7 @@ class ChassisParameters(Parameters):
     """Assumed values of the RCP's bodies that no source gives [kg, m]; about 120 kg in all.
 
     `added_mass` is the two weights of MacMahon 2016 6.2.4 (2 x 25 lb = 22.7 kg), one at either end of the main body.
-    `body_com_height` is the height of the main body's centre of mass over ground; 0: where the body's type has it.
+    `body_com_height` is the height of the main body's centre of mass over ground; None: where the body's type has it.
     """
 
     wheel_mass: float = 4.0
@@ -33,10 +33,10 @@ class ChassisParameters(Parameters):
     body_width: float = 0.5
     body_height: float = 0.3
     bogie_length: float = 0.55
-    body_com_height: float = 0.0
+    body_com_height: float | None = None
 
     def _out_of_range(self, name: str) -> str:
-        if name == "body_com_height" and self.body_com_height == 0.0:
+        if name == "body_com_height" and self.body_com_height is None:
             return ""
         return super()._out_of_range(name)
 

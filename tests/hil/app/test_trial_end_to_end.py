@@ -233,7 +233,6 @@ def test_a_hit_beside_the_sensing_triangle_is_not_accepted_and_says_so(trial, as
     assert run.exit_code == 0  # finished, although it does not count
     assert run.summary["aborted"] is False
     assert run.summary["accepted"] is False
-    assert len(run.summary["reasons"]) == 1
     assert run.summary["reasons"][0].startswith("first hit outside the sensing triangle")
 
 

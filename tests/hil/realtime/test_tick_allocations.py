@@ -25,6 +25,7 @@ SHORT = (
     "trial.start_distance_m=0.03",
     "trial.ramp_s=0.1",
     "trial.settle_s=0.5",
+    "trial.destress_m=0.01",
     "record.after_s=0.5",
 )
 MS = 1_000_000
