@@ -61,6 +61,33 @@ def over_angle() -> list[Row]:
     return rows
 
 
+def over_height() -> list[Row]:
+    """Fig. 5-8 (c): height of the main body's centre of mass."""
+    figure, (axes,) = new_figure(1)
+    heights = span(parameters()["heights_m"])
+    found = [impact(STEEL, {"trial.angle_deg": 60, "rover.body_com_height_m": float(z)}) for z in heights]
+    force, energy = np.array([one.peak_N for one in found]), np.array([one.energy_J for one in found])
+    axes.plot(heights, force / 1e3, "o-", label="peak force")
+    right = axes.twinx()
+    right.plot(heights, energy, "s--", color="C1", label="$T_c$")
+    right.set(ylabel="$T_c$ [J]")
+    axes.set(
+        xlabel="height of the body's centre of mass [m]", ylabel="peak force, both wheels [kN]", title="RCP, 60 degrees"
+    )
+    axes.legend(handles=[*axes.lines, *right.lines], loc="lower left")
+    save(figure, "over_height")
+    return [
+        Row(
+            "5-8 c",
+            "RCP: force and T_c have the same trend over the height of the centre of mass",
+            f"{heights[0]:.2f} to {heights[-1]:.2f} m: force {force[0] / 1e3:.1f} to {force[-1] / 1e3:.1f} kN, T_c "
+            f"{energy[0]:.3f} to {energy[-1]:.3f} J; {_agree(force, energy)}",
+            "none",
+            "the ExoMars-like rover (5-8 d) has no such number of its own here: not reproduced",
+        )
+    ]
+
+
 def over_law() -> list[Row]:
     """Fig. 5-9."""
     figure, panels = new_figure(2)
@@ -227,4 +254,4 @@ def rigid_contact() -> list[Row]:
 
 def rows() -> list[Row]:
     """Lines of the page."""
-    return [*over_angle(), *over_law(), *on_rigid_ground(), *on_firm_ground(), *rigid_contact()]
+    return [*over_angle(), *over_height(), *over_law(), *on_rigid_ground(), *on_firm_ground(), *rigid_contact()]

@@ -49,10 +49,13 @@ def test_a_steel_impact_without_ground_peaks_as_energy_in_the_spring_says():
     assert found.depth_m == pytest.approx(depth, rel=2e-3)
 
 
-@pytest.mark.parametrize(
-    "figure",
-    ["3-4", "(3.16)", "5-8 a", "5-8 b", "5-9 a", "5-9 b", "5-10", "5-12 a", "5-12 b", "6-10", "6-15", "App. D"],
-)
+FIGURES = (
+    "3-4", "(3.16)", "5-8 a", "5-8 b", "5-8 c", "5-9 a", "5-9 b", "5-10", "5-12 a", "5-12 b", "6-10", "6-15", "App. D",
+    "6-11, hard soil", "6-11, soft soil", "beyond",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("figure", FIGURES)
 def test_the_page_has_a_line_for_each_figure(figure):
     lines = (FOLDER / "macmahon.md").read_text(encoding="utf-8").splitlines()
     (found,) = [line for line in lines if line.startswith(f"| {figure} |")]
