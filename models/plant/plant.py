@@ -184,14 +184,18 @@ class Plant:
 
     def effective_kinetic_energy_on_ground_when_hit(self) -> float:
         """The same with the active constraints of rigid, level ground (5.4-5.5) [J], whatever this rig stands on."""
+        return self._on_ground(self._log.hit_q, self._log.hit_v)
+
+    def effective_kinetic_energies_now(self) -> tuple[float, float]:
+        """T_c of this rig if it touched now [J], without and with the ground's constraints; NaN without an obstacle."""
+        q, v = self._state.q, self._state.v
+        return self._effective_kinetic_energy(q, v), self._on_ground(q, v)
+
+    def _on_ground(self, q: FloatArray, v: FloatArray) -> float:
         if self.parameters.obstacle is None:
             return math.nan
-        q, v = self.rover.own_configuration(self._log.hit_q), self.rover.own_speeds(self._log.hit_v)
+        q, v = self.rover.own_configuration(q), self.rover.own_speeds(v)
         return effective_kinetic_energy_on_ground(self.rover, q, v, self.parameters.obstacle.angle)[0]
-
-    def effective_kinetic_energy_now(self) -> float:
-        """T_c of this rig if it touched now [J], MacMahon 2016 (3.27); NaN without an obstacle."""
-        return self._effective_kinetic_energy(self._state.q, self._state.v)
 
     def energies(self) -> Energies:
         """Energies of the rig now, and work and losses since it was built [J].
