@@ -137,7 +137,7 @@ def _weight(evidence: Evidence) -> Verdict:
     force_N, after_s = later
     reason = (
         f"largest force of {force_N:.0f} N {after_s:.2f} s after the impact, whose own peak is "
-        f"{own_N:.0f} N: it is the weight on the obstacle, not the impact"
+        f"{own_N:.0f} N: it is weight on the obstacle or a push of the drives, not the impact"
     )
     return Verdict(force_N / own_N, 1.0, force_N <= own_N, reason)
 

@@ -25,7 +25,7 @@ BREAKS = {
     "contact_s": (["trial.angle_deg=20", "trial.settle_s=2"], "the wheel stayed on"),
     "weight": (
         [*SLIP, "wheel.grousers=22", "wheel.grouser_offset_deg=-3", "trial.release_delay_s=0.5", PLATE % 0],
-        "is the weight on the obstacle",
+        "weight on the obstacle or a push of the drives",
     ),
     "snap_back": (
         [*SLIP, "wheel.grousers=22", "wheel.grouser_offset_deg=-3", "trial.release_delay_s=0.5", PLATE % 1],
