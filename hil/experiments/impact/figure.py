@@ -93,9 +93,8 @@ def _frame(figure: Figure, form: FigureForm, headline: str, verdict: str, accept
     size = 11.0 if 11.0 * len(verdict) <= _SMALL * characters else _SMALL
     words = textwrap.fill(verdict, characters, max_lines=3, placeholder="…")
     figure.text(left, y, words, fontsize=form.font(size), color=colour, va="center", parse_math=False)
-    caption = textwrap.fill(_CAPTION, characters)
-    lift = 0.4 * line_in * form.font(_SMALL)
-    figure.text(left, lift, caption, fontsize=form.font(_SMALL), va="bottom", color="#404040")
+    caption, small = textwrap.fill(_CAPTION, characters), form.font(_SMALL)
+    figure.text(left, 0.4 * line_in * small, caption, fontsize=small, va="bottom", color="#404040")
 
 
 class _Moments:
