@@ -126,8 +126,14 @@ class Estimator:
     @property
     def contact_duration_s(self) -> float | None:
         """Time from the first sample over the threshold to the end of that contact [s]; None while it lasts."""
-        began, ended = int(self._state.whole[IMPACT_NS]), int(self._state.whole[RELEASE_NS])
-        return None if NEVER in (began, ended) else (ended - began) * 1e-9
+        began, ended = int(self._state.whole[IMPACT_NS]), self.contact_end_ns
+        return None if began == NEVER or ended is None else (ended - began) * 1e-9
+
+    @property
+    def contact_end_ns(self) -> int | None:
+        """First sample after the contact [ns]; None while it lasts."""
+        ended = int(self._state.whole[RELEASE_NS])
+        return None if ended == NEVER else ended
 
     @property
     def load_points_m(self) -> tuple[tuple[float, float], tuple[float, float]]:

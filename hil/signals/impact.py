@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -152,19 +153,20 @@ def _ring_u(traces: Traces, change: Floats) -> float:
 
 def _onset(traces: Traces, channels: SensorChannels, total: Floats, at: int, peak: float) -> Quantity | None:
     """Time over force along the first rise, a parabola, at zero force; known no better than to one sample."""
-    below = np.flatnonzero(total[: at + 1] < ONSET_FROM * peak)
+    # the first rise: a shield that snaps back may push harder than the impact before it
     over = np.flatnonzero(total[: at + 1] > ONSET_TO * peak)
-    first = int(below[-1]) + 1 if below.size else 0
-    over = over[over >= first]
     last = int(over[0]) + 1 if over.size else at + 1
+    below = np.flatnonzero(total[:last] < ONSET_FROM * peak)
+    first = int(below[-1]) + 1 if below.size else 0
     if last - first < 3:
         first, last = max(first - 1, 0), min(first + 3, at + 2)
     force, t_s = total[first:last], traces.t_s[first:last]
     order = 2 if len(force) >= 6 else 1
     at_zero, spread = _at_zero(force, t_s - t_s[0], order, traces.sum_noise)
-    # what the next order would say is not believed, but it is not ruled out either
+    # the form of the rise is not known: anywhere between what two orders say, all places alike
     other, _ = _at_zero(force, t_s - t_s[0], order + 1 if len(force) >= 8 else order - 1, traces.sum_noise)
-    return Quantity(float(t_s[0]) + at_zero, combined(spread, at_zero - other, _sample_u(channels)))
+    form = (at_zero - other) / math.sqrt(12.0)
+    return Quantity(float(t_s[0]) + 0.5 * (at_zero + other), combined(spread, form, _sample_u(channels)))
 
 
 def _at_zero(force: Floats, t_s: Floats, order: int, noise: float) -> tuple[float, float]:

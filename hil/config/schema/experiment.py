@@ -75,17 +75,31 @@ class QualityConfig(Section):
         0.03, ge=0, le=0.3, description="least share of the first hit on each sensor of the triangle; less: outside"
     )
     snap_back_share: float = Field(
-        0.2, ge=0, le=10, description="deepest pull on the sensors after the contact, as a share of the peak"
+        0.2,
+        ge=0,
+        le=10,
+        description="deepest pull on the sensors after the contact, or push within the shield's period after it, as a "
+        "share of the peak",
     )
     double_hit_share: float = Field(
-        0.5, ge=0, le=10, description="largest push on the sensors after the contact, as a share of the peak"
+        0.5,
+        ge=0,
+        le=10,
+        description="largest push on the sensors after the contact, less that of snap_back_share, as a share of the "
+        "peak",
     )
     speed_share: float = Field(
         0.15, ge=0, le=10, description="largest deviation of the measured impact speed from trial.speed_mps, relative"
     )
-    cut_ms: float = Field(50.0, ge=0, le=10000, description="longest time from the impact to the sent cut")
+    cut_ms: float = Field(
+        50.0, ge=0, le=10000, description="longest time from the impact to the sent cut, with the automatic release"
+    )
     droop_share: float = Field(
-        0.07, ge=0, le=10, description="largest force left after the contact, where none acts, as a share of the peak"
+        0.03,
+        ge=0,
+        le=10,
+        description="largest force that the channels have after the contact, over what a wheel may lean with, as a "
+        "share of the peak",
     )
     sensor_share: float = Field(
         0.01, ge=0, le=0.3, description="least peak of each sensor, as a share of the peak of the sum; less: dead"

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hil.config import Config
 from hil.estimation.estimator import SATURATION, Estimator
@@ -16,13 +15,15 @@ from hil.experiments.impact.experiment import ImpactExperiment
 from hil.experiments.summary import common_reasons, finite
 from hil.safety.monitor import SafetyMonitor
 from hil.signals.impact import MeasuredImpact
-from hil.signals.traces import Traces
+from hil.signals.traces import OVER_SHARE, Traces
 from models.sensors.piezo import shares_of
 
 # The force left after a contact is that in one of these times after it [s]: a wrong time constant shows soon, and is
 # gone with the droop itself, an offset stays.
 LEFT_AFTER_S = ((0.05, 0.25), (0.8, math.inf))
 LEAST_ROWS = 30
+# Periods of the shield in which it snaps back; a rover that was pushed off needs longer to come again.
+SNAP_PERIODS = 1.0
 
 
 @dataclass(frozen=True)
@@ -136,28 +137,28 @@ def _weight(evidence: Evidence) -> Verdict:
     force_N, after_s = later
     reason = (
         f"largest force of {force_N:.0f} N {after_s:.2f} s after the impact, whose own peak is "
-        f"{own_N:.0f} N: it is the weight on the obstacle, not the impact"
+        f"{own_N:.0f} N: it is weight on the obstacle or a push of the drives, not the impact"
     )
     return Verdict(force_N / own_N, 1.0, force_N <= own_N, reason)
 
 
 def _snap_back(evidence: Evidence) -> Verdict:
-    """A plate cannot pull on its sensors: a shield that was caught by a grouser and let go does."""
-    limit, pull_N = evidence.config.quality.snap_back_share, _pull_N(evidence)
-    if pull_N is None:
+    """A shield that was bent and let go swings: it pulls, which a plate cannot, or pushes again within its period."""
+    limit, swing_N = evidence.config.quality.snap_back_share, _swing_N(evidence)
+    if swing_N is None:
         return Verdict(None, limit, None)
-    share = pull_N / evidence.peak_N
+    share = swing_N / evidence.peak_N
     reason = (
-        f"the shield snapped back: it pulled with {pull_N:.0f} N after the contact, {share:.2g} of the peak, "
+        f"the shield snapped back: it swung by {swing_N:.0f} N after the contact, {share:.2g} of the peak, "
         f"allowed: {limit:g} (quality.snap_back_share)"
     )
     return Verdict(share, limit, share <= limit, reason)
 
 
 def _double_hit(evidence: Evidence) -> Verdict:
-    """A second push after the release; that of a swinging shield is as deep a pull, too, and is left out."""
+    """A second push after the release; that of a swinging shield is as large as its swing, and is left out."""
     limit, again_N = evidence.config.quality.double_hit_share, evidence.estimator.peaks_N[-1]
-    share = max(again_N - (_pull_N(evidence) or 0.0), 0.0) / evidence.peak_N if evidence.peak_N > 0.0 else 0.0
+    share = max(again_N - (_swing_N(evidence) or 0.0), 0.0) / evidence.peak_N if evidence.peak_N > 0.0 else 0.0
     reason = (
         f"second hit of {again_N:.0f} N after the release, {share:.2g} of the peak, allowed: {limit:g} "
         "(quality.double_hit_share): the rover came again"
@@ -184,27 +185,39 @@ def _speed(evidence: Evidence) -> Verdict:
 
 
 def _cut_late(evidence: Evidence) -> Verdict:
+    """The promise of the automatic release. A hand's reaction and a set time are what they are: not judged."""
     limit, found = evidence.config.quality.cut_ms, evidence.cut_ms
-    if found is None:
-        return Verdict(None, limit, None)
+    if found is None or evidence.config.trial.release != "automatic":
+        return Verdict(found, limit, None)
     reason = f"the drives were cut {found:.1f} ms after the impact, allowed: {limit:g} ms (quality.cut_ms)"
     return Verdict(found, limit, found <= limit, reason)
 
 
 def _droop(evidence: Evidence) -> Verdict:
-    """After the contact no force acts; what the inverted coupling leaves, soon after or at the end, is its error."""
+    """After the contact no force acts; what the inverted coupling of each channel leaves then is that channel's error.
+
+    A wheel may lean on the plate with less than OVER_SHARE of the peak, by which the contact has ended; it cannot pull.
+    """
     limit, impact = evidence.config.quality.droop_share, evidence.impact
     if impact is None or impact.end_s is None:
         return Verdict(None, limit, None)
-    spans = [_after(impact.traces, impact.end_s, *span) for span in LEFT_AFTER_S]
-    left = [float(np.median(span)) for span in spans if len(span) >= LEAST_ROWS]
-    if not left:
+    since_s = impact.traces.t_s - impact.end_s
+    leaning_N = OVER_SHARE * np.array(evidence.estimator.peaks_N[:-2])
+    errors = [
+        float(np.maximum(-left, left - leaning_N).clip(0.0).sum())
+        for left in (
+            np.median(impact.traces.corrected[rows], axis=0)
+            for rows in ((since_s > first) & (since_s <= last) for first, last in LEFT_AFTER_S)
+            if rows.sum() >= LEAST_ROWS
+        )
+    ]
+    if not errors:
         return Verdict(None, limit, None)
-    left_N = max(left, key=abs)
-    share = abs(left_N) / impact.peak_N.value
+    error_N = max(errors)
+    share = error_N / impact.peak_N.value
     reason = (
-        f"{left_N:+.1f} N left after the contact, {share:.2g} of the peak, allowed: {limit:g} (quality.droop_share): "
-        "the droop of the AC coupling cannot be inverted"
+        f"{error_N:.1f} N of the channels left after the contact, {share:.2g} of the peak, allowed: {limit:g} "
+        "(quality.droop_share): the droop of the AC coupling cannot be inverted"
     )
     return Verdict(share, limit, share <= limit, reason)
 
@@ -256,18 +269,18 @@ RULES: dict[str, Callable[[Evidence], Verdict]] = {
 }
 
 
-def _pull_N(evidence: Evidence) -> float | None:
-    """Deepest pull on the sensors after the contact [N]; None: not known."""
-    impact = evidence.impact
-    after = _after(impact.traces, impact.end_s) if impact and impact.end_s is not None else None
-    return None if after is None or not len(after) or evidence.peak_N <= 0.0 else max(-float(after.min()), 0.0)
-
-
-def _after(traces: Traces, end_s: float, from_s: float = 0.0, to_s: float = math.inf) -> NDArray[np.float64]:
-    """Sum of the corrected forces in a time after the contact [N]."""
-    since_s = traces.t_s - end_s
-    total: NDArray[np.float64] = traces.corrected[(since_s > from_s) & (since_s <= to_s)].sum(axis=1)
-    return total
+def _swing_N(evidence: Evidence) -> float | None:
+    """Largest pull after the contact, or push within the shield's period after it [N]; None: not known."""
+    impact, end_ns, daq = evidence.impact, evidence.estimator.contact_end_ns, evidence.config.daq
+    if impact is None or end_ns is None or daq is None or evidence.peak_N <= 0.0:
+        return None
+    since_s = impact.traces.t_s - 1e-9 * end_ns
+    after = impact.traces.corrected[since_s > 0.0].sum(axis=1)
+    soon = after[: int((since_s <= SNAP_PERIODS / daq.ring_hz).sum() - (since_s <= 0.0).sum())]
+    if not len(soon):
+        return None
+    risen = soon - np.minimum.accumulate(soon)  # a force that dies out slowly does not rise
+    return max(-float(after.min()), float(risen.max()), 0.0)
 
 
 def _lag_s(traces: Traces) -> float | None:

@@ -34,7 +34,8 @@ _ROOM = {
     "double": (0.07, 0.93, 0.87, 0.095, 0.24, 0.66),
     "single": (0.15, 0.87, 0.89, 0.115, 0.2, 0.72),
 }
-_CHARACTERS = {"screen": 215, "double": 140, "single": 62}  # in a line of text
+_SMALL = 8.5  # size of the caption, and of a verdict that does not fit into one line
+_CHARACTERS = {"screen": 208, "double": 140, "single": 62}  # in a line of that size
 _CAPTION = (
     "sum: of the sensors' raw readings, which the AC coupling lets droop under load and swing below zero after it. "
     "sum, corrected: of the forces with that droop removed, as the detector has it in each tick (its maximum is "
@@ -86,10 +87,14 @@ def _frame(figure: Figure, form: FigureForm, headline: str, verdict: str, accept
     y = 1.0 - 1.3 * large * line_in
     figure.text(left, y, headline, fontsize=large, fontweight="bold")
     y -= 1.1 * form.font(11.0) * line_in
-    words = textwrap.fill(verdict, _CHARACTERS[form.width], max_lines=2, placeholder="…")
-    figure.text(left, y, words, fontsize=form.font(11.0), color=colour, va="center", parse_math=False)
-    caption = textwrap.fill(_CAPTION, _CHARACTERS[form.width])
-    figure.text(left, 0.4 * line_in * form.font(8.5), caption, fontsize=form.font(8.5), va="bottom", color="#404040")
+    characters = _CHARACTERS[form.width]
+    size = 11.0 if len(verdict) * 11.0 <= characters * _SMALL else _SMALL
+    characters = _CHARACTERS[form.width]
+    size = 11.0 if 11.0 * len(verdict) <= _SMALL * characters else _SMALL
+    words = textwrap.fill(verdict, characters, max_lines=3, placeholder="…")
+    figure.text(left, y, words, fontsize=form.font(size), color=colour, va="center", parse_math=False)
+    caption, small = textwrap.fill(_CAPTION, characters), form.font(_SMALL)
+    figure.text(left, 0.4 * line_in * small, caption, fontsize=small, va="bottom", color="#404040")
 
 
 class _Moments:
