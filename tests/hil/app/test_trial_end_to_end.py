@@ -234,6 +234,8 @@ def test_a_hit_beside_the_sensing_triangle_is_not_accepted_and_says_so(trial, as
     assert run.summary["aborted"] is False
     assert run.summary["accepted"] is False
     assert run.summary["reasons"][0].startswith("first hit outside the sensing triangle")
+    broken = {row["rule"] for row in run.summary["quality"] if row["ok"] is False}
+    assert broken == {"first_hit", "sensor_dead", "veer"}  # the plate lifted off a sensor, as if it were dead
 
 
 def test_every_number_of_the_summary_is_finite_or_null(trial):
