@@ -21,7 +21,7 @@ def trials():
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
-    return [module.trial(number) for number in TRIALS]
+    return [module.trial(number, 90_000) for number in TRIALS]
 
 
 @pytest.mark.slow
