@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from hil.campaign.expand import PlannedTrial
-from hil.campaign.folder import VERDICT, CampaignFolder, Trial
+from hil.campaign.folder import VERDICT, Trial
 from hil.campaign.operator import NoAnswerError, Operator, Question
-from hil.campaign.run import Progressing, Report, Stop, Wanted, interrupted, refuse_other
+from hil.campaign.run import Progressing, Report, Stop, Wanted, begin, interrupted
 from hil.config import Config
 from hil.experiments.impact.obstacle_frame import frame_settings
 from hil.realtime.processor import processor_name
@@ -60,9 +60,8 @@ def run_guided(
         FolderError, ConfigError: it cannot be resumed.
         DeviceError, NotArmedError: a trial could not begin.
     """
-    ledger = CampaignFolder(folder, wanted.head(), refuse_other(wanted, folder) if resume else ())
-    progressing = Progressing(wanted, ledger, report)
-    left = progressing.pending(resume)
+    progressing, left = begin(wanted, folder, report, resume)
+    ledger = progressing.ledger
     before: PlannedTrial | None = None
     try:
         ledger.write()

@@ -206,6 +206,15 @@ def refuse_other(wanted: Wanted, folder: Path) -> list[str]:
     return [name for name in str(found.get("processor", "")).split("; ") if name]
 
 
+def begin(
+    wanted: Wanted, folder: Path, report: Report, resume: bool
+) -> tuple[Progressing, list[tuple[PlannedTrial, int]]]:
+    """A campaign in its folder, and the trials that are left with their next attempts; raises as `run_campaign`."""
+    ledger = CampaignFolder(folder, wanted.head(), refuse_other(wanted, folder) if resume else ())
+    progressing = Progressing(wanted, ledger, report)
+    return progressing, progressing.pending(resume)
+
+
 def run_campaign(
     wanted: Wanted,
     folder: Path,
@@ -235,9 +244,8 @@ def run_campaign(
         DeviceError: trials cannot run, or a simulated rig failed.
         OSError: a file cannot be written.
     """
-    ledger = CampaignFolder(folder, wanted.head(), refuse_other(wanted, folder) if resume else ())
-    progressing = Progressing(wanted, ledger, report)
-    left = progressing.pending(resume)
+    progressing, left = begin(wanted, folder, report, resume)
+    ledger = progressing.ledger
     try:
         ledger.write()
         if left:

@@ -173,15 +173,16 @@ class GroundTruthPublisher:
         self._mailbox.write(row)
 
     def publish_final(self) -> None:
-        """Called at the end: publish the values that take longer to compute."""
+        """Called at the end, or now and then: publish the values that take longer to compute."""
         if plate := self._plant.plate:
             self._row["plate"] = self._shifted(plate)
         if self._row["hit_ns"][0] >= 0:
-            self._row["hit_heading"], self._row["hit_across"] = self._plant.hit_askew
             slip_ns, self._row["slip_force"] = self._plant.slip
             self._row["slip_ns"] = -1 if slip_ns is None else slip_ns + self._start_ns
-            self._row["hit_energy"] = self._plant.effective_kinetic_energy_when_hit()
-            self._row["hit_energy_on_ground"] = self._plant.effective_kinetic_energy_on_ground_when_hit()
+            if np.isnan(self._row["hit_energy"][0]):  # these stay as they were at the hit
+                self._row["hit_heading"], self._row["hit_across"] = self._plant.hit_askew
+                self._row["hit_energy"] = self._plant.effective_kinetic_energy_when_hit()
+                self._row["hit_energy_on_ground"] = self._plant.effective_kinetic_energy_on_ground_when_hit()
         if costs := self._costs.summary_us():
             self._row["cost_us"] = list(costs.values())
         self._mailbox.write(self._row)
