@@ -1,4 +1,4 @@
-"""A wheel drive: speed controller, power stage and gearbox, as seen at the axle."""
+"""A wheel drive: motor, speed controller, power stage and gearbox, as seen at the axle."""
 
 from __future__ import annotations
 
@@ -10,6 +10,18 @@ import numpy as np
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
 from models.wheel.checks import Range, problem, refuse
+
+
+class Motor(NamedTuple):
+    """A direct-current motor behind its gearbox, at full duty: its torque falls in proportion to the speed.
+
+    Attributes:
+        stall_torque: at rest [N m].
+        no_load_speed: without friction and load [rad/s].
+    """
+
+    stall_torque: float
+    no_load_speed: float
 
 
 class Drive(NamedTuple):
@@ -24,6 +36,7 @@ class Drive(NamedTuple):
         coast_damping: with the bridge open [N m s/rad].
         brake_damping: with the motor shorted [N m s/rad].
         brakes_on_cut: 1.0 where a cut shorts the motor, 0.0 where it opens the bridge.
+        motor: of a drive that is also driven by duty, or None. Fixed when a step is compiled.
     """
 
     gain: float
@@ -34,6 +47,7 @@ class Drive(NamedTuple):
     coast_damping: float
     brake_damping: float
     brakes_on_cut: float
+    motor: Motor | None = None
 
 
 def check_drive(drive: Drive) -> None:
@@ -42,15 +56,22 @@ def check_drive(drive: Drive) -> None:
         "friction_speed": Range(0.0, math.inf, "rad/s", open_low=True),
         "brakes_on_cut": Range(0.0, 1.0, ""),
     }
+    numbers = drive._asdict()
+    motor: Motor | None = numbers.pop("motor")
+    above = Range(0.0, math.inf, "", open_low=True)
     refuse(
         "drive",
-        [problem(name, value, allowed.get(name, Range(0.0, math.inf, ""))) for name, value in drive._asdict().items()],
+        [
+            *(problem(name, value, allowed.get(name, Range(0.0, math.inf, ""))) for name, value in numbers.items()),
+            *(problem(f"motor.{name}", value, above) for name, value in (motor._asdict() if motor else {}).items()),
+        ],
     )
 
 
 class DriveState(NamedTuple):
     """By wheel (wheels,): set speed [rad/s], cut (1.0) or powered (0.0), wound-up torque [N m], axle torque [N m].
 
+    `duty`: share of the supply voltage, -1 to 1, in place of the set speed; NaN: the set speed holds.
     Only those with a motor are read and written (models.rover.reduction.Chain.motor_wheel).
     """
 
@@ -58,11 +79,12 @@ class DriveState(NamedTuple):
     cut: FloatArray
     wound: FloatArray
     torque: FloatArray
+    duty: FloatArray
 
 
 def make_drives(wheels: int) -> DriveState:
     """Allocate the state of `wheels` drives, all cut."""
-    return DriveState(np.zeros(wheels), np.ones(wheels), np.zeros(wheels), np.zeros(wheels))
+    return DriveState(np.zeros(wheels), np.ones(wheels), np.zeros(wheels), np.zeros(wheels), np.full(wheels, np.nan))
 
 
 # From here on tanh is 1 in double precision, and a driving wheel skips its evaluation.
@@ -94,12 +116,29 @@ def drive_axle(
         damping = drive.brake_damping if drive.brakes_on_cut > 0.0 else drive.coast_damping
         torque = -damping * speed
     else:
-        error = state.set_speed[wheel] - speed
-        wished = drive.gain * error + state.wound[wheel]
-        torque = min(max(wished, -drive.torque_limit), drive.torque_limit)
-        damping = drive.gain if torque == wished else 0.0
-        if torque == wished:
-            state.wound[wheel] += drive.integral_gain * error * dt
+        torque, damping = _powered(drive.motor, drive, state, wheel, speed, dt)
     state.torque[wheel] = torque
     work.rhs[speed_number] += torque - friction * speed
     work.mass_matrix[speed_number, speed_number] += (damping + friction) * dt
+
+
+@kernel
+def _powered(
+    motor: Motor | None, drive: Drive, state: DriveState, wheel: int, speed: float, dt: float
+) -> tuple[float, float]:
+    """Torque [N m] of a powered drive, and its slope over speed [N m s/rad]."""
+    if motor is not None:
+        duty = state.duty[wheel]
+        if not math.isnan(duty):
+            state.wound[wheel] = 0.0
+            slope = motor.stall_torque / motor.no_load_speed
+            wished = motor.stall_torque * duty - slope * speed
+            torque = min(max(wished, -drive.torque_limit), drive.torque_limit)
+            return torque, slope if torque == wished else 0.0
+    error = state.set_speed[wheel] - speed
+    wished = drive.gain * error + state.wound[wheel]
+    torque = min(max(wished, -drive.torque_limit), drive.torque_limit)
+    damping = drive.gain if torque == wished else 0.0
+    if torque == wished:
+        state.wound[wheel] += drive.integral_gain * error * dt
+    return torque, damping

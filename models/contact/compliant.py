@@ -72,7 +72,7 @@ def push_compliant_ground(
     """
     body, radius = chain.wheel_body[wheel], chain.wheel_radius[wheel]
     place = body_position(q, work, body)
-    depth = radius - clearance(terrain, place)
+    depth = radius - clearance(terrain, place, wheel)
     contact.sinkage[wheel] = max(depth, 0.0)
     if depth <= 0.0:
         contact.vertical[wheel] = contact.slip[wheel] = contact.pull[wheel] = 0.0

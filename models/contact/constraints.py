@@ -63,7 +63,7 @@ def hold_ground(
     """
     fill_ground_rows(chain, q, rigid, terrain, work)
     for wheel in range(rigid.active.size):
-        height = clearance(terrain, body_position(q, work, chain.wheel_body[wheel]))
+        height = clearance(terrain, body_position(q, work, chain.wheel_body[wheel]), wheel)
         for k in range(rigid.per_wheel):
             i = wheel * rigid.per_wheel + k
             rigid.speed[i] = (height - chain.wheel_radius[wheel]) / dt if k == 0 else 0.0

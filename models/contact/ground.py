@@ -107,7 +107,7 @@ def _look(chain: Chain, terrain: Terrain, q: FloatArray, wheel: int, contact: Gr
     """Sinkage, directions and speeds of a wheel."""
     body, radius, out = chain.wheel_body[wheel], chain.wheel_radius[wheel], contact.scratch[wheel]
     t, s, centre = work.twist[body], work.screw[body], vector(work.place[body], 0)
-    over, up = _over(terrain, q, body, work)
+    over, up = _over(terrain, q, wheel, body, work)
     spin, axle = vector(t, 3), vector(s, 3)
     lever = cross(spin, centre)
     velocity = (t[0] + lever[0], t[1] + lever[1], t[2] + lever[2])
@@ -125,14 +125,16 @@ def _look(chain: Chain, terrain: Terrain, q: FloatArray, wheel: int, contact: Gr
 
 
 @kernel
-def _over(terrain: Terrain, q: FloatArray, body: int, work: Work) -> tuple[float, tuple[float, float, float]]:
+def _over(
+    terrain: Terrain, q: FloatArray, wheel: int, body: int, work: Work
+) -> tuple[float, tuple[float, float, float]]:
     """Height [m] of a wheel's centre over the ground, and the ground's normal there in base axes."""
     if terrain is None:
         up = vector(work.base[2], 0)
         return q[2] + dot(up, vector(work.place[body], 0)), up
     place = body_position(q, work, body)
     _, normal, _ = surface(terrain, place[0], place[1])
-    return clearance(terrain, place), to_base(work, normal[0], normal[1], normal[2])
+    return clearance(terrain, place, wheel), to_base(work, normal[0], normal[1], normal[2])
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""The one place that imports numba: where compiled code is cached, and how a kernel is compiled.
+"""Where compiled code is cached, and how a kernel is compiled.
 
 numba's `cache=True` checks the file of the compiled function, but not the files of its callees, so it would run the old
 code of an edited callee. The cache folder is therefore named by a hash of every source file of `models`, of numba's
@@ -22,6 +22,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 from numba.core.event import Listener, register
+
+from models.kernels.dispatcher import Kernel
 
 # Array type of kernels.
 FloatArray = npt.NDArray[np.float64]
@@ -108,8 +110,8 @@ def on_compiling(callback: Callable[[str], None] | None) -> None:
 
 
 def compile_for(function: Callable[..., Any], *arguments: Any) -> None:
-    """Compile a kernel for such arguments, without running it."""
-    cast(Any, function).compile(tuple(numba.typeof(value) for value in arguments))
+    """Compile the form of a kernel that other kernels inline, for such arguments, without running it."""
+    cast(Any, function).inlined.compile(tuple(numba.typeof(value) for value in arguments))
 
 
 def kernel(function: F) -> F:
@@ -123,8 +125,7 @@ def kernel(function: F) -> F:
     counting references, which took two thirds of a step; with `forceinline` the calls between kernels vanish
     (docs/decisions/0003-kernels-without-a-run-time.md).
     """
-    # numba's type stubs do not list `_nrt` and `no_cfunc_wrapper`: nothing here takes kernels as arguments
-    njit: Any = numba.njit
-    options: dict[str, Any] = {"cache": True, "nogil": True, "forceinline": True, "_nrt": False}
+    options: dict[str, Any] = {"nopython": True, "nogil": True, "forceinline": True, "_nrt": False, "boundscheck": None}
+    # no C wrapper: nothing here takes kernels as arguments
     options |= {"error_model": "numpy", "fastmath": {"contract"}, "no_cfunc_wrapper": True}
-    return cast(F, njit(**options)(function))
+    return cast(F, Kernel(function, targetoptions=options))

@@ -3,6 +3,7 @@
 from models.plant.ground import GroundParameters
 from models.plant.parameters import RigParameters, Spread
 from models.plant.plant import Plant
+from models.plant.towing import Towing
 from models.plant.veer import Veer
 
-__all__ = ["GroundParameters", "Plant", "RigParameters", "Spread", "Veer"]
+__all__ = ["GroundParameters", "Plant", "RigParameters", "Spread", "Towing", "Veer"]

@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.actuators.pneumatic import Cylinder, fill_cylinders
+from models.actuators.compressible import Gas, fill_with_gas
+from models.actuators.pneumatic import Cylinder, CylinderMounts, fill_cylinders
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.plant.plate_truth import make_plate_truth, note_plate
 from models.rover.reduction import Chain
 from models.sensors.disturbance import Disturbance, disturb
-from models.sensors.piezo import TRIANGLE, Piezo, PiezoState, sample, sample_pair
+from models.sensors.piezo import TRIANGLE, Piezo, PiezoState, sample, sample_links, sample_pair
 from models.sensors.snap_back import SnapBack, snapped
 from models.vehicle import VehicleModel, VehicleState
 from models.vehicle.ledger import Ledger
@@ -70,7 +71,10 @@ class Log(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Parts of the plant: vehicle, cylinders and valves, sensors if any, log, and the ledger of energies if any."""
+    """Parts of the plant: vehicle, cylinders and valves, sensors if any, log; ledger of energies and gas, if any.
+
+    Without gas, the chambers fill and vent as `cylinder` has it.
+    """
 
     vehicle: VehicleModel
     state: VehicleState
@@ -78,23 +82,32 @@ class Parts(NamedTuple):
     sensing: Sensing | None
     log: Log
     ledger: Ledger | None = None
+    gas: Gas | None = None
 
 
 @kernel
 def advance(parts: BoundArguments[Parts], from_ns: int, to_ns: int, steps: int) -> None:
     """Move the rig from `from_ns` to `to_ns` in equal sub-steps and take every sample that falls between."""
-    vehicle, state, cylinder, sensing, log, ledger = unpack(parts)
+    vehicle, state, cylinder, sensing, log, ledger, gas = unpack(parts)
     dt = (to_ns - from_ns) * 1e-9 / steps
     last_left, last_right = state.obstacle.force[PORT], state.obstacle.force[STARBOARD]
     for i in range(steps):
         begin = from_ns + (to_ns - from_ns) * i // steps
         end = from_ns + (to_ns - from_ns) * (i + 1) // steps
-        fill_cylinders(cylinder, state.cylinders, dt)
+        _fill(gas, cylinder, vehicle.cylinders, state, dt)
         accounted_step(vehicle, state, dt, ledger)
         _note_contact(state, log, end)
         _note_plate(sensing, state, log, last_left, last_right, end, dt)
         _take_samples(sensing, vehicle.chain, state, log, last_left, last_right, begin, end)
         last_left, last_right = state.obstacle.force[PORT], state.obstacle.force[STARBOARD]
+
+
+@kernel
+def _fill(gas: Gas | None, cylinder: Cylinder, mounts: CylinderMounts | None, state: VehicleState, dt: float) -> None:
+    if gas is None:
+        fill_cylinders(cylinder, state.cylinders, dt)
+    elif mounts is not None:
+        fill_with_gas(gas, mounts, state.cylinders, state.q, dt)
 
 
 @kernel
@@ -122,6 +135,11 @@ def _take_samples(
             force = snapped(sensing.snap_back, STARBOARD, force, taken_at * 1e-9, since)
             if volts.size == TRIANGLE:
                 sample(sensing.piezo, sensing.state, force, across, up, since, noise, volts, sensing.disturbance)
+            elif sensing.piezo.rear_reach > 0.0:
+                lever = state.obstacle.point[STARBOARD, 1]
+                sample_links(
+                    sensing.piezo, sensing.state, force, across, lever, since, noise, volts, sensing.disturbance
+                )
             else:
                 other = last_left + (left - last_left) * (taken_at - begin) / (end - begin)
                 other = snapped(sensing.snap_back, PORT, other, taken_at * 1e-9, since)
@@ -157,7 +175,7 @@ def _note_plate(
         across = state.obstacle.point[STARBOARD, 0] - sensing.origin[0]
         up = state.obstacle.point[STARBOARD, 1] - sensing.origin[1]
         loads, last = (state.obstacle.force[PORT], state.obstacle.force[STARBOARD]), (last_left, last_right)
-        note_plate(log.plate, sensing.piezo.place, across, up, loads, last, end * 1e-9, dt)
+        note_plate(log.plate, sensing.piezo, across, up, loads, last, end * 1e-9, dt)
 
 
 @kernel

@@ -32,6 +32,7 @@ class GroundParameters:
         rolling: whether wheels roll on rigid ground without slip; if not, it has no friction.
         pitch: of the slope [rad], positive where the ground rises ahead; see models.terrain.slope_of.
         roll: of the slope [rad], positive where it rises to port.
+        wheel_height: [m] of the ground under each wheel over the slope; empty: even.
     """
 
     kind: Kind
@@ -46,18 +47,25 @@ class GroundParameters:
     rolling: bool
     pitch: float = 0.0
     roll: float = 0.0
+    wheel_height: tuple[float, ...] = ()
 
     @property
     def terrain(self) -> Terrain:
-        """Shape of this ground. Raises ValueError: too steep."""
-        return slope_of(self.pitch, self.roll)
+        """Shape of this ground. Raises ValueError: too steep, or too high under a wheel."""
+        return slope_of(self.pitch, self.roll, self.wheel_height)
 
     def under(self, rover: Rover) -> tuple[Ground | None, CompliantGround | None, RigidGround | None]:
         """The ground of `models.vehicle.VehicleModel` under a rover: soil, compliant, rigid.
 
         Raises:
-            ValueError: a wheel-soil model that does not exist, or has no memory where `ruts` asks for one.
+            ValueError: a wheel-soil model that does not exist, or has no memory where `ruts` asks for one; not one
+                height for each wheel.
         """
+        if self.wheel_height and len(self.wheel_height) != len(rover.wheel_names):
+            raise ValueError(
+                f"ground: {len(self.wheel_height)} wheel heights, allowed: none, or one for each of "
+                f"{len(rover.wheel_names)} wheels"
+            )
         if self.kind == "soil":
             return self._soil(rover), None, None
         if self.kind == "firm":

@@ -7,13 +7,17 @@ from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
+from models.actuators.compressible import Gas, Pneumatics, check_pneumatics, make_gas
 from models.actuators.drive import Drive, check_drive
+from models.actuators.linkage import Linkage, check_linkage
 from models.actuators.pneumatic import Cylinder, check_cylinder, mount_cylinders
 from models.contact.obstacle import Obstacle, check_obstacle
 from models.plant.ground import GroundParameters
+from models.plant.towing import Towing
 from models.plant.veer import Veer
 from models.rover import Parameters, Rover, kind_of
 from models.sensors.disturbance import Disturbance
+from models.sensors.load_sensors import LoadSensors
 from models.sensors.piezo import Piezo, check_piezo
 from models.terrain.surface import quaternion_of
 from models.vehicle import VehicleModel, VehicleState, make_vehicle_state, settle
@@ -37,6 +41,8 @@ class Spread:
         start_m: start distance, lateral place and sensor alignment [m].
         heading: of the rover at the start [rad].
         droop: relative, time constant of each piezo channel.
+        loads: of the load channels: zero, drift, gain and cross-talk as in `LoadSensors.perturbed`.
+        friction: relative, of the cylinders.
     """
 
     mass: float
@@ -46,6 +52,8 @@ class Spread:
     start_m: float
     droop: float = 0.0
     heading: float = 0.0
+    loads: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    friction: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -62,7 +70,7 @@ class RigParameters:
         start_distance: distance of the front wheels to the obstacle [m].
         start_across: lateral place of the rover [m], to port.
         drive: of every wheel.
-        cylinder: each cylinder of the rover; its kind names their joints (models.rover.RoverKind.cylinder_joints).
+        cylinder: each cylinder of the rover.
         piezo: channels of the starboard obstacle, or of the front wheels' bumpers. None: there are none.
         sample_rate_hz: of the piezo channels; ignored without them.
         alignment: (across, up) error of the sensing triangle [m].
@@ -72,6 +80,12 @@ class RigParameters:
         disturbance: of the piezo channels, or None.
         snap_share: of the force at a slip off the plate's edge, with which the shield snaps back.
         veer: how the rover stands and drives askew.
+        cylinder_joints: those with a cylinder; None: those of the rover's kind (models.rover.RoverKind).
+        linkage: pins, stroke and friction of each cylinder, or None.
+        pneumatics: compressible gas in the cylinders, which then need a linkage, or None.
+        regulated: the cylinders' supply is moved during a run, and closed at the start.
+        towing: what holds the driving rover back, at the place of the drawbar, or None.
+        loads: leg sensors and load cell, or None.
     """
 
     rover: Parameters
@@ -92,6 +106,12 @@ class RigParameters:
     disturbance: Disturbance | None = None
     snap_share: float = 0.0
     veer: Veer = field(default_factory=Veer)
+    cylinder_joints: tuple[str, ...] | None = None
+    linkage: Linkage | None = None
+    pneumatics: Pneumatics | None = None
+    regulated: bool = False
+    towing: Towing | None = None
+    loads: LoadSensors | None = None
 
     def build(self) -> tuple[Rover, VehicleModel, VehicleState]:
         """The rover, settled on its ground at the start distance. Raises ValueError with what is out of range."""
@@ -108,6 +128,10 @@ class RigParameters:
         """The same before it has settled. Raises ValueError with what is out of range."""
         check_drive(self.drive)
         check_cylinder(self.cylinder)
+        if self.linkage is not None:
+            check_linkage(self.linkage)
+        if self.pneumatics is not None:
+            check_pneumatics(self.pneumatics)
         if self.piezo is not None:
             check_piezo(self.piezo)
         kind = kind_of(self.rover)
@@ -115,6 +139,9 @@ class RigParameters:
         rover = self.payload.on(kind.build(self.rover, locks=locks)).with_grousers(self.grouser_height)
         soil, compliant, rigid = self.ground.under(rover)
         pull = self.drawbar.wrench()
+        joints = kind.cylinder_joints if self.cylinder_joints is None else self.cylinder_joints
+        if pull is None and self.towing is not None:
+            pull = np.zeros(6)
         vehicle = VehicleModel(
             rover.chain,
             soil,
@@ -124,10 +151,24 @@ class RigParameters:
             compliant,
             rigid,
             self.ground.terrain,
-            mount_cylinders(rover, kind.cylinder_joints, self.cylinder),
+            mount_cylinders(rover, joints, self.cylinder, self.linkage),
             pull,
         )
-        return rover, vehicle, make_vehicle_state(rover, cylinders=len(kind.cylinder_joints))
+        supply = 0.0 if self.regulated else self.cylinder.supply
+        return rover, vehicle, make_vehicle_state(rover, cylinders=len(joints), supply=supply)
+
+    def make_gas(self, vehicle: VehicleModel, state: VehicleState) -> Gas | None:
+        """Gas in the cylinders of a vehicle that was built from this; None: none, or their chambers have no gas model.
+
+        Raises:
+            ValueError: they have no linkage, and so no volume.
+        """
+        mounts = vehicle.cylinders
+        if self.pneumatics is None or mounts is None:
+            return None
+        if mounts.linkage is None:
+            raise ValueError("pneumatics: the cylinders have no linkage, needed: one, for the volume of their chambers")
+        return make_gas(self.pneumatics, self.cylinder.supply, mounts, state.cylinders, state.q[mounts.speed + 1])
 
     def _placed_obstacle(self, rover: Rover) -> Obstacle | None:
         """The obstacle at the start distance before the front wheels."""
@@ -135,9 +176,10 @@ class RigParameters:
             return None
         check_obstacle(self.obstacle)
         if self.ground.terrain is not None:
-            raise ValueError(
-                f"ground: pitch is {self.ground.pitch} rad and roll {self.ground.roll} rad, allowed with an obstacle: 0"
-            )
+            found = f"pitch is {self.ground.pitch} rad and roll {self.ground.roll} rad"
+            if self.ground.wheel_height:
+                found += f", wheel_height is {self.ground.wheel_height} m"
+            raise ValueError(f"ground: {found}, allowed with an obstacle: 0")
         places = rover.wheel_positions(rover.neutral())
         front = places[0, 0]
         beta = self.obstacle.angle
@@ -157,8 +199,9 @@ class RigParameters:
             settle(vehicle, state)
             state.q[0], state.q[1], state.v[0] = 0.0, self.start_across + self.veer.across, self.launch_speed
             return
-        ahead, left, normal = (np.array(axis) for axis in vehicle.terrain)
-        state.q[:3], state.q[3:7] = self.grouser_height * normal, quaternion_of(vehicle.terrain)
+        ahead, left, normal = (np.array(axis) for axis in vehicle.terrain[:3])
+        highest = 0.0 if vehicle.terrain.wheel_height is None else max(0.0, float(vehicle.terrain.wheel_height.max()))
+        state.q[:3], state.q[3:7] = (self.grouser_height + highest) * normal, quaternion_of(vehicle.terrain)
         state.drives.cut[:] = 0.0  # the axles are held: otherwise it would roll away
         settle(vehicle, state)
         state.drives.cut[:], state.drives.wound[:] = 1.0, 0.0
@@ -198,10 +241,17 @@ class RigParameters:
         veer = self.veer
         if spread.heading > 0.0:
             veer = replace(veer, heading=veer.heading + spread.heading * float(random.standard_normal()))
+        linkage = self.linkage
+        if linkage is not None and spread.friction > 0.0:
+            share = max(vary(1.0, spread.friction), 0.0)
+            linkage = linkage._replace(static=share * linkage.static, coulomb=share * linkage.coulomb)
         disturbance = None if self.disturbance is None else self.disturbance.drawn(random)
+        loads = None if self.loads is None else self.loads.perturbed(*spread.loads, random)
         return replace(
             self,
+            loads=loads,
             disturbance=disturbance,
+            linkage=linkage,
             veer=veer,
             rover=replace(self.rover, **masses),
             ground=replace(self.ground, soil=soil, compliant=compliant),

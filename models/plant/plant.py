@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from models.actuators.linkage import piston
 from models.contact.constraints import effective_kinetic_energy_on_ground
-from models.contact.obstacle import Obstacle
 from models.impact import effective_kinetic_energy
 from models.kernels.bound import BoundArguments
 from models.kernels.compiled import FloatArray
@@ -24,11 +24,14 @@ from models.plant.advance import (
     advance,
     make_log,
 )
+from models.plant.drive_commands import DriveCommands
+from models.plant.load_history import LoadHistory
+from models.plant.load_sampling import LoadSampling
 from models.plant.parameters import RigParameters
 from models.plant.plate_truth import PlateTruth, plate_truth
+from models.plant.sensing import make_sensing
+from models.plant.towing import ROUND_NS, Traction, make_tow
 from models.plant.veer import Veer
-from models.sensors.piezo import Piezo, make_piezo_state
-from models.sensors.snap_back import SnapBack, make_snap_back
 from models.vehicle.energy import Energies, EnergyMeter
 
 
@@ -39,29 +42,51 @@ class Plant:
         parameters: of this rig (perturb them first: the plant is not the twin).
         random: source of the sensor noise.
         accounts: whether the energies are noted in each step, for `energies`.
+        notes_loads: whether the true wheel loads are noted, for `loads`.
 
     Attributes:
         channels: of the sensors; 0: there are none.
+        rate_hz: of their samples [1/s]; 0 without sensors.
+        range_V: full scale of the channels, either sign [V]; infinity without sensors.
+        load_sampling: the slow load channels; None: there are none.
         cut_ns: when all drives were first cut after a wheel had touched the obstacle [ns], or None.
     """
 
-    def __init__(self, parameters: RigParameters, random: np.random.Generator, *, accounts: bool = False) -> None:
+    def __init__(
+        self,
+        parameters: RigParameters,
+        random: np.random.Generator,
+        *,
+        accounts: bool = False,
+        notes_loads: bool = False,
+    ) -> None:
         self.parameters = parameters
         self.t_ns = 0
         self.cut_ns: int | None = None
         self._random = random
-        self.channels = 0 if parameters.piezo is None else len(parameters.piezo.sensitivity)
+        piezo = parameters.piezo
+        self.channels = 0 if piezo is None else len(piezo.sensitivity)
+        self.rate_hz = 0 if piezo is None else parameters.sample_rate_hz
+        self.range_V = math.inf if piezo is None else piezo.range
         self.rover, vehicle, self._state = parameters.build()
-        self._factors = parameters.veer.speed_factors(self.rover.wheel_names)
+        factors = parameters.veer.speed_factors(self.rover.wheel_names)
+        self._drives = DriveCommands(self._state.drives, parameters.drive.motor, factors)
         self._wheel_speeds = 5 + self.rover.chain.wheel_body
-        self._speed_radps: tuple[float, ...] = ()
-        self._cut: tuple[bool, ...] = ()
         self._powered: tuple[tuple[bool, ...], ...] = ()
-        self._sensing = self._make_sensing(vehicle.obstacle)
+        self._sensing = make_sensing(parameters, self.rover, self._state.q, vehicle.obstacle, random)
         self._log = make_log(self._state, self.channels)
+        cylinders = self._state.cylinders.torque.size
+        self._mounts = vehicle.cylinders
+        self._loads = LoadHistory(len(self.rover.wheel_names), cylinders) if notes_loads else None
+        self._tow = make_tow(parameters.towing, parameters.drawbar, vehicle.pull)
         self._meter = EnergyMeter(self.rover, vehicle, self._state) if accounts else None
         ledger = self._meter.ledger if self._meter else None
-        self._parts = BoundArguments(Parts(vehicle, self._state, parameters.cylinder, self._sensing, self._log, ledger))
+        gas = parameters.make_gas(vehicle, self._state)
+        parts = Parts(vehicle, self._state, parameters.cylinder, self._sensing, self._log, ledger, gas)
+        self._parts = BoundArguments(parts)
+        self.load_sampling = parameters.loads and LoadSampling(
+            self.rover, vehicle, self._state, parameters.loads, random.spawn(1)[0]
+        )
 
     def advance(self, t_ns: int) -> None:
         """Advance to time t_ns [ns]; a past time has no effect.
@@ -69,33 +94,45 @@ class Plant:
         Raises:
             ValueError: a longer step than the sample ring holds.
         """
-        span = t_ns - self.t_ns
-        if span <= 0:
+        if t_ns <= self.t_ns:
             return
+        if self._tow is not None:
+            while t_ns - self.t_ns > ROUND_NS:
+                self._move(self.t_ns + ROUND_NS)
+        self._move(t_ns)
+
+    def _move(self, t_ns: int) -> None:
+        span = t_ns - self.t_ns
+        if self._tow is not None:
+            driven = self._state.v[self._wheel_speeds] * self.rover.chain.wheel_radius
+            self._tow.act(span * 1e-9, float(self._state.v[0]), float(driven.mean()), cut=all(self._drives.cut))
         # all samples whose time n / rate, in whole ns, is at most t_ns
-        rate_hz = self.parameters.sample_rate_hz if self._sensing else 0
-        due = -(-(t_ns + 1) * rate_hz // 1_000_000_000) - self.samples
+        due = -(-(t_ns + 1) * self.rate_hz // 1_000_000_000) - self.samples
         if due > RING // 2:
             raise ValueError(f"plant asked to leap {span * 1e-9:.3f} s; the sample ring holds half of {RING} samples")
         advance(self._parts, self.t_ns, t_ns, -(-span // self.parameters.substep_ns))
+        if self.load_sampling:
+            self.load_sampling.take(self.t_ns, t_ns)
         self.t_ns = t_ns
+        if self._loads is not None:
+            self._loads.add(t_ns, span, self._state.ground.vertical, self._cylinder_torque())
         if self._sensing:
             self._renew_noise(self._sensing, due)
 
-    def set_drives(self, speed_radps: tuple[float, ...], cut: bool) -> None:
-        """Set the wheels' speeds (wheels,) [rad/s], or cut all drives."""
-        self.set_each_drive(speed_radps, (cut,) * len(speed_radps))
+    def set_drives(self, speed_radps: tuple[float, ...], cut: bool, duty: tuple[float, ...] = ()) -> None:
+        """Set the wheels' speeds (wheels,) [rad/s] or duties, or cut all drives."""
+        self.set_each_drive(speed_radps, (cut,) * len(self._wheel_speeds), duty)
 
-    def set_each_drive(self, speed_radps: Sequence[float], cut: Sequence[bool]) -> None:
-        """Set the wheels' speeds (wheels,) [rad/s], or cut the drives of some of them (wheels,)."""
-        # most commands repeat the last: the same tuple of speeds (0.0 and -0.0 would compare equal), equal switches
-        if speed_radps is not self._speed_radps:
-            self._speed_radps = tuple(speed_radps)
-            self._state.drives.set_speed[:] = speed_radps if self._factors is None else self._factors * speed_radps
-        if cut != self._cut:
-            self._cut = tuple(cut)
-            self._state.drives.cut[:] = cut
-        if self.cut_ns is None and self.hit_ns is not None and all(cut):
+    def set_each_drive(self, speed_radps: Sequence[float], cut: Sequence[bool], duty: Sequence[float] = ()) -> None:
+        """Set the wheels' speeds (wheels,) [rad/s], or cut the drives of some of them (wheels,).
+
+        `duty` (wheels,) is a share of the supply voltage in place of a speed; 0 is a cut; NaN or none: the speed holds.
+
+        Raises:
+            ValueError: a duty of a rig whose motors are not described (`Drive.motor`).
+        """
+        self._drives.set(speed_radps, cut, duty)
+        if self.cut_ns is None and self.hit_ns is not None and all(self._drives.cut):
             self.cut_ns = self.t_ns
 
     def set_valves(self, powered: Sequence[Sequence[bool]]) -> None:
@@ -109,11 +146,20 @@ class Plant:
         for valves, on in zip(self._state.cylinders.valve, powered, strict=False):
             valves[:] = on
 
+    def set_regulators(self, pressure_Pa: Sequence[float]) -> None:
+        """Set the regulators' gauge pressures [Pa]: one for all cylinders, or (cylinders,)."""
+        self._state.cylinders.supply[:] = pressure_Pa
+
     @property
     def wheel_speed(self) -> FloatArray:
         """Axle speeds (wheels,) [rad/s]."""
         speeds: FloatArray = self._state.v[self._wheel_speeds]
         return speeds
+
+    @property
+    def traction(self) -> Traction | None:
+        """Pull, slip and speed before the newest cut, or now; None: nothing was towed."""
+        return None if self._tow is None else self._tow.traction
 
     @property
     def pressure(self) -> FloatArray:
@@ -152,6 +198,11 @@ class Plant:
     def hit_speed(self) -> float:
         """Forward speed of the rover when it first touched [m/s]; 0 before."""
         return float(self._log.ground_truth[HIT_SPEED])
+
+    @property
+    def loads(self) -> FloatArray | None:
+        """True wheel loads so far (`LoadHistory.rows`); None: they are not noted."""
+        return None if self._loads is None else self._loads.rows
 
     @property
     def plate(self) -> PlateTruth | None:
@@ -214,42 +265,14 @@ class Plant:
         jacobian = self.rover.impact_jacobian(q, self.parameters.obstacle.angle)
         return effective_kinetic_energy(self.rover.mass_matrix(q), jacobian, v)
 
-    def _make_sensing(self, obstacle: Obstacle | None) -> Sensing | None:
-        parameters = self.parameters
-        if parameters.piezo is None:
-            return None
-        disturbance = parameters.disturbance
-        columns = self.channels if disturbance is None else 2 * self.channels
-        return Sensing(
-            parameters.piezo,
-            make_piezo_state(self.channels),
-            self._triangle_origin(),
-            parameters.sample_rate_hz,
-            self._random.standard_normal((RING, columns)),
-            None if disturbance is None else disturbance.fresh(),
-            self._make_snap_back(parameters.piezo, obstacle),
-        )
-
-    def _make_snap_back(self, piezo: Piezo, obstacle: Obstacle | None) -> SnapBack | None:
-        if obstacle is None or obstacle.plate is None:
-            return None
-        share = self.parameters.snap_share
-        return make_snap_back(obstacle.plate.slipped, share, piezo.ring_frequency, piezo.ring_damping)
-
-    def _triangle_origin(self) -> FloatArray:
-        """Where a smooth wheel of this rover will hit; the lab puts the triangle there (6.2.4)."""
-        if self.parameters.obstacle is None:
-            return np.zeros(2)
-        beta = self.parameters.obstacle.angle
-        q, veer = self._state.q.copy(), self.parameters.veer
-        if veer.heading != 0.0:  # it would hit there if it stood straight
-            veer.turn(q, -veer.heading)
-        places = self.rover.wheel_positions(self.rover.own_configuration(q))
-        centre = places[self.rover.wheel_names.index("front_right")]
-        radius = self.rover.tree.wheels[0].radius
-        up = (centre[2] - radius * np.cos(beta)) / np.sin(beta)
-        nominal_across = centre[1] - self.parameters.start_across - veer.across
-        return np.array([nominal_across + self.parameters.alignment[0], up + self.parameters.alignment[1]])
+    def _cylinder_torque(self) -> FloatArray:
+        """Of pressure and friction together on each joint (cylinders,) [N m]; what friction damps is left out."""
+        mounts, cylinders = self._mounts, self._state.cylinders
+        if mounts is None or (linkage := mounts.linkage) is None or linkage.static == 0.0:
+            return cylinders.torque
+        arms = [piston(linkage, self._state.q[speed + 1])[1] for speed in mounts.speed]
+        friction: FloatArray = -linkage.static / linkage.presliding * cylinders.bristle * arms
+        return cylinders.torque + friction
 
     def _renew_noise(self, sensing: Sensing, used: int) -> None:
         first = self.samples - used

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.kernels.compiled import FloatArray, kernel
-from models.sensors.piezo import TRIANGLE, bearing_shares
+from models.sensors.piezo import TRIANGLE, Piezo, bearing_shares, left_share
 
 # The contact is over when the load has stayed below this share of its largest value for this time.
 OVER_SHARE, OVER_S = 0.05, 0.02
@@ -22,7 +22,7 @@ class PlateTruth(NamedTuple):
     Attributes:
         onset_s: when the load began [s].
         peak_N: largest load [N].
-        sum_of_peaks_N: sum of the largest loads of the sensors [N].
+        sum_of_peaks_N: sum of the largest loads of the sensors [N]; of rear links, of the plate's load on each side.
         impulse_Ns: from the onset to the end [N s].
         end_s: when the load last was at least OVER_SHARE of its peak [s].
     """
@@ -52,7 +52,7 @@ def plate_truth(plate: FloatArray) -> PlateTruth | None:
 @kernel
 def note_plate(
     plate: FloatArray,
-    place: FloatArray,
+    piezo: Piezo,
     across: float,
     up: float,
     loads: tuple[float, float],
@@ -64,7 +64,7 @@ def note_plate(
 
     Args:
         plate: see the slots above.
-        place: of the triangle's sensors (3, 2) [m]; ignored for a pair.
+        piezo: the sensors; those of a triangle and of rear links bear the load of one plate.
         across: where the load acts on the plate [m], from the triangle's origin.
         up: the same.
         loads: of the front wheels, left and right, at the end of the sub-step [N].
@@ -72,7 +72,8 @@ def note_plate(
         end_s: its end [s].
         dt: its length [s].
     """
-    pair = plate.size != CHANNELS + TRIANGLE
+    links = piezo.rear_reach > 0.0
+    pair = plate.size != CHANNELS + TRIANGLE and not links
     now = loads[1] + (loads[0] if pair else 0.0)
     before = last[1] + (last[0] if pair else 0.0)
     if np.isnan(plate[ONSET]):
@@ -94,6 +95,10 @@ def note_plate(
     if pair:
         plate[CHANNELS] = max(plate[CHANNELS], loads[0])
         plate[CHANNELS + 1] = max(plate[CHANNELS + 1], loads[1])
+    elif links:
+        left = left_share(piezo.place, across)
+        plate[CHANNELS] = max(plate[CHANNELS], now * left)
+        plate[CHANNELS + 1] = max(plate[CHANNELS + 1], now * (1.0 - left))
     elif now > 0.0:
         for i in range(TRIANGLE):
-            plate[CHANNELS + i] = max(plate[CHANNELS + i], now * bearing_shares(place, across, up)[i])
+            plate[CHANNELS + i] = max(plate[CHANNELS + i], now * bearing_shares(piezo.place, across, up)[i])

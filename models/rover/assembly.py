@@ -18,7 +18,7 @@ VERTICAL: Vector = (0.0, 0.0, 1.0)
 class Parameters:
     """Numbers of one rover: angles [rad] under a quarter turn, added weights 0 or more, all others above 0.
 
-    A field that is a bool is a choice, and either will do.
+    A field that is a bool is a choice, and either will do; one whose default is None may be left at that.
     """
 
     rover = ""  # name; not annotated, so that it is no parameter
@@ -32,7 +32,7 @@ class Parameters:
 
     def _out_of_range(self, name: str) -> str:
         value = getattr(self, name)
-        if isinstance(value, bool):
+        if isinstance(value, bool) or (value is None and getattr(type(self), name) is None):
             return ""
         if name.endswith("_angle"):
             return "" if abs(value) < 0.5 * math.pi else f"{name} is {value} rad, allowed: within pi/2 of 0"

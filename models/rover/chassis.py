@@ -35,11 +35,6 @@ class ChassisParameters(Parameters):
     bogie_length: float = 0.55
     body_com_height: float | None = None
 
-    def _out_of_range(self, name: str) -> str:
-        if name == "body_com_height" and self.body_com_height is None:
-            return ""
-        return super()._out_of_range(name)
-
 
 class LegPlaces(NamedTuple):
     """One port leg [m]: wheel centre, centres of leg, steer and arm, and the centre of the walking joint."""

@@ -37,6 +37,7 @@ class ExomarsLikeParameters(OutlinedParameters):
         track: between the outer faces of the wheels of either side.
         bogie_height: of the bogie pivots over ground.
         walking_height: of the walking joints at the ends of the bogies.
+        body_com_height: of the main body's centre of mass over ground; None: its floor is at the bogies' pivots.
     """
 
     wheel_mass: float = 4.0
@@ -53,6 +54,7 @@ class ExomarsLikeParameters(OutlinedParameters):
     body_length: float = 0.9
     body_width: float = 0.7
     body_height: float = 0.35
+    body_com_height: float | None = None
 
     rover = "exomars_like"
 
@@ -83,7 +85,7 @@ def exomars_like(*, locks: Mapping[str, float | None] | None = None, **parameter
 
 def exomars_like_tree(p: ExomarsLikeParameters) -> Tree:
     """All 22 bodies and 21 joints, walking and steering locked at zero."""
-    builder, (rows, across, inboard) = draw_body_on_bogies(p), outline(p)
+    builder, (rows, across, inboard) = draw_body_on_bogies(p, p.body_com_height), outline(p)
     drop = p.walking_height - p.wheel_radius
     for wheel in WHEELS:
         row, side = wheel.split("_")

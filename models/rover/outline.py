@@ -50,9 +50,14 @@ def draw_body(p: OutlinedParameters, height: float) -> TreeBuilder:
     return TreeBuilder(p.rover, Body("main_body", p.body_mass, (0.0, 0.0, height), box(p.body_mass, size)))
 
 
-def draw_body_on_bogies(p: OutlinedParameters) -> TreeBuilder:
-    """A tree builder with the main body, its floor at the bogies' pivots, and the three bogies."""
-    builder, (rows, _, inboard) = draw_body(p, p.bogie_height + 0.5 * p.body_height), outline(p)
+def draw_body_on_bogies(p: OutlinedParameters, com_height: float | None = None) -> TreeBuilder:
+    """A tree builder with the main body and the three bogies.
+
+    Args:
+        p: of the rover.
+        com_height: of the body's centre of mass over ground [m]; None: its floor is at the bogies' pivots.
+    """
+    builder, (rows, _, inboard) = draw_body(p, com_height or p.bogie_height + 0.5 * p.body_height), outline(p)
     side, rear = (0.5 * rows["front"], inboard, p.bogie_height), (rows["rear"], 0.0, p.bogie_height)
     builder.three_bogies(p.bogie_mass, 0.5 * p.wheelbase, side, rear)
     return builder

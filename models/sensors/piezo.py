@@ -1,4 +1,4 @@
-"""ICP piezo sensors at the data acquisition: three behind an obstacle's shield, or one per front wheel."""
+"""ICP piezo sensors at the data acquisition: behind an obstacle's shield, in its rear links, or one per front wheel."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from models.kernels.compiled import FloatArray, kernel
 from models.sensors.disturbance import Disturbance, disturbed, hummed, through_structure
 from models.wheel.checks import Range, finite_array, problem, refuse
 
-TRIANGLE = 3  # channels; a bumper pair has 2
+TRIANGLE = 3  # channels; a bumper pair has 2, and so have the rear links
 
 
 class Piezo(NamedTuple):
     """The sensors and their channels (MacMahon 2016, 6.2.2, 6.2.5; PCB 208C02 class).
 
     Three channels are a triangle behind one shield; two are a bumper pair, each sensor behind the shield of a front
-    wheel, left and right.
+    wheel, left and right, or stand in the two rear links of the obstacle's frame (App. C.2).
 
     Attributes:
-        place: (channels, 2) positions on the triangle's plate [m]: across (to port), up; origin where a smooth wheel
-            hits. Ignored for a pair.
+        place: (channels, 2) positions on the plate [m]: across (to port), up; origin where a smooth wheel hits. Of rear
+            links only across counts, of a bumper pair neither.
         sensitivity: (channels,) [V/N]; 0 of a dead sensor.
         bias: (channels,) [V] offset of each channel.
         noise: (channels,) standard deviation of each sample [V].
@@ -32,6 +32,8 @@ class Piezo(NamedTuple):
         ring_frequency: of each shield [Hz].
         ring_damping: ratio of critical.
         ring_share: part of the load that rides on the ringing shield.
+        rear_reach: lever of the rear links about the plate's foot [m] (models.sensors.rear_frame); 0: the sensors are
+            not in rear links.
     """
 
     place: FloatArray
@@ -44,6 +46,7 @@ class Piezo(NamedTuple):
     ring_frequency: float
     ring_damping: float
     ring_share: float
+    rear_reach: float = 0.0
 
 
 def check_piezo(piezo: Piezo) -> None:
@@ -65,9 +68,16 @@ def check_piezo(piezo: Piezo) -> None:
             problem("ring_frequency", piezo.ring_frequency, positive),
             problem("ring_damping", piezo.ring_damping, not_negative),
             problem("ring_share", piezo.ring_share, Range(0.0, 1.0, "")),
-            _in_line(piezo.place) if channels == TRIANGLE else None,
+            problem("rear_reach", piezo.rear_reach, not_negative),
+            _in_line(piezo.place) if channels == TRIANGLE else _unplaced(piezo),
         ],
     )
+
+
+def _unplaced(piezo: Piezo) -> str | None:
+    left, right = piezo.place[:, 0]
+    ok = piezo.rear_reach == 0.0 or (math.isfinite(left) and math.isfinite(right) and left != right)
+    return None if ok else f"place is {piezo.place.tolist()}, allowed: rear links with a distance across between them"
 
 
 def _in_line(place: FloatArray) -> str | None:
@@ -204,6 +214,43 @@ def sample_pair(
     right = _rung(piezo, state.shield[1], through_structure(disturbance, 1, right, dt), dt)
     out[0] = _reading(piezo, state, disturbance, 0, piezo.sensitivity[0] * left, dt, noise[0])
     out[1] = _reading(piezo, state, disturbance, 1, piezo.sensitivity[1] * right, dt, noise[1])
+
+
+@kernel
+def sample_links(
+    piezo: Piezo,
+    state: PiezoState,
+    force: float,
+    across: float,
+    lever: float,
+    dt: float,
+    noise: FloatArray,
+    out: FloatArray,
+    disturbance: Disturbance | None = None,
+) -> None:
+    """One sample of the sensors in both rear links: the frame's statics, each side by its distance from the load.
+
+    Args:
+        piezo: the channels.
+        state: advanced by dt.
+        force: normal force on the plate [N].
+        across: where it acts [m], as `piezo.place`.
+        lever: where it acts, along the plate from its foot [m].
+        dt: time since the last sample [s].
+        noise: (2,) standard normal numbers.
+        out: (2,) reading [V], overwritten.
+        disturbance: of this sample, or None.
+    """
+    load = _rung(piezo, state.shield[0], through_structure(disturbance, 0, force, dt), dt) * lever / piezo.rear_reach
+    left = left_share(piezo.place, across)
+    out[0] = _reading(piezo, state, disturbance, 0, piezo.sensitivity[0] * load * left, dt, noise[0])
+    out[1] = _reading(piezo, state, disturbance, 1, piezo.sensitivity[1] * load * (1.0 - left), dt, noise[1])
+
+
+@kernel
+def left_share(place: FloatArray, across: float) -> float:
+    """Part of the load on the first of two supports, for a load across the plate between them."""
+    return (across - place[1, 0]) / (place[0, 0] - place[1, 0])
 
 
 @kernel

@@ -1,43 +1,62 @@
-"""The obstacle's frame with force sensors in its rear links (MacMahon 2016, App. C.2, the statics of Fig. C-3).
+"""The obstacle's frame, and force sensors in its rear links (MacMahon 2016, App. C.2, the statics of Fig. C-3).
 
-The plate's link stands on the front foot at the angle beta, the rear link holds its top, and the sensor measures the
-rear link's compression. Moments about the front foot: the plate's force has the lever of the contact point along the
-plate, d / sin(beta), for Table C-1's d is the height of that point; the rear link has the lever L_3 sin(alpha). The
-ratios 0.079 and 0.74 that the thesis prints for 40 and 90 degrees follow from neither lever.
+Each side of the obstacle has three links: the front link bears half of the plate at the angle beta, the rear link holds
+its top at the angle alpha to the ground, and the bottom link joins their feet. The sensor measures the compression of
+the rear link. Moments about the front foot: the normal force on the plate has the lever of the contact point along the
+plate, d / sin(beta), for Table C-1's d is the height of that point. Friction on the plate has no lever, because the
+plate points at the foot. The rear link has the lever L_3 sin(alpha). The ratios 0.079 and 0.74 that the thesis prints
+for 40 and 90 degrees follow from neither lever. The links' weight is constant, and AC-coupled sensors do not read it.
 """
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-
-# Table C-1: beta [deg], alpha [deg] of the rear link to the ground, L_3 [m] between the feet, d [m].
-TABLE_C1 = np.array(
-    [
-        (40.0, 32.0, 0.91, 0.041),
-        (50.0, 39.0, 0.79, 0.062),
-        (60.0, 46.0, 0.67, 0.086),
-        (70.0, 51.0, 0.55, 0.115),
-        (80.0, 55.0, 0.44, 0.144),
-        (90.0, 56.0, 0.34, 0.175),
-    ]
-)
+# The front link with the plate, and the rear link [m]: Table C-1 fits these two by the sine rule at all six angles.
+FRONT_LINK_M, REAR_LINK_M = 0.50, 0.605
 
 
-def rear_link_share(angle: float) -> float:
-    """Compression of the rear link over the normal force on the plate, without the frame's weight.
+def rear_link_angle(angle: float) -> float:
+    """Alpha of the rear link to the ground [rad], where the plate stands at beta `angle` [rad]."""
+    return math.asin(FRONT_LINK_M * math.sin(angle) / REAR_LINK_M)
+
+
+def rear_link_reach(angle: float) -> float:
+    """L_3 sin(alpha): lever of the rear link about the front foot [m], where the plate stands at beta `angle` [rad]."""
+    return FRONT_LINK_M * math.sin(angle + rear_link_angle(angle))
+
+
+def contact_lever(angle: float, wheel_radius: float, sinkage: float = 0.0) -> float:
+    """Where a wheel on level ground touches the plate, along it from its foot [m].
+
+    Its height is d = r (1 - cos beta) less the sinkage; Table C-1 prints the same d for r = 0.175 m on firm ground.
 
     Args:
-        angle: beta of the plate to the ground [rad], 40 to 90 degrees; between the lines of Table C-1 its numbers are
-            interpolated.
+        angle: beta of the plate to the ground [rad], above 0 and at most pi / 2.
+        wheel_radius: r [m].
+        sinkage: of the wheel in the ground [m].
+    """
+    return wheel_radius * math.tan(0.5 * angle) - sinkage / math.sin(angle)
+
+
+def rear_link_share(angle: float, wheel_radius: float, sinkage: float = 0.0) -> float:
+    """Compression of both rear links over the normal force that a wheel on level ground exerts on the plate.
+
+    Args:
+        angle: beta of the plate to the ground [rad], above 0 and at most pi / 2.
+        wheel_radius: [m].
+        sinkage: of the wheel in the ground [m].
 
     Raises:
-        ValueError: an angle that Table C-1 does not cover.
+        ValueError: an angle or a radius out of range, or a wheel that has sunk in so far that it hits the foot.
     """
-    beta = math.degrees(angle)
-    low, high = TABLE_C1[0, 0], TABLE_C1[-1, 0]
-    if not low - 1e-9 <= beta <= high + 1e-9:
-        raise ValueError(f"rear frame: angle is {beta:g} deg, allowed: {low:g} to {high:g}, as in Table C-1")
-    alpha, base, height = (float(np.interp(beta, TABLE_C1[:, 0], TABLE_C1[:, column])) for column in (1, 2, 3))
-    return height / math.sin(angle) / (base * math.sin(math.radians(alpha)))
+    if not 0.0 < angle <= 0.5 * math.pi + 1e-9:
+        raise ValueError(f"rear frame: angle is {math.degrees(angle):g} deg, allowed: above 0 to 90")
+    if not 0.0 < wheel_radius < math.inf:
+        raise ValueError(f"rear frame: wheel_radius is {wheel_radius:g} m, allowed: above 0")
+    lever = contact_lever(angle, wheel_radius, sinkage)
+    if not sinkage >= 0.0 or not lever > 0.0:
+        raise ValueError(
+            f"rear frame: sinkage is {sinkage:g} m, allowed: 0 or more, and less than the contact's height"
+        )
+    return lever / rear_link_reach(angle)

@@ -1,14 +1,16 @@
-"""Level ground and slopes.
+"""Level ground and slopes, even or with a step under each wheel.
 
 The kind of terrain is fixed when a step is compiled: None is level ground at z = 0, every other kind is a NamedTuple.
 `surface` defines a terrain; the other kernels here follow from it, and for level ground they compile to the code of a
 step without terrain. A further kind (a scan, a mound) adds its branch to `surface` and to `axes`. Contact kernels treat
-the ground under each wheel as flat: its tangent plane at the place below or above the wheel's centre.
+the ground under each wheel as flat: its tangent plane at the place below or above the wheel's centre. A wheel's height
+offset is constant: it stands for a rover that drives with its wheels on tracks of different heights.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +24,7 @@ Direction = tuple[float, float, float]
 # At a quarter turn the ground is a wall, and the height is not a function of the place.
 STEEPEST = math.radians(60.0)
 _ANGLE = Range(-STEEPEST, STEEPEST, "rad")
+_HEIGHT = Range(-0.5, 0.5, "m")
 
 
 class Slope(NamedTuple):
@@ -31,33 +34,45 @@ class Slope(NamedTuple):
         ahead: unit vector along the plane, world axes; x on level ground.
         left: likewise; y on level ground.
         normal: upwards.
+        wheel_height: (wheels,) [m] of the ground under each wheel over this plane, along the normal; None: even.
     """
 
     ahead: Direction
     left: Direction
     normal: Direction
+    wheel_height: FloatArray | None = None
 
 
 Terrain = Slope | None
 
 
-def slope_of(pitch: float, roll: float) -> Terrain:
-    """The slope with a pitch and roll relative to the x axis; None where both are zero.
+def slope_of(pitch: float, roll: float, wheel_height: Sequence[float] = ()) -> Terrain:
+    """The slope with a pitch and roll relative to the x axis; None where both are zero and the ground is even.
 
     Its axes are those of level ground turned by -pitch about y and then by roll about the turned x.
 
     Args:
         pitch: [rad], positive where the ground rises ahead.
         roll: [rad], positive where it rises to port.
+        wheel_height: [m] of the ground under each wheel over the slope, along its normal; empty: even.
 
     Raises:
-        ValueError: an angle that is not finite or beyond 60 degrees.
+        ValueError: an angle that is not finite or beyond 60 degrees, a height beyond 0.5 m.
     """
-    refuse("slope", [problem("pitch", pitch, _ANGLE), problem("roll", roll, _ANGLE)])
-    if pitch == 0.0 and roll == 0.0:
+    refuse(
+        "slope",
+        [
+            problem("pitch", pitch, _ANGLE),
+            problem("roll", roll, _ANGLE),
+            *(problem(f"wheel_height[{i}]", height, _HEIGHT) for i, height in enumerate(wheel_height)),
+        ],
+    )
+    uneven = any(wheel_height)
+    if pitch == 0.0 and roll == 0.0 and not uneven:
         return None
     c, s, cr, sr = math.cos(pitch), math.sin(pitch), math.cos(roll), math.sin(roll)
-    return Slope((c, 0.0, s), (-s * sr, cr, c * sr), (-s * cr, -sr, c * cr))
+    heights = np.array(wheel_height, dtype=np.float64) if uneven else None
+    return Slope((c, 0.0, s), (-s * sr, cr, c * sr), (-s * cr, -sr, c * cr), heights)
 
 
 @kernel
@@ -77,12 +92,19 @@ def surface(terrain: Terrain, x: float, y: float) -> tuple[float, Direction, Dir
 
 
 @kernel
-def clearance(terrain: Terrain, place: Direction) -> float:
-    """Distance [m] of a place (world) from the ground's tangent plane above or below it, positive above."""
+def clearance(terrain: Terrain, place: Direction, wheel: int) -> float:
+    """Distance [m] of a place (world) from the tangent plane of a wheel's ground above or below it, positive above."""
     if terrain is None:
         return place[2]
     height, normal, _ = surface(terrain, place[0], place[1])
-    return (place[2] - height) * normal[2]
+    return (place[2] - height) * normal[2] - _height(terrain.wheel_height, wheel)
+
+
+@kernel
+def _height(wheel_height: FloatArray | None, wheel: int) -> float:
+    if wheel_height is None:  # decided at compile time: even ground costs nothing
+        return 0.0
+    return wheel_height[wheel]
 
 
 @kernel

@@ -142,7 +142,8 @@ class EnergyMeter:
         places = self._rover.wheel_positions(self._rover.own_configuration(self._state.q))
         terrain = self._vehicle.terrain
         normal = np.array((0.0, 0.0, 1.0) if terrain is None else terrain.normal)
-        depths: FloatArray = np.maximum(self._rover.chain.wheel_radius - places @ normal, 0.0)
+        height = 0.0 if terrain is None or terrain.wheel_height is None else terrain.wheel_height
+        depths: FloatArray = np.maximum(self._rover.chain.wheel_radius - (places @ normal - height), 0.0)
         return depths
 
 

@@ -68,7 +68,7 @@ class Drawbar:
         Raises:
             ValueError: everything that is out of range.
         """
-        force, place = np.array(self.force), np.array(self.place)
+        force = np.array(self.force)
         refuse(
             "drawbar",
             [
@@ -76,4 +76,11 @@ class Drawbar:
                 *(problem(f"place[{i}]", x, _PLACE) for i, x in enumerate(self.place)),
             ],
         )
-        return np.concatenate([force, np.cross(place, force)]) if force.any() else None
+        return self._at_place(force) if force.any() else None
+
+    def backwards(self) -> FloatArray:
+        """The same of 1 N straight back, whatever `force` is."""
+        return self._at_place(np.array((-1.0, 0.0, 0.0)))
+
+    def _at_place(self, force: FloatArray) -> FloatArray:
+        return np.concatenate([force, np.cross(self.place, force)])

@@ -71,8 +71,10 @@ class VehicleState(NamedTuple):
     cylinders: CylinderState
 
 
-def make_vehicle_state(rover: Rover, hitting_wheels: int = HITTING_WHEELS, cylinders: int = 0) -> VehicleState:
-    """Allocate a rover at rest in its neutral configuration, with so many cylinders."""
+def make_vehicle_state(
+    rover: Rover, hitting_wheels: int = HITTING_WHEELS, cylinders: int = 0, supply: float = 0.0
+) -> VehicleState:
+    """Allocate a rover at rest in its neutral configuration, with so many cylinders, fed with that pressure [Pa]."""
     wheels, speeds = len(rover.wheel_names), rover.chain.speed_parent.size
     return VehicleState(
         rover.tree_configuration(rover.neutral()),
@@ -82,5 +84,5 @@ def make_vehicle_state(rover: Rover, hitting_wheels: int = HITTING_WHEELS, cylin
         make_ground_contact(wheels),
         make_contact(hitting_wheels),
         make_work(rover.chain),
-        make_cylinders(cylinders),
+        make_cylinders(cylinders, supply),
     )

@@ -61,7 +61,7 @@ def accounted_step(vehicle: VehicleModel, state: VehicleState, dt: float, ledger
     for wheel in chain.motor_wheel:
         drive_axle(vehicle.drive, state.drives, wheel, 5 + chain.wheel_body[wheel], v, dt, work)
     note(ledger, DRIVES, work)
-    _push_cylinders(vehicle.cylinders, state)
+    _push_cylinders(vehicle.cylinders, state, dt)
     note(ledger, CYLINDERS, work)
     _pull(vehicle.pull, work)
     note(ledger, PULL, work)
@@ -81,9 +81,9 @@ def accounted_step(vehicle: VehicleModel, state: VehicleState, dt: float, ledger
 
 
 @kernel
-def _push_cylinders(mounts: CylinderMounts | None, state: VehicleState) -> None:
+def _push_cylinders(mounts: CylinderMounts | None, state: VehicleState, dt: float) -> None:
     if mounts is not None:
-        push_cylinders(mounts, state.cylinders, state.work)
+        push_cylinders(mounts, state.cylinders, state.q, state.v, dt, state.work)
 
 
 @kernel
@@ -146,16 +146,17 @@ def move(q: FloatArray, v: FloatArray, dt: float, work: Work) -> None:
 def run(vehicle: VehicleModel, state: VehicleState, steps: int, dt: float) -> None:
     """Take `steps` steps of dt [s]."""
     for _ in range(steps):
-        step(vehicle, state, dt)
+        accounted_step(vehicle, state, dt, None)  # not `step`: another form of it to compile, of the same code
 
 
 def step_parts(vehicle: VehicleModel, state: VehicleState) -> list[tuple[Callable[..., None], tuple[Any, ...]]]:
-    """The kernels of a step besides the rover's, with their arguments, to compile them separately."""
+    """The kernels of a step, ground and obstacle first, with their arguments, to compile them separately."""
     chain, terrain = vehicle.chain, vehicle.terrain
     return [
         (_push_soil, (vehicle.ground, terrain, chain, state, SETTLING_STEP)),
         (_push_compliant, (vehicle.compliant, terrain, chain, state, SETTLING_STEP)),
         (_push_obstacle, (vehicle.obstacle, chain, state, SETTLING_STEP)),
+        (run, (vehicle, state, 1, SETTLING_STEP)),
     ]
 
 

@@ -213,7 +213,7 @@ PUBLIC: dict[str, tuple[Any, dict[str, Good]]] = {
     ),
     "check_drive": (
         lambda **k: check_drive(Drive(**k)),
-        {name: (above if name == "friction_speed" else from_0)(0.5) for name in Drive._fields},
+        {name: (above if name == "friction_speed" else from_0)(0.5) for name in Drive._fields if name != "motor"},
     ),
     "check_cylinder": (
         lambda **k: check_cylinder(Cylinder(**k)),
@@ -224,7 +224,7 @@ PUBLIC: dict[str, tuple[Any, dict[str, Good]]] = {
         {
             name: {
                 "place": free, "sensitivity": from_0, "bias": free, "noise": from_0, "ring_damping": from_0,
-                "ring_share": from_0,
+                "ring_share": from_0, "rear_reach": from_0,
             }.get(name, above)(value)
             for name, value in PIEZO._asdict().items()
         },

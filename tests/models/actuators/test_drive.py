@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from models.actuators.drive import Drive, drive_axle, make_drives
+from models.actuators.drive import Drive, Motor, check_drive, drive_axle, make_drives
 from models.rover import rcp
 from models.rover.dynamics import make_work
 
@@ -171,3 +173,50 @@ def test_stiff_settings_stay_stable_at_any_step(dt):
         speeds, _ = axle.run(100 * dt, dt=dt)
         assert np.all(np.diff(np.abs(speeds)) <= 0.0)
         assert speeds.min() >= 0.0
+
+
+MOTOR = Motor(stall_torque=30.0, no_load_speed=2.0)
+BY_DUTY = FREE._replace(motor=MOTOR)
+
+
+def by_duty(duty: float, drive: Drive = BY_DUTY, **start) -> Axle:
+    axle = Axle(drive, **start)
+    axle.state.duty[0] = duty
+    return axle
+
+
+@pytest.mark.parametrize("duty", [1.0, 0.4, -0.6])
+def test_a_free_motor_reaches_that_share_of_its_no_load_speed(duty):
+    axle = by_duty(duty)
+    axle.run(2.0)
+    assert axle.speed == pytest.approx(duty * MOTOR.no_load_speed, rel=1e-6)
+
+
+def test_a_motor_holds_a_load_at_the_speed_of_its_characteristic():
+    axle = by_duty(0.5)
+    _, torques = axle.run(2.0, load=-6.0)
+    assert axle.speed == pytest.approx(MOTOR.no_load_speed * (0.5 - 6.0 / MOTOR.stall_torque), rel=1e-6)
+    assert torques[-1] == pytest.approx(6.0, rel=1e-6)
+
+
+def test_a_motor_starts_as_its_differential_equation_says():
+    # J w' = stall (duty - w / no_load): exponential with J no_load / stall
+    axle, duty = by_duty(0.8), 0.8
+    speeds, _ = axle.run(0.05, dt=1e-6)
+    lag = INERTIA * MOTOR.no_load_speed / MOTOR.stall_torque
+    assert speeds[-1] == pytest.approx(duty * MOTOR.no_load_speed * (1.0 - math.exp(-0.05 / lag)), rel=1e-4)
+
+
+def test_the_torque_limit_holds_by_duty_too():
+    _, torques = by_duty(1.0, BY_DUTY._replace(torque_limit=10.0)).run(0.001)
+    assert torques == pytest.approx(10.0)
+
+
+def test_without_a_duty_a_drive_with_a_motor_holds_its_speed_as_one_without():
+    plain, with_motor = Axle(FREE, set_speed=0.4), Axle(BY_DUTY, set_speed=0.4)
+    assert (plain.run(0.3, -2.0)[0] == with_motor.run(0.3, -2.0)[0]).all()
+
+
+def test_a_motor_that_cannot_be_is_refused_with_all_its_numbers():
+    with pytest.raises(ValueError, match=r"motor\.stall_torque is 0\.0.*motor\.no_load_speed is -1"):
+        check_drive(FREE._replace(motor=Motor(0.0, -1.0)))

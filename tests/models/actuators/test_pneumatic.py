@@ -18,6 +18,7 @@ RIG = Cylinder(area=math.pi / 4 * BORE**2, supply=SUPPLY, fill_time=0.08, vent_t
 ROVER = rcp()
 MOUNTS = mount_cylinders(ROVER, ("left_bogie", "right_bogie"), RIG)
 WORK = make_work(ROVER.chain)
+Q, V = ROVER.neutral(), np.zeros(ROVER.nv)
 PORT, STARBOARD = 0, 1
 EXTEND, RETRACT = 0, 1
 
@@ -26,7 +27,7 @@ def bogie_torque(state, side: int, dt: float) -> float:
     """Torque [N m] that reaches the right side of a side's bogie joint, the chambers filled for dt [s] before."""
     fill_cylinders(RIG, state, dt)
     WORK.rhs[:] = 0.0
-    push_cylinders(MOUNTS, state, WORK)
+    push_cylinders(MOUNTS, state, Q, V, dt, WORK)
     torque = WORK.rhs[6 + ROVER.tree_joint_names.index(("left_bogie", "right_bogie")[side])]
     assert torque == state.torque[side]
     return torque
@@ -38,14 +39,14 @@ def settled(state, side: int) -> float:
 
 
 def test_full_pressure_on_the_bore_gives_236_newtons():
-    state = make_cylinders(2)
+    state = make_cylinders(2, SUPPLY)
     state.valve[PORT, EXTEND] = 1.0
     assert settled(state, PORT) / LEVER == pytest.approx(236.0, abs=0.5)
     assert settled(state, PORT) == pytest.approx(60.0, rel=0.02)  # MacMahon: up to 60 N m at each bogie
 
 
 def test_retracting_pulls_as_hard_the_other_way_and_both_cancel():
-    state = make_cylinders(2)
+    state = make_cylinders(2, SUPPLY)
     state.valve[STARBOARD, RETRACT] = 1.0
     assert settled(state, STARBOARD) / LEVER == pytest.approx(-236.0, abs=0.5)
     state.valve[STARBOARD, EXTEND] = 1.0
@@ -53,7 +54,7 @@ def test_retracting_pulls_as_hard_the_other_way_and_both_cancel():
 
 
 def test_cylinders_start_passive_with_both_ports_open():
-    state = make_cylinders(2)
+    state = make_cylinders(2, SUPPLY)
     assert not state.valve.any()
     for side in (PORT, STARBOARD):
         assert bogie_torque(state, side, 1e-3) == 0.0
@@ -61,7 +62,7 @@ def test_cylinders_start_passive_with_both_ports_open():
 
 @pytest.mark.parametrize("dt", [1e-4, 1e-3, 0.03])
 def test_filling_follows_its_exponential_at_any_step(dt):
-    state = make_cylinders(2)
+    state = make_cylinders(2, SUPPLY)
     state.valve[PORT, EXTEND] = 1.0
     for n in range(1, 31):
         bogie_torque(state, PORT, dt)
@@ -71,7 +72,7 @@ def test_filling_follows_its_exponential_at_any_step(dt):
 
 @pytest.mark.parametrize("dt", [1e-4, 1e-3, 0.03])
 def test_with_the_valves_off_the_torque_decays_to_zero_with_the_venting_time(dt):
-    state = make_cylinders(2)
+    state = make_cylinders(2, SUPPLY)
     state.pressure[PORT] = 0.9 * SUPPLY, 0.2 * SUPPLY
     start = 0.7 * SUPPLY * RIG.area * LEVER
     for n in range(1, 31):
@@ -81,7 +82,7 @@ def test_with_the_valves_off_the_torque_decays_to_zero_with_the_venting_time(dt)
 
 
 def test_filling_and_venting_have_their_own_time_constants():
-    state = make_cylinders(2)
+    state = make_cylinders(2, SUPPLY)
     state.valve[PORT, EXTEND] = 1.0
     bogie_torque(state, PORT, RIG.fill_time)
     assert state.pressure[PORT, EXTEND] == pytest.approx(SUPPLY * (1.0 - math.exp(-1.0)))
@@ -91,7 +92,7 @@ def test_filling_and_venting_have_their_own_time_constants():
 
 
 def test_a_sides_valves_fill_its_own_chambers_alone():
-    state = make_cylinders(2)
+    state = make_cylinders(2, SUPPLY)
     state.valve[STARBOARD] = 1.0
     bogie_torque(state, STARBOARD, 0.1)
     assert np.all(state.pressure[STARBOARD] > 0.0)
@@ -100,10 +101,10 @@ def test_a_sides_valves_fill_its_own_chambers_alone():
 
 def test_any_number_of_cylinders_push_the_joints_that_they_are_on():
     joints = ("rear_bogie", "left_bogie", "front_left_drive")
-    mounts, state = mount_cylinders(ROVER, joints, RIG), make_cylinders(3)
+    mounts, state = mount_cylinders(ROVER, joints, RIG), make_cylinders(3, SUPPLY)
     state.pressure[:, EXTEND] = 1e4, 2e4, 3e4
     WORK.rhs[:] = 0.0
-    push_cylinders(mounts, state, WORK)
+    push_cylinders(mounts, state, Q, V, 1e-3, WORK)
     found = dict(zip(ROVER.tree_joint_names, WORK.rhs[6:], strict=True))
     wanted = dict.fromkeys(ROVER.tree_joint_names, 0.0)
     wanted |= {name: (k + 1) * 1e4 * RIG.area * LEVER for k, name in enumerate(joints)}

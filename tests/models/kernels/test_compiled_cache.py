@@ -14,7 +14,7 @@ import models
 from models.kernels import compiled
 
 SOURCE = Path(models.__file__).resolve().parent
-# A package `models` of two kernels in two files, with our own `compiled.py`; `caller` is what a process calls.
+# A package `models` of two kernels in two files, with our own `models/kernels`; `caller` is what a process calls.
 CALLEE = """
 from models.kernels.compiled import kernel
 
@@ -31,33 +31,47 @@ def torque(slip):
     return 0.25 * pull(slip)
 """
 PROGRAM = "from models.caller import torque; print(torque(0.3))"
+BOTH_FORMS = """
+from models.caller import pull, torque
+print(torque(0.3), pull(0.3), len(pull.overloads), len(pull.inlined.overloads))
+"""
 SETTINGS = ("ROVER_HIL_CACHE", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
 
 
 def torque_in_a_new_process(folder: Path, cache: Path) -> float:
+    return float(in_a_new_process(PROGRAM, folder, cache))
+
+
+def in_a_new_process(program: str, folder: Path, cache: Path) -> str:
     environment = {name: value for name, value in os.environ.items() if name not in SETTINGS}
     environment |= {"PYTHONPATH": str(folder), "ROVER_HIL_CACHE": str(cache), "HOME": str(folder)}
     run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", PROGRAM],
+        [sys.executable, "-W", "error", "-c", program],
         cwd=folder,
         env=environment,
         check=True,
         text=True,
         capture_output=True,
     )
-    return float(run.stdout)
+    return run.stdout
 
 
-def test_cache_is_used_again_and_follows_an_edited_callee_in_another_file(tmp_path: Path) -> None:
-    package, cache = tmp_path / "models", tmp_path / "cache"
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    package = tmp_path / "models"
     package.mkdir()
     (package / "kernels").mkdir()
-    shutil.copy(SOURCE / "kernels" / "compiled.py", package / "kernels")
+    for name in ("compiled.py", "dispatcher.py"):
+        shutil.copy(SOURCE / "kernels" / name, package / "kernels")
     for folder in (package, package / "kernels"):
         (folder / "__init__.py").touch()
     (package / "caller.py").write_text(CALLER)
     (package / "callee.py").write_text(CALLEE)
+    return package
 
+
+def test_cache_is_used_again_and_follows_an_edited_callee_in_another_file(package: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
     first = torque_in_a_new_process(tmp_path, cache)
     stored = {path: path.stat().st_mtime_ns for path in cache.rglob("*.nbc")}
     assert stored
@@ -66,6 +80,15 @@ def test_cache_is_used_again_and_follows_an_edited_callee_in_another_file(tmp_pa
 
     (package / "callee.py").write_text(CALLEE.replace("10.0", "5.0"))
     assert torque_in_a_new_process(tmp_path, cache) == 0.5 * first
+
+
+def test_python_and_kernels_have_their_own_form_of_a_kernel_each_cached(package: Path, tmp_path: Path) -> None:
+    torque, pull, called, inlined = in_a_new_process(BOTH_FORMS, tmp_path, tmp_path / "cache").split()
+    assert (float(torque), float(pull), called, inlined) == (0.25 * 10.0 * 0.3, 10.0 * 0.3, "1", "1")
+    # of three forms: the caller's that Python calls, and both of the callee; from the cache the caller is whole
+    assert len(list((tmp_path / "cache").rglob("*.nbc"))) == 3
+    again = in_a_new_process(BOTH_FORMS, tmp_path, tmp_path / "cache").split()
+    assert again == [torque, pull, "1", "0"]
 
 
 def test_source_hash_changes_with_content_path_and_new_files(tmp_path: Path) -> None:

@@ -199,10 +199,10 @@ def test_grousers_of_no_height_there_is_are_refused(height):
         rcp().with_grousers(height)
 
 
-@pytest.mark.parametrize("name", ["rcp", "parametric"])
+@pytest.mark.parametrize("name", ["rcp", "parametric", "exomars_like"])
 def test_the_height_of_the_bodys_centre_of_mass_moves_that_of_the_rover(name):
     """By energy: under a pitch rate and gravity the bias knows where the mass is."""
-    make = {"rcp": rcp, "parametric": parametric}[name]
+    make = {"rcp": rcp, "parametric": parametric, "exomars_like": exomars_like}[name]
     low, high, default = make(body_com_height=0.6), make(body_com_height=0.9), make()
     weight = 60.0 * 9.81
     tilt = low.neutral()
@@ -212,6 +212,6 @@ def test_the_height_of_the_bodys_centre_of_mass_moves_that_of_the_rover(name):
     # a pure forward motion of the base has the same energy, a pitch rate more for a higher body: m h^2
     pitch = [rover.mass_matrix(rover.neutral())[4, 4] for rover in (low, high)]
     assert pitch[1] - pitch[0] == pytest.approx(60.0 * (0.9**2 - 0.6**2), rel=1e-9)
-    given = 0.8246 if name == "rcp" else 0.4711 + 0.15
+    given = {"rcp": 0.8246, "parametric": 0.4711 + 0.15, "exomars_like": 0.4 + 0.5 * 0.35}[name]
     same = make(body_com_height=given)
     np.testing.assert_allclose(same.mass_matrix(same.neutral()), default.mass_matrix(default.neutral()), rtol=1e-12)

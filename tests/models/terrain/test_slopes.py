@@ -39,7 +39,7 @@ GROUNDS = {
 def test_no_slope_is_level_ground():
     assert slope_of(0.0, 0.0) is None
     assert surface(None, 3.0, -2.0) == (0.0, (0.0, 0.0, 1.0), (0.0, 0.0, 0.0))
-    assert clearance(None, (3.0, -2.0, 0.7)) == 0.7
+    assert clearance(None, (3.0, -2.0, 0.7), 0) == 0.7
 
 
 @pytest.mark.parametrize(("pitch", "roll"), [(PITCH, 0.0), (0.0, ROLL), (PITCH, ROLL), (-PITCH, -ROLL)])
@@ -52,7 +52,7 @@ def test_height_normal_and_curvature_of_a_slope_belong_together(pitch, roll):
         assert normal == pytest.approx(wanted / np.linalg.norm(wanted), abs=1e-9)
         assert curvature == (0.0, 0.0, 0.0)
         above = (x + 0.4 * normal[0], y + 0.4 * normal[1], height + 0.4 * normal[2])
-        assert clearance(slope, above) == pytest.approx(0.4, rel=1e-12)
+        assert clearance(slope, above, 0) == pytest.approx(0.4, rel=1e-12)
 
 
 def test_positive_pitch_rises_ahead_and_positive_roll_to_port():

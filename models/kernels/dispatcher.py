@@ -1,0 +1,98 @@
+"""A kernel's two compiled forms: the one that Python calls, and the one that other kernels inline.
+
+numba gives each compiled function machine code and a wrapper that unpacks Python's arguments. A kernel that is inlined
+needs neither, and both took 40 % of the time to compile (docs/decisions/0014-the-first-minute.md). So the inlined form
+has none, and Python never gets hold of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite.binding import Linkage
+from numba.core.caching import FunctionCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.registry import CPUDispatcher
+
+
+class _Library(JITCodeLibrary):
+    """Leaves out passes over functions that are only declared: they change nothing and took a tenth of the time."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                passes, builder = self._codegen._function_pass_manager()
+                with self._recorded_timings.record(f"Function passes on {function.name!r}", builder):
+                    passes.run(function, builder)
+
+
+class _InlinedLibrary(_Library):
+    """Offers its optimised code to callers and emits none itself."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True  # or the next line would call this method again
+        self._get_module_for_linking()  # a copy, from here on
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.external:
+                function.linkage = "available_externally"
+        super()._finalize_final_module()
+
+
+class _Compiler(Compiler):
+    library: type[_Library] = _Library
+
+    def __init__(self, typing_context: Any, target_context: Any, _: None, *others: Any) -> None:
+        library = self.library(target_context.codegen(), "kernel")
+        library.enable_object_caching()
+        super().__init__(typing_context, target_context, library, *others)
+
+
+class _InlinedCompiler(_Compiler):
+    library = _InlinedLibrary
+
+
+class _InlinedCache(FunctionCache):
+    """Keeps the inlined form apart from the other, in the same index."""
+
+    def _index_key(self, signature: Any, codegen: Any) -> tuple[Any, ...]:
+        return "inlined", *super()._index_key(signature, codegen)
+
+
+class _Inlined(CPUDispatcher):
+    def enable_caching(self) -> None:
+        self._cache = _InlinedCache(self.py_func)
+
+
+class Kernel(CPUDispatcher):
+    """The form that Python calls. Each form is compiled when it is needed, and cached on disk.
+
+    Args:
+        py_func, locals, targetoptions: as numba's own dispatchers take them; it copies them by these names.
+
+    Attributes:
+        inlined: the dispatcher of the other form.
+    """
+
+    def __init__(
+        self,
+        py_func: Callable[..., Any],
+        locals: dict[str, Any] | None = None,
+        targetoptions: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(py_func, locals, targetoptions, _Compiler)
+        self.enable_caching()
+        self.inlined = _Inlined(
+            py_func, locals, {**(targetoptions or {}), "no_cpython_wrapper": True}, _InlinedCompiler
+        )
+        self.inlined.enable_caching()
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """The types of a call by another kernel."""
+        return self.inlined.get_call_template(args, kws)
+
+    def get_overload(self, sig: Any) -> Any:
+        """What another kernel calls."""
+        return self.inlined.get_overload(sig)

@@ -1,0 +1,61 @@
+"""Puts the force sensors of a simulated rig together, and where they stand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from models.contact.obstacle import Obstacle
+from models.kernels.compiled import FloatArray
+from models.plant.advance import RING, Sensing
+from models.plant.parameters import RigParameters
+from models.rover import Rover
+from models.sensors.piezo import Piezo, make_piezo_state
+from models.sensors.snap_back import SnapBack, make_snap_back
+
+
+def make_sensing(
+    parameters: RigParameters, rover: Rover, q: FloatArray, obstacle: Obstacle | None, random: np.random.Generator
+) -> Sensing | None:
+    """The sensors of a rig, or None where there are none.
+
+    Args:
+        parameters: of the rig.
+        rover: of the rig.
+        q: its configuration at the start, as models.vehicle.VehicleState has it.
+        obstacle: that the rover meets, or None.
+        random: source of the noise.
+    """
+    if parameters.piezo is None:
+        return None
+    channels, disturbance = len(parameters.piezo.sensitivity), parameters.disturbance
+    return Sensing(
+        parameters.piezo,
+        make_piezo_state(channels),
+        _triangle_origin(parameters, rover, q),
+        parameters.sample_rate_hz,
+        random.standard_normal((RING, channels if disturbance is None else 2 * channels)),
+        None if disturbance is None else disturbance.fresh(),
+        _make_snap_back(parameters.snap_share, parameters.piezo, obstacle),
+    )
+
+
+def _make_snap_back(share: float, piezo: Piezo, obstacle: Obstacle | None) -> SnapBack | None:
+    if obstacle is None or obstacle.plate is None:
+        return None
+    return make_snap_back(obstacle.plate.slipped, share, piezo.ring_frequency, piezo.ring_damping)
+
+
+def _triangle_origin(parameters: RigParameters, rover: Rover, q: FloatArray) -> FloatArray:
+    """Where a smooth wheel of this rover will hit; the lab puts the triangle there (6.2.4)."""
+    if parameters.obstacle is None:
+        return np.zeros(2)
+    beta = parameters.obstacle.angle
+    q, veer = q.copy(), parameters.veer
+    if veer.heading != 0.0:  # it would hit there if it stood straight
+        veer.turn(q, -veer.heading)
+    places = rover.wheel_positions(rover.own_configuration(q))
+    centre = places[rover.wheel_names.index("front_right")]
+    radius = rover.tree.wheels[0].radius
+    up = (centre[2] - radius * np.cos(beta)) / np.sin(beta)
+    nominal_across = centre[1] - parameters.start_across - veer.across
+    return np.array([nominal_across + parameters.alignment[0], up + parameters.alignment[1]])

@@ -1,0 +1,224 @@
+"""Leg force-torque sensors and a drawbar load cell at a slow data acquisition."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from models.contact.ground import LEFT, SIDE
+from models.contact.obstacle import Obstacle
+from models.kernels.bound import BoundArguments, unpack
+from models.kernels.compiled import FloatArray, IntArray, kernel
+from models.rover import Rover
+from models.rover.dynamics import Work, make_work, place_bodies
+from models.rover.points import cross, dot, to_base, vector
+from models.rover.reduction import Chain
+from models.terrain import Terrain
+from models.terrain.surface import surface
+from models.vehicle import VehicleModel, VehicleState
+from models.wheel.checks import Range, finite_array, problem, refuse
+
+DRAWBAR = -1  # in place of a wheel: the channel of the load cell
+RING = 1 << 12  # samples kept
+
+
+class LoadSensors(NamedTuple):
+    """Channels of leg sensors (MacMahon 2016, 4.1: force and moment about the axes of the leg) and of a load cell.
+
+    Attributes:
+        wheel: (channels,) index of the wheel under the leg; DRAWBAR for the load cell.
+        axis: (channels,) index of fx, fy, fz, mx, my, mz; 0 of the load cell.
+        full: (6,) largest force [N] and moment [N m] of each axis.
+        gain: (channels, 6) [V/N] and [V/(N m)] for force and moment in leg axes; off its own axis it is cross-talk. Of
+            the load cell column 0 alone.
+        bias: (channels,) [V] reading without load.
+        drift: (channels,) [V/s] at which the bias moves.
+        noise: (channels,) standard deviation of each sample [V].
+        range: [V] full scale, either sign.
+        step: [V] one count of the converter.
+        height: [m] of a sensor over the contact of its wheel.
+        lifted: [s] the rover is lifted, and its legs hang, for so long from the start.
+        rate_hz: samples a second.
+    """
+
+    wheel: IntArray
+    axis: IntArray
+    full: FloatArray
+    gain: FloatArray
+    bias: FloatArray
+    drift: FloatArray
+    noise: FloatArray
+    range: float
+    step: float
+    height: float
+    lifted: float
+    rate_hz: int
+
+    def perturbed(
+        self, zero: float, drift: float, gain: float, cross_talk: float, random: np.random.Generator
+    ) -> LoadSensors:
+        """Sensors that differ at random; standard deviations.
+
+        Args:
+            zero: of each bias, a share of full scale: what zeroing leaves.
+            drift: of each drift, a share of full scale in a minute.
+            gain: of each channel, relative.
+            cross_talk: of the reading, as a share of full scale, at the full load of each other axis.
+            random: source of the differences.
+        """
+        own = np.arange(6) == self.axis[:, None]
+        scale = np.where(own, 1.0 + gain * random.standard_normal(self.gain.shape), 1.0)
+        others = np.where(own | (self.wheel[:, None] == DRAWBAR), 0.0, self.range / self.full)
+        talk = cross_talk * others * random.standard_normal(self.gain.shape)
+        return self._replace(
+            gain=self.gain * scale + talk,
+            bias=self.bias + zero * self.range * random.standard_normal(len(self.bias)),
+            drift=self.drift + drift * self.range / 60.0 * random.standard_normal(len(self.bias)),
+        )
+
+
+def check_load_sensors(sensors: LoadSensors, wheels: int) -> None:
+    """Raises ValueError with what is out of range for a rover with so many wheels."""
+    channels, any_number = len(sensors.wheel), Range(-math.inf, math.inf, "")
+    not_negative, positive = Range(0.0, math.inf, ""), Range(0.0, math.inf, "", open_low=True)
+    shapes = {"gain": (channels, 6), **dict.fromkeys(("bias", "drift", "noise"), (channels,))}
+    for name, allowed in {**dict.fromkeys(shapes, any_number), "noise": not_negative}.items():
+        found = finite_array("load sensors", name, getattr(sensors, name), allowed).shape
+        refuse(
+            "load sensors", [None if found == shapes[name] else f"{name} has shape {found}, allowed: {shapes[name]}"]
+        )
+    known = ((sensors.wheel >= DRAWBAR) & (sensors.wheel < wheels)).all()
+    refuse(
+        "load sensors",
+        [
+            *(problem(name, getattr(sensors, name), positive) for name in ("range", "step", "rate_hz")),
+            *(problem(name, getattr(sensors, name), not_negative) for name in ("height", "lifted")),
+            None if known else f"wheel is {sensors.wheel.tolist()}, allowed: {DRAWBAR} to {wheels - 1}",
+        ],
+    )
+
+
+class LoadParts(NamedTuple):
+    """What the samples are taken from.
+
+    Attributes:
+        chain: of the rover.
+        state: of the vehicle.
+        obstacle: in front of it, or None.
+        terrain: shape of the ground.
+        sensors: the channels.
+        upright: (wheels, 3, 3) axes of the carrying body from those of the leg; these are the base's at zero joint
+            angles.
+        wrench: (2, wheels, 6) on each wheel in its leg's axes at the sensor [N, N m], before and after the last
+            advance.
+        volts: (RING, channels) newest samples; sample n lies in row n % RING and was taken at n / rate_hz.
+    """
+
+    chain: Chain
+    state: VehicleState
+    obstacle: Obstacle | None
+    terrain: Terrain
+    sensors: LoadSensors
+    upright: FloatArray
+    wrench: FloatArray
+    volts: FloatArray
+
+
+@kernel
+def take_load_samples(
+    parts: BoundArguments[LoadParts], first: int, noise: FloatArray, from_ns: int, to_ns: int, pull: float
+) -> None:
+    """Take samples first, first + 1, ... while the rig has moved from `from_ns` to `to_ns`.
+
+    Loads change linearly meanwhile. The weight of wheel and leg under a sensor is part of its bias, because the sensor
+    is zeroed with the legs hanging (MacMahon 2016, 6.2.4); how it turns with the leg, and its inertia, are left out.
+
+    Args:
+        parts: see there.
+        first: number of the first sample.
+        noise: (samples, channels) standard normal numbers.
+        from_ns: time before the advance [ns].
+        to_ns: present time of the state [ns].
+        pull: drawbar pull of the rover [N], positive where it pulls forward.
+    """
+    chain, state, obstacle, terrain, sensors, upright, wrench, volts = unpack(parts)
+    for wheel in range(chain.wheel_body.size):
+        for a in range(6):
+            wrench[0, wheel, a] = wrench[1, wheel, a]
+        _load_leg(chain, state, obstacle, terrain, sensors.height, upright[wheel], wheel, wrench[1, wheel])
+    for n in range(noise.shape[0]):
+        t_ns = (first + n) * 1_000_000_000 // sensors.rate_hz
+        t, share = t_ns * 1e-9, min(max((t_ns - from_ns) / max(to_ns - from_ns, 1), 0.0), 1.0)
+        row = volts[(first + n) % RING]
+        for c in range(row.size):
+            wheel, load = sensors.wheel[c], 0.0
+            if wheel == DRAWBAR:
+                load = sensors.gain[c, 0] * pull
+            else:
+                for a in range(6):
+                    load += sensors.gain[c, a] * (
+                        wrench[0, wheel, a] + share * (wrench[1, wheel, a] - wrench[0, wheel, a])
+                    )
+            if t < sensors.lifted:
+                load = 0.0
+            reading = load + sensors.bias[c] + sensors.drift[c] * t + sensors.noise[c] * noise[n, c]
+            reading = min(max(reading, -sensors.range), sensors.range)
+            row[c] = sensors.step * np.rint(reading / sensors.step)
+
+
+@kernel
+def _load_leg(
+    chain: Chain,
+    state: VehicleState,
+    obstacle: Obstacle | None,
+    terrain: Terrain,
+    height: float,
+    upright: FloatArray,
+    wheel: int,
+    out: FloatArray,
+) -> None:
+    """Force of ground and obstacle on a wheel, and its moment about the leg's sensor, in leg axes (6,).
+
+    Forces to the side are known on soil only; friction on the obstacle is left out.
+    """
+    work, contact, body = state.work, state.ground, chain.wheel_body[wheel]
+    place = state.q[0], state.q[1]
+    _, normal, _ = surface(terrain, place[0], place[1])
+    up = to_base(work, normal[0], normal[1], normal[2])
+    ahead = cross(vector(work.screw[body], 3), up)
+    level = 1.0 / max(math.sqrt(dot(ahead, ahead)), 1e-9)
+    left, side = vector(contact.scratch[wheel], LEFT), contact.scratch[wheel, SIDE]
+    pushed = _push_of_obstacle(obstacle, state, wheel, work)
+    turn = work.turn[chain.parent[body]]
+    for a in range(3):
+        out[a] = 0.0
+    for i in range(3):
+        force = contact.vertical[wheel] * up[i] + contact.pull[wheel] * level * ahead[i] + side * left[i] + pushed[i]
+        for j in range(3):  # base axes, then those of the carrying body, then those of the leg
+            for k in range(3):
+                out[k] += upright[j, k] * turn[i, j] * force
+    out[3], out[4], out[5] = height * out[1], -height * out[0], 0.0
+
+
+@kernel
+def _push_of_obstacle(
+    obstacle: Obstacle | None, state: VehicleState, wheel: int, work: Work
+) -> tuple[float, float, float]:
+    if obstacle is None or wheel >= state.obstacle.force.size:
+        return 0.0, 0.0, 0.0
+    force = state.obstacle.force[wheel]
+    return to_base(work, -math.sin(obstacle.angle) * force, 0.0, math.cos(obstacle.angle) * force)
+
+
+def make_load_parts(rover: Rover, vehicle: VehicleModel, state: VehicleState, sensors: LoadSensors) -> LoadParts:
+    """Parts for a vehicle. Raises ValueError: sensors that it cannot have."""
+    wheels = len(rover.wheel_names)
+    check_load_sensors(sensors, wheels)
+    neutral = make_work(rover.chain)
+    place_bodies(rover.chain, rover.tree_configuration(rover.neutral()), neutral)
+    carriers = rover.chain.parent[rover.chain.wheel_body]
+    upright = np.ascontiguousarray(neutral.turn[carriers].transpose(0, 2, 1))
+    wrench, volts = np.zeros((2, wheels, 6)), np.zeros((RING, len(sensors.wheel)))
+    return LoadParts(rover.chain, state, vehicle.obstacle, vehicle.terrain, sensors, upright, wrench, volts)

@@ -1,0 +1,15 @@
+"""Statics of a rover on its wheels: what its joints' torques do to the wheels' loads, and the best that they can do."""
+
+from models.statics.driving import SteadyDrive, best_torques, spread_of
+from models.statics.pull import PullTable, make_pull_table
+from models.statics.statics import RoverStatics, traction_wrenches
+
+__all__ = [
+    "PullTable",
+    "RoverStatics",
+    "SteadyDrive",
+    "best_torques",
+    "make_pull_table",
+    "spread_of",
+    "traction_wrenches",
+]
