@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from drivers.device_sections import ValvesSection
+from drivers.device_sections import MovedRegulators, ValvesSection
 from drivers.driver_type import LineLoad, RigSetup
 from drivers.section import Problem
 
@@ -33,23 +33,35 @@ def wheel_problems(wheels: Sequence[str], reversed_: Sequence[str], rig: RigSetu
         yield Problem("devices.drives.reversed", f"{wheel} twice", "each wheel once")
 
 
-def timeout_problems(key: str, timeout_ms: float, rate_hz: float) -> Iterator[Problem]:
-    """Check that two set-points fit into the time after which a controller stops by itself."""
+def timeout_problems(key: str, timeout_ms: float, rate_hz: float, role: str = "drives") -> Iterator[Problem]:
+    """Check that two set-points fit into the time after which a device stops by itself."""
     if timeout_ms * rate_hz < 1000.0 * PERIODS_IN_TIMEOUT:
         least_hz = 1000.0 * PERIODS_IN_TIMEOUT / timeout_ms
         yield Problem(
-            "devices.drives.rate_hz",
+            f"devices.{role}.rate_hz",
             f"{rate_hz:g}",
             f"at least {least_hz:g}: two set-points within {key}, {timeout_ms:g} ms",
-            (f"devices.drives.{key}",),
+            (f"devices.{role}.{key}",),
         )
 
 
-def load_problems(role: str, baud: int, loads: Iterable[LineLoad], depends_on: Sequence[str]) -> Iterator[Problem]:
+def channel_problems(found: Sequence[str], rig: RigSetup) -> Iterator[Problem]:
+    """Check that every load channel of the rig has one input, and that no input has another channel."""
+    wanted, count = rig.loads.channels if rig.loads else (), Counter(found)
+    wrong = [name for name in (*count, *wanted) if name not in wanted or count[name] != 1]
+    if wrong:
+        words = ", ".join(f"{count[name]} for {name}" for name in dict.fromkeys(wrong))
+        allowed = f"one for each load channel: {', '.join(wanted)}"
+        yield Problem("devices.loads.inputs", words, allowed, ("loads", "rover.type"))
+
+
+def load_problems(
+    role: str, baud: int, loads: Iterable[LineLoad], depends_on: Sequence[str], baud_key: str = "baud"
+) -> Iterator[Problem]:
     """Check that no line is too busy."""
     share = max((load.share for load in loads), default=0.0)
     if share > ALLOWED_LOAD:
-        key, rate = f"devices.{role}.baud", f"devices.{role}.rate_hz"
+        key, rate = f"devices.{role}.{baud_key}", f"devices.{role}.rate_hz"
         least = math.ceil(baud * share / ALLOWED_LOAD)
         allowed = f"at least {least}, {ALLOWED_LOAD:.0%} of its line time at most, or a lower {rate}"
         yield Problem(key, f"{baud}, busy for {share:.0%} of its time", allowed, (rate, *depends_on))
@@ -75,6 +87,36 @@ def valve_problems(valves: ValvesSection, pressures: str, dead_man: str, set_by:
             f"{set_by} set, if the device has it, or devices.valves.no_dead_man: accepted",
             ("devices.valves.no_dead_man",),
         )
+
+
+def regulator_problems(
+    moved: MovedRegulators[Any] | None, dead_man: str, set_by: str, *, fixed: bool, rig: RigSetup
+) -> Iterator[Problem]:
+    """Check that each regulator that is moved has a place, a range and a dead-man, and that no other has.
+
+    Args:
+        moved: their section of the config.
+        dead_man: what closes them when this program dies; "" for nothing.
+        set_by: the key that sets it.
+        fixed: a regulator of the supply is set when the link is opened.
+        rig: that they are part of.
+    """
+    key, names, setting = "devices.valves.regulators", rig.valves.regulators, "cylinders.regulators"
+    if moved is None:
+        if names:
+            yield Problem(key, "null", f"a section with a place for each of {', '.join(names)}", (setting,))
+        return
+    yield from moved.problems(key, names, setting)
+    if fixed and names:
+        allowed = f"null: {key} has the regulators of the supply"
+        yield Problem("devices.valves.regulator", "a section", allowed, (setting, key))
+    if names and moved.highest_kPa < rig.supply_kPa:
+        allowed = f"at least cylinders.supply_kPa, {rig.supply_kPa:g}"
+        yield Problem(key, f"{moved.highest_kPa:g} kPa at full scale", allowed, ("cylinders.supply_kPa",))
+    if names and not dead_man and moved.no_dead_man != "accepted":
+        found = "no dead-man: regulators keep their pressure when this program dies"
+        allowed = f"{set_by} set, if the device has it, or {key}.no_dead_man: accepted"
+        yield Problem(key, found, allowed, (f"devices.valves.{set_by}", f"{key}.no_dead_man"))
 
 
 def repeated(items: Iterable[T]) -> list[tuple[T, int]]:

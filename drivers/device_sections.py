@@ -5,16 +5,17 @@ A maker's section is a subclass with its ports and numbers, in the maker's folde
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, ClassVar, Generic, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from drivers.calibration import CalibratedSensor, Calibration, sensitivity_mVpN
 from drivers.messages import SensorName
-from drivers.section import Listed, Section
+from drivers.section import Listed, Problem, Section
 
-Role = Literal["drives", "valves", "daq"]
-VALVES = ("left_extend", "left_retract", "right_extend", "right_retract")
+Role = Literal["drives", "valves", "daq", "loads"]
+T = TypeVar("T")
 
 Port = Annotated[
     str,
@@ -66,6 +67,11 @@ class ValvesSection(DeviceSection):
         """Whether the chambers' pressures are read."""
         return False
 
+    @property
+    def can_regulate(self) -> bool:
+        """Whether the driver can move pressure regulators during a run."""
+        return False
+
 
 class SensorInput(Section):
     """Where a force sensor is connected."""
@@ -107,11 +113,68 @@ class DaqSection(DeviceSection):
         return None if sheet is None else sensitivity_mVpN(sheet, self.kind(sensor), self.excitation_V)
 
 
-class EachValve(Section):
-    """One value for each valve."""
+class LoadsSection(DeviceSection):
+    """The data acquisition of leg sensors and load cell."""
+
+    role: ClassVar[Role] = "loads"
+
+
+class Named(Section, Generic[T]):
+    """Values by name; which names there are depends on the rig. A subclass types the values, `__pydantic_extra__`.
+
+    Attributes:
+        what: that a name stands for.
+        needed: every name needs a value.
+    """
+
+    what: ClassVar[str]
+    needed: ClassVar[bool] = True
+    # pydantic 2.14 checks the extra values of an instance a second time, and fails
+    model_config = ConfigDict(extra="allow", revalidate_instances="never")
 
     @property
-    def in_order(self) -> tuple[Any, Any, Any, Any]:
-        """In the order of VALVES."""
-        a, b, c, d = (getattr(self, valve) for valve in VALVES)
-        return a, b, c, d
+    def given(self) -> Mapping[str, T]:
+        """The values of the config, by name."""
+        return self.__pydantic_extra__ or {}
+
+    def in_order(self, names: Sequence[str]) -> tuple[T, ...]:
+        """The values of these names, once `problems` has found none."""
+        return tuple(self.given[name] for name in names)
+
+    def problems(self, key: str, names: Sequence[str], setting: str) -> Iterator[Problem]:
+        """Names that the rig does not have, and names without a value.
+
+        Args:
+            key: path of this section.
+            names: of the rig.
+            setting: the key that the names follow from.
+        """
+        known = f"the rig's {self.what}s: {', '.join(names) or 'none'} ({setting})"
+        for name, value in self.given.items():
+            if name not in names:
+                found = "a section" if isinstance(value, Section) else repr(value)
+                yield Problem(f"{key}.{name}", f"an unknown key = {found}", known, (setting,))
+        for name in names if self.needed else ():
+            if name not in self.given:
+                yield Problem(f"{key}.{name}", "nothing", f"a value; each of {known}, needs one", (setting,))
+
+
+class EachValve(Named[T]):
+    """One value for each valve."""
+
+    what = "valve"
+    model_config = ConfigDict(json_schema_extra={"each": "valve"})
+
+
+class MovedRegulators(Named[T]):
+    """Pressure regulators that are moved during a run: where each is set. A driver's section adds their scale."""
+
+    what = "regulator"
+    model_config = ConfigDict(json_schema_extra={"each": "regulator"})
+
+    no_dead_man: NoDeadMan = Field("", description="accepted: they keep their pressure when this program dies")
+
+    @property
+    def highest_kPa(self) -> float:
+        """Gauge pressure at the end of their scale [kPa]."""
+        raise NotImplementedError

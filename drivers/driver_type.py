@@ -15,6 +15,7 @@ from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DaqDevice, DrivesDevice, IoDevice, PolledDevice, ValvesDevice
 from drivers.messages import SensorName
 from drivers.section import Problem
+from drivers.valve_layout import ValveLayout
 
 if TYPE_CHECKING:  # reading a driver type from a config needs no simulated device
     from drivers.sim.protocol.line import SimulatedPort
@@ -31,6 +32,22 @@ class SensorSetup(NamedTuple):
     sensitivity_mVpN: float
 
 
+class LoadSetup(NamedTuple):
+    """The load channels of a rig.
+
+    Attributes:
+        channels: names, in the order of the channels of a block.
+        range_V: full scale, either sign [V].
+        rate_hz: samples a second and channel.
+        block_samples: samples of a channel in a block.
+    """
+
+    channels: tuple[str, ...]
+    range_V: float
+    rate_hz: int
+    block_samples: int
+
+
 class RigSetup(NamedTuple):
     """What a driver must know of the rig besides its section.
 
@@ -39,22 +56,28 @@ class RigSetup(NamedTuple):
         wheels: names, in the order of every vector by wheel.
         wheel_speed_limit_radps: largest commanded speed [rad/s].
         on_cut: what the power stage does once it is cut.
+        valves: the cylinders' valves and moved regulators.
         supply_kPa: gauge pressure of the cylinders' supply [kPa].
         sensors: in the order of the channels of a block; without any, the next three are 0.
         range_V: full scale of the channels, either sign [V].
         sample_rate_hz: samples a second and channel.
         block_samples: samples of a channel in a block.
+        open_loop: the wheels are driven by duty, not by speed.
+        loads: the load channels; None: there are none.
     """
 
     rover: str
     wheels: tuple[str, ...]
     wheel_speed_limit_radps: float
     on_cut: Literal["coast", "brake"]
+    valves: ValveLayout
     supply_kPa: float
     sensors: tuple[SensorSetup, ...]
     range_V: float
     sample_rate_hz: int
     block_samples: int
+    open_loop: bool
+    loads: LoadSetup | None = None
 
 
 class Connection(NamedTuple):
@@ -129,7 +152,7 @@ class DriverType(ABC, Generic[S]):
         """Every port and channel that it uses."""
         return ()
 
-    def line_loads(self, section: S) -> Sequence[LineLoad]:  # noqa: ARG002
+    def line_loads(self, section: S, rig: RigSetup) -> Sequence[LineLoad]:  # noqa: ARG002
         """Load of each of its lines."""
         return ()
 
@@ -194,6 +217,17 @@ class ValvesType(DriverType[S]):
     def dead_man(self, section: S) -> str:
         """What switches the valves off when this program dies, for messages; "" for nothing."""
 
+    def regulators_dead_man(self, section: S) -> str:  # noqa: ARG002
+        """What closes the moved regulators when this program dies, for messages; "" for nothing."""
+        return ""
+
+    def actuation_s(self, section: S, rig: RigSetup) -> tuple[float, float] | None:  # noqa: ARG002
+        """Longest time from a command to the device's answer [s]: of one valve, and of all; None: not known.
+
+        All: each cylinder changes direction, and each moved regulator its pressure.
+        """
+        return None
+
 
 class DaqType(DriverType[S]):
     """A driver of the data acquisition."""
@@ -207,6 +241,21 @@ class DaqType(DriverType[S]):
     def simulated_server(self, setup: ServerSetup) -> SimulatedServer:  # noqa: ARG002
         """Its device server, simulated at the protocol level, not yet started. Raises ValueError: it has none."""
         raise ValueError(f"the driver {self.name} has no simulated device")
+
+
+class LoadsType(DriverType[S]):
+    """A driver of the data acquisition of leg sensors and load cell.
+
+    Attributes:
+        even: its samples are evenly spaced, by a clock of the device.
+    """
+
+    role = "loads"
+    even: ClassVar[bool] = True
+
+    @abstractmethod
+    def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> DaqDevice:
+        """See DriverType."""
 
 
 def numbered(name: str, number: int) -> str:

@@ -11,11 +11,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-# Names of the force sensors: corners of the triangle, or the wheel of a bumper.
-SensorName = Literal["top", "lower_left", "lower_right", "front_left", "front_right"]
+# Names of the force sensors: corners of the triangle, the wheel of a bumper, or the rear link of the frame.
+SensorName = Literal["top", "lower_left", "lower_right", "front_left", "front_right", "link_left", "link_right"]
 SpeedSet = tuple[float, ...]
 ValveSet = tuple[tuple[bool, bool], ...]
-VALVES_OFF: ValveSet = ((False, False), (False, False))
 
 
 class DaqBlock(msgspec.Struct, frozen=True, gc=False):
@@ -66,15 +65,25 @@ class ValveSample(msgspec.Struct, frozen=True, gc=False):
 
 
 class DriveCommand(msgspec.Struct, frozen=True, gc=False):
-    """Wheel speeds to hold [rad/s], or a cut: drive output zero. A level, not an event: it may be repeated or lost."""
+    """Wheel speeds to hold [rad/s], or a cut: drive output zero. A level, not an event: it may be repeated or lost.
+
+    Attributes:
+        duty: (wheels,) share of the supply voltage, -1 to 1, in place of the speeds; empty: the speeds hold.
+    """
 
     t_ns: int
     cut: bool
     speed_radps: SpeedSet
+    duty: SpeedSet = ()
 
 
 class ValveCommand(msgspec.Struct, frozen=True, gc=False):
-    """Valves to power: by cylinder, (extend, retract); all off leaves the bogies passive."""
+    """Valves to power: by cylinder, (extend, retract); all off leaves the bogies passive.
+
+    Attributes:
+        regulators_Pa: gauge pressure of each regulator that is moved during a run [Pa]; empty: there is none.
+    """
 
     t_ns: int
     powered: ValveSet
+    regulators_Pa: tuple[float, ...] = ()

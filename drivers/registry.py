@@ -11,14 +11,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from drivers.device_sections import DeviceSection, Role
-from drivers.driver_type import DaqType, DriverType, DrivesType, ValvesType
+from drivers.driver_type import DaqType, DriverType, DrivesType, LoadsType, ValvesType
 from drivers.extensions import DRIVERS, ExtensionError, installed_names, load_installed
+from drivers.modbus.amplifier_entry import MODBUS_LOADS
 from drivers.modbus.entry import MODBUS
 from drivers.ni.entry import NI_DAQ, NI_VALVES
+from drivers.ni.loads_entry import NI_LOADS
 from drivers.roboclaw.entry import ROBOCLAW
 from drivers.roboteq.entry import ROBOTEQ
 
-BUILT_IN: tuple[DriverType[Any], ...] = (ROBOCLAW, ROBOTEQ, MODBUS, NI_VALVES, NI_DAQ)
+BUILT_IN: tuple[DriverType[Any], ...] = (ROBOCLAW, ROBOTEQ, MODBUS, NI_VALVES, NI_DAQ, NI_LOADS, MODBUS_LOADS)
 
 
 def driver_type(role: Role, name: str) -> DriverType[Any] | None:
@@ -58,6 +60,13 @@ def daq_driver(section: DeviceSection) -> DaqType[Any]:
     """The driver of a checked data acquisition."""
     found = driver_of(section)
     assert isinstance(found, DaqType)
+    return found
+
+
+def loads_driver(section: DeviceSection) -> LoadsType[Any]:
+    """The driver of a checked data acquisition of load channels."""
+    found = driver_of(section)
+    assert isinstance(found, LoadsType)
     return found
 
 

@@ -5,24 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from drivers.checks import load_problems, repeated, valve_problems
-from drivers.driver_type import Connection, LineLoad, RigSetup, ValvesType
+from drivers.checks import (
+    load_problems,
+    regulator_problems,
+    timeout_problems,
+    valve_problems,
+)
+from drivers.driver_type import Connection, LineLoad, RigSetup, ValvesType, numbered
 from drivers.host import COMPUTER, Alive, Host
 from drivers.modbus.section import ModbusValves as Section
+from drivers.modbus.section import RegulatorRegisters
 from drivers.section import Problem
 
 if TYPE_CHECKING:
-    from drivers.modbus.settings import ModbusValvesSettings
+    from drivers.modbus.settings import ModbusValvesSettings, Regulator
     from drivers.modbus.valves import ModbusValves
     from drivers.sim.protocol.line import SimulatedPort
     from drivers.sim.protocol.plant_ports import PlantPorts
 
 _Pa_PER_kPa = 1e3
-USUAL_BAUD = 9600
+_KEY = "devices.valves"
 
 
 class ModbusType(ValvesType[Section]):
-    """Valves on the coils of a relay board or valve terminal."""
+    """Valves on the coils of a relay board or valve terminal, and regulators on registers."""
 
     name = "modbus"
     settings = Section
@@ -33,88 +39,141 @@ class ModbusType(ValvesType[Section]):
 
         return ModbusValves(self.driver_settings(section, rig), host, alive)
 
-    def check(self, section: Section, rig: RigSetup) -> Iterator[Problem]:  # noqa: ARG002
+    def check(self, section: Section, rig: RigSetup) -> Iterator[Problem]:
         """See DriverType."""
-        for coil, count in repeated(section.coils.in_order):
-            yield Problem("devices.valves.coils", f"coil {coil} for {count} valves", "a different coil for each valve")
-        needs = ("devices.valves.flash_on", "devices.valves.pressure_registers")
-        yield from load_problems("valves", section.baud, self.line_loads(section), needs)
-        tenths = section.flash_s * 10.0
-        if abs(tenths - round(tenths)) > 1e-6:
-            yield Problem("devices.valves.flash_s", f"{section.flash_s:g}", "a whole number of tenths of a second")
-        if section.pressure_registers is not None:
-            for register, count in repeated(section.pressure_registers.in_order):
-                found = f"register {register} for {count} chambers"
-                yield Problem("devices.valves.pressure_registers", found, "a different register for each chamber")
+        dead_man, fixed = self.regulators_dead_man(section), section.regulator is not None
+        yield from regulator_problems(section.regulators, dead_man, "regulators.watchdog", fixed=fixed, rig=rig)
+        yield from (wrong := [*_name_problems(section, rig), *_scale_problems(section)])
+        if wrong or not rig.valves.valves or not _is_whole(section, rig):
+            return  # a number without a name has no meaning
+        from drivers.modbus.limits import problems
+
+        yield from (wrong := problems(self.driver_settings(section, rig)))
+        if not wrong:
+            yield from self._load_problems(section, rig)
         yield from valve_problems(section, "pressure_registers", self.dead_man(section), "flash_on")
 
     def connections(self, section: Section) -> Iterator[Connection]:
         """See DriverType."""
-        yield Connection("devices.valves.port", section.port)
+        yield Connection(f"{_KEY}.port", section.port)
+        if section.regulators is not None and section.regulators.port is not None:
+            yield Connection(f"{_KEY}.regulators.port", section.regulators.port)
 
-    def line_loads(self, section: Section) -> Sequence[LineLoad]:
+    def line_loads(self, section: Section, rig: RigSetup) -> Sequence[LineLoad]:
         """See DriverType."""
-        return [LineLoad(section.port, section.line_load())]
+        from drivers.modbus.budget import load
+
+        valves, regulators = load(self.driver_settings(section, rig))
+        loads = [LineLoad(section.port, valves)]
+        if regulators is not None and section.regulators is not None:
+            loads.append(LineLoad(section.regulators.port or "", regulators))
+        return loads
 
     def busy(self, section: Section, rig: RigSetup) -> float:
         """See DriverType."""
-        from drivers.modbus.settings import budget
+        return sum(load.share for load in self.line_loads(section, rig))
 
-        return budget(self.driver_settings(section, rig))
+    def actuation_s(self, section: Section, rig: RigSetup) -> tuple[float, float]:
+        """See ValvesType."""
+        from drivers.modbus.budget import actuation_s
+
+        return actuation_s(self.driver_settings(section, rig))
 
     def dead_man(self, section: Section) -> str:
         """See ValvesType."""
         return f"flash-on: the board switches off after {section.flash_s:g} s" if section.flash_on else ""
 
+    def regulators_dead_man(self, section: Section) -> str:
+        """See ValvesType."""
+        watchdog = section.regulators.watchdog if section.regulators else None
+        return f"watchdog of the device: it closes them after {watchdog.timeout_ms} ms" if watchdog else ""
+
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
         """See DriverType."""
         values["port"] = endpoints[self.name]
+        if (moved := values.get("regulators")) and moved.get("port") is not None:
+            moved["port"] = endpoints[numbered(self.name, 1)]
 
     def simulated_ports(self, section: Section | None, rig: RigSetup, ports: PlantPorts) -> Mapping[str, SimulatedPort]:
         """See DriverType."""
-        from drivers.modbus import protocol
-        from drivers.modbus.simulated import RelayBoard, Terminal
-        from drivers.sim.protocol.line import SimulatedPort
+        from drivers.modbus.simulated.rig_part import simulated_ports
 
-        if section is None:
-            board, baud = RelayBoard(ports.cylinders), USUAL_BAUD
-        else:
-            given, baud = self.driver_settings(section, rig), section.baud
-            register = given.regulator.register if given.regulator else None
-            terminal = Terminal(given.pressure_registers, given.Pa_per_count, register)
-            board = RelayBoard(
-                ports.cylinders,
-                given.coils,
-                address=given.address,
-                baud=baud,
-                flash=given.flash_on,
-                terminal=terminal,
-            )
-        return {self.name: SimulatedPort(board, baud, protocol.silence_ns(baud))}
+        section = section or Section(driver="modbus", flash_on=True)
+        devices = simulated_ports(self.driver_settings(section, rig), ports.cylinders)
+        return {numbered(self.name, number): port for number, port in enumerate(devices)}
 
     def driver_settings(self, section: Section, rig: RigSetup) -> ModbusValvesSettings:
         """The same in the driver's units."""
-        from drivers.modbus.settings import ModbusValvesSettings, Regulator
+        from drivers.modbus.settings import ModbusValvesSettings, OutputWatchdog, Regulator
 
-        registers, regulator = section.pressure_registers, section.regulator
+        registers, supply, moved = section.pressure_registers, section.regulator, section.regulators
+        watchdog = moved.watchdog if moved else None
         return ModbusValvesSettings(
             port=section.port,
-            coils=section.coils.in_order,
+            coils=section.coils.in_order(rig.valves.valves),
+            valves=rig.valves,
             baud=section.baud,
             address=section.address,
             flash_on=section.flash_on,
             flash_s=section.flash_s,
-            pressure_registers=registers.in_order if registers else None,
+            pressure_registers=registers.in_order(rig.valves.valves) if registers else None,
             Pa_per_count=registers.kPa_per_count * _Pa_PER_kPa if registers else 1.0,
-            regulator=(
-                Regulator(
-                    regulator.holding_register, rig.supply_kPa * _Pa_PER_kPa, regulator.kPa_per_count * _Pa_PER_kPa
-                )
-                if regulator
-                else None
-            ),
+            supply=Regulator(supply.holding_register, section.address, supply.kPa_per_count * _Pa_PER_kPa)
+            if supply
+            else None,
+            supply_Pa=rig.supply_kPa * _Pa_PER_kPa,
+            regulators=_moved(section, moved, rig) if moved else (),
+            regulators_port=moved.port if moved else None,
+            regulators_baud=(moved.baud or 0) if moved else 0,
+            watchdog=OutputWatchdog(watchdog.holding_register, watchdog.timeout_ms * 1e-3, watchdog.ms_per_count * 1e-3)
+            if watchdog
+            else None,
             rate_hz=section.rate_hz,
         )
+
+    def _load_problems(self, section: Section, rig: RigSetup) -> Iterator[Problem]:
+        needs = (f"{_KEY}.flash_on", f"{_KEY}.pressure_registers", f"{_KEY}.regulators")
+        board, *other = self.line_loads(section, rig)
+        yield from load_problems("valves", section.baud, [board], needs)
+        for load in other:
+            baud = self.driver_settings(section, rig).regulator_baud
+            yield from load_problems("valves", baud, [load], needs, "regulators.baud")
+
+
+def _moved(section: Section, moved: RegulatorRegisters, rig: RigSetup) -> tuple[Regulator, ...]:
+    from drivers.modbus.settings import Regulator
+
+    Pa_per_count = moved.full_scale_kPa * _Pa_PER_kPa / (moved.full_scale_counts - moved.zero_counts)
+    return tuple(
+        Regulator(place.holding_register, place.address or section.address, Pa_per_count, moved.zero_counts)
+        for place in moved.in_order(rig.valves.regulators)
+    )
+
+
+def _name_problems(section: Section, rig: RigSetup) -> Iterator[Problem]:
+    """Valves and regulators that the rig does not have, or that have no place."""
+    valves, names = rig.valves.valves, "cylinders.joints"
+    yield from section.coils.problems(f"{_KEY}.coils", valves, names)
+    if section.pressure_registers is not None:
+        yield from section.pressure_registers.problems(f"{_KEY}.pressure_registers", valves, names)
+
+
+def _is_whole(section: Section, rig: RigSetup) -> bool:
+    """Whether each regulator that is moved has a place."""
+    return set(section.regulators.given if section.regulators else ()) == set(rig.valves.regulators)
+
+
+def _scale_problems(section: Section) -> Iterator[Problem]:
+    """Scale and time-out of regulators that are moved."""
+    if (moved := section.regulators) is None:
+        return
+    key = f"{_KEY}.regulators"
+    if moved.zero_counts >= moved.full_scale_counts:
+        allowed = f"less than {key}.full_scale_counts, {moved.full_scale_counts}"
+        yield Problem(f"{key}.zero_counts", f"{moved.zero_counts}", allowed, (f"{key}.full_scale_counts",))
+    if moved.watchdog is not None:
+        timeout_ms = moved.watchdog.timeout_ms
+        yield from timeout_problems("regulators.watchdog.timeout_ms", timeout_ms, section.rate_hz, "valves")
 
 
 MODBUS = ModbusType()

@@ -13,7 +13,7 @@ from enum import IntEnum
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar, cast
 
-from drivers.serial.link import BadFrameError
+from drivers.serial.bad_frame import BadFrameError
 
 T = TypeVar("T")
 REFUSED = 0x80

@@ -1,48 +1,76 @@
-"""Valves on Modbus coils in a rig config, and how busy their line is."""
+"""Valves on Modbus coils, and regulators on registers, in a rig config."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from drivers.device_sections import Baud, EachValve, Port, ValvesSection
-from drivers.host import BITS_PER_BYTE
-from drivers.section import Section
+from drivers.device_sections import Baud, EachValve, LoadsSection, MovedRegulators, Port, ValvesSection
+from drivers.section import Listed, Section
 
-# Bytes of a transaction, request and answer; a silence of 3.5 characters ends every frame.
-_SILENCES = 2 * 3.5
-_WRITE_ONE = 8 + 8 + _SILENCES  # function 05
-_WRITE_MANY = 10 + 8 + _SILENCES  # function 0F, up to 8 coils
-_READ_HEADS = 8 + 5 + _SILENCES  # function 04, without its registers
-_REGISTER = 2
-_FARTHEST = 60  # registers between the first and the last that are still read in one go
+# Registers are signed, of 16 bits.
+MOST_COUNTS = 0x7FFF
+Address = Annotated[int, Field(ge=1, le=247)]
 
 
-class Coils(EachValve):
-    """Coil of each valve, counted from 0."""
+class Coils(EachValve[int]):
+    """Coil of each valve, counted from 0. Without a value it is the valve's place among the rig's valves."""
 
-    left_extend: int = Field(0, ge=0, le=65535, description="side cylinder left, to extend")
-    left_retract: int = Field(1, ge=0, le=65535, description="left, to retract")
-    right_extend: int = Field(2, ge=0, le=65535, description="right, to extend")
-    right_retract: int = Field(3, ge=0, le=65535, description="right, to retract")
+    needed = False
+    model_config = ConfigDict(json_schema_extra={"each": "valve", "needed": False})
+    __pydantic_extra__: dict[str, Annotated[int, Field(ge=0, le=65535, description="its coil")]] = Field(init=False)
+
+    def in_order(self, names: Sequence[str]) -> tuple[int, ...]:
+        """See Named."""
+        return tuple(self.given.get(name, place) for place, name in enumerate(names))
 
 
-class PressureRegisters(EachValve):
-    """Input register of the pressure in each chamber, counted from 0."""
+class PressureRegisters(EachValve[int]):
+    """Input register of the pressure in each chamber that has a valve, counted from 0."""
 
-    left_extend: int = Field(ge=0, le=65535, description="side cylinder left, to extend")
-    left_retract: int = Field(ge=0, le=65535, description="left, to retract")
-    right_extend: int = Field(ge=0, le=65535, description="right, to extend")
-    right_retract: int = Field(ge=0, le=65535, description="right, to retract")
+    __pydantic_extra__: dict[str, Annotated[int, Field(ge=0, le=65535, description="its register")]] = Field(init=False)
     kPa_per_count: float = Field(ge=1e-6, le=1e3, description="of gauge pressure")
 
 
 class RegulatorRegister(Section):
-    """Holding register that sets a proportional regulator."""
+    """Holding register that sets a proportional regulator to cylinders.supply_kPa when the link is opened."""
 
     holding_register: int = Field(ge=0, le=65535, description="counted from 0")
     kPa_per_count: float = Field(ge=1e-6, le=1e3, description="of gauge pressure")
+
+
+class RegulatorPlace(Section):
+    """Where a regulator's set-point is."""
+
+    holding_register: int = Field(ge=0, le=65535, description="of its set-point, counted from 0")
+    address: Address | None = Field(None, description="of its device; null: that of the board")
+
+
+class OutputWatchdog(Section):
+    """A time-out of the regulators' device: it closes them when nothing has addressed it for so long."""
+
+    holding_register: int = Field(ge=0, le=65535, description="of the time-out, counted from 0")
+    timeout_ms: int = Field(ge=10, le=60000, description="written to it when the link is opened")
+    ms_per_count: float = Field(1.0, ge=1e-3, le=1e4, description="of that register")
+
+
+class RegulatorRegisters(MovedRegulators[RegulatorPlace]):
+    """Regulators that are moved during a run, behind holding registers."""
+
+    __pydantic_extra__: dict[str, RegulatorPlace] = Field(init=False)
+    full_scale_kPa: float = Field(ge=1, le=1e5, description="gauge pressure at full_scale_counts")
+    full_scale_counts: int = Field(ge=1, le=MOST_COUNTS, description="register at full_scale_kPa")
+    zero_counts: int = Field(0, ge=0, le=MOST_COUNTS, description="register at no pressure, as for 4 of 4-20 mA")
+    port: Port | None = Field(None, description="serial port; null: that of the valves")
+    baud: Baud | None = Field(None, description="of that port; null: that of the valves")
+    watchdog: OutputWatchdog | None = Field(None, description="dead-man of the regulators; null: none")
+
+    @property
+    def highest_kPa(self) -> float:
+        """See MovedRegulators."""
+        return self.full_scale_kPa
 
 
 class ModbusValves(ValvesSection):
@@ -51,8 +79,8 @@ class ModbusValves(ValvesSection):
     driver: Literal["modbus"] = Field(description="which driver")
     port: Port = Field("", description="serial port")
     baud: Baud = Field(9600, description="of the port")
-    address: int = Field(1, ge=1, le=247, description="of the board")
-    rate_hz: float = Field(10.0, ge=1, le=200, description="coils written and pressures read a second")
+    address: Address = Field(1, description="of the board")
+    rate_hz: float = Field(10.0, ge=1, le=200, description="coils and pressures read, and regulators written, a second")
     coils: Coils = Field(default_factory=Coils, description="coil of each valve")
     flash_on: bool = Field(
         False, description="the board switches a valve off unless the command is repeated: a dead-man"
@@ -60,20 +88,44 @@ class ModbusValves(ValvesSection):
     flash_s: float = Field(0.5, ge=0.1, le=10, description="after so long")
     pressure_registers: PressureRegisters | None = Field(None, description="of the chambers; null: not measured")
     regulator: RegulatorRegister | None = Field(None, description="proportional regulator; null: set by hand")
+    regulators: RegulatorRegisters | None = Field(
+        None, description="those that are moved during a run (cylinders.regulators); null: none"
+    )
 
     @property
     def measures_pressures(self) -> bool:
         """See ValvesSection."""
         return self.pressure_registers is not None
 
-    def line_load(self) -> float:
-        """Share of its time that the line carries bytes with all valves powered.
+    @property
+    def can_regulate(self) -> bool:
+        """See ValvesSection."""
+        return True
 
-        Each valve is powered again twice in the time of a flash-on.
-        """
-        each = _WRITE_MANY
-        if (registers := self.pressure_registers) is not None:
-            span = max(registers.in_order) - min(registers.in_order) + 1
-            each += _READ_HEADS + span * _REGISTER if span <= _FARTHEST else 4 * (_READ_HEADS + _REGISTER)
-        refreshed = 4 * _WRITE_ONE * 2.0 / self.flash_s if self.flash_on else 0.0
-        return (each * self.rate_hz + refreshed) * BITS_PER_BYTE / self.baud
+
+class AmplifierInput(Section):
+    """Where an amplifier holds the reading of a load channel."""
+
+    channel: str = Field(
+        min_length=1,
+        max_length=100,
+        description="name of the load channel",
+        json_schema_extra={"note": "a wheel and an axis, like front_left_fz, or pull"},
+    )
+    register_number: int = Field(
+        ge=0, le=65534, description="first of two input registers with its signed 32-bit reading, counted from 0"
+    )
+
+
+class ModbusLoads(LoadsSection):
+    """Amplifier of leg sensors and load cell, Modbus RTU; it is read loads.rate_hz times a second."""
+
+    driver: Literal["modbus"] = Field(description="which driver")
+    port: Port = Field("", description="serial port")
+    baud: Baud = Field(115200, description="of the port")
+    address: int = Field(1, ge=1, le=247, description="of the amplifier")
+    word_order: Literal["high_first", "low_first"] = Field(
+        "high_first", description="of the two registers of a reading"
+    )
+    V_per_count: float = Field(1e-6, ge=1e-12, le=1, description="of a reading at the amplifier's input")
+    inputs: Listed[AmplifierInput] = Field((), max_length=400, description="one a load channel")

@@ -1,74 +1,112 @@
-"""Settings of valves on Modbus coils, their limits, and the line time that they need."""
+"""Settings of valves on Modbus coils and of regulators on registers, and the requests that follow from them."""
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 import msgspec
 
-from drivers.host import BITS_PER_BYTE
 from drivers.modbus import protocol
+from drivers.modbus.section import MOST_COUNTS
+from drivers.valve_layout import ValveLayout
 
-VALVES = ("left extend", "left retract", "right extend", "right retract")
 # Addresses defined by relay boards: all coils at once, and coil n for a given time, in steps of 0.1 s.
 ALL_COILS = 0x00FF
 FLASH_ON = 0x0200
 FLASH_STEP_S = 0.1
-FLASH_STEPS = range(1, 0x8000)
 # A powered coil is powered again once this share of its time is over.
 REFRESH_AT = 0.5
 
 
 class Regulator(msgspec.Struct, frozen=True):
-    """A proportional pressure regulator behind a holding register; set when the link is opened, and read back.
+    """A proportional pressure regulator behind a holding register.
 
     Attributes:
         register: its set-point.
-        pressure_Pa: supply pressure to set, gauge [Pa].
+        address: of its device, 1 to 255.
         Pa_per_count: of the register [Pa].
+        zero_counts: the register's value at no pressure.
     """
 
     register: int
-    pressure_Pa: float
+    address: int = 1
     Pa_per_count: float = 1000.0
+    zero_counts: int = 0
+
+    def counts(self, pressure_Pa: float) -> int:
+        """The register's value at a gauge pressure, or the nearest possible one."""
+        return min(self.zero_counts + round(max(pressure_Pa, 0.0) / self.Pa_per_count), MOST_COUNTS)
+
+
+class OutputWatchdog(msgspec.Struct, frozen=True):
+    """A time-out of a regulators' device: without a request for so long it closes them.
+
+    Attributes:
+        register: of the time-out.
+        timeout_s: to be set.
+        s_per_count: of that register.
+    """
+
+    register: int
+    timeout_s: float
+    s_per_count: float = 1e-3
 
     @property
     def counts(self) -> int:
         """The register's value."""
-        return round(self.pressure_Pa / self.Pa_per_count)
+        return round(self.timeout_s / self.s_per_count)
 
 
 class ModbusValvesSettings(msgspec.Struct, frozen=True):
-    """Four valves on the coils of a relay board or valve terminal.
+    """Valves on the coils of a relay board or valve terminal, and regulators on holding registers.
 
     Attributes:
         port: path.
-        baud: its speed, 8N1.
+        coils: of each valve, in the order of `valves.valves`.
+        valves: which valves and moved regulators there are.
+        baud: speed of the port, 8N1.
         address: of the board, 1 to 255.
-        coils: of left extend, left retract, right extend, right retract.
         flash_on: power a coil for flash_s only and power it again in time: otherwise the board switches it off by
             itself. Without, the coils of a plain board stay as they are when its host dies.
         flash_s: that time, in steps of 0.1 s.
-        pressure_registers: input registers of the four chambers (signed, 16 bits), in the order of the coils; None:
-            there are none, and pressures are NaN.
+        pressure_registers: input registers (signed, 16 bits) of the chambers with a valve, in the order of the coils;
+            None: there are none, and pressures are NaN.
         Pa_per_count: of these registers [Pa].
-        regulator: of the supply, if there is one.
-        rate_hz: how often coils and pressures are read.
+        supply: regulator that is set to supply_Pa when the link is opened; None: there is none.
+        supply_Pa: gauge pressure [Pa].
+        regulators: those that are moved during a run, in the order of `valves.regulators`.
+        regulators_port: path of their port; None: that of the coils.
+        regulators_baud: its speed; 0: that of the coils.
+        watchdog: of each device with regulators; None: there is none.
+        rate_hz: how often coils and pressures are read, and regulators written.
         answer_timeout_ms: how long an answer may take, line time included.
     """
 
     port: str
-    coils: tuple[int, int, int, int]
+    coils: tuple[int, ...]
+    valves: ValveLayout = ValveLayout()
     baud: int = 9600
     address: int = 1
     flash_on: bool = True
     flash_s: float = 0.5
-    pressure_registers: tuple[int, int, int, int] | None = None
+    pressure_registers: tuple[int, ...] | None = None
     Pa_per_count: float = 100.0
-    regulator: Regulator | None = None
+    supply: Regulator | None = None
+    supply_Pa: float = 0.0
+    regulators: tuple[Regulator, ...] = ()
+    regulators_port: str | None = None
+    regulators_baud: int = 0
+    watchdog: OutputWatchdog | None = None
     rate_hz: float = 5.0
     answer_timeout_ms: float = 60.0
+
+    @property
+    def regulator_baud(self) -> int:
+        """Speed of the line of the regulators."""
+        return self.regulators_baud or self.baud
+
+    @property
+    def regulator_addresses(self) -> tuple[int, ...]:
+        """Each device with moved regulators."""
+        return tuple(dict.fromkeys(one.address for one in self.regulators))
 
     def read_coils(self) -> protocol.Request[tuple[bool, ...]]:
         """Read all from the first to the last coil in use."""
@@ -91,102 +129,37 @@ class ModbusValvesSettings(msgspec.Struct, frozen=True):
             return protocol.write_coil(self.address, run[0], protocol.ON if on else protocol.OFF)
         return protocol.write_coils(self.address, run[0], (on,) * len(run))
 
-    def exchange_s(self, request: protocol.Request[Any]) -> float:
-        """Line time of a request, its answer and the silences after both [s]."""
-        size = len(request.frame) + request.length
-        return size * BITS_PER_BYTE / self.baud + 2e-9 * protocol.silence_ns(self.baud)
+    def regulate(self, group: tuple[int, ...], counts: tuple[int, ...]) -> protocol.Request[None]:
+        """Write a group of `regulator_groups`: one frame (16) where there are two or more, else the shorter (6).
+
+        Args:
+            group: indices of regulators.
+            counts: of all regulators.
+        """
+        first = self.regulators[group[0]]
+        if len(group) == 1:
+            return protocol.write_register(first.address, first.register, counts[group[0]])
+        return protocol.write_registers(first.address, first.register, tuple(counts[which] for which in group))
+
+    def regulator_groups(self) -> list[tuple[int, ...]]:
+        """Regulators by index that one frame can write: neighbours on one device."""
+        found = []
+        for address in self.regulator_addresses:
+            mine = {one.register: which for which, one in enumerate(self.regulators) if one.address == address}
+            found += [tuple(mine[register] for register in run) for run in runs(list(mine))]
+        return found
+
+    def closed_counts(self) -> tuple[int, ...]:
+        """(regulators,) their registers at no pressure."""
+        return tuple(one.counts(0.0) for one in self.regulators)
 
 
-def runs(coils: list[int]) -> list[range]:
-    """Groups of neighbouring coils, so that no frame writes a coil that is not ours."""
+def runs(places: list[int]) -> list[range]:
+    """Groups of neighbouring coils or registers, so that no frame writes one that is not ours."""
     found: list[range] = []
-    for coil in sorted(coils):
-        if found and found[-1].stop == coil:
-            found[-1] = range(found[-1].start, coil + 1)
+    for place in sorted(places):
+        if found and found[-1].stop == place:
+            found[-1] = range(found[-1].start, place + 1)
         else:
-            found.append(range(coil, coil + 1))
+            found.append(range(place, place + 1))
     return found
-
-
-def check(settings: ModbusValvesSettings) -> None:
-    """Refuse settings that cannot work. Raises ValueError that lists all errors."""
-    wrong = _wrong_places(settings) or _wrong_times(settings)
-    if wrong:
-        raise ValueError("Modbus valve settings: " + "; ".join(wrong))
-
-
-def _wrong_places(settings: ModbusValvesSettings) -> list[str]:
-    wrong = []
-    last = ALL_COILS - 1 if settings.flash_on else 0xFFFF
-    if len({*settings.coils}) != len(VALVES) or not all(0 <= coil <= last for coil in settings.coils):
-        wrong.append(f"coils: {settings.coils}, needed: {len(VALVES)} different ones of 0 to {last}")
-    elif max(settings.coils) - min(settings.coils) >= protocol.MAX_COILS:
-        wrong.append(f"coils: {settings.coils}, allowed: within {protocol.MAX_COILS} of each other")
-    if not 1 <= settings.address <= 255:
-        wrong.append(f"address: {settings.address}, allowed: 1 to 255")
-    if not 1200 <= settings.baud <= 1_000_000:
-        wrong.append(f"baud: {settings.baud}, allowed: 1200 to 1000000")
-    if (registers := settings.pressure_registers) is not None:
-        if len({*registers}) != len(VALVES) or not all(0 <= one <= 0xFFFF for one in registers):
-            wrong.append(f"pressure_registers: {registers}, needed: {len(VALVES)} different ones of 0 to 65535")
-        elif max(registers) - min(registers) >= protocol.MAX_REGISTERS:
-            wrong.append(f"pressure_registers: {registers}, allowed: within {protocol.MAX_REGISTERS} of each other")
-        if not 0.0 < settings.Pa_per_count < math.inf:
-            wrong.append(f"Pa_per_count: {settings.Pa_per_count}, allowed: above 0")
-    return [*wrong, *_wrong_regulator(settings.regulator)]
-
-
-def _wrong_regulator(regulator: Regulator | None) -> list[str]:
-    if regulator is None:
-        return []
-    wrong = []
-    if not 0 <= regulator.register <= 0xFFFF:
-        wrong.append(f"regulator.register: {regulator.register}, allowed: 0 to 65535")
-    if not 0.0 < regulator.Pa_per_count < math.inf:
-        wrong.append(f"regulator.Pa_per_count: {regulator.Pa_per_count}, allowed: above 0")
-    elif not 0.0 <= regulator.pressure_Pa <= 0x7FFF * regulator.Pa_per_count:
-        wrong.append(
-            f"regulator.pressure_Pa: {regulator.pressure_Pa}, allowed: 0 to {0x7FFF * regulator.Pa_per_count:g}"
-        )
-    return wrong
-
-
-def _wrong_times(settings: ModbusValvesSettings) -> list[str]:
-    wrong = []
-    if not 0.0 < settings.rate_hz <= 1000.0:
-        wrong.append(f"rate_hz: {settings.rate_hz}, allowed: above 0, and 1000 at most")
-    longest_ms = 1e3 * max(settings.exchange_s(request) for request in _all_kinds(settings))
-    if not longest_ms < settings.answer_timeout_ms <= 1000.0:
-        wrong.append(
-            f"answer_timeout_ms: {settings.answer_timeout_ms}, allowed: above {longest_ms:.1f}, and 1000 at most"
-        )
-    if settings.flash_on:
-        steps = settings.flash_s / FLASH_STEP_S
-        if not (math.isfinite(steps) and abs(steps - round(steps)) < 1e-6 and round(steps) in FLASH_STEPS):
-            wrong.append(f"flash_s: {settings.flash_s}, allowed: 0.1 to {FLASH_STEPS[-1] / 10:g} in steps of 0.1")
-        elif (least := _least_flash_s(settings)) > settings.flash_s:
-            wrong.append(f"flash_s: {settings.flash_s}, needed at {settings.baud} baud to be in time: {least:.2f}")
-    return wrong
-
-
-def _all_kinds(settings: ModbusValvesSettings) -> list[protocol.Request[Any]]:
-    """One of each request that is made while running."""
-    pressures = settings.read_pressures()
-    together = [settings.switch(run, False) for run in runs(list(settings.coils))]
-    return [settings.read_coils(), *together, *([] if pressures is None else [pressures])]
-
-
-def _least_flash_s(settings: ModbusValvesSettings) -> float:
-    """Least flash_s: all four refreshes and one other request must fit into what is left when a refresh is due."""
-    slowest_s = sum(settings.exchange_s(settings.flash(coil)) for coil in settings.coils)
-    slowest_s += max(settings.exchange_s(request) for request in _all_kinds(settings))
-    return slowest_s / (1.0 - REFRESH_AT)
-
-
-def budget(settings: ModbusValvesSettings) -> float:
-    """Share of each second that the transactions need, with all four valves powered; switching comes on top."""
-    pressures = settings.read_pressures()
-    period_s = settings.exchange_s(settings.read_coils())
-    period_s += 0.0 if pressures is None else settings.exchange_s(pressures)
-    flashes_s = sum(settings.exchange_s(settings.flash(coil)) for coil in settings.coils) if settings.flash_on else 0.0
-    return period_s * settings.rate_hz + flashes_s / (REFRESH_AT * settings.flash_s)

@@ -1,7 +1,8 @@
-"""Valves on the coils of a Modbus RTU relay board or valve terminal.
+"""Valves on the coils of a Modbus RTU relay board or valve terminal, and regulators on registers.
 
-A command that switches off is sent before all others, in one frame where the coils are neighbours. With `flash_on` the
-board itself switches off a coil that is not powered again in time; without it, the coils stay on when the host dies.
+A command that switches off is sent before all others, in one frame where the coils are neighbours; next are regulators
+that all have to close. With `flash_on` the board itself switches off a coil that is not powered again in time; without
+it, the coils stay on when the host dies. So do regulators without a watchdog.
 """
 
 from __future__ import annotations
@@ -9,22 +10,20 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
-from typing import TypeVar
 
 import msgspec
 
-from drivers.host import COMPUTER, SLICE_S, Alive, Host
+from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError, Health, StopFrames
 from drivers.messages import ValveCommand, ValveSample
-from drivers.modbus import protocol
-from drivers.modbus.settings import REFRESH_AT, VALVES, ModbusValvesSettings, budget, check, runs
-from drivers.serial.link import SerialLink
+from drivers.modbus import regulators
+from drivers.modbus.budget import exchange_s, regulator_requests
+from drivers.modbus.limits import check
+from drivers.modbus.line import RtuLine, of_both
+from drivers.modbus.regulators import Regulators
+from drivers.modbus.settings import REFRESH_AT, ModbusValvesSettings, runs
 
-__all__ = ["ModbusValves", "ModbusValvesSettings", "budget", "check"]
-
-T = TypeVar("T")
 NAME = "Modbus valves"
-_ALL = range(len(VALVES))
 # Longest wait of a step that has nothing to do [s]: a new command may wait for it.
 REST_S = 0.001
 
@@ -32,8 +31,8 @@ REST_S = 0.001
 class ModbusValves:
     """A `PolledDevice`: writes and reads touch memory only, each step makes one transaction.
 
-    It powers nothing until all off and then a power command has been written: after opening, after a failure, and after
-    a silence in which the board has switched off by itself.
+    It powers nothing and opens no regulator until the safe command and then another have been written: after opening,
+    after a failure, and after a silence in which a device has switched off by itself.
 
     Args:
         settings: see there.
@@ -46,55 +45,65 @@ class ModbusValves:
 
     def __init__(self, settings: ModbusValvesSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
         check(settings)
-        self.settings, self._host, self._alive = settings, host, alive
+        self.settings, self._host = settings, host
         timeout_s = settings.answer_timeout_ms * 1e-3
-        self._link = SerialLink(NAME, settings.port, settings.baud, timeout_s=timeout_s, host=host, alive=alive)
+        self._line = regulated = RtuLine(NAME, settings.port, settings.baud, timeout_s, host, alive)
+        if (port := settings.regulators_port) is not None:
+            regulated = RtuLine(regulators.NAME, port, settings.regulator_baud, timeout_s, host, alive)
+        self._regulated = regulated
+        self._regulators = Regulators(settings, regulated, host)
+        self._names, self._all = settings.valves.valves, range(len(settings.coils))
         self._period_ns, self._flash_ns = round(1e9 / settings.rate_hz), round(settings.flash_s * 1e9)
-        self._quiet_ns = self._due_ns = 0
+        self._due_ns = 0
         self._todo: deque[Callable[[], None]] = deque()
-        self._on: list[bool | None] = [None] * len(VALVES)  # as confirmed; None: unknown, to be switched off
-        self._held_ns = [0] * len(VALVES)
-        self._pressure_Pa = (math.nan,) * len(VALVES)
-        self._measured_ns = self._acknowledged_ns = -1
+        self._on: list[bool | None] = [None for _ in self._all]  # as confirmed; None: unknown, to be switched off
+        self._held_ns = [0 for _ in self._all]
+        self._pressure_Pa = (math.nan,) * len(self._all)
+        self._measured_ns = self._coils_ns = self._acknowledged_ns = -1
         self._taken_ns: deque[int] = deque(maxlen=20)
         self._sequence = 0
         self._sample: ValveSample | None = None
         self._command: ValveCommand | None = None
-        self._off_received, self._target = False, [False] * len(VALVES)
+        self._safe_received, self._target = False, [False for _ in self._all]
 
     def open(self) -> None:
-        """Find the board, switch all valves off and check it; set the regulator.
+        """Find the board, switch all valves off and check it; set the supply, and close the regulators that are moved.
 
         Raises:
             DeviceError: no board at this address, a coil that stays on, no such register.
         """
-        self._link.open()
-        self._on = [None] * len(VALVES)
+        self._line.open()
+        self._on = [None for _ in self._all]
         self._todo.clear()
         self._taken_ns.clear()
-        self._sample, self._acknowledged_ns = None, -1
+        self._sample, self._coils_ns, self._acknowledged_ns = None, -1, -1
         self._disarm()
         try:
-            self._ask(self.settings.read_coils())  # a device that answers this is a board with our coils
+            if self._regulated is not self._line:
+                self._regulated.open()
+            self._line.ask(self.settings.read_coils())  # a device that answers this is a board with our coils
             while self._to_switch_off():
                 self._switch_off()
             self._read_coils()
-            self._set_regulator()
+            self._regulators.open(self._line)
             self._read_pressures()
         except DeviceError:
-            self._link.close()
+            self.close()
             raise
         self._due_ns = self._host.now_ns()
 
     def close(self) -> None:
-        """Close the port."""
-        self._link.close()
+        """Close the ports."""
+        self._line.close()
+        self._regulated.close()
 
     def health(self) -> Health:
-        """State of the link."""
+        """State of the links."""
         how = f"flash-on {self.settings.flash_s:g} s" if self.settings.flash_on else "no dead-man"
-        powered = ", ".join(VALVES[valve] for valve in _ALL if self._on[valve]) or "all off"
-        health = self._link.health(f"board at address {self.settings.address}, {how}, {powered}")
+        powered = ", ".join(self._names[valve] for valve in self._all if self._on[valve]) or "all off"
+        health = self._line.health(f"board at address {self.settings.address}, {how}, {powered}")
+        if self._regulated is not self._line:
+            health = of_both(health, self._regulated.health(""))
         spans = len(self._taken_ns) - 1
         if spans < 1:
             return health
@@ -102,19 +111,33 @@ class ModbusValves:
         return msgspec.structs.replace(health, rate_hz=rate_hz)
 
     def stop_frames(self) -> tuple[StopFrames, ...]:
-        """All valves off; sent twice, because an earlier frame that was cut short may spoil the first."""
-        requests = [self.settings.switch(run, False) for run in runs(list(self.settings.coils))]
-        pause_s = max(self.settings.exchange_s(request) for request in requests)
-        frames = tuple(request.frame for request in requests) * 2
-        return (StopFrames(NAME, self.settings.port, self.settings.baud, frames, pause_s),)
+        """All valves off and all moved regulators closed; sent twice: what was cut short before may spoil the first."""
+        off = [self.settings.switch(run, False) for run in runs(list(self.settings.coils))]
+        closed = regulator_requests(self.settings)
+        lines = [(self._line, self.settings.port, self.settings.baud, off)]
+        if self._regulated is self._line:
+            off += closed
+        else:
+            lines.append((self._regulated, self.settings.regulators_port or "", self.settings.regulator_baud, closed))
+        return tuple(
+            StopFrames(
+                line.device,
+                port,
+                baud,
+                tuple(request.frame for request in requests) * 2,
+                max(exchange_s(request, baud) for request in requests),
+            )
+            for line, port, baud, requests in lines
+        )
 
     def write(self, command: ValveCommand) -> None:
-        """Accept a command; one that powers valves only after one that powers none."""
-        target = [on for side in command.powered for on in side]
-        if any(target) and not self._off_received:
+        """Accept a command; one that is not the safe one only after the safe one."""
+        valves = self.settings.valves
+        if not self._safe_received and not valves.is_safe(command):
             return
-        self._off_received = True
-        self._command, self._target = command, target
+        self._safe_received = True
+        self._command, self._target = command, list(valves.by_valve(command.powered))
+        self._regulators.want(valves.pressures(command), command.t_ns)
 
     def read(self, t_ns: int) -> ValveSample | None:  # noqa: ARG002
         """The newest sample, once."""
@@ -135,41 +158,48 @@ class ModbusValves:
 
     def _disarm(self) -> None:
         """Switch all off, and power nothing until that has been commanded too."""
-        self._off_received, self._command, self._target = False, None, [False] * len(VALVES)
+        self._safe_received, self._command, self._target = False, None, [False for _ in self._all]
+        self._regulators.release()
 
     def _act(self) -> None:
         now_ns = self._host.now_ns()
-        if self._oldest_ns(now_ns) >= self._flash_ns:
-            self._disarm()  # after our silence the board has switched off, and no new command has been written
+        if self._oldest_ns(now_ns) >= self._flash_ns or self._regulators.closed_by_watchdog(now_ns):
+            self._disarm()  # after our silence a device has switched off, and no new command has been written
         if now_ns >= self._due_ns and not self._todo:
             self._due_ns = max(self._due_ns + self._period_ns, now_ns)
-            self._todo.extend([self._read_pressures, self._read_coils])
+            self._todo.extend([*self._regulators.writes(), self._read_pressures, self._read_coils])
         if self._to_switch_off():
             self._switch_off()
-        elif missing := [valve for valve in _ALL if self._target[valve] and not self._on[valve]]:
+        elif not self._regulators.close_next():
+            self._act_next(now_ns)
+        self._acknowledge()
+
+    def _act_next(self, now_ns: int) -> None:
+        """What may wait for whatever makes the rig safe."""
+        if missing := [valve for valve in self._all if self._target[valve] and not self._on[valve]]:
             self._switch_on(missing)
         elif self._oldest_ns(now_ns) >= REFRESH_AT * self._flash_ns:
-            self._flash(min((valve for valve in _ALL if self._on[valve]), key=self._held_ns.__getitem__))
+            self._flash(min((valve for valve in self._all if self._on[valve]), key=self._held_ns.__getitem__))
         elif self._todo:
             self._todo.popleft()()
         else:
-            self._rest(min(self._due_ns - now_ns, round(REST_S * 1e9)))
+            self._line.rest(min(self._due_ns - now_ns, round(REST_S * 1e9)))
 
     def _oldest_ns(self, now_ns: int) -> int:
         """Longest time since a powered coil was last refreshed; 0 without flash-on."""
-        ages_ns = [now_ns - self._held_ns[valve] for valve in _ALL if self._on[valve]]
+        ages_ns = [now_ns - self._held_ns[valve] for valve in self._all if self._on[valve]]
         return max(ages_ns, default=0) if self.settings.flash_on else 0
 
     def _to_switch_off(self) -> list[range]:
         """Groups of neighbouring coils that have to be off and of which at least one is not known to be."""
         coils = self.settings.coils
-        unsure = {coils[valve] for valve in _ALL if not self._target[valve] and self._on[valve] is not False}
-        off = runs([coils[valve] for valve in _ALL if not self._target[valve]])
+        unsure = {coils[valve] for valve in self._all if not self._target[valve] and self._on[valve] is not False}
+        off = runs([coils[valve] for valve in self._all if not self._target[valve]])
         return [run for run in off if unsure.intersection(run)]
 
     def _switch_off(self) -> None:
         run, command = self._to_switch_off()[0], self._command
-        self._ask(self.settings.switch(run, False))
+        self._line.ask(self.settings.switch(run, False))
         self._note(run, False, command)
 
     def _switch_on(self, valves: list[int]) -> None:
@@ -178,44 +208,48 @@ class ModbusValves:
             return
         run, command = runs([self.settings.coils[valve] for valve in valves])[0], self._command
         self._note(run, None, None)
-        self._ask(self.settings.switch(run, True))
+        self._line.ask(self.settings.switch(run, True))
         self._note(run, True, command)
 
     def _flash(self, valve: int) -> None:
         coil, command = self.settings.coils[valve], self._command
         self._note(range(coil, coil + 1), None, None)
-        self._ask(self.settings.flash(coil))
-        self._held_ns[valve] = self._link.sent_ns
+        self._line.ask(self.settings.flash(coil))
+        self._held_ns[valve] = self._line.sent_ns
         self._note(range(coil, coil + 1), True, command)
 
     def _note(self, run: range, on: bool | None, command: ValveCommand | None) -> None:
         """Record the state of coils that the board has confirmed, and with it the command if it is complete."""
-        for valve in _ALL:
+        for valve in self._all:
             if self.settings.coils[valve] in run:
                 self._on[valve] = on
-        self._acknowledge(command)
+        self._follow(command)
 
-    def _acknowledge(self, command: ValveCommand | None) -> None:
-        """A command is confirmed once all coils are known to follow it."""
-        if command is None or command.t_ns == self._acknowledged_ns:
-            return
-        if self._on == [on for side in command.powered for on in side]:
-            self._acknowledged_ns = command.t_ns
+    def _follow(self, command: ValveCommand | None) -> None:
+        """The coils are confirmed to be as in a command once all are known to be."""
+        if command is not None and self._on == list(self.settings.valves.by_valve(command.powered)):
+            self._coils_ns = command.t_ns
+
+    def _acknowledge(self) -> None:
+        """A command is confirmed once coils and regulators follow it, or a newer one."""
+        confirmed_ns = min(self._coils_ns, self._regulators.confirmed_ns)
+        if confirmed_ns > self._acknowledged_ns:
+            self._acknowledged_ns = confirmed_ns
             self._take()
 
     def _read_coils(self) -> None:
         """Check that the coils are as confirmed. Raises DeviceError."""
         command, first = self._command, min(self.settings.coils)
-        found = self._ask(self.settings.read_coils())
+        found = self._line.ask(self.settings.read_coils())
         for valve, coil in enumerate(self.settings.coils):
             if found[coil - first] != self._on[valve]:
                 reads, said = ("on", "off") if found[coil - first] else ("off", "on")
                 self._on[valve] = None
                 raise DeviceError(
-                    f"{NAME} on {self.settings.port}: coil {coil} ({VALVES[valve]}) reads {reads} and was switched "
+                    f"{self._line.name}: coil {coil} ({self._names[valve]}) reads {reads} and was switched "
                     f"{said}; check the board's power, and that no other program commands it"
                 )
-        self._acknowledge(command)
+        self._follow(command)
         if self.settings.pressure_registers is None:
             self._measured()
 
@@ -223,21 +257,9 @@ class ModbusValves:
         request, registers = self.settings.read_pressures(), self.settings.pressure_registers
         if request is None or registers is None:
             return
-        counts, scale = self._ask(request), self.settings.Pa_per_count
+        counts, scale = self._line.ask(request), self.settings.Pa_per_count
         self._pressure_Pa = tuple(counts[one - min(registers)] * scale for one in registers)
         self._measured()
-
-    def _set_regulator(self) -> None:
-        if (regulator := self.settings.regulator) is None:
-            return
-        self._ask(protocol.write_register(self.settings.address, regulator.register, regulator.counts))
-        holding = protocol.Function.READ_HOLDING
-        (found,) = self._ask(protocol.read_registers(self.settings.address, regulator.register, 1, holding))
-        if found != regulator.counts:
-            raise DeviceError(
-                f"{NAME} on {self.settings.port}: regulator register {regulator.register} reads {found}, set: "
-                f"{regulator.counts}; check the register and its range"
-            )
 
     def _measured(self) -> None:
         self._measured_ns = self._host.now_ns()
@@ -247,24 +269,7 @@ class ModbusValves:
     def _take(self) -> None:
         """Store a sample for the next read; its time is that of the newest reading."""
         self._sequence += 1
-        a, b, c, d = self._pressure_Pa
-        self._sample = ValveSample(self._sequence, self._measured_ns, ((a, b), (c, d)), self._acknowledged_ns)
-
-    def _ask(self, request: protocol.Request[T]) -> T:
-        self._rest(self._quiet_ns - self._host.now_ns())
-        try:
-            return self._link.ask(request.frame, request.missing, request.decode)
-        except protocol.RefusedError as error:
-            raise DeviceError(
-                f"{NAME} on {self.settings.port}, address {self.settings.address}: {error}; check coils, "
-                "registers, and whether the board supports flash-on"
-            ) from error
-        finally:
-            self._quiet_ns = self._host.now_ns() + protocol.silence_ns(self.settings.baud)
-
-    def _rest(self, duration_ns: int) -> None:
-        """Wait, for instance for the silence that ends a frame."""
-        until_ns = self._host.now_ns() + duration_ns
-        while (left_ns := until_ns - self._host.now_ns()) > 0:
-            self._host.sleep(min(left_ns * 1e-9, SLICE_S))
-            self._alive()
+        # a chamber without a valve is open to atmosphere
+        without_Pa = math.nan if self.settings.pressure_registers is None else 0.0
+        pressures = self.settings.valves.by_cylinder(self._pressure_Pa, without_Pa)
+        self._sample = ValveSample(self._sequence, self._measured_ns, pressures, self._acknowledged_ns)

@@ -49,6 +49,7 @@ class NiDaqSettings(msgspec.Struct, frozen=True):
         buffer_s: samples that are not read within so long are lost [s].
         timeout_s: how long a block may be overdue [s].
         device: name for messages.
+        section: of the config with rate and range, for messages and the name of the task.
     """
 
     channels: tuple[NiChannel, ...]
@@ -61,6 +62,12 @@ class NiDaqSettings(msgspec.Struct, frozen=True):
     buffer_s: float = 1.0
     timeout_s: float = 0.05
     device: str = "NI-DAQ"
+    section: str = "daq"
+
+    @property
+    def task(self) -> str:
+        """Name of the sampling task at a device server."""
+        return f"rover_hil_{self.section}"
 
 
 def to_volts(channel: NiChannel, settings: NiDaqSettings) -> float:

@@ -26,8 +26,7 @@ FLAGS_S = 0.02
 SETTLE_S = 0.1
 # When behind, so many blocks are read at once: the cost of a read hardly depends on its size.
 TOGETHER = 16
-# Names of the tasks at a device server.
-TASK, E_STOP_TASK = "rover_hil_daq", "rover_hil_e_stop"
+E_STOP_TASK = "rover_hil_e_stop"  # its name at a device server
 
 
 class NiDaq:
@@ -154,7 +153,7 @@ class NiDaq:
         from nidaqmx.stream_readers import AnalogMultiChannelReader, DigitalSingleChannelReader
 
         wanted = self._settings
-        task = self._session.task(TASK, self._is_read_by_another)
+        task = self._session.task(wanted.task, self._is_read_by_another)
         self._tasks.append(task)
         inputs = [add_channel(task.ai_channels, channel, wanted) for channel in wanted.channels]
         buffer = max(round(wanted.buffer_s * wanted.rate_hz), 4 * wanted.block_samples)
@@ -164,7 +163,7 @@ class NiDaq:
         if abs(rate_hz - wanted.rate_hz) > 1e-6 * wanted.rate_hz:
             raise DeviceError(
                 f"{self._session.where}: requested {wanted.rate_hz:g} Hz, the device samples at {rate_hz:g} Hz; "
-                f"set daq.rate_hz to a rate that the module supports"
+                f"set {wanted.section}.rate_hz to a rate that the module supports"
             )
         self.filter_delay_ns = filter_delay_ns(inputs)
         self._reader = AnalogMultiChannelReader(task.in_stream)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from drivers.checks import valve_problems
-from drivers.device_sections import VALVES
+from drivers.checks import regulator_problems, valve_problems
 from drivers.driver_type import Connection, DaqType, RigSetup, ValvesType
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import IoDevice
@@ -37,9 +36,9 @@ class NiDaqType(DaqType[DaqSection]):
     def connections(self, section: DaqSection) -> Iterator[Connection]:
         """See DriverType."""
         for place, item in enumerate(section.inputs):
-            yield _channel(f"devices.daq.inputs.{place}.channel", item.channel, section.server)
+            yield physical_channel(f"devices.daq.inputs.{place}.channel", item.channel, section.server)
         if section.e_stop is not None:
-            yield _channel("devices.daq.e_stop", section.e_stop, section.server)
+            yield physical_channel("devices.daq.e_stop", section.e_stop, section.server)
 
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
         """See DriverType."""
@@ -51,7 +50,7 @@ class NiDaqType(DaqType[DaqSection]):
 
     def list_devices(self, server: str) -> tuple[IoDevice, ...]:
         """See DriverType."""
-        return _list_devices(server)
+        return list_devices(server)
 
     def simulated_server(self, setup: ServerSetup) -> SimulatedServer:
         """See DaqType."""
@@ -98,23 +97,32 @@ class NiValvesType(ValvesType[ValvesSection]):
 
         return NiValves(self.driver_settings(section, rig), host, alive)
 
-    def check(self, section: ValvesSection, rig: RigSetup) -> Iterator[Problem]:  # noqa: ARG002
+    def check(self, section: ValvesSection, rig: RigSetup) -> Iterator[Problem]:
         """See DriverType."""
+        valves, names = rig.valves.valves, "cylinders.joints"
+        yield from section.lines.problems("devices.valves.lines", valves, names)
+        if section.pressure_channels is not None:
+            yield from section.pressure_channels.problems("devices.valves.pressure_channels", valves, names)
         yield from valve_problems(section, "pressure_channels", self.dead_man(section), "watchdog_ms")
+        dead_man, fixed = self.regulators_dead_man(section), section.regulator is not None
+        yield from regulator_problems(section.regulators, dead_man, "watchdog_ms", fixed=fixed, rig=rig)
 
     def connections(self, section: ValvesSection) -> Iterator[Connection]:
         """See DriverType."""
-        for valve, line in zip(VALVES, section.lines.in_order, strict=True):
-            yield _channel(f"devices.valves.lines.{valve}", line, section.server)
-        if (inputs := section.pressure_channels) is not None:
-            for valve, channel in zip(VALVES, inputs.in_order, strict=True):
-                yield _channel(f"devices.valves.pressure_channels.{valve}", channel, section.server)
+        for key in ("lines", "pressure_channels", "regulators"):
+            named = getattr(section, key)
+            for name, channel in named.given.items() if named is not None else ():
+                yield physical_channel(f"devices.valves.{key}.{name}", channel, section.server)
         if section.regulator is not None:
-            yield _channel("devices.valves.regulator.channel", section.regulator.channel, section.server)
+            yield physical_channel("devices.valves.regulator.channel", section.regulator.channel, section.server)
 
     def dead_man(self, section: ValvesSection) -> str:
         """See ValvesType."""
         return "" if section.watchdog_ms is None else f"NI's watchdog: {section.watchdog_ms} ms"
+
+    def regulators_dead_man(self, section: ValvesSection) -> str:
+        """See ValvesType."""
+        return self.dead_man(section)
 
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
         """See DriverType."""
@@ -126,22 +134,26 @@ class NiValvesType(ValvesType[ValvesSection]):
 
     def list_devices(self, server: str) -> tuple[IoDevice, ...]:
         """See DriverType."""
-        return _list_devices(server)
+        return list_devices(server)
 
     def driver_settings(self, section: ValvesSection, rig: RigSetup) -> NiValveSettings:
         """The same in the driver's units."""
         from drivers.ni.valves import NiValveSettings
 
-        lines, inputs, regulator = section.lines, section.pressure_channels, section.regulator
+        inputs, fixed, moved = section.pressure_channels, section.regulator, section.regulators
+        lines = section.lines.in_order(rig.valves.valves)
+        outputs = moved or fixed
         return NiValveSettings(
-            lines=lines.in_order,
+            lines=lines,
+            valves=rig.valves,
             server=section.server,
-            watchdog_device=chassis_of(lines.left_extend) if section.watchdog_ms else "",
+            watchdog_device=chassis_of(lines[0]) if section.watchdog_ms else "",
             watchdog_s=(section.watchdog_ms or 0) * 1e-3,
-            regulator=regulator.channel if regulator else "",
-            regulator_VpkPa=1.0 / regulator.kPa_per_V if regulator else 1.0,
-            supply_kPa=rig.supply_kPa if regulator else 0.0,
-            pressures=inputs.in_order if inputs else (),
+            outputs=moved.in_order(rig.valves.regulators) if moved else (fixed.channel,) if fixed else (),
+            output_VpkPa=1.0 / outputs.kPa_per_V if outputs else 1.0,
+            output_zero_V=moved.zero_V if moved else 0.0,
+            supply_kPa=rig.supply_kPa,
+            pressures=inputs.in_order(rig.valves.valves) if inputs else (),
             pressure_VpkPa=1.0 / inputs.kPa_per_V if inputs else 1.0,
             rate_hz=section.rate_hz,
         )
@@ -152,12 +164,14 @@ def chassis_of(channel: str) -> str:
     return channel.lstrip("/").partition("/")[0].partition("Mod")[0]
 
 
-def _channel(key: str, channel: str, server: str) -> Connection:
+def physical_channel(key: str, channel: str, server: str) -> Connection:
+    """The connection of a channel or line that a key of the config names."""
     reserved = f"{chassis_of(channel).lower()} on {server.lower() or 'this computer'}"
     return Connection(key, channel, server, reserved)
 
 
-def _list_devices(server: str) -> tuple[IoDevice, ...]:
+def list_devices(server: str) -> tuple[IoDevice, ...]:
+    """Devices of a server. Raises DeviceError."""
     from drivers.ni.session import NiSession
 
     session = NiSession("NI devices", server, lambda: None)

@@ -6,9 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from drivers.device_sections import DaqSection, EachValve, SensorInput, ValvesSection
+from drivers.device_sections import DaqSection, EachValve, LoadsSection, MovedRegulators, SensorInput, ValvesSection
 from drivers.section import SERVER, Listed, Section
 
+# Largest output of the analog outputs [V].
+MOST_V = 10.0
 # "port0" in cDAQ1Mod4/port0/line1 is NI's name, not one of our ports.
 NiChannel = Annotated[
     str,
@@ -28,30 +30,37 @@ NiServer = Annotated[
 ]
 
 
-class ValveLines(EachValve):
+class ValveLines(EachValve[str]):
     """Digital output line of each valve."""
 
-    left_extend: NiChannel = Field(description="side cylinder left, to extend")
-    left_retract: NiChannel = Field(description="left, to retract")
-    right_extend: NiChannel = Field(description="right, to extend")
-    right_retract: NiChannel = Field(description="right, to retract")
+    __pydantic_extra__: dict[str, Annotated[NiChannel, Field(description="its line")]] = Field(init=False)
 
 
-class PressureInputs(EachValve):
-    """Analog input of the pressure in each chamber."""
+class PressureInputs(EachValve[str]):
+    """Analog input of the pressure in each chamber that has a valve."""
 
-    left_extend: NiChannel = Field(description="side cylinder left, to extend")
-    left_retract: NiChannel = Field(description="left, to retract")
-    right_extend: NiChannel = Field(description="right, to extend")
-    right_retract: NiChannel = Field(description="right, to retract")
+    __pydantic_extra__: dict[str, Annotated[NiChannel, Field(description="its input")]] = Field(init=False)
     kPa_per_V: float = Field(ge=1e-3, le=1e5, description="of gauge pressure")
 
 
 class RegulatorOutput(Section):
-    """Analog output that sets a proportional regulator."""
+    """Analog output that sets a proportional regulator to cylinders.supply_kPa when the device is opened."""
 
     channel: NiChannel = Field(description="physical channel")
     kPa_per_V: float = Field(ge=1e-3, le=1e5, description="of gauge pressure")
+
+
+class RegulatorOutputs(MovedRegulators[str]):
+    """Regulators that are moved during a run, behind analog outputs of 0 to 10 V."""
+
+    __pydantic_extra__: dict[str, Annotated[NiChannel, Field(description="its output")]] = Field(init=False)
+    kPa_per_V: float = Field(ge=1e-3, le=1e5, description="of gauge pressure, above zero_V")
+    zero_V: float = Field(0.0, ge=0, le=5, description="output at no pressure")
+
+    @property
+    def highest_kPa(self) -> float:
+        """See MovedRegulators."""
+        return (MOST_V - self.zero_V) * self.kPa_per_V
 
 
 class NiValves(ValvesSection):
@@ -60,17 +69,25 @@ class NiValves(ValvesSection):
     driver: Literal["ni"] = Field(description="which driver")
     server: NiServer = Field("", description="where the device is")
     lines: ValveLines = Field(description="line of each valve")
-    rate_hz: float = Field(100.0, ge=1, le=1000, description="lines written and pressures read a second")
+    rate_hz: float = Field(100.0, ge=1, le=1000, description="pressures read, and regulators written, a second")
     watchdog_ms: int | None = Field(
         None, ge=10, le=30000, description="NI's watchdog task switches the valves off after so long; null: none"
     )
     pressure_channels: PressureInputs | None = Field(None, description="of the chambers; null: not measured")
     regulator: RegulatorOutput | None = Field(None, description="proportional regulator; null: set by hand")
+    regulators: RegulatorOutputs | None = Field(
+        None, description="those that are moved during a run (cylinders.regulators); null: none"
+    )
 
     @property
     def measures_pressures(self) -> bool:
         """See ValvesSection."""
         return self.pressure_channels is not None
+
+    @property
+    def can_regulate(self) -> bool:
+        """See ValvesSection."""
+        return True
 
 
 class NiSensorInput(SensorInput):
@@ -89,3 +106,25 @@ class NiDaq(DaqSection):
     e_stop: NiChannel | None = Field(
         None, description="digital input that is low while the emergency stop is pressed; null: not read back"
     )
+
+
+class NiLoadInput(Section):
+    """Where a load channel is connected."""
+
+    channel: str = Field(
+        min_length=1,
+        max_length=100,
+        description="name of the load channel",
+        json_schema_extra={"note": "a wheel and an axis, like front_left_fz, or pull"},
+    )
+    input: NiChannel = Field(description="physical channel")
+    kind: Literal["voltage", "bridge"] = Field("voltage", description="of its conditioning")
+
+
+class NiLoads(LoadsSection):
+    """Leg sensors and load cell on an NI device, in a task of their own."""
+
+    driver: Literal["ni"] = Field(description="which driver")
+    server: NiServer = Field("", description="where the device is")
+    inputs: Listed[NiLoadInput] = Field((), max_length=400, description="one a load channel")
+    excitation_V: float = Field(5.0, ge=0.1, le=20, description="of bridges")

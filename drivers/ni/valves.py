@@ -1,4 +1,4 @@
-"""Valves on digital lines of NI-DAQmx with its watchdog; optionally a regulator and pressure sensors."""
+"""Valves on digital lines of NI-DAQmx with its watchdog; optionally regulators and pressure sensors."""
 
 from __future__ import annotations
 
@@ -6,60 +6,30 @@ import math
 from contextlib import suppress
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError, Health, LinkLostError, StopFrames
-from drivers.messages import VALVES_OFF, ValveCommand, ValveSample, ValveSet
+from drivers.messages import ValveCommand, ValveSample, ValveSet
+from drivers.ni.section import MOST_V
 from drivers.ni.session import NiSession
+from drivers.ni.valve_settings import NiValveSettings, check
+
+__all__ = ["NiValveSettings", "NiValves"]
 
 # The watchdog is fed so many times within its time.
 FEEDS = 4
 # Wait of a step when nothing is due [s].
 IDLE_S = 0.0005
 LINES_TASK, WATCHDOG_TASK = "rover_hil_valves", "rover_hil_watchdog"
-REGULATOR_TASK, PRESSURE_TASK = "rover_hil_regulator", "rover_hil_pressure"
-
-
-class NiValveSettings(msgspec.Struct, frozen=True):
-    """Settings of the valves: lines, watchdog, regulator, pressure sensors.
-
-    Attributes:
-        lines: digital lines of left extend, left retract, right extend, right retract, such as cDAQ1Mod2/port0/line0.
-        server: host:port of an NI gRPC Device Server; "" for the driver of this computer.
-        watchdog_device: device whose watchdog switches the lines off when it is not fed; "" for none.
-        watchdog_s: its timeout [s].
-        regulator: analog output of a proportional regulator; "" for none.
-        regulator_VpkPa: its set-point [V/kPa].
-        supply_kPa: pressure that the regulator is set to while open [kPa].
-        pressures: analog inputs of the chambers' pressures in the order of the lines; () for none.
-        pressure_VpkPa: their sensitivity [V/kPa].
-        pressure_zero_V: their output at zero gauge pressure [V].
-        rate_hz: samples a second.
-        timeout_s: how long a device may take to answer [s].
-        device: name for people.
-    """
-
-    lines: tuple[str, str, str, str]
-    server: str = ""
-    watchdog_device: str = ""
-    watchdog_s: float = 0.1
-    regulator: str = ""
-    regulator_VpkPa: float = 0.01
-    supply_kPa: float = 600.0
-    pressures: tuple[str, ...] = ()
-    pressure_VpkPa: float = 0.01
-    pressure_zero_V: float = 0.0
-    rate_hz: float = 100.0
-    timeout_s: float = 0.05
-    device: str = "NI valves"
+OUTPUTS_TASK, PRESSURE_TASK = "rover_hil_regulators", "rover_hil_pressure"
 
 
 class NiValves:
-    """Four valves, all lines of them written at once.
+    """Valves, all lines of them written at once, and regulators, likewise.
 
-    After opening, valves stay off until a command with all off has been written; only then is another one obeyed.
+    After opening, valves stay off and moved regulators closed until the safe command has been written; only then is
+    another one obeyed.
     The watchdog is fed only by `step`.
 
     Args:
@@ -73,23 +43,24 @@ class NiValves:
         self._session = NiSession(settings.device, settings.server, alive, host)
         self._tasks: list[Any] = []
         self._lines: Any = None  # writers and readers of nidaqmx
-        self._regulator: Any = None
+        self._outputs: Any = None
         self._inputs: Any = None
         self._watchdog: Any = None
         self._command: ValveCommand | None = None  # not yet confirmed
-        self._powered = VALVES_OFF  # as last confirmed
+        self._off = ValveCommand(0, settings.valves.valves_off)
+        self._powered, self._volts = self._off.powered, settings.volts(self._off)  # as last confirmed
         self._may_power = False
-        self._pressure_V = np.full(4, math.nan)
-        self._feed_due_ns = self._sample_due_ns = self._measured_ns = 0
+        self._pressure_V = np.full(len(settings.lines), math.nan)
+        self._feed_due_ns = self._sample_due_ns = self._outputs_due_ns = self._measured_ns = 0
         self._sample: ValveSample | None = None
         self._sequence = self._errors = 0
         self._acknowledged_ns = -1
         self._answered_ns = 0
 
     def open(self) -> None:
-        """Reserve the lines, switch all off, set the regulator and start the watchdog. Raises DeviceError."""
+        """Reserve the lines, switch all off, set the regulators and start the watchdog. Raises DeviceError."""
         self.close()
-        _check(self._settings)
+        check(self._settings)
         self._command, self._may_power, self._sample, self._acknowledged_ns = None, False, None, -1
         try:
             self._session.open()
@@ -103,18 +74,18 @@ class NiValves:
         self._answered_ns = self._measured_ns = self._host.now_ns()
 
     def close(self) -> None:
-        """Valves off, regulator to zero, and release the lines; never raises."""
+        """Valves off, regulators to zero, and release the lines; never raises."""
         with suppress(Exception):  # the link may be lost, and nidaqmx passes on any exception of gRPC
             if self._lines is not None:
-                self._power(VALVES_OFF)
+                self._power(self._off.powered)
         with suppress(Exception):
-            if self._regulator is not None:
-                self._regulator.write_one_sample(0.0, self._settings.timeout_s)
+            if self._outputs is not None:
+                self._regulate((0.0,) * len(self._settings.outputs))
         for task in reversed(self._tasks):
             with suppress(Exception):
                 task.close()
         self._tasks.clear()
-        self._lines = self._regulator = self._inputs = self._watchdog = None
+        self._lines = self._outputs = self._inputs = self._watchdog = None
         self._session.close()
 
     def health(self) -> Health:
@@ -131,14 +102,14 @@ class NiValves:
 
     def write(self, command: ValveCommand) -> None:
         """Accept a command for the next step."""
-        if command.powered == VALVES_OFF:
+        if self._settings.valves.is_safe(command):
             self._may_power = True
         elif not self._may_power:
             return
         self._command = command
 
     def step(self) -> None:
-        """Switch valves off, else feed the watchdog, else obey, else read the pressures, else wait.
+        """Switch valves off or close regulators, else feed the watchdog, else obey, else read the pressures, else wait.
 
         Raises:
             DeviceError: its class decides the reaction; the lines are released, and off where they can be reached.
@@ -159,20 +130,25 @@ class NiValves:
 
     def _urgent(self, now_ns: int) -> None:
         wanted, command = self._settings, self._command
-        if command is not None and command.powered == self._powered:
+        if command is not None and self._follows(command):
             self._confirm(command)  # a repeated command needs no transaction and delays nothing
             command = None
         period_ns = round(wanted.watchdog_s / FEEDS * 1e9)
         feed = self._watchdog is not None and now_ns >= self._feed_due_ns
         starves = feed and now_ns >= self._feed_due_ns + period_ns
-        if command is not None and (not feed or _goes_before_feed(self._powered, command.powered, starves=starves)):
+        switches = command is not None and command.powered != self._powered
+        if command is not None and switches and (not feed or self._goes_before_feed(command, starves=starves)):
             with self._session.translated_errors("writing the lines"):
                 self._power(command.powered)
             self._confirm(command)
+        elif command is not None and wanted.valves.is_safe(command):
+            self._move(command, now_ns)
         elif feed:
             self._feed_due_ns = now_ns + period_ns
             with self._session.translated_errors("feeding the watchdog"):
                 self._watchdog.reset_timer()
+        elif command is not None and now_ns >= self._outputs_due_ns:  # else set-points would starve the pressures
+            self._move(command, now_ns)
         elif now_ns >= self._sample_due_ns:
             self._sample_due_ns = now_ns + round(1e9 / wanted.rate_hz)
             if self._inputs is not None:
@@ -186,26 +162,50 @@ class NiValves:
             return
         self._answered_ns = self._host.now_ns()
 
+    def _goes_before_feed(self, command: ValveCommand, *, starves: bool) -> bool:
+        """Whether switching precedes the watchdog's feed: all off always, one valve off unless the feed is overdue."""
+        by_valve = self._settings.valves.by_valve
+        if command.powered == self._off.powered:
+            return True
+        on = zip(by_valve(self._powered), by_valve(command.powered), strict=True)
+        return not starves and any(now and not then for now, then in on)
+
     def _power(self, powered: ValveSet) -> None:
-        self._lines.write_one_sample_one_line(np.array(powered, dtype=bool).ravel(), self._settings.timeout_s)
+        lines = np.array(self._settings.valves.by_valve(powered), dtype=bool)
+        self._lines.write_one_sample_one_line(lines, self._settings.timeout_s)
         self._powered = powered
 
+    def _move(self, command: ValveCommand, now_ns: int) -> None:
+        self._outputs_due_ns = now_ns + round(1e9 / self._settings.rate_hz)
+        with self._session.translated_errors("writing the regulators"):
+            self._regulate(self._settings.volts(command))
+        self._confirm(command)
+
+    def _regulate(self, volts: tuple[float, ...]) -> None:
+        self._outputs.write_one_sample(np.array(volts), self._settings.timeout_s)
+        self._volts = volts
+
+    def _follows(self, command: ValveCommand) -> bool:
+        return command.powered == self._powered and self._settings.volts(command) == self._volts
+
     def _confirm(self, command: ValveCommand) -> None:
-        self._acknowledged_ns, self._command = command.t_ns, None
-        self._publish()
+        if self._follows(command):
+            self._acknowledged_ns, self._command = command.t_ns, None
+            self._publish()
 
     def _publish(self) -> None:
         """Make a sample of the present state; its time is that of the pressures."""
-        a, b, c, d = (
-            (self._pressure_V - self._settings.pressure_zero_V) / self._settings.pressure_VpkPa * 1e3
-        ).tolist()
+        wanted = self._settings
+        pressures_Pa = ((self._pressure_V - wanted.pressure_zero_V) / wanted.pressure_VpkPa * 1e3).tolist()
+        # a chamber without a valve is open to atmosphere
+        by_cylinder = wanted.valves.by_cylinder(pressures_Pa, 0.0 if wanted.pressures else math.nan)
         self._sequence += 1
-        self._sample = ValveSample(self._sequence, self._measured_ns, ((a, b), (c, d)), self._acknowledged_ns)
+        self._sample = ValveSample(self._sequence, self._measured_ns, by_cylinder, self._acknowledged_ns)
 
     def _set_up(self) -> None:
         from nidaqmx.constants import LineGrouping
         from nidaqmx.stream_readers import AnalogMultiChannelReader
-        from nidaqmx.stream_writers import AnalogSingleChannelWriter, DigitalMultiChannelWriter
+        from nidaqmx.stream_writers import AnalogMultiChannelWriter, DigitalMultiChannelWriter
 
         wanted = self._settings
         if wanted.watchdog_device:  # before the lines are reserved, as NI-DAQmx demands
@@ -214,12 +214,13 @@ class NiValves:
         task.do_channels.add_do_chan(", ".join(wanted.lines), line_grouping=LineGrouping.CHAN_PER_LINE)
         self._lines = DigitalMultiChannelWriter(task.out_stream, auto_start=True)
         self._lines.verify_array_shape = False
-        self._power(VALVES_OFF)
-        if wanted.regulator:
-            task = self._new_task(REGULATOR_TASK)
-            task.ao_channels.add_ao_voltage_chan(wanted.regulator, min_val=0.0, max_val=10.0)
-            self._regulator = AnalogSingleChannelWriter(task.out_stream, auto_start=True)
-            self._regulator.write_one_sample(wanted.supply_kPa * wanted.regulator_VpkPa, wanted.timeout_s)
+        self._power(self._off.powered)
+        if wanted.outputs:
+            task = self._new_task(OUTPUTS_TASK)
+            task.ao_channels.add_ao_voltage_chan(", ".join(wanted.outputs), min_val=0.0, max_val=MOST_V)
+            self._outputs = AnalogMultiChannelWriter(task.out_stream, auto_start=True)
+            self._outputs.verify_array_shape = False
+            self._regulate(wanted.volts(self._off))
         if wanted.pressures:
             task = self._new_task(PRESSURE_TASK)
             task.ai_channels.add_ai_voltage_chan(", ".join(wanted.pressures), min_val=-10.0, max_val=10.0)
@@ -238,43 +239,12 @@ class NiValves:
         with suppress(DaqError):  # it had not expired
             task.clear_expiration()
         task.cfg_watchdog_do_expir_states([DOExpirationState(line, Level.LOW) for line in wanted.lines])
-        if wanted.regulator:
-            task.cfg_watchdog_ao_expir_states([AOExpirationState(wanted.regulator, 0.0, WatchdogAOExpirState.VOLTAGE)])
+        if wanted.outputs:
+            closed = [AOExpirationState(output, 0.0, WatchdogAOExpirState.VOLTAGE) for output in wanted.outputs]
+            task.cfg_watchdog_ao_expir_states(closed)
         task.start()
 
     def _new_task(self, name: str) -> Any:
         task = self._session.task(name)
         self._tasks.append(task)
         return task
-
-
-def _goes_before_feed(powered: ValveSet, wanted: ValveSet, *, starves: bool) -> bool:
-    """Whether a command precedes the watchdog's feed: all off always, one valve off unless the feed is overdue."""
-    if wanted == VALVES_OFF:
-        return True
-    return not starves and any(
-        now and not then for side in zip(powered, wanted, strict=True) for now, then in zip(*side, strict=True)
-    )
-
-
-def _check(settings: NiValveSettings) -> None:
-    """Raises DeviceError: settings that no device can follow."""
-    lines, pressures = settings.lines, settings.pressures
-    volts = settings.supply_kPa * settings.regulator_VpkPa
-    for wrong, what in (
-        (len(set(lines)) != 4 or not all(lines), f"lines {', '.join(lines)}; allowed: four, all different"),
-        (
-            len(pressures) not in (0, 4),
-            f"{len(pressures)} pressure channels; allowed: none, or one for each of the 4 valves",
-        ),
-        (len(set(pressures)) != len(pressures), f"pressures {', '.join(pressures)}; allowed: all different"),
-        (not 0 <= volts <= 10, f"the regulator's set-point is {volts:g} V; allowed: 0 to 10 (supply_kPa x V/kPa)"),
-        (not settings.pressure_VpkPa > 0, f"pressure_VpkPa {settings.pressure_VpkPa:g}; allowed: above 0"),
-        (not settings.rate_hz > 0, f"rate_hz {settings.rate_hz:g}; allowed: above 0"),
-        (
-            bool(settings.watchdog_device) and not settings.watchdog_s > 0,
-            f"watchdog_s {settings.watchdog_s:g}; allowed: above 0",
-        ),
-    ):
-        if wrong:
-            raise DeviceError(f"{settings.device}: {what}")

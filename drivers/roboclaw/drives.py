@@ -9,7 +9,7 @@ from collections import deque
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import ControllerState, DeviceError, Health, LinkLostError, StopFrames
 from drivers.messages import DriveCommand, DriveSample, SpeedSet
-from drivers.roboclaw.protocol import Command
+from drivers.roboclaw.protocol import FULL_DUTY, Command
 from drivers.roboclaw.settings import (
     SLOW,
     SLOW_HZ,
@@ -74,7 +74,7 @@ class RoboClawDrives:
         for unit in self._units:
             unit.reset()
         self._speed = [0.0] * len(self.settings.sign)
-        self._counts = [0] * len(self._speed)
+        self._outputs, self._by_duty = [0] * len(self._speed), False
         self._allowed = self._ran = False
         self._cut, self._command_ns, self._stopped_ns = True, -1, -1
         self._stops.drop()
@@ -137,18 +137,18 @@ class RoboClawDrives:
         """Accept a command; running ones are ignored until a cut has been written since `open` or a failure.
 
         Raises:
-            ValueError: a speed is not finite or beyond the controllers' range; the drives are then cut.
+            ValueError: a speed or duty is not finite or beyond the controllers' range; the drives are then cut.
         """
         if command.cut:
             self._allowed = True
             self._demand_cut(command.t_ns)
         elif self._allowed:
             try:
-                self._counts = self._in_counts(command.speed_radps)
+                self._outputs = self._duties(command.duty) if command.duty else self._in_counts(command.speed_radps)
             except ValueError:
                 self._fail()
                 raise
-            self._cut, self._command_ns = False, command.t_ns
+            self._by_duty, self._cut, self._command_ns = bool(command.duty), False, command.t_ns
 
     def read(self, t_ns: int) -> DriveSample | None:  # noqa: ARG002
         """The newest sample not yet read: speeds of a whole round; its t_ns is that of the first request.
@@ -235,12 +235,14 @@ class RoboClawDrives:
                 )
 
     def _set(self, unit: Unit) -> None:
-        """Send a controller its wheels' speeds."""
+        """Send a controller its wheels' speeds or duties."""
         command_ns, acceleration = self._command_ns, self.settings.acceleration_qpps2
-        one, two = (self._counts[wheel] for wheel in unit.controller.wheels)
+        one, two = (self._outputs[wheel] for wheel in unit.controller.wheels)
         if not self._ran:
             self._ran, self._stopped_ns = True, -1
-        if acceleration:
+        if self._by_duty:
+            unit.set(Command.DUTY, one, two)
+        elif acceleration:
             unit.set(Command.RUN_ACCELERATING, acceleration, one, two)
         else:
             unit.set(Command.RUN, one, two)
@@ -272,6 +274,15 @@ class RoboClawDrives:
             if not abs(speed) * turn < COUNTS_BELOW:
                 raise ValueError(f"speed_radps: {speed} of wheel {wheel}, allowed: below {COUNTS_BELOW / turn:g}")
         return [sign * round(speed * turn) for sign, speed in zip(self.settings.sign, speed_radps, strict=True)]
+
+    def _duties(self, duty: SpeedSet) -> list[int]:
+        """Raises ValueError."""
+        if len(duty) != len(self._speed):
+            raise ValueError(f"duty: {len(duty)} duties, needed: {len(self._speed)}")
+        for wheel, share in enumerate(duty):
+            if not abs(share) <= 1.0:
+                raise ValueError(f"duty: {share} of wheel {wheel}, allowed: -1 to 1")
+        return [sign * round(share * FULL_DUTY) for sign, share in zip(self.settings.sign, duty, strict=True)]
 
     def _check_standing(self) -> None:
         """Raises DeviceError."""

@@ -53,7 +53,7 @@ class RoboclawType(DrivesType[RoboclawDrives]):
         wheels = [wheel for controller in section.controllers for wheel in (controller.m1, controller.m2)]
         yield from wheel_problems(wheels, section.reversed, rig)
         yield from load_problems(
-            "drives", section.baud, self.line_loads(section), (CONTROLLERS, "devices.drives.ports")
+            "drives", section.baud, self.line_loads(section, rig), (CONTROLLERS, "devices.drives.ports")
         )
         yield from timeout_problems(*self.timeout(section), section.rate_hz)
 
@@ -62,7 +62,7 @@ class RoboclawType(DrivesType[RoboclawDrives]):
         for place, port in enumerate(section.ports):
             yield Connection(f"devices.drives.ports.{place}", port)
 
-    def line_loads(self, section: RoboclawDrives) -> Sequence[LineLoad]:
+    def line_loads(self, section: RoboclawDrives, rig: RigSetup) -> Sequence[LineLoad]:  # noqa: ARG002
         """See DriverType."""
         return [LineLoad(*item) for item in zip(section.ports, section.bus_loads(), strict=True)]
 

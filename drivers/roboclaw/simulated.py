@@ -34,8 +34,7 @@ _ACCELERATING = (Command.RUN_ACCELERATING_M1, Command.RUN_ACCELERATING_M2, Comma
 class Motor:
     """One channel with its encoder.
 
-    Speeds are counted exactly, without the controller's filter. A duty other than zero holds that share of the no-load
-    speed, whatever the load.
+    Speeds are counted exactly, without the controller's filter.
     """
 
     def __init__(self, wheels: Wheels, wheel: int, counts_per_rad: float, no_load_radps: float) -> None:
@@ -45,7 +44,7 @@ class Motor:
         self._ramp_qpps2 = math.inf
         self._offset = 0
         self.duty = 0
-        self.running = False
+        self.running = self._holds = False
 
     def count(self) -> int:
         """Encoder count since it was reset."""
@@ -61,15 +60,16 @@ class Motor:
 
     def stop(self) -> None:
         """Output zero."""
-        self.running, self.duty = False, 0
+        self.running, self._holds, self.duty = False, False, 0
         self._set_qpps = self._target_qpps = 0.0
         self._wheels.cut(self._wheel)
 
     def run(self, qpps: float, ramp_qpps2: float) -> None:
         """Hold a speed [counts/s], reached by a ramp [counts/s^2] from the one held or turned at."""
-        if not self.running:
+        if not self._holds:
             self._set_qpps = self.speed_qpps()
-        self.running, self._target_qpps, self._ramp_qpps2 = True, float(qpps), ramp_qpps2
+        self.running, self._holds = True, True
+        self._target_qpps, self._ramp_qpps2 = float(qpps), ramp_qpps2
         self.duty = round(max(-1.0, min(1.0, qpps / (self._no_load_radps * abs(self._counts_per_rad)))) * FULL_DUTY)
         if math.isinf(ramp_qpps2):
             self._set_qpps = self._target_qpps
@@ -80,12 +80,13 @@ class Motor:
         if duty == 0:
             self.stop()
         else:
-            self.run(duty / FULL_DUTY * self._no_load_radps * abs(self._counts_per_rad), math.inf)
-            self.duty = duty
+            self.running, self._holds, self.duty = True, False, duty
+            share = max(duty / FULL_DUTY, -1.0)
+            self._wheels.drive(self._wheel, math.copysign(1.0, self._counts_per_rad) * share)
 
     def ramp(self, passed_ns: int) -> None:
         """Advance the ramp."""
-        if self.running and self._set_qpps != self._target_qpps:
+        if self._holds and self._set_qpps != self._target_qpps:
             far = self._target_qpps - self._set_qpps
             self._set_qpps += math.copysign(min(abs(far), self._ramp_qpps2 * passed_ns * 1e-9), far)
             self._hold()
@@ -197,7 +198,7 @@ class RoboClawBus:
         controllers: address and wheels of each.
         counts_per_rev: encoder counts of one turn of an axle.
         sign: of each wheel, -1 where its motor is mounted the other way round.
-        no_load_radps: speed of an axle at full duty.
+        no_load_radps: speed of an axle at full duty, for the duty that they report while they hold a speed.
         timeout_ms: serial time-out at power-up, 0 for none.
         form: how their firmware answers command 90.
         version: their version text.

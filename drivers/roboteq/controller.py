@@ -63,7 +63,8 @@ class RoboteqController:
         self.ask(Exchange((protocol.set_watchdog(self._settings.watchdog_ms),)))
         self._read("watchdog [ms]", protocol.WATCHDOG, self._settings.watchdog_ms)
         for channel in protocol.CHANNELS:
-            self._read(f"MMOD of channel {channel}", protocol.operating_mode(channel), protocol.CLOSED_LOOP_SPEED)
+            mode = f"MMOD of channel {channel} ({'open loop' if self._settings.open_loop else 'closed-loop speed'})"
+            self._read(mode, protocol.operating_mode(channel), self._settings.operating_mode)
             self._read(f"MXRPM of channel {channel}", protocol.full_speed(channel), self._settings.max_rpm)
 
     def to_cut(self) -> Exchange | None:

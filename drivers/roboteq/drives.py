@@ -2,9 +2,12 @@
 
 A step writes to all ports before it awaits the first answer, so it takes as long as one transaction.
 
-A cut is `!EX` to all controllers, then `!G n 0`, confirmed by the controller's fault flags. `!G n 0` alone would hold
-the speed at zero, because the controllers run in closed loop; `!EX` switches the output off, with four bytes. `!MG`
-ends it. It is sent only for a running command, and only with both set-points at zero.
+A cut is `!EX` to all controllers, then `!G n 0`, confirmed by the controller's fault flags. In closed loop `!G n 0`
+alone would hold the speed at zero; `!EX` switches the output off, with four bytes. `!MG` ends it. It is sent only for a
+running command, and only with both set-points at zero.
+
+What `!G n value` commands is set at the controller: a speed in closed loop, a duty in open loop. So a command of the
+other kind is refused.
 """
 
 from __future__ import annotations
@@ -118,12 +121,12 @@ class RoboteqDrives:
         """Accept a command; a running one only after a cut.
 
         Raises:
-            DeviceError: a speed beyond the controllers' range.
+            DeviceError: a speed or duty beyond the controllers' range, or not what the controllers are set up for.
         """
         if not command.cut:
             if not self._cut_received:
                 return
-            self._check_speeds(command)
+            self._check_outputs(command)
         self._cut_received = True
         self._command = command
 
@@ -198,9 +201,12 @@ class RoboteqDrives:
             self._together([ZERO] * len(self._controllers))
             self._acknowledge_cut(command)
         else:
-            value, speeds = self.settings.value, command.speed_radps
+            by_duty = self.settings.open_loop
+            value, outputs = (
+                (self.settings.duty_value, command.duty) if by_duty else (self.settings.value, command.speed_radps)
+            )
             wheels = [one.controller.wheels for one in self._controllers]
-            values = [(value(a, speeds[a]), value(b, speeds[b])) for a, b in wheels]
+            values = [(value(a, outputs[a]), value(b, outputs[b])) for a, b in wheels]
             self._together([one.run(pair) for one, pair in zip(self._controllers, values, strict=True)])
             self._acknowledged_ns = command.t_ns
 
@@ -241,13 +247,18 @@ class RoboteqDrives:
         }
         return tuple(of[wheel] for wheel in sorted(of))
 
-    def _check_speeds(self, command: DriveCommand) -> None:
-        most = self.settings.full_speed_radps
-        for wheel, speed in enumerate(command.speed_radps):
-            if not abs(speed) <= most:
-                raise DeviceError(
-                    f"{NAME}: speed of wheel {wheel}: {speed} rad/s, allowed: up to {most:.3f} either way"
-                )
+    def _check_outputs(self, command: DriveCommand) -> None:
+        by_duty, most, what, unit = self.settings.open_loop, self.settings.full_speed_radps, "speed", " rad/s"
+        if bool(command.duty) != by_duty:
+            found, mode = ("duty", "closed-loop speed") if command.duty else ("speeds", "open loop")
+            needed = "drive by speed" if command.duty else "drive by duty"
+            raise DeviceError(f"{NAME}: {found} commanded, but the controllers are in {mode} mode (MMOD); {needed}")
+        if by_duty:
+            most, what, unit = 1.0, "duty", ""
+        for wheel, output in enumerate(command.duty if by_duty else command.speed_radps):
+            if not abs(output) <= most:
+                allowed = f"up to {most:.3f} either way"
+                raise DeviceError(f"{NAME}: {what} of wheel {wheel}: {output}{unit}, allowed: {allowed}")
 
     def _together(self, exchanges: list[Exchange | None] | list[Exchange]) -> None:
         """An exchange with each controller, all sent before the first answer is awaited; None: no exchange."""

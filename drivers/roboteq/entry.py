@@ -49,7 +49,7 @@ class RoboteqType(DrivesType[Section]):
         wheels = [wheel for one in section.controllers for wheel in (one.channel_1, one.channel_2)]
         yield from wheel_problems(wheels, section.reversed, rig)
         yield from load_problems(
-            "drives", section.baud, self.line_loads(section), (CONTROLLERS, "devices.drives.ports")
+            "drives", section.baud, self.line_loads(section, rig), (CONTROLLERS, "devices.drives.ports")
         )
         yield from timeout_problems(*self.timeout(section), section.rate_hz)
 
@@ -58,7 +58,7 @@ class RoboteqType(DrivesType[Section]):
         for place, controller in enumerate(section.controllers):
             yield Connection(f"devices.drives.controllers.{place}.port", controller.port)
 
-    def line_loads(self, section: Section) -> Sequence[LineLoad]:
+    def line_loads(self, section: Section, rig: RigSetup) -> Sequence[LineLoad]:  # noqa: ARG002
         """See DriverType."""
         return [LineLoad(controller.port, section.port_load()) for controller in section.controllers]
 
@@ -98,6 +98,7 @@ class RoboteqType(DrivesType[Section]):
                     max_rpm=given.max_rpm,
                     gear_ratio=given.gear_ratio,
                     sign=(given.sign[one.wheel_1], given.sign[one.wheel_2]),
+                    open_loop=given.open_loop,
                 ),
                 given.baud,
                 TURNAROUND_NS,
@@ -120,6 +121,7 @@ class RoboteqType(DrivesType[Section]):
             baud=section.baud,
             rate_hz=section.rate_hz,
             watchdog_ms=section.watchdog_ms,
+            open_loop=rig.open_loop,
         )
 
     def _usual_settings(self, rig: RigSetup) -> RoboteqSettings:
@@ -127,7 +129,7 @@ class RoboteqType(DrivesType[Section]):
 
         wheels = len(rig.wheels)
         controllers = tuple(Controller("", 2 * i, 2 * i + 1) for i in range(wheels // 2))
-        return RoboteqSettings(controllers, max_rpm=3000, gear_ratio=100.0, sign=(1,) * wheels)
+        return RoboteqSettings(controllers, max_rpm=3000, gear_ratio=100.0, sign=(1,) * wheels, open_loop=rig.open_loop)
 
 
 ROBOTEQ = RoboteqType()

@@ -26,7 +26,7 @@ class RoboteqController(Section):
 
 
 class RoboteqDrives(DrivesSection):
-    """Wheel drives on Roboteq controllers, ASCII commands, closed-loop speed mode."""
+    """Wheel drives on Roboteq controllers, ASCII commands; closed-loop speed mode, or open loop for a run by duty."""
 
     driver: Literal["roboteq"] = Field(description="which driver")
     baud: Baud = Field(115200, description="of every port")

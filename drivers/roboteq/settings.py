@@ -47,7 +47,7 @@ class Controller(msgspec.Struct, frozen=True):
 
 
 class RoboteqSettings(msgspec.Struct, frozen=True):
-    """Wheel drives on Roboteq controllers in closed-loop speed mode.
+    """Wheel drives on Roboteq controllers, in closed-loop speed mode or open loop.
 
     Attributes:
         controllers: with their wheels; every wheel once.
@@ -59,6 +59,7 @@ class RoboteqSettings(msgspec.Struct, frozen=True):
         watchdog_ms: how long a controller runs without a command.
         answer_timeout_ms: how long an answer may take, line time included; a quarter of watchdog_ms at most.
         turnaround_us: from the last byte of a request to the first of its answer, the adapter's delay included [us].
+        open_loop: a command is a duty, not a speed; must match the controllers' configuration.
     """
 
     controllers: tuple[Controller, ...]
@@ -70,6 +71,12 @@ class RoboteqSettings(msgspec.Struct, frozen=True):
     watchdog_ms: int = 100
     answer_timeout_ms: float = 20.0
     turnaround_us: int = 500
+    open_loop: bool = False
+
+    @property
+    def operating_mode(self) -> int:
+        """MMOD of every channel."""
+        return protocol.OPEN_LOOP if self.open_loop else protocol.CLOSED_LOOP_SPEED
 
     @property
     def full_speed_radps(self) -> float:
@@ -79,6 +86,10 @@ class RoboteqSettings(msgspec.Struct, frozen=True):
     def value(self, wheel: int, speed_radps: float) -> int:
         """Command for an axle speed, in thousandths of max_rpm."""
         return round(self.sign[wheel] * speed_radps / self.full_speed_radps * protocol.FULL_SCALE)
+
+    def duty_value(self, wheel: int, duty: float) -> int:
+        """Command for a duty, in thousandths of the supply voltage."""
+        return round(self.sign[wheel] * duty * protocol.FULL_SCALE)
 
     def speed_radps(self, wheel: int, rpm: int) -> float:
         """Axle speed of a motor speed [1/min]."""

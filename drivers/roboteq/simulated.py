@@ -1,4 +1,4 @@
-"""A dual-channel Roboteq controller in closed-loop speed mode, simulated at the protocol level."""
+"""A dual-channel Roboteq controller in closed-loop speed mode or open loop, simulated at the protocol level."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ _NEVER_NS = -(2**62)
 class RoboteqDevice:
     """A `SimulatedSerialDevice`: one controller on its port, with the two wheels on its channels.
 
-    Simplified: a command acts at once, without the controller's ramps. A set-point of zero holds the speed at zero, and
-    so does the stop of the watchdog; only an emergency stop switches the output off. The echo comes with the answers.
+    Simplified: a command acts at once, without the controller's ramps. In closed loop a set-point of zero holds the
+    speed at zero, and so does the stop of the watchdog; only an emergency stop switches the output off. In open loop
+    each of them is a duty of zero. The echo comes with the answers.
     Set-points are accepted during an emergency stop, and obeyed when it is over.
 
     Args:
@@ -25,6 +26,7 @@ class RoboteqDevice:
         max_rpm: MXRPM, speed of the motor at command 1000 [1/min].
         gear_ratio: turns of the motor for one of the axle.
         sign: of each channel, -1 where the motor is mounted the other way round.
+        open_loop: set up for it (MMOD 0): a command is a duty in thousandths.
 
     Attributes:
         pressed: its emergency stop is pressed; takes effect with the next `wake`, and lasts until `!MG` after it.
@@ -42,9 +44,11 @@ class RoboteqDevice:
         max_rpm: int,
         gear_ratio: float,
         sign: tuple[int, int] = (1, 1),
+        open_loop: bool = False,
     ) -> None:
         self._wheels, self._channels, self._gear_ratio, self._sign = wheels, channels, gear_ratio, sign
-        self._settings = {"MXRPM": [max_rpm, max_rpm], "MMOD": [protocol.CLOSED_LOOP_SPEED] * 2, "RWD": [1000]}
+        mode = protocol.OPEN_LOOP if open_loop else protocol.CLOSED_LOOP_SPEED
+        self._settings = {"MXRPM": [max_rpm, max_rpm], "MMOD": [mode] * 2, "RWD": [1000]}
         self._settings["ECHOF"] = [0]
         self._buffer, self._fed_ns = b"", _NEVER_NS
         self._values, self._stopped = [0, 0], False
@@ -157,6 +161,8 @@ class RoboteqDevice:
             self._driven[place] = (output, self._stopped)
             if self._stopped:
                 self._wheels.cut(wheel)
+            elif self._settings["MMOD"][place] == protocol.OPEN_LOOP:
+                self._wheels.drive(wheel, self._sign[place] * output / protocol.FULL_SCALE)
             else:
                 rpm = self._sign[place] * output * self._settings["MXRPM"][place] / protocol.FULL_SCALE
                 self._wheels.hold(wheel, rpm * RPM / self._gear_ratio)

@@ -13,6 +13,9 @@ import serial
 
 from drivers.host import BITS_PER_BYTE, COMPUTER, Alive, Host, SerialPort
 from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError
+from drivers.serial.bad_frame import BadFrameError
+
+__all__ = ["BadFrameError", "SerialLink"]
 
 T = TypeVar("T")
 # So many of the last ten answers may be damaged: row 14 of the fault table.
@@ -21,10 +24,6 @@ LOOKED_AT = 10
 READ_CHUNK = 256  # bytes; more than any answer
 # Exceptions of a lost port.
 GONE = (OSError, serial.SerialException, termios.error)
-
-
-class BadFrameError(ValueError):
-    """A damaged or unexpected answer; raised by its decoder."""
 
 
 class SerialLink:

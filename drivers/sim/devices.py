@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from drivers.interfaces import DeviceError, Health
 from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from drivers.sim.protocol.plant_ports import Sampled
 from models.plant import Plant
 
 C = TypeVar("C")
@@ -23,8 +24,7 @@ class _Device:
 
     name: str
 
-    def __init__(self, plant: Plant) -> None:
-        self._plant = plant
+    def __init__(self) -> None:
         self._open = False
         self._sequence = 0
 
@@ -50,17 +50,14 @@ class _Device:
 
 
 class SimDaq(_Device):
-    """Blocks of piezo samples, each readable once it is complete and `delay_ns` old."""
+    """Blocks of samples, each readable once it is complete and `delay_ns` old."""
 
-    name = "simulated DAQ"
-
-    def __init__(self, plant: Plant, block_samples: int, delay_ns: int) -> None:
-        super().__init__(plant)
+    def __init__(self, sampled: Sampled, block_samples: int, delay_ns: int = 0, name: str = "simulated DAQ") -> None:
+        super().__init__()
+        self.name, self._sampled = name, sampled
         self._block_samples, self._delay_ns = block_samples, delay_ns
-        piezo = plant.parameters.piezo
-        self._rate_hz = plant.parameters.sample_rate_hz if piezo else 0
-        self._overload_V = OVERLOAD * piezo.range if piezo else math.inf
-        self._no_overload = (False,) * plant.channels
+        self._rate_hz, self._overload_V = sampled.rate_hz, OVERLOAD * sampled.range_V
+        self._no_overload = (False,) * sampled.channels
         self._taken = 0
         self._due_ns = self._readable_ns()
 
@@ -70,11 +67,11 @@ class SimDaq(_Device):
         if t_ns < self._due_ns:
             return None
         first, end = self._taken, self._taken + self._block_samples
-        if end > self._plant.samples:
+        if end > self._sampled.samples:
             return None
-        volts = np.empty((self._block_samples, self._plant.channels))
+        volts = np.empty((self._block_samples, self._sampled.channels))
         try:
-            self._plant.copy_samples(first, volts)
+            self._sampled.copy_samples(first, volts)
         except OverflowError as error:
             raise DeviceError(f"{self.name}: samples lost, {error}; read more often") from error
         stamps = np.arange(first, end, dtype=np.int64) * 1_000_000_000 // self._rate_hz
@@ -102,8 +99,8 @@ class _Actuators(_Device, Generic[C]):
     """
 
     def __init__(self, plant: Plant, take: Callable[[C], None]) -> None:
-        super().__init__(plant)
-        self._take = take
+        super().__init__()
+        self._plant, self._take = plant, take
         self._read_at = self.acknowledged_ns = -1
 
     def write(self, command: C) -> None:

@@ -17,11 +17,28 @@ class InProcessRig:
         block_samples: samples in a DAQ block.
         daq_delay_ns: age of a DAQ block when it can first be read.
         drives_delay_ns: from the write of a drive command to its effect on the axle.
+        load_block_samples: samples in a block of the load channels, if the plant has any.
+
+    Attributes:
+        loads: the load channels; None: there are none.
     """
 
-    def __init__(self, plant: Plant, *, block_samples: int, daq_delay_ns: int = 0, drives_delay_ns: int = 0) -> None:
+    def __init__(
+        self,
+        plant: Plant,
+        *,
+        block_samples: int,
+        daq_delay_ns: int = 0,
+        drives_delay_ns: int = 0,
+        load_block_samples: int = 0,
+    ) -> None:
         self.plant = plant
         self.daq = SimDaq(plant, block_samples, daq_delay_ns)
+        self.loads = (
+            SimDaq(plant.load_sampling, load_block_samples, name="simulated load channels")
+            if plant.load_sampling
+            else None
+        )
         self.drives = SimDrives(plant, self._take_drive_command)
         self.valves = SimValves(plant, self._take_valve_command)
         self._drives_delay_ns = drives_delay_ns
@@ -42,9 +59,11 @@ class InProcessRig:
             self._obey(command)
 
     def _obey(self, command: DriveCommand) -> None:
-        self.plant.set_drives(command.speed_radps, command.cut)
+        self.plant.set_drives(command.speed_radps, command.cut, command.duty)
         self.drives.acknowledged_ns = command.t_ns
 
     def _take_valve_command(self, command: ValveCommand) -> None:
         self.plant.set_valves(command.powered)
+        if command.regulators_Pa:
+            self.plant.set_regulators(command.regulators_Pa)
         self.valves.acknowledged_ns = command.t_ns

@@ -22,6 +22,8 @@ class ServerSetup(NamedTuple):
         delivered: called with the due time of requested samples and the time of their delivery.
         host: computer whose clock is used.
         network: network in virtual time that it listens on; None: this computer's.
+        loads: the slow load channels; None: there are none.
+        loads_range_V: their full scale, either sign [V].
     """
 
     analog: Analog
@@ -30,6 +32,8 @@ class ServerSetup(NamedTuple):
     delivered: TakesTimes
     host: Host
     network: Network | None = None
+    loads: Analog | None = None
+    loads_range_V: float = 10.0
 
 
 class SimulatedServer(Protocol):

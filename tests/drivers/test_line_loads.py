@@ -4,10 +4,12 @@ import struct
 
 import pytest
 
+from drivers.modbus.entry import MODBUS
 from drivers.modbus.section import ModbusValves
 from drivers.roboclaw.section import RoboclawDrives
 from drivers.roboteq.section import RoboteqDrives
 from hil.config import load_config
+from hil.config.rig_setup import rig_setup
 
 CRC = b"cc"
 SPEED_READ = bytes([0x80, 18]), struct.pack(">iB", 1, 0) + CRC
@@ -73,26 +75,27 @@ def test_a_roboteq_port_carries_the_longest_of_each_line() -> None:
     assert drives.port_load() == pytest.approx(bits / 115200)
 
 
-def valves(**keys: object) -> ModbusValves:
-    return ModbusValves.model_validate({"driver": "modbus", "rate_hz": 1.0, **keys})
+def valves_load(**keys: object) -> float:
+    section = ModbusValves.model_validate({"driver": "modbus", "rate_hz": 1.0, **keys})
+    return MODBUS.line_loads(section, rig_setup(load_config("sim_wire")))[0].share
 
 
 def test_one_coil_on_a_relay_board_takes_the_line_time_that_was_measured() -> None:
-    silences_s = 2 * 3.5 * 10 / 9600
-    refreshed = valves(flash_on=True, flash_s=2.0).line_load() - valves().line_load()  # four valves once a second
+    silences_s = 2 * 3.5 * 11 / 9600
+    refreshed = valves_load(flash_on=True, flash_s=2.0) - valves_load()  # four valves once a second
     assert refreshed / 4.0 - silences_s == pytest.approx(0.017, abs=0.0005)
 
 
-def test_pressures_near_each_other_are_read_in_one_go() -> None:
+def test_pressures_are_read_in_one_go_from_the_first_to_the_last() -> None:
     def extra(first: int, *others: int) -> float:
         names = ("left_extend", "left_retract", "right_extend", "right_retract")
         registers = dict(zip(names, (first, *others), strict=True)) | {"kPa_per_count": 1.0}
-        return (valves(pressure_registers=registers).line_load() - valves().line_load()) * 9600 / 10
+        return (valves_load(pressure_registers=registers) - valves_load()) * 9600 / 10
 
-    assert extra(10, 11, 12, 13) == pytest.approx(8 + 5 + 4 * 2 + 7.0)
-    assert extra(10, 11, 12, 1000) == pytest.approx(4 * (8 + 5 + 2 + 7.0))
+    assert extra(10, 11, 12, 13) == pytest.approx(8 + 5 + 4 * 2 + 2 * 3.85)
+    assert extra(10, 11, 12, 30) == pytest.approx(8 + 5 + 21 * 2 + 2 * 3.85)
 
 
 def test_twice_the_baud_is_half_the_load() -> None:
-    assert valves(flash_on=True, baud=19200).line_load() == pytest.approx(valves(flash_on=True).line_load() / 2.0)
+    assert valves_load(flash_on=True, baud=19200) == pytest.approx(valves_load(flash_on=True) / 2.0)
     assert roboclaw(baud=230400).bus_loads()[0] == pytest.approx(roboclaw().bus_loads()[0] / 2.0)

@@ -2,13 +2,15 @@
 
 It is independent of the transport of requests; `service` serves it. The modules, as `hil devices` shows them:
 
-cDAQ1       chassis, with the watchdog          cDAQ1Mod2   digital outputs: valves on port0/line0 to line3
-cDAQ1Mod1   IEPE inputs: the sampled channels   cDAQ1Mod3   analog output ao0: the regulator
-cDAQ1Mod5   inputs of the four pressures        cDAQ1Mod4   digital inputs: E-stop on port0/line0, high while whole
+cDAQ1       chassis, with the watchdog          cDAQ1Mod2   digital outputs: valves from port0/line0 on
+cDAQ1Mod1   IEPE inputs: the sampled channels   cDAQ1Mod3   analog outputs: regulators from ao0 on
+cDAQ1Mod5   inputs of the valves' pressures     cDAQ1Mod4   digital inputs: E-stop on port0/line0, high while whole
+cDAQ1Mod6   slow inputs with a clock of their own: the load channels
 """
 
 from __future__ import annotations
 
+import math
 import threading
 
 import numpy as np
@@ -17,18 +19,20 @@ import numpy.typing as npt
 from drivers.host import COMPUTER, Host
 from drivers.ni.simulated.parts import (
     CHASSIS,
+    LOADS_MODULE,
     Channel,
     DaqmxError,
     Task,
     TaskKind,
     Watchdog,
+    converted,
     modules,
     resources,
     unsupported,
+    watchdog_of,
 )
 from drivers.sim.protocol.plant_ports import Analog, Cylinders, TakesTimes
 
-BITS = 24
 # A reader that waits for the plant's next sample polls at this period [s].
 LOOK_S = 0.0003
 
@@ -42,9 +46,10 @@ class Chassis:
         range_V: converters' full scale, either sign [V].
         max_rate_hz: reported limit of the converters; they support no rate but that of `analog`.
         filter_delay_s: of the converters' filters, as reported [s]; not in the samples' times.
-        pressure_VpkPa: sensitivity of the pressure sensors [V/kPa].
+        pressure_VpkPa: sensitivity of pressure sensors, and of regulators [V/kPa].
         delivered: called with the due time of requested samples and the time of their delivery.
         host: whose clock is used.
+        loads: the slow load channels, converted with loads_range_V [V]; None for none.
 
     Attributes:
         e_stop: whether the emergency stop is pressed.
@@ -65,19 +70,21 @@ class Chassis:
         pressure_VpkPa: float = 0.01,
         delivered: TakesTimes = lambda _due_ns, _done_ns: None,
         host: Host = COMPUTER,
+        loads: Analog | None = None,
+        loads_range_V: float = 10.0,
     ) -> None:
+        self._loads, self._range_V = loads, {f"{CHASSIS}Mod1": range_V, LOADS_MODULE: loads_range_V}
         self.analog, self.max_rate_hz, self.filter_delay_s = analog, max_rate_hz, filter_delay_s
-        self._cylinders, self._range_V, self._pressure_VpkPa = cylinders, range_V, pressure_VpkPa
-        self._host, self._delivered = host, delivered
-        self.modules = modules(analog.channels, pressures=cylinders is not None)
+        self._cylinders, self._pressure_VpkPa, self._host, self._delivered = cylinders, pressure_VpkPa, host, delivered
+        valves, regulators = (cylinders.valves, cylinders.regulators) if cylinders else (0, 0)
+        self.modules = modules(analog.channels, valves, regulators, loads.channels if loads else 0)
         self.e_stop = False
         self.lines = dict.fromkeys(self.modules[f"{CHASSIS}Mod2"].do, False)
         self.outputs = dict.fromkeys(self.modules[f"{CHASSIS}Mod3"].ao, 0.0)
         self.watchdog: Watchdog | None = None
         self._tasks: list[Task] = []
         self._steps: dict[int, tuple[int, float]] = {}
-        self._overloaded: set[str] = set()
-        self.overloaded: list[str] = []
+        self._overloaded, self.overloaded = set[str](), list[str]()
         self._lock = threading.RLock()
         self.goes_on = True
 
@@ -131,8 +138,8 @@ class Chassis:
                 raise DaqmxError(-200489, f"Specified channel cannot be added to the task. Channel: {channel.physical}")
             if task.kind not in ("", kind):
                 raise DaqmxError(-200559, "Task cannot contain a channel of the specified type.")
-            reach = self._range_V * channel.per_volt * (1 + 1e-9)
-            if kind == "ai" and channel.physical in self.modules[f"{CHASSIS}Mod1"].ai and max(map(abs, full)) > reach:
+            reach = self._range_V.get(channel.physical.partition("/")[0], math.inf) * channel.per_volt * (1 + 1e-9)
+            if kind == "ai" and max(map(abs, full)) > reach:
                 raise unsupported("DAQmx_AI_Max", full[1], reach)
             task.kind = kind
             task.channels = [*task.channels, channel]
@@ -157,7 +164,7 @@ class Chassis:
                     raise DaqmxError(-201477, "Watchdog task cannot be reserved while other tasks are reserved.")
                 self.feed()
             task.running = True
-            task.first = self.analog.taken()
+            task.first = self.sampled(task).taken()
             task.position = 0
 
     def stop(self, task: Task) -> None:
@@ -169,22 +176,26 @@ class Chassis:
 
     def available(self, task: Task) -> int:
         """Number of unread samples."""
-        return self.analog.taken() - task.first - task.position if task.running else 0
+        return self.sampled(task).taken() - task.first - task.position if task.running else 0
+
+    def sampled(self, task: Task) -> Analog:
+        """The sampled channels whose clock a task uses."""
+        return self._loads if task.module == LOADS_MODULE and self._loads is not None else self.analog
 
     def read(self, task: Task, count: int, timeout_s: float) -> npt.NDArray[np.float64]:
         """The next samples of all channels in their units, (channels, count); waits for them. Raises DaqmxError."""
         self.start(task)
         if not task.continuous:
             return self._now(task)
-        begin, asked_ns = task.first + task.position, self._host.now_ns()
-        self._wait(begin + count, timeout_s)
-        self._delivered(max(self.analog.at_ns(begin + count - 1), asked_ns), self._host.now_ns())
+        analog, begin, asked_ns = self.sampled(task), task.first + task.position, self._host.now_ns()
+        self._wait(analog, begin + count, timeout_s)
+        self._delivered(max(analog.at_ns(begin + count - 1), asked_ns), self._host.now_ns())
         with self._lock:
-            volts = np.empty((count, self.analog.channels))
+            volts = np.empty((count, analog.channels))
             try:
                 if self.available(task) > task.buffer:
                     raise OverflowError
-                self.analog.copy(begin, volts)
+                analog.copy(begin, volts)
             except OverflowError:
                 raise DaqmxError(
                     -200279,
@@ -193,20 +204,17 @@ class Chassis:
                     0,
                 ) from None
             task.position += count
-            for channel, (sample, added) in self._steps.items():
+            for channel, (sample, added) in self._steps.items() if analog is self.analog else ():
                 volts[max(sample - begin, 0) :, channel] += added
-        least = 2 * self._range_V / 2**BITS
-        np.clip(np.rint(volts / least), -(2 ** (BITS - 1)), 2 ** (BITS - 1) - 1, out=volts)
-        full = np.abs(volts).max(axis=0) >= 2 ** (BITS - 1) - 1
-        columns = [int(channel.physical.rpartition("/ai")[2]) for channel in task.channels]
-        self._overloaded.update(c.name for c, at in zip(task.channels, columns, strict=True) if full[at])
-        units = np.array([[least * channel.per_volt] for channel in task.channels])
-        return np.asarray(volts.T[columns] * units)
+        values, overloaded = converted(volts, task.channels, self._range_V[task.module])
+        self._overloaded |= overloaded
+        return values
 
-    def overload_exists(self) -> bool:
-        """Whether a channel was at full scale since the last query; `overloaded` lists which."""
+    def overload_exists(self, task: Task) -> bool:
+        """Whether a channel of a task was at full scale since the last query; `overloaded` lists which."""
         with self._lock:
-            self.overloaded, self._overloaded = sorted(self._overloaded), set()
+            self.overloaded = sorted(self._overloaded.intersection(channel.name for channel in task.channels))
+            self._overloaded.difference_update(self.overloaded)
         return bool(self.overloaded)
 
     def write(self, task: Task, values: list[float]) -> None:
@@ -229,12 +237,8 @@ class Chassis:
         """Make a task that of the watchdog. Raises DaqmxError."""
         if device not in self.modules:
             raise DaqmxError(-200220, f"Device identifier is invalid. Device Specified: {device}")
-        if device != CHASSIS:
-            raise DaqmxError(-200662, f"Watchdog timer is not supported by this device. Device: {device}")
-        if not 0.01 <= timeout_s <= 107:
-            raise DaqmxError(-200668, f"Watchdog timeout is out of range: {timeout_s} s, allowed: 0.01 to 107 s")
         expired = self.watchdog is not None and self.watchdog.expired
-        task.kind, self.watchdog = "watchdog", Watchdog(timeout_s, expired=expired)
+        task.kind, self.watchdog = "watchdog", watchdog_of(device, timeout_s, expired=expired)
 
     def expire_to(self, states: dict[str, float]) -> None:
         """Safe states of lines and outputs. Raises DaqmxError."""
@@ -267,27 +271,30 @@ class Chassis:
         if physical not in getattr(self.modules[device], kind):
             raise DaqmxError(-200170, f"Physical channel specified does not exist on this device. Channel: {physical}")
 
-    def _wait(self, until: int, timeout_s: float) -> None:
+    def _wait(self, analog: Analog, until: int, timeout_s: float) -> None:
         """Wait until the rig has made a sample. Raises DaqmxError."""
         until_ns = self._host.now_ns() + round(timeout_s * 1e9)
-        while self.analog.taken() < until:
+        while analog.taken() < until:
             now_ns = self._host.now_ns()
             if now_ns >= until_ns or not self.goes_on:
                 raise DaqmxError(-200284, "Some or all of the samples requested have not yet been acquired.", 0)
-            due_ns = self.analog.at_ns(until - 1) - now_ns
+            due_ns = analog.at_ns(until - 1) - now_ns
             self._host.sleep(min(max(due_ns * 1e-9, LOOK_S), (until_ns - now_ns) * 1e-9))
 
     def _now(self, task: Task) -> npt.NDArray[np.float64]:
         """One sample on demand: the pressures."""
         assert self._cylinders is not None  # otherwise the channel does not exist
-        valves = [int(channel.physical[-1]) for channel in task.channels]
+        valves = [int(channel.physical.rpartition("/ai")[2]) for channel in task.channels]
         return np.array([[self._cylinders.pressure_Pa(valve) * 1e-3 * self._pressure_VpkPa] for valve in valves])
 
     def _set(self, physical: str, value: float) -> None:
+        cylinders = self._cylinders
         if physical in self.outputs:
             self.outputs[physical] = value
+            if cylinders is not None and (number := list(self.outputs).index(physical)) < cylinders.regulators:
+                cylinders.regulate(number, value / self._pressure_VpkPa * 1e3)
         elif self.lines[physical] != bool(value):
             self.lines[physical] = bool(value)
             valve = list(self.lines).index(physical)
-            if self._cylinders is not None and valve < 4:
-                self._cylinders.power(valve, bool(value))
+            if cylinders is not None and valve < cylinders.valves:
+                cylinders.power(valve, bool(value))

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 from nidaqmx.utils import unflatten_channel_string
 
 TaskKind = Literal["", "ai", "ao", "di", "do", "watchdog"]
 CHASSIS = "cDAQ1"
+LOADS_MODULE = f"{CHASSIS}Mod6"
 LINES = 8
+BITS = 24  # of its converters
 
 
 class DaqmxError(Exception):
@@ -68,6 +72,11 @@ class Task(msgspec.Struct, eq=False):
     first: int = 0
     position: int = 0
 
+    @property
+    def module(self) -> str:
+        """The device of its first channel; "" before it has any."""
+        return self.channels[0].physical.partition("/")[0] if self.channels else ""
+
 
 class Watchdog(msgspec.Struct):
     """The chassis's watchdog; `states` are the safe ones of its lines and outputs."""
@@ -85,6 +94,23 @@ def resources(task: Task) -> set[str]:
     if task.continuous:
         return {channel.physical.partition("/")[0] for channel in task.channels}
     return {channel.physical for channel in task.channels}
+
+
+def converted(
+    volts: npt.NDArray[np.float64], channels: list[Channel], range_V: float
+) -> tuple[npt.NDArray[np.float64], set[str]]:
+    """Volts (samples, channels of the module) as converted: whole counts, in the units of the channels asked.
+
+    Returns:
+        (channels asked, samples), and names of those at full scale. `volts` is overwritten.
+    """
+    least, most = 2 * range_V / 2**BITS, 2 ** (BITS - 1) - 1
+    np.clip(np.rint(volts / least), -most - 1, most, out=volts)
+    full = np.abs(volts).max(axis=0) >= most
+    columns = [int(channel.physical.rpartition("/ai")[2]) for channel in channels]
+    units = np.array([[least * channel.per_volt] for channel in channels])
+    overloaded = {channel.name for channel, at in zip(channels, columns, strict=True) if full[at]}
+    return np.asarray(volts.T[columns] * units), overloaded
 
 
 def unsupported(what: str, asked: float, most: float | None = None) -> DaqmxError:
@@ -111,8 +137,15 @@ def named_channels(physical: str, name: str, units_per_volt: float) -> list[Chan
     return [Channel(called, one, units_per_volt) for called, one in zip(given, each, strict=True)]
 
 
-def modules(channels: int, *, pressures: bool) -> dict[str, Module]:
-    """All devices by name; the first module has so many sampled channels."""
+def modules(channels: int, valves: int, regulators: int, loads: int) -> dict[str, Module]:
+    """All devices by name.
+
+    Args:
+        channels: sampled ones, of the first module.
+        valves: with a line and a pressure each.
+        regulators: with an output each.
+        loads: slow channels.
+    """
 
     def named(slot: int, what: str, count: int) -> tuple[str, ...]:
         return tuple(f"{CHASSIS}Mod{slot}/{what}{number}" for number in range(count))
@@ -120,12 +153,14 @@ def modules(channels: int, *, pressures: bool) -> dict[str, Module]:
     chassis = {
         CHASSIS: Module("simulated chassis", 0x5100000),
         f"{CHASSIS}Mod1": Module("simulated IEPE input", 0x5100001, ai=named(1, "ai", channels)),
-        f"{CHASSIS}Mod2": Module("simulated digital output", 0x5100002, do=named(2, "port0/line", LINES)),
-        f"{CHASSIS}Mod3": Module("simulated analog output", 0x5100003, ao=named(3, "ao", 1)),
+        f"{CHASSIS}Mod2": Module("simulated digital output", 0x5100002, do=named(2, "port0/line", max(LINES, valves))),
+        f"{CHASSIS}Mod3": Module("simulated analog output", 0x5100003, ao=named(3, "ao", max(1, regulators))),
         f"{CHASSIS}Mod4": Module("simulated digital input", 0x5100004, di=named(4, "port0/line", LINES)),
     }
-    if pressures:
-        chassis[f"{CHASSIS}Mod5"] = Module("simulated voltage input", 0x5100005, ai=named(5, "ai", 4))
+    if valves:
+        chassis[f"{CHASSIS}Mod5"] = Module("simulated voltage input", 0x5100005, ai=named(5, "ai", valves))
+    if loads:
+        chassis[LOADS_MODULE] = Module("simulated slow input", 0x5100006, ai=named(6, "ai", loads))
     return chassis
 
 
@@ -141,3 +176,12 @@ def attribute_text(module: Module, attribute: int) -> str:
     if attribute not in names:
         raise DaqmxError(-200197, "Attribute is not supported by the device.")
     return ", ".join(names[attribute])
+
+
+def watchdog_of(device: str, timeout_s: float, *, expired: bool) -> Watchdog:
+    """The watchdog of a device. Raises DaqmxError: it has none, or not this time-out [s]."""
+    if device != CHASSIS:
+        raise DaqmxError(-200662, f"Watchdog timer is not supported by this device. Device: {device}")
+    if not 0.01 <= timeout_s <= 107:
+        raise DaqmxError(-200668, f"Watchdog timeout is out of range: {timeout_s} s, allowed: 0.01 to 107 s")
+    return Watchdog(timeout_s, expired=expired)

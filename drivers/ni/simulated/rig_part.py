@@ -26,7 +26,13 @@ class NiRigPart:
 
     def __init__(self, setup: ServerSetup) -> None:
         self._chassis = chassis = Chassis(
-            setup.analog, setup.cylinders, range_V=setup.range_V, delivered=setup.delivered, host=setup.host
+            setup.analog,
+            setup.cylinders,
+            range_V=setup.range_V,
+            delivered=setup.delivered,
+            host=setup.host,
+            loads=setup.loads,
+            loads_range_V=setup.loads_range_V,
         )
         self._server: NiServer | VirtualNiServer
         if setup.network is None:

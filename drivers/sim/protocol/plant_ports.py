@@ -24,18 +24,32 @@ class Wheels(Protocol):
     def hold(self, wheel: int, speed_radps: float) -> None:
         """Command the drive to hold a speed."""
 
+    def drive(self, wheel: int, duty: float) -> None:
+        """Command the drive to a share of its supply voltage, -1 to 1, positive rolling forward; 0 is a cut."""
+
     def cut(self, wheel: int) -> None:
         """Set its output to zero."""
 
 
 class Cylinders(Protocol):
-    """The side cylinders' valves: 0 left extend, 1 left retract, 2 right extend, 3 right retract."""
+    """The cylinders' valves and the regulators of their supply, each counted in the order of the rig's.
+
+    Attributes:
+        valves: how many valves there are.
+        regulators: how many regulators are moved during a run.
+    """
+
+    valves: int
+    regulators: int
 
     def power(self, valve: int, on: bool) -> None:
         """Switch a valve on or off."""
 
     def pressure_Pa(self, valve: int) -> float:
         """Gauge pressure of the chamber at a valve."""
+
+    def regulate(self, regulator: int, pressure_Pa: float) -> None:
+        """Set a regulator to a gauge pressure."""
 
 
 class Analog(Protocol):
@@ -59,8 +73,37 @@ class Analog(Protocol):
         """When a sample is taken [ns of CLOCK_MONOTONIC]."""
 
 
+class Sampled(Protocol):
+    """Sampled channels of a plant.
+
+    Attributes:
+        channels: how many there are.
+        rate_hz: samples a second.
+        range_V: full scale, either sign [V].
+    """
+
+    channels: int
+    rate_hz: int
+    range_V: float
+
+    @property
+    def samples(self) -> int:
+        """Number of samples of each channel so far."""
+
+    def copy_samples(self, first: int, volts: npt.NDArray[np.float64]) -> None:
+        """Copy samples first, first + 1, ... [V] into volts (n, channels). Raises OverflowError: overwritten."""
+
+
+class Readings(Protocol):
+    """The newest readings of the load channels, in the order of their names."""
+
+    def volts(self, channel: int) -> float:
+        """Newest sample of a channel [V]."""
+
+
 class PlantPorts(NamedTuple):
-    """Plant of the serial devices."""
+    """Plant of the serial devices; a rig without load channels has no readings."""
 
     wheels: Wheels
     cylinders: Cylinders
+    readings: Readings | None = None

@@ -7,22 +7,29 @@ from typing import Any
 
 import pytest
 
-from drivers.messages import VALVES_OFF, ValveCommand, ValveSample
+from drivers.messages import ValveCommand, ValveSample
 from drivers.modbus import protocol
-from drivers.modbus.simulated import RelayBoard, Terminal
-from drivers.modbus.valves import ModbusValves, ModbusValvesSettings
+from drivers.modbus.settings import ModbusValvesSettings
+from drivers.modbus.simulated.outputs import AnalogOutputs
+from drivers.modbus.simulated.relay_board import RelayBoard, Terminal
+from drivers.modbus.simulated.rtu import RtuBus
+from drivers.modbus.valves import ModbusValves
 from drivers.sim.protocol.line import LineFault
 
+VALVES_OFF = ((False, False), (False, False))
 FULL_PA = 6.0e5
 BOTH_OUT = ((True, False), (True, False))
 BAUD = 19200
+TERMINAL = Terminal((10, 11, 12, 13), 100.0)
+STORED = 5  # register of the supply, which the board only stores
 
 
 class InstantCylinders:
-    """Chambers at full pressure or none."""
+    """Chambers at full pressure or none, and regulators without delay."""
 
-    def __init__(self) -> None:
-        self.powered = [False] * 4
+    def __init__(self, valves: int = 4, regulators: int = 0) -> None:
+        self.valves, self.regulators = valves, regulators
+        self.powered, self.set_Pa = [False] * valves, [0.0] * regulators
 
     def power(self, valve: int, on: bool) -> None:
         self.powered[valve] = on
@@ -30,16 +37,20 @@ class InstantCylinders:
     def pressure_Pa(self, valve: int) -> float:
         return FULL_PA if self.powered[valve] else -1000.0
 
+    def regulate(self, regulator: int, pressure_Pa: float) -> None:
+        self.set_Pa[regulator] = pressure_Pa
+
 
 class Rig:
-    """A board with pressure registers 10 to 13 and a regulator at 5, on a line in virtual time."""
+    """A board with pressure registers 10 to 13 and a stored register at 5, on a line in virtual time."""
 
-    def __init__(self, folder: Path, line_time: Any, **board: Any) -> None:
+    def __init__(self, folder: Path, line_time: Any, *, stored: tuple[int, ...] = (STORED,), **board: Any) -> None:
         self.time = line_time
         self.cylinders = InstantCylinders()
-        self.terminal = Terminal((10, 11, 12, 13), 100.0, 5)
-        self.board = RelayBoard(self.cylinders, baud=BAUD, **{"terminal": self.terminal, **board})
-        self.line, self.recorder = line_time.connect(folder / "valves", self.board, BAUD, protocol.silence_ns(BAUD))
+        self.board = RelayBoard(self.cylinders, **{"terminal": TERMINAL, **board})
+        self.supply = AnalogOutputs(self.cylinders, {}, stored=stored)
+        bus = RtuBus([self.board, self.supply], BAUD)
+        self.line, self.recorder = line_time.connect(folder / "valves", bus, BAUD, protocol.silence_ns(BAUD))
 
     def settings(self, **changes: Any) -> ModbusValvesSettings:
         plain = {"port": str(self.line.path), "coils": (0, 1, 2, 3), "baud": BAUD, "flash_s": 5.0, "rate_hz": 20.0}

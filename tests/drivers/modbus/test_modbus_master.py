@@ -12,9 +12,14 @@ from pymodbus.server import ModbusSerialServer
 from pymodbus.simulator import DataType, SimData, SimDevice
 
 from drivers.interfaces import DeviceError
-from drivers.messages import VALVES_OFF, ValveCommand
-from drivers.modbus.settings import Regulator
-from drivers.modbus.valves import ModbusValves, ModbusValvesSettings
+from drivers.messages import ValveCommand
+from drivers.modbus import protocol
+from drivers.modbus.amplifier import AmplifierSettings, ModbusAmplifier
+from drivers.modbus.settings import ModbusValvesSettings, Regulator
+from drivers.modbus.valves import ModbusValves
+from drivers.valve_layout import ValveLayout
+
+VALVES_OFF = ((False, False), (False, False))
 
 
 @pytest.fixture
@@ -43,10 +48,10 @@ def wire():
 
 @pytest.fixture
 def server(wire):
-    """Eight coils (two of them on), input registers 10 to 13, a holding register at 5; path of the other end."""
+    """Eight coils (two of them on), input registers 10 to 13, holding registers 5 to 8; path of the other end."""
     coils = [SimData(0, values=[True, False, False, True] + [False] * 4, datatype=DataType.BITS)]
     inputs = [SimData(10, values=[6000, 1, 65526, 32767], datatype=DataType.REGISTERS)]
-    holding = [SimData(5, values=[0], datatype=DataType.REGISTERS)]
+    holding = [SimData(5, values=[0] * 4, datatype=DataType.REGISTERS)]
     discrete = [SimData(0, values=[False], datatype=DataType.BITS)]
     device = SimDevice(1, simdata=(coils, discrete, holding, inputs))
     loop, started, holder = asyncio.new_event_loop(), threading.Event(), []
@@ -76,8 +81,8 @@ def settings(port, **changes):
 
 
 def test_our_master_switches_reads_and_sets_a_server_of_another_maker(server):
-    valves = ModbusValves(settings(server, regulator=Regulator(5, 5.5e5)))
-    valves._link._timeout_ns = 60 * 10**9  # that server has a separate clock, and may be slow
+    valves = ModbusValves(settings(server, supply=Regulator(5), supply_Pa=5.5e5))
+    valves._line._link._timeout_ns = 60 * 10**9  # that server has a separate clock, and may be slow
     valves.open()
     assert valves.read(0).pressure_Pa == ((6e5, 100.0), (-1000.0, 3276700.0))
     for t_ns, command in enumerate((VALVES_OFF, ((True, False), (False, True)), ((False, True), (False, True))), 1):
@@ -89,6 +94,38 @@ def test_our_master_switches_reads_and_sets_a_server_of_another_maker(server):
     valves.close()
 
 
+def test_our_master_moves_regulators_of_a_server_of_another_maker(server):
+    """Neighbours by function 16, a single one by function 06; what the server has is read back by another master."""
+    regulators = (Regulator(5, 1, 62.5, 800), Regulator(6, 1, 62.5, 800), Regulator(8, 1, 62.5, 800))
+    layout = ValveLayout(regulators=("left", "right", "rear"))
+    valves = ModbusValves(settings(server, valves=layout, regulators=regulators, pressure_registers=None))
+    valves._line._link._timeout_ns = 60 * 10**9
+    valves.open()
+    read = protocol.read_registers(1, 5, 4, protocol.Function.READ_HOLDING)
+    assert valves._line.ask(read) == (800, 800, 0, 800)
+    for t_ns, pressures_Pa in enumerate(((), (200e3, 100e3, 50e3), (0.0, 0.0, 0.0)), 1):
+        valves.write(ValveCommand(t_ns, VALVES_OFF, pressures_Pa))
+        while (sample := valves.read(0)) is None or sample.acknowledged_ns != t_ns:
+            valves.step()
+        if any(pressures_Pa):
+            assert valves._line.ask(read) == (4000, 2400, 0, 1600)
+    assert valves._line.ask(read) == (800, 800, 0, 800)
+    assert (valves.health().errors, valves.health().retries) == (0, 0)
+    valves.close()
+
+
 def test_a_register_that_the_server_has_not_is_named(server):
     with pytest.raises(DeviceError, match="function 4 refused with exception 2"):
         ModbusValves(settings(server, pressure_registers=(50, 51, 52, 53))).open()
+
+
+def test_our_amplifier_driver_reads_32_bits_from_a_server_of_another_maker(server):
+    settings = AmplifierSettings(server, (10, 12), 20.0, V_per_count=1.0, range_V=1e10, answer_timeout_ms=500.0)
+    amplifier = ModbusAmplifier(settings)
+    amplifier._link._timeout_ns = 60 * 10**9  # that server has a separate clock, and may be slow
+    amplifier.open()
+    while (block := amplifier.read(0)) is None:
+        amplifier.step()
+    assert block.volts.tolist() == [[6000 * 65536 + 1, -10 * 65536 + 32767]]
+    assert amplifier.health().errors == 0
+    amplifier.close()

@@ -1,30 +1,49 @@
-"""Settings that cannot work are refused, and the budget is the line time of the bytes sent."""
+"""Settings that cannot work are refused, and loads are the line time of the bytes sent."""
 
 import math
 
 import pytest
 
-from drivers.modbus.settings import Regulator
-from drivers.modbus.valves import ModbusValves, ModbusValvesSettings, budget
+from drivers.modbus.budget import actuation_s, load
+from drivers.modbus.settings import ModbusValvesSettings, OutputWatchdog, Regulator
+from drivers.modbus.valves import ModbusValves
+from drivers.valve_layout import ValveLayout
 
+MOVED = {
+    "valves": ValveLayout(regulators=("left", "right")),
+    "regulators": (Regulator(5), Regulator(6)),
+}
 PLAIN = {"port": "/dev/ttyUSB0", "coils": (0, 1, 2, 3)}
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"coils": (0, 1, 1, 3)}, r"coils: \(0, 1, 1, 3\), needed: 4 different"),
-        ({"coils": (0, 1, 2, 255)}, "0 to 254"),
-        ({"address": 0}, "address: 0, allowed: 1 to 255"),
-        ({"baud": 300}, "baud: 300"),
+        ({"coils": (0, 1, 1, 3)}, "coils: found coil 1 for 2 valves; allowed: a different coil"),
+        ({"coils": (0, 1, 2)}, "coils: found 3 coils; allowed: 4, one for each valve"),
+        ({"coils": (0, 1, 2, 255)}, "coils: found 255; allowed: 0 to 254"),
+        ({"coils": (0, 1, 2, 5000), "flash_on": False}, "coils: found 0 to 5000; allowed: coils within 1968"),
+        ({"address": 0}, "address: found 0; allowed: 1 to 255"),
+        ({"baud": 300}, "baud: found 300"),
         ({"pressure_registers": (0, 1, 2, 500)}, "within 123 of each other"),
-        ({"pressure_registers": (1, 2, 3, 4), "Pa_per_count": math.nan}, "Pa_per_count: nan"),
-        ({"regulator": Regulator(5, 4e7)}, r"regulator.pressure_Pa: 40000000.0, allowed: 0 to 3.2767e\+07"),
-        ({"rate_hz": 0.0}, "rate_hz: 0.0"),
-        ({"answer_timeout_ms": 10.0}, "answer_timeout_ms: 10.0, allowed: above"),
-        ({"flash_s": 0.25}, "flash_s: 0.25, allowed: 0.1 to"),
-        ({"flash_s": 0.2}, "flash_s: 0.2, needed at 9600 baud"),
-        ({"flash_s": math.nan}, "flash_s: nan"),
+        ({"pressure_registers": (1, 2, 3, 4), "Pa_per_count": math.nan}, "kPa_per_count: found nan"),
+        (
+            {"supply": Regulator(5), "supply_Pa": 4e7},
+            r"a supply of 4e\+07 Pa; allowed: 0 to 3.2767e\+07",
+        ),
+        ({**MOVED, "regulators": (Regulator(5),)}, "regulators: found 1; allowed: 2, one for each"),
+        ({**MOVED, "regulators": (Regulator(5),) * 2}, "register 5 at address 1 for 2 regulators"),
+        ({**MOVED, "regulators": (Regulator(5), Regulator(6, address=256))}, "address: found 256"),
+        ({**MOVED, "regulators": (Regulator(5), Regulator(6, zero_counts=-1))}, "zero_counts: found -1"),
+        ({**MOVED, "watchdog": OutputWatchdog(9, 100.0)}, "watchdog.timeout_ms: found 100000 counts"),
+        ({"rate_hz": 0.0}, "rate_hz: found 0"),
+        (
+            {"answer_timeout_ms": 10.0},
+            "baud: found 9600, with a longest exchange of .* ms; .* less than 10 ms",
+        ),
+        ({"flash_s": 0.25}, "flash_s: found 0.25; allowed: a whole number of tenths of a second, 0.1 to"),
+        ({"flash_s": 0.2}, "flash_s: found 0.2; allowed: at least .* at 9600 baud"),
+        ({"flash_s": math.nan}, "flash_s: found nan"),
     ],
 )
 def test_settings_that_cannot_work_are_refused(changes, message):
@@ -32,10 +51,48 @@ def test_settings_that_cannot_work_are_refused(changes, message):
         ModbusValves(ModbusValvesSettings(**{**PLAIN, **changes}))
 
 
-def test_the_budget_is_the_line_time_of_all_that_is_sent():
-    silence_s = 38.5 / 9600
-    coils_s, pressures_s, flash_s = ((count * 10 / 9600 + 2 * silence_s) for count in (8 + 6, 8 + 13, 8 + 8))
+def exchange_s(*sizes: int) -> float:
+    """Line time of requests and answers of so many bytes together, each with the silence after both."""
+    return sum(size * 10 / 9600 + 2 * 38.5 / 9600 for size in sizes)
+
+
+COILS, PRESSURES, COIL = 8 + 6, 8 + 13, 8 + 8
+
+
+def test_the_load_is_the_line_time_of_all_that_is_sent():
     plain = ModbusValvesSettings(**PLAIN, flash_on=False, rate_hz=4.0)
-    assert budget(plain) == pytest.approx(4.0 * coils_s, rel=1e-6)
+    assert load(plain) == (pytest.approx(4.0 * exchange_s(COILS), rel=1e-6), None)
     full = ModbusValvesSettings(**PLAIN, flash_s=1.0, rate_hz=4.0, pressure_registers=(3, 2, 1, 0))
-    assert budget(full) == pytest.approx(4.0 * (coils_s + pressures_s) + 4 * flash_s / 0.5, rel=1e-6)
+    flashes_s = 4 * exchange_s(COIL) / 0.5
+    assert load(full) == (pytest.approx(4.0 * exchange_s(COILS, PRESSURES) + flashes_s, rel=1e-6), None)
+
+
+@pytest.mark.parametrize(
+    ("regulators", "sizes"),
+    [
+        ((Regulator(5), Regulator(6)), [9 + 4 + 8]),  # neighbours: one frame of function 16
+        ((Regulator(5), Regulator(7)), [16, 16]),  # function 06 each
+        ((Regulator(5), Regulator(6, address=2)), [16, 16]),
+    ],
+)
+def test_regulators_are_written_in_each_period_neighbours_in_one_frame(regulators, sizes):
+    moved = PLAIN | MOVED | {"regulators": regulators, "flash_on": False, "rate_hz": 4.0}
+    every_s = exchange_s(*sizes)
+    assert load(ModbusValvesSettings(**moved)).valves == pytest.approx(4.0 * (exchange_s(COILS) + every_s), rel=1e-6)
+    apart = ModbusValvesSettings(**moved, regulators_port="/dev/ttyUSB1")
+    assert load(apart) == pytest.approx((4.0 * exchange_s(COILS), 4.0 * every_s), rel=1e-6)
+
+
+def test_a_command_takes_a_transaction_in_flight_each_valve_and_the_regulators():
+    settings = ModbusValvesSettings(**PLAIN, **MOVED, flash_on=False, pressure_registers=(3, 2, 1, 0))
+    one_s, all_s = actuation_s(settings)
+    assert one_s == pytest.approx(exchange_s(PRESSURES) + exchange_s(COIL), rel=1e-6)
+    assert all_s == pytest.approx(exchange_s(PRESSURES) + 4 * exchange_s(COIL) + exchange_s(9 + 4 + 8), rel=1e-6)
+    assert pytest.approx(0.017, abs=5e-4) == (8 + 8) * 10 / 9600  # the bytes of one coil, as measured on such a board
+
+
+def test_three_cylinders_of_one_way_have_three_coils():
+    valves = ValveLayout(("left", "right", "rear"), ("extend",))
+    settings = ModbusValvesSettings("/dev/ttyUSB0", (0, 1, 2), valves, flash_s=1.0, rate_hz=4.0)
+    ModbusValves(settings)
+    assert load(settings).valves == pytest.approx(4.0 * exchange_s(COILS) + 3 * exchange_s(COIL) / 0.5, rel=1e-6)

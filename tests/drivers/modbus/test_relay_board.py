@@ -7,18 +7,29 @@ from pymodbus.client import ModbusSerialClient
 
 from drivers.modbus import protocol
 from drivers.modbus.protocol import Code, Function
-from drivers.modbus.simulated import RelayBoard, Terminal
+from drivers.modbus.simulated.outputs import AnalogOutputs
+from drivers.modbus.simulated.relay_board import RelayBoard, Terminal
+from drivers.modbus.simulated.rtu import RtuBus
 
 MS = 1_000_000
 S = 1000 * MS
 
 
+class Board(RtuBus):
+    """A relay board with a stored register, alone on its line."""
+
+    def __init__(self, cylinders, **how):
+        board = RelayBoard(cylinders, terminal=Terminal((10, 11, 12, 13), 100.0), **how)
+        super().__init__([board, AnalogOutputs(cylinders, {}, stored=(5,))])
+        self.on, self.stuck = board.on, board.stuck
+
+
 @pytest.fixture
 def board(cylinders):
-    return RelayBoard(cylinders, terminal=Terminal((10, 11, 12, 13), 100.0, 5))
+    return Board(cylinders)
 
 
-def say(board: RelayBoard, frame: bytes, at_ns: int) -> bytes:
+def say(board: Board, frame: bytes, at_ns: int) -> bytes:
     """A frame whose last byte arrives at a time."""
     return board.receive(frame, at_ns - len(frame) * 10 * S // 9600, at_ns)
 
@@ -124,14 +135,14 @@ def test_what_the_board_cannot_do_is_answered_with_its_exception(board, frame, c
 
 
 def test_a_board_without_flash_refuses_it(cylinders):
-    board = RelayBoard(cylinders, flash=False)
+    board = Board(cylinders, flash=False)
     assert say(board, flash(0, 5), S) == protocol.refusal(1, 5, Code.ADDRESS)
     assert not any(board.on)
 
 
 @given(st.lists(st.binary(max_size=300), max_size=8), st.integers(0, 10 * MS))
 def test_random_bytes_switch_nothing_and_break_nothing(chunks, gap_ns):
-    board = RelayBoard(NoCylinders())
+    board = Board(NoCylinders())
     t_ns = S
     for chunk in chunks:
         answer = board.receive(chunk, t_ns, t_ns + len(chunk) * MS)
@@ -150,7 +161,7 @@ class NoCylinders:
 
 @given(st.integers(0, 7), st.lists(st.integers(0, 8 * 10 - 1), min_size=1, max_size=5, unique=True))
 def test_a_mutated_request_is_not_obeyed_unless_it_is_a_valid_one(coil, bits):
-    board, heard = RelayBoard(NoCylinders()), bytearray(protocol.write_coils(1, coil, (True,)).frame)
+    board, heard = Board(NoCylinders()), bytearray(protocol.write_coils(1, coil, (True,)).frame)
     for bit in bits:
         heard[bit // 8] ^= 1 << bit % 8
     answer = say(board, bytes(heard), S)
@@ -175,13 +186,13 @@ def test_pymodbus_s_client_switches_and_reads_coils(client, rig):
     assert rig.cylinders.powered == [True, True, False, True]
 
 
-def test_pymodbus_s_client_reads_pressures_and_sets_the_regulator(client, rig):
+def test_pymodbus_s_client_reads_pressures_and_sets_a_register(client, rig):
     client.write_coil(2, True, device_id=1)
     assert client.read_input_registers(10, count=4, device_id=1).registers == [65526, 65526, 6000, 65526]
     client.write_register(5, 450, device_id=1)
     assert client.read_holding_registers(5, count=1, device_id=1).registers == [450]
     client.write_registers(5, [470], device_id=1)
-    assert rig.board.regulator == 470
+    assert rig.supply.values == {5: 470}
 
 
 def test_pymodbus_s_client_is_told_what_the_board_has_not(client):

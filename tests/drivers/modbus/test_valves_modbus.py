@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from drivers.interfaces import DamagedError, DeviceError, LinkLostError
-from drivers.messages import VALVES_OFF, ValveCommand
+from drivers.messages import ValveCommand
 from drivers.modbus import protocol
 from drivers.modbus.settings import Regulator
 from drivers.modbus.valves import ModbusValves
+
+VALVES_OFF = ((False, False), (False, False))
 
 BOTH_OUT = ((True, False), (True, False))
 BOTH_IN = ((False, True), (False, True))
@@ -207,7 +209,7 @@ def test_a_coil_that_somebody_else_switches_is_an_error_and_is_switched_off(rig,
     valves = rig.valves()
     powered(valves)
     rig.board._switch(1, True, 0)
-    with pytest.raises(DeviceError, match=r"coil 1 \(left retract\) reads on and was switched off"):
+    with pytest.raises(DeviceError, match=r"coil 1 \(left_retract\) reads on and was switched off"):
         steps(valves, 200)
     step_until(valves, lambda: rig.cylinders.powered == ALL_OFF)
 
@@ -221,7 +223,7 @@ def test_a_silent_board_is_refused_and_named(rig):
 
 @pytest.mark.parametrize(
     ("board", "changes"),
-    [({}, {"coils": (5, 6, 7, 8)}), ({"terminal": None}, {}), ({}, {"regulator": Regulator(6, 5e5)})],
+    [({}, {"coils": (5, 6, 7, 8)}), ({"terminal": None}, {}), ({}, {"supply": Regulator(6), "supply_Pa": 5e5})],
 )
 def test_a_device_without_our_coils_or_registers_is_refused_and_named(make_rig, board, changes):
     with pytest.raises(DeviceError, match=r"address 1: function \d+ refused with exception 2: it has no such coil"):
@@ -239,9 +241,9 @@ def test_a_board_without_flash_says_so_and_nothing_is_powered(make_rig):
     assert rig.cylinders.powered == ALL_OFF
 
 
-def test_the_regulator_is_set_when_the_link_is_opened(rig):
-    rig.valves(regulator=Regulator(5, 5.5e5)).open()
-    assert rig.board.regulator == 550
+def test_the_supply_is_set_when_the_link_is_opened(rig):
+    rig.valves(supply=Regulator(5), supply_Pa=5.5e5).open()
+    assert rig.supply.values == {5: 550}
 
 
 @pytest.mark.parametrize("coils", [(0, 1, 2, 3), (7, 0, 3, 5)])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from drivers.host import COMPUTER, Computer
-from drivers.messages import VALVES_OFF, ValveCommand
+from drivers.messages import ValveCommand
 from drivers.ni import daq as daq_ni
 from drivers.ni import session as ni_session
 from drivers.ni.channels import NiChannel, NiDaqSettings
@@ -18,6 +18,8 @@ from drivers.ni.session import NiSession
 from drivers.ni.simulated.chassis import Chassis
 from drivers.ni.simulated.server import NiServer
 from drivers.ni.valves import NiValves, NiValveSettings
+
+VALVES_OFF = ((False, False), (False, False))
 
 RATE = 25_600
 BLOCK = 64
@@ -99,10 +101,11 @@ class Daq(NiDaq):
 
 
 class Rams:
-    """Valves that record their commands, under pressures of 100, 200, 300 and 400 kPa."""
+    """Valves that record their commands, under pressures of 100, 200, ... kPa; and regulators."""
 
-    def __init__(self):
-        self.on, self.log = [False] * 4, []
+    def __init__(self, valves=4, regulators=0):
+        self.valves, self.regulators = valves, regulators
+        self.on, self.set_Pa, self.log = [False] * valves, [0.0] * regulators, []
 
     def power(self, valve, on):
         self.on[valve] = on
@@ -110,6 +113,9 @@ class Rams:
 
     def pressure_Pa(self, valve):
         return (valve + 1) * 1e5
+
+    def regulate(self, regulator, pressure_Pa):
+        self.set_Pa[regulator] = pressure_Pa
 
 
 class Clock(Computer):
@@ -143,6 +149,11 @@ def machine():
 @pytest.fixture
 def analog(machine):
     return Ramps(machine)
+
+
+@pytest.fixture
+def make_rams():
+    return Rams
 
 
 @pytest.fixture
@@ -203,7 +214,8 @@ def make_valves(server, clock):
     made = []
 
     def make(opened=True, **changes):
-        settings = NiValveSettings(LINES, f"127.0.0.1:{server.port}", timeout_s=PATIENCE_S, watchdog_device="cDAQ1")
+        plain = {"timeout_s": PATIENCE_S, "watchdog_device": "cDAQ1"}
+        settings = NiValveSettings(LINES, server=f"127.0.0.1:{server.port}", **plain)
         made.append(Valves(msgspec.structs.replace(settings, **changes), clock))
         if opened:
             made[-1].open()

@@ -10,7 +10,7 @@ import pytest
 from drivers.interfaces import LinkLostError
 from drivers.ni import daq as daq_ni
 from drivers.ni import session as ni_session
-from drivers.ni.simulated.chassis import BITS
+from drivers.ni.simulated.parts import BITS
 
 RATE = 25_600
 BLOCK = 64
@@ -86,7 +86,7 @@ def test_an_overloaded_channel_is_flagged_and_no_other(daq, chassis, monkeypatch
     if told_by == "device":
         monkeypatch.setattr(daq_ni, "OVERLOAD", 2.0)
     else:
-        monkeypatch.setattr(chassis, "overload_exists", lambda: False)
+        monkeypatch.setattr(chassis, "overload_exists", lambda _: False)
     daq.blocks(2)
     chassis.step(2, 6.0)
     assert daq.until(lambda block: any(block.overload)).overload == (False, False, True)

@@ -13,7 +13,6 @@ from nidaqmx.constants import AcquisitionType
 
 from drivers.interfaces import DeviceError, LinkLostError, SamplesLostError
 from drivers.ni import session as ni_session
-from drivers.ni.daq import TASK
 from drivers.ni.simulated.parts import ServerFault
 
 
@@ -151,7 +150,7 @@ def test_a_module_that_another_program_samples_is_refused(make_daq, server):
 
 
 def test_a_task_that_a_killed_program_left_behind_is_cleared(make_daq, server):
-    raw_task(server, TASK)
+    raw_task(server, "rover_hil_daq")
     daq = make_daq()
     daq.open()
     assert daq.blocks(1)
@@ -162,7 +161,7 @@ def test_a_task_that_another_program_reads_is_left_to_it(daq, make_daq):
         daq.step()
 
     other = make_daq(alive=read_on)  # while the other driver checks, this one keeps reading
-    with pytest.raises(DeviceError, match=f"another program has the task {TASK}"):
+    with pytest.raises(DeviceError, match="another program has the task rover_hil_daq"):
         other.open()
     assert daq.blocks(2)
 

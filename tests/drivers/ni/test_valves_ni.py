@@ -7,7 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from drivers.messages import VALVES_OFF, ValveCommand
+from drivers.messages import ValveCommand
+
+VALVES_OFF = ((False, False), (False, False))
 
 MS = 1_000_000
 ALL = list(itertools.product((False, True), repeat=4))
@@ -106,8 +108,8 @@ def test_a_chamber_without_a_sensor_has_no_pressure(make_valves):
     assert np.isnan(valves.read(0).pressure_Pa).all()
 
 
-def test_the_regulator_is_set_while_open_and_zero_after(make_valves, chassis):
-    valves = make_valves(regulator="cDAQ1Mod3/ao0", supply_kPa=450.0, regulator_VpkPa=0.012)
+def test_the_supply_is_set_while_open_and_zero_after(make_valves, chassis):
+    valves = make_valves(outputs=("cDAQ1Mod3/ao0",), supply_kPa=450.0, output_VpkPa=0.012)
     assert chassis.outputs["cDAQ1Mod3/ao0"] == pytest.approx(5.4)
     valves.close()
     assert chassis.outputs["cDAQ1Mod3/ao0"] == 0.0

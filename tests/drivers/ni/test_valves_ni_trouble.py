@@ -14,13 +14,15 @@ from drivers.interfaces import DeviceError, LinkLostError
 from drivers.ni.session import NiSession
 from drivers.ni.simulated.parts import ServerFault
 from drivers.ni.valves import LINES_TASK
+from drivers.valve_layout import ValveLayout
 
 MS = 1_000_000
+MOVED = ValveLayout(regulators=("left", "right"))
 LINES = tuple(f"cDAQ1Mod2/port0/line{i}" for i in range(4))
 
 
 def test_the_watchdog_takes_everything_off_when_nobody_steps(make_valves, rams, chassis, clock):
-    valves = make_valves(regulator="cDAQ1Mod3/ao0")
+    valves = make_valves(outputs=("cDAQ1Mod3/ao0",))
     valves.obey((1,), (2, True, True, True, True))
     clock.t_ns += 99 * MS
     chassis.wake(clock.t_ns)
@@ -103,10 +105,11 @@ def test_a_dead_server_is_a_lost_link_and_the_watchdog_ends_what_was_on(make_val
         ({"pressures": ("cDAQ1Mod5/ai0",)}, "1 pressure channels; allowed: none, or one for each"),
         ({"pressures": ("cDAQ1Mod5/ai0",) * 4}, "pressures .* all different"),
         ({"pressure_VpkPa": 0.0}, "pressure_VpkPa 0"),
-        ({"supply_kPa": 2000.0}, "set-point is 20 V; allowed: 0 to 10"),
-        ({"supply_kPa": math.nan}, "set-point is nan V"),
+        ({"outputs": ("cDAQ1Mod3/ao0",), "supply_kPa": 2000.0}, "set-point is 20 V; allowed: 0 to 10"),
+        ({"outputs": ("cDAQ1Mod3/ao0",), "supply_kPa": math.nan}, "set-point is nan V"),
+        ({"valves": MOVED, "outputs": ("cDAQ1Mod3/ao0",)}, "outputs .*; allowed: 2, one for each regulator"),
         ({"rate_hz": 0.0}, "rate_hz 0"),
-        ({"regulator": "cDAQ1Mod3/ao4"}, "NI -200170.*ao4"),
+        ({"outputs": ("cDAQ1Mod3/ao4",)}, "NI -200170.*ao4"),
     ],
 )
 def test_what_cannot_be_is_refused_at_opening_and_named(make_valves, changes, words):

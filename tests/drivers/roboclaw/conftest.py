@@ -14,12 +14,13 @@ COUNTS = 8192.0
 
 
 class InstantWheels:
-    """Wheels without inertia: `told` is the newest command of each, None for a cut."""
+    """Wheels without inertia: `told` is the newest command of each, None for a cut; `duty` of those driven by one."""
 
     def __init__(self) -> None:
         self.speed = [0.0] * 6
         self.angle = [0.0] * 6
         self.told: list[float | None] = [None] * 6
+        self.duty: dict[int, float] = {}
 
     def speed_radps(self, wheel: int) -> float:
         return self.speed[wheel]
@@ -30,6 +31,9 @@ class InstantWheels:
     def hold(self, wheel: int, speed_radps: float) -> None:
         self.speed[wheel] = speed_radps
         self.told[wheel] = speed_radps
+
+    def drive(self, wheel: int, duty: float) -> None:
+        self.duty[wheel] = self.told[wheel] = duty
 
     def cut(self, wheel: int) -> None:
         self.speed[wheel] = 0.0

@@ -83,6 +83,8 @@ def seconds_on_the_line(command, *values):
         def hold(self, wheel, speed_radps):
             pass
 
+        drive = hold
+
         def cut(self, wheel):
             pass
 

@@ -109,11 +109,29 @@ def test_duty_zero_cuts_and_speed_zero_holds(bench):
     assert bench.wheels.told[:2] == [None, None]
 
 
-def test_a_duty_is_that_share_of_the_no_load_speed(wheels):
-    bench = Bench(wheels, no_load_radps=4.0, sign=(1, -1, 1, 1, 1, 1))
+def test_a_duty_is_a_share_of_the_supply_with_the_motors_sign(wheels):
+    bench = Bench(wheels, sign=(1, -1, 1, 1, 1, 1))
     bench.do(0x80, Command.DUTY, 16384, 16384)
-    assert wheels.told[:2] == pytest.approx([2.0, -2.0], rel=1e-3)
+    assert [wheels.duty[wheel] for wheel in (0, 1)] == pytest.approx([0.5, -0.5], rel=1e-3)
     assert protocol.reading(0x80, Command.PWMS).decode(bench.do(0x80, Command.PWMS)) == (16384, 16384)
+    bench.do(0x81, Command.DUTY_M1, -32768)
+    bench.do(0x81, Command.DUTY_M2, 3277)
+    assert [wheels.duty[wheel] for wheel in (2, 3)] == pytest.approx([-1.0, 0.1], rel=1e-3)
+
+
+def test_a_speed_after_a_duty_begins_its_ramp_at_the_speed_turned_at(bench):
+    bench.do(0x81, Command.DUTY_M1, 16384)
+    bench.wheels.speed[2] = 0.5
+    bench.do(0x81, Command.RUN_ACCELERATING_M1, round(QPPS), round(QPPS))  # 1 rad/s in 1 s
+    bench.pass_ms(250)
+    assert bench.wheels.told[2] == pytest.approx(0.75, rel=1e-2)
+
+
+def test_a_motor_by_duty_is_stopped_by_the_serial_timeout(bench):
+    bench.do(0x80, Command.SET_TIMEOUT, 1)
+    bench.do(0x80, Command.DUTY, 1000, 1000)
+    bench.pass_ms(101)
+    assert bench.wheels.told[:2] == [None, None]
 
 
 def test_a_stop_is_logged_when_its_last_byte_was_on_the_line(bench):
@@ -181,6 +199,9 @@ def test_noise_never_hurts_it_and_it_hears_again_after_a_gap(parts):
 
         def hold(self, wheel, speed_radps):
             assert math.isfinite(speed_radps)
+
+        def drive(self, wheel, duty):
+            assert abs(duty) <= 1.0
 
         def cut(self, wheel):
             pass

@@ -15,11 +15,12 @@ SIGN = (1, -1, 1, 1, -1, 1)
 
 
 class InstantWheels:
-    """Wheels without inertia: `told` holds all commands of each, None for a cut."""
+    """Wheels without inertia: `told` holds all commands of each, None for a cut; `duty` the newest of each."""
 
     def __init__(self) -> None:
         self.speed = [0.0] * 6
         self.told: list[list[float | None]] = [[] for _ in range(6)]
+        self.duty = [0.0] * 6
 
     def speed_radps(self, wheel: int) -> float:
         return self.speed[wheel]
@@ -30,6 +31,10 @@ class InstantWheels:
     def hold(self, wheel: int, speed_radps: float) -> None:
         self.speed[wheel] = speed_radps
         self.told[wheel].append(speed_radps)
+
+    def drive(self, wheel: int, duty: float) -> None:
+        self.duty[wheel] = duty
+        self.told[wheel].append(duty)
 
     def cut(self, wheel: int) -> None:
         self.speed[wheel] = 0.0
@@ -47,10 +52,10 @@ class InstantWheels:
 class Rig:
     """Three controllers, one line each, in virtual time."""
 
-    def __init__(self, folder: Path, line_time: Any) -> None:
+    def __init__(self, folder: Path, line_time: Any, *, open_loop: bool = False) -> None:
         self.time = line_time
         self.wheels = InstantWheels()
-        self.devices = [device_on(self.wheels, *wheels) for wheels in WHEELS]
+        self.devices = [device_on(self.wheels, *wheels, open_loop=open_loop) for wheels in WHEELS]
         made = [line_time.connect(folder / f"drive{place}", one, 115200) for place, one in enumerate(self.devices)]
         self.lines, self.recorders = zip(*made, strict=True)
 
@@ -71,9 +76,11 @@ class Rig:
         return b"".join(data for _, _, data in self.recorders[place].heard)
 
 
-def device_on(wheels: InstantWheels, first: int, second: int) -> RoboteqDevice:
+def device_on(wheels: InstantWheels, first: int, second: int, *, open_loop: bool = False) -> RoboteqDevice:
     sign = (SIGN[first], SIGN[second])
-    return RoboteqDevice(wheels, (first, second), max_rpm=MAX_RPM, gear_ratio=GEAR_RATIO, sign=sign)
+    return RoboteqDevice(
+        wheels, (first, second), max_rpm=MAX_RPM, gear_ratio=GEAR_RATIO, sign=sign, open_loop=open_loop
+    )
 
 
 @pytest.fixture
@@ -89,3 +96,9 @@ def device(wheels: InstantWheels) -> RoboteqDevice:
 @pytest.fixture
 def rig(tmp_path: Path, line_time: Any) -> Rig:
     return Rig(tmp_path, line_time)
+
+
+@pytest.fixture
+def rig_by_duty(tmp_path: Path, line_time: Any) -> Rig:
+    """Controllers that are set up for open loop."""
+    return Rig(tmp_path, line_time, open_loop=True)

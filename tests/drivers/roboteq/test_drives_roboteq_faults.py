@@ -125,7 +125,7 @@ def test_a_pressed_emergency_stop_lets_no_controller_run(rig):
     ("text", "message"),
     [
         (b"^MXRPM 2 2500\r", r"drive1: MXRPM of channel 2: found 2500, needed 3000"),
-        (b"^MMOD 1 0\r", r"drive1: MMOD of channel 1: found 0, needed 1"),
+        (b"^MMOD 1 0\r", r"drive1: MMOD of channel 1 \(closed-loop speed\): found 0, needed 1"),
     ],
 )
 def test_a_controller_that_is_configured_otherwise_is_refused_and_named(rig, text, message):

@@ -124,6 +124,20 @@ def test_the_log_of_stops_has_the_time_of_the_byte_that_stopped_it(quiet):
     assert quiet.stops == [2 * S + 14 * MS]
 
 
+def test_in_open_loop_a_command_is_a_duty_and_the_watchdog_and_zero_are_cuts(wheels):
+    device = RoboteqDevice(wheels, (0, 1), max_rpm=3000, gear_ratio=100.0, sign=(1, -1), open_loop=True)
+    say(device, "^ECHOF 1\r", 0)
+    assert say(device, "~MMOD\r", 0) == "MMOD=0:0\r"
+    say(device, "^RWD 100_!G 1 450_!G 2 -1000\r", S)
+    assert wheels.duty[:2] == [0.45, 1.0]
+    device.wake(S + 100 * MS)
+    assert wheels.duty[:2] == [0.0, 0.0]
+    say(device, "!G 1 5\r", 2 * S)
+    assert wheels.duty[:2] == [0.005, 1.0]  # it resumes
+    say(device, "!EX\r", 3 * S)
+    assert [told[-1] for told in wheels.told[:2]] == [None, None]
+
+
 @given(st.lists(st.one_of(st.binary(max_size=200), st.text("!?^~GEXMRWD 012-_\r", max_size=40).map(str.encode))))
 def test_random_bytes_break_nothing(chunks):
     device = RoboteqDevice(NoWheels(), (0, 1), max_rpm=3000, gear_ratio=100.0)
@@ -139,5 +153,8 @@ class NoWheels:
 
     def hold(self, wheel, speed_radps):
         assert abs(speed_radps) <= FULL_RADPS * 65535 / 3000 + 1e-9
+
+    def drive(self, wheel, duty):
+        assert abs(duty) <= 1.0
 
     def cut(self, wheel): ...

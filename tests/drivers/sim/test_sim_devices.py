@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import msgspec
 import numpy as np
@@ -11,12 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drivers.interfaces import DeviceError, Health
-from drivers.messages import VALVES_OFF, DaqBlock, DriveCommand, ValveCommand
+from drivers.messages import DaqBlock, DriveCommand, ValveCommand
 from drivers.sim.rig import InProcessRig
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
 from hil.simulator.build import build_simulated_rig
 from models.plant import Plant, RigParameters
+
+VALVES_OFF = ((False, False), (False, False))
 
 RATE = 30_000
 MS = 1_000_000
@@ -179,6 +182,26 @@ def test_commands_under_way_take_effect_in_order():
             cut, speeds = given[tick - 5]
             alone.set_drives(speeds, cut)
     assert max(np.abs(rig.plant.wheel_speed)) > 0.0
+
+
+def test_a_regulated_cylinder_fills_to_the_pressure_of_its_regulators_command():
+    regulated = replace(nominal_rig(load_config("sim_impact")), regulated=True)
+    rig = InProcessRig(Plant(regulated, np.random.default_rng(7)), block_samples=60)
+    rig.valves.open()
+    each_way = ((True, False), (False, True))
+    rig.valves.write(ValveCommand(0, each_way))
+    rig.advance(200 * MS)
+    assert not rig.plant.pressure.any()  # regulators are closed at the start
+    filled = 1.0 - np.exp(-250 * MS / 0.05e9)
+    rig.valves.write(ValveCommand(0, each_way, (1e5, 5e4)))
+    rig.advance(450 * MS)
+    assert rig.valves.read(450 * MS).pressure_Pa[0] == pytest.approx((1e5 * filled, 0.0))
+    assert rig.valves.read(451 * MS) is None
+    assert rig.plant.pressure[1] == pytest.approx((0.0, 5e4 * filled))
+    rig.valves.write(ValveCommand(0, each_way, (2e4,)))  # one for all
+    rig.advance(700 * MS)
+    rig.advance(950 * MS)
+    assert rig.plant.pressure == pytest.approx(np.array([[2e4, 0.0], [0.0, 2e4]]), rel=1e-3)
 
 
 @pytest.mark.parametrize("device", ["daq", "drives", "valves"])

@@ -1,0 +1,115 @@
+"""Settings of valves and regulators on Modbus that cannot work, by the keys of the config."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from drivers.checks import repeated
+from drivers.modbus import protocol
+from drivers.modbus.budget import board_requests, exchange_s, least_flash_s, regulator_requests
+from drivers.modbus.section import MOST_COUNTS
+from drivers.modbus.settings import ALL_COILS, FLASH_STEP_S, ModbusValvesSettings, Regulator
+from drivers.section import Problem
+
+FLASH_STEPS = range(1, 0x8000)
+KEY = "devices.valves"
+
+
+def check(settings: ModbusValvesSettings) -> None:
+    """Refuse settings that cannot work. Raises ValueError that lists all errors."""
+    if wrong := problems(settings):
+        raise ValueError("; ".join(map(str, wrong)))
+
+
+def problems(settings: ModbusValvesSettings) -> list[Problem]:
+    """All errors; those of times only when all places are possible."""
+    return [*_places(settings), *_regulators(settings)] or list(_times(settings))
+
+
+def _places(settings: ModbusValvesSettings) -> Iterator[Problem]:
+    last = ALL_COILS - 1 if settings.flash_on else 0xFFFF
+    yield from _each(f"{KEY}.coils", "coil", settings.coils, len(settings.valves.valves), last, protocol.MAX_COILS)
+    yield from _within(f"{KEY}.address", settings.address, 1, 255)
+    yield from _within(f"{KEY}.baud", settings.baud, 1200, 1_000_000)
+    if (registers := settings.pressure_registers) is not None:
+        key, count = f"{KEY}.pressure_registers", len(settings.valves.valves)
+        yield from _each(key, "register", registers, count, 0xFFFF, protocol.MAX_REGISTERS)
+        yield from _above_0(f"{key}.kPa_per_count", settings.Pa_per_count)
+
+
+def _each(key: str, what: str, places: Sequence[int], count: int, last: int, span: int) -> Iterator[Problem]:
+    """Check one coil or register for each valve, which are read in one go."""
+    if len(places) != count:
+        yield Problem(key, f"{len(places)} {what}s", f"{count}, one for each valve")
+    for place, times in repeated(places):
+        yield Problem(key, f"{what} {place} for {times} valves", f"a different {what} for each valve")
+    for place in places:
+        yield from _within(key, place, 0, last)
+    if places and max(places) - min(places) >= span:
+        yield Problem(key, f"{min(places)} to {max(places)}", f"{what}s within {span} of each other")
+
+
+def _regulators(settings: ModbusValvesSettings) -> Iterator[Problem]:
+    if settings.supply is not None:
+        key = f"{KEY}.regulator"
+        yield from _regulator(key, settings.supply)
+        most_Pa = MOST_COUNTS * settings.supply.Pa_per_count
+        if not 0.0 <= settings.supply_Pa <= most_Pa:
+            yield Problem(key, f"a supply of {settings.supply_Pa:g} Pa", f"0 to {most_Pa:g} Pa at this scale")
+    if not settings.regulators:
+        return
+    key, count = f"{KEY}.regulators", len(settings.valves.regulators)
+    if len(settings.regulators) != count:
+        yield Problem(key, f"{len(settings.regulators)}", f"{count}, one for each regulator")
+    for (address, register), times in repeated([(one.address, one.register) for one in settings.regulators]):
+        found = f"register {register} at address {address} for {times} regulators"
+        yield Problem(key, found, "a different register for each regulator")
+    for one in settings.regulators:
+        yield from _regulator(key, one)
+    yield from _within(f"{key}.baud", settings.regulator_baud, 1200, 1_000_000)
+    if settings.watchdog is not None and not 0 < settings.watchdog.counts <= MOST_COUNTS:
+        found, allowed = f"{settings.watchdog.counts} counts of its register", f"1 to {MOST_COUNTS}"
+        yield Problem(f"{key}.watchdog.timeout_ms", found, allowed)
+
+
+def _regulator(key: str, regulator: Regulator) -> Iterator[Problem]:
+    yield from _within(f"{key}.address", regulator.address, 1, 255)
+    yield from _within(f"{key}.holding_register", regulator.register, 0, 0xFFFF)
+    yield from _within(f"{key}.zero_counts", regulator.zero_counts, 0, MOST_COUNTS)
+    yield from _above_0(f"{key}.kPa_per_count", regulator.Pa_per_count)
+
+
+def _times(settings: ModbusValvesSettings) -> Iterator[Problem]:
+    if not 0.0 < settings.rate_hz <= 1000.0:
+        yield Problem(f"{KEY}.rate_hz", f"{settings.rate_hz:g}", "above 0, and 1000 at most")
+    yield from _answers(f"{KEY}.baud", board_requests(settings), settings.baud, settings.answer_timeout_ms)
+    key = f"{KEY}.baud" if settings.regulators_port is None else f"{KEY}.regulators.baud"
+    yield from _answers(key, regulator_requests(settings), settings.regulator_baud, settings.answer_timeout_ms)
+    if settings.flash_on:
+        key, steps = f"{KEY}.flash_s", settings.flash_s / FLASH_STEP_S
+        if not (math.isfinite(steps) and abs(steps - round(steps)) < 1e-6 and round(steps) in FLASH_STEPS):
+            allowed = f"a whole number of tenths of a second, 0.1 to {FLASH_STEPS[-1] / 10:g}"
+            yield Problem(key, f"{settings.flash_s:g}", allowed)
+        elif (least := least_flash_s(settings)) > settings.flash_s:
+            allowed = f"at least {least:.2f}, to refresh all valves in time at {settings.baud} baud"
+            yield Problem(key, f"{settings.flash_s:g}", allowed, (f"{KEY}.baud",))
+
+
+def _answers(key: str, requests: Sequence[protocol.Request[Any]], baud: int, timeout_ms: float) -> Iterator[Problem]:
+    """Check that each answer comes before it is no longer awaited."""
+    longest_ms = max((exchange_s(request, baud) * 1e3 for request in requests), default=0.0)
+    if not longest_ms < timeout_ms <= 1000.0:
+        found = f"{baud}, with a longest exchange of {longest_ms:.1f} ms"
+        yield Problem(key, found, f"an exchange of less than {timeout_ms:g} ms, and of 1000 ms at most")
+
+
+def _within(key: str, value: int, least: int, most: int) -> Iterator[Problem]:
+    if not least <= value <= most:
+        yield Problem(key, f"{value}", f"{least} to {most}")
+
+
+def _above_0(key: str, value: float) -> Iterator[Problem]:
+    if not 0.0 < value < math.inf:
+        yield Problem(key, f"{value:g}", "above 0")

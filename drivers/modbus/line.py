@@ -1,0 +1,86 @@
+"""One Modbus RTU line: requests with the silence between frames, and its own errors as those of a device."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+
+from drivers.host import SLICE_S, Alive, Host
+from drivers.interfaces import DeviceError, Health
+from drivers.modbus import protocol
+from drivers.serial.link import SerialLink
+
+T = TypeVar("T")
+
+
+class RtuLine:
+    """The master's end of a line.
+
+    Args:
+        device: name for messages.
+        port: path of the port.
+        baud: its speed.
+        timeout_s: how long an answer may take, line time included.
+        host: whose clock and ports are used.
+        alive: called while waiting, every few ms.
+
+    Attributes:
+        device: name for messages.
+        name: with the port.
+    """
+
+    def __init__(self, device: str, port: str, baud: int, timeout_s: float, host: Host, alive: Alive) -> None:
+        self._link = SerialLink(device, port, baud, timeout_s=timeout_s, host=host, alive=alive)
+        self.device, self.name = device, f"{device} on {port}"
+        self._host, self._alive = host, alive
+        self._silence_ns = protocol.silence_ns(baud)
+        self._quiet_ns = 0
+
+    @property
+    def sent_ns(self) -> int:
+        """When the last byte of the newest request was sent [ns]."""
+        return self._link.sent_ns
+
+    def open(self) -> None:
+        """Open the port exclusively. Raises DeviceError."""
+        self._link.open()
+
+    def close(self) -> None:
+        """Close the port."""
+        self._link.close()
+
+    def health(self, detail: str) -> Health:
+        """State of the link; `detail` is what its devices report."""
+        return self._link.health(detail)
+
+    def ask(self, request: protocol.Request[T]) -> T:
+        """Send a request and decode its answer. Raises DeviceError."""
+        self.rest(self._quiet_ns - self._host.now_ns())
+        try:
+            return self._link.ask(request.frame, request.missing, request.decode)
+        except protocol.RefusedError as error:
+            raise DeviceError(
+                f"{self.name}, address {request.frame[0]}: {error}; check coils, "
+                "registers, and whether the board supports flash-on"
+            ) from error
+        finally:
+            self._quiet_ns = self._host.now_ns() + self._silence_ns
+
+    def rest(self, duration_ns: int) -> None:
+        """Wait, for instance for the silence that ends a frame."""
+        until_ns = self._host.now_ns() + duration_ns
+        while (left_ns := until_ns - self._host.now_ns()) > 0:
+            self._host.sleep(min(left_ns * 1e-9, SLICE_S))
+            self._alive()
+
+
+def of_both(one: Health, other: Health) -> Health:
+    """Health of two lines of the same device."""
+    return msgspec.structs.replace(
+        one,
+        open=one.open and other.open,
+        errors=one.errors + other.errors,
+        retries=one.retries + other.retries,
+        age_ms=max(one.age_ms, other.age_ms),
+    )

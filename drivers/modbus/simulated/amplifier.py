@@ -1,0 +1,96 @@
+"""A strain-gauge amplifier on Modbus RTU with a pair of input registers a channel, simulated at the protocol level."""
+
+from __future__ import annotations
+
+import struct
+
+from drivers.modbus import protocol
+from drivers.modbus.protocol import Code, Function
+from drivers.serial.link import BadFrameError
+from drivers.sim.protocol.plant_ports import Readings
+
+_MOST = 2**31 - 1
+
+
+class Amplifier:
+    """A `SimulatedSerialDevice`: it answers function 4 with the newest reading of each channel.
+
+    The two halves of a reading are taken at the same time. Registers between those of channels are 0. As with
+    `drivers.modbus.simulated.RelayBoard`, a whole frame is answered when its last byte has arrived.
+
+    Args:
+        readings: of the plant.
+        registers: first register of each channel.
+        address: of the amplifier.
+        baud: of its line; sets the silence between frames.
+        high_first: the first register of a reading has its upper 16 bits.
+        V_per_count: of a reading [V].
+
+    Attributes:
+        frozen: readings are those of the last request before, while it is set.
+    """
+
+    def __init__(
+        self,
+        readings: Readings,
+        registers: tuple[int, ...],
+        *,
+        address: int = 1,
+        baud: int = 115200,
+        high_first: bool = True,
+        V_per_count: float = 1e-6,
+    ) -> None:
+        self._readings, self._registers = readings, registers
+        self._address, self._high_first, self._V_per_count = address, high_first, V_per_count
+        self._silence_ns = protocol.silence_ns(baud)
+        self._buffer, self._heard_ns, self._answered = b"", -(2**62), False
+        self._counts = [0] * len(registers)
+        self.frozen = False
+
+    def wake(self, now_ns: int) -> None:
+        """Nothing happens by itself."""
+
+    def press(self, pressed: bool) -> None:  # noqa: ARG002
+        """Raises ValueError: it reads no emergency stop."""
+        raise ValueError("this device has no emergency stop")
+
+    def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
+        """Receive bytes of a host; the bytes sent back."""
+        if began_ns - self._heard_ns >= self._silence_ns:
+            self._buffer, self._answered = b"", False
+        self._heard_ns = ended_ns
+        self._buffer = (self._buffer + data)[-1024:]
+        if self._answered:
+            return b""
+        try:
+            address, function, asked = protocol.unframe(self._buffer)
+        except BadFrameError:
+            return b""
+        self._answered = True
+        return self._answer(function, asked) if address == self._address else b""
+
+    def _answer(self, function: int, asked: bytes) -> bytes:
+        if function != Function.READ_INPUT:
+            return protocol.refusal(self._address, function, Code.FUNCTION)
+        try:
+            first, count = protocol.pair(asked)
+        except BadFrameError:
+            return protocol.refusal(self._address, function, Code.VALUE)
+        if len(asked) != 4 or not 1 <= count <= protocol.MAX_REGISTERS:
+            return protocol.refusal(self._address, function, Code.VALUE)
+        words = self._words()
+        if not min(words) <= first <= first + count - 1 <= max(words):
+            return protocol.refusal(self._address, function, Code.ADDRESS)
+        values = struct.pack(f">{count}H", *(words.get(one, 0) for one in range(first, first + count)))
+        return protocol.frame(self._address, function, bytes([2 * count]) + values)
+
+    def _words(self) -> dict[int, int]:
+        """What each register holds now."""
+        if not self.frozen:
+            volts = [self._readings.volts(channel) for channel in range(len(self._registers))]
+            self._counts = [min(max(round(one / self._V_per_count), -_MOST - 1), _MOST) for one in volts]
+        words = {}
+        for register, counts in zip(self._registers, self._counts, strict=True):
+            halves = struct.unpack(">HH", struct.pack(">i", counts))
+            words[register], words[register + 1] = halves if self._high_first else halves[::-1]
+        return words

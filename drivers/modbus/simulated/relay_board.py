@@ -1,0 +1,140 @@
+"""A relay board on Modbus RTU, and a valve terminal's pressures; simulated at the protocol level."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from drivers.modbus import protocol
+from drivers.modbus.limits import FLASH_STEPS
+from drivers.modbus.protocol import Code, Function
+from drivers.modbus.settings import ALL_COILS, FLASH_ON, FLASH_STEP_S
+from drivers.modbus.simulated.rtu import RefusedError, Serve, registers, span
+from drivers.sim.protocol.plant_ports import Cylinders
+
+# Boards have so many coils, or a multiple.
+BOARD_COILS = 8
+
+
+class Terminal(msgspec.Struct, frozen=True):
+    """Registers of a board, besides its coils.
+
+    Attributes:
+        pressure_registers: input registers of the chambers with a valve.
+        Pa_per_count: of these [Pa].
+    """
+
+    pressure_registers: tuple[int, ...] | None = None
+    Pa_per_count: float = 100.0
+
+
+class RelayBoard:
+    """A `Slave`. Its coils stay as they are when its host dies, except those that were flashed on.
+
+    Args:
+        cylinders: cylinders that its coils act on.
+        coils: of the valves, in their order.
+        address: of the board.
+        count: number of its coils.
+        flash: whether it supports flash-on: coil 0x0200 + n for the written value times 0.1 s.
+        terminal: registers, if it has any.
+
+    Attributes:
+        on: (count,) which coils are powered.
+        stuck: valves that do not follow their coils.
+        switched: (time [ns], coil, on), oldest first.
+    """
+
+    def __init__(
+        self,
+        cylinders: Cylinders,
+        coils: tuple[int, ...] = (0, 1, 2, 3),
+        *,
+        address: int = 1,
+        count: int = BOARD_COILS,
+        flash: bool = True,
+        terminal: Terminal | None = None,
+    ) -> None:
+        self._cylinders, self._valve_at = cylinders, {coil: valve for valve, coil in enumerate(coils)}
+        self.address, self._flash, self._terminal = address, flash, terminal or Terminal()
+        self._until_ns: dict[int, int] = {}
+        self.on = [False] * count
+        self.stuck: set[int] = set()
+        self.switched: list[tuple[int, int, bool]] = []
+        self.served: Mapping[int, Serve] = {
+            Function.READ_COILS: self._read_coils,
+            Function.READ_INPUT: self._read_input,
+            Function.WRITE_COIL: self._write_coil,
+            Function.WRITE_COILS: self._write_coils,
+        }
+
+    def wake(self, now_ns: int) -> None:
+        """Switch off coils whose time is over."""
+        for coil, until_ns in list(self._until_ns.items()):
+            if until_ns <= now_ns:
+                self._switch(coil, False, until_ns)
+
+    def note_addressed(self, t_ns: int) -> None:
+        """It has no time-out but those of its coils."""
+
+    def _switch(self, coil: int, on: bool, t_ns: int, until_ns: int | None = None) -> None:
+        self._until_ns.pop(coil, None)
+        if until_ns is not None:
+            self._until_ns[coil] = until_ns
+        if self.on[coil] == on:
+            return
+        self.on[coil] = on
+        self.switched.append((t_ns, coil, on))
+        valve = self._valve_at.get(coil)
+        if valve is not None and valve not in self.stuck:
+            self._cylinders.power(valve, on)
+
+    def _read_coils(self, asked: bytes, t_ns: int) -> bytes:  # noqa: ARG002
+        first, count = span(asked, 4)
+        self._within(first, count)
+        packed = protocol.pack(tuple(self.on[first : first + count]))
+        return bytes([len(packed)]) + packed
+
+    def _write_coil(self, asked: bytes, t_ns: int) -> bytes:
+        coil, value = protocol.pair(asked)
+        if len(asked) != 4:
+            raise RefusedError(Code.VALUE)
+        flashed = coil - FLASH_ON
+        if self._flash and 0 <= flashed < len(self.on):
+            if value not in FLASH_STEPS:
+                raise RefusedError(Code.VALUE)
+            self._switch(flashed, True, t_ns, t_ns + round(value * FLASH_STEP_S * 1e9))
+            return asked
+        if coil != ALL_COILS and coil >= len(self.on):
+            raise RefusedError(Code.ADDRESS)
+        if value not in (protocol.ON, protocol.OFF):
+            raise RefusedError(Code.VALUE)
+        for one in range(len(self.on)) if coil == ALL_COILS else (coil,):
+            self._switch(one, value == protocol.ON, t_ns)
+        return asked
+
+    def _write_coils(self, asked: bytes, t_ns: int) -> bytes:
+        first, count = protocol.pair(asked)
+        if not 1 <= count <= protocol.MAX_COILS or len(asked) != 5 + (count + 7) // 8 or asked[4] != (count + 7) // 8:
+            raise RefusedError(Code.VALUE)
+        self._within(first, count)
+        for place, on in enumerate(protocol.unpack(asked[5:], count)):
+            self._switch(first + place, on, t_ns)
+        return asked[:4]
+
+    def _read_input(self, asked: bytes, t_ns: int) -> bytes:  # noqa: ARG002
+        first, count = span(asked, 4)
+        at = {register: valve for valve, register in enumerate(self._terminal.pressure_registers or ())}
+        if not at or not min(at) <= first <= first + count - 1 <= max(at):
+            raise RefusedError(Code.ADDRESS)
+        counts = [self._pressure(at[one]) if one in at else 0 for one in range(first, first + count)]
+        return registers(counts)
+
+    def _pressure(self, valve: int) -> int:
+        counts = round(self._cylinders.pressure_Pa(valve) / self._terminal.Pa_per_count)
+        return min(max(counts, -0x8000), 0x7FFF)
+
+    def _within(self, first: int, count: int) -> None:
+        if first + count > len(self.on):
+            raise RefusedError(Code.ADDRESS)

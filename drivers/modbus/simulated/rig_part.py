@@ -1,0 +1,47 @@
+"""The simulated lines of a rig's valves and regulators."""
+
+from __future__ import annotations
+
+from drivers.modbus import protocol
+from drivers.modbus.settings import ModbusValvesSettings
+from drivers.modbus.simulated.outputs import AnalogOutputs
+from drivers.modbus.simulated.relay_board import BOARD_COILS, RelayBoard, Terminal
+from drivers.modbus.simulated.rtu import RtuBus, Slave
+from drivers.sim.protocol.line import SimulatedPort
+from drivers.sim.protocol.plant_ports import Cylinders
+
+
+def simulated_ports(settings: ModbusValvesSettings, cylinders: Cylinders) -> list[SimulatedPort]:
+    """The line of the board, and that of the regulators if they have one of their own.
+
+    Args:
+        settings: of the driver.
+        cylinders: that they act on.
+    """
+    board = RelayBoard(
+        cylinders,
+        settings.coils,
+        address=settings.address,
+        count=-(-(max(settings.coils, default=0) + 1) // BOARD_COILS) * BOARD_COILS,
+        flash=settings.flash_on,
+        terminal=Terminal(settings.pressure_registers, settings.Pa_per_count),
+    )
+    first: list[Slave] = [board]
+    if settings.supply is not None:
+        first.append(AnalogOutputs(cylinders, {}, address=settings.address, stored=(settings.supply.register,)))
+    modules: list[Slave] = [
+        AnalogOutputs(
+            cylinders,
+            {which: one for which, one in enumerate(settings.regulators) if one.address == address},
+            address=address,
+            watchdog=settings.watchdog,
+        )
+        for address in settings.regulator_addresses
+    ]
+    if settings.regulators_port is None:
+        return [_port([*first, *modules], settings.baud)]
+    return [_port(first, settings.baud), _port(modules, settings.regulator_baud)]
+
+
+def _port(slaves: list[Slave], baud: int) -> SimulatedPort:
+    return SimulatedPort(RtuBus(slaves, baud), baud, protocol.silence_ns(baud))

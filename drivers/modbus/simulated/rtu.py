@@ -1,0 +1,122 @@
+"""Slaves on a simulated Modbus RTU line: frames, addresses and exceptions."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from drivers.modbus import protocol
+from drivers.modbus.protocol import Code
+from drivers.serial.bad_frame import BadFrameError
+
+# A function of a slave: data of the request and its time [ns] in, data of the answer out.
+Serve = Callable[[bytes, int], bytes]
+
+
+class RefusedError(Exception):
+    """A request that is answered with an exception."""
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+
+
+class Slave(Protocol):
+    """A device on the line, or a part of one; parts of a device have the same address and different functions.
+
+    Attributes:
+        address: of the device.
+        served: its functions by their codes; they raise RefusedError, and BadFrameError.
+    """
+
+    address: int
+    served: Mapping[int, Serve]
+
+    @property
+    def switched(self) -> Sequence[tuple[int, int, bool]]:
+        """Its switching events (time [ns], coil, on), oldest first."""
+
+    def wake(self, now_ns: int) -> None:
+        """Advance to now_ns and run its time-outs."""
+
+    def note_addressed(self, t_ns: int) -> None:
+        """A request to its address has arrived."""
+
+
+class RtuBus:
+    """A `SimulatedSerialDevice`: all slaves on one line.
+
+    Simplified: a whole frame is answered when its last byte has arrived, so set the line's turnaround to
+    `protocol.silence_ns(baud)`, in which a real device makes sure that the frame is over. Bytes that arrive within that
+    silence are dropped.
+
+    Args:
+        slaves: those on the line.
+        baud: of the line; sets the silence between frames.
+    """
+
+    def __init__(self, slaves: Sequence[Slave], baud: int = 9600) -> None:
+        self._slaves, self._silence_ns = slaves, protocol.silence_ns(baud)
+        self._buffer, self._received_ns, self._answered = b"", -(2**62), False
+
+    def wake(self, now_ns: int) -> None:
+        """Run the time-outs of all slaves."""
+        for slave in self._slaves:
+            slave.wake(now_ns)
+
+    @property
+    def switched(self) -> list[tuple[int, int, bool]]:
+        """What the relay boards on the line have switched: (time [ns], coil, on), oldest first."""
+        return sorted(event for slave in self._slaves for event in slave.switched)
+
+    def press(self, pressed: bool) -> None:  # noqa: ARG002
+        """Raises ValueError: it reads no emergency stop."""
+        raise ValueError("this device has no emergency stop")
+
+    def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
+        """Receive bytes of a host; the bytes sent back."""
+        self.wake(began_ns)
+        if began_ns - self._received_ns >= self._silence_ns:
+            self._buffer, self._answered = b"", False
+        self._received_ns = ended_ns
+        self._buffer += data
+        if self._answered:
+            return b""
+        try:
+            address, function, asked = protocol.unframe(self._buffer)
+        except BadFrameError:
+            self._buffer = self._buffer[-1024:]
+            return b""
+        self._answered = True
+        answer = b""
+        for device in dict.fromkeys(slave.address for slave in self._slaves):
+            if address in (device, protocol.BROADCAST):
+                answer = self._answer(device, function, asked, ended_ns)
+        return b"" if address == protocol.BROADCAST else answer
+
+    def _answer(self, device: int, function: int, asked: bytes, t_ns: int) -> bytes:
+        parts = [slave for slave in self._slaves if slave.address == device]
+        for part in parts:
+            part.note_addressed(t_ns)
+        try:
+            for part in parts:
+                if function in part.served:
+                    return protocol.frame(device, function, part.served[function](asked, t_ns))
+            raise RefusedError(Code.FUNCTION)
+        except BadFrameError:
+            return protocol.refusal(device, function, Code.VALUE)
+        except RefusedError as refused:
+            return protocol.refusal(device, function, refused.code)
+
+
+def span(asked: bytes, length: int) -> tuple[int, int]:
+    """First address and count of a read request. Raises RefusedError, BadFrameError."""
+    first, count = protocol.pair(asked)
+    if len(asked) != length or not 1 <= count <= protocol.MAX_REGISTERS:
+        raise RefusedError(Code.VALUE)
+    return first, count
+
+
+def registers(values: Sequence[int]) -> bytes:
+    """Data of an answer with signed registers."""
+    return bytes([2 * len(values)]) + struct.pack(f">{len(values)}h", *values)

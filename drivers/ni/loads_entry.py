@@ -1,0 +1,75 @@
+"""NI-DAQmx, slow data acquisition of leg sensors and load cell: the registry's entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from drivers.checks import channel_problems
+from drivers.driver_type import Connection, LoadsType, RigSetup
+from drivers.host import COMPUTER, Alive, Host
+from drivers.interfaces import IoDevice
+from drivers.ni.entry import list_devices, physical_channel
+from drivers.ni.section import NiLoads as Section
+from drivers.section import Problem
+
+if TYPE_CHECKING:
+    from drivers.ni.channels import NiDaqSettings
+    from drivers.ni.daq import NiDaq
+
+
+class NiLoadsType(LoadsType[Section]):
+    """Leg sensors and load cell on NI devices."""
+
+    name = "ni"
+    settings = Section
+    uses_servers = True
+
+    def make(self, section: Section, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> NiDaq:
+        """See DriverType."""
+        from drivers.ni.daq import NiDaq
+
+        return NiDaq(self.driver_settings(section, rig), host, alive)
+
+    def check(self, section: Section, rig: RigSetup) -> Iterator[Problem]:
+        """See DriverType."""
+        yield from channel_problems([item.channel for item in section.inputs], rig)
+
+    def connections(self, section: Section) -> Iterator[Connection]:
+        """See DriverType."""
+        for place, item in enumerate(section.inputs):
+            yield physical_channel(f"devices.loads.inputs.{place}.input", item.input, section.server)
+
+    def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
+        """See DriverType."""
+        values["server"] = endpoints["daq"]
+
+    def servers(self, section: Section) -> Sequence[str]:
+        """See DriverType."""
+        return (section.server,)
+
+    def list_devices(self, server: str) -> tuple[IoDevice, ...]:
+        """See DriverType."""
+        return list_devices(server)
+
+    def driver_settings(self, section: Section, rig: RigSetup) -> NiDaqSettings:
+        """The same in the driver's units."""
+        from drivers.ni.channels import NiChannel, NiDaqSettings
+
+        assert rig.loads is not None  # else the section would have been refused
+        places = {item.channel: item for item in section.inputs}
+        inputs = [(name, places[name]) for name in rig.loads.channels]
+        # a reading is volts at the sensor whatever the sensitivity, which the estimator applies
+        channels = [NiChannel(name, item.input, item.kind, 1.0, rig.loads.range_V) for name, item in inputs]
+        return NiDaqSettings(
+            channels=tuple(channels),
+            rate_hz=rig.loads.rate_hz,
+            block_samples=rig.loads.block_samples,
+            server=section.server,
+            bridge_V=section.excitation_V,
+            device="NI-DAQ loads",
+            section="loads",
+        )
+
+
+NI_LOADS = NiLoadsType()
