@@ -69,7 +69,7 @@ def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
         raise MissingPackageError(f"open_run needs xarray, which is not installed: {INSTALL}") from None
     record, summary, wrong = verified_run(Path(run), unverified=unverified)
     layout = layout_of(record)
-    dimensions = {"wheels": "wheel", "valves": "valve", "channels": "channel"}
+    dimensions = {"wheels": "wheel", "chambers": "valve", "channels": "channel"}
     coordinates: dict[str, Any] = {
         "time": ("time", record.tick["t_ns"] * 1e-9, {"units": "s", "description": TICK_FIELDS["t_ns"].description}),
         "wheel": ("wheel", list(layout.wheels)),

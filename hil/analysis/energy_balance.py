@@ -68,6 +68,9 @@ def energy_balance(config: Config, ticks: NDArray[np.void]) -> EnergyBalance:
 
 
 def _command(plant: Any, row: np.void, layout: Layout) -> None:
-    plant.set_drives(tuple(float(speed) for speed in row["set_speed_radps"]), bool(row["cut"]))
+    duty = tuple(row["duty"].tolist()) if layout.open_loop else ()
+    plant.set_drives(tuple(float(speed) for speed in row["set_speed_radps"]), bool(row["cut"]), duty)
     if layout.valves:
         plant.set_valves(tuple(map(tuple, (row["valves"].reshape(-1, 2) > 0).tolist())))
+    if layout.regulators:
+        plant.set_regulators(row["regulator_Pa"].tolist())

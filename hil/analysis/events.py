@@ -13,7 +13,7 @@ from hil.config import Config
 from hil.config.model import fingerprint
 from hil.config.yaml_io import read_yaml
 from hil.messages.fault import Fault
-from hil.messages.layout import Layout
+from hil.messages.layout import SAMPLED, Layout
 from hil.messages.operator_input import is_command
 from hil.messages.schema import EVENT, IMPACT, block_dtype, tick_dtype
 from hil.recording import TrialRecord
@@ -29,7 +29,8 @@ def schema_mismatch(record: TrialRecord, layout: Layout) -> str:
     `/timing` is not looked at: nothing is worked out from it but how the loop ran.
     """
     rows = {"tick": (record.tick, tick_dtype(layout)), "events": (record.events, EVENT)}
-    rows["daq/blocks"] = (record.blocks, block_dtype(layout))
+    for group in SAMPLED:
+        rows[f"{group}/blocks"] = (record.samples(group).blocks, block_dtype(layout, group))
     other = [
         f"rows of /{name} with {_other_fields(found.dtype, known)}"
         for name, (found, known) in rows.items()
@@ -60,8 +61,12 @@ def _in_words(name: str, found: np.dtype[Any], known: np.dtype[Any]) -> str:
 
 def wrong_channels(record: TrialRecord, config: Config) -> str:
     """Sensor samples of more or fewer channels than the config has, in words; empty if they fit."""
-    found, known = record.raw.shape[1], len(config.layout.channels)
-    return f"/daq/raw has {found} channels, its config {known}" if found != known else ""
+    shapes = {group: (record.samples(group).raw.shape[1], len(config.layout.of_group(group))) for group in SAMPLED}
+    return "; ".join(
+        f"/{group}/raw has {found} channels, its config {known}"
+        for group, (found, known) in shapes.items()
+        if found != known
+    )
 
 
 def text_fingerprint(record: TrialRecord) -> str:

@@ -11,10 +11,12 @@ from drivers.interfaces import Health
 from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from hil.analysis.events import commands_of
 from hil.analysis.sample_checks import block_places, whole_blocks
-from hil.messages.layout import Layout
+from hil.messages.layout import SAMPLED, Layout
 from hil.messages.operator_input import OperatorInput, command_of
+from hil.messages.schema import SEQUENCE
 from hil.messages.stages import Tick
 from hil.recording import TrialRecord
+from hil.recording.reader import SampleSet
 from hil.runtime.rig_io import RigIO
 
 
@@ -35,37 +37,18 @@ class RecordedInputs:
         self.ticks, self._row = ticks, ticks[:1]
         asked = [(int(event["tick"]), command_of(event)) for event in commands_of(record.events)]
         self._asked = {tick: tuple(one for at, one in asked if at == tick) for tick, _ in asked}
-        whole = whole_blocks(record)
-        starts, ends = block_places(record)
-        heads, flagged = record.blocks[whole], record.blocks["overload"][whole] if layout.channels else ()
-        self._blocks = [
-            DaqBlock(
-                int(head["sequence"]),
-                record.daq_t_ns[a:b],
-                record.raw[a:b],
-                tuple(map(bool, flags)),
-                int(head["arrived_ns"]),
-            )
-            for head, flags, a, b in zip(heads, flagged, starts[whole], ends[whole], strict=True)
-        ]
-        self._next_block = 0
-        daq, valves = _Daq(self) if layout.channels else None, _Valves(self) if layout.valves else None
-        self.devices = RigIO(layout, daq, _Drives(self), valves, _Operator(self))
+        sources = {group: _Blocks(self, record.samples(group), group) for group in SAMPLED if layout.of_group(group)}
+        valves = _Valves(self) if layout.valves else None
+        self.devices = RigIO(layout, sources.get("daq"), _Drives(self), valves, _Operator(self), sources.get("loads"))
 
     def seek(self, place: int) -> Tick:
         """The tick of that row; its inputs are what the devices say from now on."""
         self._row = self.ticks[place : place + 1]
         return Tick(int(self._row["tick"][0]), int(self._row["t_ns"][0]), time.monotonic_ns(), 0)
 
-    def block(self) -> DaqBlock | None:
-        """The next block that this tick took in."""
-        if self._next_block >= len(self._blocks):
-            return None
-        block = self._blocks[self._next_block]
-        if block.sequence > self._row["daq_sequence"][0]:
-            return None
-        self._next_block += 1
-        return block
+    def newest_block(self, group: str) -> int:
+        """Number of the newest block of a group that this tick took in."""
+        return int(self._row[SEQUENCE[group]][0])
 
     def drives(self) -> DriveSample:
         """What the drives had said by this tick."""
@@ -102,9 +85,33 @@ class _Link:
         return Health("record", True, 0, "replayed")
 
 
-class _Daq(_Link):
+class _Blocks(_Link):
+    def __init__(self, recorded_inputs: RecordedInputs, record: SampleSet, group: str) -> None:
+        super().__init__(recorded_inputs)
+        whole = whole_blocks(record)
+        starts, ends = block_places(record)
+        heads = record.blocks[whole]
+        self._group, self._next = group, 0
+        self._blocks = [
+            DaqBlock(
+                int(head["sequence"]),
+                record.t_ns[a:b],
+                record.raw[a:b],
+                tuple(map(bool, head["overload"])),
+                int(head["arrived_ns"]),
+            )
+            for head, a, b in zip(heads, starts[whole], ends[whole], strict=True)
+        ]
+
     def read(self, t_ns: int) -> DaqBlock | None:  # noqa: ARG002  the tape has been turned to it
-        return self._recorded_inputs.block()
+        """The next block that this tick took in."""
+        if self._next >= len(self._blocks):
+            return None
+        block = self._blocks[self._next]
+        if block.sequence > self._recorded_inputs.newest_block(self._group):
+            return None
+        self._next += 1
+        return block
 
 
 class _Drives(_Link):

@@ -19,9 +19,10 @@ from hil.experiments.truth_events import HIT_SPEED, truth_events
 from hil.ipc.run_memory import FOLDER, RunMemory
 from hil.ipc.shared_types import START
 from hil.ipc.shm import ShmError
-from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype, triggers_capture
+from hil.messages.layout import SAMPLED
+from hil.messages.schema import EVENT, TIMING, tick_dtype, triggers_capture
 from hil.recording.file_layout import RECOVERED, write_whole
-from hil.recording.reader import FILE_NAME, RecordError, TrialRecord, is_held, read_trial
+from hil.recording.reader import FILE_NAME, RecordError, SampleSet, TrialRecord, is_held, no_samples, read_trial
 from hil.recording.triggered_capture import TriggeredCapture
 from hil.simulator.ground_truth import SharedGroundTruth
 
@@ -165,10 +166,9 @@ def _left_in_file(run: Path, shared: RunMemory) -> TrialRecord:
         return read_trial(run)
     # killed before the file was made, and all is in the rings; or damaged by something else
     layout = shared.config.layout
-    rows = (tick_dtype(layout), EVENT, TIMING, block_dtype(layout))
-    tick, events, timing, blocks = (np.zeros(0, dtype) for dtype in rows)
-    raw, t_ns = np.zeros((0, len(layout.channels))), np.zeros(0, np.int64)
-    return TrialRecord(tick, events, timing, blocks, raw, t_ns, shared.meta)
+    tick, events, timing = (np.zeros(0, dtype) for dtype in (tick_dtype(layout), EVENT, TIMING))
+    daq, loads = (no_samples(layout, group) for group in SAMPLED)
+    return TrialRecord(tick, events, timing, *daq, shared.meta, loads)
 
 
 def _whole(path: Path) -> bool:
@@ -183,7 +183,7 @@ def _whole(path: Path) -> bool:
 def _replace(run: Path, record: TrialRecord, config: Config) -> None:
     unfinished, kept, killed = run / _UNFINISHED, run / FILE_NAME, run / KILLED
     unfinished.unlink(missing_ok=True)  # of a recovery that was itself cut short
-    write_whole(unfinished, record, config.layout, config.daq.rate_hz if config.daq else 0.0)
+    write_whole(unfinished, record, config.layout, config.sample_rates_hz)
     with open(unfinished, "rb") as file:
         os.fsync(file.fileno())
     if kept.is_file() and not killed.exists():
@@ -198,20 +198,27 @@ def _merged(old: TrialRecord, shared: RunMemory) -> TrialRecord:
         events = np.concatenate([events, *truth_events(SharedGroundTruth(shared), shared.config.loop.rate_hz)])
     # as bytes: a value that is not a number is not equal to itself
     events = np.frombuffer(b"".join(dict.fromkeys(event.tobytes() for event in events)), EVENT)
-    heads, t_ns, raw = old.blocks, old.daq_t_ns, old.raw
-    if shared.config.layout.channels:
-        ring = _rows(shared, "blocks")
-        heads = np.concatenate([heads, _heads(_later(ring, "sequence", heads), heads.dtype)])
-        t_ns, raw = _samples(old, ring, events, shared)
+    daq, loads = (_sampled(old.samples(group), shared, group, events) for group in SAMPLED)
     return TrialRecord(
         tick=np.concatenate([old.tick, _later(_rows(shared, "ticks"), "tick", old.tick)]),
         events=events,
         timing=np.concatenate([old.timing, _later(_rows(shared, "timings"), "tick", old.timing)]),
-        blocks=heads,
-        raw=raw,
-        daq_t_ns=t_ns,
+        blocks=daq.blocks,
+        raw=daq.raw,
+        daq_t_ns=daq.t_ns,
         meta={**old.meta, RECOVERED: hil.__version__},
+        loads=loads,
     )
+
+
+def _sampled(old: SampleSet, shared: RunMemory, group: str, events: NDArray[Any]) -> SampleSet:
+    """Samples of a group, of file and ring together."""
+    if not shared.config.layout.of_group(group):
+        return old
+    ring = _rows(shared, shared.sampled[group].path.name)
+    heads = np.concatenate([old.blocks, _heads(_later(ring, "sequence", old.blocks), old.blocks.dtype)])
+    t_ns, raw = _samples(old, ring, events, shared, all_kept=group == "loads")
+    return SampleSet(heads, raw, t_ns)
 
 
 def _rows(shared: RunMemory, name: str) -> NDArray[Any]:
@@ -219,7 +226,7 @@ def _rows(shared: RunMemory, name: str) -> NDArray[Any]:
 
     Also what the recorder has released: that may be in a file that nobody can read any more.
     """
-    start, ring = np.zeros(1, START), getattr(shared, name)
+    start, ring = np.zeros(1, START), shared.rings[name]
     shared.start.read(start)
     rows: NDArray[Any] = ring.reader("recover").read(_BATCH)
     overwritten = ring.written - len(rows)
@@ -240,14 +247,14 @@ def _heads(blocks: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[np.void]:
 
 
 def _samples(
-    old: TrialRecord, blocks: NDArray[Any], events: NDArray[Any], shared: RunMemory
+    old: SampleSet, blocks: NDArray[Any], events: NDArray[Any], shared: RunMemory, *, all_kept: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Sensor samples of file and ring, of which a config may want a burst only."""
     record = shared.config.record
     t_ns, raw = blocks["t_ns"].reshape(-1), blocks["volts"].reshape(-1, old.raw.shape[1])
-    t_ns, order = np.unique(np.concatenate([old.daq_t_ns, t_ns]), return_index=True)
+    t_ns, order = np.unique(np.concatenate([old.t_ns, t_ns]), return_index=True)
     raw = np.concatenate([old.raw, raw])[order]
-    if record.sensors == "all":
+    if all_kept or record.sensors == "all":
         return t_ns, raw
     burst = TriggeredCapture(raw.shape[1], round(record.before_s * 1e9), round(record.after_s * 1e9))
     for event in events:

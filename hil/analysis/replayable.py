@@ -15,6 +15,7 @@ from hil.analysis.sample_checks import whole_blocks
 from hil.analysis.tick_checks import ranges
 from hil.config import Config, ConfigError, parse_config
 from hil.messages.fault import Fault
+from hil.messages.schema import SEQUENCE
 from hil.recording import TrialRecord
 
 NEVER = 2**62
@@ -66,11 +67,19 @@ def replayable_ticks(record: TrialRecord, until: int) -> NDArray[np.void]:
     Raises:
         CannotReplayError: there are none, or blocks of samples are missing between others.
     """
-    numbers, ticks = record.blocks["sequence"][whole_blocks(record)], record.tick
-    newest = ticks["daq_sequence"][ticks["tick"] < until].max(initial=0)
-    if gaps := [(first, last) for first, last in holes(numbers) if first <= newest]:
-        raise CannotReplayError(f"blocks {ranges(gaps)} of the sensor samples are not in the record, or not whole")
-    found: NDArray[np.void] = ticks[(ticks["daq_sequence"] <= numbers.max(initial=0)) | (ticks["tick"] >= until)]
+    found: NDArray[np.void] = record.tick
+    for group, field in SEQUENCE.items():
+        if field not in (record.tick.dtype.names or ()):
+            continue
+        samples = record.samples(group)
+        numbers = samples.blocks["sequence"][whole_blocks(samples)]
+        newest = record.tick[field][record.tick["tick"] < until].max(initial=0)
+        if gaps := [(first, last) for first, last in holes(numbers) if first <= newest]:
+            raise CannotReplayError(
+                f"{'load ' * (group == 'loads')}blocks {ranges(gaps)} of the sensor samples are not in the record, or "
+                "not whole"
+            )
+        found = found[(found[field] <= numbers.max(initial=0)) | (found["tick"] >= until)]
     if not found.size:
         raise CannotReplayError("there is no tick in the record, or none whose sensor samples are")
     return found

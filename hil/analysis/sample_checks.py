@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from hil.analysis.recovery import holes
 from hil.analysis.tick_checks import ranges
-from hil.recording import TrialRecord
+from hil.recording.reader import SampleSet
 from hil.safety.arming import Check
 
 Rows = NDArray[np.void]
@@ -16,9 +16,15 @@ Rows = NDArray[np.void]
 STEP_TOLERANCE = 0.01
 
 
-def blocks_missing(blocks: Rows, ticks: Rows) -> Check:
-    """Blocks of sensor samples count up by one, at least to the newest that a tick has taken in."""
-    newest = int(ticks["daq_sequence"].max(initial=0))
+def blocks_missing(blocks: Rows, taken_in: NDArray[np.int64], name: str) -> Check:
+    """Blocks of samples count up by one, at least to the newest that a tick has taken in.
+
+    Args:
+        blocks: rows of blocks.
+        taken_in: number of the newest block in each tick.
+        name: of the channels, before the item; empty for the force sensors.
+    """
+    newest = int(taken_in.max(initial=0))
     numbers = blocks["sequence"]
     gaps = list(holes(np.append(numbers, newest + 1) if newest > numbers.max(initial=0) else numbers))
     doubled = int((np.diff(numbers) <= 0).sum())
@@ -28,11 +34,11 @@ def blocks_missing(blocks: Rows, ticks: Rows) -> Check:
     if doubled:
         found += f", {doubled} out of order"
     return Check(
-        "blocks missing", not gaps and not doubled, found, f"none, to {newest}, the newest that a tick took in"
+        f"{name}blocks missing", not gaps and not doubled, found, f"none, to {newest}, the newest that a tick took in"
     )
 
 
-def block_length(record: TrialRecord, samples: int, all_kept: bool) -> Check:
+def block_length(record: SampleSet, samples: int, all_kept: bool, group: str, name: str) -> Check:
     """Every block has as many samples as configured, and where all are kept they are there, and no others."""
     blocks, kept = record.blocks, len(record.raw)
     wrong = blocks["samples"] != samples
@@ -40,30 +46,31 @@ def block_length(record: TrialRecord, samples: int, all_kept: bool) -> Check:
     if wrong.any():
         found = f"block {blocks['sequence'][wrong][0]} has {blocks['samples'][wrong][0]}; {wrong.sum()} such"
     elif all_kept and (wrong := ~whole_blocks(record)).any():
-        found = f"/daq/raw has other samples than those of block {blocks['sequence'][wrong][0]}; {wrong.sum()} such"
+        found = f"/{group}/raw has other samples than those of block {blocks['sequence'][wrong][0]}; {wrong.sum()} such"
     elif all_kept and kept != len(blocks) * samples:
-        wrong, found = np.ones(1, bool), f"/daq/raw has {kept} samples, the blocks {len(blocks) * samples}"
-    allowed = f"{samples} samples, daq.rate_hz times daq.block_ms" + (", all in /daq/raw" if all_kept else "")
-    return Check("block length", not wrong.any(), found, allowed)
+        wrong, found = np.ones(1, bool), f"/{group}/raw has {kept} samples, the blocks {len(blocks) * samples}"
+    allowed = f"{samples} samples, {group}.rate_hz times {group}.block_ms"
+    allowed += f", all in /{group}/raw" if all_kept else ""
+    return Check(f"{name}block length", not wrong.any(), found, allowed)
 
 
-def block_places(record: TrialRecord) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Where in `/daq/raw` each block begins and ends: up to where the next one begins."""
-    starts = np.searchsorted(record.daq_t_ns, record.blocks["t_ns"])
-    return starts, np.append(starts, len(record.daq_t_ns))[1:]
+def block_places(record: SampleSet) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where in `raw` each block begins and ends: up to where the next one begins."""
+    starts = np.searchsorted(record.t_ns, record.blocks["t_ns"])
+    return starts, np.append(starts, len(record.t_ns))[1:]
 
 
-def whole_blocks(record: TrialRecord) -> NDArray[np.bool_]:
-    """Which of the blocks have all their samples in `/daq/raw`, none but theirs among them."""
+def whole_blocks(record: SampleSet) -> NDArray[np.bool_]:
+    """Which of the blocks have all their samples in `raw`, none but theirs among them."""
     starts, ends = block_places(record)
-    first_ns = np.append(record.daq_t_ns, -1)[starts]
+    first_ns = np.append(record.t_ns, -1)[starts]
     whole: NDArray[np.bool_] = (ends - starts == record.blocks["samples"]) & (first_ns == record.blocks["t_ns"])
     return whole
 
 
-def sample_times(record: TrialRecord, rate_hz: int, samples: int) -> Check:
+def sample_times(record: SampleSet, rate_hz: int, samples: int, name: str) -> Check:
     """Samples and blocks of them are evenly spaced: the sample clock never steps. Missing blocks are no step of it."""
-    block_ns, t_ns = record.blocks["t_ns"], record.daq_t_ns
+    block_ns, t_ns = record.blocks["t_ns"], record.t_ns
     follows = np.diff(record.blocks["sequence"]) == 1
     joined = np.ones(len(t_ns) + 1, bool)  # whether a sample follows the one before
     joined[np.searchsorted(t_ns, block_ns[1:][~follows])] = False
@@ -72,9 +79,9 @@ def sample_times(record: TrialRecord, rate_hz: int, samples: int) -> Check:
         "blocks": (block_ns[:-1], np.diff(block_ns), 1e9 * samples / rate_hz, follows),
     }
     good, parts = True, []
-    for name, (from_ns, step_ns, right_ns, counts) in steps.items():
+    for what, (from_ns, step_ns, right_ns, counts) in steps.items():
         off = np.abs(step_ns[counts] / right_ns - 1.0)
         if off.size:
             good &= bool(off.max() <= STEP_TOLERANCE)
-            parts.append(f"{name} at most {off.max():.2g} of a step off, after {from_ns[counts][off.argmax()]} ns")
-    return Check("sample times", good, "; ".join(parts) or "none", f"{STEP_TOLERANCE:g} of a step, {rate_hz} Hz")
+            parts.append(f"{what} at most {off.max():.2g} of a step off, after {from_ns[counts][off.argmax()]} ns")
+    return Check(f"{name}sample times", good, "; ".join(parts) or "none", f"{STEP_TOLERANCE:g} of a step, {rate_hz} Hz")

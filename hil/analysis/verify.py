@@ -9,6 +9,7 @@ from typing import Any
 import h5py
 
 import hil
+from drivers.registry import loads_driver
 from hil.analysis import command_checks, sample_checks, tick_checks
 from hil.analysis.digests import digest_checks, same_bytes
 from hil.analysis.events import schema_mismatch, text_fingerprint, wrong_channels
@@ -16,6 +17,8 @@ from hil.analysis.recompute import disagreements, lacking_keys, recompute
 from hil.config import Config, ConfigError, parse_config
 from hil.experiments.impact.release import Release
 from hil.ipc.run_memory import FOLDER
+from hil.messages.layout import SAMPLED
+from hil.messages.schema import SEQUENCE
 from hil.processes.link_bridge import DEAD_MAN_NS
 from hil.recording import RecordError, TrialRecord, read_trial
 from hil.recording.reader import file_of, read_digests
@@ -101,7 +104,9 @@ def _file(run: Path, record: TrialRecord) -> Check:
     try:
         with h5py.File(file_of(run), "r") as file:  # without swmr, one that was never closed is refused
             parts: dict[str, Sized] = {"tick": record.tick, "timing": record.timing, "events": record.events}
-            parts |= {"daq/blocks": record.blocks, "daq/raw": record.raw} if "daq" in file else {}
+            for group in SAMPLED:
+                found = record.samples(group)
+                parts |= {f"{group}/blocks": found.blocks, f"{group}/raw": found.raw} if group in file else {}
             lacking = {name: file[name].shape[0] - len(part) for name, part in parts.items()}
     except OSError:
         return Check(item, False, f"its writer was killed, or still writes; {mend}", allowed)
@@ -132,14 +137,25 @@ def _of_ticks(record: TrialRecord, config: Config, loop: Mapping[str, Any] | Non
 
 
 def _of_samples(record: TrialRecord, config: Config) -> list[Check]:
-    if config.daq is None:
-        return []
-    length = config.daq.block_samples
-    return [
-        sample_checks.blocks_missing(record.blocks, record.tick),
-        sample_checks.block_length(record, length, all_kept=config.record.sensors == "all"),
-        sample_checks.sample_times(record, config.daq.rate_hz, length),
-    ]
+    checks = []
+    for group, name, section in (("daq", "", config.daq), ("loads", "load ", config.loads)):
+        if section is None:
+            continue
+        samples, length = record.samples(group), section.block_samples
+        all_kept = group == "loads" or config.record.sensors == "all"
+        checks += [
+            sample_checks.blocks_missing(samples.blocks, record.tick[SEQUENCE[group]], name),
+            sample_checks.block_length(samples, length, all_kept, group, name),
+        ]
+        if group == "daq" or _evenly_sampled(config):
+            checks.append(sample_checks.sample_times(samples, section.rate_hz, length, name))
+    return checks
+
+
+def _evenly_sampled(config: Config) -> bool:
+    """Whether the load channels have a sample clock; an amplifier that is polled has none."""
+    device = config.devices.loads if config.devices and config.rig != "simulated" else None
+    return device is None or loads_driver(device).even
 
 
 def _of_commands(record: TrialRecord, config: Config) -> list[Check]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from drivers.interfaces import DeviceError
 from hil.analysis.recovery import NothingToRecoverError, recover
@@ -43,8 +44,13 @@ from hil.simulator.ground_truth import GroundTruth, NoGroundTruth, SharedGroundT
 Progress = Callable[[str], None]
 # From the last preparation to t_ns = 0.
 START_DELAY_NS = 50_000_000
+# Links that may have serial lines: started when the imports of all others are done. The bytes of a simulated line are
+# moved by threads of the kernel that have ordinary priority, as imports have; beside these, answers come too late.
+SERIAL_LINKS = ("drives", "valves")
 # The worst of the loop's own late wake-ups and of what a simulated rig did late; the ring of events has others, too.
 STALLS_NOTED = LATENESS_NOTED = 60
+# How long an event waits for room in the ring at the end of a run [ns].
+ROOM_NS = 1_000_000_000
 
 
 class SimulatedRigLateError(DeviceError):
@@ -145,17 +151,25 @@ class RealtimeBackend:
         what = "the simulated rig, which settles on its soil" if config.rig == "simulated" else ", ".join(links)
         progress(f"starting {what}, the recorder and the watchdog")
         self._began_ns = self._host.now_ns()
-        for name in (RECORDER, *self._workers):
+        serial = [name for name in self._workers if name in SERIAL_LINKS]
+        others = [name for name in self._workers if name not in SERIAL_LINKS]
+        for name in (RECORDER, *others):
             supervisor.start(name)
-        supervisor.start_watchdog()
         self._build()
         for line in supervisor.wait_ready("recorder")["said"]:
             progress(line)
         with self._lateness_named():
-            for name in self._workers:
-                if detail := supervisor.wait_ready(name).get("detail"):
-                    progress(f"{name}: {detail}")
+            self._wait_ready(others, progress)
+            for name in serial:
+                supervisor.start(name)
+            supervisor.start_watchdog()
+            self._wait_ready(serial, progress)
         supervisor.wait_ready("watchdog")
+
+    def _wait_ready(self, workers: Sequence[str], progress: Progress) -> None:
+        for name in workers:
+            if detail := self._supervisor.wait_ready(name).get("detail"):
+                progress(f"{name}: {detail}")
 
     def _build(self, latched: Sequence[Event] = ()) -> None:
         """The loop's side of a run; nothing that its views see was said in an earlier one."""
@@ -163,7 +177,8 @@ class RealtimeBackend:
         record_sink = RingSink(shared)
         links = config.layout.links
         daq, valves = SharedDaq(shared) if "daq" in links else None, SharedValves(shared) if "valves" in links else None
-        self.rig_io = RigIO(config.layout, daq, SharedDrives(shared), valves, SharedOperator(shared))
+        loads = SharedDaq(shared, "loads") if "loads" in links else None
+        self.rig_io = RigIO(config.layout, daq, SharedDrives(shared), valves, SharedOperator(shared), loads)
         self.cycle = build_cycle(
             config, self.rig_io, record_sink, shared.run, make=self._make, attended=self._attended, latched=latched
         )
@@ -233,7 +248,7 @@ class RealtimeBackend:
         for late in sorted(self._late_since(start_ns), key=lambda late: -late.late_ns)[:LATENESS_NOTED]:
             self.shared.events.append(late_event(late, start_ns, rate_hz))
         for row in truth_events(self._ground_truth, rate_hz):
-            self.shared.events.append(row)
+            self._append_event(row)
         if self._supervisor.close_record():
             return
         self._supervisor.end_all()
@@ -241,6 +256,12 @@ class RealtimeBackend:
             recover(self.shared.run, self.shared)
         except NothingToRecoverError as error:
             raise DeviceError(f"recorder: its process ended before anything was recorded ({error})") from None
+
+    def _append_event(self, row: NDArray[np.void]) -> None:
+        """Append one of many events; the recorder, if it is there, makes room for it meanwhile."""
+        until_ns = time.monotonic_ns() + ROOM_NS
+        while not self.shared.events.append(row) and time.monotonic_ns() < until_ns:
+            time.sleep(1e-3)
 
     @contextmanager
     def _lateness_named(self) -> Iterator[None]:

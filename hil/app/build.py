@@ -17,7 +17,7 @@ def simulated_rig_io(config: Config, simulated_rig: InProcessRig) -> RigIO:
     """The loop's interface to the devices of a simulated rig in the loop's process."""
     links = config.layout.links
     daq, valves = simulated_rig.daq if "daq" in links else None, simulated_rig.valves if "valves" in links else None
-    return RigIO(config.layout, daq, simulated_rig.drives, valves)
+    return RigIO(config.layout, daq, simulated_rig.drives, valves, loads=simulated_rig.loads)
 
 
 def record_meta(config: Config, *, attended: bool = False) -> dict[str, str | float | int]:
@@ -34,7 +34,7 @@ def record_meta(config: Config, *, attended: bool = False) -> dict[str, str | fl
         "attended": int(attended),
         "states": ",".join(f"{state.value}={state.name.lower()}" for state in experiment_type(config).states),
         "layout": config.layout.to_json(),
-        "sensitivity_VpN": ",".join(repr(sensitivity * 1e-3) for sensitivity in config.sensitivities_mVpN),
+        "sensitivity_VpN": ",".join(repr(sensitivity * 1e-3) for sensitivity in config.plate_sensitivities_mVpN),
         **({"calibration": write_yaml(sheets)} if sheets else {}),
         "wall_time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }

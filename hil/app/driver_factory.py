@@ -9,12 +9,13 @@ from pydantic import ValidationError
 
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DaqDevice, DeviceError, DrivesDevice, PolledDevice, StopFrames, ValvesDevice
-from drivers.registry import daq_driver, driver_of, drives_driver, valves_driver
+from drivers.registry import daq_driver, driver_of, drives_driver, loads_driver, valves_driver
 from hil.config import Config
 from hil.config.error_messages import problems_of
 from hil.config.rig_setup import rig_setup
 from hil.config.schema.devices import DevicesConfig
 from hil.ipc.run_memory import RunMemory
+from hil.messages.layout import SAMPLED
 from hil.processes.link_bridge import BlockFeed, DriveFeed, Feed, ValveFeed
 
 
@@ -24,6 +25,14 @@ def make_daq(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER)
     assert daq is not None
     with _refusal_reported("devices.daq"):
         return daq_driver(daq).make(daq, rig_setup(config), host, alive)
+
+
+def make_loads(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> DaqDevice:
+    """The data acquisition of the load channels, not opened yet. Raises DeviceError: it cannot work as set."""
+    loads = _devices(config).loads
+    assert loads is not None
+    with _refusal_reported("devices.loads"):
+        return loads_driver(loads).make(loads, rig_setup(config), host, alive)
 
 
 def make_drives(config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> DrivesDevice:
@@ -48,9 +57,9 @@ def open_link(
     """Open a device by the name of its link; the device, and its feed to shared memory. Raises DeviceError."""
     device: PolledDevice
     feed: Feed
-    if name == "daq":
-        device = daq = make_daq(config, alive, host)
-        feed = BlockFeed(shared, daq)
+    if name in SAMPLED:
+        device = daq = {"daq": make_daq, "loads": make_loads}[name](config, alive, host)
+        feed = BlockFeed(shared, daq, name)
     elif name == "drives":
         device = drives = make_drives(config, alive, host)
         feed = DriveFeed(shared, drives)

@@ -1,4 +1,4 @@
-"""Entry point of a link's worker: `python -m hil.app.link_process RUN PARENT daq|drives|valves`."""
+"""Entry point of a link's worker: `python -m hil.app.link_process RUN PARENT daq|drives|valves|loads`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from hil.processes.link import LinkWorker
 from hil.processes.link_bridge import LinkBridge
 from hil.realtime import Granted, RightsWanted, rights
 
-# DAQ above drives above valves, all below the loop.
-BELOW_LOOP = {"daq": 5, "drives": 6, "valves": 7}
+# DAQ above drives above valves above load channels, all below the loop.
+BELOW_LOOP = {"daq": 5, "drives": 6, "valves": 7, "loads": 8}
 
 
 def main(run: Path, parent: int, name: str) -> None:

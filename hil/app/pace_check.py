@@ -145,5 +145,8 @@ class TickCosts:
     def block(self, block: DaqBlock) -> None:
         """Nothing to keep."""
 
+    def load_block(self, block: DaqBlock) -> None:
+        """Nothing to keep."""
+
     def event(self, row: Rows) -> None:
         """Nothing to keep."""

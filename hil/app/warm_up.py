@@ -18,6 +18,7 @@ from hil.config import Config
 from hil.config.model_parameters import nominal_rig
 from hil.estimation.estimator import Estimator
 from hil.estimation.twin import RoverTwin
+from hil.messages.stages import Samples
 from hil.simulator.build import build_simulated_rig, warm_up_simulated_rig
 from models.contact.constraints import effective_kinetic_energy_on_ground
 from models.impact import pair_energy
@@ -57,22 +58,31 @@ def warm_up(config: Config, progress: Progress = lambda _: None) -> None:
     report_compiling(progress)
     if next(CACHE_FOLDER.rglob("*.nbi"), None) is None:
         progress(f"compiling some {ABOUT} kernels in two processes, once for this version")
-        with _second_process(config):
+        with _second_process(config) as step_is_compiled:
             _compile_step(config)
+            step_is_compiled()
+            samples = _run_rig(config)
             progress("waiting for the kernels of the second process")
-    _run_all(config)
+    else:
+        samples = _run_rig(config)
+    Estimator(config).estimate(samples)
+    RoverTwin(nominal_rig(config), controls_loads=config.layout.controls_loads).warm_up()
 
 
 @contextmanager
-def _second_process(config: Config) -> Iterator[None]:
-    """Compile the rest in a second process. If that fails, this process compiles it when needed."""
+def _second_process(config: Config) -> Iterator[Callable[[], None]]:
+    """Compile the rest in a second process. If that fails, this process compiles it when needed.
+
+    Yields:
+        What says that the step is compiled: the second process then compiles what runs it.
+    """
     command = [sys.executable, "-m", "hil.app.warm_up"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdin
-        process.stdin.write(config.model_dump_json())
-        process.stdin.close()
+        process.stdin.write(config.model_dump_json() + "\n")
+        process.stdin.flush()
         try:
-            yield
+            yield process.stdin.close
         except BaseException:
             process.kill()
             raise
@@ -99,18 +109,21 @@ def _compile_rover(config: Config) -> None:
         effective_kinetic_energy_on_ground(rover, q, np.zeros(rover.nv), angle)  # of the summary
         compile_for(pair_energy, rover.chain, state.q, state.v, angle, rows, state.work)
     compile_for(fill_bias, rover.chain, state.v, vehicle.gravity, state.work)
-    Estimator(config)
+    Estimator(config).warm_up()
 
 
-def _run_all(config: Config) -> None:
+def _run_rig(config: Config) -> Samples:
+    """Run the simulated rig for two blocks. Returns its samples."""
     simulated_rig = build_simulated_rig(config)
     devices = simulated_rig_io(config, simulated_rig)
     devices.open()
     samples = devices.sample(warm_up_simulated_rig(config, simulated_rig))
-    estimate = Estimator(config).estimate(samples)
-    RoverTwin(nominal_rig(config)).predict(samples, estimate)
     devices.close()
+    return samples
 
 
 if __name__ == "__main__":
-    _compile_rover(Config.model_validate_json(sys.stdin.read()))
+    _config = Config.model_validate_json(sys.stdin.readline())
+    _compile_rover(_config)
+    sys.stdin.read()  # ends when the step is compiled
+    RoverTwin(nominal_rig(_config)).warm_up()

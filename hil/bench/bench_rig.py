@@ -27,8 +27,9 @@ from hil.bench.left_out import LeftOut
 from hil.bench.machine import machine
 from hil.bench.watched_trial import watched_trial
 from hil.config import Config, load_config
+from hil.config.rig_setup import rig_setup
 from hil.experiments.base import ArmingChecks
-from hil.experiments.summary import fault_reasons
+from hil.experiments.summary import common_reasons
 from hil.processes.disturbances import beside
 from hil.realtime.process_memory import Memory
 from hil.recording import read_trial
@@ -56,12 +57,13 @@ VARIANTS: dict[str, tuple[str, ...]] = {
 }
 STEP_V = 1.0
 SECONDS_A_CUT = 1.5
-CUTS_A_RUN = 50
+# Few, so that a stall, which ends a run, costs few.
+CUTS_A_RUN = 20
 # Time that a run may take to start and to end, in addition to its cuts [s].
 SECONDS_A_RUN = 10.0
-# Number of runs that may end early, and the timeout as a multiple of the time on a good machine.
-MOST_ENDED = 5
-TIMEOUT_FACTOR = 3.0
+# Number of runs in a row that may end without a cut, and the timeout as a multiple of the time on a good machine.
+MOST_WITHOUT = 5
+TIMEOUT_FACTOR = 2.0
 # A trial of a user takes some 15 s.
 TRIAL_S = 120.0
 # When CPU usage is measured: after the start, before the impact of a trial of this distance.
@@ -149,7 +151,8 @@ def _memory_rows(found: Mapping[str, Memory]) -> list[Row]:
 def _load_rows(config: Config) -> list[Row]:
     """The load of each bus, as computed before arming."""
     sections = config.devices.sections() if config.devices else []
-    loads = {one.role: [load.share for load in driver_of(one).line_loads(one)] for one in sections}
+    rig = rig_setup(config)
+    loads = {one.role: [load.share for load in driver_of(one).line_loads(one, rig)] for one in sections}
     return [_one(f"load_{role}", "share", max(of)) | {"allowed": ALLOWED_LOAD} for role, of in loads.items() if of]
 
 
@@ -162,16 +165,17 @@ class Cuts(NamedTuple):
 
 
 def _many_cuts(config: Config, events: int, progress: Progress) -> Cuts:
-    """Cuts of as many runs as needed, limited by a number of runs and a timeout.
+    """Cuts of as many runs as needed, until a timeout or several runs in a row without any.
 
     A machine that stalls for 10 ms correctly ends a run with a fault; on a machine that always stalls this would never
     end without the limits.
     """
-    all_, ended_runs = Cuts([], [], []), 0
-    until = time.monotonic() + TIMEOUT_FACTOR * (SECONDS_A_RUN + SECONDS_A_CUT * events)
-    while (left := events - len(all_.cuts)) > 0 and ended_runs < MOST_ENDED and time.monotonic() < until:
+    all_, without = Cuts([], [], []), 0
+    on_a_good_machine_s = SECONDS_A_RUN * -(-events // CUTS_A_RUN) + SECONDS_A_CUT * events
+    until = time.monotonic() + TIMEOUT_FACTOR * on_a_good_machine_s
+    while (left := events - len(all_.cuts)) > 0 and without < MOST_WITHOUT and time.monotonic() < until:
         found = _cuts(config, min(left, CUTS_A_RUN))
-        ended_runs += bool(found.ended)  # a run may end by several faults
+        without = 0 if found.cuts else without + 1
         for reason in found.ended:
             progress(f"a run ended early: {reason}")
         all_.cuts.extend(found.cuts)
@@ -181,10 +185,12 @@ def _many_cuts(config: Config, events: int, progress: Progress) -> Cuts:
 
 
 def _cuts(config: Config, events: int) -> Cuts:
-    """Cuts of one run; a run that could not start counts as ended early."""
+    """Cuts of one run; a run that could not start or end counts as ended early, with the cuts that it has."""
     speeds = (config.trial.speed_mps / config.rover.wheel_radius_m,) * len(config.layout.wheels)
     timeout_s = SECONDS_A_RUN + SECONDS_A_CUT * events
     trials: list[RepeatedImpacts] = []
+    stops: dict[str, Any] = {}
+    start_ns = 0
 
     def make(config: Config, checks: ArmingChecks) -> RepeatedImpacts:
         trials.append(RepeatedImpacts(events, speeds, timeout_s, config, checks))
@@ -194,9 +200,6 @@ def _cuts(config: Config, events: int) -> Cuts:
         with Signals() as signals, ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             endpoints = spawn_simulator(config, stack)
-            rig = RealtimeBackend(config, folder, lambda _: None, stack, make=make, endpoints=endpoints)
-            (trial,) = trials
-            trial.reset = rig.cycle.estimator.reset
             found = read_endpoints(endpoints)
             command = [
                 sys.executable,
@@ -206,8 +209,12 @@ def _cuts(config: Config, events: int) -> Cuts:
                 found["control"],
                 config.layout.channels[0],
             ]
-            stepper = subprocess.Popen([*command, str(STEP_V), "1"])
-            stack.callback(_end, stepper)
+            injector = subprocess.Popen([*command, str(STEP_V), "1"], stdin=subprocess.PIPE)
+            stack.callback(_end, injector)
+            rig = RealtimeBackend(config, folder, lambda _: None, stack, make=make, endpoints=endpoints)
+            (trial,) = trials
+            trial.reset = rig.cycle.estimator.reset
+            _begin(injector)
             run_loop(rig, config, signals, lambda _: None)
             start_ns = rig.loop.clock.start_ns or 0  # type: ignore[attr-defined]
             with ControlClient(found["control"]) as control:
@@ -215,12 +222,13 @@ def _cuts(config: Config, events: int) -> Cuts:
                 assert config.devices.drives is not None
                 names = [name for name in found if name.startswith(config.devices.drives.driver)]
                 stops = {name: control.ask("stops", device=name)["stops"] for name in names}
-            ended = fault_reasons(rig.cycle.safety, partial(beside, read_trial(folder).events))
+            ended = common_reasons(trial, rig.cycle.safety, partial(beside, read_trial(folder).events))
     except (DeviceError, NotArmedError) as error:
-        return Cuts([], [], [str(error)])
-    if not trial.done and not ended:
-        ended = [f"{len(trial.found)} of {events} cuts in {timeout_s:g} s"]
-    return Cuts(trial.found, _seen_by_devices(trial.found, stops, start_ns), ended)
+        ended = [str(error)]
+    cuts = [cut for trial in trials for cut in trial.found]
+    if len(cuts) < events and not ended:
+        ended = [f"{len(cuts)} of {events} cuts in {timeout_s:g} s"]
+    return Cuts(cuts, _seen_by_devices(cuts, stops, start_ns), ended)
 
 
 def _seen_by_devices(
@@ -263,6 +271,12 @@ def _row(name: str, unit: str, figures: Mapping[str, float]) -> Row:
 def _one(name: str, unit: str, value: float | None) -> Row:
     """A row with a single number."""
     return _row(name, unit, {"p50": value, "p99": value})  # type: ignore[dict-item]
+
+
+def _begin(process: subprocess.Popen[bytes]) -> None:
+    assert process.stdin
+    process.stdin.write(b"\n")
+    process.stdin.close()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

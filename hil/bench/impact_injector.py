@@ -1,6 +1,8 @@
 """Injects impacts as sensor steps at random times: `python -m hil.bench.impact_injector CONTROL CHANNEL VOLTS SEED`.
 
-It is a separate process, so that its waiting does not delay the loop.
+It is a separate process, so that its waiting does not delay the loop. It begins at the first line on its standard
+input, when its imports are done: beside the first second of a run they would take the processor from the kernel's
+threads that move the bytes of the simulated serial lines.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ AFTER = 300  # samples, 10 ms of them at 30 kHz
 def main(path: str, channel: str, volts: float, seed: int) -> None:
     """Inject steps until killed."""
     chance = random.Random(seed)
+    sys.stdin.readline()
     try:
         with ControlClient(path) as control:
             while True:

@@ -24,9 +24,10 @@ from hil.campaign.folder import (
     write_files,
 )
 from hil.campaign.plan import Plan
+from hil.campaign.resume import refuse_other_head
 from hil.campaign.trial import Job, Result
 from hil.campaign.workers import Workers, run_jobs
-from hil.config import Config, ConfigError, Problem
+from hil.config import Config
 from hil.config.model import fingerprint
 
 # What must be the same when a campaign is resumed, and its name in messages.
@@ -195,14 +196,8 @@ def refuse_other(wanted: Wanted, folder: Path) -> list[str]:
         FolderError: there is no campaign there.
         ConfigError: it is another one, of another version, plan, config or seed.
     """
-    found, head = read_campaign(folder).meta, wanted.head()
-    problems = [
-        Problem(name, str(head[key]), f"{found.get(key)}, as {folder} was begun with; start another with --out")
-        for key, name in _SAME.items()
-        if found.get(key) != head[key]
-    ]
-    if problems:
-        raise ConfigError(str(folder), problems, "--resume of campaign")
+    found = read_campaign(folder).meta
+    refuse_other_head(found, wanted.head(), _SAME, folder, "--resume of campaign")
     return [name for name in str(found.get("processor", "")).split("; ") if name]
 
 

@@ -12,13 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import hil
 from hil.analysis.campaign import columns_of, numbers_of
 from hil.campaign.folder import table_text
 from hil.campaign.run import Report
+from hil.campaign.sweep_rows import SweepRows
 from hil.campaign.trial import Job, Result
 from hil.campaign.workers import Workers, WorkersError, run_jobs
 from hil.config import Config, ConfigError, Problem, load_config
 from hil.config.error_messages import shown
+from hil.config.model import fingerprint
 from hil.config.value_ranges import is_range, range_values
 from hil.config.yaml_io import read_yaml
 from hil.recording.run_folder import replacing
@@ -113,8 +116,10 @@ def run_sweep(
     workers: Callable[[], AbstractContextManager[Workers]],
     report: Report,
     stopped: Callable[[], bool],
+    *,
+    resume: bool = False,
 ) -> list[dict[str, Any]]:
-    """Run a sweep and write its table; if it is stopped, the runs that are done are in it.
+    """Run a sweep and write its table; if it is stopped, the runs that are done are in it, and it can be resumed.
 
     Args:
         runs: of the sweep, checked.
@@ -123,28 +128,40 @@ def run_sweep(
         workers: opens the place where they run.
         report: is told how it goes.
         stopped: whether no further run shall start.
+        resume: rows that are there are kept.
 
     Returns:
         The rows, by number.
 
     Raises:
+        FolderError, ConfigError: it cannot be resumed.
         WorkersError: they cannot run.
         OSError: the table cannot be written.
     """
-    rows: dict[int, dict[str, Any]] = {}
+    with SweepRows(path.parent, _head(runs), resume) as rows:
+        if resume:
+            report.text(f"{len(rows)} of {len(runs)} runs are there already")
 
-    def take(run: SweepRun, result: Result) -> None:
-        rows[run.number] = _row(run, result.summary)
-        report.done(len(rows), len(runs))
+        def take(run: SweepRun, result: Result) -> None:
+            rows.add(_row(run, result.summary))
+            report.done(len(rows), len(runs))
 
-    jobs = ((run, Job(run.config.model_dump_json(), "summary")) for run in runs)
-    try:
-        run_jobs(workers, jobs, take, stopped)
-    finally:
-        found = [rows[number] for number in sorted(rows)]
-        with replacing(path) as unfinished:
-            write_table(unfinished, found, kind)
-    return found
+        jobs = ((run, Job(run.config.model_dump_json(), "summary")) for run in runs if run.number not in rows)
+        try:
+            if len(rows) < len(runs):
+                run_jobs(workers, jobs, take, stopped)
+        finally:
+            with replacing(path) as unfinished:
+                write_table(unfinished, rows.rows, kind)
+        if len(rows) == len(runs):
+            rows.whole()
+        return rows.rows
+
+
+def _head(runs: Sequence[SweepRun]) -> dict[str, Any]:
+    """What two sweeps have in common of which one may go on with the rows of the other."""
+    values = fingerprint([run.values for run in runs])
+    return {"version": hil.__version__, "config_sha256": runs[0].config.sha256(), "runs_sha256": values}
 
 
 def write_table(path: Path, rows: Sequence[Mapping[str, Any]], kind: Format) -> None:

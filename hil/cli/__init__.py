@@ -27,6 +27,7 @@ from hil.cli.recover import recover
 from hil.cli.sim import sim
 from hil.cli.start import problems_at_start
 from hil.cli.sweep import sweep
+from hil.cli.traction import drawbar, slope
 from hil.cli.trial import report, trial
 from hil.cli.trial import run as run_config
 
@@ -44,7 +45,7 @@ app = typer.Typer(
     ),
 )
 app.command("run")(run_config)
-for _command in (trial, campaign, sweep, energy, check, devices, jog, valve, sim):
+for _command in (trial, campaign, sweep, energy, drawbar, slope, check, devices, jog, valve, sim):
     app.command()(_command)
 for _command in (report, compare, export, recover, verify, replay, configs):
     app.command()(_command)

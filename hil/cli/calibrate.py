@@ -1,27 +1,30 @@
-"""`hil calibrate`: numbers of a calibration sheet from the record of a run in which a sensor was pressed or loaded."""
+"""`hil calibrate`: numbers of a calibration sheet, from the running sensors or from the record of a run."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 import typer
 
 from hil.cli.exits import USAGE, complain, usage_errors
-from hil.cli.options import AsJson
+from hil.cli.options import AsJson, Endpoints, Overrides, config_from, progress, with_groups
 
 if TYPE_CHECKING:
     from hil.config import Config
     from hil.recording import TrialRecord
+    from hil.signals.calibration import Fitted, Floats
 
 calibrate = typer.Typer(
-    help="Numbers of a calibration sheet from the record of a run, made with `hil jog CONFIG --speed 0 --for 10`.",
+    help="Numbers of a calibration sheet, from the running sensors or from the record of a run; nothing moves.",
     no_args_is_help=True,
 )
 
-Run = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the run.")]
-Sensor = Annotated[str, typer.Option("--sensor", metavar="NAME", help="Its name in daq.channels.")]
+
 Sheet = Annotated[
     Path | None,
     typer.Option(
@@ -31,57 +34,182 @@ Sheet = Annotated[
         show_default=False,
     ),
 ]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """The sensor, where its samples come from, and where the numbers go."""
+
+    source: Annotated[
+        str,
+        typer.Argument(metavar="CONFIG|RUN", help="Config of a rig, to read its sensors now; or folder of a run."),
+    ]
+    name: Annotated[str, typer.Option("--sensor", metavar="NAME", help="Its name in daq.channels.")]
+    seconds: Annotated[
+        float,
+        typer.Option("--for", metavar="SECONDS", min=1.0, max=600.0, help="How long a rig's sensors are read."),
+    ] = 10.0
+    overrides: Overrides = None
+    endpoints: Endpoints = None
+    sheet: Sheet = None
+    as_json: AsJson = False
+
+
+class Samples(NamedTuple):
+    """Of one sensor: readings (n,) [V], config of the rig, and the sensor's place among the channels."""
+
+    volts: Floats
+    config: Config
+    column: int
+
+    @property
+    def rate_hz(self) -> float:
+        """Samples a second."""
+        assert self.config.daq is not None
+        return float(self.config.daq.rate_hz)
 
 
 @calibrate.callback()
 def _calibrations() -> None:
-    """Numbers of a calibration sheet from the record of a run."""
+    """Numbers of a calibration sheet from the running sensors, or from the record of a run."""
 
 
 @calibrate.command()
-def droop(run: Run, sensor: Sensor, sheet: Sheet = None, as_json: AsJson = False) -> None:
+@with_groups
+def droop(sensor: Sensor) -> None:
     """Time constant of a sensor's AC coupling: 0.2 s without force, press, release, wait for two seconds."""
     from hil.signals.calibration import fit_droop
 
-    record, config, column = _recorded(run, sensor)
-    found = _fit(run, lambda: fit_droop(record.raw[:, column], _rate_hz(config)))
-    numbers = {"droop_s": _digits(found.value), "droop_u95": _digits(found.u95 / found.value)}
-    _finish(sensor, numbers, sheet, as_json)
+    found = _fit(
+        sensor, "now press the sensor, let go, and leave it alone", lambda one: fit_droop(one.volts, one.rate_hz)
+    )
+    _finish(sensor, {"droop_s": found.value, "droop_u95": found.u95 / found.value})
 
 
 @calibrate.command()
+@with_groups
 def force(
-    run: Run,
     sensor: Sensor,
     weight: Annotated[
         list[float], typer.Option("--weight", metavar="N", min=0.1, help="Known force [N]; repeatable, in their order.")
     ],
-    sheet: Sheet = None,
-    as_json: AsJson = False,
 ) -> None:
     """Sensitivity from known weights: 0.2 s without force, then each weight put on for a second and taken off."""
     from hil.signals.calibration import fit_sensitivity
 
-    record, config, column = _recorded(run, sensor)
-    droop_s, droop_u95 = config.droops_s[column], config.droops_u95[column]
-    found = _fit(run, lambda: fit_sensitivity(record.raw[:, column], _rate_hz(config), droop_s, droop_u95, weight))
-    numbers = {"sensitivity_mVpN": _digits(1e3 * found.value), "sensitivity_u95": _digits(found.u95 / found.value)}
-    _finish(sensor, numbers, sheet, as_json)
+    def fit(one: Samples) -> Fitted:
+        droop_s, droop_u95 = one.config.droops_s[one.column], one.config.droops_u95[one.column]
+        return fit_sensitivity(one.volts, one.rate_hz, droop_s, droop_u95, weight)
+
+    named = ", ".join(f"{value:g} N" for value in weight)
+    found = _fit(sensor, f"now put on, for a second each, and take off: {named}", fit)
+    _finish(sensor, {"sensitivity_mVpN": 1e3 * found.value, "sensitivity_u95": found.u95 / found.value})
 
 
 @calibrate.command()
-def zero(run: Run, sensor: Sensor, sheet: Sheet = None, as_json: AsJson = False) -> None:
-    """Reading without force, over the run's first 0.2 s: nothing may touch the sensor."""
+def cylinder(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the run.")],
+    name: Annotated[str, typer.Option("--cylinder", metavar="NAME", help="Its name, like left.")],
+    force_N: Annotated[
+        list[float] | None,
+        typer.Option("--force", metavar="N", help="Known force in each pressure step [N]; repeatable, in their order."),
+    ] = None,
+    sheet: Sheet = None,
+    as_json: AsJson = False,
+) -> None:
+    """Torque or force from pressure: a run in which the pressure stands at three steps or more (MacMahon 2016, 6.1).
+
+    Without --force the torque on its joint is taken from the leg sensors, with the rover at rest on level ground.
+    """
+    from hil.app.cylinder_calibration import calibrate_cylinder
+
+    record, config = _record_of(run)
+    known = config.layout.cylinders
+    if name not in known:
+        allowed = ", ".join(known) or "none, the rover has no cylinders"
+        complain(f"{run}: --cylinder {name}: no such cylinder, allowed: {allowed}")
+        raise typer.Exit(USAGE)
+    found = _fitted(run, lambda: calibrate_cylinder(record, config, name, force_N or ()))
+    _finish_all({name: found}, sheet, "cylinders", as_json=as_json)
+
+
+@calibrate.command()
+@with_groups
+def zero(sensor: Sensor) -> None:
+    """Reading without force: nothing may touch the sensor. Of a run, its first 0.2 s.
+
+    Of a load channel, or of `loads`, all of them: over the whole of a run with the rover lifted and its legs hanging.
+    """
     from hil.signals.calibration import UNLOADED_S, fit_offset
 
-    record, config, column = _recorded(run, sensor)
-    rate_hz = _rate_hz(config)
-    found = _fit(run, lambda: fit_offset(record.raw[: round(UNLOADED_S * rate_hz), column], rate_hz))
-    _finish(sensor, {"offset_V": _digits(found.value)}, sheet, as_json)
+    if (offsets := _hanging_offsets(sensor)) is not None:
+        _finish_all(offsets, sensor.sheet, "loads", as_json=sensor.as_json)
+        return
+
+    def fit(one: Samples) -> Fitted:
+        live = not Path(sensor.source).is_dir()
+        return fit_offset(one.volts if live else one.volts[: round(UNLOADED_S * one.rate_hz)], one.rate_hz)
+
+    _finish(sensor, {"offset_V": _fit(sensor, "", fit).value})
 
 
-def _recorded(run: Path, sensor: str) -> tuple[TrialRecord, Config, int]:
-    """The record of a run, its config and the column of a sensor."""
+def _fit(sensor: Sensor, what_to_do: str, fit: Callable[[Samples], Fitted]) -> Fitted:
+    """What a fit to a sensor's samples gives."""
+    samples = _recorded(sensor) if Path(sensor.source).is_dir() else _live(sensor, what_to_do)
+    return _fitted(sensor.source, lambda: fit(samples))
+
+
+def _fitted(source: str | Path, fit: Callable[[], T]) -> T:
+    """What a fit gives; what the samples lack ends the command."""
+    from hil.signals.calibration import CalibrationError
+
+    try:
+        return fit()
+    except CalibrationError as error:
+        complain(f"{source}: {error}")
+        raise typer.Exit(USAGE) from None
+
+
+def _hanging_offsets(sensor: Sensor) -> dict[str, dict[str, float]] | None:
+    """Offset of each load channel that a name means; None: it means none of them."""
+    run = Path(sensor.source)
+    if not run.is_dir():
+        return None
+    record, config = _record_of(run)
+    names = config.layout.loads
+    if not names or (sensor.name != "loads" and sensor.name not in names):
+        return None
+    wanted = names if sensor.name == "loads" else (sensor.name,)
+    return {name: {"offset_V": _fitted(run, partial(_hanging, name, record, config))} for name in wanted}
+
+
+def _hanging(name: str, record: TrialRecord, config: Config) -> float:
+    """Reading of a load channel over the run [V]."""
+    from hil.signals.calibration import CalibrationError, fit_offset
+
+    assert config.loads is not None
+    try:
+        return fit_offset(record.loads.raw[:, config.layout.loads.index(name)], float(config.loads.rate_hz)).value
+    except CalibrationError as error:
+        raise CalibrationError(f"{name}: {error}; lift the rover, and wait until its legs hang still") from None
+
+
+def _live(sensor: Sensor, what_to_do: str) -> Samples:
+    """The sensor's reading from now on."""
+    with usage_errors():
+        config = config_from(sensor.source, sensor.overrides, None, None)
+    column = _column(sensor, config)
+
+    from hil.app.live_samples import live_samples
+
+    with usage_errors():
+        volts = live_samples(config, sensor.seconds, what_to_do, progress, sensor.endpoints)
+    return Samples(volts[:, column], config, column)
+
+
+def _record_of(run: Path) -> tuple[TrialRecord, Config]:
+    """The record of a run, and its config."""
     from hil.config import parse_config
     from hil.recording import RecordError, read_trial
     from hil.recording.run_folder import recorded_run
@@ -93,51 +221,50 @@ def _recorded(run: Path, sensor: str) -> tuple[TrialRecord, Config, int]:
         except RecordError as error:
             complain(str(error))
             raise typer.Exit(USAGE) from None
-        config = parse_config(str(record.meta.get("config", "")), "/meta/config")
-    names = config.layout.channels
-    wrong = f"{run}: --sensor {sensor}: no such sensor, allowed: {', '.join(names) or 'none, the rig has no sensors'}"
+        return record, parse_config(str(record.meta.get("config", "")), "/meta/config")
+
+
+def _recorded(sensor: Sensor) -> Samples:
+    """The sensor's reading in the record of a run."""
+    record, config = _record_of(Path(sensor.source))
     if config.record.sensors != "all":
-        wrong = f"{run}: record.sensors is {config.record.sensors}; a calibration needs all samples"
-    elif sensor in names:
-        return record, config, names.index(sensor)
-    complain(wrong)
-    raise typer.Exit(USAGE)
+        complain(f"{sensor.source}: record.sensors is {config.record.sensors}; a calibration needs all samples")
+        raise typer.Exit(USAGE)
+    column = _column(sensor, config)
+    return Samples(record.raw[:, column], config, column)
 
 
-def _rate_hz(config: Config) -> float:
-    assert config.daq is not None
-    return float(config.daq.rate_hz)
+def _column(sensor: Sensor, config: Config) -> int:
+    """The sensor's place among the channels."""
+    names = config.layout.channels
+    if sensor.name not in names:
+        allowed = ", ".join(names) or "none, the rig has no sensors"
+        complain(f"{sensor.source}: --sensor {sensor.name}: no such sensor, allowed: {allowed}")
+        raise typer.Exit(USAGE)
+    return names.index(sensor.name)
 
 
-def _fit(run: Path, fit: Any) -> Any:
-    """What a fit gives; what the record lacks ends the command."""
-    from hil.signals.calibration import CalibrationError
-
-    try:
-        return fit()
-    except CalibrationError as error:
-        complain(f"{run}: {error}")
-        raise typer.Exit(USAGE) from None
+def _finish(sensor: Sensor, found: dict[str, float]) -> None:
+    """Show the numbers of a force sensor, and write them into the sheet, if one is given."""
+    _finish_all({sensor.name: found}, sensor.sheet, "daq", as_json=sensor.as_json)
 
 
-def _finish(sensor: str, numbers: dict[str, float], sheet: Path | None, as_json: bool) -> None:
-    """Show the numbers, and write them into the sheet, if one is given."""
+def _finish_all(found: dict[str, dict[str, float]], sheet: Path | None, kind: str, *, as_json: bool) -> None:
+    """The same of several sensors, or of a cylinder."""
+    sheets = {name: {key: float(f"{value:.5g}") for key, value in one.items()} for name, one in found.items()}
     if sheet is not None:
-        from hil.config.calibration import SheetError, update_sheet
+        from hil.config.calibration import SheetError, update_sheets
 
         try:
-            former = update_sheet(sheet, sensor, numbers)
+            former = update_sheets(sheet, sheets, kind)
         except SheetError as error:
             complain(str(error))
             raise typer.Exit(USAGE) from None
         if not as_json:
             print(f"{sheet} has them now" + (f"; the former one is {former}" if former else ""))
-    if as_json:
-        print(json.dumps({"sensor": sensor, **numbers}))
-        return
-    for key, value in numbers.items():
-        print(f"{sensor}: {key}: {value:g}")
-
-
-def _digits(value: float) -> float:
-    return float(f"{value:.5g}")
+    for sensor, numbers in sheets.items():
+        if as_json:
+            print(json.dumps({"sensor": sensor, **numbers}))
+            continue
+        for key, value in numbers.items():
+            print(f"{sensor}: {key}: {value:g}")

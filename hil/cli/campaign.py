@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections import Counter
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,65 +12,39 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from hil.cli.batch import INTERRUPTED, BatchOptions, running
 from hil.cli.console import show
 from hil.cli.exits import FAULT, USAGE, complain, usage_errors
-from hil.cli.options import AsJson, ConfigSource, Overrides, Seed
-from hil.cli.progress_bar import ProgressBar
+from hil.cli.options import with_groups
 
 if TYPE_CHECKING:
     from hil.campaign.run import Wanted
-    from hil.campaign.workers import Workers
+    from hil.cli.progress_bar import ProgressBar
     from hil.config import Config
 
-INTERRUPTED = 130
-Count = Annotated[
-    int | None,
-    typer.Option("--workers", metavar="N", min=1, help="Processes that run trials; default: one for each core."),
-]
-Cluster = Annotated[
-    str | None,
-    typer.Option("--cluster", metavar="ADDRESS", help="Run the trials on this Dask scheduler.", show_default=False),
-]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on where it stopped; what is there is checked and kept.")]
 
-
+@with_groups
 def campaign(
-    config: ConfigSource,
+    options: BatchOptions,
     plan: Annotated[str, typer.Option("--plan", metavar="PLAN", help="A YAML file, or a shipped plan, like thesis.")],
-    resume: Resume = False,
-    workers: Count = None,
-    cluster: Cluster = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Folder of the campaign.", show_default=False)
-    ] = None,
     figures: Annotated[bool, typer.Option("--figures", help="Draw a figure of each trial.")] = False,
     summaries_only: Annotated[bool, typer.Option("--summaries-only", help="Keep no folder of each trial.")] = False,
     ask: Annotated[bool, typer.Option("--ask", help="Ask an operator on a simulated rig, too: a rehearsal.")] = False,
-    overrides: Overrides = None,
-    seed: Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """Run a plan of impact trials: campaign.csv, campaign.json, and a run folder for each trial."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: the same sums in every process
-    from hil.campaign.cluster import check_cluster
+    from hil.analysis.campaign import JSON
     from hil.campaign.run import Wanted, last_attempts
-    from hil.recording.run_folder import run_folder
 
     with usage_errors():
-        found, base, trials, first = _wanted(config, plan, overrides or [], seed)
+        found, base, trials, first = _wanted(options.config, plan, options.overrides or [], options.seed)
         wanted = Wanted(found, base, trials, first, folders=not summaries_only, figures=figures)
-        guided = ask or wanted.base.rig == "real"
-        _refuse(wanted, guided, workers, cluster)
-        if cluster:
-            check_cluster(cluster)
-        if resume:
-            folder = out or _newest(f"*_{wanted.base.name}_{wanted.plan.name}*")
-        else:
-            folder = run_folder(out, wanted.base.name, wanted.plan.name)
-    with ProgressBar("trials") as report, usage_errors():
-        made, stopped = _run(wanted, folder, guided, where(wanted.base, workers, cluster, report), report, resume)
+        guided = ask or base.rig == "real"
+        _refuse(wanted, guided, options.cluster)
+        options.check_place(base)
+        folder = options.folder(base, wanted.plan.name, JSON)
+    made, stopped = _run(wanted, folder, guided, options)
     last = last_attempts(made)
-    if as_json:
+    if options.as_json:
         counts = Counter(trial["status"] for trial in last)
         print(json.dumps({"folder": str(folder), "planned": len(wanted.trials), "trials": len(made), **counts}))
     else:
@@ -83,32 +54,6 @@ def campaign(
         raise typer.Exit(INTERRUPTED)
     if any(trial["status"] == "faulted" for trial in last):
         raise typer.Exit(FAULT)
-
-
-def where(
-    base: Config, count: int | None, cluster: str | None, report: ProgressBar
-) -> Callable[[list[Config]], Callable[[], AbstractContextManager[Workers]]]:
-    """The place where trials run, given the configs that between them need every kernel."""
-    from hil.campaign import workers
-    from hil.campaign.cluster import cluster as on_cluster
-
-    if cluster:
-        return lambda kinds: partial(on_cluster, cluster, kinds, report.text)
-    if base.clock != "lockstep":
-        return lambda kinds: partial(workers.this_process, kinds, report.text)
-    processes = count or len(os.sched_getaffinity(0))
-    return lambda kinds: partial(workers.process_pool, processes, kinds, report.text)
-
-
-def refuse_real_time(base: Config, workers: int | None, cluster: str | None) -> None:
-    """Trials against the wall clock are made one after the other, on this computer. Raises ConfigError."""
-    from hil.config import ConfigError, Problem
-
-    allowed = "with clock: lockstep only; in real time one trial runs after the other, here"
-    given = {"--workers": workers if (workers or 1) > 1 else None, "--cluster": cluster}
-    problems = [Problem(name, str(value), allowed) for name, value in given.items() if value]
-    if base.clock != "lockstep" and problems:
-        raise ConfigError(base.name, problems)
 
 
 def _wanted(source: str, plan_source: str, overrides: list[str], seed: int | None) -> tuple[Any, ...]:
@@ -137,11 +82,10 @@ def _wanted(source: str, plan_source: str, overrides: list[str], seed: int | Non
     return plan, base, trials, None if base.rig == "real" else campaign_seed(plan, base, seed)
 
 
-def _refuse(wanted: Wanted, guided: bool, workers: int | None, cluster: str | None) -> None:
+def _refuse(wanted: Wanted, guided: bool, cluster: str | None) -> None:
     """Options that do not go together. Raises ConfigError."""
     from hil.config import ConfigError, Problem
 
-    refuse_real_time(wanted.base, workers, cluster)
     problems = []
     if wanted.base.rig == "real" and not sys.stdin.isatty():
         problems.append(Problem("terminal", "none", "one: an operator sets the obstacle and says when all are clear"))
@@ -155,36 +99,18 @@ def _refuse(wanted: Wanted, guided: bool, workers: int | None, cluster: str | No
         raise ConfigError(wanted.base.name, problems)
 
 
-def _newest(pattern: str) -> Path:
-    """The newest campaign of this config and plan. Raises FolderError: there is none."""
-    from hil.analysis.campaign import JSON
-    from hil.recording.run_folder import FolderError
-
-    found = sorted(folder for folder in Path("runs").glob(pattern) if (folder / JSON).is_file())
-    if not found:
-        raise FolderError(f"no campaign to resume in runs/{pattern}: give its folder with --out")
-    return found[-1]
-
-
-def _run(
-    wanted: Wanted, folder: Path, guided: bool, place: Callable[[list[Config]], Any], report: ProgressBar, resume: bool
-) -> tuple[list[dict[str, Any]], bool]:
-    from hil.campaign.folder import locked
+def _run(wanted: Wanted, folder: Path, guided: bool, options: BatchOptions) -> tuple[list[dict[str, Any]], bool]:
     from hil.campaign.guided import run_guided
     from hil.campaign.operator import TerminalOperator
-    from hil.campaign.run import Stop, run_campaign
-    from hil.campaign.trial import kinds_of
-    from hil.recording.run_folder import FolderError
+    from hil.campaign.run import run_campaign
 
-    if not folder.is_dir():
-        raise FolderError(f"{folder} is no folder: give that of the campaign with --out")
-    with locked(folder), Stop(report) as stop:
+    with running("trials", folder) as (report, stop):
         if guided:
             run = partial(_run_one, report=report, figure=wanted.figures)
-            trials = run_guided(wanted, folder, TerminalOperator(), run, report, stop, resume=resume)
+            trials = run_guided(wanted, folder, TerminalOperator(), run, report, stop, resume=options.resume)
         else:
-            kinds = kinds_of([trial.config for trial in wanted.trials])
-            trials = run_campaign(wanted, folder, place(kinds), report, stop, resume=resume)
+            place = options.place([trial.config for trial in wanted.trials], report)
+            trials = run_campaign(wanted, folder, place, report, stop, resume=options.resume)
     return trials, stop.wanted
 
 

@@ -35,6 +35,7 @@ def compare(
     from hil.analysis.compare import draw_comparison
     from hil.analysis.report import drawing
     from hil.analysis.report.make import DoubtedError
+    from hil.experiments.figure_file import stamp
     from hil.recording.run_folder import run_folder
 
     try:
@@ -48,9 +49,8 @@ def compare(
         figure = draw_comparison(found)
         drawing.settle(figure)
         if found.wrong:
-            drawing.stamp(figure, "NOT VERIFIED")
-        digests = ", ".join(found.digests)
-        drawing.save(figure, folder / "compare", {"Title": "compare", "Subject": f"campaign.csv sha256 {digests}"})
+            stamp(figure, "NOT VERIFIED")
+        drawing.save(figure, folder / "compare", "compare", {"csv_sha256": ", ".join(found.digests)})
     if as_json:
         print(json.dumps(found.plain(), allow_nan=False))
         return

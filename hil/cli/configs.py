@@ -1,4 +1,4 @@
-"""`hil configs`: list the shipped configs, or copy one."""
+"""`hil configs`: list the shipped configs and plans, or copy a config."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ def configs(
         str | None, typer.Option("--copy", metavar="NAME", help="Copy one into the current folder.", show_default=False)
     ] = None,
 ) -> None:
-    """List the shipped configs, or copy one to edit."""
+    """List the shipped configs and plans of campaigns, or copy a config to edit."""
     from hil.app.extensions import broken_extensions
+    from hil.campaign.plan import shipped_plans
     from hil.config import shipped_configs
     from hil.config.load import shipped_files, shipped_name
     from hil.config.yaml_io import read_yaml
@@ -35,6 +36,9 @@ def configs(
             first_line = text.partition("\n")[0].lstrip("# ")
             rig = read_yaml(text, name)[0]["rig"]
             print(f"{name} ({_NEEDS[rig]}): {first_line}")
+        for name, text in shipped_plans().items():
+            first_line = text.partition("\n")[0].lstrip("# ")
+            print(f"--plan {name} (for `hil campaign`): {first_line}")
         for text in broken_extensions():
             complain(f"warning: {text}")
         return

@@ -3,57 +3,45 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from typing import Annotated, Literal
 
 import typer
 
-from hil.cli.campaign import INTERRUPTED, Cluster, Count, refuse_real_time, where
+from hil.cli.batch import INTERRUPTED, BatchOptions, running
 from hil.cli.exits import usage_errors
-from hil.cli.options import AsJson, ConfigSource, Out, Overrides, Seed
-from hil.cli.progress_bar import ProgressBar
+from hil.cli.options import with_groups
 
 
+@with_groups
 def sweep(
-    config: ConfigSource,
+    options: BatchOptions,
     over: Annotated[
         list[str],
         typer.Option("--over", metavar="a.b=VALUES", help="Values 1,2,3 or a range 0:1:0.1, end included; repeatable."),
     ],
-    workers: Count = None,
-    cluster: Cluster = None,
-    out: Out = None,
     table: Annotated[
         Literal["csv", "parquet"], typer.Option("--format", help="Of the table; parquet needs the extra export.")
     ] = "csv",
-    overrides: Overrides = None,
-    seed: Seed = None,
-    as_json: AsJson = False,
 ) -> None:
     """Run a config over the product of values of any keys: one table, no folder for a run."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: the same sums in every process
-    from hil.campaign.cluster import check_cluster
-    from hil.campaign.run import Stop
     from hil.campaign.sweep import expand_sweep, parquet_writer, run_sweep
-    from hil.campaign.trial import kinds_of
-    from hil.recording.run_folder import run_folder
+    from hil.campaign.sweep_rows import UNFINISHED
 
     with usage_errors():
         if table == "parquet":
             parquet_writer()
-        runs = expand_sweep(config, over, [*(overrides or ()), 'telemetry.endpoint=""'], seed)
-        base = runs[0].config
-        refuse_real_time(base, workers, cluster)
-        if cluster:
-            check_cluster(cluster)
-        folder = run_folder(out, base.name, "sweep")
+        overrides = [*(options.overrides or ()), 'telemetry.endpoint=""']
+        runs = expand_sweep(options.config, over, overrides, options.seed)
+        configs = [run.config for run in runs]
+        options.check_place(configs[0])
+        folder = options.folder(configs[0], "sweep", UNFINISHED)
     path = folder / f"sweep.{table}"
-    with ProgressBar("runs") as report, Stop(report) as stop, usage_errors():
-        place = where(base, workers, cluster, report)(kinds_of([run.config for run in runs]))
-        rows = run_sweep(runs, path, table, place, report, stop.now)
+    with running("runs", folder) as (report, stop):
+        place = options.place(configs, report)
+        rows = run_sweep(runs, path, table, place, report, stop.now, resume=options.resume)
     counts = Counter("accepted" if row["accepted"] else "not accepted" for row in rows)
-    if as_json:
+    if options.as_json:
         print(json.dumps({"table": str(path), "planned": len(runs), "runs": len(rows), **counts}))
     else:
         judged = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))

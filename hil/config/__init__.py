@@ -3,6 +3,6 @@
 from hil.config.checked import Config
 from hil.config.load import load_config, parse_config, shipped_configs
 from hil.config.problems import ConfigError, Problem
-from hil.config.schema.equipment import ChannelConfig
+from hil.config.schema.sensors import ChannelConfig
 
 __all__ = ["ChannelConfig", "Config", "ConfigError", "Problem", "load_config", "parse_config", "shipped_configs"]

@@ -12,40 +12,53 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from drivers.calibration import Calibration
 from hil.config.problems import Problem
+from hil.config.schema.base import Section
+from hil.config.schema.loads import LoadSheet
 from hil.config.yaml_io import read_yaml, write_yaml
 
 KEY = ("devices", "daq", "calibration")
+LOADS = ("loads", "calibration")
 
 
 class SheetError(ValueError):
     """A calibration file that cannot be read, written, or would not be one."""
 
 
-def calibration_path(raw: Any) -> str | None:
-    """The path of the calibration file in a raw config; None if there is none."""
-    for key in KEY:
-        raw = raw.get(key) if isinstance(raw, dict) else None
-    return raw if isinstance(raw, str) else None
+def calibration_paths(raw: Any) -> list[str]:
+    """The paths of the calibration files in a raw config."""
+    return [path for key in (KEY, LOADS) if (path := _path(raw, key)) is not None]
 
 
 def put_calibration(raw: dict[str, Any], folder: Traversable) -> list[Problem]:
-    """Replace the path of a calibration file, if the raw config has one, by the content of the file.
+    """Replace the paths of calibration files, if the raw config has any, by the contents of the files.
 
     Args:
         raw: the config as read; changed in place. A value that is not a path is left to the check of the config.
         folder: of the config.
 
     Returns:
-        The problems of the file; if there are any, the raw config has no calibration.
+        The problems of the files; a section with a file that has any has no calibration.
     """
-    path, dotted = calibration_path(raw), ".".join(KEY)
+    return [problem for key in (KEY, LOADS) for problem in _put(raw, folder, key)]
+
+
+def _path(raw: Any, key: tuple[str, ...]) -> str | None:
+    for name in key:
+        raw = raw.get(name) if isinstance(raw, dict) else None
+    return raw if isinstance(raw, str) else None
+
+
+def _put(raw: dict[str, Any], folder: Traversable, key: tuple[str, ...]) -> list[Problem]:
+    path, dotted = _path(raw, key), ".".join(key)
     if path is None:
         return []
-    section = raw["devices"]["daq"]
+    section: dict[str, Any] = raw
+    for name in key[:-1]:
+        section = section[name]
     del section["calibration"]
     if not path or "\0" in path:
         return [Problem(dotted, repr(path), "the path of a calibration file, or null")]
@@ -64,15 +77,35 @@ def put_calibration(raw: dict[str, Any], folder: Traversable) -> list[Problem]:
     return problems
 
 
-def update_sheet(file: Path, sensor: str, numbers: Mapping[str, float]) -> Path | None:
-    """Write numbers of a sensor into a calibration file, which is made if there is none.
+class CylinderSheet(Section):
+    """The calibration of an air cylinder (MacMahon 2016, 6.1)."""
+
+    serial: str = Field("unknown", max_length=64, description="serial number on the cylinder")
+    torque_NmpkPa: float | None = Field(None, description="on its joint, by the pressure difference [N m/kPa]")
+    force_NpkPa: float | None = Field(None, description="of its rod, by the pressure difference [N/kPa]")
+    u95: float = Field(ge=0, le=1, description="half-width of the 95 % interval of either, relative")
+    offset_N: float | None = Field(None, description="force at no pressure, by the fit")
+    offset_Nm: float | None = Field(None, description="torque at no pressure, by the fit")
+
+
+Sheets = Mapping[str, Mapping[str, float]]
+# Checks of the contents of a calibration file, by what it calibrates.
+CHECKED: dict[str, TypeAdapter[Any]] = {
+    "daq": TypeAdapter(Calibration),
+    "loads": TypeAdapter(dict[str, LoadSheet]),
+    "cylinders": TypeAdapter(dict[str, CylinderSheet]),
+}
+
+
+def update_sheets(file: Path, sheets: Sheets, kind: str) -> Path | None:
+    """Write numbers of sensors into a calibration file, which is made if there is none.
 
     What the file has of other keys and sensors stays; its comments do not, so the former file is kept.
 
     Args:
         file: to be written.
-        sensor: as in `daq.channels`.
-        numbers: by the key of the sheet.
+        sheets: numbers by the key of the sheet, by sensor.
+        kind: of `CHECKED`.
 
     Returns:
         Where the former file is; None: there was none.
@@ -87,9 +120,10 @@ def update_sheet(file: Path, sensor: str, numbers: Mapping[str, float]) -> Path 
             content, problems = read_yaml(file.read_text(encoding="utf-8"), "(file)")
             if problems or not isinstance(content, dict):
                 raise SheetError(f"{file}: found what is not a calibration file; nothing was written")
-        one = content.get(sensor) or {}
-        content[sensor] = {"serial": "unknown", **(one if isinstance(one, dict) else {}), **numbers}
-        Calibration.model_validate(content)
+        for sensor, numbers in sheets.items():
+            one = content.get(sensor) or {}
+            content[sensor] = {"serial": "unknown", **(one if isinstance(one, dict) else {}), **numbers}
+        CHECKED[kind].validate_python(content)
         former = file.with_name(f"{file.name}.former")
         if there:
             shutil.copyfile(file, former)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pydantic import model_validator
 
+from hil.config.checks.cylinder_cross_checks import cylinder_cross_checks
 from hil.config.checks.device_cross_checks import device_cross_checks
 from hil.config.checks.experiment_cross_checks import experiment_cross_checks
+from hil.config.checks.load_channel_cross_checks import load_channel_cross_checks
+from hil.config.checks.load_cross_checks import load_cross_checks
 from hil.config.checks.model_cross_checks import model_cross_checks
 from hil.config.checks.sensor_cross_checks import sensor_cross_checks
 from hil.config.model import UncheckedConfig
@@ -20,7 +23,10 @@ class Config(UncheckedConfig):
         problems = [
             *experiment_cross_checks(self),
             *model_cross_checks(self),
+            *cylinder_cross_checks(self),
+            *load_cross_checks(self),
             *sensor_cross_checks(self),
+            *load_channel_cross_checks(self),
             *device_cross_checks(self),
         ]
         if problems:

@@ -27,13 +27,20 @@ _short.maxlist = _short.maxdict = 3
 def problems_of(error: ValidationError, whole: Schema | None = None) -> list[Problem]:
     """Every problem of a failed check of a `Config`, or of the model whose JSON schema is `whole`."""
     problems: list[Problem] = []
-    for detail in error.errors(include_url=False):
+    details = error.errors(include_url=False)
+    for detail in details:
+        if detail["type"] == "too_short" and any(_is_below(other["loc"], detail["loc"]) for other in details):
+            continue  # pydantic does not count an element that is wrong
         cause = detail.get("ctx", {}).get("error")
         if isinstance(cause, CrossCheckError):
             problems += cause.problems
         else:
             problems.append(_problem(detail, cause, whole))
     return problems
+
+
+def _is_below(place: Sequence[int | str], list_place: Sequence[int | str]) -> bool:
+    return len(place) > len(list_place) and tuple(place[: len(list_place)]) == tuple(list_place)
 
 
 def wrong_by_themselves(error: ValidationError) -> dict[str, float | None]:
@@ -97,7 +104,8 @@ def _allowed_but_null(schema: dict[str, Any]) -> str:
     elif "enum" in schema:
         allowed = " or ".join(map(str, schema["enum"]))
     elif "properties" in schema:
-        allowed = f"a section with the keys {', '.join(schema['properties'])}"
+        each = [f"one for each {schema['each']}"] if "each" in schema else []
+        allowed = f"a section with the keys {', '.join([*schema['properties'], *each])}"
     elif schema.get("type") == "array":
         limits = " to ".join(dict.fromkeys(str(schema.get(key, 0)) for key in ("minItems", "maxItems")))
         allowed = f"a list of {limits}" if "maxItems" in schema else "a list"
@@ -113,7 +121,8 @@ def _range(schema: dict[str, Any]) -> str:
     if "maxLength" in schema:
         return f"of {schema.get('minLength', 0)} to {schema['maxLength']} characters"
     if "exclusiveMinimum" in schema:
-        return f"above {schema['exclusiveMinimum']:.10g}, at most {high:.10g}"
+        most = f"below {schema['exclusiveMaximum']:.10g}" if high is None else f"at most {high:.10g}"
+        return f"above {schema['exclusiveMinimum']:.10g}, {most}"
     step = f", a multiple of {schema['multipleOf']}" if "multipleOf" in schema else ""
     return f"{low:.10g} to {high:.10g}{step}" if low is not None and high is not None else ""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from hil.config.calibration import calibration_path, put_calibration
+from hil.config.calibration import calibration_paths, put_calibration
 from hil.config.checked import Config
 from hil.config.error_messages import problems_of, shown, wrong_by_themselves
 from hil.config.problems import ConfigError, Problem
@@ -37,6 +37,11 @@ def load_config(source: str | Path, overrides: Sequence[str] = (), seed: int | N
     except ValueError as error:
         section = "rover" if config.rover.type == "rcp" else f"rover.{config.rover.type}"
         raise ConfigError(str(source), [Problem(section, "an impossible rover", str(error))]) from None
+    if config.layout.controls_loads:
+        from hil.config.resting_loads import limit_problems  # imports kernels, which other configs do not need
+
+        if problems := limit_problems(config):
+            raise ConfigError(str(source), problems)
     return config
 
 
@@ -81,10 +86,10 @@ def shipped_configs() -> dict[str, str]:
 
 
 def shipped_files(name: str) -> dict[str, str]:
-    """A shipped config and the calibration file it names, if any: text by path, relative to the config's folder."""
+    """A shipped config and the calibration files it names, if any: text by path, relative to the config's folder."""
     text = shipped_configs()[name]
     files = {f"{name}.yaml": text}
-    if path := calibration_path(read_yaml(text, name)[0]):
+    for path in calibration_paths(read_yaml(text, name)[0]):
         files[path] = (resources.files("rig_configs") / path).read_text(encoding="utf-8")
     return files
 
@@ -156,7 +161,8 @@ def _override(raw: dict[str, Any], override: str) -> list[Problem]:
 def _default(raw: dict[str, Any], keys: list[str]) -> Any:
     """The default of a missing list; a missing section starts empty and gets its defaults later."""
     daq = raw.get("daq")
-    layout = {"layout": "bumper"} if isinstance(daq, dict) and daq.get("layout") == "bumper" else {}
+    given = daq.get("layout") if isinstance(daq, dict) else None
+    layout = {"layout": given} if given in ("bumper", "rear") else {}
     node: Any = Config.model_validate({"name": "default", "rig": "simulated", "daq": layout}).model_dump(mode="json")
     for key in keys:
         node = node.get(key) if isinstance(node, dict) else None

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal
 
+from msgspec.structs import replace
 from pydantic import Field, SerializeAsAny, ValidatorFunctionWrapHandler, field_validator
 
 from hil.config.schema.base import Section
+from hil.config.schema.cylinders import CylindersConfig
 from hil.config.schema.devices import DevicesConfig
 from hil.config.schema.equipment import (
-    CylindersConfig,
-    DaqConfig,
-    DetectorConfig,
     DrivesConfig,
     LimitsConfig,
     PlantConfig,
@@ -36,9 +36,16 @@ from hil.config.schema.experiment import (
     WheelConfig,
 )
 from hil.config.schema.extensions import extension_section
+from hil.config.schema.loads import LoadsConfig
+from hil.config.schema.normal_force import NormalForceConfig
 from hil.config.schema.rover import RoverConfig
+from hil.config.schema.sensors import DaqConfig, DetectorConfig
+from hil.config.schema.traction import DrawbarConfig, SlopeConfig, ThrottleConfig
 from hil.config.yaml_io import write_yaml
-from hil.messages.layout import Layout, layout_of
+from hil.messages.layout import SAMPLED, Layout, layout_of
+
+# Experiments without an obstacle.
+OPEN_GROUND = ("drive", "normal_force", "drawbar", "slope")
 
 
 class UncheckedConfig(Section):
@@ -61,7 +68,7 @@ class UncheckedConfig(Section):
         "impact",
         pattern=r"^[a-z][a-z0-9_]*$",
         max_length=64,
-        description="impact, jog, drive, or the experiment of an installed package",
+        description="impact, jog, drive, normal_force, drawbar, slope, or the experiment of an installed package",
         json_schema_extra={"note": "the name of an experiment"},
     )
     loop: LoopConfig = Field(default_factory=LoopConfig)
@@ -70,6 +77,9 @@ class UncheckedConfig(Section):
     quality: QualityConfig = Field(default_factory=QualityConfig)
     jog: JogConfig = Field(default_factory=JogConfig)
     drive: DriveConfig = Field(default_factory=DriveConfig)
+    normal_force: NormalForceConfig = Field(default_factory=NormalForceConfig)
+    drawbar: DrawbarConfig = Field(default_factory=DrawbarConfig)
+    slope: SlopeConfig = Field(default_factory=SlopeConfig)
     rover: RoverConfig = Field(default_factory=RoverConfig)
     ground: GroundConfig = Field(default_factory=GroundConfig)
     soil: SoilConfig = Field(default_factory=SoilConfig)
@@ -78,6 +88,7 @@ class UncheckedConfig(Section):
     drives: DrivesConfig = Field(default_factory=DrivesConfig)
     cylinders: CylindersConfig = Field(default_factory=CylindersConfig)
     daq: DaqConfig | None = Field(default_factory=DaqConfig, description="null: the rig has no force sensors")
+    loads: LoadsConfig | None = Field(None, description="null: the rig has no leg sensors and no load cell")
     detector: DetectorConfig = Field(default_factory=DetectorConfig)
     limits: LimitsConfig = Field(default_factory=LimitsConfig)
     links: SimLatencyConfig = Field(default_factory=SimLatencyConfig)
@@ -101,14 +112,53 @@ class UncheckedConfig(Section):
 
     @cached_property
     def layout(self) -> Layout:
-        """Wheels, cylinders and force channels of the rig."""
+        """Wheels, cylinders, force channels and load channels of the rig."""
         channels = self.daq.channels if self.daq else ()
-        return layout_of(self.rover.type, tuple(channel.name for channel in channels))
+        cylinders, loads = self.cylinders, self.loads
+        layout = layout_of(
+            self.rover.type,
+            tuple(channel.name for channel in channels),
+            joints=cylinders.joints,
+            ways=cylinders.ways,
+            regulators=cylinders.regulators,
+            controls_loads=self.controls_loads,
+            open_loop=self.throttle is not None and self.throttle.duty is not None,
+        )
+        if loads is None:
+            return layout
+        return replace(
+            layout,
+            loads=loads.channels(layout.wheels),
+            leg_sensors=loads.leg_sensors is not None,
+            load_cell=loads.load_cell is not None,
+        )
+
+    @property
+    def sample_rates_hz(self) -> dict[str, float]:
+        """Rate of the samples of each group of a record [Hz]; 0 where the rig has none."""
+        sections = self.daq, self.loads
+        return {group: float(one.rate_hz) if one else 0.0 for group, one in zip(SAMPLED, sections, strict=True)}
 
     @property
     def has_obstacle(self) -> bool:
         """Whether an obstacle stands in front of the rover; without one it drives over open ground."""
-        return self.experiment != "drive"
+        return self.experiment not in OPEN_GROUND
+
+    @property
+    def throttle(self) -> ThrottleConfig | None:
+        """Section of the experiment if it is one of traction."""
+        return {"drawbar": self.drawbar, "slope": self.slope}.get(self.experiment)
+
+    @property
+    def controls_loads(self) -> bool:
+        """Whether a controller is to distribute the wheels' loads."""
+        throttle = self.throttle
+        return self.experiment == "normal_force" or (throttle is not None and throttle.controls_loads)
+
+    @property
+    def plate(self) -> DaqConfig | None:
+        """The sensors that bear the load of the obstacle's plate, if the rig has any: a triangle's, or rear links'."""
+        return self.daq if self.daq and self.daq.layout != "bumper" else None
 
     @property
     def triangle(self) -> DaqConfig | None:
@@ -125,6 +175,26 @@ class UncheckedConfig(Section):
             channel.sensitivity_mVpN if sheet is None else sheet
             for channel, sheet in zip(channels, sheets, strict=True)
         )
+
+    @property
+    def plate_sensitivities_mVpN(self) -> tuple[float, ...]:
+        """The same per newton of the normal force on the plate, of which rear links bear a part."""
+        share = 1.0
+        if self.daq and self.daq.layout == "rear":
+            from models.sensors.rear_frame import rear_link_share  # workers read a config without the models
+
+            share = rear_link_share(math.radians(self.trial.angle_deg), self.wheel_radius_m, self.daq.sinkage_m)
+        return tuple(share * sensitivity for sensitivity in self.sensitivities_mVpN)
+
+    @property
+    def hit_place_u95(self) -> float:
+        """Half-width of the 95 % interval of the lever that a wheel's hit has on the rear links, relative; else 0."""
+        if self.daq is None or self.daq.layout != "rear":
+            return 0.0
+        from models.sensors.rear_frame import contact_lever  # as above
+
+        angle = math.radians(self.trial.angle_deg)
+        return self.daq.hit_place_u95_m / contact_lever(angle, self.wheel_radius_m, self.daq.sinkage_m)
 
     @property
     def droops_s(self) -> tuple[float, ...]:

@@ -7,20 +7,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hil.config import Config
-from hil.config.schema.equipment import DaqConfig
+from hil.config import Config, cylinder_parameters
+from hil.config.load_parameters import load_sensors
 from hil.config.schema.experiment import PlateConfig
+from hil.config.schema.sensors import DaqConfig
 from hil.config.sensor_faults import disturbance_of, fault_gains
-from models.actuators.drive import Drive
-from models.actuators.pneumatic import Cylinder
+from models.actuators.drive import Drive, Motor
 from models.contact.compliant import make_compliant_ground
 from models.contact.laws import make_law
 from models.contact.obstacle import Obstacle
 from models.contact.plate import Plate, make_plate
-from models.plant import GroundParameters, RigParameters, Spread, Veer
+from models.plant import GroundParameters, RigParameters, Spread, Towing, Veer
 from models.rover import rover_of
 from models.rover.tree import WheelMount
 from models.sensors.piezo import Piezo
+from models.sensors.rear_frame import rear_link_reach
 from models.vehicle import HITTING_WHEELS
 from models.vehicle.loads import Drawbar, Payload
 from models.wheel import Soil
@@ -47,15 +48,11 @@ def nominal_rig(config: Config) -> RigParameters:
             coast_damping=drives.coast_damping,
             brake_damping=drives.brake_damping,
             brakes_on_cut=float(drives.on_cut == "brake"),
+            motor=Motor(*drives.motor.model_dump().values()) if config.layout.open_loop else None,
         ),
-        cylinder=Cylinder(
-            area=math.pi / 4.0 * (cylinders.bore_mm * 1e-3) ** 2,
-            supply=cylinders.supply_kPa * 1e3,
-            fill_time=cylinders.fill_time_s,
-            vent_time=cylinders.vent_time_s,
-            lever=cylinders.lever_m,
-        ),
+        cylinder=cylinder_parameters.cylinder(cylinders),
         piezo=_piezo(config, config.daq) if config.daq else None,
+        loads=load_sensors(config),
         sample_rate_hz=config.daq.rate_hz if config.daq else 0,
         alignment=(0.0, 0.0),
         substep_ns=round(config.plant.substep_us * 1e3),
@@ -63,7 +60,22 @@ def nominal_rig(config: Config) -> RigParameters:
         drawbar=Drawbar((-drawbar.pull_N, 0.0, 0.0), (drawbar.x_m, drawbar.y_m, drawbar.z_m)),
         disturbance=disturbance_of(config),
         snap_share=config.obstacle.plate.snap_share if config.obstacle.plate else 0.0,
+        cylinder_joints=config.layout.joints,
+        linkage=cylinder_parameters.linkage(cylinders),
+        pneumatics=cylinder_parameters.pneumatics(cylinders),
+        regulated=bool(config.layout.regulators),
+        towing=_towing(config),
     )
+
+
+def _towing(config: Config) -> Towing | None:
+    """Of the traction experiments; on a slope nothing pulls."""
+    if config.throttle is None:
+        return None
+    drawbar, over = config.drawbar, config.throttle.measure_s
+    if config.experiment == "slope":
+        return Towing(over=over)
+    return Towing(drawbar.slip, drawbar.growth_Nps, drawbar.largest_N, over)
 
 
 def _ground(config: Config) -> GroundParameters:
@@ -94,6 +106,7 @@ def _ground(config: Config) -> GroundParameters:
         rolling=ground.rolling,
         pitch=math.radians(ground.pitch_deg),
         roll=math.radians(ground.roll_deg),
+        wheel_height=ground.wheel_height_m or (),
     )
 
 
@@ -136,8 +149,19 @@ def _plate(plate: PlateConfig, wheel_width_m: float) -> Plate:
 def spread(config: Config) -> Spread:
     """How far the simulated rig deviates from the nominal one."""
     given = config.plant.spread
-    heading = math.radians(given.heading_deg)
-    return Spread(given.mass, given.soil, given.legs, given.sensitivity, given.start_m, given.droop, heading)
+    heading, errors = math.radians(given.heading_deg), config.loads.errors if config.loads else None
+    loads = (errors.zero, errors.drift_per_min, errors.gain, errors.cross_talk) if errors else (0.0,) * 4
+    return Spread(
+        mass=given.mass,
+        soil=given.soil,
+        legs=given.legs,
+        sensitivity=given.sensitivity,
+        start_m=given.start_m,
+        droop=given.droop,
+        heading=heading,
+        loads=loads,
+        friction=given.friction,
+    )
 
 
 def veer(config: Config) -> Veer:
@@ -160,4 +184,5 @@ def _piezo(config: Config, daq: DaqConfig) -> Piezo:
         ring_frequency=daq.ring_hz,
         ring_damping=daq.ring_damping,
         ring_share=daq.ring_share,
+        rear_reach=rear_link_reach(math.radians(config.trial.angle_deg)) if daq.layout == "rear" else 0.0,
     )

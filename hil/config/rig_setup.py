@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from drivers.driver_type import RigSetup, SensorSetup
+from drivers.driver_type import LoadSetup, RigSetup, SensorSetup
 from hil.config.model import UncheckedConfig
 
 
 def rig_setup(config: UncheckedConfig) -> RigSetup:
     """Of the rig of a config."""
-    daq = config.daq
+    daq, loads = config.daq, config.loads
     sensors = zip(daq.channels if daq else (), config.sensitivities_mVpN, strict=True)
     return RigSetup(
         rover=config.rover.type,
         wheels=config.layout.wheels,
         wheel_speed_limit_radps=config.limits.wheel_speed_radps,
         on_cut=config.drives.on_cut,
+        valves=config.layout.valve_layout,
         supply_kPa=config.cylinders.supply_kPa,
         sensors=tuple(SensorSetup(channel.name, sensitivity) for channel, sensitivity in sensors),
         range_V=daq.range_V if daq else 0.0,
         sample_rate_hz=daq.rate_hz if daq else 0,
         block_samples=daq.block_samples if daq else 0,
+        open_loop=config.layout.open_loop,
+        loads=LoadSetup(config.layout.loads, loads.range_V, loads.rate_hz, loads.block_samples) if loads else None,
     )

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.config import Config
-from hil.config.schema.equipment import DaqConfig
+from hil.config.schema.sensors import DaqConfig
 from models.sensors.disturbance import Disturbance, make_disturbance
 
 # Gain of a sensor by its fault; with a gain of 1000 about 0.5 N drive it to the end of its range.

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from hil.messages.stages import Goal, Prediction, Samples, SetPoints
+from hil.messages.stages import Estimate, Goal, Prediction, Samples, SetPoints
 
 
 class Controller(Protocol):
     """Turns the goal of each tick into set-points."""
 
-    def control(self, goal: Goal, samples: Samples, prediction: Prediction) -> SetPoints:
+    def control(self, goal: Goal, samples: Samples, estimate: Estimate, prediction: Prediction) -> SetPoints:
         """The set-points of this tick."""
 
 
 class DirectSetPoints:
-    """Passes the wheel speeds of the goal on unchanged."""
+    """Passes the wheel speeds or duties of the goal on unchanged."""
 
-    def control(self, goal: Goal, samples: Samples, prediction: Prediction) -> SetPoints:  # noqa: ARG002
+    def control(
+        self,
+        goal: Goal,
+        samples: Samples,  # noqa: ARG002
+        estimate: Estimate,  # noqa: ARG002
+        prediction: Prediction,  # noqa: ARG002
+    ) -> SetPoints:
         """The set-points of this tick."""
-        return SetPoints(goal.state, goal.cut, goal.speed_radps, goal.valves)
+        return SetPoints(goal.state, goal.cut, goal.speed_radps, goal.valves, duty=goal.duty)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hil.messages.stages import Goal, Prediction, Samples, SetPoints
+from hil.messages.stages import Estimate, Goal, Prediction, Samples, SetPoints
 
 # Slip is smoothed over this time [s]; it is capped, because at slip 1 no wheel speed moves the rover.
 SMOOTHING_S = 0.1
@@ -24,7 +24,13 @@ class WheelSpeed:
         self._share = min(period_s / SMOOTHING_S, 1.0)
         self._slip = 0.0
 
-    def control(self, goal: Goal, samples: Samples, prediction: Prediction) -> SetPoints:  # noqa: ARG002
+    def control(
+        self,
+        goal: Goal,
+        samples: Samples,  # noqa: ARG002
+        estimate: Estimate,  # noqa: ARG002
+        prediction: Prediction,
+    ) -> SetPoints:
         """The set-points of this tick. While the drives are cut, or push, the slip estimate is not updated."""
         if goal.cut:
             return SetPoints(goal.state, True, (), goal.valves)

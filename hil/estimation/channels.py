@@ -22,8 +22,8 @@ class ChannelParameters(NamedTuple):
     """Constants of the channels.
 
     Attributes:
-        place: (channels, 2) sensors on the plate [m]; NaN for those of a bumper.
-        newton_per_volt: (channels,).
+        place: (channels, 2) sensors on the plate [m]; NaN for those of a bumper, and for up of rear links.
+        newton_per_volt: (channels,), newtons on the plate.
         full_scale: [V] at which a channel counts as saturated.
         droop: (channels,) share of the reading that each channel's AC coupling removes in one sample.
         threshold: impact threshold on the sum of the channels, or on the largest if `each` [N].

@@ -21,6 +21,7 @@ from hil.estimation.channels import (
     digest,
     make_channel_state,
 )
+from hil.estimation.loads import LoadEstimator
 from hil.messages.stages import ByWheel, Estimate, Samples
 from models.kernels.bound import BoundArguments
 
@@ -39,7 +40,7 @@ def channel_parameters(config: Config) -> ChannelParameters:
         )
     return ChannelParameters(
         place=np.array(daq.places_m),
-        newton_per_volt=np.array([1000.0 / sensitivity for sensitivity in config.sensitivities_mVpN]),
+        newton_per_volt=np.array([1000.0 / sensitivity for sensitivity in config.plate_sensitivities_mVpN]),
         full_scale=SATURATION * daq.range_V,
         droop=np.array([1.0 / (daq.rate_hz * droop_s) for droop_s in config.droops_s]),
         threshold=config.detector.threshold_N,
@@ -58,7 +59,12 @@ class Estimator:
         self._channels = Channels(self._parameters, self._state, np.full(2, np.nan))
         self._bound = BoundArguments(self._channels)
         self._zeroed = False
+        self._loads = LoadEstimator(config) if config.loads else None
         self._latest = self._evaluate((), 0)
+
+    def warm_up(self) -> None:
+        """Compile or load what an estimate runs, without a sample."""
+        digest(self._bound, np.zeros(0, dtype=np.int64), np.zeros((0, len(self._parameters.newton_per_volt))))
 
     def estimate(self, samples: Samples) -> Estimate:
         """The estimate from these samples and all earlier ones."""
@@ -70,7 +76,25 @@ class Estimator:
             self._latest = self._evaluate(speed_radps, bad)
         elif not self._latest.finite or speed_radps is not self._latest.wheel_speed_radps:
             self._latest = replace(self._latest, finite=True, wheel_speed_radps=speed_radps)
+        if self._loads is not None:
+            self._take_loads(self._loads, samples)
         return self._latest
+
+    def _take_loads(self, loads: LoadEstimator, samples: Samples) -> None:
+        before = loads.state
+        if samples.load_blocks:
+            loads.take(samples.load_blocks)
+        else:
+            loads.rest()
+        if loads.state is not before or self._latest.loads is not before:
+            zeroed = self._zeroed and loads.zeroed
+            self._latest = replace(
+                self._latest,
+                zeroed=zeroed,
+                loads=loads.state,
+                wheel_load_N=loads.wheel_load_N,
+                pull_N=loads.pull_N,
+            )
 
     def _evaluate(self, speed_radps: ByWheel, bad_before: int) -> Estimate:
         """The estimate from the present state, with the number of bad samples that were known before."""
@@ -102,6 +126,8 @@ class Estimator:
             old[...] = fresh
         self._channels.point[:] = math.nan
         self._zeroed = False
+        if self._loads is not None:
+            self._loads.reset()
         self._latest = self._evaluate((), 0)
 
     @property

@@ -10,6 +10,7 @@ import numpy as np
 
 from hil.messages.stages import Estimate, Prediction, Samples
 from models.actuators.drive import Drive
+from models.actuators.pneumatic import CylinderMounts
 from models.contact.constraints import effective_kinetic_energy_on_ground
 from models.contact.obstacle import Obstacle
 from models.impact import pair_energy
@@ -31,7 +32,8 @@ FOLLOW = Drive(
 class _Twin(NamedTuple):
     """The model, scratch for Jacobian rows (2, nv), and the results.
 
-    The results: [T_c, time to impact, speed, 0 if all is finite], then normal force, sinkage and slip of each wheel.
+    The results: [T_c, time to impact, speed, 0 if all is finite], then normal force, sinkage and slip of each wheel;
+    where loads are controlled also gravity's direction (3), and torque and angle of each cylinder.
     """
 
     vehicle: VehicleModel
@@ -43,28 +45,41 @@ class _Twin(NamedTuple):
 class RoverTwin:
     """Predicts quantities that the rig does not measure: normal forces, sinkage, slip, T_c and the time to impact.
 
-    Its cylinders have the measured pressures of the rig; a pressure that is not measured (NaN) counts as vented.
+    Its cylinders have the measured pressures of the rig; a pressure that is not measured (NaN) counts as vented. Where
+    a load cell measures the drawbar pull of an experiment of traction, the same pull acts on the twin.
     Without an obstacle T_c is NaN and there is no time to impact.
 
     The position of the obstacle is known only to a few millimetres. So until an impact is measured the twin drives
     through it; at the impact the obstacle is placed at the twin's wheels.
+
+    Args:
+        nominal: the rig.
+        controls_loads: whether a prediction has what a controller of the wheels' loads needs.
+
+    Attributes:
+        standing_N: sum of the wheels' normal forces at rest, at the start.
+        energy_at_impact_J: T_c at the impact; NaN before.
     """
 
-    def __init__(self, nominal: RigParameters) -> None:
+    def __init__(self, nominal: RigParameters, *, controls_loads: bool = False) -> None:
         self._rover, vehicle, self._state = nominal.build()
+        self.standing_N = float(self._state.ground.vertical.sum())
         # the twin does not know to the millimetre where it hits, so its obstacle has no edges
         self._obstacle = None if vehicle.obstacle is None else vehicle.obstacle._replace(plate=None)
         self._hit = self._obstacle is None
         self._state.drives.cut[:] = 0.0
+        self._pull = None if nominal.towing is None else vehicle.pull
+        self._back = nominal.drawbar.backwards()
         self._pressure_Pa: Sequence[Sequence[float]] = ()
         self.energy_at_impact_J = math.nan
         self._q_at_impact, self._v_at_impact = np.zeros_like(self._state.q), np.zeros_like(self._state.v)
+        self._wheels = self._state.ground.vertical.size
         passable = None if self._obstacle is None else self._obstacle._replace(stiffness=0.0, damping=0.0)
         self._twin = _Twin(
             vehicle._replace(drive=FOLLOW, obstacle=passable),
             self._state,
             np.zeros((2, self._state.v.size)),
-            np.zeros(4 + 3 * self._state.ground.vertical.size),
+            np.zeros(4 + 3 * self._wheels + (3 + 2 * len(self._state.cylinders.torque)) * controls_loads),
         )
         self._bound = BoundArguments(self._twin)
         if self._obstacle is not None:
@@ -73,27 +88,37 @@ class RoverTwin:
             self._foot = self._touching.slot(other)
         self._t_ns = 0
 
+    def warm_up(self) -> None:
+        """Compile or load what a prediction runs, without moving the twin."""
+        _predict(self._bound, 0, 0.0)
+
     def predict(self, samples: Samples, estimate: Estimate) -> Prediction:
         """Advance the twin to the time of these samples."""
         state, span = self._state, samples.t_ns - self._t_ns
         state.drives.set_speed[:] = estimate.wheel_speed_radps
         if samples.valves.pressure_Pa != self._pressure_Pa:
             self._take_pressures(samples.valves.pressure_Pa)
+        if estimate.pull_N and self._pull is not None:  # NaN before the first sample
+            pull_N = estimate.pull_N[0]
+            np.multiply(self._back, 0.0 if math.isnan(pull_N) else pull_N, out=self._pull)
         steps = max(-(-span // LONGEST_STEP_NS), 0)
         _predict(self._bound, steps, span * 1e-9 / max(steps, 1))
         self._t_ns = samples.t_ns
-        energy, time_left, speed, spoilt, *by_wheel = self._twin.out.tolist()
+        energy, time_left, speed, spoilt, *rest = self._twin.out.tolist()
         if estimate.impact_ns is not None and not self._hit:
             self._meet_obstacle(energy)
-        wheels = len(by_wheel) // 3
+        wheels = self._wheels
         return Prediction(
-            normal_force_N=tuple(by_wheel[:wheels]),
-            sinkage_m=tuple(by_wheel[wheels : 2 * wheels]),
-            slip=tuple(by_wheel[2 * wheels :]),
+            normal_force_N=tuple(rest[:wheels]),
+            sinkage_m=tuple(rest[wheels : 2 * wheels]),
+            slip=tuple(rest[2 * wheels : 3 * wheels]),
             speed_mps=speed,
             effective_kinetic_energy_J=energy,
             time_to_impact_s=time_left,
             finite=spoilt == 0.0,
+            gravity=tuple(rest[3 * wheels : 3 * wheels + 3]),
+            cylinder_torque_Nm=tuple(rest[3 * wheels + 3 :: 2]),
+            cylinder_angle_rad=tuple(rest[3 * wheels + 4 :: 2]),
         )
 
     def energy_on_ground_at_impact_J(self) -> float:
@@ -142,6 +167,8 @@ def _predict(twin: BoundArguments[_Twin], steps: int, dt: float) -> None:
         out[4 + wheel] = ground.vertical[wheel]
         out[4 + wheels + wheel] = ground.sinkage[wheel]
         out[4 + 2 * wheels + wheel] = ground.slip[wheel]
+    if out.size > 4 + 3 * wheels:
+        _load_state(vehicle.cylinders, state, out, 4 + 3 * wheels)
     out[3] = 0.0 * out[2]  # becomes NaN if any value is not finite
     for i in range(state.q.size):
         out[3] += 0.0 * state.q[i]
@@ -149,6 +176,19 @@ def _predict(twin: BoundArguments[_Twin], steps: int, dt: float) -> None:
         out[3] += 0.0 * ground.vertical[wheel]
     if vehicle.obstacle is not None:
         out[3] += 0.0 * out[0]
+
+
+@kernel
+def _load_state(mounts: CylinderMounts | None, state: VehicleState, out: FloatArray, first: int) -> None:
+    """Direction of gravity in the base frame, then torque [N m] and joint angle [rad] of each cylinder."""
+    x, y, z, w = state.q[3], state.q[4], state.q[5], state.q[6]
+    out[first] = 2.0 * (y * w - x * z)
+    out[first + 1] = -2.0 * (y * z + x * w)
+    out[first + 2] = 2.0 * (x * x + y * y) - 1.0
+    if mounts is not None:
+        for which in range(mounts.speed.size):
+            out[first + 3 + 2 * which] = state.cylinders.torque[which]
+            out[first + 4 + 2 * which] = state.q[mounts.speed[which] + 1]
 
 
 @kernel

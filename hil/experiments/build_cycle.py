@@ -18,7 +18,7 @@ from hil.recording.sinks import RecordSink
 from hil.recording.tick_logger import TickLogger
 from hil.runtime.cycle import Cycle
 from hil.runtime.rig_io import RigIO
-from hil.safety.arming import Check, arming_checks, disk_check
+from hil.safety.arming import Check, arming_checks, disk_check, load_checks
 from hil.safety.limiter import Limiter
 from hil.safety.monitor import SafetyMonitor
 
@@ -54,11 +54,13 @@ def build_cycle(
     for event in latched:
         tick_logger.log_latched(event)
 
+    twin, limiter = RoverTwin(nominal_rig(config), controls_loads=config.layout.controls_loads), Limiter(config, safety)
+
     def checks(samples: Samples, estimate: Estimate) -> list[Check]:
         found = arming_checks(config, samples, estimate, safety.faults)
+        found += load_checks(config, samples, estimate, twin.standing_N)
         return found if folder is None else [*found, disk_check(folder)]
 
     make = make or partial(experiment_type(config).make, attended=attended)
     experiment = make(config, checks)
-    twin, limiter = RoverTwin(nominal_rig(config)), Limiter(config, safety)
     return Cycle(devices, Estimator(config), twin, safety, experiment, experiment.controller(), limiter, tick_logger)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 FloatArray = NDArray[np.floating[Any]]
 # Stretches of a line: about one a pixel of a panel.
@@ -53,3 +57,16 @@ def wheels_in_order(layout: Layout) -> list[int]:
 
 def _axle(wheel: str) -> str:
     return wheel.replace("left", "").replace("right", "")
+
+
+def plot_line(axes: Axes, form: FigureForm, t_s: FloatArray, values: FloatArray, lw: float = 1.2, **style: Any) -> None:
+    """Draw values over time, decimated, as wide as the form wants it."""
+    axes.plot(*decimated(t_s, values), lw=form.line(lw), **style)
+
+
+def dress_panel(axes: Axes, form: FigureForm, title: str, unit: str) -> None:
+    """Title, unit, grid and sizes of a panel."""
+    axes.set_title(title, loc="left", fontsize=form.font(10.0))
+    axes.set_ylabel(unit, fontsize=form.font(9.0))
+    axes.tick_params(labelsize=form.font(8.5))
+    axes.grid(visible=True, color="#e4e4e4", lw=form.line(0.7))

@@ -1,4 +1,4 @@
-"""Writes a figure of a run: what it is of stands in the file, and the same run gives the same bytes."""
+"""Writes figures: what a figure is of stands in its file, and the same numbers give the same bytes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from hil.experiments.figure_form import FigureForm
 from hil.recording import TrialRecord
+from hil.recording.run_folder import replacing
 
 _SCREEN_DPI, _PRINT_DPI = 100, 600
 _KNOWN = ("seed", "config", "config_sha256", "version", "content_sha256")
@@ -41,10 +42,7 @@ def _name_of(config: str) -> str | None:
 
 
 def save_figure(figure: Figure, path: Path, title: str, facts: Mapping[str, str], form: FigureForm) -> None:
-    """Write a figure as PNG, PDF or SVG, by the ending of the path, with what it is of as metadata.
-
-    PNG: a text chunk for each fact. PDF: title, and all facts under Keywords. SVG: title, description, and a keyword
-    for each fact. No time of day in any of them.
+    """Write a figure of a run, as `write_figure` does.
 
     Args:
         figure: drawn, without a canvas or with one.
@@ -55,6 +53,29 @@ def save_figure(figure: Figure, path: Path, title: str, facts: Mapping[str, str]
 
     Raises:
         ValueError: another ending.
+    """
+    if form.notice:
+        for y in (0.25, 0.75):  # twice, so that no half of it does without
+            stamp(figure, f"NOT VERIFIED\n{form.notice}", y, fontsize=form.font(16.0), line=form.line(3.0))
+    write_figure(figure, path, title, facts, _SCREEN_DPI if form.width == "screen" else _PRINT_DPI)
+
+
+def write_figure(figure: Figure, path: Path, title: str, facts: Mapping[str, str], dpi: int) -> None:
+    """Write a figure as PNG, PDF or SVG, by the ending of the path, with what it is of as metadata.
+
+    PNG: a text chunk for each fact. PDF: title, and all facts under Keywords. SVG: title, description, and a keyword
+    for each fact. No time of day in any of them. The file is whole, or as it was before.
+
+    Args:
+        figure: drawn, without a canvas or with one.
+        path: ends with .png, .pdf or .svg.
+        title: of the figure, in a few words.
+        facts: by key.
+        dpi: of a PNG, and of what is an image in the others.
+
+    Raises:
+        ValueError: another ending.
+        OSError: it cannot be written.
     """
     kind = path.suffix.removeprefix(".")
     pairs = [f"{key}={value}" for key, value in facts.items()]
@@ -71,16 +92,12 @@ def save_figure(figure: Figure, path: Path, title: str, facts: Mapping[str, str]
         FigureCanvasSVG(figure)
     else:
         raise ValueError(f"figure {path.name}: allowed endings: .png, .pdf, .svg")
-    if form.notice:
-        _stamp(figure, form)
-    with mpl.rc_context(_STYLE):
-        figure.savefig(path, format=kind, dpi=_SCREEN_DPI if form.width == "screen" else _PRINT_DPI, metadata=metadata)
+    with mpl.rc_context(_STYLE), replacing(path) as unfinished:
+        figure.savefig(unfinished, format=kind, dpi=dpi, metadata=metadata)
 
 
-def _stamp(figure: Figure, form: FigureForm) -> None:
-    """Write across a figure that nobody shall take it for a good one."""
-    box = {"facecolor": "white", "edgecolor": "#cc3311", "alpha": 0.85, "lw": form.line(3.0)}
+def stamp(figure: Figure, words: str, y: float = 0.5, *, fontsize: float = 13.0, line: float = 2.0) -> None:
+    """Write words across a figure at a height, so that nobody takes it for a good one."""
+    box = {"facecolor": "white", "edgecolor": "#cc3311", "alpha": 0.85, "lw": line}
     style: dict[str, Any] = {"ha": "center", "va": "center", "color": "#cc3311", "fontweight": "bold", "bbox": box}
-    for y in (0.25, 0.75):  # twice, so that no half of it does without
-        words = f"NOT VERIFIED\n{form.notice}"
-        figure.text(0.5, y, words, rotation=10, parse_math=False, wrap=True, fontsize=form.font(16.0), **style)
+    figure.text(0.5, y, words, rotation=10, parse_math=False, wrap=True, fontsize=fontsize, **style)

@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING
 from drivers.extensions import EXPERIMENTS, ExtensionError, installed_names, load_installed
 from hil.config import Config, ConfigError, Problem
 from hil.experiments.base import ExperimentType, Finished, Summary
+from hil.experiments.drawbar import Drawbar
 from hil.experiments.drive import Drive
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.impact import Impact
 from hil.experiments.jog import Jog
+from hil.experiments.normal_force import NormalForce
+from hil.experiments.slope import Slope
 from hil.experiments.summary import run_summary
 from hil.recording.run_folder import replacing
 
 if TYPE_CHECKING:
     from hil.recording import TrialRecord
 
-BUILT_IN: tuple[ExperimentType, ...] = (Impact(), Jog(), Drive())
+BUILT_IN: tuple[ExperimentType, ...] = (Impact(), Jog(), Drive(), NormalForce(), Drawbar(), Slope())
 
 
 def experiment_names() -> tuple[str, ...]:

@@ -6,7 +6,7 @@ Each has id 0, a number as its value, and the time of what it is about.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hil.messages.schema import event_row
 from hil.simulator.ground_truth import GroundTruth
 from models.plant.plate_truth import PlateTruth
+from models.plant.towing import Traction
 
 Rows = NDArray[np.void]
 
@@ -28,23 +29,33 @@ PLATE_IMPULSE = "truth: sensors' impulse"  # at the end of the first contact
 HEADING = "truth: heading at impact"  # of a rig that veers, as the next
 ACROSS = "truth: across at impact"
 SLIP = "truth: slipped off the plate"  # at the time of the slip
+LOADS = "truth: wheel loads, torques"  # at the end of the stretch that they are means of
+PULL = "truth: drawbar pull"  # of an experiment of traction, as the next two; at time 0
+TOWED_SLIP = "truth: slip"
+TOWED_SPEED = "truth: speed"
 CUT = "truth: cut obeyed"  # at the time of the cut; it has no value
 
 
 def truth_events(ground_truth: GroundTruth, rate_hz: int) -> Iterator[Rows]:
-    """The truth of a run as rows of `EVENT`; none if nothing was hit, or the rig is real.
+    """The truth of a run as rows of `EVENT`; none of a real rig.
 
     Args:
         ground_truth: of the rig, the run being over.
         rate_hz: of the loop.
     """
-    hit_ns, cut_ns = ground_truth.hit_ns, ground_truth.cut_ns
-    if hit_ns is None:
-        return
 
     def event(name: str, t_ns: int, value: float, detail: str) -> Rows:
         return event_row(0, name, t_ns * rate_hz // 1_000_000_000, t_ns, value, detail=detail)
 
+    yield from _loads(ground_truth.loads, event)
+    if traction := ground_truth.traction:
+        means = "mean over the last part of the drive"
+        yield event(PULL, 0, traction.pull, f"N, {means}")
+        yield event(TOWED_SLIP, 0, traction.slip, f"of the rims, {means}")
+        yield event(TOWED_SPEED, 0, traction.speed, f"m/s, {means}")
+    hit_ns, cut_ns = ground_truth.hit_ns, ground_truth.cut_ns
+    if hit_ns is None:
+        return
     yield event(HIT_SPEED, hit_ns, ground_truth.hit_speed, "m/s, when a wheel first touched the obstacle")
     yield event(FORCE_PEAK, hit_ns, ground_truth.contact_force_peak, "N, largest of the run, both front wheels")
     yield event(
@@ -69,6 +80,12 @@ def truth_events(ground_truth: GroundTruth, rate_hz: int) -> Iterator[Rows]:
         yield event(CUT, cut_ns, 0.0, "all drives cut, after the first touch")
 
 
+def _loads(rows: NDArray[np.float64] | None, event: Callable[[str, int, float, str], Rows]) -> Iterator[Rows]:
+    """Loads [N] and torques [N m] as text, to the decimals that they have."""
+    for row in () if rows is None else rows.tolist():
+        yield event(LOADS, round(row[0] * 1e9), 0.0, " ".join(f"{value:.3f}" for value in row[1:]))
+
+
 class RecordedTruth:
     """The same read back (`hil.simulator.ground_truth.GroundTruth`).
 
@@ -83,6 +100,9 @@ class RecordedTruth:
         self.contact_force_peak = values.get(FORCE_PEAK, math.nan)
         self.hit_speed = values.get(HIT_SPEED, 0.0)
         self.hit_ns, self.cut_ns = times.get(HIT_SPEED), times.get(CUT)
+        self.traction: Traction | None = None
+        if PULL in found:
+            self.traction = Traction(values[PULL], values[TOWED_SLIP], values[TOWED_SPEED])
         self.plate: PlateTruth | None = None
         if PLATE_ONSET in found:
             self.plate = PlateTruth(
@@ -94,6 +114,12 @@ class RecordedTruth:
             )
         self.hit_askew = values.get(HEADING, math.nan), values.get(ACROSS, math.nan)
         self.slip = times.get(SLIP), values.get(SLIP, math.nan)
+        loads = [
+            (float(row["t_ns"]) * 1e-9, *map(float, bytes(row["detail"]).split()))
+            for row in events
+            if row["name"] == LOADS.encode()
+        ]
+        self.loads = np.array(loads) if loads else None
         self._energy = values.get(ENERGY, math.nan)
         self._energy_on_ground = values.get(ENERGY_ON_GROUND, math.nan)
 

@@ -19,11 +19,11 @@ from hil.ipc.shared_types import (
     HEALTH,
     LATE,
     OPERATOR_COMMAND,
-    RINGS,
     START,
     block_row,
     drive_command_dtype,
     drive_sample_dtype,
+    true_loads_dtype,
     valve_command_dtype,
     valve_sample_dtype,
 )
@@ -32,10 +32,16 @@ from hil.messages.schema import BURST_SLACK_S, EVENT, TIMING, tick_dtype
 
 FOLDER = "shm"  # of the run folder
 RECORDER = "recorder"
-LINKS = ("daq", "drives", "valves")  # one worker for each where the devices are real; a rig has `Layout.links` of them
+LINKS = (
+    "daq",
+    "drives",
+    "valves",
+    "loads",
+)  # one worker for each where the devices are real; a rig has `Layout.links` of them
 # Length of the rings: the recorder may be interrupted for so long.
 RING_S = 4.0
 LEAST_TICKS = 4096
+LEAST_BLOCKS = 64
 EVENTS = 256
 OPERATOR_COMMANDS = 64
 _LOOK_AGAIN_S = 0.01
@@ -52,6 +58,8 @@ class RunMemory:
     Attributes:
         config: of the run.
         meta: see above.
+        rings: by name, those of `RINGS` that the rig has.
+        sampled: rings of samples by the group of the record.
         blocks_held: number of newest blocks that the recorder does not release, even if they are written.
 
     Raises:
@@ -94,7 +102,12 @@ class RunMemory:
         self.ticks, self.timings = ring("ticks", tick_dtype(layout), ticks), ring("timings", TIMING, ticks)
         # an event ring each for the loop and for the watchdog: a ring has one writer
         self.events, self.watchdog_events = ring("events", EVENT, EVENTS), ring("watchdog_events", EVENT, EVENTS)
-        self.blocks = ring("blocks", block_row(samples, len(layout.channels)), blocks)
+        sampled = {"daq": ("blocks", block_row(samples, len(layout.channels)), blocks)}
+        if (loads := config.loads) is not None:
+            rows = max(round(RING_S * 1e3 / loads.block_ms), LEAST_BLOCKS)
+            sampled["loads"] = ("load_blocks", block_row(loads.block_samples, len(layout.loads)), rows)
+        self.sampled = {group: ring(*given) for group, given in sampled.items()}
+        self.rings = {part.path.name: part for part in self._parts if isinstance(part, Ring)}
         self.start = box("start", START)
         self.drive_command = box("drive_command", drive_command_dtype(layout))
         self.drives = box("drives", drive_sample_dtype(layout))
@@ -103,6 +116,7 @@ class RunMemory:
         # the loop misses no command; one that it has not read at the end of a run waits for the next run
         self.operator = ring("operator", OPERATOR_COMMAND, OPERATOR_COMMANDS, must_not_lose=("loop",))
         self.ground_truth = box("truth", GROUND_TRUTH)
+        self.true_loads = box("true_loads", true_loads_dtype(layout)) if layout.controls_loads else None
         self.late = ring("late", LATE, EVENTS, must_not_lose=())
         self.fault_mailboxes = {name: box(f"trouble_{name}", FAULT_MESSAGE) for name in (RECORDER, *LINKS)}
         self.healths = {name: box(f"health_{name}", HEALTH) for name in LINKS}
@@ -111,6 +125,11 @@ class RunMemory:
         # the kernel releases the lock however this process ends
         self._lock: int | None = os.open(folder / "config.json", os.O_RDONLY | os.O_CLOEXEC)
         fcntl.flock(self._lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+    @property
+    def blocks(self) -> Ring:
+        """The ring of the force sensors' blocks."""
+        return self.sampled["daq"]
 
     def move(self, run: Path, meta: Mapping[str, str | float | int]) -> None:
         """Use the memory for another run: its files move to the folder of that run and stay there after a kill.
@@ -125,8 +144,8 @@ class RunMemory:
         start = np.zeros(1, START)
         self.start.read(start)
         start["over"] = 1
-        for name in RINGS:
-            start[f"first_{name}"] = getattr(self, name).written
+        for name, ring in self.rings.items():
+            start[f"first_{name}"] = ring.written
         self.start.write(start)
         here, part = self.run / FOLDER, self.run / FOLDER / "meta.part"
         part.write_text(json.dumps(meta), encoding="utf-8")

@@ -31,16 +31,17 @@ class _View:
 
 
 class SharedDaq(_View):
-    """Blocks of sensor samples, from the ring.
+    """Blocks of samples, from the ring of their group.
 
     The arrays of a block are reused after MOST_BLOCKS more blocks: they are valid only during a tick.
     """
 
     name = "DAQ"
 
-    def __init__(self, shared: RunMemory) -> None:
-        self._cursor = shared.blocks.reader("loop", newest=True)
-        rows = [np.zeros(1, shared.blocks.dtype) for _ in range(MOST_BLOCKS + 1)]
+    def __init__(self, shared: RunMemory, group: str = "daq") -> None:
+        ring = shared.sampled[group]
+        self._cursor = ring.reader("loop", newest=True)
+        rows = [np.zeros(1, ring.dtype) for _ in range(MOST_BLOCKS + 1)]
         self._slots: list[tuple[Any, ...]] = [
             (row, row["t_ns"][0], row["volts"][0], row["overload"][0]) for row in rows
         ]
@@ -66,6 +67,7 @@ class SharedDrives(_View):
     def __init__(self, shared: RunMemory) -> None:
         self._commands, self._command = shared.drive_command, Row(shared.drive_command.dtype)
         self._samples = _Newest(shared.drives)
+        self._no_duty = shared.config.layout.no_duty
 
     def read(self, t_ns: int) -> DriveSample | None:
         """The newest sample, once."""
@@ -76,7 +78,7 @@ class SharedDrives(_View):
 
     def write(self, command: DriveCommand) -> None:
         """Send a command to the worker."""
-        self._command.set(command.t_ns, command.cut, *command.speed_radps)
+        self._command.set(command.t_ns, command.cut, *command.speed_radps, *(command.duty or self._no_duty))
         self._commands.write(self._command.array)
 
 
@@ -99,7 +101,7 @@ class SharedValves(_View):
 
     def write(self, command: ValveCommand) -> None:
         """Send a command to the worker."""
-        self._command.set(command.t_ns, *[on for pair in command.powered for on in pair])
+        self._command.set(command.t_ns, *[on for pair in command.powered for on in pair], *command.regulators_Pa)
         self._commands.write(self._command.array)
 
 

@@ -13,7 +13,7 @@ from hil.messages.layout import Layout
 from hil.messages.operator_input import MOST_BYTES
 from hil.messages.schema import compound
 
-RINGS = ("ticks", "timings", "events", "watchdog_events", "blocks")  # their rows make up the record
+RINGS = ("ticks", "timings", "events", "watchdog_events", "blocks", "load_blocks")  # their rows make up the record
 START = np.dtype(
     [
         ("start_ns", "<i8"),  # t_ns = 0 of the run on CLOCK_MONOTONIC
@@ -35,6 +35,7 @@ GROUND_TRUTH = np.dtype(  # values known only to a simulated rig, and the timing
         ("slip_ns", "<i8"),  # when something first slipped off an edge of a plate; -1: not yet
         ("slip_force", "<f8"),  # with what force [N]
         ("cut_ns", "<i8"),  # when the plant executed the first cut after that; -1: not yet
+        ("traction", "<f8", (3,)),  # models.plant.towing.Traction; NaN: nothing was towed
         ("plate", "<f8", (5,)),  # models.plant.plate_truth.PlateTruth, at the end; -1: no load
         ("ticks", "<i8"),
         ("late", "<i8"),
@@ -42,6 +43,8 @@ GROUND_TRUTH = np.dtype(  # values known only to a simulated rig, and the timing
         ("cost_us", "<f8", (4,)),  # of one of its ticks: p50, p99, p99.9, longest
     ]
 )
+# Stretches of a run of which a simulated rig keeps the true wheel loads, the newest: two minutes.
+MOST_STRETCHES = 1200
 FAULT_MESSAGE = np.dtype(  # of a worker: why the loop has to go Safe; fault NO_FAULT: the cause is gone
     [("t_ns", "<i8"), ("fault", "<i8"), ("value", "<f8"), ("limit", "<f8"), ("detail", "S128")]
 )
@@ -63,14 +66,23 @@ HEALTH = np.dtype(  # drivers.interfaces.Health of a link, as its worker sees it
 )
 
 
+def true_loads_dtype(layout: Layout) -> np.dtype[Any]:
+    """True wheel loads and torques of a simulated rig, rows of `models.plant.load_history`, and how many there are."""
+    columns = 1 + len(layout.wheels) + len(layout.cylinders)
+    return np.dtype([("count", "<i8"), ("rows", "<f8", (MOST_STRETCHES, columns))])
+
+
 def drive_command_dtype(layout: Layout) -> np.dtype[Any]:
-    """Command to the drives."""
-    return np.dtype([("t_ns", "<i8"), ("cut", "<u1"), ("speed_radps", "<f8", (len(layout.wheels),))])
+    """Command to the drives; of a rig that may be driven by duty with the duties, NaN where the speeds hold."""
+    wheels = len(layout.wheels)
+    duty = ("duty", "<f8", (wheels * layout.open_loop,))
+    return compound([("t_ns", "<i8"), ("cut", "<u1"), ("speed_radps", "<f8", (wheels,)), duty])
 
 
 def valve_command_dtype(layout: Layout) -> np.dtype[Any]:
-    """Command to the valves."""
-    return compound([("t_ns", "<i8"), ("powered", "<u1", (len(layout.cylinders), 2))])
+    """Command to the valves and regulators."""
+    powered, regulators = (len(layout.cylinders), 2), (len(layout.regulators),)
+    return compound([("t_ns", "<i8"), ("powered", "<u1", powered), ("regulators_Pa", "<f8", regulators)])
 
 
 def drive_sample_dtype(layout: Layout) -> np.dtype[Any]:

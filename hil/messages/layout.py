@@ -2,48 +2,113 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from functools import cached_property
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from drivers.messages import ValveSet
+from drivers.valve_layout import WAYS, ValveLayout
 
 # Wheels of the six-wheeled rovers, and of the rig's side bogies.
 WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")
 CYLINDERS = ("left", "right")
-# Wheels and cylinders of the rovers that differ, by `rover.type`; as in `models.rover.registry`.
-OTHER_ROVERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "juno": (("front_left", "front_right", "rear_left", "rear_right"), ()),
+_BOGIE = "_bogie"
+
+
+class RoverParts(NamedTuple):
+    """Parts of a type of rover by name; as in `models.rover.registry`.
+
+    Attributes:
+        wheels: in the order of its model.
+        cylinders: those that a rig has by default.
+        bogies: joints that may have a cylinder.
+    """
+
+    wheels: tuple[str, ...] = WHEELS
+    cylinders: tuple[str, ...] = CYLINDERS
+    bogies: tuple[str, ...] = ("left_bogie", "right_bogie", "rear_bogie")
+
+
+# Those that differ, by `rover.type`.
+OTHER_ROVERS = {
+    "rocker_bogie": RoverParts(bogies=("left_bogie", "right_bogie")),
+    "juno": RoverParts(("front_left", "front_right", "rear_left", "rear_right"), (), ()),
 }
 # Names of the force sensors by `daq.layout`.
 TRIANGLE = ("top", "lower_left", "lower_right")
 BUMPER = ("front_left", "front_right")
-# The two valves of each cylinder, in this order.
-WAYS = ("extend", "retract")
+T = TypeVar("T")
+# Groups of a record with samples, each with datasets blocks, raw and t_ns; they are named as the links.
+SAMPLED = ("daq", "loads")
 
 
-class Layout(msgspec.Struct, frozen=True, dict=True):
+class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     """Made once, from rover and config; it sets the shapes of a record's rows.
 
     Attributes:
         wheels: names, in the order of every vector by wheel.
-        cylinders: names, in the order of valves and pressures.
+        cylinders: names, in the order of valves and pressures; of the joint, without `_bogie`.
         channels: names of the force sensors, in the order of every vector by channel.
+        regulators: names of the pressure regulators that are moved during a run.
+        loads: names of the slow load channels: those of the leg sensors, and of a load cell.
+        leg_sensors: the wheels' normal forces are measured.
+        load_cell: the drawbar pull is measured.
+        controls_loads: a controller distributes the wheels' loads; a row has its set-points.
+        open_loop: the wheels may be driven by duty instead of speed.
+        ways: in which each cylinder can be pushed; a chamber of another way has no valve, and is open to atmosphere.
     """
 
     wheels: tuple[str, ...]
     cylinders: tuple[str, ...]
     channels: tuple[str, ...]
+    regulators: tuple[str, ...] = ()
+    loads: tuple[str, ...] = ()
+    leg_sensors: bool = False
+    load_cell: bool = False
+    controls_loads: bool = False
+    open_loop: bool = False
+    ways: tuple[str, ...] = WAYS
 
     @cached_property
     def valves(self) -> tuple[str, ...]:
         """Names of all valves; the two of a cylinder are adjacent."""
+        return self.valve_layout.valves
+
+    @cached_property
+    def chambers(self) -> tuple[str, ...]:
+        """Names of all chambers, with a valve or not: two for each cylinder, as `ValveSet` and pressures have them."""
         return tuple(f"{cylinder}_{way}" for cylinder in self.cylinders for way in WAYS)
 
     @cached_property
+    def valve_layout(self) -> ValveLayout:
+        """Valves and regulators, as the drivers have them."""
+        return ValveLayout(self.cylinders, self.ways, self.regulators)
+
+    @cached_property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the rover's joints on which the cylinders push."""
+        return tuple(f"{cylinder}{_BOGIE}" for cylinder in self.cylinders)
+
+    def by_valve(self, pairs: Sequence[tuple[T, T]]) -> tuple[T, ...]:
+        """See ValveLayout."""
+        return self.valve_layout.by_valve(pairs)
+
+    def by_cylinder(self, values: Sequence[T], without: T) -> tuple[tuple[T, T], ...]:
+        """See ValveLayout."""
+        return self.valve_layout.by_cylinder(values, without)
+
+    @cached_property
     def links(self) -> tuple[str, ...]:
-        """Names of the links to devices: without force sensors no DAQ, without cylinders no valves."""
-        return ("daq",) * bool(self.channels) + ("drives",) + ("valves",) * bool(self.cylinders)
+        """Names of the links to devices: without force sensors no DAQ, and so on."""
+        fast, slow = ("daq",) * bool(self.channels), ("loads",) * bool(self.loads)
+        return fast + ("drives",) + ("valves",) * bool(self.cylinders) + slow
+
+    def of_group(self, group: str) -> tuple[str, ...]:
+        """Names of the channels whose samples are in that group of a record (SAMPLED)."""
+        return {"daq": self.channels, "loads": self.loads}[group]
 
     @cached_property
     def zero_speeds(self) -> tuple[float, ...]:
@@ -51,9 +116,19 @@ class Layout(msgspec.Struct, frozen=True, dict=True):
         return (0.0,) * len(self.wheels)
 
     @cached_property
+    def no_duty(self) -> tuple[float, ...]:
+        """(wheels,) the speeds hold, NaN; empty where the wheels are never driven by duty."""
+        return (math.nan,) * len(self.wheels) if self.open_loop else ()
+
+    @cached_property
     def valves_off(self) -> ValveSet:
         """No valve powered."""
-        return tuple((False, False) for _ in self.cylinders)
+        return self.valve_layout.valves_off
+
+    @cached_property
+    def regulators_closed(self) -> tuple[float, ...]:
+        """(regulators,) no pressure [Pa]."""
+        return self.valve_layout.regulators_closed
 
     def to_json(self) -> str:
         """As JSON, for `/meta/layout` of a record."""
@@ -68,12 +143,41 @@ class Layout(msgspec.Struct, frozen=True, dict=True):
             raise ValueError(f"/meta/layout: {error}") from None
 
 
-def layout_of(rover: str, channels: tuple[str, ...]) -> Layout:
+def parts_of(rover: str) -> RoverParts:
+    """Wheels and joints of a rover, by its type as in the config."""
+    return OTHER_ROVERS.get(rover, RoverParts())
+
+
+def layout_of(
+    rover: str,
+    channels: tuple[str, ...],
+    *,
+    joints: Sequence[str] | None = None,
+    ways: str = "both",
+    regulators: str = "none",
+    controls_loads: bool = False,
+    open_loop: bool = False,
+) -> Layout:
     """The layout of a rig.
 
     Args:
         rover: type of the rover, as in the config.
         channels: names of the force sensors.
+        joints: those with a cylinder; None: the rover's usual ones.
+        ways: in which the valves can push: both, extend or retract.
+        regulators: moved during a run: none, common (one for all cylinders) or each (one for each).
+        controls_loads: a controller distributes the wheels' loads, where there are cylinders.
+        open_loop: the wheels are driven by duty.
     """
-    wheels, cylinders = OTHER_ROVERS.get(rover, (WHEELS, CYLINDERS))
-    return Layout(wheels, cylinders, channels)
+    parts = parts_of(rover)
+    cylinders = parts.cylinders if joints is None else tuple(joint.removesuffix(_BOGIE) for joint in joints)
+    moved = {"none": (), "common": ("supply",) * bool(cylinders), "each": cylinders}[regulators]
+    return Layout(
+        parts.wheels,
+        cylinders,
+        channels,
+        moved,
+        controls_loads=controls_loads and bool(cylinders),
+        open_loop=open_loop,
+        ways=WAYS if ways == "both" else (ways,),
+    )

@@ -9,6 +9,7 @@ from typing import Protocol, TypeAlias, Union
 import msgspec
 import numpy as np
 
+from hil.messages.loads import LoadModeName
 from hil.messages.schema import EVENT, event_row
 
 # The names of the events that record commands begin with this.
@@ -58,6 +59,20 @@ class Mode(msgspec.Struct, frozen=True, tag="mode"):
     name: str
 
 
+class SetLoads(msgspec.Struct, frozen=True, omit_defaults=True, tag="set_loads"):
+    """Change the wanted distribution of the wheels' loads, where a controller distributes them.
+
+    Attributes:
+        mode: name of a `hil.messages.loads.LoadMode`, in lower case.
+        share: (wheels,) of the whole load, for mode share.
+        wheel: name of the one to unload, for mode unload.
+    """
+
+    mode: LoadModeName
+    share: tuple[float, ...] = ()
+    wheel: str = ""
+
+
 class Custom(msgspec.Struct, frozen=True, tag="custom"):
     """A command that one experiment defines: its kind and its content."""
 
@@ -65,7 +80,9 @@ class Custom(msgspec.Struct, frozen=True, tag="custom"):
     content: str = ""
 
 
-OperatorCommand: TypeAlias = Union[Arm, Start, Stop, EStop, ClearFault, SetPoint, Mode, Custom]  # noqa: UP007 - msgspec
+OperatorCommand: TypeAlias = Union[  # noqa: UP007 - msgspec
+    Arm, Start, Stop, EStop, ClearFault, SetPoint, Mode, SetLoads, Custom
+]
 OperatorInput: TypeAlias = tuple[OperatorCommand, ...]
 
 _DECODER = msgspec.json.Decoder(OperatorCommand)

@@ -20,9 +20,12 @@ from hil.messages.layout import Layout
 SENSORS: dict[str, tuple[SensorName, ...]] = {  # by layout, in the order of the channels
     "triangle": ("top", "lower_left", "lower_right"),
     "bumper": ("front_left", "front_right"),
+    "rear": ("link_left", "link_right"),
 }
 Field = tuple[str, str] | tuple[str, str, tuple[int, ...]]
 IMPACT = "impact"  # name of the event that records an impact
+# Field of a tick with the number of the newest block read, by the group of samples.
+SEQUENCE = {"daq": "daq_sequence", "loads": "load_sequence"}
 # Fields of a tick that hold a number for each wheel.
 BY_WHEEL = ("set_speed_radps", "wheel_speed_radps", "normal_force_N", "sinkage_m", "slip")
 BURST_SLACK_S = 0.25  # an event may be recorded this long after its sample, and still no sample of its burst is lost
@@ -69,8 +72,27 @@ def tick_dtype(layout: Layout) -> np.dtype[Any]:
         ("speed_mps", "<f8"),
         ("effective_kinetic_energy_J", "<f8"),
         ("time_to_impact_s", "<f8"),
+        ("regulator_Pa", "<f8", (len(layout.regulators),)),
+        ("duty", "<f8", (wheels * layout.open_loop,)),
+        *([("load_age_ns", "<i8"), ("load_sequence", "<i8")] if layout.loads else ()),
+        ("wheel_load_N", "<f8", (wheels * layout.leg_sensors,)),
+        *([("pull_N", "<f8")] if layout.load_cell else ()),
+        *(_load_control(wheels, cylinders) if layout.controls_loads else ()),
     ]
     return compound(fields)
+
+
+def _load_control(wheels: int, cylinders: int) -> list[Field]:
+    """Of a rig whose loads are controlled, in the order of `LoadSetPoints.numbers`, then of the twin."""
+    return [
+        ("load_mode", "<u1"),
+        ("load_wanted_N", "<f8", (wheels,)),
+        ("torque_wanted_Nm", "<f8", (cylinders,)),
+        ("pressure_wanted_Pa", "<f8", (cylinders, 2)),
+        ("load_limits", "<u4"),
+        ("cylinder_torque_Nm", "<f8", (cylinders,)),
+        ("cylinder_angle_rad", "<f8", (cylinders,)),
+    ]
 
 
 EVENT = np.dtype(
@@ -98,15 +120,19 @@ TIMING = np.dtype(
 )
 
 
+def block_dtype(layout: Layout, group: str = "daq") -> np.dtype[Any]:
+    """One block of samples as it came from the DAQ of the force sensors, or of the `loads`; one object for each."""
+    return _block_dtype(len(layout.of_group(group)))
+
+
 @cache
-def block_dtype(layout: Layout) -> np.dtype[Any]:
-    """One block of sensor samples as it came from the DAQ; one object for each layout."""
+def _block_dtype(channels: int) -> np.dtype[Any]:
     return compound(
         [
             ("sequence", "<i8"),
             ("t_ns", "<i8"),
             ("samples", "<i8"),
-            ("overload", "<u1", (len(layout.channels),)),
+            ("overload", "<u1", (channels,)),
             ("arrived_ns", "<i8"),
         ]
     )

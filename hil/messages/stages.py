@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from drivers.messages import DaqBlock, DriveSample, ValveSample, ValveSet
+from hil.messages.loads import LoadGoal, LoadSetPoints
 from hil.messages.operator_input import OperatorInput
 
 T = TypeVar("T")
@@ -58,7 +59,8 @@ class Samples(msgspec.Struct, frozen=True, gc=False):
 
     A rig without force sensors has no blocks, and age 0; a rig without valves has the initial valve sample.
     `gap` is the largest number of blocks missing between two blocks of this tick, or before its first;
-    `operator` holds the operator's commands since the last tick.
+    `operator` holds the operator's commands since the last tick. `load_blocks` are those of the slow load channels
+    (`Layout.loads`), and the last three are for them as `daq_age_ns`, `daq_sequence` and `gap` are for `blocks`.
     """
 
     t_ns: int
@@ -69,6 +71,18 @@ class Samples(msgspec.Struct, frozen=True, gc=False):
     valves: ValveSample
     gap: int = 0
     operator: OperatorInput = ()
+    load_blocks: tuple[DaqBlock, ...] = ()
+    load_age_ns: int = 0
+    load_sequence: int = 0
+    load_gap: int = 0
+
+
+class LoadState(msgspec.Struct, frozen=True, gc=False):
+    """State of the load channels, with the fields of `Estimate` that are of the same name."""
+
+    finite: bool
+    saturated: bool
+    still: tuple[int, ...]
 
 
 class Estimate(msgspec.Struct, frozen=True, gc=False):
@@ -82,9 +96,12 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
         saturated: a channel has been at the end of its range since zeroing.
         impact_ns: time of the first sample over the threshold, or None.
         force_N: (channels,) newest, droop corrected.
-        load_point_m: (across, up) from the triangle's centroid; NaN while unloaded, and of a bumper.
+        load_point_m: (across, up) from the sensors' centroid; NaN while unloaded, of a bumper, and up of rear links.
         wheel_speed_radps: (wheels,) measured.
         still: (channels,) number of newest samples in a row that are equal bit for bit, without those at full scale.
+        wheel_load_N: (wheels,) normal forces measured by leg sensors; empty without them.
+        pull_N: (1,) drawbar pull measured by a load cell; empty without one.
+        loads: state of the load channels; None without any.
     """
 
     zeroed: bool
@@ -97,10 +114,21 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
     load_point_m: tuple[float, float]
     wheel_speed_radps: ByWheel
     still: tuple[int, ...] = ()
+    wheel_load_N: ByWheel = ()
+    pull_N: tuple[float, ...] = ()
+    loads: LoadState | None = None
 
 
 class Prediction(msgspec.Struct, frozen=True, gc=False):
-    """Prediction of the rover twin: normal forces [N], sinkage [m] and slip by wheel, speed, T_c, time left."""
+    """Prediction of the rover twin: normal forces [N], sinkage [m] and slip by wheel, speed, T_c, time left.
+
+    Only for a rig whose loads are controlled, else empty:
+
+    Attributes:
+        cylinder_torque_Nm: (cylinders,) on their joints, from the measured pressures.
+        cylinder_angle_rad: (cylinders,) of their joints.
+        gravity: (3,) direction of gravity in the base frame, a unit vector.
+    """
 
     normal_force_N: ByWheel
     sinkage_m: ByWheel
@@ -109,6 +137,9 @@ class Prediction(msgspec.Struct, frozen=True, gc=False):
     effective_kinetic_energy_J: float
     time_to_impact_s: float
     finite: bool
+    cylinder_torque_Nm: tuple[float, ...] = ()
+    cylinder_angle_rad: tuple[float, ...] = ()
+    gravity: tuple[float, ...] = ()
 
 
 class Goal(msgspec.Struct, frozen=True, gc=False):
@@ -121,6 +152,8 @@ class Goal(msgspec.Struct, frozen=True, gc=False):
         speed_radps: wheel speeds [rad/s], for controllers that pass them on.
         valves: valves to power; empty: none.
         pushing: the rover is pushing on something, so that its slip is not that of the ground.
+        loads: wanted distribution of wheel loads; None: not controlled.
+        duty: (wheels,) open-loop drive, in place of a speed; empty: none.
     """
 
     state: int
@@ -129,19 +162,30 @@ class Goal(msgspec.Struct, frozen=True, gc=False):
     speed_radps: ByWheel = ()
     valves: ValveSet = ()
     pushing: bool = False
+    loads: LoadGoal | None = None
+    duty: ByWheel = ()
 
 
 class SetPoints(msgspec.Struct, frozen=True, gc=False):
-    """The output of the controller; the limiter decides what of it reaches the devices."""
+    """The output of the controller; the limiter decides what of it reaches the devices.
+
+    Attributes:
+        regulators_Pa: of each regulator (`Layout.regulators`).
+        duty: (wheels,) open-loop drive in place of the speeds; empty: the speeds hold.
+        loads: of the load controller, for the record; None where loads are not controlled.
+    """
 
     state: int
     cut: bool
     speed_radps: ByWheel
     valves: ValveSet = ()
+    regulators_Pa: tuple[float, ...] = ()
+    duty: ByWheel = ()
+    loads: LoadSetPoints | None = None
 
 
 class Command(msgspec.Struct, frozen=True, gc=False):
-    """The output of the limiter, which goes to the devices."""
+    """The output of the limiter, which goes to the devices; fields as in `SetPoints`."""
 
     state: int
     safe: bool
@@ -149,3 +193,6 @@ class Command(msgspec.Struct, frozen=True, gc=False):
     speed_radps: ByWheel
     valves: ValveSet
     clamped: int
+    regulators_Pa: tuple[float, ...] = ()
+    duty: ByWheel = ()
+    loads: LoadSetPoints | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -46,11 +47,11 @@ class Feed(Protocol):
 
 
 class BlockFeed:
-    """Blocks of sensor samples."""
+    """Blocks of samples, for the ring of their group."""
 
-    def __init__(self, shared: RunMemory, daq: Source[DaqBlock]) -> None:
-        self._ring, self._daq = shared.blocks, daq
-        self._block: Any = np.zeros(1, shared.blocks.dtype)
+    def __init__(self, shared: RunMemory, daq: Source[DaqBlock], group: str = "daq") -> None:
+        self._ring, self._daq = shared.sampled[group], daq
+        self._block: Any = np.zeros(1, self._ring.dtype)
         self._sequence = 0
 
     def publish_samples(self, t_ns: int, start_ns: int | None) -> None:
@@ -107,8 +108,11 @@ class DriveFeed:
         """Send new speeds or a cut."""
         if (version := self._commands.read(self._command.array)) > self._version:
             self._version = version
-            sent_ns, cut, *speeds = self._command.numbers()
-            self._drives.write(DriveCommand(start_ns + sent_ns, bool(cut), tuple(speeds)))
+            sent_ns, cut, *outputs = self._command.numbers()
+            wheels = len(self._zero_speeds)
+            speeds, duty = tuple(outputs[:wheels]), tuple(outputs[wheels:])
+            by_duty = bool(duty) and not math.isnan(duty[0])
+            self._drives.write(DriveCommand(start_ns + sent_ns, bool(cut), speeds, duty if by_duty else ()))
 
     def stop(self, t_ns: int) -> None:
         """Cut."""
@@ -120,12 +124,14 @@ class DriveFeed:
 
 
 class ValveFeed:
-    """Bogie valves."""
+    """Bogie valves and their regulators."""
 
     def __init__(self, shared: RunMemory, valves: ValveLink) -> None:
         self._commands, self._samples, self._valves = shared.valve_command, shared.valves, valves
         self._command, self._sample = Row(self._commands.dtype), Row(self._samples.dtype)
-        self._off = shared.config.layout.valves_off
+        layout = shared.config.layout
+        self._off, self._closed = layout.valves_off, layout.regulators_closed
+        self._switches = 2 * len(layout.cylinders)
         self._version, self._acknowledged_ns = 0, -1
 
     def publish_samples(self, t_ns: int, start_ns: int | None) -> None:
@@ -144,16 +150,16 @@ class ValveFeed:
         self._version = max(self._commands.read(self._command.array), self._version)
 
     def apply_commands(self, start_ns: int) -> None:
-        """Send which valves to power."""
+        """Send which valves to power, and the regulators' pressures."""
         if (version := self._commands.read(self._command.array)) > self._version:
             self._version = version
-            sent_ns, *powered = self._command.numbers()
-            on = map(bool, powered)
-            self._valves.write(ValveCommand(start_ns + sent_ns, tuple(zip(on, on, strict=True))))
+            sent_ns, *numbers = self._command.numbers()
+            on, regulators_Pa = map(bool, numbers[: self._switches]), tuple(numbers[self._switches :])
+            self._valves.write(ValveCommand(start_ns + sent_ns, tuple(zip(on, on, strict=True)), regulators_Pa))
 
     def stop(self, t_ns: int) -> None:
-        """Switch all valves off."""
-        self._valves.write(ValveCommand(t_ns, self._off))
+        """Switch all valves off and close the regulators."""
+        self._valves.write(ValveCommand(t_ns, self._off, self._closed))
 
     def stopped(self, t_ns: int) -> bool:
         """Whether the stop is confirmed."""

@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.messages.layout import Layout
+from hil.messages.layout import SAMPLED, Layout
 from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype
 from hil.realtime.histogram import BIN_EDGES_NS, bin_counts
 from hil.recording.digests import CONTENT, content_sha256
@@ -57,8 +57,8 @@ def _describe(file: h5py.File, layout: Layout) -> None:
             attributes["elements"] = text(names)
 
 
-def create_datasets(file: h5py.File, meta: Meta, layout: Layout, sample_rate_hz: float) -> None:
-    """Make the datasets of a record, all but `/meta` empty; without force sensors it has no `/daq`."""
+def create_datasets(file: h5py.File, meta: Meta, layout: Layout, rates_hz: Mapping[str, float]) -> None:
+    """Make the datasets of a record, all but `/meta` empty; without force sensors it has no `/daq`, and so on."""
 
     def grows(name: str, dtype: Any, *chunk: int) -> Any:
         shape, limit = (0, *chunk[1:]), (None, *chunk[1:])
@@ -72,11 +72,13 @@ def create_datasets(file: h5py.File, meta: Meta, layout: Layout, sample_rate_hz:
     timing.attrs["histogram_from_ns"] = BIN_EDGES_NS
     timing.attrs["histogram"] = new_histogram()
     grows("events", EVENT, 32)
-    if layout.channels:
-        grows("daq/blocks", block_dtype(layout), 512)
-        raw = grows("daq/raw", "<f8", 2048, len(layout.channels))
-        raw.attrs["sample_rate_hz"] = float(sample_rate_hz)
-        grows("daq/t_ns", "<i8", 4096)
+    for group in SAMPLED:
+        if not layout.of_group(group):
+            continue
+        grows(f"{group}/blocks", block_dtype(layout, group), 512)
+        raw = grows(f"{group}/raw", "<f8", 2048, len(layout.of_group(group)))
+        raw.attrs["sample_rate_hz"] = float(rates_hz[group])
+        grows(f"{group}/t_ns", "<i8", 4096)
     _describe(file, layout)
     group = file.create_group("meta")
     for key, value in meta.items():
@@ -111,12 +113,14 @@ def count_times(rows: Rows, histogram: NDArray[np.uint32]) -> None:
         bin_counts(rows[name], counts)
 
 
-def write_whole(path: Path, record: TrialRecord, layout: Layout, sample_rate_hz: float) -> None:
+def write_whole(path: Path, record: TrialRecord, layout: Layout, rates_hz: Mapping[str, float]) -> None:
     """Write a record that is there as a whole. Raises FileExistsError."""
     with h5py.File(path, "x", **FORMAT) as file:
-        create_datasets(file, record.meta, layout, sample_rate_hz)
-        parts = {"tick": record.tick, "timing": record.timing, "events": record.events, "daq/blocks": record.blocks}
-        for name, rows in {**parts, "daq/raw": record.raw, "daq/t_ns": record.daq_t_ns}.items():
+        create_datasets(file, record.meta, layout, rates_hz)
+        parts: dict[str, NDArray[Any]] = {"tick": record.tick, "timing": record.timing, "events": record.events}
+        for group in SAMPLED:
+            parts |= {f"{group}/{name}": rows for name, rows in record.samples(group)._asdict().items()}
+        for name, rows in parts.items():
             if name in file:
                 append(file[name], rows)
         histogram = new_histogram()

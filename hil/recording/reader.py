@@ -18,7 +18,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.messages.layout import Layout
+from hil.messages.layout import SAMPLED, Layout
 from hil.messages.schema import block_dtype
 from hil.recording.digests import CONTENT, content_sha256, file_sha256
 
@@ -33,6 +33,29 @@ _MEMORY, _MEMORY_A_BYTE = 2**30, 8
 T = TypeVar("T")
 
 
+class SampleSet(NamedTuple):
+    """Samples of one data acquisition.
+
+    Attributes:
+        blocks: rows of block_dtype, shape (blocks,).
+        raw: readings [V], shape (samples, channels).
+        t_ns: their times [ns], shape (samples,).
+    """
+
+    blocks: NDArray[np.void]
+    raw: NDArray[np.float64]
+    t_ns: NDArray[np.int64]
+
+
+def no_samples(layout: Layout, group: str) -> SampleSet:
+    """None of a group's channels."""
+    raw = np.zeros((0, len(layout.of_group(group))))
+    return SampleSet(np.zeros(0, block_dtype(layout, group)), raw, np.zeros(0, np.int64))
+
+
+_NO_LOADS = no_samples(Layout((), (), ()), "loads")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TrialRecord:
     """What `trial.h5` holds."""
@@ -44,6 +67,11 @@ class TrialRecord:
     raw: NDArray[np.float64]  # sensor readings [V], shape (samples, channels)
     daq_t_ns: NDArray[np.int64]  # their times [ns], shape (samples,)
     meta: dict[str, str | float | int]
+    loads: SampleSet = _NO_LOADS  # of leg sensors and load cell; empty without them
+
+    def samples(self, group: str) -> SampleSet:
+        """Samples of a group of `hil.messages.layout.SAMPLED`."""
+        return self.loads if group == "loads" else SampleSet(self.blocks, self.raw, self.daq_t_ns)
 
 
 class Digests(NamedTuple):
@@ -177,29 +205,34 @@ def _digests(file: h5py.File) -> tuple[str, str, bool]:
 
 def _content(file: h5py.File) -> TrialRecord:
     tick, timing, events = file["tick"][()], file["timing"][()], file["events"][()]
-    blocks, raw, daq_t_ns = _samples(file)
+    daq, loads = (_samples(file, group) for group in SAMPLED)
     meta = {key: _plain(item[()]) for key, item in file["meta"].items() if f"/meta/{key}" != CONTENT}
-    if raw.ndim != 2 or daq_t_ns.ndim != 1:
-        raise ValueError(f"/daq/raw and /daq/t_ns have {raw.ndim} and {daq_t_ns.ndim} axes, a record 2 and 1")
-    samples = min(_whole(daq_t_ns), len(raw))
     return TrialRecord(
         tick=tick[: _whole(tick["tick"])],
         events=events[events["name"] != b""],
         timing=timing[: _whole(timing["tick"])],
-        blocks=blocks[: _whole(blocks["sequence"])],
-        raw=raw[:samples],
-        daq_t_ns=daq_t_ns[:samples],
+        blocks=daq.blocks,
+        raw=daq.raw,
+        daq_t_ns=daq.t_ns,
         meta=meta,
+        loads=loads,
     )
 
 
-def _samples(file: h5py.File) -> tuple[NDArray[np.void], NDArray[np.float64], NDArray[np.int64]]:
-    """What `/daq` holds; nothing where the rig, by its layout, has no force sensors."""
-    if "daq" not in file and "layout" in file["meta"]:
-        layout = Layout.from_json(file["meta/layout"][()].decode())
-        if not layout.channels:
-            return np.zeros(0, block_dtype(layout)), np.zeros((0, 0)), np.zeros(0, np.int64)
-    return file["daq/blocks"][()], file["daq/raw"][()], file["daq/t_ns"][()]
+def _samples(file: h5py.File, group: str) -> SampleSet:
+    """What a group holds; nothing where the rig, by its layout, has no such channels."""
+    if group not in file:
+        text = file["meta/layout"][()].decode() if "layout" in file["meta"] else ""
+        layout = Layout.from_json(text) if text else None
+        if group == "loads" and layout is None:  # recorded by a version without them
+            return _NO_LOADS
+        if layout is not None and not layout.of_group(group):
+            return no_samples(layout, group)
+    blocks, raw, t_ns = (file[f"{group}/{name}"][()] for name in SampleSet._fields)
+    if raw.ndim != 2 or t_ns.ndim != 1:
+        raise ValueError(f"/{group}/raw and /{group}/t_ns have {raw.ndim} and {t_ns.ndim} axes, a record 2 and 1")
+    count = min(_whole(t_ns), len(raw))
+    return SampleSet(blocks[: _whole(blocks["sequence"])], raw[:count], t_ns[:count])
 
 
 def hold(place: Path) -> int:

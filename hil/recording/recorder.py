@@ -16,7 +16,7 @@ import numpy as np
 from drivers.host import COMPUTER, Host
 from drivers.interfaces import DeviceError
 from hil.ipc.run_memory import RECORDER, RunMemory
-from hil.ipc.shared_types import NO_FAULT, RINGS, START, fault_message
+from hil.ipc.shared_types import NO_FAULT, START, fault_message
 from hil.ipc.shm import Cursor
 from hil.messages.fault import Fault
 from hil.messages.schema import event_row
@@ -47,11 +47,15 @@ class RingConsumer:
     """
 
     def __init__(self, shared: RunMemory, file_sink: FileAndTelemetrySink) -> None:
-        self._file_sink, self._blocks_held = file_sink, shared.blocks_held
-        self._timings, self._ticks, self._events, self._watchdog_events, self._blocks = self._cursors = [
-            ring.reader(RECORDER)
-            for ring in (shared.timings, shared.ticks, shared.events, shared.watchdog_events, shared.blocks)
-        ]
+        self._file_sink = file_sink
+        self._timings, self._ticks, self._events, self._watchdog_events = (
+            ring.reader(RECORDER) for ring in (shared.timings, shared.ticks, shared.events, shared.watchdog_events)
+        )
+        self._sampled = {group: ring.reader(RECORDER) for group, ring in shared.sampled.items()}
+        # how many of the newest rows of each are not released
+        rows = (self._timings, self._ticks, self._events, self._watchdog_events)
+        self._cursors = [(cursor, 0) for cursor in rows]
+        self._cursors += [(cursor, shared.blocks_held * (group == "daq")) for group, cursor in self._sampled.items()]
         self.last: tuple[int, int] = (0, 0)  # number and time [ns] of the newest tick
 
     def run(self) -> int:
@@ -62,18 +66,20 @@ class RingConsumer:
         for event in chain(_each(self._events), _each(self._watchdog_events)):
             file_sink.event(event)
             count += 1
-        if (blocks := self._blocks.read(_BATCH, keep=True)).size:
-            file_sink.blocks(blocks)
+        for group, sampled in self._sampled.items():
+            if (blocks := sampled.read(_BATCH, keep=True)).size:
+                file_sink.blocks(blocks, group)
+                count += blocks.size
         if (timings := self._timings.read(_BATCH, keep=True)).size:
             file_sink.timing(timings)
         if (ticks := self._ticks.read(_BATCH, keep=True)).size:
             self.last = (int(ticks["tick"][-1]), int(ticks["t_ns"][-1]))
             file_sink.tick(ticks)
-        count += blocks.size + timings.size + ticks.size
+        count += timings.size + ticks.size
         if count:
             file_sink.recorder.flush()
-            for cursor in self._cursors:
-                cursor.release(but=self._blocks_held if cursor is self._blocks else 0)
+            for cursor, held in self._cursors:
+                cursor.release(but=held)
         return count
 
 
@@ -144,8 +150,8 @@ def _next_run(shared: RunMemory, publisher: Publisher, lifecycle: Reporter, inbo
             host.sleep(QUIET_S)  # a socket that is closed drops what it has not sent
         elif folder := message.get("run"):
             shared.moved_to(Path(folder))
-            for name in RINGS:  # what is left there is of the run before
-                getattr(shared, name).reader(RECORDER).skip()
+            for ring in shared.rings.values():  # what is left there is of the run before
+                ring.reader(RECORDER).skip()
             shared.fault_mailboxes[RECORDER].write(fault_message(NO_FAULT, ""))
             return True
         elif lifecycle.ending:

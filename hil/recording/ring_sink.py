@@ -25,7 +25,7 @@ class RingSink:
 
     def __init__(self, shared: RunMemory) -> None:
         self._ticks, self._timings, self._events = shared.ticks, shared.timings, shared.events
-        watched = (shared.ticks, shared.blocks)
+        watched = (shared.ticks, *shared.sampled.values())
         self._depths = [(ring.path.name, ring.reader(RECORDER), ring.capacity) for ring in watched]
 
     def tick(self, rows: Rows) -> None:
@@ -38,6 +38,9 @@ class RingSink:
 
     def block(self, block: DaqBlock) -> None:
         """Nothing to do: the recorder reads the DAQ's ring."""
+
+    def load_block(self, block: DaqBlock) -> None:
+        """Nothing to do, as with `block`."""
 
     def event(self, row: Rows) -> None:
         """Append an event. Raises RecordBufferFull."""

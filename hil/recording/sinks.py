@@ -33,6 +33,9 @@ class RecordSink(Protocol):
     def block(self, block: DaqBlock) -> None:
         """Record a block of sensor samples."""
 
+    def load_block(self, block: DaqBlock) -> None:
+        """Record a block of load samples."""
+
     def event(self, row: Rows) -> None:
         """Record an event: an array with one `EVENT`."""
 
@@ -56,9 +59,13 @@ class FileAndTelemetrySink(NamedTuple):
         """Record it."""
         self.recorder.block(block)
 
-    def blocks(self, rows: Rows) -> None:
-        """Record several, as they are in the ring."""
-        self.recorder.blocks(rows)
+    def load_block(self, block: DaqBlock) -> None:
+        """Record it."""
+        self.recorder.load_block(block)
+
+    def blocks(self, rows: Rows, group: str = "daq") -> None:
+        """Record several of a group, as they are in its ring."""
+        self.recorder.blocks(rows, group)
 
     def event(self, row: Rows) -> None:
         """Publish it, and record it at once."""
@@ -119,6 +126,9 @@ class MemorySink:
     def event(self, row: Rows) -> None:
         """Keep an event."""
         self._events.append(row.tobytes())
+
+    def load_block(self, block: DaqBlock) -> None:
+        """Nothing to do: who runs a cycle again has the samples."""
 
     def block(self, block: DaqBlock) -> None:
         """Keep its samples."""

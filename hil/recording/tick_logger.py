@@ -34,6 +34,7 @@ class TickLogger:
     def __init__(self, record_sink: RecordSink, layout: Layout) -> None:
         self._record_sink = record_sink
         self._row, self._times = Row(tick_dtype(layout)), Row(TIMING)
+        self._no_duty = layout.no_duty
         self.impact_ns: int | None = None
         self.stopped_ns: int | None = None  # when the stop after it had been sent to all drives
         self.saturated = False
@@ -45,6 +46,8 @@ class TickLogger:
         """Record one tick."""
         for block in samples.blocks:
             self._record_sink.block(block)
+        for block in samples.load_blocks:
+            self._record_sink.load_block(block)
         for asked in samples.operator:
             self._record_sink.event(command_event(asked, tick.number, tick.t_ns))
         if estimate.impact_ns is not None and self.impact_ns is None:
@@ -53,7 +56,7 @@ class TickLogger:
         if self.impact_ns is not None and self.stopped_ns is None and samples.drives.stopped_ns >= self.impact_ns:
             self.stopped_ns = samples.drives.stopped_ns
         self.saturated = estimate.saturated
-        self._row.set(*tick_numbers(tick, samples, estimate, prediction, command))
+        self._row.set(*tick_numbers(tick, samples, estimate, prediction, command, self._no_duty))
         self._record_sink.tick(self._row.array)
         self.ticks += 1
 
@@ -79,9 +82,14 @@ class TickLogger:
 
 
 def tick_numbers(
-    tick: Tick, samples: Samples, estimate: Estimate, prediction: Prediction, command: Command
+    tick: Tick,
+    samples: Samples,
+    estimate: Estimate,
+    prediction: Prediction,
+    command: Command,
+    no_duty: tuple[float, ...] = (),
 ) -> tuple[float, ...]:
-    """One tick as the numbers of a row of `tick_dtype`."""
+    """One tick as the numbers of a row of `tick_dtype`; `no_duty` is that of its layout."""
     drives, valves = samples.drives, samples.valves
     return (
         tick.number,
@@ -111,4 +119,12 @@ def tick_numbers(
         prediction.speed_mps,
         prediction.effective_kinetic_energy_J,
         prediction.time_to_impact_s,
+        *command.regulators_Pa,
+        *(command.duty or no_duty),
+        *((samples.load_age_ns, samples.load_sequence) if estimate.loads is not None else ()),
+        *estimate.wheel_load_N,
+        *estimate.pull_N,
+        *(() if command.loads is None else command.loads.numbers()),
+        *prediction.cylinder_torque_Nm,
+        *prediction.cylinder_angle_rad,
     )

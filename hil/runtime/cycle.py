@@ -51,7 +51,7 @@ class Cycle:
         self.safety.check(tick.number, samples, estimate, prediction)
         timer.end_stage()
         goal = timer.timed(self.experiment.decide(samples, estimate, prediction, self.safety.safe))
-        set_points = timer.timed(self.controller.control(goal, samples, prediction))
+        set_points = timer.timed(self.controller.control(goal, samples, estimate, prediction))
         command = timer.timed(self.limiter.check(tick, set_points))
         self.rig_io.command(tick.t_ns, command)
         self.safety.record_command(tick.t_ns, command)

@@ -11,6 +11,34 @@ from hil.messages.layout import Layout
 from hil.messages.operator_input import OperatorQueue, OperatorSource
 from hil.messages.stages import MOST_BLOCKS, Command, Samples
 
+# What a rig without a source of blocks takes in: blocks, gap, age.
+NO_BLOCKS: tuple[tuple[DaqBlock, ...], int, int] = ((), 0, 0)
+
+
+class _Blocks:
+    """Blocks of one source, in order.
+
+    Attributes:
+        sequence: number of the newest block so far, 0 before the first.
+    """
+
+    def __init__(self, source: Source[DaqBlock]) -> None:
+        self._source, self._newest_ns, self.sequence = source, 0, 0
+
+    def take(self, t_ns: int) -> tuple[tuple[DaqBlock, ...], int, int]:
+        """New blocks, the largest gap before one of them, and the age of the newest sample [ns]. Raises DeviceError."""
+        blocks: list[DaqBlock] = []
+        gap, read = 0, self._source.read
+        for _ in range(MOST_BLOCKS):
+            if (block := read(t_ns)) is None:
+                break
+            if (step := block.sequence - self.sequence) <= 0:
+                continue
+            blocks.append(block)
+            gap = max(gap, step - 1)
+            self._newest_ns, self.sequence = int(block.t_ns[-1]), block.sequence
+        return tuple(blocks), gap, t_ns - self._newest_ns
+
 
 class RigIO:
     """All links of a rig.
@@ -21,6 +49,7 @@ class RigIO:
         drives: the wheel drives.
         valves: the cylinders' valves; None: the rig has none.
         operator: source of an operator's commands from outside this process; None: none.
+        loads: the leg sensors and the load cell; None: the rig has none.
 
     Attributes:
         operator: queue of an operator's commands from this process.
@@ -33,17 +62,15 @@ class RigIO:
         drives: DriveLink,
         valves: ValveLink | None,
         operator: OperatorSource | None = None,
+        loads: Source[DaqBlock] | None = None,
     ) -> None:
         self._layout = layout
-        self._daq, self._drives, self._valves = daq, drives, valves
+        self._drives, self._valves = drives, valves
+        self._daq, self._loads = (None if source is None else _Blocks(source) for source in (daq, loads))
+        self._links: Sequence[Link] = [link for link in (daq, drives, valves, loads) if link is not None]
         self.operator, self._operator = OperatorQueue(), operator
-        self._newest_ns = self._sequence = 0
         self._drive = DriveSample(0, 0, layout.zero_speeds, -1)
         self._valve = ValveSample(0, 0, ((0.0, 0.0),) * len(layout.cylinders), -1)
-
-    @property
-    def _links(self) -> Sequence[Link]:
-        return [link for link in (self._daq, self._drives, self._valves) if link is not None]
 
     def open(self) -> None:
         """Open every link. Raises DeviceError."""
@@ -63,30 +90,28 @@ class RigIO:
 
     def sample(self, t_ns: int) -> Samples:
         """All samples that have arrived by t_ns, except blocks that are not newer than the last. Raises DeviceError."""
-        blocks: list[DaqBlock] = []
-        daq, gap = self._daq, 0
-        for _ in range(MOST_BLOCKS):
-            if daq is None or (block := daq.read(t_ns)) is None:
-                break
-            if (step := block.sequence - self._sequence) <= 0:
-                continue
-            blocks.append(block)
-            gap = max(gap, step - 1)
-            self._newest_ns, self._sequence = int(block.t_ns[-1]), block.sequence
+        daq, loads = self._daq, self._loads
+        blocks, gap, age_ns = daq.take(t_ns) if daq is not None else NO_BLOCKS
         self._drive = self._drives.read(t_ns) or self._drive
         if self._valves is not None:
             self._valve = self._valves.read(t_ns) or self._valve
-        age_ns = 0 if daq is None else t_ns - self._newest_ns
         asked = self.operator.read()
         if self._operator:
             asked += self._operator.read()
-        return Samples(t_ns, tuple(blocks), age_ns, self._sequence, self._drive, self._valve, gap, asked)
+        sequence = daq.sequence if daq is not None else 0
+        if loads is None:
+            return Samples(t_ns, blocks, age_ns, sequence, self._drive, self._valve, gap, asked)
+        load_blocks, load_gap, load_age_ns = loads.take(t_ns)
+        return Samples(
+            t_ns, blocks, age_ns, sequence, self._drive, self._valve, gap, asked,
+            load_blocks, load_age_ns, loads.sequence, load_gap,
+        )  # fmt: skip
 
     def command(self, t_ns: int, command: Command) -> None:
         """Send a command to every sink. Raises DeviceError."""
-        self._drives.write(DriveCommand(t_ns, command.cut, command.speed_radps))
+        self._drives.write(DriveCommand(t_ns, command.cut, command.speed_radps, command.duty))
         if self._valves is not None:
-            self._valves.write(ValveCommand(t_ns, command.valves))
+            self._valves.write(ValveCommand(t_ns, command.valves, command.regulators_Pa))
 
     def stop(self, t_ns: int) -> None:
         """Make the rig safe: drives cut, valves off. If a device fails, the next ones are still stopped."""
@@ -94,4 +119,4 @@ class RigIO:
             self._drives.write(DriveCommand(t_ns, True, self._layout.zero_speeds))
         if self._valves is not None:
             with suppress(Exception):
-                self._valves.write(ValveCommand(t_ns, self._layout.valves_off))
+                self._valves.write(ValveCommand(t_ns, self._layout.valves_off, self._layout.regulators_closed))

@@ -60,6 +60,25 @@ def arming_checks(config: Config, samples: Samples, estimate: Estimate, faults: 
     ]
 
 
+def load_checks(config: Config, samples: Samples, estimate: Estimate, standing_N: float) -> list[Check]:
+    """Whether the load channels are recent, and the wheels' loads add up to what the rover twin stands with [N].
+
+    A sensor that was zeroed under load, or not at all, shows here.
+    """
+    if estimate.loads is None:
+        return []
+    limits = config.limits
+    checks = [_at_most("load sample age", samples.load_age_ns * 1e-6, limits.loads_age_ms, "ms", "limits.loads_age_ms")]
+    if estimate.wheel_load_N and standing_N > 0.0:
+        found, share = sum(estimate.wheel_load_N), limits.loads_weight
+        allowed = (
+            f"{standing_N:.0f} N within {share:.0%} (limits.loads_weight); zero the leg sensors: hil calibrate zero"
+        )
+        ok = abs(found - standing_N) <= share * standing_N
+        checks.append(Check("sum of the wheel loads", ok, f"{found:.0f} N", allowed))
+    return checks
+
+
 def age_check(config: Config, age_ms: float) -> Check:
     """Whether the newest sample is recent enough."""
     return _at_most("DAQ sample age", age_ms, config.limits.daq_age_ms, "ms", "limits.daq_age_ms")
@@ -85,7 +104,7 @@ def pressure_checks(config: Config, valves: ValveSample) -> list[Check]:
     words = "half of cylinders.supply_kPa, because all valves are off"
     return [
         _at_most(f"pressure {name}", abs(pressure_Pa) * 1e-3, allowed, "kPa", words)
-        for name, pressure_Pa in zip(config.layout.valves, sum(valves.pressure_Pa, ()), strict=True)
+        for name, pressure_Pa in zip(config.layout.valves, config.layout.by_valve(valves.pressure_Pa), strict=True)
     ]
 
 

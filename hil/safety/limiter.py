@@ -33,6 +33,8 @@ class Limiter:
         self._step = config.limits.wheel_acceleration_radps2 / config.loop.rate_hz
         self._zero_speeds, self._valves_off = config.layout.zero_speeds, config.layout.valves_off
         self._valves = ValveLimiter(config)
+        self._highest_Pa, self._no_pressure = config.cylinders.supply_kPa * 1e3, config.layout.regulators_closed
+        self._duty_zero = config.layout.zero_speeds if config.layout.open_loop else ()
         self._last = self._zero_speeds
         self._row = 0
         self.clamped = 0
@@ -50,8 +52,8 @@ class Limiter:
         if self._row > CLAMPS_ALLOWED:
             detail = f"limiter: {self._row} commands in a row out of limit"
             self._safety.latch(Fault.COMMAND_OUT_OF_LIMIT, tick.number, tick.t_ns, self._row, CLAMPS_ALLOWED, detail)
-        if not math.isfinite(sum(speeds)):
-            detail = f"limiter: wheel speeds {asked.speed_radps} are not finite"
+        if not math.isfinite(sum(speeds) + sum(asked.duty)):
+            detail = f"limiter: wheel speeds {asked.speed_radps}{asked.duty or ''} are not finite"
             self._safety.latch(Fault.COMMAND_OUT_OF_LIMIT, tick.number, tick.t_ns, math.nan, self._limit, detail)
         safe = self._safety.safe
         cut = safe or asked.cut
@@ -63,7 +65,16 @@ class Limiter:
             speed_radps=self._last,
             valves=self._valves.off() if safe else self._valves.limited(tick.t_ns, valves),
             clamped=self.clamped,
+            regulators_Pa=self._pressures(safe, asked.regulators_Pa),
+            duty=self._duty_zero if cut else tuple([_clamped(duty, -1.0, 1.0) for duty in asked.duty]),
+            loads=asked.loads,
         )
+
+    def _pressures(self, safe: bool, asked_Pa: tuple[float, ...]) -> tuple[float, ...]:
+        """What the regulators may be set to: a value that is not a number closes one."""
+        if safe or not asked_Pa:
+            return self._no_pressure
+        return tuple([_clamped(wanted, 0.0, self._highest_Pa) if math.isfinite(wanted) else 0.0 for wanted in asked_Pa])
 
     def _within(self, wished: float, last: float) -> float:
         stepped = _clamped(wished, last - self._step, last + self._step)

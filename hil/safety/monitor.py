@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from hil.config import Config
 from hil.messages.fault import Event, Fault
 from hil.messages.operator_input import ClearFault, EStop
-from hil.messages.stages import Command, Estimate, Prediction, Samples
+from hil.messages.stages import Command, Estimate, LoadState, Prediction, Samples
+from hil.safety.block_monitor import BlockMonitor
 from hil.safety.valve_monitor import ValveMonitor
 
-# Bad samples in a row that are only left out; one more is a fault.
-BAD_TICKS_ALLOWED = 2
-# Blocks of sensor samples that may be missing in a row.
-GAP_ALLOWED = 3
 # A channel with less noise than this many converter steps may stay constant without a fault.
 LEAST_NOISE_STEPS = 0.5
 
@@ -57,15 +55,16 @@ class SafetyMonitor:
         self, config: Config, announce: Callable[[Event], None] = lambda _: None, latched: Sequence[Event] = ()
     ) -> None:
         limits = config.limits
-        self._daq_age_ns = limits.daq_age_ms * 1e6
+        layout = config.layout
+        self._daq = BlockMonitor(
+            "DAQ", limits.daq_age_ms, layout.channels, _still_allowed(config), "limits.frozen_samples"
+        )
+        frozen, load_setting = _loads_still_allowed(config), "limits.loads_frozen_samples"
+        self._loads = BlockMonitor("load channels", limits.loads_age_ms, layout.loads, frozen, load_setting)
         valves_age_ms = limits.valves_age_ms if config.layout.valves else math.inf
         self._ages_ns = {"drives": limits.drives_age_ms * 1e6, "valves": valves_age_ms * 1e6}
-        self._still_allowed = _still_allowed(config)
-        self._names = config.layout.channels
-        self._least_still = min(self._still_allowed, default=math.inf)
         self._valves = ValveMonitor(config)
         self._announce = announce
-        self._bad_ticks = 0
         self.events: list[Event] = list(latched)
         self.warnings: list[Event] = []
         self.cleared: list[Event] = []
@@ -113,19 +112,22 @@ class SafetyMonitor:
                 self.latch(Fault.STOP_BY_OPERATOR, tick, t_ns, math.nan, math.nan, command.reason or "operator: E-stop")
             elif isinstance(command, ClearFault):
                 self.clear(command.fault)
-        if samples.daq_age_ns > self._daq_age_ns:
-            age = samples.daq_age_ns * 1e-6
-            detail = f"DAQ: newest sample is {age:.1f} ms old"
-            self.latch(Fault.SENSOR_DROPOUT, tick, t_ns, age, self._daq_age_ns * 1e-6, detail)
+        if samples.daq_age_ns > self._daq.age_limit_ns:
+            self._daq.check_age(samples.daq_age_ns, partial(self._latch_now, tick, t_ns))
         ages = self._ages_ns
         if t_ns - samples.drives.t_ns > ages["drives"] or t_ns - samples.valves.t_ns > ages["valves"]:
             self._latch_stale(tick, samples)
         if samples.blocks:  # a tick without a new block has no samples to check
-            self._bad_ticks = 0 if estimate.finite else self._bad_ticks + 1
-            self._check_blocks(tick, samples, estimate)
-        if self._bad_ticks > BAD_TICKS_ALLOWED:
-            detail = "DAQ: samples that are not finite in 3 reads in a row"
-            self.latch(Fault.SAMPLE_NOT_FINITE, tick, t_ns, math.nan, BAD_TICKS_ALLOWED, detail)
+            self._daq.check_blocks(
+                samples.blocks,
+                samples.gap,
+                finite=estimate.finite,
+                saturated=estimate.saturated,
+                still=estimate.still,
+                latch=partial(self._latch_now, tick, t_ns),
+            )
+        if estimate.loads is not None:
+            self._check_loads(tick, samples, estimate.loads)
         if not prediction.finite:
             self.latch(Fault.MODEL_NOT_FINITE, tick, t_ns, math.nan, math.nan, "rover twin: state is not finite")
         if self._valves.watched and (stuck := self._valves.stuck(samples)):
@@ -139,33 +141,48 @@ class SafetyMonitor:
                 detail = f"{name}: newest sample is {age_ns * 1e-6:.0f} ms old (limits.{name}_age_ms)"
                 self.latch(Fault.SENSOR_STALE, tick, samples.t_ns, age_ns * 1e-6, allowed_ns * 1e-6, detail)
 
-    def _check_blocks(self, tick: int, samples: Samples, estimate: Estimate) -> None:
-        """Check the blocks of sensor samples: missing blocks, frozen and saturated channels."""
-        t_ns = samples.t_ns
-        if samples.gap > GAP_ALLOWED:
-            detail = f"DAQ: {samples.gap} blocks of samples are missing in a row, allowed: {GAP_ALLOWED}"
-            self.latch(Fault.SEQUENCE_GAP, tick, t_ns, samples.gap, GAP_ALLOWED, detail)
-        if max(estimate.still, default=0) >= self._least_still:
-            for name, still, allowed in zip(self._names, estimate.still, self._still_allowed, strict=True):
-                if still >= allowed:
-                    detail = f"DAQ: {name} has not changed in {still} samples (limits.frozen_samples)"
-                    self.latch(Fault.SENSOR_STALE, tick, t_ns, still, allowed, detail)
-        if estimate.saturated or any(True in block.overload for block in samples.blocks):
-            detail = "DAQ: a channel at the end of its range"
-            self.latch(Fault.ADC_SATURATED, tick, t_ns, math.nan, math.nan, detail)
+    def _check_loads(self, tick: int, samples: Samples, state: LoadState) -> None:
+        """The same of the load channels, of a rig that has any."""
+        latch = partial(self._latch_now, tick, samples.t_ns)
+        self._loads.check_age(samples.load_age_ns, latch)
+        if samples.load_blocks:
+            self._loads.check_blocks(
+                samples.load_blocks,
+                samples.load_gap,
+                finite=state.finite,
+                saturated=state.saturated,
+                still=state.still,
+                latch=latch,
+            )
+
+    def _latch_now(self, tick: int, t_ns: int, fault: Fault, value: float, limit: float, detail: str) -> None:
+        self.latch(fault, tick, t_ns, value, limit, detail)
 
 
 def _still_allowed(config: Config) -> list[float]:
-    """Number of equal samples in a row from which each channel counts as frozen; infinity: not checked.
-
-    A simulated sensor with almost no noise may correctly stay constant. A real one always has noise, whatever noise the
-    config gives the simulated one.
-    """
-    daq, count = config.daq, config.limits.frozen_samples
+    """Number of equal samples in a row from which each channel counts as frozen; infinity: not checked."""
+    daq = config.daq
     if daq is None:
         return []
-    step_V = 2.0 * daq.range_V / 2**daq.bits
-    return [
-        count if count and (config.rig == "real" or channel.noise_V >= LEAST_NOISE_STEPS * step_V) else math.inf
-        for channel in daq.channels
-    ]
+    noise_V = [channel.noise_V for channel in daq.channels]
+    return _frozen_from(config, config.limits.frozen_samples, noise_V, 2.0 * daq.range_V / 2**daq.bits)
+
+
+def _loads_still_allowed(config: Config) -> list[float]:
+    """The same of each load channel."""
+    loads = config.loads
+    if loads is None:
+        return []
+    legs, cell = loads.leg_sensors, loads.load_cell
+    noise_V = [legs.noise_V if legs else 0.0] * (len(config.layout.loads) - bool(cell))
+    noise_V += [cell.noise_V] if cell else []
+    return _frozen_from(config, config.limits.loads_frozen_samples, noise_V, 2.0 * loads.range_V / 2**loads.bits)
+
+
+def _frozen_from(config: Config, count: int, noise_V: Sequence[float], step_V: float) -> list[float]:
+    """A simulated sensor with almost no noise may correctly stay constant.
+
+    A real one always has noise, whatever noise the config gives the simulated one.
+    """
+    checked = [config.rig == "real" or noise >= LEAST_NOISE_STEPS * step_V for noise in noise_V]
+    return [count if count and one else math.inf for one in checked]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from drivers.messages import ValveSet
 from hil.config import Config
 from hil.messages.stages import Samples
@@ -34,9 +32,10 @@ class ValveMonitor:
         valves = config.devices.valves if config.devices else None
         within_s = valves.moves_within_s if valves else None
         self._limit_Pa = SWITCHING_PRESSURE_RATIO * config.cylinders.supply_kPa * 1e3
-        self.watched = within_s is not None and self._limit_Pa > 0.0
+        # controlled pressures are anything between; the load controller compares them with what it wants
+        self.watched = within_s is not None and self._limit_Pa > 0.0 and not config.layout.controls_loads
         self._timeout_ns = round(TIMEOUT_FACTOR * 1e9 * (within_s or 0.0))
-        self._names = config.layout.valves
+        self._names, self._by_valve = config.layout.valves, config.layout.by_valve
         self._commanded, self._since_ns = [0.0] * len(self._names), [0] * len(self._names)
         self._command = config.layout.valves_off
 
@@ -45,7 +44,7 @@ class ValveMonitor:
         if command == self._command:
             return
         self._command = command
-        for valve, on in enumerate(_flat(command)):
+        for valve, on in enumerate(self._by_valve(command)):
             if on != self._commanded[valve]:
                 self._commanded[valve], self._since_ns[valve] = on, t_ns
 
@@ -54,7 +53,7 @@ class ValveMonitor:
 
         A reading is compared with the command that is older than the reading by the valve's timeout.
         """
-        for valve, pressure_Pa in enumerate(_flat(samples.valves.pressure_Pa)):
+        for valve, pressure_Pa in enumerate(self._by_valve(samples.valves.pressure_Pa)):
             if samples.valves.t_ns - self._since_ns[valve] <= self._timeout_ns:
                 continue
             on = self._commanded[valve]
@@ -67,8 +66,3 @@ class ValveMonitor:
         found, late = f"{pressure_Pa * 1e-3:.0f} kPa", f"{self._timeout_ns * 1e-9:g} s"
         name, allowed = self._names[valve], f"{side} {self._limit_Pa * 1e-3:.0f}"
         return f"valve {name} is {commanded} for {late} and has {found}, allowed: {allowed}"
-
-
-def _flat(pairs: Sequence[tuple[float, float]]) -> tuple[float, ...]:
-    """One value a valve, in the order of the layout's valves."""
-    return tuple([value for pair in pairs for value in pair])

@@ -17,13 +17,15 @@ class SensorChannels(NamedTuple):
 
     Attributes:
         rate_hz: samples a second and channel.
-        newton_per_volt: (channels,).
+        newton_per_volt: (channels,), newtons on the plate.
         droop_s: (channels,) time constant of each AC coupling [s].
         sensitivity_u95: (channels,) half-width of the 95 % interval of each sensitivity, relative.
         droop_u95: (channels,) the same of each time constant.
-        place: (channels, 2) sensors on the plate, across and up [m]; NaN for those of a bumper.
+        place: (channels, 2) sensors on the plate, across and up [m]; NaN of a bumper's, and for up of rear links'.
         each: every channel has a shield of its own (bumpers); else all stand behind one plate.
         ring: of the shield, as stated; what the samples show goes before it.
+        lever_u95: half-width of the 95 % interval of what all channels alike are scaled with, relative: the lever of
+            the hit on rear links, which nothing measures.
     """
 
     rate_hz: int
@@ -34,3 +36,4 @@ class SensorChannels(NamedTuple):
     place: Floats
     each: bool
     ring: Ring
+    lever_u95: float = 0.0

@@ -104,7 +104,7 @@ def measure_impact(
         for values in (traces.filtered, traces.drooped)
     )
     sum_u = combined(*(one.standard for one in each), _calibration(forces, drooped, channels), ring_u)
-    onset = _onset(traces, channels, total, at, peak.value)
+    onset = _onset(traces, total, at, peak.value)
     duration = _duration(traces, channels, total, onset, end_s)
     points = _load_points(traces, channels, inside, peak.value)
     return MeasuredImpact(
@@ -138,10 +138,11 @@ def _vertex(traces: Traces, force: Floats, at: int, noise: float) -> Quantity:
 
 
 def _calibration(forces: Floats, drooped: Floats, channels: SensorChannels) -> float:
-    """Of a sum of forces, one a channel, by sensitivities and time constants, each channel's its own [N]."""
+    """Of a sum of forces, one a channel, by sensitivities and time constants of each, and the lever of all [N]."""
     sensitivity = forces * channels.sensitivity_u95 / WIDTH
     droop = drooped * channels.droop_u95 / WIDTH
-    return float(np.sqrt((sensitivity**2 + droop**2).sum()))
+    lever = float(forces.sum()) * channels.lever_u95 / WIDTH
+    return float(np.sqrt((sensitivity**2 + droop**2).sum() + lever**2))
 
 
 def _ring_u(traces: Traces, change: Floats) -> float:
@@ -151,8 +152,8 @@ def _ring_u(traces: Traces, change: Floats) -> float:
     return combined(*(float(one) * shield.share_u for one, shield in zip(change, traces.shields, strict=True)))
 
 
-def _onset(traces: Traces, channels: SensorChannels, total: Floats, at: int, peak: float) -> Quantity | None:
-    """Time over force along the first rise, a parabola, at zero force; known no better than to one sample."""
+def _onset(traces: Traces, total: Floats, at: int, peak: float) -> Quantity | None:
+    """Time over force along the first rise, a parabola, at zero force; between samples, so no sample rounds it."""
     # the first rise: a shield that snaps back may push harder than the impact before it
     over = np.flatnonzero(total[: at + 1] > ONSET_TO * peak)
     last = int(over[0]) + 1 if over.size else at + 1
@@ -161,12 +162,14 @@ def _onset(traces: Traces, channels: SensorChannels, total: Floats, at: int, pea
     if last - first < 3:
         first, last = max(first - 1, 0), min(first + 3, at + 2)
     force, t_s = total[first:last], traces.t_s[first:last]
-    order = 2 if len(force) >= 6 else 1
-    at_zero, spread = _at_zero(force, t_s - t_s[0], order, traces.sum_noise)
+    order = 0 if len(force) < 6 else 1 if len(force) < 8 else 2
+    low, low_u = _at_zero(force, t_s - t_s[0], order, traces.sum_noise)
+    high, high_u = _at_zero(force, t_s - t_s[0], order + 1, traces.sum_noise)
     # the form of the rise is not known: anywhere between what two orders say, all places alike
-    other, _ = _at_zero(force, t_s - t_s[0], order + 1 if len(force) >= 8 else order - 1, traces.sum_noise)
-    form = (at_zero - other) / math.sqrt(12.0)
-    return Quantity(float(t_s[0]) + 0.5 * (at_zero + other), combined(spread, form, _sample_u(channels)))
+    form = (low - high) / math.sqrt(12.0)
+    # half of both: of two nested fits to the same points the covariance is the variance of the lower order
+    spread = math.sqrt(0.75 * low_u**2 + 0.25 * high_u**2)
+    return Quantity(float(t_s[0]) + 0.5 * (low + high), combined(spread, form))
 
 
 def _at_zero(force: Floats, t_s: Floats, order: int, noise: float) -> tuple[float, float]:
@@ -177,11 +180,6 @@ def _at_zero(force: Floats, t_s: Floats, order: int, noise: float) -> tuple[floa
     left = t_s - design @ found
     spread = max(slope * noise, float(np.sqrt((left**2).sum() / max(len(force) - order - 1, 1))))
     return float(found[-1]), spread * float(np.sqrt(max(np.linalg.pinv(design.T @ design)[-1, -1], 0.0)))
-
-
-def _sample_u(channels: SensorChannels) -> float:
-    """Standard uncertainty of a time by the spacing of the samples [s]."""
-    return float(1.0 / (channels.rate_hz * np.sqrt(12.0)))
 
 
 def _impulse(

@@ -19,7 +19,8 @@ def build_plant(config: Config, *, accounts: bool = False) -> Plant:
     """The plant of a simulated rig, perturbed by the config's seed; with `accounts` it notes its energies."""
     chance = np.random.default_rng([config.seed, 0])
     parameters = replace(nominal_rig(config), veer=veer(config)).perturbed(spread(config), chance)
-    return Plant(parameters, np.random.default_rng([config.seed, 1]), accounts=accounts)
+    chance = np.random.default_rng([config.seed, 1])
+    return Plant(parameters, chance, accounts=accounts, notes_loads=config.layout.controls_loads)
 
 
 def build_simulated_rig(config: Config) -> InProcessRig:
@@ -29,6 +30,7 @@ def build_simulated_rig(config: Config) -> InProcessRig:
         block_samples=config.daq.block_samples if config.daq else 0,
         daq_delay_ns=round(config.links.daq_delay_ms * 1e6),
         drives_delay_ns=round(config.links.drives_delay_ms * 1e6),
+        load_block_samples=config.loads.block_samples if config.loads else 0,
     )
 
 

@@ -15,7 +15,8 @@ from hil.ipc.lateness import LatenessLog
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.realtime import RightsWanted, rights
 from hil.simulator.commands import Answer, CommandReader, Handler
-from hil.simulator.memory import AnalogInMemory, CylindersInMemory, SimulatorMemory
+from hil.simulator.memory import CylindersInMemory, SimulatorMemory
+from hil.simulator.sampled_memory import AnalogInMemory
 
 if TYPE_CHECKING:
     from drivers.sim.virtual.grpc import Network
@@ -45,9 +46,13 @@ class DaqServer:
         self._names = config.layout.channels
         notes = LatenessLog(memory.late["daq"])
         self.looked = notes.of("daq server")
-        analog, cylinders = AnalogInMemory(memory), CylindersInMemory(memory) if config.layout.valves else None
+        analogs = {group: AnalogInMemory(part) for group, part in memory.sampled.items()}
+        cylinders = CylindersInMemory(memory) if config.layout.valves else None
         range_V = config.daq.range_V if config.daq else _RANGE_V
-        setup = ServerSetup(analog, cylinders, range_V, notes.of("daq"), host, network)
+        loads_range_V = config.loads.range_V if config.loads else _RANGE_V
+        setup = ServerSetup(
+            analogs["daq"], cylinders, range_V, notes.of("daq"), host, network, analogs.get("loads"), loads_range_V
+        )
         self.server: SimulatedServer = _driver(config).simulated_server(setup)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -10,10 +11,15 @@ from numpy.typing import NDArray
 
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_types import GROUND_TRUTH
+from hil.ipc.shm import Mailbox
 from hil.simulator.control_socket import RigControl
 
 if TYPE_CHECKING:
     from models.plant.plate_truth import PlateTruth
+    from models.plant.towing import Traction
+
+
+FloatArray = NDArray[np.float64]
 
 
 class GroundTruth(Protocol):
@@ -47,6 +53,14 @@ class GroundTruth(Protocol):
     def slip(self) -> tuple[int | None, float]:
         """When something first slipped off an edge of a plate [ns], or None, and with what force [N]."""
 
+    @property
+    def loads(self) -> FloatArray | None:
+        """True wheel loads (`models.plant.load_history.LoadHistory.rows`); None: they are not noted."""
+
+    @property
+    def traction(self) -> Traction | None:
+        """Pull, slip and speed before the drives were cut; None: of no experiment of traction."""
+
     def effective_kinetic_energy_when_hit(self) -> float:
         """[J]."""
 
@@ -64,6 +78,8 @@ class NoGroundTruth:
     plate: PlateTruth | None = None
     hit_askew: tuple[float, float] = (math.nan, math.nan)
     slip: tuple[int | None, float] = (None, math.nan)
+    loads: FloatArray | None = None
+    traction: Traction | None = None
 
     def effective_kinetic_energy_when_hit(self) -> float:
         """Not known."""
@@ -84,9 +100,10 @@ class SharedGroundTruth:
     """
 
     def __init__(self, shared: RunMemory) -> None:
-        self._mailbox = shared.ground_truth
+        self._mailbox, self._true_loads = shared.ground_truth, shared.true_loads
         self._row = np.zeros(1, GROUND_TRUTH)
         self._row["hit_ns"] = self._row["cut_ns"] = self._row["plate"] = self._row["slip_ns"] = -1
+        self._row["traction"] = math.nan
 
     @property
     def contact_force_peak(self) -> float:
@@ -125,6 +142,16 @@ class SharedGroundTruth:
         row = self._newest()
         return _time(row["slip_ns"]), float(row["slip_force"])
 
+    @property
+    def traction(self) -> Traction | None:
+        """Pull, slip and speed before the drives were cut, at the end of the run."""
+        return _traction(self._newest()["traction"].tolist())
+
+    @property
+    def loads(self) -> FloatArray | None:
+        """True wheel loads, once the run is over; None: they are not noted."""
+        return loads_in(self._true_loads)
+
     def effective_kinetic_energy_when_hit(self) -> float:
         """T_c of the rig at first touch [J]."""
         return float(self._newest()["hit_energy"])
@@ -162,7 +189,9 @@ class SimulatorGroundTruth:
         since_s = start_ns * 1e-9
         self.plate = plate and plate._replace(onset_s=plate.onset_s - since_s, end_s=plate.end_s - since_s)
         self.hit_askew = _number(row["hit_heading"]), _number(row["hit_across"])
+        self.loads = _since(start_ns, row.get("true_loads"))
         self.slip = row["slip_ns"] - start_ns if row["slip_ns"] >= 0 else None, _number(row["slip_force"])
+        self.traction = _traction([_number(value) for value in row["traction"]])
         self._row = row
 
     def effective_kinetic_energy_when_hit(self) -> float:
@@ -179,12 +208,40 @@ class SimulatorGroundTruth:
         return {**{key: self._row[key] for key in ("ticks", "late", "skipped")}, "cost_us": cost}
 
 
+def loads_in(mailbox: Mailbox | None) -> FloatArray | None:
+    """The true wheel loads that a mailbox of `true_loads_dtype` holds; None: there is none."""
+    if mailbox is None:
+        return None
+    row = np.zeros(1, mailbox.dtype)
+    mailbox.read(row)
+    kept: FloatArray = row["rows"][0, : int(row["count"][0])]
+    return kept
+
+
+def _since(start_ns: int, rows: list[list[float]] | None) -> FloatArray | None:
+    """True wheel loads with times of the run, in whole nanoseconds as its record has them."""
+    if not rows:
+        return None
+    loads = np.array(rows)
+    loads[:, 0] = np.rint(loads[:, 0] * 1e9 - start_ns) * 1e-9
+    inside: FloatArray = loads[loads[:, 0] > 0.0]
+    return inside
+
+
 def _plate(values: NDArray[np.float64]) -> PlateTruth | None:
     if values[0] < 0.0:
         return None
     from models.plant.plate_truth import PlateTruth  # with the kernels, which take a second to import
 
     return PlateTruth(*values.tolist())
+
+
+def _traction(values: Sequence[float]) -> Traction | None:
+    if math.isnan(values[0]):
+        return None
+    from models.plant.towing import Traction
+
+    return Traction(*values)
 
 
 def _number(value: float | None) -> float:

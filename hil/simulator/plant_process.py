@@ -18,7 +18,8 @@ from hil.ipc.lateness import LatenessLog
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.realtime import RealtimeClock, RightsWanted, rights
 from hil.simulator.build import build_plant, build_simulated_rig, warm_up_simulated_rig
-from hil.simulator.memory import CLOCK, RESET, RESET_DONE, TAKEN, SimulatorMemory
+from hil.simulator.memory import RESET, RESET_DONE, SimulatorMemory
+from hil.simulator.sampled_memory import SamplePublisher
 from hil.simulator.simulated_rig import BELOW_LOOP, GroundTruthPublisher
 from models.plant import Plant
 
@@ -51,28 +52,24 @@ class RealtimePlant:
     def __init__(self, memory: SimulatorMemory, start_ns: int, host: Host = COMPUTER, aside: Aside = at_once) -> None:
         self._memory, self._config, self._host = memory, memory.config, host
         self._start_ns = self._offset_ns = start_ns
-        self._first = 0  # sample of the rig that is the plant's sample 0
         self._seen = dict.fromkeys(("wheels", "valves", "place"), 0)
         boxes = (memory.wheel_commands, memory.valve_commands, memory.wheels, memory.pressures)
         self._wheel_commands, self._valve_commands, self._wheels, self._pressures = (
             np.zeros(1, b.dtype) for b in boxes
         )
-        self._taken, self._reset_command, self._reset_done = (
-            np.zeros(1, TAKEN),
-            np.zeros(1, RESET),
-            np.zeros(1, RESET_DONE),
-        )
-        self._rate_hz = self._config.daq.rate_hz if self._config.daq else 0
-        memory.clock.write(np.array([(start_ns, self._rate_hz)], CLOCK))
-        self._given = 0  # samples of the rig published
+        self._reset_command, self._reset_done = np.zeros(1, RESET), np.zeros(1, RESET_DONE)
+        rates_hz = self._config.sample_rates_hz
+        self._published = {
+            group: SamplePublisher(part, int(rates_hz[group]), start_ns) for group, part in memory.sampled.items()
+        }
         self._aside = aside
         self._built: Future[Plant] | None = None
         self.plant = build_plant(self._config)
-        self.truth_publisher = GroundTruthPublisher(memory.ground_truth, self.plant, start_ns)
+        self.truth_publisher = GroundTruthPublisher(memory.ground_truth, self.plant, start_ns, memory.true_loads)
 
     def round(self, now_ns: int) -> bool:
         """Advance to a time [ns of CLOCK_MONOTONIC]; True if the rover was put back to its start instead."""
-        memory, plant = self._memory, self.plant
+        memory, plant, layout = self._memory, self.plant, self._config.layout
         if self._built is None and (version := memory.reset.read(self._reset_command)) > self._seen["place"]:
             self._seen["place"] = version
             self._built = self._begin_to_put_back()
@@ -88,14 +85,17 @@ class RealtimePlant:
         if (version := memory.wheel_commands.read(self._wheel_commands)) > self._seen["wheels"]:
             self._seen["wheels"] = version
             command = self._wheel_commands[0]
-            plant.set_each_drive(command["speed_radps"].tolist(), command["cut"].tolist())
+            duty = command["duty"].tolist() if layout.open_loop else ()
+            plant.set_each_drive(command["speed_radps"].tolist(), command["cut"].tolist(), duty)
         if (version := memory.valve_commands.read(self._valve_commands)) > self._seen["valves"]:
             self._seen["valves"] = version
-            on = map(bool, self._valve_commands["powered"][0][:-1])
-            plant.set_valves(tuple(zip(on, on, strict=True)))
+            command = self._valve_commands[0]
+            plant.set_valves(layout.by_cylinder(command["powered"][:-1].astype(bool).tolist(), without=False))
+            if layout.regulators:
+                plant.set_regulators(command["regulators_Pa"][:-1].tolist())
         self._wheels["speed_radps"] = plant.wheel_speed
         self._wheels["angle_rad"] += plant.wheel_speed * (plant.t_ns - before_ns) * 1e-9
-        self._pressures["pressure_Pa"][0, :-1] = plant.pressure.reshape(-1)
+        self._pressures["pressure_Pa"][0, :-1] = layout.by_valve(plant.pressure.tolist())
         memory.wheels.write(self._wheels)
         memory.pressures.write(self._pressures)
         self._hand_out(plant)
@@ -103,14 +103,9 @@ class RealtimePlant:
 
     def _hand_out(self, plant: Plant) -> None:
         """Publish the samples taken since the last round for the data acquisition."""
-        count = plant.samples - (self._given - self._first)
-        if count > 0:
-            volts = np.empty((count, self._memory.volts.shape[1]))
-            plant.copy_samples(self._given - self._first, volts)
-            self._memory.keep(self._given, volts)
-            self._given += count
-            self._taken["samples"] = self._given
-            self._memory.taken.write(self._taken)
+        self._published["daq"].hand_out(plant)
+        if plant.load_sampling is not None:
+            self._published["loads"].hand_out(plant.load_sampling)
 
     def _begin_to_put_back(self) -> Future[Plant]:
         """Build the rover at its start, with the requested seed and obstacle angle."""
@@ -127,15 +122,15 @@ class RealtimePlant:
 
     def _reset(self) -> None:
         """Replace the old rover by the new one; sampling continues."""
-        rate, self._offset_ns = self._rate_hz, self._host.now_ns()
-        if rate:
-            # from the next whole sample on; the samples missed during the reset are zero
-            self._first = (self._offset_ns - self._start_ns) * rate // 1_000_000_000 + 1
-            self._offset_ns = self._start_ns + self._first * 1_000_000_000 // rate
-            gap = self._first - self._given
-            self._memory.keep(self._given, np.zeros((gap, self._memory.volts.shape[1])))
-            self._given = self._first
-        self.truth_publisher = GroundTruthPublisher(self._memory.ground_truth, self.plant, self._offset_ns)
+        self._offset_ns = self._host.now_ns()
+        # from the next whole sample on, of the slowest where there are several
+        sampled = sorted((one for one in self._published.values() if one.rate_hz), key=lambda one: one.rate_hz)
+        if sampled:
+            self._offset_ns = sampled[0].next_ns(self._offset_ns)
+        for one in sampled:
+            one.begin_again(self._offset_ns)
+        memory = self._memory
+        self.truth_publisher = GroundTruthPublisher(memory.ground_truth, self.plant, self._offset_ns, memory.true_loads)
         self._reset_done["version"] = self._seen["place"]
         self._memory.reset_done.write(self._reset_done)
 

@@ -23,6 +23,7 @@ from hil.ipc.shared_types import GROUND_TRUTH
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.processes.process import Process
 from hil.simulator.control_socket import ControlServer, wait_for
+from hil.simulator.ground_truth import loads_in
 from hil.simulator.memory import RESET, RESET_DONE, SimulatorMemory
 from hil.simulator.serial_devices import has_server
 
@@ -147,7 +148,9 @@ class RigServer:
             raise ValueError(f"truth takes no arguments, found {', '.join(command)}")
         row = np.zeros(1, GROUND_TRUTH)
         self._memory.ground_truth.read(row)
-        return {name: _plain(row[name][0].tolist()) for name in GROUND_TRUTH.names or ()}
+        found = {name: _plain(row[name][0].tolist()) for name in GROUND_TRUTH.names or ()}
+        loads = loads_in(self._memory.true_loads)
+        return found if loads is None else {**found, "true_loads": loads.tolist()}
 
     def _lateness(self, command: dict[str, Any]) -> dict[str, Any]:
         """Late actions of devices and plant since a time, as far as they are kept; times are of CLOCK_MONOTONIC."""

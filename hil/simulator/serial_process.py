@@ -17,6 +17,7 @@ from hil.processes.lifecycle import WorkerLifecycle
 from hil.realtime import RightsWanted, rights
 from hil.simulator.commands import Answer, CommandReader, Handler
 from hil.simulator.memory import CylindersInMemory, SimulatorMemory, WheelsInMemory
+from hil.simulator.sampled_memory import ReadingsInMemory
 from hil.simulator.serial_devices import serial_peers
 
 # Below the plant, which provides the values of the answers, and below the link workers: simulated devices must take no
@@ -39,7 +40,10 @@ class SerialLines:
     def __init__(
         self, memory: SimulatorMemory, host: Host = COMPUTER, terminal: Callable[[Path], Terminal] = Pty
     ) -> None:
-        peers = serial_peers(memory.config, PlantPorts(WheelsInMemory(memory, host), CylindersInMemory(memory)))
+        loads = memory.sampled.get("loads")
+        readings = None if loads is None else ReadingsInMemory(loads)
+        ports = PlantPorts(WheelsInMemory(memory, host), CylindersInMemory(memory), readings)
+        peers = serial_peers(memory.config, ports)
         self._devices = {name: peer.device for name, peer in peers.items()}
         notes = LatenessLog(memory.late["serial"])
         self.served = notes.of("serial devices")

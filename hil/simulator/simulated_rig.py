@@ -10,11 +10,11 @@ from typing import Protocol
 
 import numpy as np
 
-from drivers.interfaces import DriveLink, Source, ValveLink
+from drivers.interfaces import DriveLink, Link, Source, ValveLink
 from drivers.messages import DaqBlock
 from hil.ipc.lateness import LatenessLog
 from hil.ipc.run_memory import RunMemory
-from hil.ipc.shared_types import GROUND_TRUTH, START
+from hil.ipc.shared_types import GROUND_TRUTH, MOST_STRETCHES, START
 from hil.ipc.shm import Mailbox
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.processes.link_bridge import BlockFeed, DriveFeed, Feed, LinkBridge, ValveFeed
@@ -63,13 +63,17 @@ def _move(simulated_rig: SimulatedRig, shared: RunMemory, runs: _Runs, start_ns:
         "drives": DriveFeed(shared, simulated_rig.drives),
         "valves": ValveFeed(shared, simulated_rig.valves),
     }
+    links: list[Link] = [simulated_rig.daq, simulated_rig.drives, simulated_rig.valves]
+    if simulated_rig.loads is not None:
+        feeds["loads"] = BlockFeed(shared, simulated_rig.loads, "loads")
+        links.append(simulated_rig.loads)
     in_use = [feeds[name] for name in shared.config.layout.links]
     for feed in in_use:
         feed.skip()
     bridge = LinkBridge(shared, *in_use)
-    for link in (simulated_rig.daq, simulated_rig.drives, simulated_rig.valves):
+    for link in links:
         link.open()
-    truth_publisher = GroundTruthPublisher(shared.ground_truth, simulated_rig.plant)
+    truth_publisher = GroundTruthPublisher(shared.ground_truth, simulated_rig.plant, true_loads=shared.true_loads)
     moved = LatenessLog(shared.late).of("plant")
     rate_hz = shared.config.loop.rate_hz
     offset_ns = round(PHASE * 1e9 / rate_hz)
@@ -107,6 +111,10 @@ class SimulatedRig(Protocol):
     @property
     def valves(self) -> ValveLink:
         """Its valves."""
+
+    @property
+    def loads(self) -> Source[DaqBlock] | None:
+        """Its load channels, if it has any."""
 
     def advance(self, t_ns: int) -> None:
         """Advance to a time of the run [ns]."""
@@ -149,16 +157,19 @@ class GroundTruthPublisher:
         mailbox: of `GROUND_TRUTH`.
         plant: of the rig.
         start_ns: its t = 0 on the clock of the published times [ns].
+        true_loads: mailbox of the true wheel loads; None: they are not noted.
     """
 
-    def __init__(self, mailbox: Mailbox, plant: Plant, start_ns: int = 0) -> None:
+    def __init__(self, mailbox: Mailbox, plant: Plant, start_ns: int = 0, true_loads: Mailbox | None = None) -> None:
         self._mailbox, self._plant, self._start_ns = mailbox, plant, start_ns
         self._row = np.zeros(1, GROUND_TRUTH)
         self._row["hit_ns"] = self._row["cut_ns"] = self._row["plate"] = self._row["slip_ns"] = -1
-        for name in ("hit_energy", "hit_energy_on_ground", "hit_heading", "hit_across", "slip_force"):
+        for name in ("hit_energy", "hit_energy_on_ground", "hit_heading", "hit_across", "slip_force", "traction"):
             self._row[name] = math.nan
+        self._true_loads, self._load_row = true_loads, None if true_loads is None else np.zeros(1, true_loads.dtype)
         self._costs = Histogram()
         mailbox.write(self._row)  # of a run before this one nothing is true any more
+        self._publish_loads()
 
     def publish(self, clock: RealtimeClock, cost_ns: int) -> None:
         """Called in each tick of the rig: publish the current values and the duration of the tick."""
@@ -174,6 +185,8 @@ class GroundTruthPublisher:
 
     def publish_final(self) -> None:
         """Called at the end, or now and then: publish the values that take longer to compute."""
+        if traction := self._plant.traction:
+            self._row["traction"] = traction
         if plate := self._plant.plate:
             self._row["plate"] = self._shifted(plate)
         if self._row["hit_ns"][0] >= 0:
@@ -186,6 +199,17 @@ class GroundTruthPublisher:
         if costs := self._costs.summary_us():
             self._row["cost_us"] = list(costs.values())
         self._mailbox.write(self._row)
+        self._publish_loads()
+
+    def _publish_loads(self) -> None:
+        """The newest true loads, as many as there is room for."""
+        loads = self._plant.loads
+        if self._true_loads is None or self._load_row is None or loads is None:
+            return
+        kept = loads[-MOST_STRETCHES:]
+        self._load_row["count"], self._load_row["rows"][0, : len(kept)] = len(kept), kept
+        self._load_row["rows"][0, : len(kept), 0] += self._start_ns * 1e-9
+        self._true_loads.write(self._load_row)
 
     def _shifted(self, plate: PlateTruth) -> PlateTruth:
         """Its times on the clock of the published times."""

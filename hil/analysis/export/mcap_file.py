@@ -18,7 +18,8 @@ def write_mcap(tables: Sequence[Table], facts: Mapping[str, str | float], path: 
     """Write one file; log times are those of the record [ns], 0 at the start of the run, and rise.
 
     Array fields are objects by element, so that a plot takes `tick.normal_force_N.front_left`. NaN and infinity, which
-    JSON does not have, are null. The facts are the metadata record `run`.
+    JSON does not have, are left out: Foxglove takes no schema in which a number may be null. The facts are the metadata
+    record `run`.
     """
     from mcap.writer import Writer
 
@@ -47,7 +48,7 @@ def _messages(table: Table, channel: int) -> Iterator[tuple[int, int, int, bytes
         for name, values in zip(names, columns, strict=True):
             value = values[row]
             if isinstance(value, float) and not math.isfinite(value):
-                value = None
+                continue
             if len(name) == 1:
                 message[name[0]] = value
             else:
@@ -58,7 +59,7 @@ def _messages(table: Table, channel: int) -> Iterator[tuple[int, int, int, bytes
 def _schema(table: Table) -> bytes:
     properties: dict[str, Any] = {}
     for column in table.columns:
-        kind = {"f": ["number", "null"], "O": "string"}.get(column.values.dtype.kind, "integer")
+        kind = {"f": "number", "O": "string"}.get(column.values.dtype.kind, "integer")
         about = {"type": kind, "description": f"[{column.unit}] {column.description}" if column.unit else ""}
         about["description"] = about["description"] or column.description
         field, _, element = column.name.partition(".")

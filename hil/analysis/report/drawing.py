@@ -15,7 +15,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from hil.experiments.drawing import COLOURS
-from hil.recording.run_folder import replacing
+from hil.experiments.figure_file import write_figure
+from hil.experiments.figure_form import FORMATS
 
 # Widths of a page of A4 between its margins, and of a journal's two columns [in].
 WIDTH_IN = 7.09
@@ -33,7 +34,6 @@ _STYLE: Any = {
     "axes.axisbelow": True,
     "axes.spines.top": False,
     "legend.frameon": False,
-    "svg.hashsalt": "rover-hil",  # else every drawing has other ids
 }
 
 
@@ -60,13 +60,6 @@ def say_nothing(axes: Axes, words: str) -> None:
     axes.set(xticks=[], yticks=[])
 
 
-def stamp(figure: Figure, words: str) -> None:
-    """Words across a figure that nobody shall take for a good one."""
-    box = {"facecolor": "white", "edgecolor": "#b00020", "alpha": 0.85, "lw": 2}
-    style: dict[str, Any] = {"ha": "center", "va": "center", "color": "#b00020", "fontsize": 13, "fontweight": "bold"}
-    figure.text(0.5, 0.5, words, rotation=10, parse_math=False, bbox=box, **style)
-
-
 def plain(text: str) -> str:
     """Text for a legend, where dollars would begin a formula."""
     return text.replace("$", r"\$")
@@ -78,23 +71,19 @@ def settle(figure: Figure) -> None:
     figure.set_layout_engine("none")
 
 
-def save(figure: Figure, place: Path, metadata: Mapping[str, str]) -> list[Path]:
-    """Write a figure as PNG, PDF and SVG.
+def save(figure: Figure, place: Path, title: str, facts: Mapping[str, str]) -> list[Path]:
+    """Write a figure in every format.
 
     Args:
         figure: drawn.
         place: of the files, without an ending.
-        metadata: `Title` and `Subject`, to be found in all of them.
+        title: of the figure.
+        facts: on what it is of, to be found in all of them.
 
     Returns:
         The files.
     """
-    own: dict[str, dict[str, Any]] = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
-    written = []
-    for ending, extra in own.items():
-        path = place.with_name(f"{place.name}.{ending}")
-        about = {"Description" if (key, ending) == ("Subject", "svg") else key: text for key, text in metadata.items()}
-        with replacing(path) as unfinished:
-            figure.savefig(unfinished, format=ending, dpi=DPI, metadata={**about, **extra})
-        written.append(path)
-    return written
+    paths = [place.with_name(f"{place.name}.{ending}") for ending in FORMATS]
+    for path in paths:
+        write_figure(figure, path, title, facts, DPI)
+    return paths

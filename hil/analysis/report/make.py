@@ -18,6 +18,7 @@ from hil.analysis.report.page import Contents, render
 from hil.analysis.report.traces import Trace, trace_of
 from hil.analysis.report.trials import Trial, doubts, trials_of
 from hil.config import Config
+from hil.experiments.figure_file import stamp
 from hil.recording import RecordError, read_trial
 from hil.recording.digests import file_sha256
 from hil.recording.run_folder import FolderError, replacing
@@ -78,7 +79,7 @@ def report_campaign(folder: Path, *, unverified: bool = False) -> Report:
         for figure in (one for pages in figures.values() for one in pages):
             drawing.settle(figure)
             if wrong:
-                drawing.stamp(figure, "NOT VERIFIED")
+                stamp(figure, "NOT VERIFIED")
         try:
             written = _save(campaign, figures, "unverified" if wrong else "")
             images = {name: [files["svg"].read_text(encoding="utf-8") for files in written[name]] for name in figures}
@@ -136,16 +137,18 @@ def _save(campaign: Campaign, figures: Figures, suffix: str) -> dict[str, list[d
     folder = campaign.folder / FIGURES
     folder.mkdir(exist_ok=True)
     digest = file_sha256(campaign.folder / CSV)
-    about = {
-        "Title": f"{campaign.name}{': NOT VERIFIED' if suffix else ''}",
-        "Subject": f"rover-hil {hil.__version__}, {CSV} sha256 {digest}, seed {campaign.meta.get('seed')}, "
-        f"config sha256 {campaign.meta.get('config_sha256')}",
+    title = f"{campaign.name}{': NOT VERIFIED' if suffix else ''}"
+    facts = {
+        "seed": str(campaign.meta.get("seed")),
+        "config_sha256": str(campaign.meta.get("config_sha256")),
+        "version": hil.__version__,
+        "csv_sha256": digest,
     }
     written: dict[str, list[dict[str, Path]]] = {}
     for name, pages in figures.items():
         written[name] = []
         for number, figure in enumerate(pages, start=1):
             parts = [name, *([str(number)] if len(pages) > 1 else []), *([suffix] if suffix else [])]
-            saved = drawing.save(figure, folder / "_".join(parts), about)
+            saved = drawing.save(figure, folder / "_".join(parts), title, facts)
             written[name].append({path.suffix[1:]: path for path in saved})
     return written

@@ -8,23 +8,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from drivers.interfaces import DeviceError
-from hil.app.check.access import Access, DirectAccess, VirtualAccess
-from hil.app.check.budgets import bus_loads, cut_latency
+from hil.app.check.access import open_access
+from hil.app.check.budgets import actuation, bus_loads, cut_latency
 from hil.app.check.device_checks import check_daq, check_drives, check_valves
 from hil.app.check.host import check_host
-from hil.app.driver_factory import at_endpoints
+from hil.app.check.load_checks import check_loads
 from hil.app.pace_check import check_pace
-from hil.app.rig_lock import RigLock
-from hil.app.warm_up import warm_up
 from hil.config import Config
 from hil.safety.arming import Check
-from hil.simulator.connection import connect
 
 Progress = Callable[[str], None]
 _CHECKS = {  # by the link
     "daq": ("data acquisition", check_daq),
     "drives": ("wheel drives", check_drives),
     "valves": ("bogie valves", check_valves),
+    "loads": ("load channels", check_loads),
 }
 
 
@@ -53,22 +51,7 @@ def check_rig(
     checks = [Check("fault latch", True, "none", "none")]  # every run starts with an empty one
     missing = []
     with ExitStack() as stack:
-        access: Access
-        if config.rig == "simulated":
-            warm_up(config, progress)
-            access = VirtualAccess(config)
-        else:
-            if config.rig == "simulated_wire":
-                if endpoints is None:
-                    warm_up(config, progress)
-                progress(
-                    "starting the simulated rig at the protocol level"
-                    if endpoints is None
-                    else f"using the rig of {endpoints}"
-                )
-                config = at_endpoints(config, connect(config, endpoints, stack)[0])
-            stack.enter_context(RigLock(config))
-            access = DirectAccess(config)
+        access, config = open_access(config, progress, endpoints, stack)
         for name, look in (_CHECKS[link] for link in config.layout.links):
             progress(f"checking the {name}")
             try:
@@ -77,6 +60,6 @@ def check_rig(
                 missing.append(str(error))
                 checks.append(Check(name, False, str(error), "a device that answers as in the config"))
         if config.rig != "simulated":
-            checks += [*bus_loads(config), *cut_latency(config, access.filter_delay_ms)]
+            checks += [*bus_loads(config), *actuation(config), *cut_latency(config, access.filter_delay_ms)]
     pace = [] if quick else check_pace(config, progress)
     return Checked([*checks, *check_host(config), *pace], missing)

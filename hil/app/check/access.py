@@ -1,17 +1,22 @@
-"""The two ways in which `hil check` uses a rig's devices: in virtual time, or the real drivers directly."""
+"""The two ways to use a rig's devices without a run (`hil check`): in virtual time, or the real drivers directly."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Protocol
 
 from drivers.interfaces import ControllerState, DriveLink, DrivesDevice, PolledDevice, Source, ValveLink
 from drivers.messages import DaqBlock
-from hil.app.driver_factory import make_daq, make_drives, make_valves
+from hil.app.driver_factory import at_endpoints, make_daq, make_drives, make_loads, make_valves
+from hil.app.rig_lock import RigLock
+from hil.app.warm_up import warm_up
 from hil.config import Config
 from hil.runtime.clock import LockstepClock
 from hil.simulator.build import build_simulated_rig
+from hil.simulator.connection import connect
 
 
 class Access(Protocol):
@@ -25,6 +30,9 @@ class Access(Protocol):
 
     def valves(self) -> ValveLink:
         """The bogie valves. Raises DeviceError."""
+
+    def loads(self) -> Source[DaqBlock]:
+        """The load channels. Raises DeviceError."""
 
     def go_on(self) -> int:
         """Poll the device requested last once; return the time afterwards [ns]. Raises DeviceError."""
@@ -61,6 +69,11 @@ class VirtualAccess:
     def valves(self) -> ValveLink:
         """See Access."""
         return self._simulated_rig.valves
+
+    def loads(self) -> Source[DaqBlock]:
+        """See Access."""
+        assert self._simulated_rig.loads is not None  # not called for a rig without load channels
+        return self._simulated_rig.loads
 
     def go_on(self) -> int:
         """One tick."""
@@ -105,6 +118,11 @@ class DirectAccess:
         self._stepped = valves = make_valves(self._config)
         return valves
 
+    def loads(self) -> Source[DaqBlock]:
+        """See Access."""
+        self._stepped = loads = make_loads(self._config)
+        return loads
+
     def go_on(self) -> int:
         """One transaction."""
         if self._stepped:
@@ -114,3 +132,30 @@ class DirectAccess:
     def states(self) -> Sequence[ControllerState]:
         """See Access."""
         return self._drives.states() if self._drives else ()
+
+
+def open_access(
+    config: Config, progress: Callable[[str], None], endpoints: Path | None, stack: ExitStack
+) -> tuple[Access, Config]:
+    """The way to a rig's devices, and the config with all ports; the stack gives the rig back.
+
+    Args:
+        config: of the rig.
+        progress: receives progress lines.
+        endpoints: of a running simulated rig at the protocol level (`hil sim --endpoints`).
+        stack: its end ends the use of the rig.
+
+    Raises:
+        DeviceError: there is no such simulated rig, or another process uses the rig.
+    """
+    if config.rig == "simulated":
+        warm_up(config, progress)
+        return VirtualAccess(config), config
+    if config.rig == "simulated_wire":
+        if endpoints is None:
+            warm_up(config, progress)
+        start = "starting the simulated rig at the protocol level"
+        progress(start if endpoints is None else f"using the rig of {endpoints}")
+        config = at_endpoints(config, connect(config, endpoints, stack)[0])
+    stack.enter_context(RigLock(config))
+    return DirectAccess(config), config

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from drivers.checks import ALLOWED_LOAD
 from drivers.driver_type import LineLoad
-from drivers.registry import driver_of, drives_driver
+from drivers.registry import driver_of, drives_driver, valves_driver
 from hil.config import Config
 from hil.config.rig_setup import rig_setup
 from hil.processes.link_bridge import DEAD_MAN_NS
@@ -18,10 +18,11 @@ def bus_loads(config: Config) -> list[Check]:
     """Share of the time that each line transfers bytes, and that each worker is busy with its devices."""
     checks = []
     for section in config.devices.sections() if config.devices else ():
-        driver = driver_of(section)
-        checks += [_load(load) for load in driver.line_loads(section)]
-        if (busy := driver.busy(section, rig_setup(config))) is not None:
-            checks.append(_busy(section.role, busy, f"devices.{section.role}.rate_hz"))
+        driver, rig = driver_of(section), rig_setup(config)
+        checks += [_load(load) for load in driver.line_loads(section, rig)]
+        if (busy := driver.busy(section, rig)) is not None:
+            key = "loads.rate_hz" if section.role == "loads" else f"devices.{section.role}.rate_hz"
+            checks.append(_busy(section.role, busy, key))
     return checks
 
 
@@ -53,6 +54,16 @@ def cut_latency(config: Config, filter_delay_ms: float = 0.0) -> list[Check]:
     total_ms, allowed_ms = sum(ms for ms, _ in parts.values()), DEAD_MAN_NS * 1e-6
     allowed = f"at most {allowed_ms:g} ms, after which a dead-man would cut; about 1 % of peak force for each"
     return [*checks, Check("cut: in all, at worst", total_ms <= allowed_ms, f"{total_ms:.2f} ms", allowed)]
+
+
+def actuation(config: Config) -> list[Check]:
+    """Worst-case time from a command to the valves to the answer of their device, where the driver knows it."""
+    valves = config.devices.valves if config.devices else None
+    if valves is None or (times_s := valves_driver(valves).actuation_s(valves, rig_setup(config))) is None:
+        return []
+    one_ms, all_ms = (time_s * 1e3 for time_s in times_s)
+    found = f"one valve {one_ms:.0f} ms, all and the regulators {all_ms:.0f} ms"
+    return [Check("valves: command to answer, at worst", True, found, "devices.valves.baud sets it")]
 
 
 def _load(load: LineLoad) -> Check:

@@ -6,11 +6,12 @@ import math
 import statistics
 from collections.abc import Sequence
 from contextlib import closing
+from typing import NamedTuple
 
 from drivers.calibration import SENSITIVITY
 from drivers.checks import PERIODS_IN_TIMEOUT
 from drivers.device_sections import DaqSection, ValvesSection
-from drivers.interfaces import ControllerState, DeviceError, Health
+from drivers.interfaces import ControllerState, DeviceError, Health, Source
 from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from drivers.registry import drives_driver, valves_driver
 from hil.app.check.access import Access
@@ -28,18 +29,7 @@ ANSWER_NS = 3_000_000_000
 
 def check_daq(config: Config, access: Access) -> list[Check]:
     """Sensors at rest, their rate, calibration sheets, and the read-back of the emergency stop. Raises DeviceError."""
-    blocks: list[DaqBlock] = []
-    ages_ms: list[float] = []
-    with closing(access.daq()) as daq:
-        daq.open()
-        t_ns = access.go_on()
-        until_ns = t_ns + LOOK_NS
-        while t_ns < until_ns:
-            while (block := daq.read(t_ns)) is not None:
-                blocks.append(block)
-                ages_ms.append((t_ns - int(block.t_ns[-1])) * 1e-6)
-            t_ns = access.go_on()
-        health = daq.health()
+    blocks, age_ms, t_ns, health = seen_blocks(access, access.daq())
     at_rest = DriveSample(0, 0, config.layout.zero_speeds, -1), ValveSample(0, 0, _no_pressures(config), -1)
     samples = Samples(t_ns, tuple(blocks), 0, 0, *at_rest)
     estimate = Estimator(config).estimate(samples)
@@ -48,7 +38,7 @@ def check_daq(config: Config, access: Access) -> list[Check]:
         raise DeviceError(
             f"{health.device}: {found}, too few to zero the sensors ({ZERO_TIME_S:g} s); is it connected?"
         )
-    checks = [_open(health), age_check(config, statistics.median(ages_ms)), *sensor_checks(config, estimate)]
+    checks = [_open(health), age_check(config, age_ms), *sensor_checks(config, estimate)]
     rate_hz = sample_rate_hz(blocks)
     if rate_hz is not None and config.daq is not None:
         wanted_hz = config.daq.rate_hz
@@ -95,25 +85,51 @@ def check_drives(config: Config, access: Access) -> list[Check]:
 
 
 def check_valves(config: Config, access: Access) -> list[Check]:
-    """Valves off, and the dead-man that switches them off when this program dies. Raises DeviceError."""
+    """Valves off, regulators closed, and the dead-men that ensure it when this program dies. Raises DeviceError."""
     sample: ValveSample | None = None
     with closing(access.valves()) as valves:
         valves.open()
         began_ns = t_ns = access.go_on()
-        valves.write(ValveCommand(began_ns, config.layout.valves_off))
+        valves.write(ValveCommand(began_ns, config.layout.valves_off, config.layout.regulators_closed))
         while t_ns < began_ns + ANSWER_NS and not (sample and sample.acknowledged_ns >= began_ns):
             t_ns = access.go_on()
             sample = valves.read(t_ns) or sample
         health = valves.health()
     confirmed = sample is not None and sample.acknowledged_ns >= began_ns
+    safe = "all off, regulators closed" if config.layout.regulators else "all off"
     checks = [
         _open(health),
-        Check("valves", confirmed, "all off, confirmed" if confirmed else "not confirmed", "all off, confirmed"),
+        Check("valves", confirmed, f"{safe}, confirmed" if confirmed else "not confirmed", f"{safe}, confirmed"),
         Check("pressures", True, in_kPa(config, sample.pressure_Pa if sample else _no_pressures(config)), "as it is"),
     ]
     if config.devices and (given := config.devices.valves):
-        checks.append(_dead_man(given))
+        checks += _dead_men(config, given)
     return checks
+
+
+class Seen(NamedTuple):
+    """Blocks of a data acquisition, their median age on arrival [ms], time at the end [ns], state of its link."""
+
+    blocks: Sequence[DaqBlock]
+    age_ms: float
+    t_ns: int
+    health: Health
+
+
+def seen_blocks(access: Access, daq: Source[DaqBlock]) -> Seen:
+    """What a data acquisition delivers within LOOK_NS; its age is NaN without a block. Raises DeviceError."""
+    blocks: list[DaqBlock] = []
+    ages_ms: list[float] = []
+    with closing(daq):
+        daq.open()
+        t_ns = access.go_on()
+        until_ns = t_ns + LOOK_NS
+        while t_ns < until_ns:
+            while (block := daq.read(t_ns)) is not None:
+                blocks.append(block)
+                ages_ms.append((t_ns - int(block.t_ns[-1])) * 1e-6)
+            t_ns = access.go_on()
+        return Seen(blocks, statistics.median(ages_ms) if ages_ms else math.nan, t_ns, daq.health())
 
 
 def sample_rate_hz(blocks: Sequence[DaqBlock]) -> float | None:
@@ -176,7 +192,14 @@ def _e_stop(daq: DaqSection, health: Health) -> Check:
     return Check("emergency stop", not health.e_stop, f"{found}, by {daq.e_stop}", "released; test it by hand")
 
 
-def _dead_man(valves: ValvesSection) -> Check:
-    none = "none (no_dead_man: accepted): valves stay powered when this program dies"
-    found = valves_driver(valves).dead_man(valves) or none
-    return Check("dead-man of the valves", True, found, "flash_on, watchdog_ms, or no_dead_man: accepted")
+def _dead_men(config: Config, valves: ValvesSection) -> list[Check]:
+    """What makes valves and moved regulators safe when this program dies; the config has accepted that nothing does."""
+    driver, none = valves_driver(valves), "none (no_dead_man: accepted): {} when this program dies"
+    found = driver.dead_man(valves) or none.format("valves stay powered")
+    allowed = "flash_on, watchdog_ms, or no_dead_man: accepted"
+    checks = [Check("dead-man of the valves", True, found, allowed)]
+    if config.layout.regulators:
+        found = driver.regulators_dead_man(valves) or none.format("regulators keep their pressure")
+        allowed = "a watchdog of the device, or regulators.no_dead_man: accepted"
+        checks.append(Check("dead-man of the regulators", True, found, allowed))
+    return checks

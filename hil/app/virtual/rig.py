@@ -16,6 +16,7 @@ from hil.config import Config
 from hil.ipc.shared_types import GROUND_TRUTH
 from hil.realtime import RealtimeClock
 from hil.simulator.daq_process import DaqServer
+from hil.simulator.ground_truth import loads_in
 from hil.simulator.memory import RESET, SimulatorMemory
 from hil.simulator.plant_process import RATE_HZ, RealtimePlant
 from hil.simulator.serial_devices import has_server
@@ -78,6 +79,19 @@ class VirtualRig:
         speeds: list[float] = command["speed_radps"][0].tolist()
         return speeds
 
+    def set_Pa(self) -> list[float]:
+        """Gauge pressure that each moved regulator is set to [Pa]."""
+        command = np.zeros(1, self._memory.valve_commands.dtype)
+        self._memory.valve_commands.read(command)
+        pressures: list[float] = command["regulators_Pa"][0, :-1].tolist()
+        return pressures
+
+    def powered(self) -> list[bool]:
+        """Whether each valve is powered."""
+        command = np.zeros(1, self._memory.valve_commands.dtype)
+        self._memory.valve_commands.read(command)
+        return [bool(on) for on in command["powered"][0, :-1]]
+
     def close(self) -> None:
         """Unmap its memory; none of its actions may be scheduled any more."""
         self._memory.close()
@@ -110,4 +124,6 @@ class VirtualRig:
         row = np.zeros(1, GROUND_TRUTH)
         self._memory.ground_truth.read(row)
         found = {name: row[name][0].tolist() for name in GROUND_TRUTH.names or ()}
+        if (loads := loads_in(self._memory.true_loads)) is not None:
+            found["true_loads"] = loads.tolist()
         return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in found.items()}

@@ -17,7 +17,7 @@ PERIODS_IN_AGE = 3.0
 
 def device_cross_checks(config: UncheckedConfig) -> list[Problem]:
     """All of them, each naming the key to change."""
-    return [*_rig(config), *_each(config), *_connections(config), *_ages(config)]
+    return [*_rig(config), *_each(config), *_connections(config), *_ages(config), *_watched(config)]
 
 
 def _each(config: UncheckedConfig) -> Iterator[Problem]:
@@ -38,15 +38,29 @@ def _ages(config: UncheckedConfig) -> Iterator[Problem]:
             yield Problem(f"limits.{name}_age_ms", f"{allowed_ms:g}", allowed, (rate,))
 
 
+def _watched(config: UncheckedConfig) -> Iterator[Problem]:
+    """Valves are watched by half of the supply's pressure, which a regulator that is moved may not reach."""
+    valves = config.devices.valves if config.devices else None
+    if valves is not None and valves.moves_within_s is not None and config.layout.regulators:
+        found, key = f"{valves.moves_within_s:g}, with regulators that are moved", "cylinders.regulators"
+        yield Problem("devices.valves.moves_within_s", found, f"null, or {key}: none", (key,))
+
+
 def _rig(config: UncheckedConfig) -> Iterator[Problem]:
     """What each kind of rig needs, and what none can have."""
     devices, links = config.devices, config.layout.links
     if devices is not None and devices.valves is not None and "valves" not in links:
         allowed = f"null, or left out: rover.type {config.rover.type} has no cylinders"
         yield Problem("devices.valves", f"a section, {devices.valves.driver}", allowed, ("rover.type",))
+    elif devices is not None and (valves := devices.valves) and config.layout.regulators and not valves.can_regulate:
+        key = "cylinders.regulators"
+        yield Problem("devices.valves.driver", valves.driver, f"one that moves regulators, or {key}: none", (key,))
     if devices is not None and devices.daq is not None and "daq" not in links:
         allowed = "null, or left out: with daq: null the rig has no force sensors"
         yield Problem("devices.daq", f"a section, {devices.daq.driver}", allowed, ("daq",))
+    if devices is not None and devices.loads is not None and "loads" not in links:
+        allowed = "null, or left out: with loads: null the rig has no leg sensors and no load cell"
+        yield Problem("devices.loads", f"a section, {devices.loads.driver}", allowed, ("loads",))
     if config.rig == "simulated":
         return
     if config.clock == "lockstep":

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 
+from hil.config.checks.traction_cross_checks import SLIP_MARGIN, traction_checks
 from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
-
-# Part of the limits of wheel speed and acceleration that an experiment may take; the rest is for slip.
-SLIP_MARGIN = 0.9
 
 
 def experiment_cross_checks(config: UncheckedConfig) -> list[Problem]:
     """All of them, each naming the key to change."""
-    checks = {"impact": _trial_checks, "jog": _jog_checks, "drive": _drive_checks}
+    checks = {
+        "impact": _trial_checks,
+        "jog": _jog_checks,
+        "drive": _drive_checks,
+        "drawbar": traction_checks,
+        "slope": traction_checks,
+    }
     return checks[config.experiment](config) if config.experiment in checks else []
 
 

@@ -77,6 +77,14 @@ def _obstacle_checks(config: UncheckedConfig) -> list[Problem]:
         for key in ("pitch_deg", "roll_deg")
         if getattr(ground, key) != 0.0 and config.has_obstacle
     ]
+    if (heights := ground.wheel_height_m) is not None:
+        wheels = len(config.layout.wheels)
+        if config.has_obstacle:
+            expected = allowed.replace("0", "null", 1)
+            problems.append(Problem("ground.wheel_height_m", f"{len(heights)} heights", expected, ("experiment",)))
+        if len(heights) != wheels:
+            expected = f"null, or {wheels}: one for each wheel of rover.type {config.rover.type}"
+            problems.append(Problem("ground.wheel_height_m", f"{len(heights)} heights", expected, ("rover.type",)))
     if obstacle.legs == "lumped":
         problems += [
             Problem(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 
@@ -10,8 +11,9 @@ from drivers.device_sections import DaqSection
 from hil.config.calibration import KEY
 from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
-from hil.config.schema.equipment import DaqConfig
+from hil.config.schema.sensors import DaqConfig
 
+LEAST_BETWEEN_LINKS_M = 0.01
 _CALIBRATION, _INPUTS = ".".join(KEY), "devices.daq.inputs"
 
 
@@ -20,7 +22,9 @@ def sensor_cross_checks(config: UncheckedConfig) -> list[Problem]:
     daq, device = config.daq, config.devices.daq if config.devices else None
     if daq is None:
         return []
-    problems = [*_blocks(config, daq), *_triangle(daq), *_threshold(config, daq)]
+    problems = [*_blocks(config, daq), *_places(config, daq)]
+    if not any(problem.key == "daq.sinkage_m" for problem in problems):
+        problems += _threshold(config, daq)
     if device is not None:
         problems += [*_inputs(daq, device), *_sheets(daq, device)]
     if config.rig == "real" and (device is None or device.calibration is None):
@@ -47,7 +51,24 @@ def _blocks(config: UncheckedConfig, daq: DaqConfig) -> Iterator[Problem]:
         )
 
 
-def _triangle(daq: DaqConfig) -> Iterator[Problem]:
+def _places(config: UncheckedConfig, daq: DaqConfig) -> Iterator[Problem]:
+    if daq.layout == "rear":
+        (left, _), (right, _) = daq.places_m
+        height_m = config.wheel_radius_m * (1.0 - math.cos(math.radians(config.trial.angle_deg)))
+        if daq.sinkage_m >= height_m:
+            yield Problem(
+                "daq.sinkage_m",
+                f"{daq.sinkage_m:g}",
+                f"below {height_m:.4g}, the height of the contact at {config.trial.angle_deg:g} degrees",
+                ("trial.angle_deg",),
+            )
+        if left - right < LEAST_BETWEEN_LINKS_M:
+            yield Problem(
+                "daq.channels",
+                f"link_left at across_m {left:g}, link_right at {right:g}",
+                f"link_left at least {LEAST_BETWEEN_LINKS_M:g} m to port of link_right",
+                ("daq.layout",),
+            )
     if daq.layout != "triangle":
         return
     (x, y), (left_x, left_y), (right_x, right_y) = daq.places_m
@@ -65,8 +86,9 @@ def _triangle(daq: DaqConfig) -> Iterator[Problem]:
 def _threshold(config: UncheckedConfig, daq: DaqConfig) -> Iterator[Problem]:
     threshold = config.detector.threshold_N
     device = config.devices.daq if config.devices else None
-    for channel, sensitivity in zip(daq.channels, config.sensitivities_mVpN, strict=True):
-        full_N = daq.range_V / (sensitivity / 1000.0)
+    both = zip(config.sensitivities_mVpN, config.plate_sensitivities_mVpN, strict=True)
+    for channel, (sensitivity, on_plate) in zip(daq.channels, both, strict=True):
+        full_N = daq.range_V / (on_plate / 1000.0)
         if threshold >= full_N:
             yield Problem(
                 "detector.threshold_N",
@@ -75,11 +97,12 @@ def _threshold(config: UncheckedConfig, daq: DaqConfig) -> Iterator[Problem]:
                 ("daq.range_V", "daq.channels", _CALIBRATION),
             )
         sheet = device.sheet(channel.name) if device else None
-        if sheet is not None and sheet.range_N is not None and threshold >= sheet.range_N:
+        largest_N = sheet.range_N * sensitivity / on_plate if sheet and sheet.range_N is not None else math.inf
+        if threshold >= largest_N:
             yield Problem(
                 "detector.threshold_N",
                 f"{threshold:g}",
-                f"below {sheet.range_N:g}, range_N of the sensor {channel.name}",
+                f"below {largest_N:g}, range_N of the sensor {channel.name}",
                 (_CALIBRATION,),
             )
 

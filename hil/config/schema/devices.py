@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from drivers.device_sections import DaqSection, DeviceSection, DrivesSection, Role, ValvesSection
+from drivers.device_sections import DaqSection, DeviceSection, DrivesSection, LoadsSection, Role, ValvesSection
 from drivers.extensions import ExtensionError
 from drivers.registry import built_in, driver_type
 from hil.config.problems import CrossCheckError, Problem
@@ -61,6 +61,10 @@ class DevicesConfig(Section):
     )
     daq: Annotated[DaqSection, _OfDriver("daq")] | None = Field(None, description="the force sensors")
 
+    loads: Annotated[LoadsSection, _OfDriver("loads")] | None = Field(
+        None, description="the leg sensors and the load cell"
+    )
+
     def sections(self) -> list[DeviceSection]:
         """The sections that are present."""
-        return [one for one in (self.drives, self.valves, self.daq) if one is not None]
+        return [one for one in (self.drives, self.valves, self.daq, self.loads) if one is not None]

@@ -196,6 +196,12 @@ class GroundConfig(Section):
     )
     pitch_deg: float = Field(0.0, ge=-30, le=30, description="slope, positive if the ground rises ahead")
     roll_deg: float = Field(0.0, ge=-30, le=30, description="slope, positive if the ground rises to port")
+    wheel_height_m: (
+        Annotated[
+            tuple[Annotated[float, Field(ge=-0.3, le=0.3)], ...], Field(strict=False, min_length=1, max_length=64)
+        ]
+        | None
+    ) = Field(None, description="height of the ground under each wheel, over level or slope: a list; null: even")
 
     @property
     def glides(self) -> bool:

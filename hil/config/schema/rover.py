@@ -51,6 +51,12 @@ class ExomarsLikeRover(Section):
     body_length_m: float = Field(0.9, ge=0.05, le=5, description="of the main body, a box for its inertia")
     body_width_m: float = Field(0.7, ge=0.05, le=5, description="of the main body")
     body_height_m: float = Field(0.35, ge=0.05, le=5, description="of the main body")
+    body_com_height_m: float | None = Field(
+        None,
+        ge=0.05,
+        le=5,
+        description="of the main body's centre of mass over ground; null: half of body_height_m over the bogies",
+    )
 
 
 class ExomarsRover(Section):

@@ -52,6 +52,6 @@ class Drive:
 
     def draw(self, record: TrialRecord, summary: Summary, path: Path, form: FigureForm) -> None:
         """Draw drive.png."""
-        from hil.experiments.drive.figure import draw_drive  # matplotlib takes half a second to import
+        from hil.experiments.drive.figure import draw_over_time  # matplotlib takes half a second to import
 
-        draw_drive(record, summary, path, form)
+        draw_over_time(record, summary, path, form, f"Drive, {summary.get('way_m') or 0.0:.3f} m")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 from itertools import accumulate
 
 from hil.config import Config
+from hil.config.schema.experiment import DriveStepConfig
 from hil.experiments.base import ArmingChecks, Experiment
 from hil.messages.operator_input import SetPoint
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
@@ -35,7 +37,9 @@ class DriveExperiment(Experiment):
 
     An operator's set-points `speed_mps` and `turn_mps` replace those of the running step.
 
-    Args: as `Experiment`.
+    Args: as `Experiment`, and:
+        steps: parts of the drive; None: those of the config.
+        after_ns: time recorded after the last step [ns].
 
     Attributes:
         step: the running step, counted from 0.
@@ -44,9 +48,17 @@ class DriveExperiment(Experiment):
     name = "drive"
     states = State
 
-    def __init__(self, config: Config, checks: ArmingChecks, *, attended: bool = False) -> None:
+    def __init__(
+        self,
+        config: Config,
+        checks: ArmingChecks,
+        *,
+        attended: bool = False,
+        steps: Sequence[DriveStepConfig] | None = None,
+        after_ns: int = AFTER_NS,
+    ) -> None:
         super().__init__(config, checks, attended=attended)
-        self._steps = config.drive.steps
+        self._steps, self._after_ns = config.drive.steps if steps is None else steps, after_ns
         self._ends_ns = [round(end * 1e9) for end in accumulate(step.for_s for step in self._steps)]
         self._sides = tuple(-1.0 if "left" in wheel else 1.0 for wheel in config.layout.wheels)
         self._radius_m = config.wheel_radius_m
@@ -65,7 +77,7 @@ class DriveExperiment(Experiment):
             elapsed_ns = 0
         elif self.state == DRIVE and elapsed_ns >= self._ends_ns[-1]:
             self._enter(SETTLE, t_ns)
-        elif self.state == SETTLE and elapsed_ns >= AFTER_NS:
+        elif self.state == SETTLE and elapsed_ns >= self._after_ns:
             self._enter(DONE, t_ns)
         if self.state != DRIVE:
             self._speeds = self.config.layout.zero_speeds

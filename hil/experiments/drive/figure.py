@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
-from hil.experiments.drawing import decimated, wheel_style, wheels_in_order
+from hil.experiments.drawing import dress_panel, plot_line, wheel_style, wheels_in_order
 from hil.experiments.figure_file import facts_of, save_figure
 from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
@@ -20,12 +18,7 @@ from hil.recording import TrialRecord
 _SCREEN_IN, _PRINT_MM = (12.0, 9.0), (220.0, 135.0)
 
 
-def draw_drive(
-    record: TrialRecord,
-    summary: Mapping[str, Any],
-    path: Path,
-    form: FigureForm = FigureForm(),  # noqa: B008
-) -> None:
+def draw_over_time(record: TrialRecord, summary: Mapping[str, Any], path: Path, form: FigureForm, what: str) -> None:
     """Draw wheel speeds set and measured, slip, normal forces, sinkage and rover speed over time.
 
     Args:
@@ -33,6 +26,7 @@ def draw_drive(
         summary: as in `summary.json`.
         path: of the file to write; its ending is the format.
         form: its width.
+        what: has been driven, for the title.
     """
     layout = Layout.from_json(str(record.meta["layout"]))
     figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM), layout="constrained")
@@ -48,28 +42,17 @@ def draw_drive(
     for axes, field, title, unit, scale in panels:
         for wheel in wheels_in_order(layout):
             style = {"label": layout.wheels[wheel].replace("_", " ")} | wheel_style(layout, wheel)
-            _plot(axes, form, t_s, tick[field][:, wheel] * scale, **style)
-        _dress(axes, form, title, unit)
+            plot_line(axes, form, t_s, tick[field][:, wheel] * scale, **style)
+        dress_panel(axes, form, title, unit)
     for wheel in wheels_in_order(layout):
-        _plot(grid[2, 0], form, t_s, tick["set_speed_radps"][:, wheel], **wheel_style(layout, wheel))
-    _dress(grid[2, 0], form, "Wheel speeds, set", "[rad/s]")
-    _plot(grid[2, 1], form, t_s, tick["speed_mps"] * 1e3, color="black")
-    _dress(grid[2, 1], form, "Forward speed of the rover, twin", "[mm/s]")
+        plot_line(grid[2, 0], form, t_s, tick["set_speed_radps"][:, wheel], **wheel_style(layout, wheel))
+    dress_panel(grid[2, 0], form, "Wheel speeds, set", "[rad/s]")
+    plot_line(grid[2, 1], form, t_s, tick["speed_mps"] * 1e3, color="black")
+    dress_panel(grid[2, 1], form, "Forward speed of the rover, twin", "[mm/s]")
     for axes in grid[2][2 - form.columns :]:
         axes.set_xlabel("time [s]", fontsize=form.font(9.0))
     grid[0, 0].legend(fontsize=form.font(8.0), ncols=2, frameon=False, handlelength=3.0)
     verdict = "accepted" if summary.get("accepted") else "not accepted: " + "; ".join(summary.get("reasons") or [])
-    title = f"Drive, {summary.get('way_m') or 0.0:.3f} m: {verdict}"
+    title = f"{what}: {verdict}"
     figure.suptitle(title[: 150 if form.columns == 2 else 60], x=0.01, ha="left", fontsize=form.font(12.0))
     save_figure(figure, path, title, facts_of(record, summary), form)
-
-
-def _plot(axes: Axes, form: FigureForm, t_s: NDArray[Any], values: NDArray[Any], lw: float = 1.2, **style: Any) -> None:
-    axes.plot(*decimated(t_s, values), lw=form.line(lw), **style)
-
-
-def _dress(axes: Axes, form: FigureForm, title: str, unit: str) -> None:
-    axes.set_title(title, loc="left", fontsize=form.font(10.0))
-    axes.set_ylabel(unit, fontsize=form.font(9.0))
-    axes.tick_params(labelsize=form.font(8.5))
-    axes.grid(visible=True, color="#e4e4e4", lw=form.line(0.7))

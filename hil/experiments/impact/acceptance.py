@@ -132,7 +132,7 @@ def _contact(evidence: Evidence) -> Verdict:
 
 def _weight(evidence: Evidence) -> Verdict:
     later, own_N = evidence.estimator.later_peak, evidence.estimator.impact_peak_N
-    if evidence.config.triangle is None or later is None or own_N <= 0.0:
+    if evidence.config.plate is None or later is None or own_N <= 0.0:
         return Verdict(None, 1.0, None)
     force_N, after_s = later
     reason = (
@@ -237,10 +237,10 @@ def _sensor_dead(evidence: Evidence) -> Verdict:
 
 def _veer(evidence: Evidence) -> Verdict:
     """A rover that runs straight hits the plate at its middle, and both bumpers at once."""
-    limit, triangle, impact = evidence.config.quality.veer_m, evidence.config.triangle, evidence.impact
-    if triangle is not None:
+    limit, plate, impact = evidence.config.quality.veer_m, evidence.config.plate, evidence.impact
+    if plate is not None:
         first, _ = evidence.estimator.load_points_m
-        off_m = abs(first[0] + float(np.mean([across for across, _ in triangle.places_m])))
+        off_m = abs(first[0] + float(np.mean([across for across, _ in plate.places_m])))
         what = f"first hit {1e3 * off_m:.0f} mm across the plate from the wheel's line"
     else:
         lag_s = _lag_s(impact.traces) if impact else None

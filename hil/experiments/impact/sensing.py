@@ -25,13 +25,14 @@ def sensor_channels(config: Config) -> SensorChannels:
     assert daq is not None
     return SensorChannels(
         daq.rate_hz,
-        1000.0 / np.array(config.sensitivities_mVpN),
+        1000.0 / np.array(config.plate_sensitivities_mVpN),
         np.array(config.droops_s),
         np.array(config.sensitivities_u95),
         np.array(config.droops_u95),
         np.array(daq.places_m),
         daq.layout == "bumper",
         Ring(daq.ring_hz, daq.ring_damping, daq.ring_share),
+        config.hit_place_u95,
     )
 
 
@@ -79,7 +80,7 @@ def measured_keys(impact: MeasuredImpact | None, summary: Mapping[str, Any]) -> 
         "rise_time_s": _value(impact.rise_s),
         "rise_time_u95_s": _u95(impact.rise_s),
         "grouser_hits": impact.hits,
-        "load_point_u95_m": None if at is None else [half_width(float(one)) for one in points[at]],
+        "load_point_u95_m": None if at is None else [finite(half_width(float(one))) for one in points[at]],
         "vibration_hz": vibration,
     }
 

@@ -76,7 +76,7 @@ def impact_summary(run: Finished) -> Summary:
         "effective_kinetic_energy_plant_on_ground_J": (
             finite(ground_truth.effective_kinetic_energy_on_ground_when_hit()) if hit else None
         ),
-        "load_point_m": [finite(value) for value in estimator.load_points_m[1]] if impact and config.triangle else None,
+        "load_point_m": [finite(value) for value in estimator.load_points_m[1]] if impact and config.plate else None,
         "impact_time_s": impact_ns * 1e-9 if impact_ns is not None else None,
         "contact_duration_s": estimator.contact_duration_s,
         "release": config.trial.release,

@@ -1,0 +1,53 @@
+"""Compares what the load channels report with the config."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from drivers.interfaces import DeviceError
+from hil.app.check.access import Access
+from hil.app.check.device_checks import LOOK_NS, RATE_OFF, sample_rate_hz, seen_blocks
+from hil.config import Config
+from hil.config.load_channels import normal_force_rows, offsets_V
+from hil.safety.arming import Check
+
+
+def check_loads(config: Config, access: Access) -> list[Check]:
+    """Load channels at rest: their age, rate, range, and the loads that they give. Raises DeviceError."""
+    assert config.loads is not None
+    blocks, age_ms, _, health = seen_blocks(access, access.loads())
+    if len(blocks) < 2:
+        raise DeviceError(f"{health.device}: {len(blocks)} blocks in {LOOK_NS * 1e-9:g} s; is it connected?")
+    limit_ms = config.limits.loads_age_ms
+    allowed = f"at most {limit_ms:g} ms (limits.loads_age_ms)"
+    checks = [
+        Check(health.device, health.open, health.detail, "open"),
+        Check("load sample age", age_ms <= limit_ms, f"{age_ms:.4g} ms", allowed),
+    ]
+    if (rate_hz := sample_rate_hz(blocks)) is not None:
+        wanted_hz = config.loads.rate_hz
+        ok = abs(rate_hz / wanted_hz - 1.0) <= RATE_OFF
+        found, allowed = f"{rate_hz:.1f} Hz, from the arrival of blocks", f"{wanted_hz} Hz within {RATE_OFF:.0%}"
+        checks.append(Check("load sample rate", ok, found, f"{allowed} (loads.rate_hz)"))
+    volts = np.concatenate([block.volts for block in blocks])
+    return [*checks, *_channels(config, volts), _loads(config, volts.mean(axis=0))]
+
+
+def _channels(config: Config, volts: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> list[Check]:
+    """Readings that are finite and inside the range; a broken wire ends at full scale."""
+    assert config.loads is not None
+    full_V = 0.99 * config.loads.range_V
+    means, noise = volts.mean(axis=0).tolist(), volts.std(axis=0).tolist()
+    allowed = f"within {full_V:.4g} V, 99 % of loads.range_V"
+    return [
+        Check(f"load channel {name}", abs(mean) <= full_V, f"{mean:.4g} V, noise {spread:.2g} V", allowed)
+        for name, mean, spread in zip(config.layout.loads, means, noise, strict=True)
+    ]
+
+
+def _loads(config: Config, mean_V: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Check:
+    """What the readings mean; whether they add up to the weight is an arming check."""
+    found = (normal_force_rows(config) @ (mean_V - offsets_V(config))).tolist()
+    names = (*(config.layout.wheels if config.layout.leg_sensors else ()), *(("pull",) * config.layout.load_cell))
+    words = ", ".join(f"{name} {load:.0f} N" for name, load in zip(names, found, strict=True))
+    return Check("loads", True, words, "as it stands; with offsets of the calibration (hil calibrate zero)")

@@ -1,0 +1,60 @@
+"""Samples of the force sensors, read from the running data acquisition without a run; nothing moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.interfaces import DeviceError
+from drivers.messages import DaqBlock
+from hil.app.check.access import open_access
+from hil.config import Config
+
+# Nothing may touch the sensors for so long from the beginning on [ns].
+UNTOUCHED_NS = 1_000_000_000
+
+
+def live_samples(
+    config: Config,
+    seconds: float,
+    what_to_do: str,
+    progress: Callable[[str], None] = lambda _: None,
+    endpoints: Path | None = None,
+) -> NDArray[np.float64]:
+    """Readings (n, channels) [V] of a rig's force sensors from now on, without a gap.
+
+    Args:
+        config: of the rig; it has force sensors.
+        seconds: how long.
+        what_to_do: with the sensors, once `UNTOUCHED_NS` is over; "" for nothing.
+        progress: receives progress lines.
+        endpoints: of a running simulated rig at the protocol level (`hil sim --endpoints`).
+
+    Raises:
+        DeviceError: the device is missing, in use, silent or lost samples.
+    """
+    blocks: list[DaqBlock] = []
+    with ExitStack() as stack:
+        access, config = open_access(config, progress, endpoints, stack)
+        daq = stack.enter_context(closing(access.daq()))
+        daq.open()
+        t_ns = began_ns = access.go_on()
+        progress(f"recording the sensors for {seconds:g} s: nothing may touch them yet")
+        while t_ns - began_ns < seconds * 1e9:
+            while (block := daq.read(t_ns)) is not None:
+                blocks.append(block)
+            if what_to_do and t_ns - began_ns >= UNTOUCHED_NS:
+                progress(what_to_do)
+                what_to_do = ""
+            t_ns = access.go_on()
+        device = daq.health().device
+    sequences = np.array([block.sequence for block in blocks])
+    lost = int((np.diff(sequences) - 1).sum()) if len(blocks) > 1 else 0
+    if not blocks or lost:
+        found = f"{lost} blocks of samples lost" if lost else f"no samples in {seconds:g} s"
+        raise DeviceError(f"{device}: {found}; all are needed: is it connected, and the computer idle?")
+    return np.concatenate([block.volts for block in blocks])

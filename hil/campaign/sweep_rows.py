@@ -1,0 +1,84 @@
+"""The rows of a sweep as they come, a line each in a file: what a sweep that was stopped or killed goes on from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from hil.campaign.resume import refuse_other_head
+from hil.recording.run_folder import FolderError, replacing
+
+UNFINISHED = "sweep.unfinished.jsonl"
+# What must be the same when a sweep is resumed, and its name in messages.
+_SAME = {"version": "rover-hil", "config_sha256": "CONFIG", "runs_sha256": "--over"}
+
+
+class SweepRows:
+    """The rows so far, in memory and in `UNFINISHED`, whose first line is the head.
+
+    Args:
+        folder: of the sweep.
+        head: what must be the same when it is resumed.
+        resume: go on with the rows that are there.
+
+    Raises:
+        FolderError: there is nothing to resume.
+        ConfigError: it is another sweep, or of another version.
+        OSError: the file cannot be read or written.
+    """
+
+    def __init__(self, folder: Path, head: Mapping[str, Any], resume: bool) -> None:
+        self._path = folder / UNFINISHED
+        self._rows: dict[int, dict[str, Any]] = {}
+        if resume:
+            self._read(head)
+        with replacing(self._path) as unfinished:  # without the half line of a process that was killed
+            lines = [head, *self.rows]
+            unfinished.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        self._file = self._path.open("a", encoding="utf-8")
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """All rows, by number."""
+        return [self._rows[number] for number in sorted(self._rows)]
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Take a row; a kill from now on does not lose it."""
+        self._rows[row["number"]] = row
+        self._file.write(json.dumps(row) + "\n")
+        self._file.flush()
+
+    def whole(self) -> None:
+        """All rows are in the table: nothing is left to resume."""
+        self._path.unlink()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def _read(self, head: Mapping[str, Any]) -> None:
+        if not self._path.is_file():
+            raise FolderError(f"{self._path.parent}: no sweep to resume: it has no {UNFINISHED}, or it came to its end")
+        lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
+        found = [line for line in map(_parsed, lines) if line is not None]
+        refuse_other_head(found[0] if found else {}, head, _SAME, self._path.parent, "--resume of sweep")
+        self._rows = {row["number"]: row for row in found[1:] if "number" in row}
+
+
+def _parsed(line: str) -> dict[str, Any] | None:
+    """The object of a line; None: it is cut short."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None

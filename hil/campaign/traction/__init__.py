@@ -1,0 +1,1 @@
+"""Series of the experiments of traction: drawbar pull over slip, and the steepest slope, for each load distribution."""

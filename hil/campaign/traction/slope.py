@@ -1,0 +1,109 @@
+"""The steepest slope that a rover climbs, for each load distribution: by bisection, a run for each slope tried."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any
+
+from hil.campaign.run import Report
+from hil.campaign.traction.drawbar import refuse_real
+from hil.campaign.trial import Job, Result
+from hil.campaign.workers import Workers, run_jobs
+from hil.config import Config, load_config
+
+
+@dataclass
+class Search:
+    """The search for one load distribution. A rover that climbs a slope is taken to climb every gentler one.
+
+    Attributes:
+        mode: of the loads.
+        low_deg: steepest slope that it has climbed; None: none yet.
+        high_deg: gentlest that it has not; None: none yet.
+        tried: slope [deg], slip, whether it was climbed, whether the run was accepted, and why not. A run that was not
+            accepted counts as not climbed.
+    """
+
+    mode: str
+    low_deg: float | None = None
+    high_deg: float | None = None
+    tried: list[dict[str, Any]] = field(default_factory=list)
+
+    def next_deg(self, from_deg: float, to_deg: float, resolution_deg: float) -> float | None:
+        """The slope to try next; None: it is known."""
+        if self.low_deg is None:
+            return from_deg if self.high_deg is None else None
+        if self.high_deg is None:
+            return to_deg if self.low_deg < to_deg else None
+        return 0.5 * (self.low_deg + self.high_deg) if self.high_deg - self.low_deg > resolution_deg else None
+
+    def take(self, slope_deg: float, summary: dict[str, Any]) -> None:
+        """Take the summary of a run on a slope."""
+        climbed = bool(summary["accepted"] and summary["climbed"])
+        reasons = "; ".join(map(str, summary.get("reasons") or ()))
+        kept = {key: summary.get(key) for key in ("accepted", "slip", "speed_mps", "spread")}
+        self.tried.append({"slope_deg": slope_deg, "climbed": climbed, **kept, "reasons": reasons})
+        if climbed:
+            self.low_deg = slope_deg
+        else:
+            self.high_deg = slope_deg
+
+
+def expand_slope(source: str, overrides: Sequence[str], seed: int | None) -> Config:
+    """The config of a series, every mode of it checked.
+
+    Raises:
+        ConfigError: with all problems, or the rig is real.
+    """
+    base = load_config(source, [*overrides, "experiment=slope"], seed)
+    refuse_real(base, source, "slope")
+    for mode in base.slope.modes:
+        load_config(source, [*overrides, "experiment=slope", f"slope.mode={json.dumps(mode)}"], seed)
+    return base
+
+
+def on_slope(base: Config, mode: str, slope_deg: float) -> Config:
+    """The config of one run."""
+    ground = base.ground.model_copy(update={"pitch_deg": slope_deg})
+    return base.model_copy(update={"ground": ground, "slope": base.slope.model_copy(update={"mode": mode})})
+
+
+def run_slopes(
+    base: Config,
+    workers: Callable[[], AbstractContextManager[Workers]],
+    report: Report,
+    stopped: Callable[[], bool],
+) -> list[Search]:
+    """Search for the steepest slope of each mode of `slope.modes`.
+
+    Args:
+        base: config of the series.
+        workers: opens the place where runs are made.
+        report: is told how it goes.
+        stopped: whether no further run shall start.
+
+    Raises:
+        WorkersError: they cannot run.
+    """
+    searches = [Search(mode) for mode in base.slope.modes]
+    section = base.slope
+
+    def next_run(search: Search) -> tuple[tuple[Search, float], Job] | None:
+        slope_deg = search.next_deg(section.from_deg, section.to_deg, section.resolution_deg)
+        if slope_deg is None:
+            return None
+        return (search, slope_deg), Job(on_slope(base, search.mode, slope_deg).model_dump_json(), "summary")
+
+    def take(name: tuple[Search, float], result: Result) -> tuple[Any, Job] | None:
+        search, slope_deg = name
+        search.take(slope_deg, result.summary)
+        report.text(
+            f"{search.mode}: {slope_deg:g} degrees {'climbed' if search.tried[-1]['climbed'] else 'not climbed'}"
+        )
+        return next_run(search)
+
+    run_jobs(workers, (job for search in searches if (job := next_run(search))), take, stopped)
+    return searches

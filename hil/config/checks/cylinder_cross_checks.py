@@ -1,0 +1,68 @@
+"""Cross-checks of the cylinders: the rover has their joints, and their linkage can move."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from hil.config.model import UncheckedConfig
+from hil.config.problems import Problem
+from hil.config.schema.cylinders import LinkageConfig
+from hil.messages.layout import parts_of
+
+
+def cylinder_cross_checks(config: UncheckedConfig) -> list[Problem]:
+    """All of them, each naming the key to change."""
+    cylinders = config.cylinders
+    problems = [*_joints(config), *_sizes(config)]
+    if cylinders.linkage is not None:
+        problems += _linkage(cylinders.linkage, cylinders.stroke_mm * 1e-3)
+    return problems
+
+
+def _joints(config: UncheckedConfig) -> Iterator[Problem]:
+    joints, bogies = config.cylinders.joints or (), parts_of(config.rover.type).bogies
+    unknown = [name for name in joints if name not in bogies]
+    if unknown:
+        allowed = f"{', '.join(bogies)} of rover.type {config.rover.type}" if bogies else "none: it has no bogies"
+        yield Problem("cylinders.joints", ", ".join(unknown), allowed, ("rover.type",))
+    if len(set(joints)) < len(joints):
+        yield Problem("cylinders.joints", ", ".join(joints), "each joint once")
+
+
+def _sizes(config: UncheckedConfig) -> Iterator[Problem]:
+    cylinders, friction = config.cylinders, config.cylinders.friction
+    if cylinders.rod_mm >= cylinders.bore_mm:
+        bore = f"{cylinders.bore_mm:g}"
+        yield Problem("cylinders.rod_mm", f"{cylinders.rod_mm:g}", f"below {bore}, the bore", ("cylinders.bore_mm",))
+    if friction is not None and friction.coulomb_N > friction.static_N:
+        found, most = f"{friction.coulomb_N:g}", f"{friction.static_N:g}"
+        allowed = f"at most {most}, the static friction"
+        yield Problem("cylinders.friction.coulomb_N", found, allowed, ("cylinders.friction.static_N",))
+    if cylinders.bottle is not None and cylinders.model != "compressible":
+        allowed = f"null with cylinders.model {cylinders.model}; a bottle with compressible"
+        yield Problem("cylinders.bottle", "a bottle", allowed, ("cylinders.model",))
+
+
+def _linkage(linkage: LinkageConfig, stroke_m: float) -> Iterator[Problem]:
+    """The arm is zero where post, joint and clevis are in line: at the sum and the difference of their distances."""
+    key = "cylinders.linkage"
+    px, pz, cx, cz = linkage.post_along_m, linkage.post_up_m, linkage.clevis_along_m, linkage.clevis_up_m
+    post, clevis, length = math.hypot(px, pz), math.hypot(cx, cz), math.hypot(cx - px, cz - pz)
+    least, most = linkage.retracted_m, linkage.retracted_m + stroke_m
+    stroke = f"its stroke is {least:.4g} to {most:.4g} m from pin to pin"
+    for dead, where in ((abs(post - clevis), "the same side"), (post + clevis, "either side")):
+        if least <= dead <= most:
+            found = f"post {post:.4g} m and clevis {clevis:.4g} m from the joint"
+            allowed = (
+                f"no place where the arm is 0, but it is at {dead:.4g} m, with post and clevis in line on {where} "
+            )
+            yield Problem(key, found, f"{allowed}of the joint, and {stroke}", ("cylinders.stroke_mm",))
+    if not least < length < most:
+        found = f"{length:.4g} m from pin to pin at joint angle 0"
+        yield Problem(f"{key}.retracted_m", found, f"inside the stroke: {stroke}", (key, "cylinders.stroke_mm"))
+    turned = pz * cx - px * cz
+    if turned <= 0.0:
+        found = f"an arm of {turned / length if length else 0.0:.4g} m"
+        allowed = "above 0: a longer cylinder turns the joint so that what is along goes down; put the clevis ahead"
+        yield Problem(key, found, allowed)

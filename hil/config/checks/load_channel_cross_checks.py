@@ -1,0 +1,77 @@
+"""Cross-checks of the load channels of a config."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from hil.config.load_channels import full_loads, leg_matrix
+from hil.config.model import UncheckedConfig
+from hil.config.problems import Problem
+from hil.config.schema.loads import AXES, PULL, LoadsConfig
+
+# A calibration that magnifies errors by more than this is one of a sensor that is wired wrongly.
+WORST_CONDITION = 1e3
+
+
+def load_channel_cross_checks(config: UncheckedConfig) -> list[Problem]:
+    """All of them, each naming the key to change; none of a rig without load channels."""
+    loads = config.loads
+    if loads is None:
+        return []
+    sheets = list(_sheets(config, loads))
+    return [*_some(loads), *_times(config, loads), *sheets, *_legs(config, loads, bool(sheets))]
+
+
+def _some(loads: LoadsConfig) -> Iterator[Problem]:
+    if loads.leg_sensors is None and loads.load_cell is None:
+        yield Problem("loads", "no channels", "leg_sensors or load_cell, or null for a rig that has neither")
+
+
+def _times(config: UncheckedConfig, loads: LoadsConfig) -> Iterator[Problem]:
+    samples, limit_ms = loads.rate_hz * loads.block_ms / 1000.0, config.limits.loads_age_ms
+    if abs(samples - round(samples)) > 1e-6 or samples < 1:
+        found, allowed = f"{loads.block_ms:g}, {samples:g} samples at {loads.rate_hz} Hz", "a whole number of samples"
+        yield Problem("loads.block_ms", found, f"{allowed} of loads.rate_hz", ("loads.rate_hz",))
+    if loads.block_ms * 2.0 > limit_ms:
+        allowed = f"at most {limit_ms / 2.0:g}, half of limits.loads_age_ms, or good samples count as a drop-out"
+        yield Problem("loads.block_ms", f"{loads.block_ms:g}", allowed, ("limits.loads_age_ms",))
+    if loads.filter_hz * 2.0 > loads.rate_hz:
+        allowed = f"at most {loads.rate_hz / 2.0:g}, half of loads.rate_hz"
+        yield Problem("loads.filter_hz", f"{loads.filter_hz:g}", allowed, ("loads.rate_hz",))
+    if loads.lifted_s and config.rig == "real":
+        allowed = "0: a run that nobody attends cannot wait until a lifted rover stands; see `hil calibrate zero`"
+        yield Problem("loads.lifted_s", f"{loads.lifted_s:g}", allowed, ("rig",))
+
+
+def _sheets(config: UncheckedConfig, loads: LoadsConfig) -> Iterator[Problem]:
+    known, axes = loads.channels(config.layout.wheels), loads.leg_sensors.axes if loads.leg_sensors else ()
+    for name, sheet in (loads.calibration or {}).items():
+        key = f"loads.calibration.{name}"
+        if name not in known:
+            allowed = f"channels of the rig: {', '.join(known) or 'none'}"
+            yield Problem(key, "a calibration", allowed, ("loads.leg_sensors", "loads.load_cell", "rover.type"))
+            continue
+        columns = (PULL,) if name == PULL else axes
+        if sheet.load_per_V is not None and len(sheet.load_per_V) != len(columns):
+            allowed = f"{len(columns)}, for {', '.join(columns)}"
+            yield Problem(f"{key}.load_per_V", f"{len(sheet.load_per_V)} numbers", allowed, ("loads.leg_sensors.axes",))
+        elif sheet.load_per_V is not None and not any(sheet.load_per_V):
+            yield Problem(f"{key}.load_per_V", "all 0", "a number other than 0")
+
+
+def _legs(config: UncheckedConfig, loads: LoadsConfig, wrong: bool) -> Iterator[Problem]:
+    """Loads can be worked out of the readings: each leg's matrix can be inverted."""
+    if (legs := loads.leg_sensors) is None or wrong:
+        return
+    full = full_loads(legs)[[AXES.index(axis) for axis in legs.axes]]
+    for wheel in config.layout.wheels:
+        try:
+            condition = float(np.linalg.cond(leg_matrix(loads, legs, wheel) / full[:, None]))
+        except np.linalg.LinAlgError:
+            condition = np.inf
+        if not condition < WORST_CONDITION:
+            found, allowed = f"a matrix of condition {condition:.3g} for {wheel}", f"below {WORST_CONDITION:g}"
+            yield Problem("loads.leg_sensors.cross_talk", found, allowed, ("loads.calibration", "loads.leg_sensors"))
+            return

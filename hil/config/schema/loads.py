@@ -1,0 +1,113 @@
+"""The slow load channels of a rig: force-torque sensors in its legs, and a load cell at its drawbar."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from hil.config.schema.base import Section
+
+AXES = ("fx", "fy", "fz", "mx", "my", "mz")
+PULL = "pull"  # name of the load cell's channel
+Axis = Literal["fx", "fy", "fz", "mx", "my", "mz"]
+Row = Annotated[tuple[Annotated[float, Field(ge=-1, le=1)], ...], Field(strict=False, min_length=6, max_length=6)]
+Coefficient = Annotated[float, Field(ge=-1e6, le=1e6)]
+
+
+class LegSensorsConfig(Section):
+    """Force-torque sensors in all legs, all equal (MacMahon 2016, 4.1); axes of the leg: x forward, y to port, z up."""
+
+    axes: Annotated[tuple[Axis, ...], Field(strict=False)] = Field(
+        ("fz",), min_length=1, max_length=6, description="measured axes of each leg, fz among them"
+    )
+    force_N: float = Field(1000.0, ge=1, le=1e5, description="force at full scale, where no calibration states it")
+    moment_Nm: float = Field(100.0, ge=0.1, le=1e4, description="moment at full scale, likewise")
+    height_m: float = Field(0.3, ge=0, le=2, description="of the simulated sensor over the contact of its wheel")
+    cross_talk: Annotated[tuple[Row, ...], Field(strict=False, min_length=6, max_length=6)] | None = Field(
+        None,
+        description="reading of each axis at the full load of each other one, shares of full scale: six rows, for the "
+        "readings fx to mz, of six, for the loads; null: none",
+    )
+    noise_V: float = Field(0.002, ge=0, le=1, description="standard deviation of each simulated sample")
+
+    @field_validator("axes")
+    @classmethod
+    def _in_order(cls, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+        if "fz" not in axes or len(set(axes)) != len(axes):
+            raise ValueError("fz and any others of fx, fy, mx, my, mz, each once")
+        return tuple(sorted(axes, key=AXES.index))
+
+
+class LoadCellConfig(Section):
+    """A load cell at the drawbar."""
+
+    force_N: float = Field(1000.0, ge=1, le=1e5, description="pull at full scale, where no calibration states it")
+    noise_V: float = Field(0.002, ge=0, le=1, description="standard deviation of each simulated sample")
+
+
+class LoadErrorsConfig(Section):
+    """How the simulated load channels differ from what the controller knows of them: standard deviations."""
+
+    zero: float = Field(0.002, ge=0, le=0.5, description="of each bias, a share of full scale: what zeroing leaves")
+    drift_per_min: float = Field(0.0005, ge=0, le=0.1, description="of each bias in a minute, a share of full scale")
+    gain: float = Field(0.01, ge=0, le=0.2, description="of each sensitivity, relative")
+    cross_talk: float = Field(
+        0.01, ge=0, le=0.2, description="of each reading at the full load of another axis, a share of full scale"
+    )
+
+
+class LoadSheet(Section):
+    """The calibration of one load channel."""
+
+    serial: str = Field("unknown", max_length=64, description="serial number on the sensor")
+    offset_V: float = Field(0.0, ge=-50, le=50, description="reading with the rover lifted; of `hil calibrate zero`")
+    load_per_V: Annotated[tuple[Coefficient, ...], Field(strict=False)] | None = Field(
+        None,
+        min_length=1,
+        max_length=6,
+        description="load of this axis from the readings of all channels of its leg, in the order of "
+        "loads.leg_sensors.axes [N/V or N m/V]; null: from full scale and cross-talk",
+    )
+
+
+class LoadsConfig(Section):
+    """Leg sensors and a load cell on a second, slow data acquisition."""
+
+    rate_hz: int = Field(1000, ge=10, le=10000, description="samples a second and channel")
+    block_ms: float = Field(5.0, ge=1, le=100, description="samples arrive in blocks of this length")
+    range_V: float = Field(10.0, ge=1e-3, le=50, description="full scale, either sign")
+    bits: int = Field(16, ge=8, le=32, description="resolution of the converter")
+    filter_hz: float = Field(5.0, ge=0.1, le=1000, description="corner of the low-pass on the measured loads")
+    lifted_s: float = Field(
+        0.0,
+        ge=0,
+        le=600,
+        description="the run begins with the rover lifted and its legs hanging, and the channels are zeroed for so "
+        "long (MacMahon 2016, 6.2.4); 0: offsets of the calibration",
+    )
+    leg_sensors: LegSensorsConfig | None = Field(None, description="null: the wheels' loads are not measured")
+    load_cell: LoadCellConfig | None = Field(None, description="null: the drawbar pull is not measured")
+    errors: LoadErrorsConfig = Field(
+        default_factory=LoadErrorsConfig, description="of the simulated channels, drawn by the seed"
+    )
+    calibration: dict[str, LoadSheet] | None = Field(
+        None,
+        max_length=400,
+        description="calibration of channels, by their names, like front_left_fz or pull",
+        json_schema_extra={"note": "path of a calibration file, seen from the config's folder, or what would be in it"},
+    )
+
+    @property
+    def block_samples(self) -> int:
+        """Samples of one channel in a block."""
+        return round(self.rate_hz * self.block_ms / 1000.0)
+
+    def channels(self, wheels: tuple[str, ...]) -> tuple[str, ...]:
+        """Names of all channels: those of each wheel's leg, then the load cell's."""
+        axes = self.leg_sensors.axes if self.leg_sensors else ()
+        return (*(f"{wheel}_{axis}" for wheel in wheels for axis in axes), *((PULL,) if self.load_cell else ()))
+
+    def sheet(self, channel: str) -> LoadSheet:
+        """A channel's calibration; the default where there is none."""
+        return (self.calibration or {}).get(channel) or LoadSheet()

@@ -1,0 +1,71 @@
+"""The normal-force distribution's part of a rig config: what is wanted when, and the controller."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from hil.config.schema.base import Section
+from hil.messages.loads import LoadModeName
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class LoadStepConfig(Section):
+    """Part of a run with one wanted distribution of the wheels' loads."""
+
+    for_s: float = Field(ge=0.1, le=600, description="duration of this step")
+    mode: LoadModeName = Field(
+        description="passive (valves off), hold (the torques of the moment), uniform, share, max_traction, unload"
+    )
+    share: Annotated[tuple[Share, ...], Field(strict=False)] = Field(
+        (), max_length=64, description="share: of the whole load, one for each wheel, with sum 1"
+    )
+    wheel: str = Field("", max_length=100, description='unload: name of the wheel that is made light; "": none')
+
+
+class NormalForceConfig(Section):
+    """A drive with controlled wheel loads, experiment normal_force."""
+
+    speed_mps: float = Field(0.05, ge=-10, le=10, description="set speed of the rims while it drives")
+    steps: Annotated[tuple[LoadStepConfig, ...], Field(strict=False)] = Field(
+        (LoadStepConfig(for_s=8.0, mode="passive"), LoadStepConfig(for_s=8.0, mode="uniform")),
+        max_length=1000,
+        description="wanted distributions, in order",
+    )
+    period_ms: float = Field(
+        10.0, ge=1, le=100, description="time between two allocations; pressures are controlled in every tick"
+    )
+    feedback: Literal["sensors", "twin"] = Field(
+        "sensors", description="loads from the leg sensors where there are any, or always from the rover twin"
+    )
+    smoothing_s: float = Field(
+        0.6,
+        ge=0,
+        le=10,
+        description="time constant of the filter of loads and torques before an allocation: loads answer a torque "
+        "late, because soil and slip give way",
+    )
+    torque_limit_Nm: float = Field(60.0, ge=0.1, le=1e4, description="largest torque of a cylinder on its joint")
+    torque_slew_Nmps: float = Field(
+        60.0, ge=1, le=1e5, description="fastest change of a wanted torque, in every change of mode as well"
+    )
+    least_load_N: float = Field(20.0, ge=0, le=1e5, description="least load wanted on a wheel")
+    most_load_N: float | None = Field(None, ge=1, le=1e5, description="largest load wanted on a wheel; null: any")
+    dead_band_kPa: float = Field(
+        4.0, ge=0.1, le=100, description="on-off valves switch this far below and above the wanted pressure"
+    )
+    switchings_per_s: float = Field(
+        4.0, gt=0, le=100, description="how many times a second a valve is switched on at most, for its life"
+    )
+    integral_per_s: float = Field(
+        1.0, ge=0, le=100, description="integral gain of the pressure loops: correction per second of the error"
+    )
+    follow_kPa: float = Field(
+        50.0, ge=1, le=1000, description="a chamber this far from its wanted pressure for follow_s: passive"
+    )
+    follow_s: float = Field(0.6, ge=0.05, le=10, description="time for which a chamber may be that far away")
+    disagreement_N: float = Field(
+        100.0, ge=1, le=1e5, description="a leg sensor this far from the rover twin for follow_s: passive"
+    )

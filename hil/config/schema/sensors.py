@@ -1,0 +1,161 @@
+"""The force sensors of a rig config, their data acquisition and the impact detector."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from drivers.messages import SensorName
+from hil.config.schema.base import Section
+from hil.messages.schema import SENSORS
+
+# Where the sensors of a triangle and the rear links stand unless the config says so, (across, up) and across [m].
+CORNERS_M = ((0.0, 0.0508), (0.0508, -0.0508), (-0.0508, -0.0508))
+LINKS_M = (0.254, -0.254)
+
+
+class ChannelConfig(Section):
+    """One force sensor."""
+
+    name: SensorName = Field(description="corner of the sensing triangle, wheel of the bumper, or rear link")
+    sensitivity_mVpN: float = Field(
+        11.24, ge=1e-3, le=1000, description="sensitivity, where devices.daq.calibration does not give it"
+    )
+    across_m: float | None = Field(
+        None,
+        ge=-2,
+        le=2,
+        description="position on the plate, or of the rear link, to port, from the contact point of a smooth wheel",
+    )
+    up_m: float | None = Field(
+        None,
+        ge=-2,
+        le=2,
+        description="position on the triangle's plate, upward, from the contact point of a smooth wheel",
+    )
+    noise_V: float = Field(0.0005, ge=0, le=1, description="standard deviation of each sample")
+    bias_V: float = Field(0.0, ge=-5, le=5, description="offset of the channel")
+    droop_s: float | None = Field(
+        None, ge=0.01, le=1000, description="time constant of this channel's AC coupling; null: daq.droop_s"
+    )
+    fault: Literal["none", "dead", "offset", "saturated"] = Field(
+        "none",
+        description="of the simulated sensor: dead: no signal; offset: a zero shift of 0.2 V from the first touch on; "
+        "saturated: any load of 0.5 N drives it to full scale",
+    )
+
+    @field_validator("across_m", "up_m")
+    @classmethod
+    def _placed(cls, value: float | None, info: ValidationInfo) -> float | None:
+        placed = SENSORS["triangle"] + (SENSORS["rear"] if info.field_name == "across_m" else ())
+        if value is None and info.data.get("name") in placed:
+            raise ValueError("a number -2 to 2; needed for each sensor of a triangle, and across_m of rear links")
+        return value
+
+
+def _default_channels(layout: str) -> tuple[ChannelConfig, ...]:
+    """The sensors where the config does not list them."""
+    if layout == "bumper":
+        return tuple(ChannelConfig(name=name) for name in SENSORS["bumper"])
+    if layout == "rear":  # at the edges of the mounting plate, 20 in wide (6.2.3)
+        return tuple(ChannelConfig(name=name, across_m=at) for name, at in zip(SENSORS["rear"], LINKS_M, strict=True))
+    return tuple(
+        ChannelConfig(name=name, across_m=across, up_m=up)
+        for name, (across, up) in zip(SENSORS["triangle"], CORNERS_M, strict=True)
+    )
+
+
+class DaqConfig(Section):
+    """The data acquisition of the force sensors."""
+
+    layout: Literal["triangle", "bumper", "rear"] = Field(
+        "triangle",
+        description="three sensors behind the starboard obstacle's plate, one on each front wheel's side, or one in "
+        "each rear link of that obstacle's frame",
+    )
+    rate_hz: int = Field(30000, ge=10000, le=100000, description="samples a second and channel")
+    block_ms: float = Field(2.0, ge=1, le=10, description="samples arrive in blocks of this length")
+    range_V: float = Field(5.0, ge=1e-3, le=50, description="full scale, either sign")
+    bits: int = Field(16, ge=8, le=32, description="resolution of the converter")
+    droop_s: float = Field(0.5, ge=0.01, le=1000, description="time constant of the AC coupling")
+    droop_u95: float = Field(
+        0.02, ge=0, le=1, description="half-width of its 95 % interval, relative, where no calibration sheet states it"
+    )
+    sensitivity_u95: float = Field(
+        0.01, ge=0, le=1, description="the same of each sensitivity, where no calibration sheet states it"
+    )
+    ring_hz: float = Field(20.0, ge=1, le=1000, description="natural frequency of the shield")
+    ring_damping: float = Field(0.05, ge=0, le=2, description="damping ratio of the shield")
+    ring_share: float = Field(0.1, ge=0, le=1, description="part of the load that acts through the ringing shield")
+    sinkage_m: float = Field(
+        0.0, ge=0, le=0.1, description="rear: how far the front wheels sink in before the obstacle, and so hit it lower"
+    )
+    hit_place_u95_m: float = Field(
+        0.005, ge=0, le=0.5, description="rear: half-width of the 95 % interval of where a wheel hits along the plate"
+    )
+    channels: Annotated[tuple[ChannelConfig, ...], Field(strict=False)] = Field(
+        default_factory=partial(_default_channels, "triangle"),
+        min_length=2,
+        max_length=3,
+        description="one of each name of the layout: top, lower_left, lower_right; front_left, front_right; or "
+        "link_left, link_right",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_the_layout(cls, raw: Any) -> Any:
+        """The sensors of the layout where the config does not list them."""
+        if isinstance(raw, dict) and raw.get("layout") in ("bumper", "rear") and "channels" not in raw:
+            return {
+                **raw,
+                "channels": [
+                    one.model_dump(mode="json", exclude_unset=True) for one in _default_channels(raw["layout"])
+                ],
+            }
+        return raw
+
+    @field_validator("channels")
+    @classmethod
+    def _each_once(cls, channels: tuple[ChannelConfig, ...], info: ValidationInfo) -> tuple[ChannelConfig, ...]:
+        names = SENSORS.get(info.data.get("layout", ""))
+        if names is None:  # the layout itself is wrong
+            return channels
+        if sorted(channel.name for channel in channels) != sorted(names):
+            raise ValueError(f"each of the names {', '.join(names)} once, because daq.layout is {info.data['layout']}")
+        return tuple(sorted(channels, key=lambda channel: names.index(channel.name)))
+
+    @property
+    def places_m(self) -> tuple[tuple[float, float], ...]:
+        """Positions of the sensors on the plate (across, up) [m]; NaN of a bumper's, and for up of rear links'."""
+        return tuple(
+            (
+                math.nan if channel.across_m is None else channel.across_m,
+                math.nan if channel.up_m is None else channel.up_m,
+            )
+            for channel in self.channels
+        )
+
+    @property
+    def droops_s(self) -> tuple[float, ...]:
+        """Time constant of each channel's AC coupling [s]."""
+        return tuple(self.droop_s if channel.droop_s is None else channel.droop_s for channel in self.channels)
+
+    @property
+    def block_samples(self) -> int:
+        """Samples of one channel in a block."""
+        return round(self.rate_hz * self.block_ms / 1000.0)
+
+
+class DetectorConfig(Section):
+    """The impact detector: it cuts the drives."""
+
+    threshold_N: float = Field(
+        10.0,
+        ge=0.1,
+        le=1000,
+        description="an impact: the plate's normal force by all its sensors, or by any one of a bumper's, is over this",
+    )
+    consecutive: int = Field(3, ge=1, le=1000, description="samples in a row over the threshold")

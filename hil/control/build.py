@@ -1,0 +1,86 @@
+"""Puts the load controller together from a config."""
+
+from __future__ import annotations
+
+from hil.config import Config
+from hil.config.cylinder_parameters import cylinder, linkage
+from hil.config.model_parameters import nominal_rig
+from hil.config.resting_loads import load_limits
+from hil.control.allocation import Allocator
+from hil.control.base import Controller
+from hil.control.cylinder_forces import CylinderForces
+from hil.control.load_state import Doubts, DoubtSettings
+from hil.control.normal_force import LoadSettings, NormalForce
+from hil.control.pressure import PressureSettings, make_loops
+from models.contact.ground import Ground
+from models.plant.parameters import GRAVITY
+from models.rover import Rover
+from models.statics.pull import PullTable, make_pull_table
+
+# No wheel bears more than this part of the weight for long.
+_MOST_LOAD = 0.6
+# A torque so small, relative to the largest, counts as none: the valves may be switched off.
+_NO_TORQUE = 0.01
+
+
+def load_controller(config: Config, drive: Controller) -> NormalForce:
+    """The load controller of a rig; kernels compile here.
+
+    Args:
+        config: of the rig.
+        drive: controller of its wheels.
+    """
+    wanted, layout = config.normal_force, config.layout
+    period_s = 1.0 / config.loop.rate_hz
+    ticks = round(wanted.follow_s * config.loop.rate_hz)
+    sensors = layout.leg_sensors and wanted.feedback == "sensors"
+    forces = cylinder_forces(config)
+    return NormalForce(
+        drive,
+        _allocator(config, forces),
+        make_loops(
+            PressureSettings(
+                supply_Pa=config.cylinders.supply_kPa * 1e3,
+                dead_band_Pa=wanted.dead_band_kPa * 1e3,
+                least_cycle_ns=round(1e9 / wanted.switchings_per_s),
+                integral_per_s=wanted.integral_per_s,
+                period_s=period_s,
+            ),
+            len(layout.cylinders),
+            config.cylinders.regulators,
+        ),
+        forces.pressures_Pa,
+        Doubts(DoubtSettings(wanted.follow_kPa * 1e3, wanted.disagreement_N, ticks), sensors=sensors),
+        LoadSettings(
+            period_ns=round(wanted.period_ms * 1e6),
+            smoothing=min(period_s / wanted.smoothing_s, 1.0) if wanted.smoothing_s else 1.0,
+            no_torque_Nm=_NO_TORQUE * wanted.torque_limit_Nm,
+            sensors=sensors,
+        ),
+    )
+
+
+def cylinder_forces(config: Config) -> CylinderForces:
+    """The nominal cylinders of a rig."""
+    return CylinderForces(cylinder(config.cylinders), linkage(config.cylinders), config.layout.ways)
+
+
+def _allocator(config: Config, forces: CylinderForces) -> Allocator:
+    nominal = nominal_rig(config)
+    rover, vehicle, _ = nominal.assemble()
+    normal = (0.0, 0.0, 1.0) if vehicle.terrain is None else vehicle.terrain.normal
+    return Allocator(
+        rover,
+        config.layout.joints,
+        load_limits(config),
+        forces.reach_Nm,
+        config.normal_force.period_ms * 1e-3,
+        ground_normal=normal,
+        traction=None if vehicle.ground is None else _traction(rover, vehicle.ground),
+    )
+
+
+def _traction(rover: Rover, ground: Ground) -> PullTable:
+    """Pull of the wheels on the twin's soil, up to loads that no wheel bears."""
+    weight_N = rover.mass_matrix(rover.neutral())[0, 0] * -GRAVITY[2]
+    return make_pull_table(ground, len(rover.wheel_names), _MOST_LOAD * weight_N)

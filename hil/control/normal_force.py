@@ -1,0 +1,134 @@
+"""The load controller: wheel loads as wanted, by the torques of the cylinders.
+
+Outer loop, each period: smoothed loads and torques -> allocation (hil.control.allocation) -> torques.
+Inner loop, each tick: torques -> pressures of the chambers -> valves and regulators (hil.control.pressure).
+It begins and ends without a step: a torque changes no faster than its slew limit, from the present one when it takes
+over, to zero before the valves are switched off. Any doubt switches them off in its tick.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from drivers.messages import ValveSet
+from hil.control.allocation import Allocator
+from hil.control.base import Controller
+from hil.control.load_state import NO_SOLUTION, Doubts, Smoothed
+from hil.control.pressure import PressureLoops
+from hil.messages.load_limits import SOLVER
+from hil.messages.loads import LoadGoal, LoadMode, LoadSetPoints
+from hil.messages.operator_input import SetLoads, asks
+from hil.messages.stages import Estimate, Goal, Prediction, Samples, SetPoints
+
+# Gauge pressures (chambers,) [Pa] that give these torques (cylinders,) [N m] at these joint angles [rad].
+Pressures = Callable[[Sequence[float], Sequence[float]], tuple[float, ...]]
+PASSIVE = LoadGoal(LoadMode.PASSIVE)
+
+
+class LoadSettings(NamedTuple):
+    """Constants of the controller.
+
+    Attributes:
+        period_ns: time between two allocations.
+        smoothing: share of a new value in the filter of loads and torques, per tick.
+        no_torque_Nm: a torque so small counts as none.
+        sensors: the loads come from leg sensors.
+    """
+
+    period_ns: int
+    smoothing: float
+    no_torque_Nm: float
+    sensors: bool
+
+
+class NormalForce:
+    """Adds valves, regulators and the record of the loads to the set-points of the drives.
+
+    Args:
+        drive: controller of the wheels.
+        allocator: outer loop.
+        loops: inner loops.
+        pressures: from torques to pressures.
+        doubts: reasons not to push.
+        settings: constants.
+
+    Attributes:
+        doubt: what it is passive for, a bit each, until an operator's `SetLoads`; 0: nothing.
+    """
+
+    def __init__(
+        self,
+        drive: Controller,
+        allocator: Allocator,
+        loops: PressureLoops,
+        pressures: Pressures,
+        doubts: Doubts,
+        settings: LoadSettings,
+    ) -> None:
+        self._drive, self._allocator, self._loops = drive, allocator, loops
+        self._pressures, self._doubts, self._settings = pressures, doubts, settings
+        self._load_N, self._torque_Nm = Smoothed(settings.smoothing), Smoothed(settings.smoothing)
+        self._next_ns = 0
+        self._aimed: LoadSetPoints | None = None
+        self.doubt = 0
+
+    def control(self, goal: Goal, samples: Samples, estimate: Estimate, prediction: Prediction) -> SetPoints:
+        """The set-points of this tick."""
+        drive = self._drive.control(goal, samples, estimate, prediction)
+        if samples.operator and asks(samples.operator, SetLoads):
+            self.doubt = 0
+        wanted, aimed = goal.loads or PASSIVE, self._aimed
+        if aimed is not None or wanted.mode:
+            wanted_Pa = aimed.pressure_Pa if aimed else (0.0,) * (2 * len(samples.valves.pressure_Pa))
+            self.doubt |= self._doubts.found(samples, estimate, prediction, wanted_Pa)
+        if self.doubt or not (aimed or wanted.mode):
+            return self._released(drive, prediction)
+        self._load_N.add(estimate.wheel_load_N if self._settings.sensors else prediction.normal_force_N)
+        self._torque_Nm.add(prediction.cylinder_torque_Nm)
+        if (aimed is None or samples.t_ns >= self._next_ns) and not self._allocate(wanted, samples.t_ns, prediction):
+            return self._released(drive, prediction)
+        aimed = self._aimed
+        assert aimed is not None
+        if not wanted.mode and max(map(abs, aimed.torque_Nm)) <= self._settings.no_torque_Nm:
+            return self._released(drive, prediction)
+        measured_Pa = [pressure for pair in samples.valves.pressure_Pa for pressure in pair]
+        return _with_loads(drive, *self._loops.step(samples.t_ns, aimed.pressure_Pa, measured_Pa), aimed)
+
+    def _allocate(self, wanted: LoadGoal, t_ns: int, prediction: Prediction) -> bool:
+        """Run the outer loop; whether it has an answer."""
+        if self._aimed is None:
+            self._allocator.reset()
+            self._loops.reset()
+        self._next_ns = t_ns + self._settings.period_ns
+        angles_rad = prediction.cylinder_angle_rad
+        found = self._allocator.allocate(
+            self._load_N.values, self._torque_Nm.values, angles_rad, prediction.gravity, prediction.slip, wanted
+        )
+        if found.binding & SOLVER or not math.isfinite(sum(found.torque_Nm)):
+            self.doubt |= NO_SOLUTION
+            return False
+        pressure_Pa = self._pressures(found.torque_Nm, angles_rad)
+        self._aimed = LoadSetPoints(wanted.mode, found.load_N, found.torque_Nm, pressure_Pa, found.binding)
+        return True
+
+    def _released(self, drive: SetPoints, prediction: Prediction) -> SetPoints:
+        """Valves off and regulators closed: the joints are free."""
+        if self._aimed is not None:
+            self._aimed = None
+            self._load_N.forget()
+            self._torque_Nm.forget()
+            self._doubts.forget()
+        unknown, cylinders = (math.nan,) * len(prediction.normal_force_N), len(prediction.cylinder_torque_Nm)
+        passive = LoadSetPoints(
+            LoadMode.PASSIVE, unknown, (0.0,) * cylinders, (0.0,) * (2 * cylinders), binding=self.doubt
+        )
+        return _with_loads(drive, (), (), passive)
+
+
+def _with_loads(
+    drive: SetPoints, valves: ValveSet, regulators_Pa: tuple[float, ...], loads: LoadSetPoints
+) -> SetPoints:
+    """The drives' set-points, and those of the cylinders."""
+    return SetPoints(drive.state, drive.cut, drive.speed_radps, valves, regulators_Pa, drive.duty, loads)

@@ -1,0 +1,59 @@
+"""A drive at one speed, with a wanted distribution of the wheels' loads for each of its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+import msgspec
+
+from hil.config import Config
+from hil.config.schema.experiment import DriveStepConfig
+from hil.control.base import Controller
+from hil.control.build import load_controller
+from hil.experiments.base import ArmingChecks
+from hil.experiments.drive.experiment import AFTER_NS, DRIVE, DriveExperiment
+from hil.messages.loads import LoadGoal, load_goal
+from hil.messages.operator_input import OperatorCommand, SetLoads
+from hil.messages.stages import Estimate, Goal, Prediction, Samples
+
+
+class NormalForceExperiment(DriveExperiment):
+    """A drive whose steps differ in the wanted loads; an operator's `SetLoads` replaces those of the running step.
+
+    After the last step the drives are cut, and the cylinders have the time to let go without a step.
+
+    Args: as `Experiment`.
+    """
+
+    name = "normal_force"
+
+    def __init__(self, config: Config, checks: ArmingChecks, *, attended: bool = False) -> None:
+        wanted = config.normal_force
+        steps = [DriveStepConfig(for_s=step.for_s, speed_mps=wanted.speed_mps) for step in wanted.steps]
+        release_ns = round(wanted.torque_limit_Nm / wanted.torque_slew_Nmps * 1e9)
+        super().__init__(config, checks, attended=attended, steps=steps, after_ns=AFTER_NS + release_ns)
+        wheels = config.layout.wheels
+        self._goals = [load_goal(step.mode, step.share, step.wheel, wheels) for step in wanted.steps]
+        self._loads: LoadGoal | None = None
+
+    def controller(self) -> Controller:
+        """Wheel speeds as set, and the load controller."""
+        return load_controller(self.config, super().controller())
+
+    def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:
+        """The goal of this tick."""
+        step = self.step
+        goal = super().decide(samples, estimate, prediction, safe)
+        if self.state != DRIVE:
+            return goal
+        if self.step != step:
+            self._loads = self._goals[self.step]
+        self._take(samples.operator)
+        return msgspec.structs.replace(goal, loads=self._loads)
+
+    def _take(self, commands: Sequence[OperatorCommand]) -> None:
+        for command in commands:
+            if isinstance(command, SetLoads):
+                with suppress(ValueError):  # an impossible wish changes nothing
+                    self._loads = load_goal(command.mode, command.share, command.wheel, self.config.layout.wheels)

@@ -1,0 +1,96 @@
+"""A run cut where the wanted loads change, and the loads of each of its parts."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.config import Config
+from hil.experiments.drive.experiment import DRIVE
+from hil.messages.loads import LoadGoal, LoadMode, load_goal
+from hil.messages.operator_input import SetLoads, command_of, is_command
+
+Rows = NDArray[np.void]
+FloatArray = NDArray[np.floating[Any]]
+
+
+class Segment(NamedTuple):
+    """A part of a run with one wanted distribution.
+
+    Attributes:
+        begin_s: time of the run [s].
+        end_s: likewise.
+        goal: wanted in it.
+    """
+
+    begin_s: float
+    end_s: float
+    goal: LoadGoal
+
+    @property
+    def half_s(self) -> float:
+        """From here on its loads are averaged."""
+        return 0.5 * (self.begin_s + self.end_s)
+
+
+class Loads(NamedTuple):
+    """Wheel loads over time, and where they are from.
+
+    Attributes:
+        source: ground_truth, sensors or twin.
+        t_s: (n,) end of what each row is the mean of, or its time [s].
+        load_N: (n, wheels).
+        torque_Nm: (n, cylinders).
+    """
+
+    source: str
+    t_s: FloatArray
+    load_N: FloatArray
+    torque_Nm: FloatArray
+
+
+def segments(config: Config, ticks: Rows, events: Rows) -> list[Segment]:
+    """The steps of the config, cut where an operator changed the wanted loads; none of a run that never drove."""
+    moving = ticks["t_ns"][ticks["state"] == DRIVE] * 1e-9
+    if not moving.size:
+        return []
+    begin_s, wheels = float(moving[0]), config.layout.wheels
+    changes: list[tuple[float, LoadGoal]] = []
+    for step in config.normal_force.steps:
+        changes.append((begin_s, load_goal(step.mode, step.share, step.wheel, wheels)))
+        begin_s += step.for_s
+    for event in events[[is_command(event) for event in events]]:
+        command, t_s = command_of(event), float(event["t_ns"]) * 1e-9
+        if isinstance(command, SetLoads) and moving[0] <= t_s <= moving[-1]:
+            try:
+                changes.append((t_s, load_goal(command.mode, command.share, command.wheel, wheels)))
+            except ValueError:  # it changed nothing
+                continue
+    changes = sorted((change for change in changes if change[0] <= moving[-1]), key=lambda change: change[0])
+    ends_s = [*(t_s for t_s, _ in changes[1:]), float(moving[-1])]
+    return [Segment(t_s, end_s, goal) for (t_s, goal), end_s in zip(changes, ends_s, strict=True) if end_s > t_s]
+
+
+def switched_on(parts: list[Segment]) -> int | None:
+    """Number of the first part that is not passive; None: there is none."""
+    return next((number for number, part in enumerate(parts) if part.goal.mode != LoadMode.PASSIVE), None)
+
+
+def loads_of(ticks: Rows, ground_truth: FloatArray | None) -> list[Loads]:
+    """Wheel loads by all who know them, the best source first.
+
+    Args:
+        ticks: of the record.
+        ground_truth: rows of `models.plant.load_history.LoadHistory`; None: of a real rig.
+    """
+    found, t_s, names = [], ticks["t_ns"] * 1e-9, ticks.dtype.names or ()
+    wheels = ticks["normal_force_N"].shape[1]
+    if ground_truth is not None and len(ground_truth):
+        rows = ground_truth
+        found.append(Loads("ground_truth", rows[:, 0], rows[:, 1 : 1 + wheels], rows[:, 1 + wheels :]))
+    torque_Nm = ticks["cylinder_torque_Nm"]
+    if "wheel_load_N" in names:
+        found.append(Loads("sensors", t_s, ticks["wheel_load_N"], torque_Nm))
+    return [*found, Loads("twin", t_s, ticks["normal_force_N"], torque_Nm)]

@@ -1,0 +1,178 @@
+"""The results of a run with controlled wheel loads: its part of summary.json, and the table in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from hil.control.load_state import doubt_names
+from hil.experiments.base import Finished, Summary
+from hil.experiments.drive.experiment import DRIVE
+from hil.experiments.normal_force.best import best_of
+from hil.experiments.normal_force.segments import Loads, Rows, Segment, loads_of, segments, switched_on
+from hil.experiments.normal_force.spread import (
+    BAND,
+    FloatArray,
+    mean_between,
+    running_mean,
+    settling_time,
+    spread,
+    step_response,
+)
+from hil.experiments.summary import common_reasons, finite, loop_rows, quantity, summary_table, verdict_rows
+from hil.messages.load_limits import binding_names
+from hil.messages.loads import LoadMode
+
+
+def normal_force_summary(run: Finished) -> Summary:
+    """Keys as docs/reference/summary.md lists them."""
+    config = run.config
+    parts = segments(config, run.ticks, run.events)
+    known = loads_of(run.ticks, run.ground_truth.loads)
+    steps = [_step(run, number, parts, known) for number in range(len(parts))]
+    driving = run.ticks[run.ticks["state"] == DRIVE]
+    active = driving[driving["load_mode"] != LoadMode.PASSIVE]
+    switched = _switchings(active, config.layout.chambers)
+    doubts = sorted({name for bits in np.unique(driving["load_limits"]).tolist() for name in doubt_names(bits)})
+    on = switched_on(parts)
+    before = steps[on - 1]["spread"] if on else None
+    after = steps[on] if on is not None else {}
+    active_s = len(active) / config.loop.rate_hz
+    per_s = max(switched.values(), default=0) / active_s if active_s else None
+    limits_met = not doubts and _limits_met(run, parts, known[0], active)
+    reasons = common_reasons(run.experiment, run.cycle.safety, run.beside)
+    reasons += [f"the load control let go: {name.replace('_', ' ')}" for name in doubts]
+    if not limits_met and not doubts:
+        reasons.append("a wheel's load or a torque was outside its limits (normal_force)")
+    return {
+        "wheels": list(config.layout.wheels),
+        "cylinders": list(config.layout.cylinders),
+        "loads_from": known[0].source,
+        "normal_force": {
+            "spread_before": before,
+            "spread_after": after.get("spread"),
+            "spread_best": after.get("spread_best"),
+            "settle_s": after.get("settle_s"),
+            "switchings_per_s": per_s,
+            "limits_met": limits_met,
+        },
+        "load_steps": steps,
+        "load_error_N": _errors(parts, known),
+        "switchings": switched,
+        "doubts": doubts,
+        "accepted": run.experiment.done and not reasons,
+        "reasons": reasons,
+    }
+
+
+def _step(run: Finished, number: int, parts: Sequence[Segment], known: Sequence[Loads]) -> dict[str, Any]:
+    """Of one part: wanted and mean loads over its second half, spreads, and how soon they were reached."""
+    part, best_source = parts[number], known[0]
+    means = {one.source: mean_between(one.t_s, one.load_N, part.half_s, part.end_s) for one in known}
+    torque_Nm = mean_between(best_source.t_s, best_source.torque_Nm, part.half_s, part.end_s)
+    at_end = run.ticks[run.ticks["t_ns"] * 1e-9 < part.end_s][-1]
+    load_N = means[best_source.source]
+    best = None
+    if best_source.source == "ground_truth" and load_N is not None and torque_Nm is not None:
+        best = best_of(run.config, load_N, torque_Nm)
+    settle_s, overshoot = _reached(part, parts[:number], best_source, best)
+    return {
+        "mode": LoadMode(part.goal.mode).name.lower(),
+        "begin_s": part.begin_s,
+        "end_s": part.end_s,
+        "load_N": _listed(load_N),
+        "load_wanted_N": _listed(at_end["load_wanted_N"]) if part.goal.mode else None,
+        "torque_Nm": _listed(torque_Nm),
+        "spread": None if load_N is None else finite(float(spread(load_N))),
+        "spread_best": best,
+        "spread_by": {name: None if one is None else finite(float(spread(one))) for name, one in means.items()},
+        "settle_s": settle_s,
+        "overshoot": overshoot,
+        "limits": list(binding_names(int(at_end["load_limits"]))),
+    }
+
+
+def _reached(
+    part: Segment, earlier: Sequence[Segment], loads: Loads, best: float | None
+) -> tuple[float | None, float | None]:
+    """When the wanted loads were reached [s], and by how much a share overshot: of the wheel that changes most."""
+    inside = (loads.t_s > part.begin_s) & (loads.t_s <= part.end_s)
+    t_s = loads.t_s[inside] - part.begin_s
+    final = mean_between(loads.t_s, loads.load_N, part.half_s, part.end_s)
+    if part.goal.mode == LoadMode.PASSIVE or final is None:
+        return None, None
+    if part.goal.mode == LoadMode.UNIFORM:
+        spreads = spread(running_mean(t_s, loads.load_N[inside]))
+        return settling_time(t_s, spreads, float(spread(final)) if best is None else best, BAND), None
+    before = mean_between(loads.t_s, loads.load_N, earlier[-1].half_s, earlier[-1].end_s) if earlier else None
+    if before is None:
+        return None, None
+    wheel = int(np.abs(final - before).argmax())
+    found = step_response(t_s, loads.load_N[inside, wheel], float(before[wheel]), float(final[wheel]))
+    return (found.settle_s, found.overshoot) if found else (None, None)
+
+
+def _switchings(active: Rows, chambers: Sequence[str]) -> dict[str, int]:
+    """How many times each valve was switched on while loads were controlled."""
+    on = active["valves"].reshape(len(active), len(chambers)).astype(int)
+    counts = (np.diff(on, axis=0, prepend=0) > 0).sum(axis=0) if len(active) else np.zeros(len(chambers), int)
+    return dict(zip(chambers, counts.tolist(), strict=True))
+
+
+def _limits_met(run: Finished, parts: Sequence[Segment], loads: Loads, active: Rows) -> bool:
+    """Whether loads and torques were inside their limits while loads were controlled."""
+    wanted, on = run.config.normal_force, switched_on(list(parts))
+    if on is None:
+        return True
+    inside = loads.load_N[(loads.t_s > parts[on].begin_s) & (loads.t_s <= parts[-1].end_s)]
+    most_N = np.inf if wanted.most_load_N is None else wanted.most_load_N
+    loads_met = not inside.size or bool(inside.min() >= wanted.least_load_N and inside.max() <= most_N)
+    # a rounding error is no excess
+    return loads_met and bool((np.abs(active["torque_wanted_Nm"]) <= wanted.torque_limit_Nm * (1.0 + 1e-9)).all())
+
+
+def _errors(parts: Sequence[Segment], known: Sequence[Loads]) -> dict[str, Any]:
+    """How far estimated and measured loads are from the truth: means over each part's second half; rms by wheel."""
+    if known[0].source != "ground_truth" or not parts:
+        return {}
+    means = {
+        one.source: [mean_between(one.t_s, one.load_N, part.half_s, part.end_s) for part in parts] for one in known
+    }
+    errors = {}
+    for name, values in means.items():
+        pairs = zip(values, means["ground_truth"], strict=True)
+        apart = [found - true for found, true in pairs if found is not None and true is not None]
+        if name != "ground_truth" and apart:
+            errors[name] = _listed(np.sqrt(np.mean(np.square(apart), axis=0)))
+    return errors
+
+
+def _listed(values: FloatArray | None) -> list[float | None] | None:
+    return None if values is None else [finite(float(value)) for value in values]
+
+
+def normal_force_table(summary: Mapping[str, Any]) -> Table:
+    """The table for the terminal, the verdict first."""
+    found = summary.get("normal_force") or {}
+    rows = [
+        ("spread before, after", quantity([found.get("spread_before"), found.get("spread_after")], "", 3)),
+        ("best spread these cylinders allow", quantity(found.get("spread_best"), "", 3)),
+        ("settled after", quantity(found.get("settle_s"), "s", 2)),
+        ("switchings of the busiest valve", quantity(found.get("switchings_per_s"), "1/s", 2)),
+        ("limits met", "yes" if found.get("limits_met") else "no"),
+    ]
+    for number, step in enumerate(summary.get("load_steps") or [], start=1):
+        rows.append((f"step {number}, {step['mode']}: loads", quantity(step["load_N"], "N", 0)))
+        if step["load_wanted_N"]:
+            rows.append((f"step {number}: wanted", quantity(step["load_wanted_N"], "N", 0)))
+        rows.append((f"step {number}: torques", quantity(step["torque_Nm"], "N m", 1)))
+        if step["limits"]:
+            rows.append((f"step {number}: kept from its goal by", ", ".join(step["limits"]).replace("_", " ")))
+    for name, error in (summary.get("load_error_N") or {}).items():
+        rows.append((f"error of the loads, {name}, rms", quantity(error, "N", 1)))
+    rows.append(("loads from", str(summary.get("loads_from", "-")).replace("_", " ")))
+    rows.append(("wheels, in this order", ", ".join(name.replace("_", " ") for name in summary.get("wheels") or [])))
+    return summary_table("Wheel loads", [*verdict_rows(summary), *rows, *loop_rows(summary)])

@@ -1,0 +1,35 @@
+"""The steepest slope by statics: equal wheel loads, and the pull of the wheel-soil model at one slip."""
+
+from __future__ import annotations
+
+import math
+
+from scipy.optimize import brentq
+
+from hil.config import Config
+from hil.config.model_parameters import nominal_rig
+from models.wheel import RigidWheel
+
+_STEEPEST_DEG = 59.0
+
+
+def limit_at_even_loads_deg(config: Config) -> float | None:
+    """Slope on which the wheels' pull at `slope.slip_limit` just carries the weight along it [deg]; None: none does.
+
+    Each wheel has the same load m g cos(slope) / wheels, and the pull of models.wheel at that load (Petersen 2012
+    (4.30)-(4.32)). A rover of other loads pulls less on soil whose compaction resistance is convex in the load.
+    """
+    rig = nominal_rig(config)
+    rover, _, _ = rig.assemble()
+    mount, wheels = rover.tree.wheels[0], len(rover.wheel_names)
+    wheel = RigidWheel(mount.radius, mount.width, rig.ground.soil, rig.ground.wheel_variant)
+    weight, slip = 9.81 * sum(body.mass for body in rover.tree.bodies), config.slope.slip_limit
+
+    def surplus(slope: float) -> float:
+        load = weight * math.cos(slope) / wheels
+        sinkage = brentq(lambda depth: float(wheel.forces(depth, slip)[1]) - load, 1e-9, 0.8 * mount.radius)
+        return float(wheels * wheel.forces(sinkage, slip)[0]) - weight * math.sin(slope)
+
+    if surplus(0.0) <= 0.0:
+        return None
+    return math.degrees(float(brentq(surplus, 0.0, math.radians(_STEEPEST_DEG))))

@@ -1,0 +1,104 @@
+"""What drawbar and slope share: a constant throttle, reached by a ramp, and a measurement once the rover settled."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from hil.config import Config
+from hil.config.schema.traction import Distribution, ThrottleConfig
+from hil.control.base import Controller
+from hil.control.build import load_controller
+from hil.experiments.base import ArmingChecks, Experiment
+from hil.messages.loads import LoadGoal, load_goal
+from hil.messages.stages import Estimate, Goal, Prediction, Samples
+
+# Time recorded after the measurement, drives cut.
+AFTER_NS = 200_000_000
+
+
+class State(IntEnum):
+    """State of a traction experiment; numbers as for the states of an impact trial where they are alike."""
+
+    IDLE = 0
+    ARMED = 1
+    RAMP = 2
+    STOPPING = 4
+    DONE = 5
+    ABORTED = 6
+    SETTLE = 7
+    MEASURE = 8
+
+
+# faster in a tick, see hil.experiments.base
+IDLE, ARMED, RAMP, STOPPING, DONE, ABORTED, SETTLE, MEASURE = State
+DRIVING = (RAMP, SETTLE, MEASURE)
+
+
+class ThrottleExperiment(Experiment):
+    """Idle until armed, then the throttle by a ramp, a time to settle, the measurement, and a cut.
+
+    Args:
+        config: of the rig.
+        checks: as `Experiment`.
+        throttle: section of the experiment.
+        attended: as `Experiment`.
+    """
+
+    states = State
+
+    def __init__(
+        self, config: Config, checks: ArmingChecks, throttle: ThrottleConfig, *, attended: bool = False
+    ) -> None:
+        super().__init__(config, checks, attended=attended)
+        self._ramp_s = throttle.ramp_s
+        lengths_s = {RAMP: throttle.ramp_s, SETTLE: throttle.settle_s, MEASURE: throttle.measure_s}
+        self._lengths_ns = {state: round(seconds * 1e9) for state, seconds in lengths_s.items()}
+        self._next = {RAMP: SETTLE, SETTLE: MEASURE, MEASURE: STOPPING}
+        wheels = len(config.layout.wheels)
+        self._zeros = config.layout.zero_speeds
+        self._speeds = (throttle.speed_mps / config.wheel_radius_m,) * wheels
+        self._duty = () if throttle.duty is None else (throttle.duty,) * wheels
+        controlled = config.layout.controls_loads
+        self._loads = wanted_loads(throttle.mode, throttle.heavy_share, config.layout.wheels) if controlled else None
+
+    def controller(self) -> Controller:
+        """Throttle as set, and the load controller where a mode needs it."""
+        drive = super().controller()
+        return load_controller(self.config, drive) if self.config.layout.controls_loads else drive
+
+    def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
+        """The goal of this tick."""
+        t_ns = samples.t_ns
+        if self._begin_or_end(samples, estimate, safe):
+            pass
+        elif self.state == ARMED and self._may_start(samples):
+            self._enter(RAMP, t_ns)
+        elif self.state in DRIVING and t_ns - self._since_ns >= self._lengths_ns[State(self.state)]:
+            self._enter(self._next[State(self.state)], t_ns)
+        elif self.state == STOPPING and t_ns - self._since_ns >= AFTER_NS:
+            self._enter(DONE, t_ns)
+        if self.state not in DRIVING:
+            return Goal(self.state, True, speed_radps=self._zeros)
+        share = 1.0
+        if self.state == RAMP:  # never 0 while driving, which is a cut by duty
+            share = min(max((t_ns - self._since_ns) * 1e-9 / self._ramp_s, 1e-3), 1.0)
+        if self._duty:
+            duty = tuple([share * duty for duty in self._duty])
+            return Goal(self.state, False, speed_radps=self._zeros, loads=self._loads, duty=duty)
+        speeds = tuple([share * speed for speed in self._speeds])
+        return Goal(self.state, False, speed_radps=speeds, loads=self._loads)
+
+
+def wanted_loads(mode: Distribution, heavy_share: float, wheels: tuple[str, ...]) -> LoadGoal:
+    """The wanted distribution of the wheel loads.
+
+    Args:
+        mode: of the config.
+        heavy_share: of the heavy axle, front_heavy or rear_heavy; the other wheels share the rest alike.
+        wheels: names.
+    """
+    if mode != "front_heavy" and mode != "rear_heavy":  # noqa: PLR1714 - a type checker follows this form
+        return load_goal(mode, (), "", wheels)
+    heavy = [wheel.startswith(mode.removesuffix("_heavy")) for wheel in wheels]
+    each, rest = heavy_share / sum(heavy), (1.0 - heavy_share) / (len(wheels) - sum(heavy))
+    return load_goal("share", tuple(each if one else rest for one in heavy), "", wheels)

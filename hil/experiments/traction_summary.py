@@ -1,0 +1,66 @@
+"""What was measured of the traction of a rover: pull, slip, speed and wheel loads, means of the measurement."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hil.config.schema.traction import ThrottleConfig
+from hil.experiments.base import Finished, Summary
+from hil.experiments.summary import finite, loop_rows, quantity, verdict_rows
+from hil.experiments.throttle import MEASURE
+
+
+def traction_of(run: Finished, throttle: ThrottleConfig) -> Summary:
+    """Keys as docs/reference/summary.md lists them, without a judgement; None for what was not measured.
+
+    Pull: of the load cell, or the simulated rig's own. Slip and speed: the simulated rig's own, or the twin's. Wheel
+    loads: of the leg sensors, or the twin's.
+    """
+    config, layout = run.config, run.config.layout
+    ticks = run.ticks[run.ticks["state"] == MEASURE]
+    known = run.ground_truth.traction
+    loads_from, field = ("leg sensors", "wheel_load_N") if layout.leg_sensors else ("twin", "normal_force_N")
+    loads = ticks[field].mean(axis=0) if ticks.size else np.full(len(layout.wheels), math.nan)
+    pull = float(ticks["pull_N"].mean()) if layout.load_cell and ticks.size else known.pull if known else math.nan
+    slip = known.slip if known else float(ticks["slip"].mean()) if ticks.size else math.nan
+    speed = known.speed if known else float(ticks["speed_mps"].mean()) if ticks.size else math.nan
+    total = float(loads.sum())
+    return {
+        "mode": throttle.mode,
+        "duty": throttle.duty,
+        "speed_set_mps": None if throttle.duty is not None else throttle.speed_mps,
+        "pull_N": finite(pull),
+        "pull_from": "load cell" if layout.load_cell else "simulated rig" if known else None,
+        "slip": finite(slip),
+        "speed_mps": finite(speed),
+        "slip_from": "simulated rig" if known else "twin",
+        "wheels": list(layout.wheels),
+        "wheel_speed_radps": finite(float(ticks["wheel_speed_radps"].mean())) if ticks.size else None,
+        "load_N": [finite(float(load)) for load in loads],
+        "load_from": loads_from,
+        "spread": finite(float(loads.std()) / float(loads.mean())) if ticks.size and total > 0.0 else None,
+        "pitch_deg": config.ground.pitch_deg,
+        "roll_deg": config.ground.roll_deg,
+    }
+
+
+def traction_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The same for the terminal, the verdict first."""
+    duty = summary.get("duty")
+    throttle = f"speed {quantity(summary.get('speed_set_mps'), 'm/s', 3)}" if duty is None else f"duty {duty:g}"
+    return [
+        *verdict_rows(summary),
+        ("wheel loads", str(summary.get("mode"))),
+        ("throttle", throttle),
+        (f"slip, {summary.get('slip_from')}", quantity(summary.get("slip"), "", 3)),
+        (f"speed, {summary.get('slip_from')}", quantity(summary.get("speed_mps"), "m/s", 4)),
+        (f"drawbar pull, {summary.get('pull_from') or 'not measured'}", quantity(summary.get("pull_N"), "N", 1)),
+        (f"wheel loads, {summary.get('load_from')}", quantity(summary.get("load_N"), "N", 0)),
+        ("spread of the loads", quantity(summary.get("spread"), "", 3)),
+        ("wheels, in this order", ", ".join(name.replace("_", " ") for name in summary.get("wheels") or [])),
+        *loop_rows(summary),
+    ]

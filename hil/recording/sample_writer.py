@@ -1,0 +1,101 @@
+"""Rows on their way to a dataset, and the samples of one data acquisition on their way to three."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.messages import DaqBlock
+from hil.messages.schema import Row
+from hil.recording.file_layout import Rows, append
+from hil.recording.triggered_capture import TriggeredCapture
+
+_ROWS = 1024  # of a buffer: 256 ms at 4 kHz; a full one is written early
+
+
+class Table:
+    """Rows on their way to a dataset; `seen` is shown them when they are written."""
+
+    def __init__(self, dataset: Any, dtype: np.dtype[Any], seen: Callable[[Rows], None] = lambda _: None) -> None:
+        self._dataset, self._dtype, self._seen = dataset, dtype, seen
+        self._rows = np.zeros(_ROWS, dtype)
+        self._bytes = self._rows.view(np.uint8).data  # assigning bytes is 4 times as quick as assigning a record
+        self._size = dtype.itemsize
+        self.count = 0
+
+    def add(self, rows: Rows) -> None:
+        """Keep rows until `write`. Raises TypeError: they are of another kind."""
+        data = rows.tobytes()
+        if rows.dtype is not self._dtype and rows.dtype != self._dtype:
+            found = f"{len(data)} bytes of {rows.dtype}"
+            raise TypeError(f"Recorder: rows of {self._dataset.name} are {found}, allowed: its own dtype")
+        count = len(data) // self._size
+        if count > _ROWS - self.count:
+            self.write()
+        if count > _ROWS:
+            self._put(rows)
+            return
+        begin = self.count * self._size
+        self._bytes[begin : begin + len(data)] = data
+        self.count += count
+
+    def write(self) -> None:
+        """Write what is kept."""
+        count, self.count = self.count, 0  # reset first: a failing disk raises once, and nothing is written twice
+        if count:
+            self._put(self._rows[:count])
+
+    def _put(self, rows: Rows) -> None:
+        append(self._dataset, rows)
+        self._seen(rows)
+
+
+class SampleWriter:
+    """Samples of one data acquisition on their way to a group of a record.
+
+    Args:
+        group: with the datasets blocks, raw and t_ns; None: the rig has no such channels.
+        dtype: of a row of blocks.
+        captured: which samples are kept.
+        flush_ns: kept samples of so long are written [ns].
+    """
+
+    def __init__(self, group: Any, dtype: np.dtype[Any], captured: TriggeredCapture, flush_ns: int) -> None:
+        self._group, self.captured, self._flush_ns = group, captured, flush_ns
+        self._row = Row(dtype)
+        self._blocks = None if group is None else Table(group["blocks"], dtype)
+
+    def block(self, block: DaqBlock) -> None:
+        """Take a block. Raises ValueError: times do not increase, or the shapes do not fit."""
+        if len(block.t_ns):
+            self._row.set(block.sequence, block.t_ns[0], len(block.t_ns), *block.overload, block.arrived_ns)
+        self._add(block.t_ns, block.volts, self._row.array[: bool(len(block.t_ns))])
+
+    def blocks(self, rows: Rows) -> None:
+        """Take rows of `hil.ipc.shared_types.block_row`. Raises ValueError as `block`."""
+        described: Any = np.zeros(len(rows), self._row.array.dtype)
+        for name in ("sequence", "overload", "arrived_ns"):
+            described[name] = rows[name]
+        described["t_ns"], described["samples"] = rows["t_ns"][:, 0], rows["t_ns"].shape[1]
+        self._add(rows["t_ns"].reshape(-1), rows["volts"].reshape(-1, rows["volts"].shape[-1]), described)
+
+    def write(self) -> None:
+        """Write what is kept."""
+        if self._blocks is not None:
+            self._blocks.write()
+        self._write_samples()
+
+    def _add(self, t_ns: NDArray[np.int64], volts: NDArray[np.float64], described: Rows) -> None:
+        self.captured.append(t_ns, volts)
+        if described.size and self._blocks is not None:
+            self._blocks.add(described)
+        if self.captured.due(self._flush_ns):
+            self._write_samples()
+
+    def _write_samples(self) -> None:
+        if (samples := self.captured.take()) is not None:
+            append(self._group["raw"], samples[1])
+            append(self._group["t_ns"], samples[0])

@@ -1,0 +1,143 @@
+"""Samples of one data acquisition of a simulated rig, in memory that its processes share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.sim.protocol.plant_ports import Sampled
+from hil.ipc.shm import Mailbox
+from hil.ipc.shm.mapping import mapped_bytes
+
+# Samples kept of each channel: some 4 s at 30 kHz.
+REMEMBERED = 2**17
+CLOCK = np.dtype([("start_ns", "<i8"), ("rate_hz", "<i8")])  # of the first sample, on CLOCK_MONOTONIC; 0: none
+TAKEN = np.dtype([("samples", "<i8")])
+
+
+class SampledMemory:
+    """Newest samples of all channels, and how many there have been; the plant's process writes them.
+
+    Args:
+        folder: of the rig.
+        prefix: of the names of its files.
+        channels: how many there are.
+        create: make the files, or open them.
+
+    Attributes:
+        volts: (REMEMBERED, channels) [V]; sample n lies in row n % REMEMBERED.
+    """
+
+    def __init__(self, folder: Path, prefix: str, channels: int, *, create: bool) -> None:
+        self.clock = Mailbox(folder / f"{prefix}clock", CLOCK, create=create)
+        self.taken = Mailbox(folder / f"{prefix}taken", TAKEN, create=create)
+        self.volts: NDArray[np.float64] = _mapped(folder / f"{prefix}volts", channels, create)
+
+    def close(self) -> None:
+        """Unmap all memory; may be called twice."""
+        self.clock.close()
+        self.taken.close()
+        self.volts = self.volts[:0].copy()  # any view of it keeps it mapped
+
+    def keep(self, first: int, volts: NDArray[np.float64]) -> None:
+        """Store samples first, first + 1, ... (n, channels) [V]."""
+        self.volts[np.arange(first, first + len(volts)) % REMEMBERED] = volts
+
+
+class SamplePublisher:
+    """Publishes the samples of a plant, and goes on counting when another plant takes its place.
+
+    Args:
+        memory: of the samples.
+        rate_hz: samples a second and channel; 0: there are none.
+        start_ns: time of the first sample [ns of CLOCK_MONOTONIC].
+    """
+
+    def __init__(self, memory: SampledMemory, rate_hz: int, start_ns: int) -> None:
+        self._memory, self._start_ns, self.rate_hz = memory, start_ns, rate_hz
+        self._first = self._given = 0  # sample of the rig that is the plant's sample 0; samples of the rig published
+        self._taken = np.zeros(1, TAKEN)
+        memory.clock.write(np.array([(start_ns, rate_hz)], CLOCK))
+
+    def hand_out(self, sampled: Sampled) -> None:
+        """Publish the samples taken since the last call."""
+        count = sampled.samples - (self._given - self._first)
+        if count > 0:
+            volts = np.empty((count, self._memory.volts.shape[1]))
+            sampled.copy_samples(self._given - self._first, volts)
+            self._memory.keep(self._given, volts)
+            self._given += count
+            self._taken["samples"] = self._given
+            self._memory.taken.write(self._taken)
+
+    def next_ns(self, now_ns: int) -> int:
+        """When the first sample after a time is due [ns of CLOCK_MONOTONIC]."""
+        sample = (now_ns - self._start_ns) * self.rate_hz // 1_000_000_000 + 1
+        return self._start_ns + sample * 1_000_000_000 // self.rate_hz
+
+    def begin_again(self, at_ns: int) -> None:
+        """Another plant begins at that time [ns of CLOCK_MONOTONIC]; samples missed until then are zero."""
+        self._first = round((at_ns - self._start_ns) * self.rate_hz / 1e9)
+        gap = self._first - self._given
+        self._memory.keep(self._given, np.zeros((gap, self._memory.volts.shape[1])))
+        self._given = self._first
+
+
+class AnalogInMemory:
+    """`drivers.sim.protocol.plant_ports.Analog`, for processes other than the plant's; the plant must be running.
+
+    Raises:
+        RuntimeError: it is not.
+    """
+
+    def __init__(self, memory: SampledMemory) -> None:
+        clock = np.zeros(1, CLOCK)
+        if memory.clock.read(clock) <= 0:
+            raise RuntimeError("the simulated rig's sample clock is not running yet")
+        self._start_ns, self.rate_hz = int(clock["start_ns"][0]), int(clock["rate_hz"][0])
+        self._memory, self._taken = memory, memory.taken
+        self._row = np.zeros(1, TAKEN)
+        self.channels = memory.volts.shape[1]
+
+    def taken(self) -> int:
+        """Number of samples of each channel taken so far."""
+        self._taken.read(self._row)
+        return int(self._row["samples"][0])
+
+    def copy(self, first: int, volts: NDArray[np.float64]) -> None:
+        """Copy samples from `first` on into volts (n, channels) [V]. Raises OverflowError: they are overwritten."""
+        np.take(self._memory.volts, np.arange(first, first + len(volts)) % REMEMBERED, axis=0, out=volts)
+        if self.taken() - first > REMEMBERED:
+            raise OverflowError(f"sample {first} is gone: {self.taken()} taken, the last {REMEMBERED} kept")
+
+    def at_ns(self, sample: int) -> int:
+        """Time at which a sample is taken [ns of CLOCK_MONOTONIC]."""
+        return self._start_ns + sample * 1_000_000_000 // self.rate_hz
+
+
+class ReadingsInMemory:
+    """`drivers.sim.protocol.plant_ports.Readings`, for processes other than the plant's."""
+
+    def __init__(self, memory: SampledMemory) -> None:
+        self._memory, self._row = memory, np.zeros(1, TAKEN)
+
+    def volts(self, channel: int) -> float:
+        """Newest sample of a channel [V]."""
+        self._memory.taken.read(self._row)
+        return float(self._memory.volts[(int(self._row["samples"][0]) - 1) % REMEMBERED, channel])
+
+
+def _mapped(path: Path, channels: int, create: bool) -> NDArray[np.float64]:
+    size = REMEMBERED * channels * 8
+    if not size:
+        return np.zeros((REMEMBERED, 0))
+    handle = os.open(path, os.O_RDWR | (os.O_CREAT | os.O_EXCL if create else 0), 0o600)
+    try:
+        if create:
+            os.ftruncate(handle, size)
+        return mapped_bytes(handle, size, populate=False).view(np.float64).reshape(REMEMBERED, channels)
+    finally:
+        os.close(handle)
