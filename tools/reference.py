@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from hil.config.error_messages import KINDS, allowed, resolved, tag, whole_schema
-from hil.messages.layout import Layout
+from hil.messages.layout import SAMPLED, Layout
 from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype
 from hil.recording.fields import COMPOUND, PLAIN, Field
 
@@ -28,14 +28,17 @@ MARKED = re.compile(r"(<!-- generated: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTA
 # Endings of config keys and their units; the longest match counts.
 UNITS = {
     "_Nm": "N m", "_Npm": "N/m", "_Nspm": "N s/m", "_Pa": "Pa", "_V": "V", "_N": "N", "_deg": "deg", "_hz": "Hz",
-    "_kPa": "kPa", "_kPa_per_V": "kPa/V", "_kPa_per_count": "kPa/count", "_kg": "kg", "_m": "m", "_mA": "mA",
+    "_kPa": "kPa", "_kPa_per_V": "kPa/V", "_kPa_per_count": "kPa/count",
+    "_ms_per_count": "ms/count", "_kg": "kg", "_m": "m", "_mA": "mA",
     "_mVpN": "mV/N", "_mVpVpN": "mV/V/N", "_mm": "mm", "_mps": "m/s", "_ms": "ms", "_pCpN": "pC/N", "_per_s": "1/s",
     "_radps": "rad/s", "_radps2": "rad/s^2", "_rpm": "1/min", "_s": "s", "_spm": "s/m", "_us": "us",
     "_baud": "bit/s",
 }  # fmt: skip
 # A layout with a different number for every count, so that a shape identifies its count.
-_LAYOUT = Layout(tuple("1234567"), tuple("12345"), tuple("123"))
-_COUNTS = {7: "wheels", 5: "cylinders", 3: "channels"}
+_LAYOUT = Layout(
+    tuple("1234567"), tuple("12345"), tuple("123"), loads=tuple("123456789"), leg_sensors=True, load_cell=True
+)
+_COUNTS = {7: "wheels", 5: "cylinders", 3: "channels", 9: "loads"}
 
 
 def table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
@@ -47,7 +50,8 @@ def table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
 # ---- fields of a record ----
 def record_tables() -> str:
     """Every dataset of `trial.h5` but `/meta`: its fields with type, unit and meaning."""
-    dtypes = {"tick": tick_dtype(_LAYOUT), "events": EVENT, "timing": TIMING, "daq/blocks": block_dtype(_LAYOUT)}
+    dtypes = {"tick": tick_dtype(_LAYOUT), "events": EVENT, "timing": TIMING}
+    dtypes |= {f"{group}/blocks": block_dtype(_LAYOUT, group) for group in SAMPLED}
     parts = []
     for path, (description, fields) in COMPOUND.items():
         rows = (_field_row(name, dtypes[path][name], fields[name]) for name in dtypes[path].names or ())
@@ -81,9 +85,11 @@ def _sections(path: str, schema: Mapping[str, Any], when: str = "", note: str = 
         when: the driver that it belongs to.
         note: text of its key, where it may be null.
     """
-    properties = {key: resolved(value) for key, value in schema["properties"].items()}
-    described = {key: value | schema["properties"][key] for key, value in properties.items()}
-    needed = schema.get("required", ())
+    given = _keys(schema)
+    properties = {key: resolved(value) for key, value in given.items()}
+    described = {key: value | given[key] for key, value in properties.items()}
+    named = given.keys() - schema["properties"].keys() if schema.get("needed", True) else ()
+    needed = (*schema.get("required", ()), *named)
     rows = [_key_row(key, described[key], key in needed) for key in properties if not _is_section(properties[key])]
     title = ", ".join(f"`{name}`" for name in path.split(", ")) if path else "At the top"
     words = " ".join(dict.fromkeys((_sentence(schema["description"]), *([_sentence(note)] if note else []))))
@@ -92,12 +98,18 @@ def _sections(path: str, schema: Mapping[str, Any], when: str = "", note: str = 
     inner: dict[str, tuple[dict[str, Any], str, str]] = {}
     alike: dict[str, list[str]] = {}
     for key, value in properties.items():
-        note = str(schema["properties"][key].get("description", "")) if value.get("nullable") else ""
+        note = str(given[key].get("description", "")) if value.get("nullable") else ""
         for suffix, driver, kind in _kinds(value):
             alike.setdefault(kind["title"], []).append(f"{path}.{key}{suffix}".lstrip("."))
             inner[kind["title"]] = (kind, driver or when, "" if driver or suffix else note)
     for name, (kind, driver, text) in inner.items():
         yield from _sections(", ".join(alike[name]), kind, driver, text if len(alike[name]) == 1 else "")
+
+
+def _keys(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Schemas of a section's keys, and of those that have the name of a part of the rig."""
+    named = {f"EACH {schema['each'].upper()}": schema["additionalProperties"]} if "each" in schema else {}
+    return {**schema["properties"], **named}
 
 
 def _is_section(schema: Mapping[str, Any]) -> bool:
@@ -115,6 +127,8 @@ def _kinds(schema: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]
             yield "[]", driver, kind
     elif "properties" in schema:
         yield "", "", dict(schema)
+    elif (each := resolved(schema.get("additionalProperties") or {})).get("properties"):
+        yield ".NAME", "", dict(each)
 
 
 def _key_row(key: str, schema: dict[str, Any], needed: bool) -> Sequence[str]:
@@ -122,7 +136,7 @@ def _key_row(key: str, schema: dict[str, Any], needed: bool) -> Sequence[str]:
     kind = {"array": "list", "object": "sections"}.get(kind, KINDS.get(kind, kind).removeprefix("a "))
     takes = allowed(schema).removeprefix(KINDS.get(str(schema.get("type")), "a list of ")).strip()
     if kind == "sections":
-        takes = "by the name of the experiment"
+        takes = str(schema.get("note", "by the name of the experiment"))
     description, unit = str(schema["description"]), ""
     if schema.get("type") in ("number", "integer"):
         unit = _unit(key, description)
