@@ -49,8 +49,28 @@ def test_a_steel_impact_without_ground_peaks_as_energy_in_the_spring_says():
     assert found.depth_m == pytest.approx(depth, rel=2e-3)
 
 
+def test_a_force_beside_the_contact_point_changes_nothing_while_the_axle_is_free():
+    """Of the peak by Hertz-like contacts; a held axle passes the moment on, and above C the wheel then yields less."""
+    from chapter_6 import _mass_at
+    from trials import config_of, rig_of
+
+    from models.rover import rover_of
+
+    rover = rover_of(rig_of(config_of("chapter_6", {}), steel=False).rover)
+    below, at, above = (_mass_at(rover, math.radians(90.0), z, held=False) for z in (-0.025, 0.0, 0.025))
+    assert below == pytest.approx(at, rel=1e-9)
+    assert above == pytest.approx(at, rel=1e-9)
+    held = [_mass_at(rover, math.radians(90.0), z, held=True) for z in (-0.025, 0.0, 0.025)]
+    assert held == sorted(held)
+    jacobian = rover.impact_jacobian(rover.neutral(), math.radians(90.0))
+    inverse = jacobian @ np.linalg.solve(rover.mass_matrix(rover.neutral()), jacobian.T)
+    assert at == pytest.approx(1.0 / inverse[0].sum(), rel=1e-9)
+
+
 FIGURES = (
-    "3-4", "(3.16)", "5-8 a", "5-8 b", "5-8 c", "5-9 a", "5-9 b", "5-10", "5-12 a", "5-12 b", "6-10", "6-15", "App. D",
+    "3-4", "(3.16)", "5-8 a", "5-8 b", "5-8 c", "5-8 d", "5-9 a", "5-9 b", "5-10", "5-12 a", "5-12 b",
+    "6-10", "6-13, left", "6-15",
+    "App. D",
     "6-11, hard soil", "6-11, soft soil", "beyond",
 )  # fmt: skip
 

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from drivers.messages import VALVES_OFF, DriveCommand, ValveCommand
+from drivers.messages import DriveCommand, ValveCommand
 from drivers.modbus.section import ModbusValves
 from drivers.roboclaw import protocol
 from drivers.roboclaw.protocol import Command
@@ -18,6 +18,8 @@ from hil.app.run import run_experiment
 from hil.config import Config
 from hil.config.schema.experiment import JogConfig
 from hil.messages.layout import WHEELS
+
+VALVES_OFF = ((False, False), (False, False))
 
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 

@@ -105,12 +105,12 @@ def test_a_killed_worker_leaves_stopped_wheels_and_a_run_that_ends_in_safe(wire,
 POWER_AND_HOLD = """
 import sys
 from drivers.modbus.settings import ModbusValvesSettings
-from drivers.messages import VALVES_OFF, ValveCommand
+from drivers.messages import ValveCommand
 from drivers.modbus.valves import ModbusValves
 settings = ModbusValvesSettings(port=sys.argv[1], baud=38400, coils=(0, 1, 2, 3), flash_on=True, flash_s=0.5)
 valves = ModbusValves(settings)
 valves.open()
-valves.write(ValveCommand(1, VALVES_OFF))
+valves.write(ValveCommand(1, settings.valves.valves_off))
 for _ in range(20):
     valves.step()
 valves.write(ValveCommand(2, ((True, False), (False, False))))

@@ -94,6 +94,14 @@ def test_mat_opens_with_scipy_and_holds_no_time_of_day(export, record, good, tmp
     assert again.read_bytes() == path.read_bytes()
 
 
+def fits(value, schema):
+    """Whether a value is as its schema says, in the part of JSON Schema that Foxglove reads: one type a field."""
+    kinds = {"object": dict, "number": (int, float), "integer": int, "string": str}
+    if not isinstance(value, kinds[schema["type"]]):
+        return False
+    return schema["type"] != "object" or all(fits(one, schema["properties"][key]) for key, one in value.items())
+
+
 def test_mcap_has_the_three_channels_with_schemas_and_rising_times(export, record):
     reader = pytest.importorskip("mcap.reader")
     with export("mcap").open("rb") as file:
@@ -110,6 +118,8 @@ def test_mcap_has_the_three_channels_with_schemas_and_rising_times(export, recor
     ticks = [json.loads(message.data) for topic, message in messages if topic == "tick"]
     assert [tick["t_ns"] for tick in ticks] == record.tick["t_ns"].tolist()
     assert [tick["slip"]["rear_left"] for tick in ticks] == record.tick["slip"][:, 4].tolist()
+    shapes = {one.name.removeprefix("rover_hil."): json.loads(one.data) for one in schemas}
+    assert all(fits(json.loads(message.data), shapes[topic]) for topic, message in messages[:500] + messages[-500:])
     volts = [json.loads(message.data)["raw_V"]["top"] for topic, message in messages if topic == "samples"]
     assert volts == record.raw[:, 0].tolist()
 

@@ -155,7 +155,7 @@ def test_an_exception_of_todays_program_is_a_difference(recorded, monkeypatch):
 
 def test_a_fault_that_today_would_not_see_is_found(recorded, monkeypatch):
     folder = recorded("not_finite")
-    monkeypatch.setattr("hil.safety.monitor.BAD_TICKS_ALLOWED", 10)
+    monkeypatch.setattr("hil.safety.block_monitor.BAD_TICKS_ALLOWED", 10)
     found = differing(folder)
     assert found["safe"].first_tick == 404
     assert found["event"].recorded.startswith("sample_not_finite, 404000000 ns: DAQ: samples that are not finite")
@@ -241,9 +241,7 @@ def test_exit_status_and_json_say_what_was_found(recorded, edited, tmp_path, cap
 
 
 def test_another_version_is_named_beside_todays(recorded, capsys, monkeypatch):
+    run = recorded("good")  # before the version is another: other tests share this run
     monkeypatch.setattr(program, "__version__", "99.0")
-    assert hil(["replay", str(recorded("good"))]) == 0
-    assert (
-        f"recorded by version {read_trial(recorded('good')).meta['version']}, replayed by 99.0"
-        in capsys.readouterr().out
-    )
+    assert hil(["replay", str(run)]) == 0
+    assert f"recorded by version {read_trial(run).meta['version']}, replayed by 99.0" in capsys.readouterr().out

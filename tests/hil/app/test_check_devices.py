@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-import hil.app.check
+import hil.app.check.access
 from drivers.interfaces import ControllerState, DeviceError, Health, LinkLostError
 from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.app.check import check_rig
@@ -219,8 +219,10 @@ def test_a_device_that_is_missing_hides_no_other(monkeypatch):
         raise LinkLostError("wheel drives: /dev/ttyUSB0: there is no such port")
 
     access.drives = gone
-    monkeypatch.setattr(hil.app.check, "connect", lambda *_: ({"roboclaw": "/a", "modbus": "/b", "daq": "c:1"}, None))
-    monkeypatch.setattr(hil.app.check, "DirectAccess", lambda config: access)
+    monkeypatch.setattr(
+        hil.app.check.access, "connect", lambda *_: ({"roboclaw": "/a", "modbus": "/b", "daq": "c:1"}, None)
+    )
+    monkeypatch.setattr(hil.app.check.access, "DirectAccess", lambda config: access)
     checks, missing = check_rig(CONFIG, quick=True)
     assert missing == ["wheel drives: /dev/ttyUSB0: there is no such port"]
     assert failed(checks) == ["wheel drives"]

@@ -94,9 +94,9 @@ def run(tmp_path, monkeypatch):
             run.recorder, run.publisher = run.rig.file_sink
             obey = run.plant.set_drives
 
-            def set_drives(speed_radps, cut):
+            def set_drives(speed_radps, cut, duty=()):
                 run.drives.append((run.plant.t_ns, cut, speed_radps))
-                obey(speed_radps, cut)
+                obey(speed_radps, cut, duty)
 
             run.plant.set_drives = set_drives
             tamper(run)

@@ -7,7 +7,7 @@ import pytest
 
 import hil.bench.bench_rig
 from drivers.messages import DaqBlock, DriveSample, ValveSample
-from hil.bench.bench_rig import MOST_ENDED, Cuts, _cut_rows, _many_cuts, _seen_by_devices
+from hil.bench.bench_rig import CUTS_A_RUN, MOST_WITHOUT, Cuts, _cut_rows, _many_cuts, _seen_by_devices
 from hil.bench.impacts import PAUSE_NS, CutTimes, RepeatedImpacts, parts_ms
 from hil.config import load_config
 from hil.experiments.base import ARMED_NS
@@ -105,18 +105,27 @@ def cut_at(t_ns):
     return CutTimes(t_ns, t_ns, t_ns, t_ns, t_ns + MS)
 
 
-def test_runs_that_all_end_early_end_the_measurement_with_what_was_measured(monkeypatch):
-    runs = []
-
-    def one_cut_and_a_fault(_config, events):
-        runs.append(events)
-        return Cuts([cut_at(len(runs))], [1.0], ["fault 1: DAQ: newest sample is 10.4 ms old"])
-
-    monkeypatch.setattr(hil.bench.bench_rig, "_cuts", one_cut_and_a_fault)
+def test_runs_without_a_cut_one_after_another_end_the_measurement_with_what_was_measured(monkeypatch):
+    early = ["fault 1: DAQ: newest sample is 10.4 ms old"]
+    results = [Cuts([cut_at(1)], [1.0], early), *[Cuts([], [], early)] * (MOST_WITHOUT + 1)]
+    monkeypatch.setattr(hil.bench.bench_rig, "_cuts", lambda _config, _events: results.pop(0))
     said = []
     found = _many_cuts(None, 200, said.append)
-    assert len(runs) == len(found.cuts) == len(found.ended) == MOST_ENDED
-    assert said == ["a run ended early: fault 1: DAQ: newest sample is 10.4 ms old"] * MOST_ENDED
+    assert (len(found.cuts), len(results)) == (1, 1)
+    assert said == [f"a run ended early: {early[0]}"] * (1 + MOST_WITHOUT)
+
+
+def test_a_stall_costs_the_cuts_of_one_short_run_and_not_those_before_it(monkeypatch):
+    wanted = []
+
+    def every_second_run_ends_after_a_cut(_config, events):
+        wanted.append(events)
+        done = events if len(wanted) % 2 else 1
+        return Cuts([cut_at(1)] * done, [1.0] * done, [] if done == events else ["fault 11"])
+
+    monkeypatch.setattr(hil.bench.bench_rig, "_cuts", every_second_run_ends_after_a_cut)
+    assert len(_many_cuts(None, 10 * CUTS_A_RUN, lambda _: None).cuts) == 10 * CUTS_A_RUN
+    assert max(wanted) == CUTS_A_RUN
 
 
 def test_runs_that_are_slow_end_the_measurement_when_the_time_is_over(monkeypatch):

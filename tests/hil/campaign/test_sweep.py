@@ -8,6 +8,7 @@ import pytest
 
 from hil.campaign import workers
 from hil.campaign.sweep import expand_sweep, run_sweep, write_table
+from hil.campaign.sweep_rows import UNFINISHED
 from hil.cli import run
 from hil.config import ConfigError
 from hil.config.value_ranges import range_values
@@ -126,3 +127,54 @@ def test_a_sweep_runs_the_pure_function_and_leaves_one_file(tmp_path, monkeypatc
     assert [file.name for file in tmp_path.iterdir()] == ["sweep.csv"]
     rows = list(csv.DictReader((tmp_path / "sweep.csv").read_text().splitlines()))
     assert all(row["accepted"] == "true" and float(row["peak_force_N"]) > 10 for row in rows)
+
+
+OVER = ["trial.angle_deg=50:60:1", "seed=1:4:1"]
+
+
+def stopped_after(count, pretend, here, path):
+    """A sweep of `OVER` that is stopped after so many runs; the seeds of the runs that were made."""
+    stop = NeverStop()
+
+    def make(job):
+        stop.wanted = len(jobs) == count
+        return summary_of_job(job)
+
+    jobs = pretend(make)
+    run_sweep(expand_sweep("sim_impact", OVER, (), None), path, "csv", here, Lines(), stop.now)
+    return jobs
+
+
+def test_a_resumed_sweep_makes_the_rest_and_its_table_is_that_of_one_that_ran_through(pretend, here, tmp_path) -> None:
+    for name in ("whole", "parts"):
+        (tmp_path / name).mkdir()
+    whole, parts = tmp_path / "whole" / "sweep.csv", tmp_path / "parts" / "sweep.csv"
+    runs = expand_sweep("sim_impact", OVER, (), None)
+    pretend(summary_of_job)
+    run_sweep(runs, whole, "csv", here, Lines(), lambda: False)
+    stopped_after(30, pretend, here, parts)
+    with (parts.parent / UNFINISHED).open("a") as file:
+        file.write('{"number": 31, "trial.an')  # of a process that was killed while it wrote
+    jobs = pretend(summary_of_job)
+    run_sweep(runs, parts, "csv", here, Lines(), lambda: False, resume=True)
+    assert len(jobs) == len(runs) - 30
+    assert parts.read_bytes() == whole.read_bytes()
+    assert [file.name for file in parts.parent.iterdir()] == ["sweep.csv"]
+
+
+def test_another_sweep_is_not_resumed_and_nothing_is_lost(pretend, here, tmp_path) -> None:
+    path = tmp_path / "sweep.csv"
+    stopped_after(10, pretend, here, path)
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    other = expand_sweep("sim_impact", ["trial.angle_deg=50:61:1", "seed=1:4:1"], (), None)
+    with pytest.raises(ConfigError, match="--over"):
+        run_sweep(other, path, "csv", here, Lines(), lambda: False, resume=True)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_a_sweep_that_is_whole_has_nothing_to_resume(tmp_path, capfd) -> None:
+    (tmp_path / "sweep.csv").write_text("number\n")
+    options = ["--over", "seed=1,2", "--out", str(tmp_path), "--resume"]
+    assert run(["sweep", "sim_impact", *options]) == 2
+    assert "no sweep to resume" in capfd.readouterr().err
+    assert (tmp_path / "sweep.csv").read_text() == "number\n"

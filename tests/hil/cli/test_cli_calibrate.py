@@ -1,12 +1,17 @@
-"""`hil calibrate` from the record of a run to the calibration sheet."""
+"""`hil calibrate` from the record of a run, or from the running sensors, to the calibration sheet."""
 
 from __future__ import annotations
 
 import json
+import math
 
+import numpy as np
 import pytest
 
 from drivers.calibration import Calibration
+from drivers.interfaces import Health
+from drivers.messages import DaqBlock
+from hil.app import live_samples
 from hil.app.run import run_experiment
 from hil.cli import run
 from hil.config import load_config
@@ -85,3 +90,83 @@ def test_file_that_is_no_sheet_is_left_alone(pressed, tmp_path, capsys):
 def test_folder_without_a_record_is_refused(tmp_path, capsys):
     assert run(["calibrate", "zero", str(tmp_path), "--sensor", "top"]) == 2
     assert "hil: " in capsys.readouterr().err
+
+
+class LiveDaq:
+    """A data acquisition whose sensors bear forces over time (s -> N); blocks of 2 ms through couplings of 0.4 s."""
+
+    def __init__(self, force, lost=None):
+        self.force, self.lost = force, lost
+        self.t_ns = self.taken = 0
+        self.drooped = 0.0
+
+    def daq(self):
+        return self
+
+    def go_on(self):
+        self.t_ns += 2_000_000
+        return self.t_ns
+
+    def open(self):
+        pass
+
+    def close(self):
+        pass
+
+    def health(self):
+        return Health("NI-DAQ", True, 0, "")
+
+    def read(self, t_ns):
+        if (self.taken + 1) * 2_000_000 > t_ns:
+            return None
+        times = self.taken * 2_000_000 + np.arange(60, dtype=np.int64) * 33_333
+        volts = np.random.default_rng(self.taken).normal(0.003, 0.0005, (60, 3))
+        for row, t in zip(volts, times * 1e-9, strict=True):
+            given = 11.3e-3 * self.force(t)
+            self.drooped += (given - self.drooped) * (1.0 - math.exp(-1.0 / (30000 * 0.4)))
+            row[0] += given - self.drooped
+        self.taken += 1
+        return DaqBlock(self.taken + (self.taken > (self.lost or math.inf)), times, volts, (False,) * 3, t_ns)
+
+
+def calibrated_live(what, force, monkeypatch, capsys, lost=None):
+    """Exit status and output of a live calibration of the sensor `top`."""
+    monkeypatch.setattr(live_samples, "open_access", lambda config, *_: (LiveDaq(force, lost), config))
+    status = run(["calibrate", *what, "sim_wire", "--sensor", "top", "--set", "daq.droop_s=0.4", "--json"])
+    return status, capsys.readouterr()
+
+
+def test_live_zero_is_the_reading_of_the_running_sensor(monkeypatch, capsys):
+    status, said = calibrated_live(["zero", "--for", "1"], lambda _: 0.0, monkeypatch, capsys)
+    assert status == 0
+    assert json.loads(said.out)["offset_V"] == pytest.approx(0.003, abs=2e-5)
+
+
+def test_live_time_constant_is_that_of_a_press_after_the_operator_was_asked_for_it(monkeypatch, capsys):
+    status, said = calibrated_live(
+        ["droop", "--for", "4"], lambda t: 80.0 if 1.2 < t < 1.8 else 0.0, monkeypatch, capsys
+    )
+    assert status == 0
+    assert json.loads(said.out)["droop_s"] == pytest.approx(0.4, rel=0.02)
+    assert said.err.index("nothing may touch") < said.err.index("now press")
+
+
+def test_live_sensitivity_is_that_of_the_weights(monkeypatch, capsys):
+    def weights(t):
+        return 40.0 if 1.1 < t < 1.9 else 80.0 if 2.4 < t < 3.2 else 0.0
+
+    what = ["force", "--for", "4", "--weight", "40", "--weight", "80"]
+    status, said = calibrated_live(what, weights, monkeypatch, capsys)
+    assert status == 0
+    assert json.loads(said.out)["sensitivity_mVpN"] == pytest.approx(11.3, rel=0.01)
+
+
+def test_live_calibration_from_samples_with_a_gap_is_refused(monkeypatch, capsys):
+    status, said = calibrated_live(["zero", "--for", "1"], lambda _: 0.0, monkeypatch, capsys, lost=100)
+    assert status == 2
+    assert "NI-DAQ: 1 blocks of samples lost" in said.err
+
+
+def test_live_zero_of_a_simulated_rig_needs_no_device(capsys):
+    assert run(["calibrate", "zero", "sim_impact", "--sensor", "top", "--for", "1", "--json"]) == 0
+    assert abs(json.loads(capsys.readouterr().out)["offset_V"]) < 1e-4

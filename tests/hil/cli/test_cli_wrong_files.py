@@ -76,7 +76,7 @@ def finished(tmp_path, monkeypatch) -> Path:
     place.mkdir()
     config = load_config("sim_impact")
     meta = {"config": config.to_yaml(), "config_sha256": config.sha256(), "version": "0"}
-    RecordWriter(place, meta=meta, layout=LAYOUT, sample_rate_hz=30_000).close()
+    RecordWriter(place, meta=meta, layout=LAYOUT, rates_hz={"daq": 30_000}).close()
     (place / "summary.json").write_text(json.dumps({"accepted": False}))
     return place
 

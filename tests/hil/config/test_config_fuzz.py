@@ -51,6 +51,7 @@ DEVICES = {
     pressure_registers: {{{FOUR.format("")}, kPa_per_count: 1}}
     regulator: {{holding_register: 5, kPa_per_count: 1}}
     moves_within_s: 0.5
+    coils: {{left_extend: 0, left_retract: 1, right_extend: 2, right_retract: 3}}
   daq:
     driver: ni
     inputs: {INPUTS}
@@ -71,10 +72,34 @@ DEVICES = {
     watchdog_ms: 100
   daq: {{driver: ni, inputs: {INPUTS}}}
 """,
+    "third": """
+  valves:
+    driver: modbus
+    port: ''
+    flash_on: true
+    baud: 115200
+    regulators:
+      left: {holding_register: 20, address: 2}
+      right: {holding_register: 21}
+      full_scale_kPa: 600
+      full_scale_counts: 4000
+      port: ''
+      baud: 19200
+      watchdog: {holding_register: 9, timeout_ms: 500}
+""",
+    "fourth": f"""
+  valves:
+    driver: ni
+    lines: {{{FOUR.format("a/line")}}}
+    regulators: {{left: a/ao0, right: a/ao1, kPa_per_V: 60}}
+    watchdog_ms: 100
+""",
 }
 
 
 def _with_devices(name: str) -> str:
+    if name in ("third", "fourth"):  # with regulators, and without the devices that are above
+        return f"{SHORT}cylinders: {{regulators: each}}\ndevices:{DEVICES[name]}"
     wire = SHORT.replace("simulated", "simulated_wire")
     return SHORT if name == "short" else f"{wire}clock: realtime\ndevices:{DEVICES[name]}"
 
@@ -121,16 +146,21 @@ def _word(value: Any) -> str:
 def _wrong(name: str, path: tuple[Any, ...]) -> st.SearchStrategy[Any]:
     """Values that the key at this path must not take."""
     schema = _schema(name, path)
+    if "anyOf" in schema:  # a number or a list of them
+        return st.sampled_from([None, "text", math.nan, math.inf, 1e9, [], [1e9], ["text"], {"nonsense": 1}])
     text = st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), max_size=20)
+    # a list may be empty, and a section whose keys all have defaults
+    least = int(schema.get("type") == "array" or "properties" in schema)
     wrong: list[st.SearchStrategy[Any]] = [
         st.just({"nonsense": 1}) if schema.get("nullable") else st.none(),
         st.booleans(),
-        st.lists(st.integers(), max_size=2),
-        st.dictionaries(text, st.integers(), max_size=2),
+        st.lists(st.integers(), min_size=least, max_size=2),
+        st.dictionaries(text, st.integers(), min_size=least, max_size=2),
         st.sampled_from([math.nan, math.inf, -math.inf]),
     ]
     if schema.get("type") in ("number", "integer"):
-        lowest, highest = schema.get("minimum", schema.get("exclusiveMinimum")), schema["maximum"]
+        lowest = schema.get("minimum", schema.get("exclusiveMinimum"))
+        highest = schema.get("maximum", schema.get("exclusiveMaximum"))
         wrong += [
             text,
             st.sampled_from(["abc", "1", "1e3", "", "nan"]),
@@ -205,11 +235,19 @@ def test_a_wrong_section_is_refused_and_its_key_named(files: dict[str, Path], na
         assert all(problem.key.startswith(_dotted(path)) for problem in caught.value.problems), value
 
 
+def _value_of_a_name(name: str, path: tuple[Any, ...]) -> str:
+    """A good value, where the keys of a section are names of the rig's parts."""
+    named = _schema(name, path).get("additionalProperties") if path else None
+    if not isinstance(named, dict):
+        return "1"
+    return {"string": "a/x9", "integer": "1"}.get(named.get("type", ""), "{holding_register: 9}")
+
+
 @pytest.mark.parametrize(("name", "path"), [("short", ()), *SECTIONS], ids=_word)
 def test_an_unknown_key_is_refused_in_every_section(files: dict[str, Path], name: str, path: tuple[Any, ...]) -> None:
     key = _dotted((*path, "no_such_key"))
     with pytest.raises(ConfigError, match="no_such_key") as caught:
-        load_config(files[name], [f"{key}=1"])
+        load_config(files[name], [f"{key}={_value_of_a_name(name, path)}"])
     assert any(
         "unknown key" in problem.found or "place in that list" in problem.allowed for problem in caught.value.problems
     )

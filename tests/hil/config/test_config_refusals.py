@@ -85,6 +85,27 @@ def test_a_misspelt_key_is_answered_with_the_likely_one() -> None:
         (["ground.pitch_deg=5"], "ground.pitch_deg", "0: the obstacle stands on level ground"),
         (["ground.roll_deg=-5"], "ground.roll_deg", "0: the obstacle stands on level ground"),
         (["rover.type=juno", "rover.juno.chassis_height_m=0.3"], "rover.juno", "chassis_height is 0.3 m"),
+        (
+            ["cylinders.joints=[left_bogie, front_left_drive]"],
+            "cylinders.joints",
+            "left_bogie, right_bogie, rear_bogie of",
+        ),
+        (
+            ["cylinders.joints=[rear_bogie]", "rover.type=rocker_bogie"],
+            "cylinders.joints",
+            "of rover.type rocker_bogie",
+        ),
+        (["cylinders.joints=[left_bogie, left_bogie]"], "cylinders.joints", "each joint once"),
+        (["cylinders.rod_mm=40"], "cylinders.rod_mm", "below 38.1, the bore"),
+        (["cylinders.friction={coulomb_N: 16}"], "cylinders.friction.coulomb_N", "at most 15"),
+        (["cylinders.bottle={}"], "cylinders.bottle", "a bottle with compressible"),
+        (
+            ["cylinders.linkage={}", "cylinders.stroke_mm=500"],
+            "cylinders.linkage",
+            "the arm is 0, but it is at 0.664 m",
+        ),
+        (["cylinders.linkage={retracted_m: 0.34}"], "cylinders.linkage.retracted_m", "its stroke is 0.34 to 0.4924 m"),
+        (["cylinders.linkage={clevis_along_m: -0.25, post_along_m: -0.25}"], "cylinders.linkage", "ahead"),
         (["rover.wheel_width_m=0.95"], "rover", "wheel_width is 0.95 m, allowed: below"),
         (["rover.type=exomars_like", "rover.exomars_like.track_m=0.2"], "rover.exomars_like", "wheels of both sides"),
     ],
@@ -102,6 +123,8 @@ def test_values_that_do_not_fit_together_are_refused(overrides: list[str], key: 
         ["ground.kind=rigid", "trial.start_distance_m=0.03", "trial.ramp_s=0.2"],  # driven, not sliding
         ["soil.rut=remembered", "wheel.variant=tire_3"],
         ["rover.exomars.track_m=0.2"],  # of another type
+        ["cylinders.joints=[]", "cylinders.regulators=each"],  # no cylinders
+        ["cylinders.joints=[rear_bogie]", "cylinders.linkage={}", "cylinders.friction={}", "cylinders.ways=extend"],
     ],
 )
 def test_values_that_do_fit_together_are_taken(overrides: list[str]) -> None:

@@ -8,6 +8,7 @@ from drivers.modbus.section import ModbusValves
 from drivers.ni.section import NiValves
 from drivers.roboclaw.section import RoboclawDrives
 from drivers.roboteq.section import RoboteqDrives
+from hil.app.driver_factory import make_valves
 from hil.config import ConfigError, load_config, shipped_configs
 from hil.messages.layout import WHEELS
 from hil.messages.schema import SENSORS
@@ -45,10 +46,11 @@ def test_every_shipped_config_is_one_and_is_named_by_its_file(name: str) -> None
 
 
 def test_calibration_files_are_shipped_but_are_no_configs() -> None:
-    assert list(shipped_configs()) == ["bumper", "mars_dome", "sim_impact", "sim_juno", "sim_juno_wire", "sim_wire"]
+    simulated = ("drawbar", "impact", "juno", "juno_wire", "normal_force", "normal_force_wire", "slope", "wire")
+    assert list(shipped_configs()) == ["bumper", "mars_dome", *(f"sim_{name}" for name in simulated)]
 
 
-@pytest.mark.parametrize("name", ["mars_dome", "bumper", "sim_wire", "sim_juno_wire"])
+@pytest.mark.parametrize("name", ["mars_dome", "bumper", "sim_wire", "sim_juno_wire", "sim_normal_force_wire"])
 def test_a_rig_with_devices_can_be_run_as_a_model_in_virtual_time(name: str) -> None:
     config = load_config(name, ["rig=simulated", "clock=lockstep"], seed=4)
     assert (config.rig, config.clock, config.seed) == ("simulated", "lockstep", 4)
@@ -130,6 +132,82 @@ def test_a_failed_cross_check_is_named_with_what_was_found(
 )
 def test_what_is_meant_so_is_not_refused(overrides: list[str]) -> None:
     assert load_config("mars_dome", overrides).devices is not None
+
+
+THREE = ["cylinders.joints=[left_bogie, right_bogie, rear_bogie]", "devices.valves.flash_s=1"]
+EACH = [*THREE, "cylinders.regulators=each", "devices.valves.rate_hz=5"]
+PLACES = "left: {holding_register: 0}, right: {holding_register: 1}, rear: {holding_register: 2}"
+SCALE = "full_scale_kPa: 600, full_scale_counts: 4000"
+WATCHDOG = "watchdog: {holding_register: 9, timeout_ms: 500}"
+REGULATORS = f"devices.valves.regulators={{{PLACES}, {SCALE}, {WATCHDOG}}}"
+NI_LINES = ", ".join(f"{side}_extend: m/port0/line{i}" for i, side in enumerate(("left", "right", "rear")))
+NI_THREE = [
+    THREE[0], "cylinders.ways=extend", "cylinders.regulators=each",
+    f"devices.valves={{driver: ni, lines: {{{NI_LINES}}}, watchdog_ms: 100, "
+    "regulators: {left: m/ao0, right: m/ao1, rear: m/ao2, kPa_per_V: 60}}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        THREE,
+        [*THREE, "cylinders.ways=retract", "devices.valves.coils={left_retract: 6}"],
+        [*EACH, REGULATORS],
+        [*EACH, f"devices.valves.regulators={{{PLACES}, {SCALE}, port: /dev/ttyUSB2, no_dead_man: accepted}}"],
+        [THREE[0], "cylinders.regulators=common", "devices.valves.rate_hz=4", "devices.valves.flash_s=1",
+         f"devices.valves.regulators={{supply: {{holding_register: 0}}, {SCALE}, {WATCHDOG}}}"],
+        NI_THREE,
+    ],
+)  # fmt: skip
+def test_any_number_of_cylinders_and_ways_has_its_valves_and_regulators(overrides: list[str]) -> None:
+    make_valves(load_config("mars_dome", overrides))  # refuses what the driver cannot do
+
+
+def test_a_valve_without_a_coil_has_that_of_its_place() -> None:
+    coils = load_config("mars_dome", THREE).devices.valves.coils
+    names = [f"{side}_{way}" for side in ("left", "right", "rear") for way in ("extend", "retract")]
+    assert coils.in_order(names) == (0, 1, 2, 3, 4, 5)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "key", "found", "allowed"),
+    [
+        (THREE[:1], "devices.valves.baud", "9600, busy for 82%", "80%"),
+        (["devices.valves.coils.rear_extend=4"], "devices.valves.coils.rear_extend", "unknown key", "left_extend"),
+        ([NI_VALVES, THREE[0]], "devices.valves.lines.rear_extend", "nothing", "rear_retract"),
+        (EACH, "devices.valves.regulators", "null", "left, right, rear"),
+        ([*EACH, REGULATORS, "devices.valves.regulators.full_scale_kPa=100"], "devices.valves.regulators", "100 kPa",
+         "cylinders.supply_kPa, 207"),
+        ([*EACH, REGULATORS, "devices.valves.regulators.zero_counts=4000"], "devices.valves.regulators.zero_counts",
+         "4000", "less than"),
+        ([*EACH, REGULATORS, "devices.valves.regulators.watchdog=null"], "devices.valves.regulators", "no dead-man",
+         "no_dead_man: accepted"),
+        ([*EACH, REGULATORS, "devices.valves.regulators.left.holding_register=2"], "devices.valves.regulators",
+         "register 2 at address 1 for 2", "different"),
+        ([*EACH, REGULATORS, "devices.valves.regulators.front={holding_register: 7}"],
+         "devices.valves.regulators.front", "unknown key", "left, right, rear"),
+        ([*EACH, REGULATORS, "devices.valves.rate_hz=3"], "devices.valves.rate_hz", "3", "at least 4: two set-points"),
+        ([*EACH, REGULATORS, "devices.valves.rate_hz=10"], "devices.valves.baud", "busy", "80%"),
+        ([*EACH, REGULATORS, "devices.valves.regulators.port=/dev/ttyUSB1"], "devices.valves.regulators",
+         "/dev/ttyUSB1 for 2 links", "separate"),
+        ([*EACH, REGULATORS, "devices.valves.regulators.port=''"], "devices.valves.regulators", "''", "hil devices"),
+        ([*EACH, REGULATORS, "devices.valves.regulators.port=/dev/ttyS1", "devices.valves.regulators.baud=1200"],
+         "devices.valves.regulators.baud", "1200, with a longest exchange", "less than 60 ms"),
+        ([*EACH, REGULATORS, "devices.valves.regulator={holding_register: 8, kPa_per_count: 1}"],
+         "devices.valves.regulator", "a section", "null"),
+        ([REGULATORS], "devices.valves.regulators.left", "unknown key", "none"),
+        ([*EACH, REGULATORS, "devices.valves.moves_within_s=0.5"], "devices.valves.moves_within_s", "0.5", "null"),
+        ([*NI_THREE, "devices.valves.watchdog_ms=null"], "devices.valves.regulators", "no dead-man", "accepted"),
+        ([*NI_THREE, "devices.valves.regulators.left=m/ao2"], "devices.valves.regulators", "m/ao2 2 times", "once"),
+        ([*NI_THREE, "devices.valves.regulators.kPa_per_V=20"], "devices.valves.regulators", "200 kPa", "207"),
+    ],
+)  # fmt: skip
+def test_valves_and_regulators_that_do_not_fit_the_rig_are_refused(
+    overrides: list[str], key: str, found: str, allowed: str
+) -> None:
+    said = refused(*overrides)[key]
+    assert any(found in what and allowed in instead for what, instead in said), said
 
 
 def test_a_key_that_may_be_null_says_so() -> None:

@@ -34,7 +34,7 @@ def run(config, impact_ms: int | None, ticks: int = 9000, slip: float = 0.0):
         ahead = Prediction(ZERO, ZERO, (slip,) * 6, 0.0, 0.0, math.inf, True)
         samples = Samples(t_ns, (), 0, 0, DriveSample(0, 0, ZERO, 0), ValveSample(0, 0, ((0.0, 0.0),) * 2, -1))
         goal = trial.decide(samples, found, ahead, False)
-        set_points = controller.control(goal, samples, ahead)
+        set_points = controller.control(goal, samples, None, ahead)
         rows.append((trial.state, goal.cut, goal.forward_mps, set_points.speed_radps))
         if trial.over:
             break

@@ -39,7 +39,7 @@ def prediction(*slip: float) -> Prediction:
 
 
 def speeds(wheels, *slips):
-    return wheels.control(Goal(2, False, SPEED), None, prediction(*slips)).speed_radps
+    return wheels.control(Goal(2, False, SPEED), None, None, prediction(*slips)).speed_radps
 
 
 class Course:
@@ -63,7 +63,7 @@ class Course:
         samples = Samples(self.t_ns, (), 0, 0, DriveSample(0, 0, ZERO_SPEEDS, self.acknowledged_ns), valves)
         slips = prediction(*(slip,) * 6)
         goal = self.trial.decide(samples, estimate(impact_ns, zeroed), slips, safe)
-        self.set_points = self.controller.control(goal, samples, slips)
+        self.set_points = self.controller.control(goal, samples, None, slips)
         return goal
 
     def until(self, state: State, most_ms: int = 20_000, **values) -> Goal:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from drivers.valve_layout import WAYS
 from hil.config import load_config
-from hil.messages.layout import TRIANGLE, layout_of
+from hil.messages.layout import TRIANGLE, Layout, layout_of, parts_of
 from hil.messages.schema import block_dtype, tick_dtype
 from models.rover.registry import ROVERS
 
@@ -21,6 +22,39 @@ def test_wheels_are_those_of_the_rover_in_its_order(name):
 def test_cylinders_are_as_many_as_the_rover_has_joints_for_and_named_by_them(name):
     cylinders = layout_of(name, TRIANGLE).cylinders
     assert [f"{cylinder}_bogie" for cylinder in cylinders] == list(ROVERS[name].cylinder_joints)
+
+
+@pytest.mark.parametrize("name", list(ROVERS))
+def test_a_cylinder_may_be_on_each_bogie_of_the_rover_and_on_nothing_else(name):
+    kind = ROVERS[name]
+    joints = kind.build(kind.parameters()).tree_joint_names
+    assert sorted(parts_of(name).bogies) == sorted(joint for joint in joints if joint.endswith("_bogie"))
+
+
+def test_cylinders_are_named_by_their_joints_in_the_order_of_the_config():
+    layout = layout_of("rcp", TRIANGLE, joints=("rear_bogie", "left_bogie"), regulators="each")
+    assert (layout.cylinders, layout.joints) == (("rear", "left"), ("rear_bogie", "left_bogie"))
+    assert layout.valves == layout.chambers == ("rear_extend", "rear_retract", "left_extend", "left_retract")
+    assert layout.regulators == ("rear", "left")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_cylinder_with_one_way_has_only_that_valve_and_keeps_both_chambers(way):
+    layout = layout_of("rcp", TRIANGLE, ways=way, regulators="common")
+    assert layout.valves == (f"left_{way}", f"right_{way}")
+    assert layout.regulators == ("supply",)
+    place = WAYS.index(way)
+    assert layout.by_valve(((1, 2), (3, 4))) == ((1, 2)[place], (3, 4)[place])
+    powered = [False, False]
+    powered[place] = True
+    assert layout.by_cylinder((True, True), without=False) == (tuple(powered), tuple(powered))
+    assert tick_dtype(layout)["pressure_Pa"].shape == tick_dtype(layout)["valves"].shape == (2, 2)
+    assert Layout.from_json(layout.to_json()) == layout
+
+
+def test_a_rig_without_cylinders_has_no_valves_and_no_regulators():
+    layout = layout_of("rcp", TRIANGLE, joints=(), regulators="common")
+    assert (layout.cylinders, layout.valves, layout.regulators, layout.links) == ((), (), (), ("daq", "drives"))
 
 
 def test_a_config_has_the_layout_of_its_rover():

@@ -17,6 +17,7 @@ from hil.messages.operator_input import (
     EStop,
     Mode,
     OperatorQueue,
+    SetLoads,
     SetPoint,
     Start,
     Stop,
@@ -28,7 +29,8 @@ from hil.messages.operator_input import (
 
 COMMANDS = (
     Arm(), Start(), Stop("enough"), EStop("hand on the button"), ClearFault(18), SetPoint("speed_mps", 0.1),
-    Mode("hold"), Custom("gait", "walk"),
+    Mode("hold"), Custom("gait", "walk"), SetLoads("share", (0.1667, 0.1667, 0.1667, 0.1667, 0.1667, 0.1665)),
+    SetLoads("unload", wheel="front_right"),
 )  # fmt: skip
 
 

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from hil.config import load_config
+from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_devices import SharedDaq, SharedDrives, SharedValves
 from hil.processes.link_bridge import DEAD_MAN_NS, BlockFeed, DriveFeed, LinkBridge, ValveFeed
 
@@ -57,6 +59,35 @@ def test_a_command_reaches_the_devices_once_and_unchanged(rig):
     [drive], [valve] = rig.drives.commands, rig.valves.commands
     assert (drive.t_ns, drive.cut, drive.speed_radps) == (7, False, SPEEDS)
     assert (valve.t_ns, valve.powered) == (7, ((True, False), (False, True)))
+
+
+class Regulated(Rig):
+    """A rig of three one-way cylinders with a regulator each."""
+
+    OUT = ((True, False), (False, False), (True, False))
+
+    def command(self, t_ns, regulators_Pa):
+        self.loop_valves.write(ValveCommand(t_ns, self.OUT, regulators_Pa))
+
+
+@pytest.fixture
+def regulated(tmp_path):
+    joints = "cylinders.joints=[left_bogie, right_bogie, rear_bogie]"
+    config = load_config("sim_impact", [joints, "cylinders.ways=extend", "cylinders.regulators=each"])
+    shared = RunMemory(tmp_path, config, {})
+    yield Regulated(shared)
+    shared.close()
+
+
+def test_a_command_to_regulators_reaches_the_device_unchanged_and_the_dead_man_closes_them(regulated):
+    regulated.beat(BEAT_NS)
+    regulated.command(7, (1e3, 2e5, 0.5))
+    regulated.bridge.apply_commands(8, BEAT_NS)
+    regulated.bridge.apply_commands(9, BEAT_NS + DEAD_MAN_NS + 1)
+    sent, stopped = regulated.valves.commands
+    assert (sent.t_ns, sent.powered, sent.regulators_Pa) == (7, Regulated.OUT, (1e3, 2e5, 0.5))
+    assert (stopped.t_ns, stopped.regulators_Pa) == (9, (0.0, 0.0, 0.0))
+    assert not any(map(any, stopped.powered))
 
 
 def test_of_two_commands_the_newer_counts(rig):

@@ -22,7 +22,7 @@ META = {"config": "a: 1\n", "seed": 3, "wall_time": "2026-11-21T10:00:00Z"}
 
 def make(folder: Path, meta=META) -> Path:
     """A record of 300 samples and one event."""
-    with RecordWriter(folder, meta=meta, layout=LAYOUT, sample_rate_hz=30_000) as record:
+    with RecordWriter(folder, meta=meta, layout=LAYOUT, rates_hz={"daq": 30_000}) as record:
         record.event(event_row(0, "impact", 1, 1_000_000))
         block = np.arange(900.0).reshape(300, 3)
         record.block(DaqBlock(1, np.arange(300) * 33_333, block, (False, False, False)))
@@ -106,7 +106,7 @@ def test_groups_that_go_round_in_circles_are_refused(record):
 
 
 def test_a_record_is_held_while_it_is_written(tmp_path):
-    recorder = RecordWriter(tmp_path, meta=META, layout=LAYOUT, sample_rate_hz=30_000)
+    recorder = RecordWriter(tmp_path, meta=META, layout=LAYOUT, rates_hz={"daq": 30_000})
     assert is_held(tmp_path / "trial.h5")
     recorder.close()
     assert not is_held(tmp_path / "trial.h5")

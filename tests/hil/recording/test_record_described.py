@@ -12,21 +12,24 @@ from hil.recording import RecordWriter, read_trial
 from hil.recording.fields import COMPOUND
 from hil.recording.file_layout import write_whole
 
-LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE, loads=("front_left_fz", "pull"), load_cell=True)
 TICK = tick_dtype(LAYOUT)
 BLOCK = block_dtype(LAYOUT)
 
-DTYPES = {"tick": TICK, "events": EVENT, "timing": TIMING, "daq/blocks": BLOCK}
+LOAD_BLOCK = block_dtype(LAYOUT, "loads")
+RATES = {"daq": 30_000, "loads": 1000}
+
+DTYPES = {"tick": TICK, "events": EVENT, "timing": TIMING, "daq/blocks": BLOCK, "loads/blocks": LOAD_BLOCK}
 
 
 @pytest.fixture(params=["recorded", "recovered"])
 def record(request, tmp_path):
     """A file as the recorder writes it, and as recovery makes it from a killed run."""
     path = tmp_path / "trial.h5"
-    RecordWriter(path, meta={"version": "1"}, layout=LAYOUT, sample_rate_hz=30_000).close()
+    RecordWriter(path, meta={"version": "1"}, layout=LAYOUT, rates_hz=RATES).close()
     if request.param == "recovered":
         path = tmp_path / "whole.h5"
-        write_whole(path, read_trial(tmp_path / "trial.h5"), LAYOUT, 30_000)
+        write_whole(path, read_trial(tmp_path / "trial.h5"), LAYOUT, RATES)
     with h5py.File(path, "r") as file:
         yield file
 

@@ -21,7 +21,7 @@ from hil.messages.schema import TIMING, event_row, tick_dtype
 
 LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
 
-record = RecordWriter(Path(sys.argv[1]), meta={"version": "1"}, layout=LAYOUT, sample_rate_hz=30000, before_s=0.5)
+record = RecordWriter(Path(sys.argv[1]), meta={"version": "1"}, layout=LAYOUT, rates_hz={"daq": 30000}, before_s=0.5)
 row, times = np.zeros(1, tick_dtype(LAYOUT)), np.zeros(1, TIMING)
 for i in range(1_000_000):
     row["tick"], row["t_ns"] = i, i * 1_000_000

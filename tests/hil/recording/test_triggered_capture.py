@@ -15,7 +15,7 @@ S = 1_000_000_000
 
 
 def recorder(path, **more):
-    return RecordWriter(path, **({"meta": {}, "layout": LAYOUT, "sample_rate_hz": RATE, "before_s": 0.5} | more))
+    return RecordWriter(path, **({"meta": {}, "layout": LAYOUT, "rates_hz": {"daq": RATE}, "before_s": 0.5} | more))
 
 
 @pytest.mark.parametrize("size", [1, 7, 30, 1500, 60_000])

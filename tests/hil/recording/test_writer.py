@@ -22,7 +22,7 @@ META = {
 
 
 def recorder(path, **more):
-    return RecordWriter(path, **({"meta": META, "layout": LAYOUT, "sample_rate_hz": RATE, "before_s": 0.5} | more))
+    return RecordWriter(path, **({"meta": META, "layout": LAYOUT, "rates_hz": {"daq": RATE}, "before_s": 0.5} | more))
 
 
 def rows(n, rate_hz=1000):
@@ -208,7 +208,7 @@ def test_failing_disk_raises_once_and_leaves_a_readable_file(tmp_path, monkeypat
         raise OSError("no space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("hil.recording.writer.append", full)
+        patch.setattr("hil.recording.sample_writer.append", full)
         with pytest.raises(OSError, match="no space left"):
             record.flush()
     for row in given[30:]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from drivers.interfaces import DeviceError
-from drivers.messages import VALVES_OFF, DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from hil.config import load_config
 from hil.experiments.impact.experiment import ImpactExperiment, State
 from hil.messages.fault import Alarm, Event, Fault
@@ -21,6 +21,8 @@ from hil.runtime.loop import TICKS_AFTER_FAULT, Loop
 from hil.runtime.rig_io import RigIO
 from hil.safety.limiter import Limiter
 from hil.safety.monitor import SafetyMonitor
+
+VALVES_OFF = ((False, False), (False, False))
 
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 

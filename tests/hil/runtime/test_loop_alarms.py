@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import pytest
 
 from drivers.interfaces import DeviceError
-from drivers.messages import VALVES_OFF
 from hil.config import load_config
 from hil.messages.fault import Alarm, Fault
 from hil.messages.stages import Tick
@@ -16,6 +15,8 @@ from hil.recording.sinks import RecordBufferFull
 from hil.runtime.loop import TICKS_AFTER_FAULT, Loop
 from hil.runtime.rig_io import RigIO
 from hil.safety.monitor import SafetyMonitor
+
+VALVES_OFF = ((False, False), (False, False))
 
 CONFIG = load_config("sim_impact")
 FAULT_TICK = 7

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drivers.messages import VALVES_OFF
 from hil.config import load_config
 from hil.messages.fault import Fault
 from hil.messages.stages import Command, SetPoints, Tick
 from hil.safety.limiter import CLAMPS_ALLOWED, Limiter
 from hil.safety.monitor import SafetyMonitor
+
+VALVES_OFF = ((False, False), (False, False))
 
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 
@@ -117,6 +118,38 @@ def test_after_a_cut_the_rate_limit_starts_from_standstill():
 
 def clamp_in_a_row(through: Through, times: int) -> list[Command]:
     return [through.ask((0.9,) * 6) for _ in range(times)]
+
+
+class ByDuty(Through):
+    """The same of a rig that is driven by duty."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        config = load_config("sim_drawbar")
+        self.safety = SafetyMonitor(config)
+        self.limiter = Limiter(config, self.safety)
+
+    def drive(self, *duty: float, cut: bool = False) -> Command:
+        return self.check(SetPoints(2, cut, ZERO_SPEEDS, duty=duty))
+
+
+def test_a_duty_passes_within_the_whole_supply_and_is_zero_while_cut():
+    through = ByDuty()
+    assert through.drive(0.5, -0.5, 1.5, -7.0, 0.0, 1.0).duty == (0.5, -0.5, 1.0, -1.0, 0.0, 1.0)
+    assert through.drive(*(0.5,) * 6, cut=True).duty == ZERO_SPEEDS
+
+
+def test_no_duty_means_that_the_speeds_hold():
+    command = ByDuty().drive()
+    assert (command.cut, command.duty, command.speed_radps) == (False, (), ZERO_SPEEDS)
+
+
+@pytest.mark.parametrize("share", [math.nan, math.inf])
+def test_a_duty_that_is_no_number_is_safe_in_its_own_tick(share):
+    through = ByDuty()
+    command = through.drive(0.5, share, 0.5, 0.5, 0.5, 0.5)
+    assert (command.safe, command.cut, command.duty) == (True, True, ZERO_SPEEDS)
+    assert [event.fault for event in through.safety.events] == [Fault.COMMAND_OUT_OF_LIMIT]
 
 
 def test_19_clamped_commands_in_a_row_are_forgiven():

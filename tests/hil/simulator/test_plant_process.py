@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from hil.config import load_config
-from hil.simulator.memory import REMEMBERED, RESET, AnalogInMemory, CylindersInMemory, SimulatorMemory, WheelsInMemory
+from hil.config import Config, load_config
+from hil.simulator.memory import RESET, CylindersInMemory, SimulatorMemory, WheelsInMemory
 from hil.simulator.plant_process import RealtimePlant
+from hil.simulator.sampled_memory import REMEMBERED, AnalogInMemory
 
 START_NS = 50_000_000_000
 MS = 1_000_000
@@ -52,19 +53,37 @@ def test_valves_obey_and_pressures_are_told(rig):
     assert pressures[0] == pressures[1] == pressures[3] == 0.0
 
 
+def test_valves_of_one_way_and_regulators_obey_in_the_order_of_the_rig(tmp_path, config):
+    cylinders = {"joints": ("left_bogie", "right_bogie", "rear_bogie"), "ways": "retract", "regulators": "each"}
+    config = config.model_copy(update={"cylinders": config.cylinders.model_copy(update=cylinders)})
+    memory = SimulatorMemory(tmp_path, Config.model_validate(config.model_dump()))
+    plant, devices = RealtimePlant(memory, START_NS), CylindersInMemory(memory)
+    assert (devices.valves, devices.regulators) == (3, 3)
+    for regulator, pressure_Pa in enumerate((5e4, 1e5, 1.5e5)):
+        devices.regulate(regulator, pressure_Pa)
+    devices.power(0, True)
+    devices.power(2, True)
+    run(plant, 0, 500)
+    assert [devices.pressure_Pa(valve) for valve in range(3)] == pytest.approx([5e4, 0.0, 1.5e5], rel=1e-3)
+    assert not plant.plant.pressure[:, 0].any()
+    devices.regulate(2, 0.0)
+    run(plant, 500, 1000)
+    assert devices.pressure_Pa(2) == pytest.approx(0.0, abs=100.0)
+
+
 def test_a_plant_that_stood_still_for_two_seconds_goes_on_where_it_would_be_with_every_sample_handed_out(rig):
     memory, plant = rig
     WheelsInMemory(SimulatorMemory(memory.folder)).hold(0, 0.4)
     run(plant, 0, 100)
     run(plant, 2099, 2100)
     assert plant.plant.t_ns == 2100 * MS
-    assert AnalogInMemory(SimulatorMemory(memory.folder)).taken() == pytest.approx(2100 * 30, abs=1)
+    assert AnalogInMemory(SimulatorMemory(memory.folder).sampled["daq"]).taken() == pytest.approx(2100 * 30, abs=1)
 
 
 def test_samples_are_numbered_and_timed_without_a_gap(rig):
     memory, plant = rig
     run(plant, 0, 50)
-    analog = AnalogInMemory(SimulatorMemory(memory.folder))
+    analog = AnalogInMemory(SimulatorMemory(memory.folder).sampled["daq"])
     assert analog.taken() == pytest.approx(50 * 30, abs=1)
     volts = np.empty((100, 3))
     analog.copy(0, volts)
@@ -76,9 +95,9 @@ def test_samples_are_numbered_and_timed_without_a_gap(rig):
 
 def test_samples_that_nobody_took_in_time_are_gone(rig):
     memory, plant = rig
-    analog = AnalogInMemory(memory)
+    analog = AnalogInMemory(memory.sampled["daq"])
     plant._given = 2 * REMEMBERED
-    memory.taken.write(np.array([(2 * REMEMBERED,)], memory.taken.dtype))
+    memory.sampled["daq"].taken.write(np.array([(2 * REMEMBERED,)], memory.sampled["daq"].taken.dtype))
     with pytest.raises(OverflowError, match="sample 5 is gone"):
         analog.copy(5, np.empty((10, 3)))
 
@@ -91,7 +110,7 @@ def test_a_rover_put_back_stands_at_its_start_and_sampling_goes_on(rig, monkeypa
     run(plant, 0, 800)
     way_m = plant.plant._state.q[0]
     assert way_m > 0.02
-    analog = AnalogInMemory(memory)
+    analog = AnalogInMemory(memory.sampled["daq"])
     monkeypatch.setattr("hil.simulator.plant_process.COMPUTER.now_ns", lambda: START_NS + 1000 * MS)
     memory.reset.write(np.array([(45.0, 7)], RESET))
     plant.round(START_NS + 801 * MS)

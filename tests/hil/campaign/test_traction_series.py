@@ -1,0 +1,105 @@
+"""Series of traction: the product of modes, weights and slips, and the search for the steepest slope."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hil.campaign.traction.drawbar import curves, expand_drawbar
+from hil.campaign.traction.slope import Search, expand_slope, run_slopes
+from hil.campaign.trial import Job, Result
+from hil.campaign.workers import InThisProcess, Workers
+from hil.config import Config, ConfigError
+from hil.experiments.slope.limit import limit_at_even_loads_deg
+
+from .conftest import Lines, NeverStop
+
+LIMIT_DEG = 17.3
+
+
+def climbs_up_to(job: Job) -> Result:
+    """A trial's stand-in: a rover that climbs LIMIT_DEG, 2 degrees more in mode uniform."""
+    config = Config.model_validate_json(job.config)
+    limit_deg = LIMIT_DEG + 2.0 * (config.slope.mode == "uniform")
+    climbed = config.ground.pitch_deg <= limit_deg
+    summary = {"accepted": True, "climbed": climbed, "slip": 0.3, "speed_mps": 0.05, "spread": 0.1, "reasons": []}
+    return Result(summary, "a processor")
+
+
+@pytest.fixture
+def run_with(monkeypatch):
+    def use(stand_in):
+        monkeypatch.setattr("hil.campaign.workers.run_trial", stand_in)
+
+    return use
+
+
+class Here:
+    def __enter__(self):
+        return Workers(InThisProcess(), 1, shares_folders=True)
+
+    def __exit__(self, *_):
+        pass
+
+
+def test_a_drawbar_series_is_the_product_of_modes_weights_and_slips():
+    runs = expand_drawbar("sim_drawbar", ["drawbar.modes=[passive, uniform]", "drawbar.slips=[0.1, 0.3]"], 4)
+    assert len(runs) == 2 * 4 * 2
+    assert [tuple(run.values.values()) for run in runs[:3]] == [
+        ("passive", "none", 0.1), ("passive", "none", 0.3), ("passive", "front", 0.1),
+    ]  # fmt: skip
+    front = runs[2].config
+    assert (front.rover.payload.mass_kg, front.rover.payload.x_m, front.drawbar.slip, front.seed) == (20.0, 0.4, 0.1, 4)
+    assert {run.config.layout for run in runs} == {front.layout}  # passive runs have the same rig
+
+
+def test_curves_have_accepted_points_only():
+    rows = [
+        {"mode": "passive", "weight": "", "accepted": True, "slip": 0.1, "pull_N": 200.0, "spread": 0.1},
+        {"mode": "passive", "weight": "", "accepted": False, "slip": 0.9, "pull_N": 900.0, "spread": 0.2},
+        {"mode": "uniform", "weight": "", "accepted": True, "slip": 0.1, "pull_N": 220.0, "spread": 0.0},
+    ]
+    passive, uniform = curves(rows)
+    assert (passive["slip"], passive["pull_N"], passive["left_out"]) == ([0.1], [200.0], 1)
+    assert (uniform["mode"], uniform["pull_N"]) == ("uniform", [220.0])
+
+
+def test_the_steepest_slope_of_each_mode_is_found_to_the_resolution(run_with):
+    run_with(climbs_up_to)
+    base = expand_slope("sim_slope", ["slope.modes=[passive, uniform]", "slope.resolution_deg=0.25"], None)
+    passive, uniform = run_slopes(base, Here, Lines(), NeverStop().now)
+    for search, limit_deg in ((passive, LIMIT_DEG), (uniform, LIMIT_DEG + 2.0)):
+        assert search.low_deg <= limit_deg < search.high_deg
+        assert search.high_deg - search.low_deg <= 0.25
+    assert [one["slope_deg"] for one in passive.tried[:3]] == [5.0, 28.0, 16.5]
+
+
+@pytest.mark.parametrize(("outcome", "low_deg", "high_deg"), [(True, 28.0, None), (False, None, 5.0)])
+def test_a_rover_that_climbs_all_or_none_is_asked_no_more_than_it_needs(outcome, low_deg, high_deg):
+    search = Search("passive")
+    while (slope_deg := search.next_deg(5.0, 28.0, 0.5)) is not None:
+        search.take(slope_deg, {"accepted": True, "climbed": outcome})
+    assert (search.low_deg, search.high_deg, len(search.tried)) == (low_deg, high_deg, 2 if outcome else 1)
+
+
+def test_a_run_that_is_not_accepted_counts_as_not_climbed_and_says_why():
+    search = Search("passive")
+    search.take(20.0, {"accepted": False, "climbed": True, "reasons": ["not armed: it slides"]})
+    assert (search.low_deg, search.high_deg) == (None, 20.0)
+    assert search.tried[0]["reasons"] == "not armed: it slides"
+    json.dumps(search.tried, allow_nan=False)
+
+
+@pytest.mark.parametrize("expand", [expand_drawbar, expand_slope])
+def test_a_series_on_a_real_rig_is_refused(expand):
+    with pytest.raises(ConfigError, match="rig: found real"):
+        expand("mars_dome", [], None)
+
+
+def test_the_static_limit_is_where_pull_and_weight_along_the_slope_are_equal():
+    base = expand_slope("sim_slope", [], None)
+    # traction N tan(30 deg) tanh(0.8/0.185), little less than the friction angle: compaction takes the rest
+    assert 24.0 < limit_at_even_loads_deg(base) < 30.0
+    slipping_less = base.slope.model_copy(update={"slip_limit": 0.01})
+    assert limit_at_even_loads_deg(base.model_copy(update={"slope": slipping_less})) is None

@@ -1,0 +1,187 @@
+"""The torques that bring the wheels' loads to a goal, against an exhaustive search, and the limits that bind."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from hil.control.allocation import Allocator
+from hil.messages.load_limits import LIMIT_NAMES, LoadLimits, binding_names
+from hil.messages.loads import LoadGoal, LoadMode
+from models.contact.ground import Ground
+from models.contact.ruts import make_ruts
+from models.rover import rcp
+from models.statics import RoverStatics, make_pull_table
+from models.statics.driving import wheel_under_load
+from models.wheel import RigidWheel, Soil
+
+THREE = ("left_bogie", "right_bogie", "rear_bogie")
+DOWN = (0.0, 0.0, -1.0)
+ROVER = rcp()
+STATICS = RoverStatics(ROVER)
+PASSIVE_N = np.array([150.0, 170.0, 240.0, 220.0, 180.0, 217.0])
+
+
+def influence(joints=THREE):
+    return STATICS.influence(ROVER.neutral())[:, STATICS.columns(joints)]
+
+
+def allocator(joints=THREE, limits=None, reach_Nm=58.0):
+    limits = limits or LoadLimits(slew_Nmps=1e6)
+    return Allocator(
+        ROVER, joints, limits, lambda angles: ((-reach_Nm,) * len(angles), (reach_Nm,) * len(angles)), 0.01
+    )
+
+
+def allocate(one, goal, torque_Nm=None, joints=THREE):
+    """One call, in the state that these torques give."""
+    torque = np.zeros(len(joints)) if torque_Nm is None else np.array(torque_Nm)
+    load = PASSIVE_N + influence(joints) @ torque
+    return one.allocate(tuple(load), tuple(torque), (0.0,) * len(joints), DOWN, (0.2,) * 6, goal)
+
+
+def best_of_grid(goal_N, joints, most_Nm, least_N):
+    """The nearest loads to a goal among torques on a fine grid: an independent reference."""
+    axis = np.linspace(-most_Nm, most_Nm, 117)
+    torques = np.stack(np.meshgrid(*[axis] * len(joints)), axis=-1).reshape(-1, len(joints))
+    loads = PASSIVE_N + torques @ influence(joints).T
+    error = ((loads - goal_N) ** 2).sum(axis=1) + 1e9 * (loads.min(axis=1) < least_N)
+    return loads[error.argmin()]
+
+
+@pytest.mark.parametrize("joints", [THREE, THREE[:2]], ids=["three", "two"])
+@pytest.mark.parametrize("share", [(1 / 6,) * 6, (0.3, 0.14, 0.14, 0.14, 0.14, 0.14), (0.02, 0.38, 0.0, 0.3, 0.3, 0.0)])
+def test_loads_are_the_nearest_ones_to_the_shares_within_all_limits(joints, share):
+    found = allocate(allocator(joints), LoadGoal(LoadMode.SHARE, share), joints=joints)
+    goal_N = np.array(share) * PASSIVE_N.sum()
+    best = best_of_grid(goal_N, joints, 58.0, 20.0)
+    distance = np.linalg.norm(np.array(found.load_N) - goal_N)
+    assert distance <= np.linalg.norm(best - goal_N) + 0.01
+    assert min(found.load_N) >= 20.0 - 1e-3
+    assert np.abs(found.torque_Nm).max() <= 58.0 + 1e-6
+    assert found.load_N == pytest.approx(PASSIVE_N + influence(joints) @ found.torque_Nm, abs=1e-6)
+
+
+@pytest.mark.parametrize("mode", [LoadMode.UNIFORM, LoadMode.UNLOAD, LoadMode.PASSIVE])
+def test_the_result_does_not_depend_on_the_present_torques(mode):
+    goal = LoadGoal(mode, wheel=3)
+    first = allocate(allocator(), goal)
+    second = allocate(allocator(), goal, (20.0, -10.0, 15.0))
+    assert second.torque_Nm == pytest.approx(first.torque_Nm, abs=1e-4)
+    assert second.load_N == pytest.approx(first.load_N, abs=1e-3)
+
+
+def test_passive_means_no_torque():
+    found = allocate(allocator(), LoadGoal(LoadMode.PASSIVE), (20.0, -10.0, 15.0))
+    assert found.torque_Nm == (0.0, 0.0, 0.0)
+    assert found.load_N == pytest.approx(PASSIVE_N)
+
+
+def test_hold_keeps_the_torques_of_its_first_moment():
+    one, hold = allocator(), LoadGoal(LoadMode.HOLD)
+    assert allocate(one, hold, (20.0, -10.0, 15.0)).torque_Nm == pytest.approx((20.0, -10.0, 15.0), abs=1e-5)
+    assert allocate(one, hold, (12.0, 3.0, 0.0)).torque_Nm == pytest.approx((20.0, -10.0, 15.0), abs=1e-5)
+    allocate(one, LoadGoal(LoadMode.UNIFORM))
+    one.reset()
+    assert allocate(one, hold, (12.0, 3.0, 0.0)).torque_Nm == pytest.approx((12.0, 3.0, 0.0), abs=1e-5)
+
+
+def test_two_cylinders_name_the_direction_that_they_lack():
+    two = allocator(THREE[:2])
+    (sentence,) = two.unreachable_names
+    assert "no cylinder on rear_bogie" in sentence
+    (change,) = two.unreachable
+    assert change[5] > 0.0 > change[4]  # the rear bogie's port wheel is raised by a positive torque about x
+    wish = LoadGoal(LoadMode.SHARE, tuple((PASSIVE_N + 20.0 * change) / PASSIVE_N.sum()))
+    assert binding_names(allocate(two, wish, joints=THREE[:2]).binding) == ("cylinders",)
+    assert allocate(allocator(), wish).binding == 0
+
+
+def test_each_limit_is_named_when_it_binds():
+    def names(goal, limits, reach_Nm=58.0):
+        return set(binding_names(allocate(allocator(THREE, limits, reach_Nm), goal).binding))
+
+    uniform = LoadGoal(LoadMode.UNIFORM)
+    assert names(uniform, LoadLimits(slew_Nmps=1e6)) == {"equilibrium"}  # the centre of mass is not in the middle
+    assert names(uniform, LoadLimits(5.0, 1e6)) == {"equilibrium", "torque"}
+    assert names(uniform, LoadLimits(slew_Nmps=1e6), 5.0) == {"equilibrium", "pressure"}
+    assert names(uniform, LoadLimits(slew_Nmps=10.0)) == {"equilibrium", "slew"}
+    unload = LoadGoal(LoadMode.UNLOAD, wheel=0)
+    assert names(unload, LoadLimits(200.0, 1e6, 60.0), 200.0) == {"least_load"}
+    front = LoadGoal(LoadMode.SHARE, (0.3, 0.14, 0.14, 0.14, 0.14, 0.14))
+    assert "most_load" in names(front, LoadLimits(200.0, 1e6, 20.0, 250.0), 200.0)
+    assert LIMIT_NAMES[-1] == "solver"
+
+
+def test_torques_move_no_faster_than_the_slew_allows_and_arrive():
+    one, goal = allocator(limits=LoadLimits(slew_Nmps=100.0)), LoadGoal(LoadMode.UNIFORM)
+    end = np.array(allocate(allocator(), goal).torque_Nm)
+    torques = [np.zeros(3)]
+    while len(torques) < 100:
+        torques.append(np.array(allocate(one, goal, torques[-1]).torque_Nm))
+    steps = np.abs(np.diff(torques, axis=0))
+    assert steps.max() == pytest.approx(1.0)
+    assert torques[-1] == pytest.approx(end, abs=1e-4)
+
+
+def test_limits_that_the_present_state_breaks_give_the_nearest_loads_and_say_so():
+    limits = LoadLimits(slew_Nmps=1e6, least_load_N=190.0)
+    found = allocate(allocator(limits=limits, reach_Nm=5.0), LoadGoal(LoadMode.UNIFORM))
+    assert {"least_load", "pressure"} <= set(binding_names(found.binding))
+    assert np.isfinite(found.load_N).all()
+
+
+@pytest.mark.parametrize(
+    ("goal", "message"),
+    [
+        (LoadGoal(LoadMode.SHARE, (0.2,) * 6), r"add up to 1\.2, needed: 1"),
+        (LoadGoal(LoadMode.SHARE, (0.5, 0.5)), "2 shares, needed: 6"),
+        (LoadGoal(LoadMode.SHARE, (-0.1, 0.3, 0.2, 0.2, 0.2, 0.2)), r"front_left is -0\.1, allowed: 0 to 1"),
+        (LoadGoal(LoadMode.UNLOAD, wheel=6), "number 6, allowed: 0 to 5"),
+        (LoadGoal(LoadMode.MAX_TRACTION), "max_traction needs soil"),
+    ],
+)
+def test_a_goal_that_this_rig_cannot_have_is_refused_with_its_numbers(goal, message):
+    with pytest.raises(ValueError, match=message):
+        allocator().require(goal)
+
+
+def test_a_joint_that_the_rover_lacks_is_refused():
+    with pytest.raises(ValueError, match="tail are not suspension joints of this rover, which has left_bogie"):
+        allocator(("left_bogie", "tail"))
+
+
+@pytest.mark.parametrize("ruts", [False, True])
+def test_max_traction_reaches_the_largest_pull_that_the_torques_can_give(ruts):
+    soil = Soil(1.783e6, 0.75, friction_angle=0.5236, rebound=0.07, slip_modulus=0.185)
+    wheel = np.array(RigidWheel(0.175, 0.15, soil).parameters)
+    table = make_pull_table(Ground(wheel, 2.0, 0.02, 0.001, 0.005, make_ruts(ROVER) if ruts else None), 6, 800.0)
+
+    def pull(load):
+        total = 0.0
+        for side in (0, 1):
+            depth = 0.0
+            for one in load[side::2]:
+                sinkage, gain, _ = wheel_under_load(wheel, one, depth if ruts else 0.0, 0.2)
+                total, depth = total + gain, max(depth, sinkage)
+        return total
+
+    def slope(load):
+        steps = 3.0 * influence().T
+        return np.linalg.norm([pull(load + step) - pull(load - step) for step in steps])
+
+    reach = (-58.0,) * 3, (58.0,) * 3
+    one = Allocator(ROVER, THREE, LoadLimits(slew_Nmps=1e6), lambda angles: reach, 0.01, traction=table)
+    torque = np.zeros(3)
+    for _ in range(30):
+        torque = np.array(allocate(one, LoadGoal(LoadMode.MAX_TRACTION), torque).torque_Nm)
+    best = minimize(lambda x: -pull(PASSIVE_N + influence() @ (58.0 * x)), np.zeros(3), method="Nelder-Mead")
+    found = PASSIVE_N + influence() @ torque
+    assert pull(found) == pytest.approx(-best.fun, rel=2e-4)
+    assert pull(found) > pull(PASSIVE_N)
+    uniform = np.array(allocate(one, LoadGoal(LoadMode.UNIFORM)).load_N)
+    if ruts:  # equal loads are not the best there: the pull still changes with the torques
+        assert slope(found) < 0.3 * slope(uniform)
+    else:
+        assert found == pytest.approx(uniform, abs=3.0)

@@ -1,0 +1,33 @@
+"""Limits of the wheels' loads that make no sense are refused, all at once, with the numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from hil.messages.load_limits import LoadLimits, limit_errors, require_limits
+
+WHEELS = ("front_left", "front_right", "rear_left", "rear_right")
+
+
+def test_limits_that_exclude_the_present_loads_are_refused_with_every_number():
+    with pytest.raises(ValueError, match="front_left bears 40 N to begin with, below least_load_N, 50 N") as caught:
+        require_limits(LoadLimits(least_load_N=50.0, most_load_N=300.0), (40.0, 200.0, 320.0, 200.0), WHEELS)
+    assert "rear_left bears 320 N to begin with, above most_load_N, 300 N" in str(caught.value)
+
+
+def test_limits_around_the_present_loads_pass():
+    assert limit_errors(LoadLimits(least_load_N=20.0, most_load_N=400.0), (100.0, 200.0, 320.0, 200.0), WHEELS) == []
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        (LoadLimits(least_load_N=250.0), "allowed: 0 to below the mean load of the wheels, 200 N"),
+        (LoadLimits(most_load_N=150.0), "allowed: above the mean load of the wheels, 200 N"),
+        (LoadLimits(torque_Nm=0.0), "torque_Nm is 0, allowed: above 0"),
+        (LoadLimits(slew_Nmps=float("nan")), "slew_Nmps is nan, allowed: above 0"),
+    ],
+)
+def test_impossible_limits_are_refused(limits, message):
+    with pytest.raises(ValueError, match=message):
+        require_limits(limits, (200.0,) * 4, WHEELS)
