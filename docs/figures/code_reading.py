@@ -31,6 +31,7 @@ PROCESSES: dict[str, tuple[tuple[str, str], ...]] = {
              ("hil.ipc.link_health", ""), ("hil.processes.supervisor", ""), ("hil.app.backends", "RealtimeBackend"),
              ("hil.simulator.ground_truth", "")),
 }  # fmt: skip
+PLURAL = {"ring": "rings", "mailbox": "mailboxes"}
 HOLDERS = ("shared", "_shared")  # what the modules call it
 # Methods that write; and classes of other modules that write what they are made with.
 WRITES = ("write", "append", "beat", "GroundTruthPublisher", "LatenessLog")
@@ -87,7 +88,8 @@ def boxes() -> dict[str, str]:
                 made = [call.func.id for call in ast.walk(value)
                         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)]  # fmt: skip
                 if isinstance(target, ast.Attribute) and made and made[0] in kinds:
-                    found[target.attr] = kinds[made[0]] + ("es" if isinstance(value, ast.DictComp) else "")
+                    kind = kinds[made[0]]
+                    found[target.attr] = PLURAL[kind] if isinstance(value, ast.DictComp) else kind
     return found
 
 
@@ -149,7 +151,7 @@ class Uses(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:  # noqa: D102
         verb = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         held = self.boxes_in(node.func.value) if isinstance(node.func, ast.Attribute) else set()
-        for argument in node.args:
+        for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
             if isinstance(argument, ast.Name | ast.Attribute):
                 held |= self.boxes_in(argument)
         (self.writes if any(word in verb for word in WRITES) else self.reads).update(held)

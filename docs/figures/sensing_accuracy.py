@@ -1,7 +1,7 @@
 """Peak, impulse and onset recovered from noisy samples against the simulated rig's true load, over 200 trials.
 
-Run: python docs/figures/sensing_accuracy.py [--trials 200] [--first-seed 90000]    (about 3 minutes; prints the tables
-of docs/explanation/sensing.md)
+Run: python docs/figures/sensing_accuracy.py [--trials 200] [--first-seed 350000] [--set KEY=VALUE ...]
+(about 3 minutes; prints the tables of docs/explanation/sensing.md)
 
 Each trial has another seed: masses, soil, legs, sensitivities (0.5 %), start and noise differ, and so does each
 channel's time constant of the AC coupling (1 %), which the analysis does not know. Angles 40 to 90 degrees, soil and
@@ -12,6 +12,7 @@ analysis or a rule after a look at the trials takes other seeds for the table.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +32,6 @@ QUICK = (
     "telemetry.endpoint=''",
     "plant.spread.droop=0.01",
 )
-NOMINAL = load_config("sim_impact")
 NOTCHES_HZ, NOTCH_QUALITY = (20.0, 50.0), 3.0
 
 
@@ -52,19 +52,20 @@ class Trial(NamedTuple):
     notch: float
 
 
-def trial(number: int, first_seed: int) -> Trial:
+def trial(number: int, first_seed: int, settings: Sequence[str] = ()) -> Trial:
     """Run and measure one of the trials."""
     random = np.random.default_rng([first_seed, number])
     ground = "soil" if number % 2 else "firm"
     given = [*QUICK, f"trial.angle_deg={40 + 10 * (number % 6)}", f"ground.kind={ground}"]
     if number // 6 % 2:
         given += ["wheel.grousers=22", f"wheel.grouser_offset_deg={random.uniform(-8.0, 8.0):.3f}"]
-    result = run(load_config("sim_impact", given, seed=first_seed + number))
+    config = load_config("sim_impact", [*given, *settings], seed=first_seed + number)
+    result = run(config)
     summary, truth = result.summary, RecordedTruth(result.events).plate
     assert result.samples is not None
     assert truth is not None
     impact_ns = round(summary["impact_time_s"] * 1e9)
-    found = measure_impact(*result.samples, impact_ns, sensor_channels(NOMINAL))
+    found = measure_impact(*result.samples, impact_ns, sensor_channels(config))
     assert found is not None
 
     def of(quantity: Quantity | None, true: float, reported: float | None = None) -> Error:
@@ -110,9 +111,10 @@ def main() -> None:
     """Run the trials and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=200)
-    parser.add_argument("--first-seed", type=int, default=90000)
+    parser.add_argument("--first-seed", type=int, default=350000)
+    parser.add_argument("--set", action="append", default=[], dest="settings")
     asked = parser.parse_args()
-    trials = [trial(number, asked.first_seed) for number in range(asked.trials)]
+    trials = [trial(number, asked.first_seed, asked.settings) for number in range(asked.trials)]
     print("| quantity | trials | bias | spread | stated half-width, median | within it |\n|---|---|---|---|---|---|")
     for name in trials[0].errors:
         count, bias, spread, u95, covered = row([one.errors[name] for one in trials])
@@ -131,6 +133,8 @@ def main() -> None:
     for name in (verdict["rule"] for verdict in trials[0].quality):
         rows = [verdict for one in trials for verdict in one.quality if verdict["rule"] == name]
         values = [verdict["value"] for verdict in rows if verdict["value"] is not None]
+        if not values:  # a rule that these sensors have no value for
+            continue
         low, middle, high = np.percentile(values, (0, 50, 100))
         refused = sum(verdict["ok"] is False for verdict in rows)
         print(f"| `{name}` | {rows[0]['limit']:g} | {low:.2g} | {middle:.2g} | {high:.2g} | {refused} |")

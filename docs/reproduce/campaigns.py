@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,24 +13,25 @@ from trials import Row, new_figure, parameters, save
 from hil.app.run import run
 from hil.campaign.expand import expand
 from hil.campaign.plan import load_plan
-from hil.config import load_config
+from hil.campaign.trial import Job, Result, kinds_of
+from hil.campaign.workers import process_pool, run_jobs
+from hil.config import Config, load_config
 from hil.experiments.impact.experiment import State
 
 QUIET = "telemetry.endpoint=''"
 RELEASES = ("automatic", "operator", "timed")
 
 
-def summary_of(yaml: str) -> Mapping[str, Any]:
-    """The summary of a trial, by its config."""
-    from hil.config import parse_config
+def summaries(configs: Sequence[Config]) -> list[Mapping[str, Any]]:
+    """The summaries of many trials, made in two processes."""
+    found: dict[int, Mapping[str, Any]] = {}
+    jobs = ((number, Job(config.model_dump_json(), "summary")) for number, config in enumerate(configs))
 
-    return run(parse_config(yaml, "trial")).summary
+    def take(number: int, result: Result) -> None:
+        found[number] = result.summary
 
-
-def summaries(configs: Sequence[Any]) -> list[Mapping[str, Any]]:
-    """Those of many trials, on two processors."""
-    with ProcessPoolExecutor(2, mp_context=get_context("forkserver")) as pool:
-        return list(pool.map(summary_of, [config.to_yaml() for config in configs]))
+    run_jobs(partial(process_pool, 2, kinds_of(list(configs)), print), jobs, take, lambda: False)
+    return [found[number] for number in range(len(configs))]
 
 
 def laboratory() -> list[Row]:

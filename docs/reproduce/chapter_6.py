@@ -1,4 +1,4 @@
-"""Figs. 6-10 and 6-15, the reduced contact of 6.4, and the bumper rig of App. D."""
+"""Figs. 6-10, 6-13 and 6-15, the reduced contact of 6.4, and the bumper rig of App. D."""
 
 from __future__ import annotations
 
@@ -6,10 +6,24 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from trials import Row, angles, config_of, fine_angles, impact, new_figure, over, parameters, peak_of, rig_of, save
+from trials import (
+    Row,
+    angles,
+    config_of,
+    fine_angles,
+    impact,
+    new_figure,
+    over,
+    parameters,
+    peak_of,
+    rig_of,
+    save,
+    span,
+)
 
 from hil.app.run import run
 from hil.config import load_config
+from models.rover import Rover, rover_of
 from models.vehicle import run as run_vehicle
 
 LEGS, STEEL = "chapter_6", "chapter_5"
@@ -123,6 +137,55 @@ def _grouser_hits(offset_deg: float) -> tuple[np.ndarray, np.ndarray]:
     return dt * np.arange(1, 2001), np.array(force)
 
 
+def over_hit_height() -> list[Row]:
+    """Fig. 6-13, left: the force of a smooth wheel, applied above or below its contact point C."""
+    given = parameters()["hit_height"]
+    heights = span(given["heights_m"])
+    figure, panels = new_figure(2)
+    found: dict[str, list[str]] = {}
+    for axes, angle in zip(panels, given["angles_deg"], strict=True):
+        config = config_of(LEGS, {"rover.added_mass_kg": 0, "trial.angle_deg": angle})
+        rover, exponent = rover_of(rig_of(config, steel=False).rover), config.obstacle.exponent
+        for what, style in (("axle free", "-"), ("axle held by its drive", "--")):
+            mass = np.array([_mass_at(rover, math.radians(angle), z, held="held" in what) for z in heights])
+            # the largest force of an undamped contact K d^p that stops a mass m is in proportion to m^(p / (p + 1))
+            force = (mass / _mass_at(rover, math.radians(angle), 0.0, held=False)) ** (exponent / (exponent + 1.0))
+            axes.plot(1e3 * heights, force, style, label=what)
+            found.setdefault(what, []).append(f"{100.0 * (force[0] - 1.0):+.1f} to {100.0 * (force[-1] - 1.0):+.1f} %")
+        axes.set(xlabel="force above C [mm]", ylabel="peak force over that at C, axle free", title=f"{angle} degrees")
+        axes.legend()
+    save(figure, "hit_height")
+    texts = [f"{what}: {' and '.join(ranges)}" for what, ranges in found.items()]
+    at = " and ".join(str(angle) for angle in given["angles_deg"])
+    return [
+        Row(
+            "6-13, left",
+            f"force applied up to {1e3 * heights[-1]:.0f} mm above or below C: a small deviation of the peak force",
+            f"{'; '.join(texts)}, from lowest to highest point, at {at} degrees",
+            "none",
+            "a free axle turns under the moment and the force does not change; a drive that holds it passes the moment "
+            "on to bogie and body. The thesis does not say which it simulated",
+        )
+    ]
+
+
+def _mass_at(rover: Rover, angle: float, above_m: float, *, held: bool) -> float:
+    """Mass [kg] that stops at each front wheel, the contact force acting `above_m` along the plate from C."""
+    n = np.array([math.sin(angle), 0.0, -math.cos(angle)])
+    wrenches = np.zeros((len(rover.wheel_names), 6))
+    for wheel in ("front_left", "front_right"):
+        wrenches[rover.wheel_names.index(wheel)] = [*-n, 0.0, -above_m, 0.0]
+    q, still = rover.neutral(), np.zeros(rover.nv)
+    mass_matrix = rover.mass_matrix(q)
+    moved = rover.forward_dynamics(q, still, still, wrenches, gravity=(0.0, 0.0, 0.0))
+    if held:
+        rest = np.setdiff1d(np.arange(rover.nv), 5 + rover.chain.wheel_body)
+        force = mass_matrix @ moved
+        moved = np.zeros(rover.nv)
+        moved[rest] = np.linalg.solve(mass_matrix[np.ix_(rest, rest)], force[rest])
+    return -1.0 / float(rover.impact_jacobian(q, angle)[0] @ moved)
+
+
 def bumper_rig() -> list[Row]:
     """App. D: one clean first peak, both wheels measured."""
     given = parameters()["bumper"]
@@ -152,4 +215,4 @@ def bumper_rig() -> list[Row]:
 
 def rows() -> list[Row]:
     """Lines of the page."""
-    return [*reduced_contact(), *over_friction(), *grouser_offsets(), *bumper_rig()]
+    return [*reduced_contact(), *over_friction(), *over_hit_height(), *grouser_offsets(), *bumper_rig()]

@@ -27,11 +27,12 @@ _PICTURES = (
         "over_angle",
         "Figs. 5-8 a, b: peak force and effective kinetic energy over the angle, no ground, steel on steel.",
     ),
-    ("over_height", "Fig. 5-8 c: over the height of the main body's centre of mass."),
+    ("over_height", "Figs. 5-8 c, d: over the height of the main body's centre of mass."),
     ("over_law", "Fig. 5-9: other contact laws (restitution 0.5), and other restitutions."),
     ("rigid_ground", "Fig. 5-10: no ground, and ground as unilateral constraints."),
     ("firm_ground", "Fig. 5-12: visco-elastic ground, linear and nonlinear, between both limits."),
     ("friction", "Fig. 6-10: friction on the plate, wheels kept turning."),
+    ("hit_height", "Fig. 6-13, left: the force of a smooth wheel, applied above or below its contact point C."),
     ("grousers", "Fig. 6-15: two grouser offsets at 90 degrees."),
     ("laboratory", "Fig. 6-11: the thesis's plan of 51 trials, with what went wrong in the laboratory."),
     (

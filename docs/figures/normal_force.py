@@ -1,0 +1,128 @@
+"""Tables of docs/explanation/normal-force.md: what tractions do to the wheels' loads, and what moving them gains.
+
+.venv/bin/python docs/figures/normal_force.py
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from models.contact.ground import Ground
+from models.contact.ruts import make_ruts
+from models.kernels.compiled import FloatArray
+from models.plant.parameters import GRAVITY
+from models.rover import Rover, rcp
+from models.statics import SteadyDrive, best_torques, spread_of
+from models.statics.driving import Driving, wheel_under_load
+from models.terrain import slope_of
+from models.terrain.surface import quaternion_of
+from models.vehicle.loads import Payload
+from models.wheel import PRESETS, RigidWheel, Soil
+
+THREE = ("left_bogie", "right_bogie", "rear_bogie")
+SLIP = 0.2
+SIDE_N = 588.6  # on the three wheels of a side
+FRICTION = math.radians(30.0)
+SOILS = {
+    "dry sand": Soil(1.783e6, 0.75, friction_angle=FRICTION, rebound=0.07, slip_modulus=0.185),
+    **{
+        f"Juno run {run}": PRESETS[f"juno_run_{run}"].soil(0.175, 0.15, friction_angle=math.radians(30.0))
+        for run in (1, 2, 3)
+    },
+}
+
+
+def ground_of(soil: Soil, rover: Rover, ruts: bool) -> Ground:
+    """Soil under the RCP's wheels."""
+    wheel = rover.tree.wheels[0]
+    packed = RigidWheel(wheel.radius, 0.15, soil).parameters
+    return Ground(packed, 2.0, 0.02, 0.001, 0.005, make_ruts(rover) if ruts else None)
+
+
+def side_pull(packed: FloatArray, loads: FloatArray, ruts: bool) -> float:
+    """Net pull [N] of three wheels, one behind the other."""
+    total, depth = 0.0, 0.0
+    for load in loads:
+        sinkage, pull, _ = wheel_under_load(packed, float(load), depth if ruts else 0.0, SLIP)
+        total, depth = total + pull, max(depth, sinkage)
+    return total
+
+
+def moved_loads() -> None:
+    """Moments of tractions about the bogie's pivot."""
+    print("| soil | net pull [N] | F_t [N] | moment, a wheel [N m] | moved from front to middle [N] |")
+    print("|---|---|---|---|---|")
+    for name, soil in SOILS.items():
+        packed = ground_of(soil, rcp(), False).wheel
+        _, pull, tractive = wheel_under_load(packed, SIDE_N / 3.0, 0.0, SLIP)
+        moment = 0.275 * pull + 0.175 * tractive
+        print(f"| {name} | {pull:.1f} | {tractive:.1f} | {moment:.1f} | {2.0 * moment / 0.5349:.0f} |")
+
+
+def shares_in_ruts() -> None:
+    """Best shares of three wheels on one track."""
+    print("| soil | | equal loads [N] | best [N] | shares of the best | gain |\n|---|---|---|---|---|---|")
+    grid = [s for s in itertools.product(np.arange(0.2, 0.501, 0.01), repeat=2) if 1.0 - sum(s) > 0.15]
+    for (name, soil), ruts in itertools.product(SOILS.items(), (False, True)):
+        packed = ground_of(soil, rcp(), False).wheel
+        equal = side_pull(packed, np.full(3, SIDE_N / 3.0), ruts)
+        best, shares = max(
+            (side_pull(packed, SIDE_N * np.array((*s, 1.0 - sum(s))), ruts), (*s, 1.0 - sum(s))) for s in grid
+        )
+        if best < equal:
+            best, shares = equal, (1 / 3,) * 3
+        text = ", ".join(f"{share:.2f}" for share in shares)
+        print(
+            f"| {name} | {'ruts' if ruts else 'fresh'} | {equal:.1f} | {best:.1f} | {text} | {best / equal - 1:.1%} |"
+        )
+
+
+def best_of_rover() -> None:
+    """Spread and pull of the whole rover, with payload, drawbar and slopes."""
+    print("| case | passive | two cylinders | three | three, 100 N m | pull passive [N] | best pull [N] |")
+    print("|---|---|---|---|---|---|---|")
+    payload = Payload(20.0, (0.0, 0.1, 0.9))
+    sand = SOILS["dry sand"]
+    cases = [
+        ("level, drawbar at the ground", 0.0, 0.0, 0.0, False),
+        ("level, drawbar 0.2 m up", 0.0, 0.0, 0.2, False),
+        ("level, drawbar 0.45 m up", 0.0, 0.0, 0.45, False),
+        ("10 degrees across, drawbar at the ground", 0.0, 10.0, 0.0, False),
+        ("-10 degrees across, drawbar at the ground", 0.0, -10.0, 0.0, False),
+        ("15 degrees uphill", 15.0, 0.0, 0.0, False),
+        ("15 degrees uphill, ruts", 15.0, 0.0, 0.0, True),
+    ]
+    for name, pitch, roll, height, ruts in cases:
+        rover = payload.on(rcp())
+        terrain = slope_of(math.radians(pitch), math.radians(roll))
+        q = rover.neutral()
+        if terrain is not None:
+            q[3:7] = quaternion_of(terrain)
+        drive = SteadyDrive(rover, q, ground_of(sand, rover, ruts), terrain, GRAVITY, (-0.6, 0.0, height))
+        passive = drive.at(np.zeros(3), SLIP)
+        spreads = []
+        for joints, most in ((THREE[:2], 60.0), (THREE, 60.0), (THREE, 100.0)):
+            _, best = best_torques(_spread, drive, SLIP, joints, most, 20.0)
+            spreads.append(f"{spread_of(best.load):.3f}")
+        _, strongest = best_torques(_lost_pull, drive, SLIP, THREE, 60.0, 20.0)
+        row = [name, f"{spread_of(passive.load):.3f}", *spreads, f"{passive.drawbar:.1f}", f"{strongest.drawbar:.1f}"]
+        print("| " + " | ".join(row) + " |", flush=True)
+
+
+def _spread(state: Driving) -> float:
+    return spread_of(state.load)
+
+
+def _lost_pull(state: Driving) -> float:
+    return -state.drawbar
+
+
+if __name__ == "__main__":
+    moved_loads()
+    print()
+    shares_in_ruts()
+    print()
+    best_of_rover()
