@@ -32,8 +32,8 @@ from hil.realtime.stalls import StallMonitor, measured_wakeups
 from hil.recording.reader import RecordError, read_trial
 from models.kernels.compiled import CACHE_FOLDER
 
-# No deadline for examples: a busy machine is no defect, and the first call of a kernel compiles it. The examples are the
-# same in each run, so that what fails fails for all; new ones are looked for by `make fuzz`, which sets HIL_FUZZ=1.
+# No deadline for examples: a busy machine is no defect, and the first call of a kernel compiles it. The examples are
+# the same in each run, so that what fails fails for all; `make fuzz` looks for new ones: it sets HIL_FUZZ=1.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 # tests with an explicit max_examples keep it
 settings.register_profile("fuzz", settings.get_profile("suite"), max_examples=5_000, derandomize=False)
