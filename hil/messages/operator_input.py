@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from typing import Protocol, TypeAlias, Union
+from typing import Literal, Protocol, TypeAlias, Union
 
 import msgspec
 import numpy as np
@@ -73,6 +73,53 @@ class SetLoads(msgspec.Struct, frozen=True, omit_defaults=True, tag="set_loads")
     wheel: str = ""
 
 
+class Jog(msgspec.Struct, frozen=True, tag="jog"):
+    """Turn wheels for a short time, wheels off the ground; between two runs only.
+
+    Attributes:
+        wheels: their names, or all.
+        speed_mps: of the rim [m/s]; negative: backward.
+        seconds: how long [s].
+    """
+
+    wheels: tuple[str, ...]
+    speed_mps: float
+    seconds: float
+
+
+class Valve(msgspec.Struct, frozen=True, tag="valve"):
+    """Power one valve for a short time, wheels cut; between two runs only.
+
+    Attributes:
+        cylinder: its name.
+        way: the direction.
+        seconds: how long [s].
+    """
+
+    cylinder: str
+    way: Literal["extend", "retract"]
+    seconds: float
+
+
+class Campaign(msgspec.Struct, frozen=True, tag="campaign"):
+    """Begin or resume the campaign; pause it after the running trial; end it there.
+
+    Attributes:
+        do: which of them.
+        operator: name of the operator, for its trials.
+    """
+
+    do: Literal["start", "pause", "end"]
+    operator: str = ""
+
+
+class Verdict(msgspec.Struct, frozen=True, tag="verdict"):
+    """The operator's verdict on the trial of a campaign that is over, and a word on it."""
+
+    verdict: Literal["keep", "repeat"]
+    word: str = ""
+
+
 class Custom(msgspec.Struct, frozen=True, tag="custom"):
     """A command that one experiment defines: its kind and its content."""
 
@@ -81,7 +128,7 @@ class Custom(msgspec.Struct, frozen=True, tag="custom"):
 
 
 OperatorCommand: TypeAlias = Union[  # noqa: UP007 - msgspec
-    Arm, Start, Stop, EStop, ClearFault, SetPoint, Mode, SetLoads, Custom
+    Arm, Start, Stop, EStop, ClearFault, SetPoint, Mode, SetLoads, Jog, Valve, Campaign, Verdict, Custom
 ]
 OperatorInput: TypeAlias = tuple[OperatorCommand, ...]
 

@@ -16,7 +16,20 @@ from hil.experiments.impact.experiment import State
 from hil.ipc.operator import MOST_COMMANDS, OperatorWriter, SharedOperator
 from hil.ipc.run_memory import OPERATOR_COMMANDS, RunMemory
 from hil.ipc.shared_types import OPERATOR_COMMAND
-from hil.messages.operator_input import Arm, ClearFault, Custom, EStop, Mode, SetPoint, Start, Stop
+from hil.messages.operator_input import (
+    Arm,
+    Campaign,
+    ClearFault,
+    Custom,
+    EStop,
+    Jog,
+    Mode,
+    SetPoint,
+    Start,
+    Stop,
+    Valve,
+    Verdict,
+)
 from hil.operator.telemetry import open_publisher
 from hil.recording import open_writer, read_trial
 from hil.recording.sinks import FileAndTelemetrySink
@@ -26,7 +39,8 @@ from hil.simulator.build import build_simulated_rig
 
 COMMANDS = (
     Arm(), Start(), Stop("enough"), EStop("hand on the button"), ClearFault(18), SetPoint("speed_mps", 0.1),
-    Mode("hold"), Custom("gait", "walk"),
+    Mode("hold"), Custom("gait", "walk"), Jog(("front_left", "rear_right"), -0.05, 2.0), Valve("left", "extend", 1.0),
+    Campaign("start", "Ada"), Verdict("repeat", "the rover stood askew"),
 )  # fmt: skip
 WRITER = """
 import sys
