@@ -178,7 +178,7 @@ class RealtimeBackend:
         links = config.layout.links
         daq, valves = SharedDaq(shared) if "daq" in links else None, SharedValves(shared) if "valves" in links else None
         loads = SharedDaq(shared, "loads") if "loads" in links else None
-        self.rig_io = RigIO(config.layout, daq, SharedDrives(shared), valves, SharedOperator(shared), loads)
+        self.rig_io = RigIO(config.layout, daq, SharedDrives(shared), valves, SharedOperator(shared.operator), loads)
         self.cycle = build_cycle(
             config, self.rig_io, record_sink, shared.run, make=self._make, attended=self._attended, latched=latched
         )

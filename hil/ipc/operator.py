@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_types import OPERATOR_COMMAND
+from hil.ipc.shm import Ring
 from hil.messages.operator_input import OperatorCommand, OperatorInput, command_of_bytes, command_to_bytes
 
 # A tick reads no more commands than this, so that many commands cannot delay the loop.
@@ -21,11 +21,11 @@ class SharedOperator:
     nothing is armed before the sensors are zeroed.
 
     Args:
-        shared: memory of the run.
+        ring: of rows `OPERATOR_COMMAND`, of a run or of the command server.
     """
 
-    def __init__(self, shared: RunMemory) -> None:
-        self._cursor = shared.operator.reader("loop")
+    def __init__(self, ring: Ring) -> None:
+        self._cursor = ring.reader("loop")
         self._row: Any = np.zeros(1, OPERATOR_COMMAND)
 
     def read(self) -> OperatorInput:
@@ -49,11 +49,11 @@ class OperatorWriter:
     """The writing end, for the one process that receives commands from operators: a ring has one writer.
 
     Args:
-        shared: memory of the run, opened by that process.
+        ring: of rows `OPERATOR_COMMAND`, opened by that process.
     """
 
-    def __init__(self, shared: RunMemory) -> None:
-        self._ring = shared.operator
+    def __init__(self, ring: Ring) -> None:
+        self._ring = ring
         self._row: Any = np.zeros(1, OPERATOR_COMMAND)
 
     def put(self, command: OperatorCommand) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from hil.config import Config
+from hil.ipc.command_memory import OPERATOR_COMMANDS
 from hil.ipc.shared_types import (
     FAULT_MESSAGE,
     GROUND_TRUTH,
@@ -43,7 +44,6 @@ RING_S = 4.0
 LEAST_TICKS = 4096
 LEAST_BLOCKS = 64
 EVENTS = 256
-OPERATOR_COMMANDS = 64
 _LOOK_AGAIN_S = 0.01
 
 

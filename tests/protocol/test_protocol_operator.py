@@ -16,7 +16,7 @@ ADDRESSES = {0x80, 0x81, 0x82}
 def test_commands_of_another_process_are_obeyed_recorded_and_replayed_bit_for_bit(trial):
     def act(run):
         outside = RunMemory(run.shared.run)
-        writer = OperatorWriter(outside)
+        writer = OperatorWriter(outside.operator)
         for at_s, command in ((0.5, Arm()), (0.7, Start()), (0.9, Stop("enough"))):
             run.until(at_s)
             assert writer.put(command)

@@ -168,7 +168,7 @@ def test_the_operator_clears_the_fault_of_the_run_before_and_drives_again(trial)
 
     def act(run):
         outside = RunMemory(run.shared.run)
-        writer = OperatorWriter(outside)
+        writer = OperatorWriter(outside.operator)
         writer.put(EStop("button"))
         run.host.sleep(0.1)
         writer.put(Stop())

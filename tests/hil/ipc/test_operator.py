@@ -13,8 +13,9 @@ from hil.app.build import record_meta
 from hil.config import load_config
 from hil.experiments.build_cycle import build_cycle
 from hil.experiments.impact.experiment import State
+from hil.ipc.command_memory import OPERATOR_COMMANDS
 from hil.ipc.operator import MOST_COMMANDS, OperatorWriter, SharedOperator
-from hil.ipc.run_memory import OPERATOR_COMMANDS, RunMemory
+from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_types import OPERATOR_COMMAND
 from hil.messages.operator_input import (
     Arm,
@@ -48,26 +49,26 @@ from pathlib import Path
 from hil.ipc.operator import OperatorWriter
 from hil.ipc.run_memory import RunMemory
 from hil.messages.operator_input import Arm, SetPoint
-writer = OperatorWriter(RunMemory(Path(sys.argv[1])))
+writer = OperatorWriter(RunMemory(Path(sys.argv[1])).operator)
 assert writer.put(Arm()) and writer.put(SetPoint("speed_mps", 0.25))
 """
 
 
 def test_commands_are_read_once_and_in_order(shared):
-    writer, loop = OperatorWriter(shared), SharedOperator(shared)
+    writer, loop = OperatorWriter(shared.operator), SharedOperator(shared.operator)
     assert all(writer.put(command) for command in COMMANDS)
     assert loop.read() == COMMANDS
     assert loop.read() == ()
 
 
 def test_another_process_writes_them(shared):
-    loop = SharedOperator(shared)
+    loop = SharedOperator(shared.operator)
     subprocess.run([sys.executable, "-c", WRITER, str(shared.run)], check=True, timeout=120)
     assert loop.read() == (Arm(), SetPoint("speed_mps", 0.25))
 
 
 def test_a_tick_takes_no_more_than_its_share_and_the_next_goes_on_there(shared):
-    writer, loop = OperatorWriter(shared), SharedOperator(shared)
+    writer, loop = OperatorWriter(shared.operator), SharedOperator(shared.operator)
     for number in range(MOST_COMMANDS + 3):
         writer.put(ClearFault(number))
     assert [command.fault for command in loop.read()] == list(range(MOST_COMMANDS))
@@ -75,7 +76,7 @@ def test_a_tick_takes_no_more_than_its_share_and_the_next_goes_on_there(shared):
 
 
 def test_whoever_writes_to_a_loop_that_does_not_read_is_refused_and_nothing_is_overwritten(shared):
-    writer, loop = OperatorWriter(shared), SharedOperator(shared)
+    writer, loop = OperatorWriter(shared.operator), SharedOperator(shared.operator)
     assert all(writer.put(ClearFault(number)) for number in range(OPERATOR_COMMANDS))
     assert not writer.put(Stop())
     assert loop.read()[0] == ClearFault(0)
@@ -84,7 +85,7 @@ def test_whoever_writes_to_a_loop_that_does_not_read_is_refused_and_nothing_is_o
 
 def test_a_command_too_long_to_be_recorded_is_refused_before_it_is_written(shared):
     with pytest.raises(ValueError, match=r"operator command of .* bytes, allowed: 128"):
-        OperatorWriter(shared).put(Custom("x", "y" * 200))
+        OperatorWriter(shared.operator).put(Custom("x", "y" * 200))
     assert shared.operator.written == 0
 
 
@@ -93,8 +94,8 @@ def test_a_row_that_holds_no_command_is_an_error_and_what_follows_is_read(shared
     row = np.zeros(1, OPERATOR_COMMAND)
     row["content"] = content
     shared.operator.append(row)
-    OperatorWriter(shared).put(Stop())
-    loop = SharedOperator(shared)
+    OperatorWriter(shared.operator).put(Stop())
+    loop = SharedOperator(shared.operator)
     with pytest.raises(ValueError, match="is no operator command"):
         loop.read()
     assert loop.read() == (Stop(),)
@@ -102,9 +103,9 @@ def test_a_row_that_holds_no_command_is_an_error_and_what_follows_is_read(shared
 
 def test_what_was_asked_before_the_loop_read_waits_for_it(shared):
     """Like a command sent between two runs: the cursor is stored in the file."""
-    OperatorWriter(shared).put(ClearFault(18))
-    assert SharedOperator(shared).read() == (ClearFault(18),)
-    assert SharedOperator(shared).read() == ()
+    OperatorWriter(shared.operator).put(ClearFault(18))
+    assert SharedOperator(shared.operator).read() == (ClearFault(18),)
+    assert SharedOperator(shared.operator).read() == ()
 
 
 def test_commands_through_the_ring_are_recorded_and_replayed_bit_for_bit(shared, tmp_path):
@@ -118,9 +119,9 @@ def test_commands_through_the_ring_are_recorded_and_replayed_bit_for_bit(shared,
     config = load_config("sim_impact", short)
     folder = tmp_path / "run"
     folder.mkdir()
-    simulated_rig, writer = build_simulated_rig(config), OperatorWriter(shared)
+    simulated_rig, writer = build_simulated_rig(config), OperatorWriter(shared.operator)
     devices = RigIO(
-        config.layout, simulated_rig.daq, simulated_rig.drives, simulated_rig.valves, SharedOperator(shared)
+        config.layout, simulated_rig.daq, simulated_rig.drives, simulated_rig.valves, SharedOperator(shared.operator)
     )
     asked = {400: Arm(), 500: EStop("button"), 600: ClearFault(18)}
     with (
@@ -145,5 +146,5 @@ def test_commands_through_the_ring_are_recorded_and_replayed_bit_for_bit(shared,
 
 
 def test_the_memory_of_a_run_that_another_process_opened_holds_the_same_ring(shared):
-    OperatorWriter(RunMemory(shared.run)).put(Start())
-    assert SharedOperator(shared).read() == (Start(),)
+    OperatorWriter(RunMemory(shared.run).operator).put(Start())
+    assert SharedOperator(shared.operator).read() == (Start(),)
