@@ -13,7 +13,7 @@ from hil.experiments.impact.experiment import State
 from hil.experiments.impact.release import Release
 from hil.messages.operator_input import ClearFault, command_of
 from hil.safety.arming import Check
-from hil.safety.monitor import WARNINGS
+from hil.safety.fault_table import WARNINGS
 
 Rows = NDArray[np.void]
 _EVER = 2**62

@@ -25,7 +25,7 @@ from hil.recording.run_folder import recorded_run, summary_of
 from hil.recording.sinks import MemorySink
 from hil.recording.tick_logger import carried_fault
 from hil.runtime.cycle import Cycle
-from hil.safety.monitor import EXTERNAL_FAULTS
+from hil.safety.fault_table import EXTERNAL_FAULTS
 
 Rows = NDArray[np.void]
 

@@ -17,9 +17,9 @@ from hil.analysis.recompute import disagreements, lacking_keys, recompute
 from hil.config import Config, ConfigError, parse_config
 from hil.experiments.impact.release import Release
 from hil.ipc.run_memory import FOLDER
+from hil.messages.fault_bounds import DEAD_MAN_NS
 from hil.messages.layout import SAMPLED
 from hil.messages.schema import SEQUENCE
-from hil.processes.link_bridge import DEAD_MAN_NS
 from hil.recording import RecordError, TrialRecord, read_trial
 from hil.recording.reader import file_of, read_digests
 from hil.recording.run_folder import recorded_run, summary_of

@@ -9,8 +9,8 @@ from drivers.messages import DaqBlock
 from hil.app.build import rights_wanted, simulated_rig_io
 from hil.config import Config
 from hil.experiments.build_cycle import build_cycle
+from hil.messages.fault_bounds import DEAD_MAN_NS
 from hil.messages.stages import Tick
-from hil.processes.link_bridge import DEAD_MAN_NS
 from hil.realtime import Granted, Histogram, rights
 from hil.realtime.wake_up_test import WakeUpTest, measure_wake_ups
 from hil.recording.sinks import Rows

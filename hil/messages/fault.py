@@ -9,7 +9,7 @@ import msgspec
 
 
 class Fault(IntEnum):
-    """Faults noticed so far, numbered as in docs/reference/faults.md."""
+    """Faults that a run reports, numbered as in the fault table (`hil.safety.fault_table`)."""
 
     SENSOR_DROPOUT = 1
     SENSOR_STALE = 2
@@ -25,6 +25,8 @@ class Fault(IntEnum):
     FRAMES_DAMAGED = 14
     VALVE_STUCK = 17
     STOP_BY_OPERATOR = 18
+    CONSOLE_LOST = 19
+    COMMAND_REFUSED = 20
     DISK_FULL = 22
     RECORD_RING_FULL = 24
     EXCEPTION = 27

@@ -12,11 +12,10 @@ from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError,
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_types import HEALTH, NO_FAULT, START, fault_message
 from hil.messages.fault import Fault
+from hil.messages.fault_bounds import HEALTH_EVERY_NS
 from hil.processes.lifecycle import Reporter
 from hil.processes.link_bridge import LinkBridge
 
-# With 50 ms between two looks of a driver at its controller, an emergency stop is told within 75 ms.
-HEALTH_EVERY_NS = 20_000_000
 # A device that has not confirmed its stop by then is left to its time-out [ns]: further requests would prevent the
 # time-outs of the other controllers on its line.
 GIVE_UP_NS = 1_000_000_000

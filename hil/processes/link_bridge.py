@@ -11,10 +11,8 @@ from drivers.interfaces import DriveLink, Source, ValveLink
 from drivers.messages import DaqBlock, DriveCommand, ValveCommand
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shm import NEVER_NS
+from hil.messages.fault_bounds import DEAD_MAN_NS
 from hil.messages.schema import Row
-
-# A loop without a heartbeat for longer is gone or hung [ns]: row 12 of the fault table.
-DEAD_MAN_NS = 20_000_000
 
 
 class Feed(Protocol):

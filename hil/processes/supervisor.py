@@ -13,6 +13,7 @@ from hil.ipc.run_memory import LINKS, RECORDER, RunMemory
 from hil.ipc.shared_types import FAULT_MESSAGE, NO_FAULT, START
 from hil.ipc.shm import NEVER_NS
 from hil.messages.fault import Alarm, Fault
+from hil.messages.fault_bounds import RECORDER_SILENT_NS, WATCHDOG_SILENT_NS, WORKER_SILENT_NS
 from hil.processes.process import Child, Process
 from hil.realtime.rights import Granted
 
@@ -27,7 +28,11 @@ COMES_BACK_S = 5.0
 LOOK_AGAIN_S = 0.02
 # How long a process may have no heartbeat before the loop goes Safe [ns].
 WITH_DEVICES = ("simulated_rig", *LINKS)
-SILENT_NS = {"watchdog": 50_000_000, "recorder": 2_000_000_000, **dict.fromkeys(WITH_DEVICES, 20_000_000)}
+SILENT_NS = {
+    "watchdog": WATCHDOG_SILENT_NS,
+    RECORDER: RECORDER_SILENT_NS,
+    **dict.fromkeys(WITH_DEVICES, WORKER_SILENT_NS),
+}
 # The watchdog first: it would treat a loop that is busy ending the others as hung. The recorder last: it records all.
 _ENDING = ("watchdog", *WITH_DEVICES, RECORDER)
 

@@ -27,6 +27,7 @@ from hil.ipc.shared_types import START
 from hil.ipc.shm import NEVER_NS
 from hil.ipc.stop_frames import read_stops
 from hil.messages.fault import Fault
+from hil.messages.fault_bounds import LOOP_HUNG_NS, LOOP_SILENT_NS, WORKER_SILENT_NS
 from hil.messages.schema import event_row
 from hil.processes.disturbances import stall_event
 from hil.processes.lifecycle import Reporter, WorkerLifecycle
@@ -34,12 +35,6 @@ from hil.realtime import Granted, RightsWanted, rights
 from hil.realtime.stalls import Stall, StallMonitor, measured_wakeups
 
 PERIOD_S = 0.002
-# The loop has not ended a good tick for so long: logged; the dead-man of each link has acted before.
-LOOP_SILENT_NS = 50_000_000
-# The loop has not even begun a tick for so long: it hangs, and is killed.
-LOOP_HUNG_NS = 1_000_000_000
-# A worker with a device has had no heartbeat for so long: it is killed, so that it cannot write during the stop.
-WORKER_SILENT_NS = 20_000_000
 WITH_DEVICES = ("simulated_rig", *LINKS)
 # A port that does not accept its stop within this time is given up; the device's time-out has acted by then.
 TRIED_NS = 100_000_000

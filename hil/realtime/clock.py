@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from hil.messages.fault import Alarm, Fault
+from hil.messages.fault_bounds import LATE_LIMIT_NS, SKIPPED_LIMIT, WINDOW
 from hil.messages.stages import Tick
 from hil.realtime.histogram import Histogram
 from hil.realtime.libc import monotonic_sleeper
@@ -15,10 +16,6 @@ from hil.realtime.stalls import STALL_NS, StallMonitor
 MOST_SPIN = 0.2
 # Under SCHED_FIFO the kernel stops processes that use more than 95 % of a second, for 50 ms.
 MOST_BUSY = 0.8
-# Limits of lateness [ns] and of skipped periods within WINDOW periods before Safe: row 11 of the fault table.
-LATE_LIMIT_NS = 20_000_000
-SKIPPED_LIMIT = 5
-WINDOW = 100
 
 _SECOND_NS = 1_000_000_000
 _WORK_SHIFT = 6  # the mean work is averaged over 2**6 ticks

@@ -9,11 +9,10 @@ from drivers.messages import DaqBlock
 from hil.ipc.run_memory import RECORDER, RunMemory
 from hil.ipc.shm import Ring
 from hil.messages.fault import Alarm, Fault
+from hil.messages.fault_bounds import FULL
 from hil.recording.sinks import RecordBufferFull
 
 Rows = NDArray[np.void]
-# A ring filled above this share ends the run: the rest holds the data after a fault.
-FULL = 0.5
 
 
 class RingSink:

@@ -11,8 +11,9 @@ import numpy as np
 
 from drivers.messages import ValveSample
 from hil.config import Config
+from hil.messages.fault_bounds import SWITCHING_PRESSURE_RATIO
 from hil.messages.stages import ByWheel, Estimate, Samples
-from hil.safety.valve_monitor import SWITCHING_PRESSURE_RATIO, measures_pressures
+from hil.safety.valve_monitor import measures_pressures
 
 # A wheel slower than this counts as standing still [rad/s].
 STANDING_RADPS = 0.01

@@ -7,11 +7,7 @@ from collections.abc import Callable, Sequence
 
 from drivers.messages import DaqBlock
 from hil.messages.fault import Fault
-
-# Bad samples in a row that are only left out; one more is a fault.
-BAD_TICKS_ALLOWED = 2
-# Blocks of samples that may be missing in a row.
-GAP_ALLOWED = 3
+from hil.messages.fault_bounds import BAD_TICKS_ALLOWED, GAP_ALLOWED
 
 # Latches a fault: fault, value, limit, description.
 Latch = Callable[[Fault, float, float, str], None]

@@ -8,11 +8,10 @@ from collections import deque
 from drivers.messages import ValveSet
 from hil.config import Config
 from hil.messages.fault import Fault
+from hil.messages.fault_bounds import CLAMPS_ALLOWED
 from hil.messages.stages import Command, SetPoints, Tick
 from hil.safety.monitor import SafetyMonitor
 
-# Ticks in a row with a clamped command that are allowed.
-CLAMPS_ALLOWED = 19
 _SECOND_NS = 1_000_000_000
 
 

@@ -11,30 +11,11 @@ from hil.messages.fault import Event, Fault
 from hil.messages.operator_input import ClearFault, EStop
 from hil.messages.stages import Command, Estimate, LoadState, Prediction, Samples
 from hil.safety.block_monitor import BlockMonitor
+from hil.safety.fault_table import WARNINGS
 from hil.safety.valve_monitor import ValveMonitor
 
 # A channel with less noise than this many converter steps may stay constant without a fault.
 LEAST_NOISE_STEPS = 0.5
-
-
-# Their cause lies outside of a tick's values; the others are noticed again wherever the values are the same.
-EXTERNAL_FAULTS = frozenset(
-    {
-        Fault.SAMPLES_LOST,
-        Fault.LOOP_LATE,
-        Fault.PROCESS_LOST,
-        Fault.LINK_LOST,
-        Fault.FRAMES_DAMAGED,
-        Fault.STOP_BY_OPERATOR,
-        Fault.DISK_FULL,
-        Fault.RECORD_RING_FULL,
-        Fault.EXCEPTION,
-    }
-)
-
-# Only recorded: the trial is marked and continues. An impact is detected long before full scale, the
-# drives are cut then, and nothing is controlled by a force.
-WARNINGS = frozenset({Fault.ADC_SATURATED})
 
 
 class SafetyMonitor:

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from drivers.messages import ValveSet
 from hil.config import Config
+from hil.messages.fault_bounds import SWITCHING_PRESSURE_RATIO, TIMEOUT_FACTOR
 from hil.messages.stages import Samples
-
-# A valve has switched once its chamber pressure has crossed this share of the supply pressure.
-SWITCHING_PRESSURE_RATIO = 0.5
-# Timeout, as a multiple of the time that a valve may take (devices.valves.moves_within_s).
-TIMEOUT_FACTOR = 2.0
 
 
 def measures_pressures(config: Config) -> bool:

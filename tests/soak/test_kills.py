@@ -9,7 +9,7 @@ import pytest
 
 from hil.ipc.shared_types import GROUND_TRUTH
 from hil.ipc.shm import STALE
-from hil.processes.link_bridge import DEAD_MAN_NS
+from hil.messages.fault_bounds import DEAD_MAN_NS
 from hil.recording import read_trial
 
 

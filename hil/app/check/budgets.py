@@ -7,7 +7,7 @@ from drivers.driver_type import LineLoad
 from drivers.registry import driver_of, drives_driver, valves_driver
 from hil.config import Config
 from hil.config.rig_setup import rig_setup
-from hil.processes.link_bridge import DEAD_MAN_NS
+from hil.messages.fault_bounds import DEAD_MAN_NS
 from hil.safety.arming import Check
 
 # From the end of a block until it is in the loop's memory [ms]: a request to a device server or to the driver.

@@ -8,9 +8,10 @@ from drivers.messages import DriveCommand, DriveSample
 from hil.ipc.shared_devices import SharedDrives
 from hil.ipc.shared_types import FAULT_MESSAGE, HEALTH, START
 from hil.messages.fault import Fault
+from hil.messages.fault_bounds import DEAD_MAN_NS
 from hil.processes import link
 from hil.processes.link import LinkWorker, fault_of
-from hil.processes.link_bridge import DEAD_MAN_NS, DriveFeed, LinkBridge
+from hil.processes.link_bridge import DriveFeed, LinkBridge
 
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 

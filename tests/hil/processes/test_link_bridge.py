@@ -7,7 +7,8 @@ from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, 
 from hil.config import load_config
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_devices import SharedDaq, SharedDrives, SharedValves
-from hil.processes.link_bridge import DEAD_MAN_NS, BlockFeed, DriveFeed, LinkBridge, ValveFeed
+from hil.messages.fault_bounds import DEAD_MAN_NS
+from hil.processes.link_bridge import BlockFeed, DriveFeed, LinkBridge, ValveFeed
 
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from hil.ipc.shared_types import START
+from hil.messages.fault_bounds import LOOP_HUNG_NS, LOOP_SILENT_NS, WORKER_SILENT_NS
 from hil.processes import watchdog
-from hil.processes.watchdog import LOOP_HUNG_NS, LOOP_SILENT_NS, WORKER_SILENT_NS, Watchdog, end_all, watch
+from hil.processes.watchdog import Watchdog, end_all, watch
 from hil.realtime.stalls import StallMonitor
 
 LOOP, FAR_END = 111, 222

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hil.messages.fault_bounds import LATE_LIMIT_NS, SKIPPED_LIMIT, WINDOW
 from hil.realtime import RealtimeClock, libc
-from hil.realtime.clock import LATE_LIMIT_NS, SKIPPED_LIMIT, WINDOW
 
 MS = 1_000_000
 

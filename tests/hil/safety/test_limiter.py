@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from hil.config import load_config
 from hil.messages.fault import Fault
+from hil.messages.fault_bounds import CLAMPS_ALLOWED
 from hil.messages.stages import Command, SetPoints, Tick
-from hil.safety.limiter import CLAMPS_ALLOWED, Limiter
+from hil.safety.limiter import Limiter
 from hil.safety.monitor import SafetyMonitor
 
 VALVES_OFF = ((False, False), (False, False))

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from hil.config import load_config
 from hil.messages.fault import Fault
+from hil.messages.fault_bounds import CLAMPS_ALLOWED
 from hil.messages.stages import SetPoints, Tick
-from hil.safety.limiter import CLAMPS_ALLOWED, Limiter
+from hil.safety.limiter import Limiter
 from hil.safety.monitor import SafetyMonitor
 
 MS = 1_000_000

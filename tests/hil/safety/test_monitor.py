@@ -156,6 +156,8 @@ def test_fault_numbers_are_those_of_the_fault_table():
         "FRAMES_DAMAGED": 14,
         "VALVE_STUCK": 17,
         "STOP_BY_OPERATOR": 18,
+        "CONSOLE_LOST": 19,
+        "COMMAND_REFUSED": 20,
         "DISK_FULL": 22,
         "RECORD_RING_FULL": 24,
         "EXCEPTION": 27,

@@ -1,0 +1,45 @@
+"""The fault table: everything that is watched, how soon it is noticed, what happens then, and what a person does.
+
+The monitor, `hil faults`, `hil explain`, the operator's page and docs/reference/faults.md read it here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from hil.messages.fault import Fault
+from hil.safety.fault_table import link_rows, loop_rows, operator_rows, sensor_rows
+from hil.safety.fault_table.row import FaultRow
+
+__all__ = ["EXTERNAL_FAULTS", "FAULT_TABLE", "WARNINGS", "FaultRow", "row_of"]
+
+_ROWS = (*sensor_rows.ROWS, *loop_rows.ROWS, *link_rows.ROWS, *operator_rows.ROWS)
+FAULT_TABLE: Mapping[int, FaultRow] = MappingProxyType(
+    {row.number: row for row in sorted(_ROWS, key=lambda row: row.number)}
+)
+# Only recorded: the run is marked and goes on. An impact is detected long before full scale, the drives are cut then,
+# and nothing is controlled by a force.
+WARNINGS = frozenset(fault for fault in Fault if not FAULT_TABLE[fault].latched)
+# Their cause lies outside of a tick's values; the others are noticed again wherever the values are the same.
+EXTERNAL_FAULTS = frozenset(fault for fault in Fault if FAULT_TABLE[fault].external)
+
+
+def row_of(text: str) -> FaultRow:
+    """The row with a number or a name; hyphens, spaces and capitals do not matter.
+
+    Args:
+        text: "17", "valve stuck" or "VALVE_STUCK".
+
+    Raises:
+        ValueError: there is none; the message has all of them.
+    """
+    for row in FAULT_TABLE.values():
+        if text.strip() == str(row.number) or _plain(text) == _plain(row.name):
+            return row
+    known = ", ".join(f"{row.number} {row.name}" for row in FAULT_TABLE.values())
+    raise ValueError(f"fault: found {text!r}, allowed: the number or the name of one of {known}")
+
+
+def _plain(text: str) -> str:
+    return "".join(character for character in text.lower() if character.isalnum())

@@ -1,0 +1,83 @@
+"""Rows 13 to 17: answers of the devices, drives that resume, and valves that do not move."""
+
+from __future__ import annotations
+
+from drivers.serial.link import DAMAGED_ALLOWED, LOOKED_AT
+from hil.config import Config
+from hil.messages.fault_bounds import LINK_LOST_NS, SWITCHING_PRESSURE_RATIO, TIMEOUT_FACTOR
+from hil.safety.fault_table.row import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow, period_ms
+
+
+def _valve_ms(config: Config) -> float | None:
+    """None where nothing watches the valves."""
+    valves = config.devices.valves if config.devices else None
+    if valves is None or valves.moves_within_s is None:
+        return None
+    return TIMEOUT_FACTOR * valves.moves_within_s * 1e3 + 1e3 / valves.rate_hz + period_ms(config)
+
+
+ROWS = (
+    FaultRow(
+        13,
+        "link lost",
+        "ports of the devices, and an answer to each request or its repetition",
+        LINK_LOST_NS / 1e6,
+        f"drives: {LINK_LOST_NS / 1e6:g} ms; a valve board or an amplifier: when it is next asked",
+        "Safe on all other links. The port is opened again with growing pauses, to stop the device; the device is not "
+        "driven again in that run",
+        True,
+        BY_OPERATOR,
+        "Look at the cable, the USB plug and the power of the device that the text names. Its own time-out has stopped "
+        "it.",
+        external=True,
+    ),
+    FaultRow(
+        14,
+        "frames damaged",
+        "checksum and frame of each answer",
+        None,
+        f"the second damaged answer to one request, or {DAMAGED_ALLOWED + 1} of the last {LOOKED_AT} answers",
+        "the answer is discarded and asked for once more; then Safe",
+        True,
+        BY_OPERATOR,
+        "Look at the shield and the ground of the serial cable, keep it away from motor cables, and compare the baud "
+        "rate with the device's.",
+        external=True,
+    ),
+    FaultRow(
+        15,
+        "answer late or duplicate",
+        "bytes that no request has asked for",
+        None,
+        "that answer",
+        "ignore and count: hil check and the health of the link show the count",
+        False,
+        NOTHING_TO_CLEAR,
+        "Nothing, if it is rare. Many: look at the cable, and whether a second program uses the port.",
+    ),
+    FaultRow(
+        16,
+        "drive resumes",
+        "a drive that would go on with its last speed after a time-out",
+        None,
+        "before arming: a cut is confirmed by each controller",
+        "the cut is sent first and confirmed; without the confirmation refuse to arm",
+        False,
+        NOT_ARMED,
+        "If arming is refused with 'drives confirmed cut', look at power and emergency stop of the controllers.",
+    ),
+    FaultRow(
+        17,
+        "valve stuck",
+        "pressure of each chamber against the command of its valve; only where pressures are measured and not "
+        "controlled",
+        _valve_ms,
+        f"{TIMEOUT_FACTOR:g} times devices.valves.moves_within_s, one reading of the pressures and one tick; a chamber "
+        f"still on the wrong side of {SWITCHING_PRESSURE_RATIO:.0%} of cylinders.supply_kPa",
+        "Safe: all valves off. A chamber whose valve sticks open stays under pressure",
+        True,
+        BY_OPERATOR,
+        "Shut the supply at the bottle and vent it; keep hands away until the gauge shows zero. Then look at the plug "
+        "of that valve and at its line.",
+    ),
+)

@@ -1,0 +1,112 @@
+"""Rows 10 to 12 and 26 to 29: the loop, its processes, and exceptions."""
+
+from __future__ import annotations
+
+from hil.messages.fault_bounds import (
+    DEAD_MAN_NS,
+    LATE_LIMIT_NS,
+    LOOP_HUNG_NS,
+    LOOP_SILENT_NS,
+    RECORDER_SILENT_NS,
+    SKIPPED_LIMIT,
+    STOP_WRITTEN_NS,
+    WATCHDOG_SILENT_NS,
+    WINDOW,
+    WORKER_SILENT_NS,
+)
+from hil.safety.fault_table.row import BY_OPERATOR, NOTHING_TO_CLEAR, FaultRow, period_ms
+
+ROWS = (
+    FaultRow(
+        10,
+        "tick late",
+        "begin of each tick against its point of the grid (realtime)",
+        period_ms,
+        "the same tick",
+        "whole periods are skipped and counted; the run goes on",
+        False,
+        NOTHING_TO_CLEAR,
+        "Nothing, if it is rare: the summary has the count (loop.late, loop.skipped). Many: run hil check on a quiet "
+        "machine.",
+    ),
+    FaultRow(
+        11,
+        "loop late",
+        f"begin of each tick, and the periods skipped among the last {WINDOW} (realtime)",
+        period_ms,
+        f"a tick over {LATE_LIMIT_NS / 1e6:g} ms late, or more than {SKIPPED_LIMIT} of the last {WINDOW} periods "
+        "skipped; noticed in that tick",
+        "Safe",
+        True,
+        BY_OPERATOR,
+        "Look for 'machine stall' beside the fault: then another program or the machine kept the loop waiting. Run hil "
+        "check: it measures the rate that this machine holds.",
+        external=True,
+    ),
+    FaultRow(
+        12,
+        "process lost",
+        "heartbeats of loop, watchdog, recorder, simulated rig and link workers (realtime)",
+        (DEAD_MAN_NS + STOP_WRITTEN_NS) / 1e6,
+        f"loop silent for {DEAD_MAN_NS / 1e6:g} ms: the dead-man of each link writes the stop frames within "
+        f"{STOP_WRITTEN_NS / 1e6:g} ms more; the loop is logged after {LOOP_SILENT_NS / 1e6:g} ms and killed after "
+        f"{LOOP_HUNG_NS / 1e9:g} s. Watchdog silent for {WATCHDOG_SILENT_NS / 1e6:g} ms, recorder for "
+        f"{RECORDER_SILENT_NS / 1e9:g} s: Safe. Simulated rig or link worker: row 29. The time-outs of the devices "
+        "follow",
+        "each link is stopped; the recorder finishes its file",
+        True,
+        "by a new start of the program; a loop that comes back stays stopped",
+        "Look for 'machine stall' beside the fault and at the computer's load. hil recover RUN says what a record "
+        "lacks.",
+        external=True,
+    ),
+    FaultRow(
+        26,
+        "wall clock steps",
+        "nothing: all times of a run are monotonic",
+        None,
+        "none",
+        "none; only the wall time in the record's head can be wrong",
+        False,
+        NOTHING_TO_CLEAR,
+        "Nothing to do for the run. Set the computer's clock, if the dates of records matter.",
+    ),
+    FaultRow(
+        27,
+        "exception",
+        "every call in a tick",
+        period_ms,
+        "the same tick",
+        "all devices are stopped first, then Safe is latched and the reason recorded",
+        True,
+        BY_OPERATOR,
+        "The text names the error. It is a defect of the program or of an experiment: send the record to the "
+        "maintainers.",
+        external=True,
+    ),
+    FaultRow(
+        28,
+        "fault in Safe",
+        "every device call on the way to Safe, each by itself",
+        period_ms,
+        "the same tick; the dead-man of the link follows",
+        "the other devices are stopped all the same; dead-man, watchdog and the device's time-out act on the one that "
+        "failed",
+        True,
+        "with the fault that led to Safe",
+        "Press the hard-wired emergency stop. Then look at the device that the text names.",
+    ),
+    FaultRow(
+        29,
+        "link worker lost",
+        "heartbeat of each link worker and of the simulated rig (realtime); recorded as fault 12",
+        (WORKER_SILENT_NS + STOP_WRITTEN_NS) / 1e6,
+        f"{WORKER_SILENT_NS / 1e6:g} ms of silence; the stop frames are written within "
+        f"{STOP_WRITTEN_NS / 1e6:g} ms more",
+        "the watchdog kills the worker and writes the stop frames to its ports; Safe on all other links",
+        True,
+        "by a new start of the program: no process holds that link any more",
+        "Look for 'machine stall' beside the fault. Look at the port of the link that the text names, then start "
+        "again.",
+    ),
+)

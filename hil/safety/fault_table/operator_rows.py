@@ -1,0 +1,125 @@
+"""Rows 18 to 25: the operator, subscribers, the record and the config."""
+
+from __future__ import annotations
+
+from hil.config import Config
+from hil.ipc.run_memory import LEAST_TICKS, RING_S
+from hil.messages.fault_bounds import CONSOLE_SILENT_NS, E_STOP_NS, FULL, RECORD_LOST_NS
+from hil.safety.fault_table.row import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow, period_ms
+
+
+def _stop_ms(config: Config) -> float:
+    read_by_devices = config.rig != "simulated"
+    return E_STOP_NS / 1e6 * read_by_devices + period_ms(config)
+
+
+def _console_ms(config: Config) -> float:
+    return CONSOLE_SILENT_NS / 1e6 + period_ms(config)
+
+
+def _disk_ms(config: Config) -> float:
+    return config.record.flush_ms + period_ms(config)
+
+
+def _ring_ms(config: Config) -> float:
+    ticks_s = max(RING_S, LEAST_TICKS / config.loop.rate_hz)
+    return FULL * 1e3 * (ticks_s if config.daq is None else RING_S) + period_ms(config)
+
+
+ROWS = (
+    FaultRow(
+        18,
+        "stop by operator",
+        "Ctrl-C, hang-up, a polite kill, the command stop, the key of the console; an emergency stop that a controller "
+        "reads, or the line devices.daq.e_stop",
+        _stop_ms,
+        f"one tick after it reaches the loop; an emergency stop that a device reads: {E_STOP_NS / 1e6:g} ms more",
+        "Safe",
+        True,
+        "release the emergency stop, then by an operator: hil command clear 18. Nothing re-arms by itself",
+        "Make sure that nobody is near the rover, release the emergency stop, clear the fault, and arm again.",
+        external=True,
+    ),
+    FaultRow(
+        19,
+        "console lost",
+        "heartbeat of the client that holds the operator lease",
+        _console_ms,
+        f"{CONSOLE_SILENT_NS / 1e6:g} ms without a heartbeat, and one tick",
+        "the run is finished or stopped, as the config says; no run is armed without a lease",
+        True,
+        BY_OPERATOR,
+        "Look at the console and its network. Take the lease again (hil command lease), then clear the fault.",
+        external=True,
+    ),
+    FaultRow(
+        20,
+        "command refused",
+        "key, form, size, sequence number and lease of each command",
+        None,
+        "on receipt",
+        "refuse; the state of the rig is unchanged",
+        False,
+        NOTHING_TO_CLEAR,
+        "The answer says what is wrong with the command. A command that nobody here has sent: disconnect the network "
+        "and look at the folder of allowed clients.",
+        external=True,
+    ),
+    FaultRow(
+        21,
+        "subscriber slow",
+        "messages that wait for one subscriber of the telemetry",
+        None,
+        "its queue is full",
+        "messages are dropped for that subscriber only; nothing waits for it",
+        False,
+        NOTHING_TO_CLEAR,
+        "Nothing for the run. A viewer with gaps: lower telemetry.rate_hz, or run it on a faster machine.",
+    ),
+    FaultRow(
+        22,
+        "disk full",
+        "free space before arming, and every write",
+        _disk_ms,
+        "the write that fails: record.flush_ms and one tick",
+        "refuse to arm; in a run: Safe, and a reserve on the disk holds what follows",
+        True,
+        BY_OPERATOR,
+        "Make room on the disk of the run folder (hil check: 'disk space'). The record is whole up to the fault.",
+        external=True,
+    ),
+    FaultRow(
+        23,
+        "record cut short",
+        "a kill of any one or all processes, or a power cut, while recording",
+        RECORD_LOST_NS / 1e6,
+        f"a kill costs at most {RECORD_LOST_NS / 1e6:g} ms of ticks; a power cut has no bound but what was synced",
+        "the file opens all the same; the devices stop as in row 12",
+        False,
+        NOTHING_TO_CLEAR,
+        "hil recover RUN makes a plain file and says what is missing.",
+    ),
+    FaultRow(
+        24,
+        "record ring full",
+        "rows that wait for the recorder (realtime)",
+        _ring_ms,
+        f"the recorder is {FULL * RING_S:g} s behind; at a low rate without force sensors {FULL * LEAST_TICKS:g} ticks",
+        "Safe, before a row is lost",
+        True,
+        BY_OPERATOR,
+        "The disk is too slow or the computer is busy: use a local disk, and close other programs.",
+        external=True,
+    ),
+    FaultRow(
+        25,
+        "config wrong",
+        "every key of a config, and how they fit together",
+        None,
+        "when it is loaded: all errors at once",
+        "refuse to start",
+        False,
+        NOT_ARMED,
+        "Each line names a key, what was found and what is allowed: change the config and start again.",
+    ),
+)

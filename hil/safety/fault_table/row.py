@@ -1,0 +1,72 @@
+"""One row of the fault table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hil.config import Config
+
+# How a latched fault is cleared.
+BY_OPERATOR = "by an operator, with its number (hil command clear NUMBER); it latches again while its cause lasts"
+# A row that is not a latched fault.
+NOTHING_TO_CLEAR = "nothing to clear"
+NOT_ARMED = "nothing to clear: a run is armed once the check holds"
+
+
+@dataclass(frozen=True)
+class FaultRow:
+    """What is watched, how soon it is noticed, what happens then, and what a person does.
+
+    Attributes:
+        number: of the row; the number of the fault in a record, if it is one.
+        name: as a person says it.
+        watched: what is watched.
+        bound_ms: longest time from the cause to the reaction [ms], of a rig where it depends on the config; None: not a
+            matter of time, or not watched on that rig.
+        bound: the bound in words, with the config keys that set it.
+        reaction: what the program does.
+        latched: Safe stays latched until an operator clears the fault.
+        clears: how it is cleared.
+        operator: what the person at the rig looks at and does.
+        external: its cause lies outside the values of a tick; the others are noticed again wherever the values are
+            the same.
+    """
+
+    number: int
+    name: str
+    watched: str
+    bound_ms: Callable[[Config], float | None] | float | None
+    bound: str
+    reaction: str
+    latched: bool
+    clears: str
+    operator: str
+    external: bool = False
+
+    def bound_for(self, config: Config) -> float | None:
+        """Longest time from the cause to the reaction on that rig [ms]; None: as `bound_ms`."""
+        return self.bound_ms(config) if callable(self.bound_ms) else self.bound_ms
+
+    def as_json(self, config: Config | None = None) -> dict[str, Any]:
+        """The row for JSON; `bound_ms` is None where it depends on the config and none is given."""
+        given = None if callable(self.bound_ms) and config is None else self.bound_ms
+        if config is not None:
+            given = self.bound_for(config)
+        return {
+            "number": self.number,
+            "name": self.name,
+            "watched": self.watched,
+            "bound_ms": given,
+            "bound": self.bound,
+            "reaction": self.reaction,
+            "latched": self.latched,
+            "clears": self.clears,
+            "operator": self.operator,
+        }
+
+
+def period_ms(config: Config) -> float:
+    """One tick [ms]."""
+    return 1e3 / config.loop.rate_hz

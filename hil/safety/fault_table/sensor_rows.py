@@ -1,0 +1,162 @@
+"""Rows 1 to 9: samples, the model that follows them, and the commands that follow from both."""
+
+from __future__ import annotations
+
+from hil.config import Config
+from hil.messages.fault_bounds import BAD_TICKS_ALLOWED, CLAMPS_ALLOWED, GAP_ALLOWED
+from hil.safety.fault_table.row import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow, period_ms
+
+
+def _sampled(config: Config) -> list[tuple[float, float, float]]:
+    """Of each data acquisition of the rig: length of a block, largest age, and time of the equal samples [ms]."""
+    limits, found = config.limits, []
+    if config.daq is not None:
+        frozen_ms = 1e3 * limits.frozen_samples / config.daq.rate_hz
+        found.append((config.daq.block_ms, limits.daq_age_ms, frozen_ms))
+    if config.loads is not None:
+        frozen_ms = 1e3 * limits.loads_frozen_samples / config.loads.rate_hz
+        found.append((config.loads.block_ms, limits.loads_age_ms, frozen_ms))
+    return found
+
+
+def _dropout_ms(config: Config) -> float:
+    return max((age_ms for _, age_ms, _ in _sampled(config)), default=0.0) + period_ms(config)
+
+
+def _stale_ms(config: Config) -> float:
+    frozen_ms = [block_ms + still_ms for block_ms, _, still_ms in _sampled(config)]
+    valves_ms = config.limits.valves_age_ms if config.layout.valves else 0.0
+    return max(config.limits.drives_age_ms, valves_ms, *frozen_ms) + period_ms(config)
+
+
+def _blocks_ms(config: Config, blocks: int) -> float:
+    """So many blocks of the slowest data acquisition, and a tick; a block shorter than a tick counts as one tick."""
+    tick_ms = period_ms(config)
+    return blocks * max((max(block_ms, tick_ms) for block_ms, _, _ in _sampled(config)), default=tick_ms) + tick_ms
+
+
+def _not_finite_ms(config: Config) -> float:
+    return _blocks_ms(config, BAD_TICKS_ALLOWED + 1)
+
+
+def _one_block_ms(config: Config) -> float:
+    return _blocks_ms(config, 1)
+
+
+def _gap_ms(config: Config) -> float:
+    return _blocks_ms(config, GAP_ALLOWED + 2)
+
+
+def _clamped_ms(config: Config) -> float:
+    return (CLAMPS_ALLOWED + 1) * period_ms(config)
+
+
+ROWS = (
+    FaultRow(
+        1,
+        "sensor drop-out",
+        "age of the newest sample of the force sensors and of the load channels",
+        _dropout_ms,
+        "limits.daq_age_ms (load channels: limits.loads_age_ms) and one tick",
+        "the last block is held until then; then Safe",
+        True,
+        BY_OPERATOR,
+        "Look at power and cable of the data acquisition, then at its lamp. Run hil check: its line 'DAQ sample age'.",
+    ),
+    FaultRow(
+        2,
+        "sensor stale",
+        "age of the wheel speeds and of the valves' answer; equal samples in a row of each channel (samples at full "
+        "scale do not count; a simulated channel counts only if its noise is at least half a step of its converter)",
+        _stale_ms,
+        "limits.drives_age_ms, limits.valves_age_ms, or limits.frozen_samples (limits.loads_frozen_samples) samples; "
+        "and one tick",
+        "Safe",
+        True,
+        BY_OPERATOR,
+        "The text names the device. Drives or valves: look at its power and cable. A channel: tap the sensor; if its "
+        "reading does not move, replace cable or sensor.",
+    ),
+    FaultRow(
+        3,
+        "sample not finite",
+        "each sample is a finite number",
+        _not_finite_ms,
+        f"{BAD_TICKS_ALLOWED + 1} ticks with samples in a row, and one tick",
+        f"the sample is left out; {BAD_TICKS_ALLOWED + 1} ticks in a row: Safe",
+        True,
+        BY_OPERATOR,
+        "The data acquisition delivers no number. Restart it, and look for its driver's own error message.",
+    ),
+    FaultRow(
+        4,
+        "ADC saturated",
+        "samples at 99 % of the range, or a channel that its device flags",
+        _one_block_ms,
+        "one block of samples and one tick",
+        "mark: the trial goes on and is recorded, and is not accepted",
+        False,
+        NOTHING_TO_CLEAR,
+        "Use less excitation or a larger range (daq.range_V), or a lower impact speed; then repeat the trial.",
+    ),
+    FaultRow(
+        5,
+        "sensor open or shorted",
+        "bias and noise of each channel while nothing touches the sensors",
+        None,
+        "limits.bias_V and limits.noise_V, before arming",
+        "refuse to arm",
+        False,
+        NOT_ARMED,
+        "The refusal names the channel. Look at its plug and cable, unload the sensor, and run hil check again.",
+    ),
+    FaultRow(
+        6,
+        "samples lost",
+        "overrun that the data acquisition reports (NI -200279)",
+        _one_block_ms,
+        "the next read, that is one block, and one tick",
+        "Safe",
+        True,
+        BY_OPERATOR,
+        "The computer was too slow for the data acquisition: look for 'machine stall' beside the fault, and close "
+        "other programs.",
+        external=True,
+    ),
+    FaultRow(
+        7,
+        "sequence gap",
+        "numbers of the blocks of samples",
+        _gap_ms,
+        f"more than {GAP_ALLOWED} blocks missing in a row; noticed with the next block and one tick",
+        "a block older than one before it is dropped; a longer gap: Safe",
+        True,
+        BY_OPERATOR,
+        "Blocks were lost between device and controller: look at the network cable of a device server, and for "
+        "'machine stall' beside the fault.",
+    ),
+    FaultRow(
+        8,
+        "model not finite",
+        "state of the rover twin",
+        period_ms,
+        "the same tick",
+        "Safe",
+        True,
+        BY_OPERATOR,
+        "Look at the wheel speeds in the report: values that no wheel can have come from the drives. Otherwise send "
+        "the record to the maintainers; hil replay repeats it.",
+    ),
+    FaultRow(
+        9,
+        "command out of limit",
+        "each command, in the limiter",
+        _clamped_ms,
+        f"{CLAMPS_ALLOWED + 1} ticks in a row; a command that is not a number: the same tick",
+        f"the command is clamped and counted; {CLAMPS_ALLOWED + 1} in a row: Safe",
+        True,
+        BY_OPERATOR,
+        "The experiment asks for more than limits.wheel_speed_radps or limits.wheel_acceleration_radps2 allow: compare "
+        "it with them.",
+    ),
+)
