@@ -38,6 +38,7 @@ from hil.config.schema.experiment import (
 from hil.config.schema.extensions import extension_section
 from hil.config.schema.loads import LoadsConfig
 from hil.config.schema.normal_force import NormalForceConfig
+from hil.config.schema.operator import OperatorConfig
 from hil.config.schema.rover import RoverConfig
 from hil.config.schema.sensors import DaqConfig, DetectorConfig
 from hil.config.schema.traction import DrawbarConfig, SlopeConfig, ThrottleConfig
@@ -95,6 +96,7 @@ class UncheckedConfig(Section):
     plant: PlantConfig = Field(default_factory=PlantConfig)
     record: RecordConfig = Field(default_factory=RecordConfig)
     telemetry: TelemetryConfig = Field(default_factory=TelemetryConfig)
+    operator: OperatorConfig = Field(default_factory=OperatorConfig)
     extensions: dict[str, SerializeAsAny[Section]] = Field(
         default_factory=dict, max_length=100, description="sections of experiments from installed packages"
     )

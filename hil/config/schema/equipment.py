@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hil.config.schema.base import PORT, Section
+from hil.config.schema.operator import KeysConfig
 from hil.config.schema.traction import MotorConfig
 
 
@@ -162,3 +163,4 @@ class TelemetryConfig(Section):
         json_schema_extra={"note": 'tcp://ADDRESS:PORT with a port of at most 65535, ipc://PATH, or "" for off'},
     )
     rate_hz: int = Field(100, ge=1, le=1000, description="ticks published a second")
+    keys: KeysConfig | None = Field(None, description="keys of the viewers; null: any viewer, on this computer only")

@@ -1,0 +1,30 @@
+"""Cross-checks of the endpoints that other programs connect to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hil.config.endpoints import is_local
+from hil.config.model import UncheckedConfig
+from hil.config.problems import Problem
+
+
+def endpoint_cross_checks(config: UncheckedConfig) -> list[Problem]:
+    """All of them, each naming the key to change."""
+    return [*_without_keys(config), *_ipc_with_keys(config)]
+
+
+def _without_keys(config: UncheckedConfig) -> Iterator[Problem]:
+    for name, section in (("operator", config.operator), ("telemetry", config.telemetry)):
+        if section.keys is None and not is_local(section.endpoint):
+            allowed = (
+                f"an address of this computer alone (tcp://127.0.0.1:PORT), or {name}.keys: other computers can reach "
+                "this one, and without keys anyone could connect (hil keys new)"
+            )
+            yield Problem(f"{name}.endpoint", section.endpoint, allowed, (f"{name}.keys",))
+
+
+def _ipc_with_keys(config: UncheckedConfig) -> Iterator[Problem]:
+    if config.telemetry.keys is not None and not config.telemetry.endpoint.startswith("tcp://"):
+        allowed = "null: keys protect an endpoint tcp://ADDRESS:PORT"
+        yield Problem("telemetry.keys", "keys", allowed, ("telemetry.endpoint",))

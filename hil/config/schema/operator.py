@@ -1,0 +1,44 @@
+"""The doors of a rig: the command socket of `hil operate`, and the keys of those who may connect."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from hil.config.schema.base import PORT, Section
+
+
+class KeysConfig(Section):
+    """CURVE keys: of this computer, and of all clients that may connect (`hil keys new`)."""
+
+    secret: str = Field(
+        pattern=r"^[^\p{C}]+$",
+        max_length=400,
+        description="file of this computer's secret key; only its owner may read it",
+        json_schema_extra={"note": "a path, seen from the folder where hil is started"},
+    )
+    clients: str = Field(
+        pattern=r"^[^\p{C}]+$",
+        max_length=400,
+        description="folder of the public keys (NAME.key) of all clients that may connect",
+        json_schema_extra={"note": "a path, seen from the folder where hil is started"},
+    )
+
+
+class OperatorConfig(Section):
+    """The command socket of `hil operate`."""
+
+    endpoint: str = Field(
+        "tcp://127.0.0.1:*",
+        pattern=rf"^tcp://[^\s:]+:(\*|{PORT})$",
+        max_length=200,
+        description="where clients connect; * as the port: a free one",
+        json_schema_extra={"note": "tcp://ADDRESS:PORT, or tcp://ADDRESS:* for a free port"},
+    )
+    keys: KeysConfig | None = Field(
+        None, description="keys of the clients; null: whoever can read the token file, on this computer only"
+    )
+    console_lost: Literal["stop", "finish"] = Field(
+        "stop", description="a run whose operator lease has expired stops, or finishes"
+    )
