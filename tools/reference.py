@@ -1,4 +1,4 @@
-"""Writes the tables of docs/reference that follow from the code: fields of a record, keys of a config.
+"""Writes the tables of docs/reference that follow from the code: fields of a record, keys of a config, faults.
 
 Run: python tools/reference.py --write | --check    (`make docs` writes, `make lint` checks)
 
@@ -17,11 +17,16 @@ from typing import Any
 
 import numpy as np
 
+from hil.config import Config, load_config
 from hil.config.error_messages import KINDS, allowed, resolved, tag, whole_schema
 from hil.messages.layout import SAMPLED, Layout
 from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype
 from hil.recording.fields import COMPOUND, PLAIN, Field
+from hil.safety.fault_table import FAULT_TABLE, FaultRow
 
+# The config whose times stand in the fault table, and its rows.
+BOUNDS_OF = "sim_wire"
+_ROWS = tuple(FAULT_TABLE.values())
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = Path("docs") / "reference"
 MARKED = re.compile(r"(<!-- generated: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
@@ -176,7 +181,27 @@ def _sentence(text: str) -> str:
     return first[:1].upper() + first[1:].rstrip(".") + "."
 
 
-TABLES: dict[str, Callable[[], str]] = {"record": record_tables, "config": config_tables}
+# ---- the fault table ----
+def fault_tables() -> str:
+    """Every row of the fault table: what is watched, how soon and with which reaction; then what a person does."""
+    config = load_config(BOUNDS_OF)
+    head = ("id", "fault", "what is watched", "noticed within", f"`{BOUNDS_OF}` [ms]", "reaction")
+    noticed = ((*_number_and_name(row), row.watched, row.bound, _time(row, config), row.reaction) for row in _ROWS)
+    done = ((*_number_and_name(row), row.clears, row.operator) for row in _ROWS)
+    words = "The times with a number are from the cause to the reaction.\n\n"
+    return f"{words}{table(head, noticed)}\n{table(('id', 'fault', 'cleared', 'what to do'), done)}"
+
+
+def _number_and_name(row: FaultRow) -> tuple[str, str]:
+    return str(row.number), row.name
+
+
+def _time(row: FaultRow, config: Config) -> str:
+    bound_ms = row.bound_for(config)
+    return "-" if bound_ms is None else f"{bound_ms:g}"
+
+
+TABLES: dict[str, Callable[[], str]] = {"record": record_tables, "config": config_tables, "faults": fault_tables}
 
 
 def pages(root: Path) -> dict[Path, tuple[str, str]]:

@@ -21,6 +21,7 @@ from hil.cli.configs import configs
 from hil.cli.devices import devices
 from hil.cli.energy import energy
 from hil.cli.exits import FAULT, USAGE, complain
+from hil.cli.explain import explain
 from hil.cli.export import export
 from hil.cli.jog import jog, valve
 from hil.cli.recover import recover
@@ -47,7 +48,7 @@ app = typer.Typer(
 app.command("run")(run_config)
 for _command in (trial, campaign, sweep, energy, drawbar, slope, check, devices, jog, valve, sim):
     app.command()(_command)
-for _command in (report, compare, export, recover, verify, replay, configs):
+for _command in (report, compare, export, recover, verify, replay, explain, configs):
     app.command()(_command)
 app.add_typer(bench, name="bench")
 app.add_typer(calibrate, name="calibrate")

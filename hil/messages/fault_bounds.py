@@ -32,6 +32,8 @@ RECORDER_SILENT_NS = 2_000_000_000
 # From the decision to stop a link to the last byte of its stop frames: one transaction that is in progress, and the
 # stops of all controllers [ns].
 STOP_WRITTEN_NS = 15_000_000
+# The same of the watchdog, which has no transaction in progress [ns].
+WATCHDOG_STOP_WRITTEN_NS = 10_000_000
 
 # Row 13: drives that gave no answer to a request and its repetition [ns].
 LINK_LOST_NS = 50_000_000

@@ -103,12 +103,13 @@ def beside(events: Events, t_ns: int) -> str:
         events: of the record, rows of `EVENT`.
         t_ns: when the fault was noticed [ns of the run].
     """
-    words = ""
-    for name in (STALL, RIG_LATE):
-        near = [row for row in _named(events, name) if _near(row, t_ns)]
-        if near:
-            words += f"; beside it: {_words(max(near, key=lambda row: row['value']))}"
-    return words
+    return "".join(f"; beside it: {text}" for text in longest_near(events, t_ns))
+
+
+def longest_near(events: Events, t_ns: int) -> list[str]:
+    """The longest disturbance of each kind close to a fault, as text; arguments as for `beside`."""
+    near = [[row for row in _named(events, name) if _near(row, t_ns)] for name in (STALL, RIG_LATE)]
+    return [_words(max(rows, key=lambda row: row["value"])) for rows in near if rows]
 
 
 def _near(row: np.void, t_ns: int) -> bool:

@@ -27,8 +27,8 @@ ROWS = (
         "driven again in that run",
         True,
         BY_OPERATOR,
-        "Look at the cable, the USB plug and the power of the device that the text names. Its own time-out has stopped "
-        "it.",
+        "Look at the cable, the USB plug and the power of the device that the text names. Its time-out stops a drive; "
+        "valves without a dead-man stay as they are: shut the supply.",
         external=True,
     ),
     FaultRow(
@@ -50,7 +50,7 @@ ROWS = (
         "bytes that no request has asked for",
         None,
         "that answer",
-        "ignore and count: hil check and the health of the link show the count",
+        "ignore; a request made twice is counted (summary: links, retries)",
         False,
         NOTHING_TO_CLEAR,
         "Nothing, if it is rare. Many: look at the cable, and whether a second program uses the port.",

@@ -11,6 +11,7 @@ from hil.messages.fault_bounds import (
     SKIPPED_LIMIT,
     STOP_WRITTEN_NS,
     WATCHDOG_SILENT_NS,
+    WATCHDOG_STOP_WRITTEN_NS,
     WINDOW,
     WORKER_SILENT_NS,
 )
@@ -100,9 +101,9 @@ ROWS = (
         29,
         "link worker lost",
         "heartbeat of each link worker and of the simulated rig (realtime); recorded as fault 12",
-        (WORKER_SILENT_NS + STOP_WRITTEN_NS) / 1e6,
+        (WORKER_SILENT_NS + WATCHDOG_STOP_WRITTEN_NS) / 1e6,
         f"{WORKER_SILENT_NS / 1e6:g} ms of silence; the stop frames are written within "
-        f"{STOP_WRITTEN_NS / 1e6:g} ms more",
+        f"{WATCHDOG_STOP_WRITTEN_NS / 1e6:g} ms more",
         "the watchdog kills the worker and writes the stop frames to its ports; Safe on all other links",
         True,
         "by a new start of the program: no process holds that link any more",

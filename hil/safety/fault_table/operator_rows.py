@@ -30,13 +30,13 @@ ROWS = (
     FaultRow(
         18,
         "stop by operator",
-        "Ctrl-C, hang-up, a polite kill, the command stop, the key of the console; an emergency stop that a controller "
-        "reads, or the line devices.daq.e_stop",
+        "Ctrl-C, hang-up, a polite kill, the command e_stop, the key of the console; an emergency stop that a "
+        "controller reads, or the line devices.daq.e_stop",
         _stop_ms,
         f"one tick after it reaches the loop; an emergency stop that a device reads: {E_STOP_NS / 1e6:g} ms more",
         "Safe",
         True,
-        "release the emergency stop, then by an operator: hil command clear 18. Nothing re-arms by itself",
+        "by an operator, once the emergency stop is released: hil command clear 18; nothing arms by itself",
         "Make sure that nobody is near the rover, release the emergency stop, clear the fault, and arm again.",
         external=True,
     ),

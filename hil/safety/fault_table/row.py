@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from hil.config import Config
 
-# How a latched fault is cleared.
-BY_OPERATOR = "by an operator, with its number (hil command clear NUMBER); it latches again while its cause lasts"
+# How a latched fault is cleared; it latches again if its cause is still there.
+BY_OPERATOR = "by an operator: hil command clear NUMBER"
 # A row that is not a latched fault.
 NOTHING_TO_CLEAR = "nothing to clear"
 NOT_ARMED = "nothing to clear: a run is armed once the check holds"
@@ -50,21 +50,10 @@ class FaultRow:
         return self.bound_ms(config) if callable(self.bound_ms) else self.bound_ms
 
     def as_json(self, config: Config | None = None) -> dict[str, Any]:
-        """The row for JSON; `bound_ms` is None where it depends on the config and none is given."""
-        given = None if callable(self.bound_ms) and config is None else self.bound_ms
-        if config is not None:
-            given = self.bound_for(config)
-        return {
-            "number": self.number,
-            "name": self.name,
-            "watched": self.watched,
-            "bound_ms": given,
-            "bound": self.bound,
-            "reaction": self.reaction,
-            "latched": self.latched,
-            "clears": self.clears,
-            "operator": self.operator,
-        }
+        """The row for JSON, without `external`; `bound_ms` is None where it depends on the config and none is given."""
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "external"}
+        bound_ms = self.bound_ms if config is None else self.bound_for(config)
+        return values | {"bound_ms": None if callable(bound_ms) else bound_ms}
 
 
 def period_ms(config: Config) -> float:

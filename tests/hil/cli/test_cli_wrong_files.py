@@ -16,7 +16,7 @@ from hil.recording import RecordWriter
 
 LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
 
-COMMANDS_ON_A_RUN = ("report", "verify", "replay", "recover")
+COMMANDS_ON_A_RUN = ("report", "verify", "replay", "recover", "explain --run")
 
 
 def damaged(path: Path) -> None:
@@ -96,7 +96,7 @@ def refused(capsys, *arguments: str, allowed: tuple[int, ...] = (2,)) -> None:
 def test_a_record_that_is_none_ends_in_one_sentence(finished, capsys, command, kind):
     """`hil verify` reports it in its table, and ends with the status of a failed check."""
     RECORDS[kind](finished / "trial.h5")
-    refused(capsys, command, "run", allowed=(1, 2) if command == "verify" else (2,))
+    refused(capsys, *command.split(), "run", allowed=(1, 2) if command == "verify" else (2,))
 
 
 @pytest.mark.parametrize("kind", SUMMARIES)
@@ -111,7 +111,7 @@ def test_a_summary_that_is_none_ends_in_one_sentence(finished, capsys, command, 
 def test_a_run_that_is_none_ends_in_one_sentence(finished, capsys, command, place):
     Path("plain").write_text("hello")
     Path("nothing").mkdir()
-    refused(capsys, command, place)
+    refused(capsys, *command.split(), place)
 
 
 @pytest.mark.parametrize("left", ["empty", "junk", "a file"])

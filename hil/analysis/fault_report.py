@@ -1,0 +1,218 @@
+"""The faults of a run, each with what its record shows before, at and after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.analysis.events import carried_of
+from hil.analysis.tick_values import Quantity, quantities
+from hil.config import Config, parse_config
+from hil.processes.disturbances import longest_near
+from hil.recording import RecordError, TrialRecord, read_trial
+from hil.recording.run_folder import recorded_run
+from hil.recording.tick_logger import carried_fault
+from hil.runtime.loop import TICKS_AFTER_FAULT
+from hil.safety.fault_table import FAULT_TABLE, FaultRow
+
+# A record holds at least so many ticks before a fault, and TICKS_AFTER_FAULT after it, if the run was that long.
+TICKS_BEFORE_FAULT = 500
+# Ticks that a report shows, counted from the tick of the fault; within what the record has.
+SHOWN = (-TICKS_BEFORE_FAULT, -1, 0, 10, 100, TICKS_AFTER_FAULT)
+# A chamber below this share of the supply pressure is empty.
+EMPTY = 0.05
+
+Rows = NDArray[np.void]
+
+
+@dataclass(frozen=True)
+class Window:
+    """The ticks on one side of a fault.
+
+    Attributes:
+        first: number of its first tick, as far as the run went.
+        last: of its last one.
+        found: ticks that the record has.
+        missing: ticks that the clock skipped, or that were lost.
+    """
+
+    first: int
+    last: int
+    found: int
+    missing: int
+
+
+@dataclass(frozen=True)
+class Change:
+    """A quantity that changed within the window.
+
+    Attributes:
+        quantity: what, with its unit.
+        values: at each of the ticks that the report shows.
+    """
+
+    quantity: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FaultReport:
+    """One fault of a run.
+
+    Attributes:
+        row: of the fault table.
+        event: name of the event: that of the fault, or what watchdog or recorder have noted.
+        tick: in which it was noticed.
+        t_s: time of the run then [s].
+        value: what was found; None: nothing that is a number.
+        limit: what is allowed; None likewise.
+        detail: the same in words.
+        bound_ms: longest time from its cause to the reaction with the config of the run [ms]; None: not a matter of
+            time.
+        safe_tick: first tick in Safe from then on; None: there is none.
+        empty_ms: from that tick until all chambers were empty, where pressures are measured [ms]; None: they were
+            before, or not within the record.
+        before: the ticks before that of the fault.
+        after: the ticks after it.
+        shown: ticks of `changes`, counted from that of the fault.
+        changes: what changed.
+        unchanged: quantities that did not.
+        beside: stalls of the machine and late actions of a simulated rig close to it.
+        events: all other events of the window, with their times of the run [s].
+    """
+
+    row: FaultRow
+    event: str
+    tick: int
+    t_s: float
+    value: float | None
+    limit: float | None
+    detail: str
+    bound_ms: float | None
+    safe_tick: int | None
+    empty_ms: float | None
+    before: Window
+    after: Window
+    shown: tuple[int, ...]
+    changes: tuple[Change, ...]
+    unchanged: tuple[str, ...]
+    beside: tuple[str, ...]
+    events: tuple[tuple[float, str], ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The report for JSON."""
+        plain = {key: value for key, value in asdict(self).items() if key not in ("row", "bound_ms")}
+        return {"fault": self.row.as_json() | {"bound_ms": self.bound_ms}, **plain}
+
+
+def read_reports(run: Path) -> list[FaultReport]:
+    """The faults of a run in order of time.
+
+    Args:
+        run: its folder; the run may have been killed.
+
+    Raises:
+        FolderError: there is no record.
+        RecordError: it is damaged, or not a record of this version.
+    """
+    record = read_trial(recorded_run(run), doubted=True)
+    try:
+        return list(fault_reports(record))
+    except (ValueError, LookupError, TypeError) as error:
+        raise RecordError(f"{run}: the record is not of this version ({type(error).__name__}: {error})") from None
+
+
+def fault_reports(record: TrialRecord) -> Iterator[FaultReport]:
+    """A report on each fault of a record, in order of time; those of an earlier run that were still latched first.
+
+    Raises:
+        ValueError, LookupError, TypeError: it is not a record of this version.
+    """
+    config = parse_config(str(record.meta["config"]), "/meta/config")
+    shown = list(quantities(config.layout, str(record.meta["states"]), record.tick.dtype.names or ()))
+    for event in (*carried_of(record.events), *record.events[record.events["id"] > 0]):
+        yield _report(record, config, event, shown)
+
+
+def _report(record: TrialRecord, config: Config, event: np.void, shown: Sequence[Quantity]) -> FaultReport:
+    carried = int(event["id"]) == 0
+    row = FAULT_TABLE[carried_fault(event).fault if carried else int(event["id"])]
+    tick, t_ns, ticks = int(event["tick"]), int(event["t_ns"]), record.tick
+    numbers = ticks["tick"]
+    first = max(tick - TICKS_BEFORE_FAULT, int(numbers.min(initial=tick)))
+    last = min(tick + TICKS_AFTER_FAULT, int(numbers.max(initial=tick)))
+    offsets = tuple(sorted({min(max(offset, first - tick), last - tick) for offset in SHOWN}))
+    changes, unchanged = _changes(ticks[(numbers >= first) & (numbers <= last)], tick, offsets, shown)
+    safe = ticks[(numbers >= tick) & (ticks["safe"] == 1)]
+    return FaultReport(
+        row=row,
+        event=_words(event["name"]),
+        tick=tick,
+        t_s=t_ns * 1e-9,
+        value=None if carried else _number(event["value"]),
+        limit=_number(event["limit"]),
+        detail=_words(event["detail"]),
+        bound_ms=row.bound_for(config),
+        safe_tick=int(safe["tick"][0]) if len(safe) else None,
+        empty_ms=_empty_ms(safe, config),
+        before=_window(numbers, first, tick - 1),
+        after=_window(numbers, tick + 1, last),
+        shown=offsets,
+        changes=changes,
+        unchanged=unchanged,
+        beside=tuple(longest_near(record.events, t_ns)),
+        events=tuple(_others(record.events, event, first, last)),
+    )
+
+
+def _window(numbers: NDArray[np.int64], first: int, last: int) -> Window:
+    found = int(((numbers >= first) & (numbers <= last)).sum())
+    return Window(first, last, found, max(last - first + 1, 0) - found)
+
+
+def _changes(
+    ticks: Rows, tick: int, offsets: Sequence[int], shown: Sequence[Quantity]
+) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+    """What changed within these ticks, and what did not. Of a tick that is missing the one before it counts."""
+    if not len(ticks):
+        return (), ()
+    places = np.searchsorted(ticks["tick"], [tick + offset for offset in offsets], side="right") - 1
+    at = ticks[np.maximum(places, 0)]
+    changes, unchanged = [], []
+    for quantity in shown:
+        texts = tuple(map(quantity.text, at))
+        if len(set(texts)) > 1:
+            changes.append(Change(quantity.name, texts))
+        else:
+            unchanged.append(quantity.name)
+    return tuple(changes), tuple(unchanged)
+
+
+def _empty_ms(safe: Rows, config: Config) -> float | None:
+    """From the first of these ticks until all chambers are empty [ms]; a pressure that is not measured is NaN."""
+    if not len(safe) or not config.layout.cylinders:
+        return None
+    full = (safe["pressure_Pa"] > EMPTY * config.cylinders.supply_kPa * 1e3).any(axis=(1, 2))
+    if not full[0] or full.all():
+        return None
+    return float(safe["t_ns"][np.argmin(full)] - safe["t_ns"][0]) * 1e-6
+
+
+def _others(events: Rows, own: np.void, first: int, last: int) -> Iterator[tuple[float, str]]:
+    for event in events[(events["tick"] >= first) & (events["tick"] <= last) & (events["t_ns"] > 0)]:
+        if event.tobytes() != own.tobytes():  # a value that is not a number is not equal to itself
+            words = f"{_words(event['name'])}: {_words(event['detail'])}".removesuffix(": ")
+            yield float(event["t_ns"]) * 1e-9, words
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _words(text: Any) -> str:
+    return bytes(text).decode(errors="replace")
