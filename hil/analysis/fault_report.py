@@ -197,7 +197,8 @@ def _empty_ms(safe: Rows, config: Config) -> float | None:
     """From the first of these ticks until all chambers are empty [ms]; a pressure that is not measured is NaN."""
     if not len(safe) or not config.layout.cylinders:
         return None
-    full = (safe["pressure_Pa"] > EMPTY * config.cylinders.supply_kPa * 1e3).any(axis=(1, 2))
+    pressures_Pa: NDArray[np.float64] = safe["pressure_Pa"]
+    full = np.any(pressures_Pa > EMPTY * config.cylinders.supply_kPa * 1e3, axis=(1, 2))
     if not full[0] or full.all():
         return None
     return float(safe["t_ns"][np.argmin(full)] - safe["t_ns"][0]) * 1e-6
