@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from hil.analysis.events import carried_of, commands_of, faults_of, impacts_of
 from hil.experiments.impact.experiment import State
 from hil.experiments.impact.release import Release
+from hil.messages.fault import Fault
 from hil.messages.operator_input import ClearFault, command_of
 from hil.safety.arming import Check
-from hil.safety.fault_table import WARNINGS
 
 Rows = NDArray[np.void]
 _EVER = 2**62
@@ -77,10 +77,16 @@ def cut_in_safe(ticks: Rows) -> Check:
     return Check("cut in Safe", not wrong.size, found, "drives cut and valves off in each tick in Safe")
 
 
-def safe_after_fault(ticks: Rows, events: Rows) -> Check:
-    """Safe is latched by a fault, in its tick or the next, and stays until an operator has cleared each fault."""
+def safe_after_fault(ticks: Rows, events: Rows, only_recorded: Collection[Fault]) -> Check:
+    """Safe is latched by a fault, in its tick or the next, and stays until an operator has cleared each fault.
+
+    Args:
+        ticks: in order, rows of `/tick`.
+        events: of the record.
+        only_recorded: faults that latch nothing.
+    """
     item, allowed = "Safe after a fault", "Safe from the first fault on, until each is cleared, and not before"
-    changes = _latched_after(events)
+    changes = _latched_after(events, only_recorded)
     first = next((change for change in changes if change[1]), None)
     found = f"{first[2]} in tick {first[0]}" if first else "no fault"
     good = True
@@ -95,12 +101,12 @@ def safe_after_fault(ticks: Rows, events: Rows) -> Check:
     return Check(item, good, found, allowed)
 
 
-def _latched_after(events: Rows) -> list[tuple[int, int, str]]:
+def _latched_after(events: Rows, only_recorded: Collection[Fault]) -> list[tuple[int, int, str]]:
     """Tick of each change, how many faults are latched from then on, and the name of what changed it."""
     latched = {int(event["value"]) for event in carried_of(events)}
     changes = [(0, len(latched), "a fault of the run before")] if latched else []
     faults = faults_of(events)
-    faults = faults[~np.isin(faults["id"], list(WARNINGS))]
+    faults = faults[~np.isin(faults["id"], list(only_recorded))]
     noted = [(int(fault["tick"]), int(fault["id"]), fault["name"].decode()) for fault in faults]
     for event in commands_of(events):
         if isinstance(command := command_of(event), ClearFault):

@@ -24,6 +24,7 @@ from hil.recording import RecordError, TrialRecord, read_trial
 from hil.recording.reader import file_of, read_digests
 from hil.recording.run_folder import recorded_run, summary_of
 from hil.safety.arming import Check
+from hil.safety.fault_table import warnings_for
 
 # Differences of a summary that are named; the others are counted.
 MOST_LISTED = 5
@@ -178,7 +179,7 @@ def _of_commands(record: TrialRecord, config: Config) -> list[Check]:
     return [
         *checks,
         command_checks.cut_in_safe(rows),
-        command_checks.safe_after_fault(rows, record.events),
+        command_checks.safe_after_fault(rows, record.events, warnings_for(config)),
         command_checks.cut_at_impact(rows, record.events, Release(config) if config.experiment == "impact" else None),
     ]
 

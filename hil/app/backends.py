@@ -1,4 +1,4 @@
-"""What stands behind the loop: a rig, and the one whose devices, recorder and watchdog are processes of their own."""
+"""A rig whose devices, recorder and watchdog are processes of their own (`hil.app.backend.Backend`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from drivers.interfaces import DeviceError
 from hil.analysis.recovery import NothingToRecoverError, recover
 from hil.app.build import record_meta
+from hil.app.console import Console
 from hil.app.driver_factory import at_endpoints, stop_frames
 from hil.app.platform import THIS_COMPUTER, Platform
 from hil.app.rig_lock import RigLock
@@ -35,9 +36,9 @@ from hil.processes.supervisor import WorkerSupervisor
 from hil.realtime import Granted
 from hil.recording.reader import FILE_NAME
 from hil.recording.ring_sink import RingSink
-from hil.runtime.cycle import Cycle
 from hil.runtime.loop import Loop
 from hil.runtime.rig_io import RigIO
+from hil.simulator.connection import Endpoints
 from hil.simulator.control_socket import RigControl
 from hil.simulator.ground_truth import GroundTruth, NoGroundTruth, SharedGroundTruth, SimulatorGroundTruth
 
@@ -57,50 +58,6 @@ class SimulatedRigLateError(DeviceError):
     """A device failed before the run whose simulation was late itself; on a better moment nothing may be wrong."""
 
 
-class Backend(Protocol):
-    """A rig that is ready to run, and after a run can be made ready for another."""
-
-    rig_io: RigIO
-    cycle: Cycle
-    loop: Loop
-
-    @property
-    def ground_truth(self) -> GroundTruth:
-        """What only a simulated rig can tell."""
-
-    def granted(self) -> Sequence[Granted]:
-        """Rights of processes beside the loop's."""
-
-    def plant_loop(self) -> dict[str, Any] | None:
-        """How a simulated rig in its own process kept up; None where it has none."""
-
-    def links(self) -> dict[str, Any] | None:
-        """Health of each link to real devices, by its name; None where there is none."""
-
-    def start_clock(self) -> None:
-        """Time begins now."""
-
-    def hold(self) -> None:
-        """The loop has ended: whoever has the devices stops them and holds them so, and nobody misses the loop."""
-
-    def close_record(self) -> None:
-        """The run is over and the devices are held: finish the record. Raises DeviceError: there is none."""
-
-    def publish(self, summary: Mapping[str, Any]) -> None:
-        """Tell viewers how it ended."""
-
-    def next_run(self, folder: Path, latched: Sequence[Event]) -> None:
-        """Make it ready for a run in another folder, with new devices, cycle and loop.
-
-        Args:
-            folder: of that run; exists and is empty.
-            latched: faults that nobody has cleared.
-
-        Raises:
-            DeviceError: it cannot run again.
-        """
-
-
 class RealtimeBackend:
     """The loop in this process and against the wall clock; devices or simulated rig, recorder and watchdog in theirs.
 
@@ -111,6 +68,7 @@ class RealtimeBackend:
         stack: closes it all.
         make: makes the experiment of each run; by default the one that the config names.
         attended: an operator arms and starts each run.
+        console: of the operator; None: none.
         endpoints: of a simulated rig that runs already; None: one is started where the config asks for one.
         platform: that it stands on.
 
@@ -127,20 +85,23 @@ class RealtimeBackend:
         *,
         make: MakeExperiment | None = None,
         attended: bool = False,
+        console: Console | None = None,
         endpoints: Path | None = None,
         platform: Platform = THIS_COMPUTER,
     ) -> None:
         stack.enter_context(RigLock(config))
         warm_up(config, progress)
-        self._platform, self._host, self._make, self._attended = platform, platform.host, make, attended
+        self._platform, self._host, self._make = platform, platform.host, make
+        self._attended, self._console = attended, console
         self._control: RigControl | None = None
+        self._endpoints: Endpoints | None = None
         self._links: dict[str, Any] | None = None
         self._as_given = config  # the record holds it so, without the ports of a simulated rig
         meta = record_meta(config, attended=attended)
         if config.rig == "simulated_wire":
             progress("starting the simulated rig at the protocol level, which settles on its soil")
-            found, self._control = platform.connect(config, endpoints, stack)
-            config = at_endpoints(config, found)
+            self._endpoints, self._control = platform.connect(config, endpoints, stack)
+            config = at_endpoints(config, self._endpoints)
         self.shared = shared = RunMemory(folder, config, meta)
         self._supervisor = supervisor = WorkerSupervisor(shared, platform.host, platform.launch)
         stack.callback(self._tidy)
@@ -178,19 +139,36 @@ class RealtimeBackend:
         links = config.layout.links
         daq, valves = SharedDaq(shared) if "daq" in links else None, SharedValves(shared) if "valves" in links else None
         loads = SharedDaq(shared, "loads") if "loads" in links else None
-        self.rig_io = RigIO(config.layout, daq, SharedDrives(shared), valves, SharedOperator(shared.operator), loads)
+        operator = self._console or SharedOperator(shared.operator)
+        self.rig_io = RigIO(config.layout, daq, SharedDrives(shared), valves, operator, loads)
         self.cycle = build_cycle(
             config, self.rig_io, record_sink, shared.run, make=self._make, attended=self._attended, latched=latched
         )
         self._clock = self._platform.make_clock(config.loop.rate_hz, config.realtime.spin_share)
-        self.loop = Loop(self._clock, self.cycle, (self._supervisor.alarm, record_sink.alarm), self._supervisor.feed)
+        alarms, feed = [self._supervisor.alarm, record_sink.alarm], self._supervisor.feed
+        if self._console:
+            self._console.attend(self.cycle, shared.run, config.experiment)
+            alarms.append(self._console.alarm)
+            feed = self._feed_and_show
+        self.loop = Loop(self._clock, self.cycle, alarms, feed)
         self._ground_truth: SharedGroundTruth | SimulatorGroundTruth | NoGroundTruth = (
             SharedGroundTruth(shared) if config.rig == "simulated" else NoGroundTruth()
         )
 
-    def next_run(self, folder: Path, latched: Sequence[Event]) -> None:
+    def _feed_and_show(self) -> None:
+        self._supervisor.feed()
+        assert self._console is not None
+        self._console.tick()
+
+    def next_run(
+        self, folder: Path, latched: Sequence[Event], config: Config | None = None, *, attended: bool | None = None
+    ) -> None:
         """See `Backend`: a simulated rover is put back to its start place, a real one by the operator."""
-        shared, config = self.shared, self.shared.config
+        shared = self.shared
+        if config is not None:
+            self._as_given = config
+            shared.config = config if self._endpoints is None else at_endpoints(config, self._endpoints)
+        config, self._attended = shared.config, self._attended if attended is None else attended
         if not self._supervisor.record_closed:
             raise DeviceError("recorder: its process is gone, and no further run can be recorded; start anew")
         if self._control:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hil.app.build import record_meta, simulated_rig_io
+from hil.app.console import Console
 from hil.app.warm_up import warm_up
 from hil.config import Config
 from hil.experiments.build_cycle import build_cycle
@@ -17,7 +18,7 @@ from hil.operator.telemetry import open_publisher
 from hil.realtime import Granted
 from hil.recording import open_writer
 from hil.recording.sinks import FileAndTelemetrySink
-from hil.runtime.clock import LockstepClock
+from hil.runtime.clock import LockstepClock, PacedClock
 from hil.runtime.loop import Loop
 from hil.simulator.build import build_simulated_rig
 from hil.simulator.ground_truth import GroundTruth
@@ -36,6 +37,7 @@ class LockstepBackend:
         progress: receives progress lines.
         stack: closes everything.
         attended: an operator arms and starts each run.
+        console: of the operator, for whom virtual time is never ahead of the wall clock; None: nobody watches.
         one_of_many: every kernel has run in this process already, and a run that is killed is made again: its record
             goes to disk in large pieces, which takes a quarter of the time of a trial less.
     """
@@ -48,9 +50,10 @@ class LockstepBackend:
         stack: ExitStack,
         *,
         attended: bool = False,
+        console: Console | None = None,
         one_of_many: bool = False,
     ) -> None:
-        self._config, self._attended = config, attended
+        self._config, self._attended, self._console = config, attended, console
         publisher = stack.enter_context(open_publisher(config, progress))
         flush_ms = FLUSH_MS_OF_MANY if one_of_many else None
         recorder = open_writer(folder, config, record_meta(config, attended=attended), flush_ms=flush_ms)
@@ -62,14 +65,23 @@ class LockstepBackend:
         self._build(folder)
 
     def _build(self, folder: Path, latched: Sequence[Event] = ()) -> None:
-        config = self._config
-        self.simulated_rig = build_simulated_rig(config)
-        self.rig_io = simulated_rig_io(config, self.simulated_rig)
+        config, console = self._config, self._console
+        self.simulated_rig = rig = build_simulated_rig(config)
+        self.rig_io = simulated_rig_io(config, rig, console)
         self.cycle = build_cycle(config, self.rig_io, self.file_sink, folder, attended=self._attended, latched=latched)
-        self.loop = Loop(LockstepClock(self.simulated_rig, config.loop.rate_hz), self.cycle)
+        if console is None:
+            self.loop = Loop(LockstepClock(rig, config.loop.rate_hz), self.cycle)
+        else:
+            clock = PacedClock(rig, config.loop.rate_hz, console.host)
+            console.attend(self.cycle, folder, config.experiment)
+            self.loop = Loop(clock, self.cycle, (console.alarm,), console.tick)
 
-    def next_run(self, folder: Path, latched: Sequence[Event]) -> None:
+    def next_run(
+        self, folder: Path, latched: Sequence[Event], config: Config | None = None, *, attended: bool | None = None
+    ) -> None:
         """See `Backend`: the rover is at its start position again."""
+        self._config = config or self._config
+        self._attended = self._attended if attended is None else attended
         recorder = open_writer(folder, self._config, record_meta(self._config, attended=self._attended))
         self.file_sink = self.file_sink._replace(recorder=recorder)
         self._build(folder, latched)

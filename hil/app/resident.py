@@ -8,12 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from hil.app.backends import Backend
+from hil.app.backend import Backend
 from hil.app.run_loop import Signals, run_loop
 from hil.config import Config
 from hil.experiments.base import Finished, Summary, samples_of
 from hil.experiments.registry import draw, experiment_type, summarise
 from hil.experiments.summary import with_digests, write_summary
+from hil.messages.fault import Event
 from hil.recording import read_trial
 
 Progress = Callable[[str], None]
@@ -55,17 +56,34 @@ class Resident:
         """Names of the faults that are latched now."""
         return self.rig.cycle.safety.faults
 
-    def next_run(self, folder: Path) -> None:
+    @property
+    def latched(self) -> list[Event]:
+        """The faults that are latched now; between two runs an operator may add to them, and take from them."""
+        return self.rig.cycle.safety.events
+
+    def make_no_run(self) -> None:
+        """Hold the rig and close the record without a run, so that the next run may be of another config.
+
+        Raises:
+            DeviceError: the record cannot be closed.
+        """
+        self.rig.hold()
+        self.rig.close_record()
+
+    def next_run(self, folder: Path, config: Config | None = None, *, attended: bool | None = None) -> None:
         """Make the rig ready for another run; `run` has to have come to its end.
 
         Args:
             folder: of that run; exists and is empty.
+            config: of that run and those that follow, of the same rig and with the same layout; None: as before.
+            attended: an operator arms and starts them; None: as before.
 
         Raises:
             DeviceError: the rig cannot run again: a process of it is gone, or a link is lost.
         """
-        latched = [msgspec.structs.replace(event, tick=0, t_ns=0) for event in self.rig.cycle.safety.events]
-        self.rig.next_run(folder, latched)
+        self._config = config or self._config
+        latched = [msgspec.structs.replace(event, tick=0, t_ns=0) for event in self.latched]
+        self.rig.next_run(folder, latched, config, attended=attended)
 
     def run(self, folder: Path, *, figure: bool = True) -> Outcome:
         """Make a run; leave trial.h5, summary.json and the experiment's figure in its folder.

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from drivers.interfaces import DeviceError
 from hil.analysis.afterwards import summarise_afterwards
-from hil.app.backends import Backend, RealtimeBackend, SimulatedRigLateError
+from hil.app.backend import Backend
+from hil.app.backends import RealtimeBackend, SimulatedRigLateError
 from hil.app.build import simulated_rig_io
+from hil.app.console import Console
 from hil.app.lockstep_backend import LockstepBackend
 from hil.app.resident import Outcome, Resident, exit_code
 from hil.app.run_loop import Signals
@@ -62,6 +64,7 @@ def open_backend(
     progress: Progress,
     stack: ExitStack,
     endpoints: Path | None = None,
+    console: Console | None = None,
     *,
     attended: bool = False,
 ) -> Backend:
@@ -73,6 +76,7 @@ def open_backend(
         progress: told what is going on, a line at a time.
         stack: closes the rig.
         endpoints: of a simulated rig at the protocol level that runs already (`hil sim --endpoints`).
+        console: of the operator, if there is one in another process.
         attended: an operator arms and starts the experiment.
 
     Raises:
@@ -82,15 +86,21 @@ def open_backend(
     if endpoints and config.rig != "simulated_wire":
         raise DeviceError(f"--endpoints {endpoints}: found rig: {config.rig}; allowed: with rig: simulated_wire")
     if config.clock == "lockstep":
-        return LockstepBackend(config, folder, progress, stack, attended=attended)
+        return LockstepBackend(config, folder, progress, stack, attended=attended, console=console)
     at_last = stack.enter_context(ExitStack())  # after all that RealtimeBackend itself has closed
-    backend = RealtimeBackend(config, folder, progress, stack, attended=attended, endpoints=endpoints)
+    backend = RealtimeBackend(config, folder, progress, stack, attended=attended, console=console, endpoints=endpoints)
     at_last.callback(backend.shared.close)
     return backend
 
 
 def run_experiment(
-    config: Config, folder: Path, progress: Progress, endpoints: Path | None = None, *, figure: bool = True
+    config: Config,
+    folder: Path,
+    progress: Progress,
+    endpoints: Path | None = None,
+    *,
+    figure: bool = True,
+    console: Console | None = None,
 ) -> Outcome:
     """Run the experiment that the config names; leave trial.h5, summary.json and its figure in `folder`.
 
@@ -105,7 +115,7 @@ def run_experiment(
         DeviceError: a device could not be opened, or a worker could not begin.
         NotArmedError: without real-time rights, this machine does not hold the loop's rate.
     """
-    return run_repeatedly(config, 1, lambda _: folder, progress, endpoints, figure=figure)
+    return run_repeatedly(config, 1, lambda _: folder, progress, endpoints, figure=figure, console=console)
 
 
 def run_in_virtual_time(config: Config, folder: Path, *, figure: bool) -> Outcome:
@@ -138,6 +148,7 @@ def run_repeatedly(
     go_on: Callable[[Outcome], bool] = lambda _: True,
     *,
     figure: bool = True,
+    console: Console | None = None,
 ) -> Outcome:
     """Run the experiment so many times on a rig that is opened once (`Resident`).
 
@@ -155,15 +166,19 @@ def run_repeatedly(
     Raises: as `run_experiment`.
     """
     folder = folder_of(0)
+
+    def open_rig(place: Path, stack: ExitStack) -> Backend:
+        return open_backend(config, place, progress, stack, endpoints, console)
+
     for start in range(1, STARTS + 1):
         done: list[Outcome] = []
         begun = [folder]
         try:
-            _run_on_one_rig(config, count, begun, folder_of, progress, endpoints, go_on, done, figure)
+            _run_on_one_rig(config, count, begun, folder_of, progress, open_rig, go_on, done, figure)
             break
         except BaseException as error:
             if not isinstance(error, SimulatedRigLateError) or done or start == STARTS:
-                _summarise_what_there_is(begun[-1], error, progress)
+                summarise_what_there_is(begun[-1], error, progress)
                 raise
             (folder / FILE_NAME).unlink(missing_ok=True)  # a record of nothing: it is made anew
             progress(f"{error}; nothing was driven, starting again ({start + 1} of {STARTS})")
@@ -177,14 +192,14 @@ def _run_on_one_rig(
     begun: list[Path],
     folder_of: Callable[[int], Path],
     progress: Progress,
-    endpoints: Path | None,
+    open_rig: Callable[[Path, ExitStack], Backend],
     go_on: Callable[[Outcome], bool],
     done: list[Outcome],
     figure: bool,
 ) -> None:
     """Open the rig once, for the folder in `begun`; append those of further runs there, and outcomes to `done`."""
     with Signals() as signals, ExitStack() as stack:
-        resident = Resident(config, open_backend(config, begun[-1], progress, stack, endpoints), signals, progress)
+        resident = Resident(config, open_rig(begun[-1], stack), signals, progress)
         done.append(resident.run(begun[-1], figure=figure))
         for number in range(1, count):
             signals.loop = None  # no run to be ended in Safe: the rig is
@@ -195,7 +210,7 @@ def _run_on_one_rig(
             done.append(resident.run(begun[-1], figure=figure))
 
 
-def _summarise_what_there_is(folder: Path, error: BaseException, progress: Progress) -> None:
+def summarise_what_there_is(folder: Path, error: BaseException, progress: Progress) -> None:
     """A run that something ended early has its summary, too, once its record was begun."""
     if not (folder / FILE_NAME).is_file() or (folder / SUMMARY).is_file() or (folder / FOLDER).is_dir():
         return  # nothing was begun, or all is done, or `hil recover` makes record and summary

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Self
 
-from hil.app.backends import Backend
+from hil.app.backend import Backend
 from hil.app.build import rights_wanted
 from hil.app.pace_check import refuse_without_pace
 from hil.config import Config
@@ -82,14 +82,16 @@ class Signals:
 
     Attributes:
         loop: the loop to stop.
+        ended: there was a signal.
     """
 
     def __init__(self) -> None:
         self.loop: Loop | None = None
-        self._interrupted = False
+        self.ended = self._interrupted = False
         self._before: dict[int, Any] = {}
 
     def _stop(self, number: int, _frame: object) -> None:
+        self.ended = True
         if self.loop:
             self.loop.stop(f"operator: {signal.Signals(number).name}")
         elif not self._interrupted:

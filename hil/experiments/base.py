@@ -54,7 +54,8 @@ class Experiment(ABC):
     """Decides what the rig does, tick by tick.
 
     Unattended, it is armed as soon as the sensors are zeroed and every check passes, and starts ARMED_NS later.
-    Attended, it waits for the operator's arm and start, and a refused arming can be tried again.
+    Attended, it waits for the operator's arm and start, and a refused arming can be tried again. An arm that comes
+    before the sensors are zeroed is tried once they are.
 
     Args:
         config: of the rig and the experiment.
@@ -79,6 +80,7 @@ class Experiment(ABC):
         self._late_ns = round(2.0 * config.links.drives_delay_ms * 1e6)
         self._ready_ns = 0 if config.layout.channels else CONFIRM_NS
         self._since_ns = 0
+        self._arm_asked = not attended
         self.state = self.states(IDLE)
         self.checks: Sequence[Check] = ()
         self.stopped = False
@@ -115,12 +117,15 @@ class Experiment(ABC):
         t_ns = samples.t_ns
         if self.over:
             return False
+        if samples.operator and asks(samples.operator, Arm):
+            self._arm_asked = True
         if safe and not (self._attended and self.state == IDLE):  # there a fault can still be cleared
             self._enter(ABORTED, t_ns)
         elif samples.operator and asks(samples.operator, Stop):
             self.stopped = True
             self._enter(ABORTED, t_ns)
-        elif self.state == IDLE and self._can_be_armed(samples, estimate) and self._asked(samples, Arm):
+        elif self.state == IDLE and self._arm_asked and self._can_be_armed(samples, estimate):
+            self._arm_asked = False
             self.checks = (*self._arming_checks(samples, estimate), *self.own_checks(samples, estimate))
             if not self.refused:
                 self._enter(ARMED, t_ns)
@@ -137,10 +142,8 @@ class Experiment(ABC):
 
     def _may_start(self, samples: Samples) -> bool:
         """Whether the armed rig may move from this tick on."""
-        return samples.t_ns - self._since_ns >= ARMED_NS and self._asked(samples, Start)
-
-    def _asked(self, samples: Samples, what: type[Arm | Start]) -> bool:
-        return not self._attended or asks(samples.operator, what)
+        started = not self._attended or asks(samples.operator, Start)
+        return started and samples.t_ns - self._since_ns >= ARMED_NS
 
     def _enter(self, state: IntEnum, t_ns: int) -> None:
         self.state, self._since_ns = self.states(state), t_ns

@@ -5,8 +5,12 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
+from drivers.host import Host
 from hil.messages.fault import Alarm
 from hil.messages.stages import Tick
+
+# A paced clock that is later than this does not make up for it [ns].
+CATCH_UP_NS = 50_000_000
 
 
 class SimulatedRig(Protocol):
@@ -70,3 +74,28 @@ class LockstepClock:
         self._simulated_rig.advance(t_ns)
         arrived = time.monotonic_ns()
         return Tick(self._number, t_ns, arrived, arrived - began)
+
+
+class PacedClock(LockstepClock):
+    """Virtual time that is never ahead of the wall clock, so that people can operate a simulated rig.
+
+    The values of a tick do not depend on the pace. After a stall of the machine virtual time does not hurry.
+
+    Args:
+        simulated_rig: the simulated rig.
+        rate_hz: ticks a second.
+        host: whose clock is used.
+    """
+
+    def __init__(self, simulated_rig: SimulatedRig, rate_hz: int, host: Host) -> None:
+        super().__init__(simulated_rig, rate_hz)
+        self._host, self._period_ns = host, 1_000_000_000 // rate_hz
+        self._due_ns = 0
+
+    def next(self) -> Tick:
+        """See `LockstepClock`."""
+        now_ns = self._host.now_ns()
+        if now_ns < self._due_ns:
+            self._host.sleep((self._due_ns - now_ns) * 1e-9)
+        self._due_ns = max(self._due_ns, now_ns - CATCH_UP_NS) + self._period_ns
+        return super().next()

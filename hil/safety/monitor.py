@@ -11,7 +11,7 @@ from hil.messages.fault import Event, Fault
 from hil.messages.operator_input import ClearFault, EStop
 from hil.messages.stages import Command, Estimate, LoadState, Prediction, Samples
 from hil.safety.block_monitor import BlockMonitor
-from hil.safety.fault_table import WARNINGS
+from hil.safety.fault_table import warnings_for
 from hil.safety.valve_monitor import ValveMonitor
 
 # A channel with less noise than this many converter steps may stay constant without a fault.
@@ -45,7 +45,7 @@ class SafetyMonitor:
         valves_age_ms = limits.valves_age_ms if config.layout.valves else math.inf
         self._ages_ns = {"drives": limits.drives_age_ms * 1e6, "valves": valves_age_ms * 1e6}
         self._valves = ValveMonitor(config)
-        self._announce = announce
+        self._announce, self._only_recorded = announce, warnings_for(config)
         self.events: list[Event] = list(latched)
         self.warnings: list[Event] = []
         self.cleared: list[Event] = []
@@ -61,8 +61,8 @@ class SafetyMonitor:
         return [event.fault.name.lower().replace("_", " ") for event in self.events]
 
     def latch(self, fault: Fault, tick: int, t_ns: int, value: float, limit: float, detail: str) -> None:
-        """Latch Safe, unless the fault is one of WARNINGS. Each fault is recorded once."""
-        noted = self.warnings if fault in WARNINGS else self.events
+        """Latch Safe, unless the fault is one that is only recorded. Each fault is recorded once."""
+        noted = self.warnings if fault in self._only_recorded else self.events
         if any(event.fault is fault for event in noted):
             return
         event = Event(fault, tick, t_ns, value, limit, detail)

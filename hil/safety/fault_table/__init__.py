@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from hil.config import Config
 from hil.messages.fault import Fault
 from hil.safety.fault_table import link_rows, loop_rows, operator_rows, sensor_rows
 from hil.safety.fault_table.row import FaultRow
 
-__all__ = ["EXTERNAL_FAULTS", "FAULT_TABLE", "WARNINGS", "FaultRow", "row_of"]
+__all__ = ["EXTERNAL_FAULTS", "FAULT_TABLE", "WARNINGS", "FaultRow", "row_of", "warnings_for"]
 
 _ROWS = (*sensor_rows.ROWS, *loop_rows.ROWS, *link_rows.ROWS, *operator_rows.ROWS)
 FAULT_TABLE: Mapping[int, FaultRow] = MappingProxyType(
@@ -21,8 +22,15 @@ FAULT_TABLE: Mapping[int, FaultRow] = MappingProxyType(
 # Only recorded: the run is marked and goes on. An impact is detected long before full scale, the drives are cut then,
 # and nothing is controlled by a force.
 WARNINGS = frozenset(fault for fault in Fault if not FAULT_TABLE[fault].latched)
+
 # Their cause lies outside of a tick's values; the others are noticed again wherever the values are the same.
 EXTERNAL_FAULTS = frozenset(fault for fault in Fault if FAULT_TABLE[fault].external)
+
+
+def warnings_for(config: Config) -> frozenset[Fault]:
+    """The faults that are only recorded on a rig: also a lost console, where the run is to finish without it."""
+    finishes = config.operator.console_lost == "finish"
+    return WARNINGS | {Fault.CONSOLE_LOST} if finishes else WARNINGS
 
 
 def row_of(text: str) -> FaultRow:

@@ -1,0 +1,179 @@
+"""The resident process's end of the command server: operators' commands, the watched lease, and the status."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from drivers.host import COMPUTER, Host
+from hil.app.console_status import Question, Status, encoded, faults_shown, main_numbers
+from hil.experiments.base import ARMED, Experiment
+from hil.ipc.command_memory import LEASE, STATUS, CommandMemory
+from hil.ipc.operator import SharedOperator
+from hil.messages.fault import Alarm, Event, Fault
+from hil.messages.fault_bounds import CONSOLE_SILENT_NS
+from hil.messages.operator_input import Campaign, OperatorCommand, OperatorInput, Stop
+from hil.runtime.cycle import Cycle
+
+# Between two statuses [ns], and between two looks at the commands where no loop runs [s].
+STATUS_EVERY_NS = 100_000_000
+LOOK_S = 0.02
+
+
+class Console:
+    """What an operator asks for and gets to know, for a loop and between two runs.
+
+    In a run the loop reads the commands (`read`), calls `alarm` at the beginning of each tick and `tick` at its end.
+    Between two runs the resident process takes the commands one by one (`wait`).
+
+    The lease is watched in each tick. A run that has not started ends if it is lost, as by the operator's stop. From
+    the start on it is fault 19; `operator.console_lost` says whether the run finishes or goes Safe.
+
+    Args:
+        memory: shared with the command server's process.
+        host: whose clock is used; heartbeats of the lease are times of it.
+        idle: called where no loop runs, at least every LOOK_S.
+
+    Attributes:
+        status: shown to clients; `show` makes what was changed visible.
+    """
+
+    def __init__(self, memory: CommandMemory, host: Host = COMPUTER, idle: Callable[[], None] = lambda: None) -> None:
+        self.host, self._idle = host, idle
+        self._source = SharedOperator(memory.commands)
+        self._lease, self._status = memory.lease, memory.status
+        self._row, self._content = np.zeros(1, LEASE), np.zeros(1, STATUS)
+        self._held, self._beat_ns = self._row["held"], self._row["t_ns"]
+        self._waiting: deque[OperatorCommand] = deque()
+        self._cycle: Cycle | None = None
+        self._lost: Alarm | None = None
+        self._due_ns = 0
+        self.status = Status()
+
+    @property
+    def holder(self) -> str | None:
+        """Name of the client that holds the operator lease; None: nobody does."""
+        return None if self._lease_age_ns() is None else self._row["holder"][0].decode(errors="replace")
+
+    def attend(self, cycle: Cycle, folder: Path, experiment: str) -> None:
+        """Watch the lease for a run, and show its state.
+
+        Args:
+            cycle: that the loop will run.
+            folder: of the run.
+            experiment: its name.
+        """
+        self._cycle, self._lost = cycle, None
+        self.status.run, self.status.experiment = str(folder), experiment
+
+    def read(self) -> OperatorInput:
+        """The commands of a tick (`hil.messages.operator_input.OperatorSource`). Raises ValueError: not a command.
+
+        The loop records them all. One for the campaign waits for the end of the run as well.
+        """
+        commands = self._source.read()
+        if commands:
+            self._waiting.extend(command for command in commands if isinstance(command, Campaign))
+        return commands
+
+    def alarm(self) -> Alarm | None:
+        """Called at the beginning of each tick: fault 19 while the lease is lost in a run that has started."""
+        if self._lease_age_ns() is not None or self._cycle is None:
+            return None
+        experiment = self._cycle.experiment
+        assert isinstance(experiment, Experiment)
+        if self._lost is None:
+            self._lost = Alarm(Fault.CONSOLE_LOST, self._silent_ms(), CONSOLE_SILENT_NS * 1e-6, self._loss())
+            if experiment.state <= ARMED:
+                self._cycle.rig_io.operator.put(Stop("console lost before the start"))
+        return None if experiment.state <= ARMED or experiment.over else self._lost
+
+    def tick(self) -> None:
+        """Called at the end of each good tick: write the status when it is due."""
+        if self.host.now_ns() >= self._due_ns:
+            self._write(in_run=True)
+
+    def wait(self) -> OperatorCommand | None:
+        """The next command where no loop runs; None after LOOK_S without one."""
+        if not self._waiting:
+            self._waiting.extend(self._source.read())
+        if self._waiting:
+            return self._waiting.popleft()
+        self._idle()
+        self.show()
+        self.host.sleep(LOOK_S)
+        return None
+
+    def take_all(self) -> OperatorInput:
+        """All commands that have come so far."""
+        commands = [*self._waiting]
+        self._waiting.clear()
+        while more := self._source.read():
+            commands += more
+        return tuple(commands)
+
+    def show(self, state: str = "", message: str = "") -> None:
+        """Write the status where no loop runs.
+
+        Args:
+            state: the new one; empty: unchanged.
+            message: for people; empty: unchanged.
+        """
+        status = self.status
+        status.state = state or ("concluding" if status.running else status.state)
+        status.message = message or status.message
+        self._write(in_run=False)
+
+    def show_latched(self, latched: Sequence[Event]) -> None:
+        """Show the faults that are latched where no loop runs."""
+        self.status.faults, self.status.safe = faults_shown(latched), bool(latched)
+
+    def ask(self, question: Question | None) -> None:
+        """Show a question to the operator, or that there is none."""
+        self.status.question = question
+        self.show()
+
+    def finished(self, summary: Mapping[str, Any]) -> None:
+        """A run is over, and its summary is written."""
+        self.status.runs += 1
+        self.status.summary = main_numbers(summary)
+        self._cycle = None
+
+    def _write(self, *, in_run: bool) -> None:
+        status, now_ns = self.status, self.host.now_ns()
+        self._due_ns = now_ns + STATUS_EVERY_NS
+        status.t_ns, status.running, status.holder = now_ns, in_run, self.holder
+        if in_run and self._cycle is not None:
+            experiment, safety = self._cycle.experiment, self._cycle.safety
+            assert isinstance(experiment, Experiment)
+            status.state, status.armed = experiment.state.name.lower(), not experiment.over and experiment.state > 0
+            status.faults, status.safe = faults_shown(safety.events), safety.safe
+            status.warnings = faults_shown(safety.warnings)
+            status.refused = [
+                f"{one.item}: {one.found}, allowed: {one.allowed}" for one in experiment.checks if not one.ok
+            ]
+        else:
+            status.armed = False
+        self._content["content"] = encoded(status)
+        self._status.write(self._content)
+
+    def _lease_age_ns(self) -> int | None:
+        """Time since the last heartbeat of the client that holds the lease [ns]; None: it is not held any more."""
+        if self._lease.read(self._row) == 0 or not self._held[0]:
+            return None
+        age_ns = self.host.now_ns() - int(self._beat_ns[0])
+        return age_ns if age_ns <= CONSOLE_SILENT_NS else None
+
+    def _silent_ms(self) -> float:
+        return (self.host.now_ns() - int(self._beat_ns[0])) * 1e-6
+
+    def _loss(self) -> str:
+        limit = f"allowed: {CONSOLE_SILENT_NS * 1e-6:.0f} ms"
+        if not self._held[0]:
+            return f"console: no client holds the operator lease any more; last heartbeat {limit} ago"
+        holder = self._row["holder"][0].decode(errors="replace")
+        return f"console: no heartbeat of {holder} for {self._silent_ms():.0f} ms, {limit}"

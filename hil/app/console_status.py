@@ -1,0 +1,118 @@
+"""The status that the resident process shows to clients of the command server."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from hil.ipc.command_memory import MOST_STATUS_BYTES
+from hil.messages.fault import Event
+
+# Numbers of a summary that are shown, entries of a list, and the lengths that texts are cut to until all fits.
+MOST_NUMBERS = 12
+MOST_ENTRIES = 10
+LENGTHS = (1000, 200, 80, 20)
+# Numbers of a summary that tell nothing about the run.
+_NOT_SHOWN = ("seed",)
+
+
+class FaultShown(msgspec.Struct, frozen=True):
+    """A fault that is latched or recorded: its number in docs/reference/faults.md, its name, and what was found."""
+
+    number: int
+    name: str
+    detail: str
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What the operator is asked.
+
+    Attributes:
+        key: ready or verdict.
+        text: for people.
+        choices: the answers that count.
+    """
+
+    key: str
+    text: str
+    choices: tuple[str, ...]
+
+
+class Status(msgspec.Struct):
+    """What clients see.
+
+    Attributes:
+        t_ns: when it was written [ns of CLOCK_MONOTONIC].
+        state: of the experiment while the loop runs; else opening, idle, preparing, concluding, campaign or closed.
+        running: the loop runs.
+        experiment: its name.
+        armed: the rig is armed, or moves.
+        safe: a fault is latched; drives cut, valves off.
+        faults: latched.
+        warnings: faults that were only recorded in the run.
+        refused: arming checks that failed last.
+        run: folder of the newest run.
+        runs: number of runs that are over.
+        summary: main numbers of the last of them.
+        holder: client that holds the operator lease.
+        question: to the operator.
+        message: the newest line for people.
+    """
+
+    t_ns: int = 0
+    state: str = "opening"
+    running: bool = False
+    experiment: str = ""
+    armed: bool = False
+    safe: bool = False
+    faults: list[FaultShown] = msgspec.field(default_factory=list)
+    warnings: list[FaultShown] = msgspec.field(default_factory=list)
+    refused: list[str] = msgspec.field(default_factory=list)
+    run: str = ""
+    runs: int = 0
+    summary: dict[str, Any] | None = None
+    holder: str | None = None
+    question: Question | None = None
+    message: str = ""
+
+
+_ENCODER = msgspec.json.Encoder()
+
+
+def encoded(status: Status) -> bytes:
+    """The status as JSON that fits into the shared memory; texts and lists that are too long for it are cut."""
+    content = _ENCODER.encode(status)
+    for length in LENGTHS:
+        if len(content) <= MOST_STATUS_BYTES:
+            break
+        content = _ENCODER.encode(_cut(msgspec.to_builtins(status), length))
+    return content
+
+
+def faults_shown(events: Sequence[Event]) -> list[FaultShown]:
+    """Faults as clients see them."""
+    return [FaultShown(int(one.fault), one.fault.name.lower().replace("_", " "), one.detail) for one in events]
+
+
+def main_numbers(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """What is shown of a summary: accepted, aborted, reasons, and its first numbers."""
+    numbers = {
+        key: value
+        for key, value in summary.items()
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    }
+    shown = [key for key in numbers if key not in _NOT_SHOWN][:MOST_NUMBERS]
+    told = {key: summary[key] for key in ("accepted", "aborted", "reasons") if key in summary}
+    return {**told, **{key: numbers[key] for key in shown}}
+
+
+def _cut(value: Any, length: int) -> Any:
+    """A value with shorter texts and lists."""
+    if isinstance(value, str):
+        return value[:length]
+    if isinstance(value, dict):
+        return {key: _cut(one, length) for key, one in value.items()}
+    return [_cut(one, length) for one in value[:MOST_ENTRIES]] if isinstance(value, list | tuple) else value

@@ -1,0 +1,292 @@
+"""`hil operate`: the resident process of a rig, which does what the clients of the command server ask for."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Protocol
+
+from drivers.interfaces import DeviceError
+from hil.app.backend import Backend
+from hil.app.console import Console
+from hil.app.resident import Outcome, Resident
+from hil.app.run import open_backend, summarise_what_there_is
+from hil.app.run_loop import Signals
+from hil.config import Config, ConfigError
+from hil.messages.fault import Event, Fault
+from hil.messages.operator_input import Arm, Campaign, ClearFault, EStop, Jog, OperatorCommand, Stop, Valve
+from hil.recording.run_folder import run_folder
+from hil.safety.arming import NotArmedError
+
+Progress = Callable[[str], None]
+OpenRig = Callable[..., Backend]
+# Name of the event for a fault that an operator cleared between two runs.
+CLEARED_BEFORE = "cleared before"
+# The rig is opened without a run; its files lie here until the first run takes them.
+OPENING = "opening"
+
+
+class CommandRefusedError(Exception):
+    """A command that cannot be done now; the message says why, and what to do."""
+
+
+class CampaignRuns(Protocol):
+    """A campaign that an operator leads by commands (`hil.campaign.commanded`)."""
+
+    def go_on(self, operator: str) -> EStop | None:
+        """Make trials until it is paused, ended or done, each on a rig of its own.
+
+        Args:
+            operator: name of the operator.
+
+        Returns:
+            The E-stop that ended it between two trials, if one did.
+
+        Raises:
+            KeyboardInterrupt: a signal ended a trial.
+            DeviceError, NotArmedError: a trial could not begin.
+        """
+
+    def end(self) -> None:
+        """It will not go on: the next start begins a new one."""
+
+
+class ResidentProcess:
+    """Waits for commands on an open rig, and makes runs one after the other.
+
+    Between two runs whoever has the devices holds them cut (docs/decisions/0023). A run begins with `arm`, and goes on
+    with `start`; a jog or the motion of a valve is a short run of its own, which nobody has to start. A latched fault
+    is cleared by its number; until then no run begins.
+
+    If the rig fails, it is closed, and the next arm or jog opens it again.
+
+    Args:
+        config: of the rig and the experiment.
+        vary: makes the config with further overrides, of a jog. Raises ConfigError.
+        out: folder of the runs; exists and is empty.
+        console: of the operator.
+        signals: that end the process.
+        progress: told what is going on, a line at a time.
+        open_rig: opens the rig (`hil.app.run.open_backend`).
+        campaign: that an operator may start; None: no plan was given.
+
+    Attributes:
+        last: how the last run ended; None: none was made.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        vary: Callable[[Sequence[str]], Config],
+        out: Path,
+        console: Console,
+        signals: Signals,
+        progress: Progress,
+        *,
+        open_rig: OpenRig = open_backend,
+        campaign: CampaignRuns | None = None,
+    ) -> None:
+        self._config, self._vary, self._out, self._console, self._signals = config, vary, out, console, signals
+        self._tell, self._open_rig, self._campaign = progress, open_rig, campaign
+        self._resident: Resident | None = None
+        self._layout = config.layout
+        self._stack = ExitStack()
+        self._latched: list[Event] = []
+        self._cleared: list[Event] = []
+        self._runs = 0
+        self.last: Outcome | None = None
+
+    def serve(self) -> None:
+        """Do what is asked for until a signal comes; then the rig is closed.
+
+        Raises:
+            DeviceError: the rig cannot be opened the first time.
+        """
+        try:
+            self._open(self._config)
+            while not self._signals.ended:
+                if (command := self._console.wait()) is not None:
+                    self._take(command)
+        except KeyboardInterrupt:
+            self._progress("ended by a signal")
+        finally:
+            self._close()
+
+    def _take(self, command: OperatorCommand) -> None:
+        """Do what a command asks for, or show why it is refused."""
+        try:
+            self._do(command)
+        except (CommandRefusedError, ConfigError) as error:
+            self._progress(f"{command.__struct_config__.tag} refused: {error}")
+
+    def _do(self, command: OperatorCommand) -> None:
+        if isinstance(command, EStop):
+            self._latch(command.reason or "operator: E-stop")
+        elif isinstance(command, ClearFault):
+            self._clear(command.fault)
+        elif isinstance(command, Arm):
+            self._refuse_to_move()
+            self._run(self._config, attended=True)
+        elif isinstance(command, Jog | Valve):
+            self._refuse_to_move()
+            self._run(self._vary(jog_overrides(command)), attended=False)
+        elif isinstance(command, Campaign):
+            self._lead(command)
+        elif isinstance(command, Stop):
+            self._progress("stop: nothing runs")
+        else:
+            raise CommandRefusedError("no run is armed; arm first")
+
+    def _refuse_to_move(self) -> None:
+        """Raises CommandRefusedError: a fault is latched, or no client holds the lease."""
+        if self._latched:
+            found = ", ".join(f"{int(one.fault)} {_name(one.fault)}" for one in self._latched)
+            raise CommandRefusedError(f"latched: {found}; clear each by its number first")
+        if self._console.holder is None:
+            raise CommandRefusedError("no client holds the operator lease; take it first")
+
+    def _latch(self, reason: str) -> None:
+        if all(one.fault is not Fault.STOP_BY_OPERATOR for one in self._latched):
+            self._latched.append(Event(Fault.STOP_BY_OPERATOR, 0, 0, math.nan, math.nan, reason))
+        self._console.show_latched(self._latched)
+        self._progress(f"fault {Fault.STOP_BY_OPERATOR:d} latched: {reason}")
+
+    def _clear(self, number: int) -> None:
+        found = [one for one in self._latched if one.fault == number]
+        if not found:
+            raise CommandRefusedError(f"fault {number} is not latched")
+        self._latched = [one for one in self._latched if one.fault != number]
+        self._cleared += found
+        self._console.show_latched(self._latched)
+        self._progress(f"fault {number} {_name(found[0].fault)} cleared by the operator")
+
+    def _lead(self, command: Campaign) -> None:
+        """Start or go on with the campaign, or end it where it was paused."""
+        if self._campaign is None:
+            raise CommandRefusedError("no plan; start hil operate with --plan PLAN")
+        if command.do != "start":
+            self._campaign.end()
+            self._progress("the campaign is over" if command.do == "end" else "the campaign is paused")
+            return
+        self._refuse_to_move()
+        self._close()  # people work at the rig between two trials, and each trial opens it with its own config
+        self._console.show("campaign")
+        try:
+            if (e_stop := self._campaign.go_on(command.operator or self._console.holder or "")) is not None:
+                self._take(e_stop)
+        except (DeviceError, NotArmedError) as error:
+            self._progress(str(error))
+        self._reopen()
+        self._after()
+
+    def _run(self, config: Config, *, attended: bool) -> None:
+        """Make a run; a rig that fails is closed."""
+        self._runs += 1
+        folder = run_folder(self._out / f"run_{self._runs}", config.name, "")
+        self._console.show("preparing")
+        try:
+            resident = self._rig_for(config)
+            resident.latched[:] = self._latched
+            resident.next_run(folder, config, attended=attended)
+            self._note_cleared(resident)
+            shutil.rmtree(self._out / OPENING, ignore_errors=True)
+            if attended:
+                resident.rig.rig_io.operator.put(Arm())
+            self.last = resident.run(folder)
+            self._latched = list(resident.latched)
+            self._console.finished(self.last.summary)
+            self._console.show("idle")
+        except (DeviceError, NotArmedError, OSError) as error:
+            self._fail(folder, error)
+        except KeyboardInterrupt as error:
+            self._close()
+            summarise_what_there_is(folder, error, self._tell)
+            raise
+        finally:
+            self._signals.loop = None
+        self._after()
+
+    def _note_cleared(self, resident: Resident) -> None:
+        """Record in the next run what was cleared between the two."""
+        for event in self._cleared:
+            resident.rig.cycle.tick_logger.log_event(CLEARED_BEFORE, f"{int(event.fault)} {_name(event.fault)}")
+        self._cleared.clear()
+
+    def _fail(self, folder: Path, error: Exception) -> None:
+        """The rig cannot run again: it is closed, and its record gets a summary."""
+        if self._resident is not None:
+            self._latched = list(self._resident.latched)
+        self._close()
+        summarise_what_there_is(folder, error, self._progress)
+        self._console.show("closed", f"{error}; the rig is closed, arm opens it again")
+        self._tell(f"{error}; the rig is closed, arm opens it again")
+
+    def _after(self) -> None:
+        """Commands that came while nobody could take them would surprise people now: only an E-stop counts."""
+        self._console.show_latched(self._latched)
+        for command in self._console.take_all():
+            if isinstance(command, EStop):
+                self._take(command)
+            else:
+                self._progress(f"{command.__struct_config__.tag} refused: it came while the process was busy")
+
+    def _rig_for(self, config: Config) -> Resident:
+        """The open rig; closed, or of another layout, it is opened."""
+        if self._resident is None or self._layout != config.layout:
+            self._close()
+            return self._open(config)
+        return self._resident
+
+    def _reopen(self) -> None:
+        try:
+            self._open(self._config)
+        except DeviceError as error:
+            self._close()
+            self._console.show("closed", f"{error}; arm opens the rig again")
+
+    def _open(self, config: Config) -> Resident:
+        """Open the rig, held cut. Raises DeviceError."""
+        self._console.show("opening")
+        folder = self._out / OPENING
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        rig = self._open_rig(config, folder, self._progress, self._stack, attended=True, console=self._console)
+        resident = Resident(config, rig, self._signals, self._progress)
+        resident.make_no_run()
+        self._resident, self._layout = resident, config.layout
+        self._console.show("idle", "ready: take the lease and arm")
+        return resident
+
+    def _close(self) -> None:
+        """Close the rig; its processes end."""
+        self._resident = None
+        self._stack.close()
+        shutil.rmtree(self._out / OPENING, ignore_errors=True)
+
+    def _progress(self, text: str) -> None:
+        """Show a line to clients, and tell it."""
+        self._console.show(message=text)
+        self._tell(text)
+
+
+def jog_overrides(command: Jog | Valve) -> list[str]:
+    """Overrides of a config that make it one of a jog, which stops when the console is lost (hold to run).
+
+    Args:
+        command: of the operator.
+    """
+    section: dict[str, object] = {"seconds": command.seconds}
+    if isinstance(command, Jog):
+        section |= {"wheels": command.wheels, "speed_mps": command.speed_mps, "valve": ""}
+    else:
+        section |= {"wheels": (), "valve": f"{command.cylinder}_{command.way}"}
+    keys = [f"jog.{key}={json.dumps(value)}" for key, value in section.items()]
+    return ["experiment=jog", "operator.console_lost=stop", *keys]
+
+
+def _name(fault: Fault) -> str:
+    return fault.name.lower().replace("_", " ")

@@ -1,0 +1,131 @@
+"""The resident process in virtual time, with a client of the command server that writes as the server does."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+
+from drivers.sim.virtual.host import VirtualHost
+from drivers.sim.virtual.schedule import VirtualTime
+from hil.app.console import Console
+from hil.app.operate import ResidentProcess
+from hil.app.run_loop import Signals
+from hil.config import load_config
+from hil.ipc.command_memory import LEASE, STATUS, CommandMemory
+from hil.ipc.operator import OperatorWriter
+
+HEARTBEAT_S = 0.1
+LONGEST_S = 60.0
+
+
+class Operated:
+    """A resident process that runs beside the test, which is its only client.
+
+    Args:
+        tmp_path: folder of the memory and of the runs.
+        name: of the config.
+        overrides: of it.
+        more: further arguments of `ResidentProcess`.
+    """
+
+    def __init__(self, tmp_path, name, overrides, **more):
+        self.time = VirtualTime()
+        self.host = VirtualHost(self.time)
+        self.folder = tmp_path / "runs"
+        self.folder.mkdir()
+        self.memory = CommandMemory(tmp_path / "commands", create=True)
+        self._ring, self._lease, self._row = (
+            OperatorWriter(self.memory.commands),
+            np.zeros(1, LEASE),
+            np.zeros(1, STATUS),
+        )
+        self.console, self.signals, self.said = Console(self.memory, self.host), Signals(), []
+        config = load_config(name, overrides)
+
+        def vary(further):
+            return load_config(name, [*overrides, *further])
+
+        self.process = ResidentProcess(config, vary, self.folder, self.console, self.signals, self.said.append, **more)
+        self.error, self.over, self._alive = None, False, False
+        self.time.start("resident process", self._serve)
+
+    def _serve(self):
+        try:
+            self.process.serve()
+        except Exception as error:
+            self.error = error
+        self.over = True
+
+    @property
+    def status(self):
+        self.memory.status.read(self._row)
+        return msgspec.json.decode(self._row["content"].item() or b"{}")
+
+    def take_lease(self):
+        """Hold the operator lease from now on."""
+        self._alive = True
+        self._beat()
+        self.time.start("heartbeat", self._beats)
+
+    def lose_lease(self):
+        """Send no further heartbeat."""
+        self._alive = False
+
+    def release_lease(self):
+        """Give the lease back."""
+        self._alive = False
+        self._lease["held"] = 0
+        self.memory.lease.write(self._lease)
+
+    def _beat(self):
+        self._lease["holder"], self._lease["held"], self._lease["t_ns"] = b"Ada", 1, self.host.now_ns()
+        self.memory.lease.write(self._lease)
+
+    def _beats(self):
+        while self._alive and not self.over:
+            self._beat()
+            self.host.sleep(HEARTBEAT_S)
+
+    def ask(self, *commands):
+        """Send commands."""
+        for command in commands:
+            assert self._ring.put(command)
+
+    def until(self, **wanted):
+        """Wait until the status shows these values; return it."""
+        give_up_ns = self.host.now_ns() + round(LONGEST_S * 1e9)
+        while any(self.status.get(key) != value for key, value in wanted.items()):
+            assert not self.over, (self.error, self.said)
+            assert self.host.now_ns() < give_up_ns, (wanted, self.status, self.said)
+            self.host.sleep(0.01)
+        return self.status
+
+    def end(self):
+        """End the process between two runs, as a signal does."""
+        self.signals.ended = True
+        give_up_ns = self.host.now_ns() + round(LONGEST_S * 1e9)
+        while not self.over and self.host.now_ns() < give_up_ns:
+            self.host.sleep(0.01)
+        assert self.over
+        if self.error is not None:
+            raise self.error
+
+    def close(self):
+        """Leave nothing behind."""
+        self.time.close()
+        self.memory.close()
+
+
+@pytest.fixture
+def operated(tmp_path):
+    """Starts a resident process of a config, in virtual time."""
+    started = []
+
+    def start(name="sim_impact", *overrides, **more):
+        started.append(Operated(tmp_path, name, overrides, **more))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()
