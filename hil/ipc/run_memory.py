@@ -39,6 +39,8 @@ LINKS = (
     "valves",
     "loads",
 )  # one worker for each where the devices are real; a rig has `Layout.links` of them
+# Processes that hold devices: watchdog and loop act on their silence at once.
+WITH_DEVICES = ("simulated_rig", *LINKS)
 # Length of the rings: the recorder may be interrupted for so long.
 RING_S = 4.0
 LEAST_TICKS = 4096

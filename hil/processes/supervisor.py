@@ -9,7 +9,7 @@ import numpy as np
 
 from drivers.host import COMPUTER, Host
 from drivers.interfaces import DeviceError
-from hil.ipc.run_memory import LINKS, RECORDER, RunMemory
+from hil.ipc.run_memory import LINKS, RECORDER, WITH_DEVICES, RunMemory
 from hil.ipc.shared_types import FAULT_MESSAGE, NO_FAULT, START
 from hil.ipc.shm import NEVER_NS
 from hil.messages.fault import Alarm, Fault
@@ -27,7 +27,6 @@ DYING_S = 0.5
 COMES_BACK_S = 5.0
 LOOK_AGAIN_S = 0.02
 # How long a process may have no heartbeat before the loop goes Safe [ns].
-WITH_DEVICES = ("simulated_rig", *LINKS)
 SILENT_NS = {
     "watchdog": WATCHDOG_SILENT_NS,
     RECORDER: RECORDER_SILENT_NS,

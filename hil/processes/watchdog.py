@@ -22,7 +22,7 @@ from drivers.host import COMPUTER, Host
 from drivers.interfaces import DeviceError, StopFrames
 from drivers.serial.stop_port import NEVER_NS as NOT_DUE_NS
 from drivers.serial.stop_port import StopPort
-from hil.ipc.run_memory import LINKS, RECORDER, RunMemory
+from hil.ipc.run_memory import RECORDER, WITH_DEVICES, RunMemory
 from hil.ipc.shared_types import START
 from hil.ipc.shm import NEVER_NS
 from hil.ipc.stop_frames import read_stops
@@ -35,7 +35,6 @@ from hil.realtime import Granted, RightsWanted, rights
 from hil.realtime.stalls import Stall, StallMonitor, measured_wakeups
 
 PERIOD_S = 0.002
-WITH_DEVICES = ("simulated_rig", *LINKS)
 # A port that does not accept its stop within this time is given up; the device's time-out has acted by then.
 TRIED_NS = 100_000_000
 # Time for the recorder to finish its file once the loop is gone.

@@ -2,12 +2,13 @@
 
 import pytest
 
+from hil.messages.fault_bounds import DEAD_MAN_NS, STOP_WRITTEN_NS
 from hil.recording import read_trial
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # wall-clock seconds, of which a busy machine may need many
 ADDRESSES = {0x80, 0x81, 0x82}
-DEAD_MAN_MS, TIMEOUT_MS, WAKE_MS = 20, 100, 2
-TRANSACTIONS_MS = 15  # one transaction in progress, and the stops of all controllers
+DEAD_MAN_MS, TRANSACTIONS_MS = DEAD_MAN_NS / 1e6, STOP_WRITTEN_NS / 1e6
+TIMEOUT_MS, WAKE_MS = 100, 2
 
 
 def test_a_stopped_loop_is_cut_by_the_dead_man_and_does_not_drive_when_it_goes_on(trial):

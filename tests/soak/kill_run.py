@@ -20,6 +20,7 @@ from hil.analysis.recovery import NothingToRecoverError, recover
 from hil.ipc.run_memory import FOLDER, RunMemory
 from hil.ipc.shared_types import START
 from hil.ipc.shm import ShmError
+from hil.messages.fault_bounds import RECORD_LOST_NS
 
 VICTIMS = {
     "loop": ("loop",),
@@ -33,7 +34,7 @@ VICTIMS = {
 MOMENTS = {"start-up": (0.3, 4.0), "run-up": (0.0, 0.6), "impact": (0.66, 0.72), "settle": (0.72, 1.15)}
 SETTINGS = ("trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5",
             "record.before_s=0.3", "telemetry.endpoint=''")  # fmt: skip
-ALLOWED_MS = 100.0
+ALLOWED_MS = RECORD_LOST_NS / 1e6
 GONE_WITHIN_S = 30.0
 # Reported if the run ended by itself on a busy machine, in Safe or not armed.
 ENDED_BEFORE = "the run ended by itself before"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from hil.config import Config
 from hil.ipc.run_memory import LEAST_TICKS, RING_S
 from hil.messages.fault_bounds import CONSOLE_SILENT_NS, E_STOP_NS, FULL, RECORD_LOST_NS
+from hil.recording.disk_reserve import BYTES, LOW
+from hil.safety.arming import DISK_NEEDED
 from hil.safety.fault_table.row import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow, period_ms
 
 
@@ -46,7 +48,7 @@ ROWS = (
         "heartbeat of the client that holds the operator lease",
         _console_ms,
         f"{CONSOLE_SILENT_NS / 1e6:g} ms without a heartbeat, and one tick",
-        "the run is finished or stopped, as the config says; no run is armed without a lease",
+        "Safe, or the run is finished (operator.console_lost); no run is armed without a lease",
         True,
         BY_OPERATOR,
         "Look at the console and its network. Take the lease again (hil command lease), then clear the fault.",
@@ -55,7 +57,7 @@ ROWS = (
     FaultRow(
         20,
         "command refused",
-        "key, form, size, sequence number and lease of each command",
+        "key or token, form, size, sequence number and lease of each command",
         None,
         "on receipt",
         "refuse; the state of the rig is unchanged",
@@ -81,8 +83,9 @@ ROWS = (
         "disk full",
         "free space before arming, and every write",
         _disk_ms,
-        "the write that fails: record.flush_ms and one tick",
-        "refuse to arm; in a run: Safe, and a reserve on the disk holds what follows",
+        f"less than {LOW / 1e6:g} MB free: the next write, that is record.flush_ms and one tick",
+        f"refuse to arm below {DISK_NEEDED / 1e6:g} MB; in a run: Safe, and a reserve of {BYTES / 1e6:g} MB on the "
+        "disk holds what follows",
         True,
         BY_OPERATOR,
         "Make room on the disk of the run folder (hil check: 'disk space'). The record is whole up to the fault.",

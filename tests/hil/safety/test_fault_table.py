@@ -9,10 +9,30 @@ import pytest
 
 from hil.config import load_config
 from hil.messages.fault import Fault
-from hil.messages.fault_bounds import CONSOLE_SILENT_NS, DEAD_MAN_NS
+from hil.messages.fault_bounds import (
+    BAD_TICKS_ALLOWED,
+    CLAMPS_ALLOWED,
+    CONSOLE_SILENT_NS,
+    DEAD_MAN_NS,
+    E_STOP_NS,
+    GAP_ALLOWED,
+    LATE_LIMIT_NS,
+    LINK_LOST_NS,
+    LOOP_HUNG_NS,
+    LOOP_SILENT_NS,
+    RECORD_LOST_NS,
+    RECORDER_SILENT_NS,
+    SKIPPED_LIMIT,
+    STOP_WRITTEN_NS,
+    WATCHDOG_SILENT_NS,
+    WATCHDOG_STOP_WRITTEN_NS,
+    WINDOW,
+    WORKER_SILENT_NS,
+)
 from hil.safety.fault_table import EXTERNAL_FAULTS, FAULT_TABLE, WARNINGS, row_of
 from hil.safety.fault_table.row import NOT_ARMED, NOTHING_TO_CLEAR
 
+MS = 1_000_000
 ROWS = list(FAULT_TABLE.values())
 LIMITS = ["limits.daq_age_ms=30", "limits.drives_age_ms=300", "limits.valves_age_ms=700", "limits.frozen_samples=0"]
 
@@ -67,6 +87,16 @@ def test_bounds_are_finite_times_on_every_kind_of_rig(name):
     config = load_config(name)
     bounds = {row.number: row.bound_for(config) for row in ROWS}
     assert all(bound is None or (math.isfinite(bound) and bound > 0.0) for bound in bounds.values()), bounds
+
+
+def test_bounds_that_people_at_the_rig_rely_on_are_what_they_were():
+    """A longer one weakens a promise: it needs a line in the changelog."""
+    assert (DEAD_MAN_NS, LOOP_SILENT_NS, LOOP_HUNG_NS) == (20 * MS, 50 * MS, 1000 * MS)
+    assert (WORKER_SILENT_NS, WATCHDOG_SILENT_NS, RECORDER_SILENT_NS) == (20 * MS, 50 * MS, 2000 * MS)
+    assert (STOP_WRITTEN_NS, WATCHDOG_STOP_WRITTEN_NS) == (15 * MS, 10 * MS)
+    assert (LATE_LIMIT_NS, SKIPPED_LIMIT, WINDOW) == (20 * MS, 5, 100)
+    assert (LINK_LOST_NS, E_STOP_NS, CONSOLE_SILENT_NS, RECORD_LOST_NS) == (50 * MS, 75 * MS, 500 * MS, 100 * MS)
+    assert (BAD_TICKS_ALLOWED, GAP_ALLOWED, CLAMPS_ALLOWED) == (2, 3, 19)
 
 
 def test_bounds_follow_the_config():
