@@ -20,46 +20,50 @@ MOST_BYTES = EVENT["detail"].itemsize
 LONGEST_WORDS = 80
 
 
-class Arm(msgspec.Struct, frozen=True, tag="arm"):
+class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Frozen; read from JSON with the fields that it has, and no others."""
+
+
+class Arm(_Message, frozen=True, tag="arm"):
     """Run the arming checks, and arm if all pass."""
 
 
-class Start(msgspec.Struct, frozen=True, tag="start"):
+class Start(_Message, frozen=True, tag="start"):
     """Start to move."""
 
 
-class Stop(msgspec.Struct, frozen=True, tag="stop"):
+class Stop(_Message, frozen=True, tag="stop"):
     """End the experiment: drives cut, valves off. This is not a fault."""
 
     reason: str = ""
 
 
-class EStop(msgspec.Struct, frozen=True, tag="e_stop"):
+class EStop(_Message, frozen=True, tag="e_stop"):
     """Go to Safe at once, latched."""
 
     reason: str = ""
 
 
-class ClearFault(msgspec.Struct, frozen=True, tag="clear"):
+class ClearFault(_Message, frozen=True, tag="clear"):
     """Clear one latched fault, by its number; it latches again if its cause is still there."""
 
     fault: int
 
 
-class SetPoint(msgspec.Struct, frozen=True, tag="set_point"):
+class SetPoint(_Message, frozen=True, tag="set_point"):
     """Change a set-point of the running experiment."""
 
     name: str
     value: float
 
 
-class Mode(msgspec.Struct, frozen=True, tag="mode"):
+class Mode(_Message, frozen=True, tag="mode"):
     """Change the mode of the running experiment."""
 
     name: str
 
 
-class SetLoads(msgspec.Struct, frozen=True, omit_defaults=True, tag="set_loads"):
+class SetLoads(_Message, frozen=True, omit_defaults=True, tag="set_loads"):
     """Change the wanted distribution of the wheels' loads, where a controller distributes them.
 
     Attributes:
@@ -73,7 +77,7 @@ class SetLoads(msgspec.Struct, frozen=True, omit_defaults=True, tag="set_loads")
     wheel: str = ""
 
 
-class Jog(msgspec.Struct, frozen=True, tag="jog"):
+class Jog(_Message, frozen=True, tag="jog"):
     """Turn wheels for a short time, wheels off the ground; between two runs only.
 
     Attributes:
@@ -87,7 +91,7 @@ class Jog(msgspec.Struct, frozen=True, tag="jog"):
     seconds: float
 
 
-class Valve(msgspec.Struct, frozen=True, tag="valve"):
+class Valve(_Message, frozen=True, tag="valve"):
     """Power one valve for a short time, wheels cut; between two runs only.
 
     Attributes:
@@ -101,7 +105,7 @@ class Valve(msgspec.Struct, frozen=True, tag="valve"):
     seconds: float
 
 
-class Campaign(msgspec.Struct, frozen=True, tag="campaign"):
+class Campaign(_Message, frozen=True, tag="campaign"):
     """Begin or resume the campaign; pause it after the running trial; end it there.
 
     Attributes:
@@ -113,23 +117,50 @@ class Campaign(msgspec.Struct, frozen=True, tag="campaign"):
     operator: str = ""
 
 
-class Verdict(msgspec.Struct, frozen=True, tag="verdict"):
+class Verdict(_Message, frozen=True, tag="verdict"):
     """The operator's verdict on the trial of a campaign that is over, and a word on it."""
 
     verdict: Literal["keep", "repeat"]
     word: str = ""
 
 
-class Custom(msgspec.Struct, frozen=True, tag="custom"):
+class Custom(_Message, frozen=True, tag="custom"):
     """A command that one experiment defines: its kind and its content."""
 
     kind: str
     content: str = ""
 
 
-OperatorCommand: TypeAlias = Union[  # noqa: UP007 - msgspec
+class LeaseChange(_Message, frozen=True, tag="lease"):
+    """No command: from now on another client holds the operator lease; recorded only.
+
+    Attributes:
+        holder: its name; "": nobody.
+        why: taken, released or expired.
+    """
+
+    holder: str
+    why: Literal["taken", "released", "expired"]
+
+
+class RefusedCommands(_Message, frozen=True, tag="refused"):
+    """No command: what the command server has refused since it last reported; fault 20, recorded only.
+
+    Attributes:
+        count: how many.
+        why: reason of the last one.
+    """
+
+    count: int
+    why: str
+
+
+# What an operator may ask for.
+OperatorRequest: TypeAlias = Union[  # noqa: UP007 - msgspec
     Arm, Start, Stop, EStop, ClearFault, SetPoint, Mode, SetLoads, Jog, Valve, Campaign, Verdict, Custom
 ]
+# The same, and what the command server reports.
+OperatorCommand: TypeAlias = Union[OperatorRequest, LeaseChange, RefusedCommands]  # noqa: UP007 - msgspec
 OperatorInput: TypeAlias = tuple[OperatorCommand, ...]
 
 _DECODER = msgspec.json.Decoder(OperatorCommand)

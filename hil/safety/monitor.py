@@ -8,7 +8,7 @@ from functools import partial
 
 from hil.config import Config
 from hil.messages.fault import Event, Fault
-from hil.messages.operator_input import ClearFault, EStop
+from hil.messages.operator_input import ClearFault, EStop, RefusedCommands
 from hil.messages.stages import Command, Estimate, LoadState, Prediction, Samples
 from hil.safety.block_monitor import BlockMonitor
 from hil.safety.fault_table import warnings_for
@@ -93,6 +93,8 @@ class SafetyMonitor:
                 self.latch(Fault.STOP_BY_OPERATOR, tick, t_ns, math.nan, math.nan, command.reason or "operator: E-stop")
             elif isinstance(command, ClearFault):
                 self.clear(command.fault)
+            elif isinstance(command, RefusedCommands):
+                self.latch(Fault.COMMAND_REFUSED, tick, t_ns, float(command.count), 0.0, f"commands: {command.why}")
         if samples.daq_age_ns > self._daq.age_limit_ns:
             self._daq.check_age(samples.daq_age_ns, partial(self._latch_now, tick, t_ns))
         ages = self._ages_ns

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hil.config.endpoints import is_local
 from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
+from hil.messages.endpoints import is_local
 
 
 def endpoint_cross_checks(config: UncheckedConfig) -> list[Problem]:

@@ -1,0 +1,257 @@
+"""A client of the command socket: commands, status and the operator lease, for scripts and for `hil command`.
+
+Ten lines that make a run are in docs/how-to/operate-from-a-script.md.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import platform
+import re
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+import zmq
+
+from hil.messages.operator_input import Arm, ClearFault, EStop, OperatorRequest, SetPoint, Start, Stop
+from hil.operator.command_messages import Hello, Lease, LeaseState, Reply, Request, Seal, Status, read_reply
+from hil.operator.curve import prove, read_key_pair, read_public_key
+from hil.operator.runtime_folder import find_running, read_token
+
+# How long a reply may take [s].
+ANSWER_S = 2.0
+# Between two heartbeats of the lease [s]; the lease expires after 0.5 s without one.
+HEARTBEAT_S = 0.1
+
+
+class CommandError(Exception):
+    """A command was refused, or there is no answer.
+
+    Attributes:
+        refusal: why it was refused (`hil.operator.command_messages.Refusal`); None: there was no answer.
+    """
+
+    def __init__(self, text: str, refusal: str | None = None) -> None:
+        super().__init__(text)
+        self.refusal = refusal
+
+
+class CommandClient:
+    """A client of one running `hil operate`. Several threads may use it.
+
+    Args:
+        endpoint: of the command socket, tcp://ADDRESS:PORT.
+        token: of the token file (`hil.operator.runtime_folder.read_token`); None with keys.
+        keys: files of this client's secret key and of the rig's public key; None with a token.
+        name: of the client, as others see it; None: USER@COMPUTER-PROCESS. Clients with the same key and name count as
+            one: they share the operator lease.
+
+    Raises:
+        CommandError: there is no answer, or the key is not valid there.
+        KeysError: a key file is not in order.
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        *,
+        token: bytes | None = None,
+        keys: tuple[Path, Path] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self._endpoint, self._token, self._keys = endpoint, token, keys
+        self._name = name or own_name(f"-{os.getpid()}")
+        self._requests, self._replies = Seal(token, "request"), Seal(token, "reply")
+        self._lock = threading.Lock()
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context(io_threads=1)
+        self._socket = self._context.socket(zmq.DEALER)
+        self._session, self._sequence = "", 0
+        self._heartbeat: threading.Thread | None = None
+        self._release = threading.Event()
+        self._lost = ""
+        try:
+            self._connect()
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def running(cls, name: str | None = None) -> Self:
+        """A client of the only running `hil operate` of this user on this computer.
+
+        Raises:
+            CommandError: there is none, or more than one, or it needs keys.
+        """
+        found = find_running()
+        if not found:
+            raise CommandError("no hil operate of this user is running: start one with `hil operate CONFIG`")
+        if len(found) > 1:
+            each = "".join(f"\n  {one.config}: process {one.pid}, {one.endpoint}" for one in found)
+            raise CommandError(f"{len(found)} hil operate are running, name one by its endpoint:{each}")
+        one = found[0]
+        if one.token_file is None:
+            raise CommandError(f"hil operate at {one.endpoint} needs keys (hil keys new)")
+        return cls(one.endpoint, token=read_token(Path(one.token_file)), name=name)
+
+    def _connect(self) -> None:
+        self._socket.setsockopt(zmq.LINGER, 0)
+        if self._keys:
+            prove(self._socket, read_key_pair(self._keys[0]), read_public_key(self._keys[1]))
+        try:
+            self._socket.connect(self._endpoint)
+        except zmq.ZMQError as error:
+            raise CommandError(f"{self._endpoint}: {error}; allowed: tcp://ADDRESS:PORT") from None
+        self._hello()
+
+    def _hello(self) -> None:
+        self._session, self._sequence = "", 0
+        nonce = secrets.token_hex(16)
+        reply = self._exchange(Hello(self._name, nonce))
+        if not reply.ok or reply.nonce != nonce:
+            raise CommandError(f"{self._endpoint}: {reply.error or 'the answer is to another hello'}", reply.refusal)
+        self._session = reply.session
+
+    def ask(self, command: Status | Lease | OperatorRequest) -> Reply:
+        """Send a request and wait for its reply.
+
+        Raises:
+            CommandError: refused, or there is no answer.
+        """
+        with self._lock:
+            reply = self._exchange(command)
+            if reply.refusal == "no_session":  # the server has started anew, or has ended sessions that were idle
+                self._hello()
+                reply = self._exchange(command)
+        if not reply.ok:
+            lost = f" ({self._lost})" if self._lost and reply.refusal == "no_lease" else ""
+            raise CommandError(f"{type(command).__name__.lower()}: {reply.error}{lost}", reply.refusal)
+        return reply
+
+    def _exchange(self, command: Hello | Status | Lease | OperatorRequest) -> Reply:
+        self._sequence += 1
+        request = Request(self._session, self._sequence, command)
+        self._socket.send(self._requests.closed(msgspec.json.encode(request)))
+        until = time.monotonic() + ANSWER_S
+        while self._socket.poll(max(0, round((until - time.monotonic()) * 1e3))):
+            content = self._replies.opened(self._socket.recv())
+            if content is None:
+                wrong = "the answer was made with another token: a wrong token file, or another program listens there"
+                raise CommandError(f"{self._endpoint}: {wrong}", "not_authenticated")
+            reply = read_reply(content)
+            of_session = reply.session in ("", self._session) or isinstance(command, Hello)
+            if of_session and reply.sequence in (0, self._sequence):  # else an older one that came too late
+                return reply
+        keys = ", with these keys" if self._keys else ""
+        problem = f"no answer in {ANSWER_S:g} s{keys}: is `hil operate` running, and is this client allowed there?"
+        raise CommandError(f"{self._endpoint}: {problem}")
+
+    def status(self) -> dict[str, Any]:
+        """State of the rig, as `hil operate` last wrote it. Raises CommandError."""
+        return self.ask(Status()).status or {}
+
+    # ---- the operator lease ----
+    def take_lease(self) -> LeaseState:
+        """Take the operator lease, and keep it with a heartbeat in a thread until `release_lease`.
+
+        Raises:
+            CommandError: another client holds it.
+        """
+        lease = self._state(self.ask(Lease("take")))
+        self._lost = ""
+        if self._heartbeat is None:
+            self._release.clear()
+            self._heartbeat = threading.Thread(target=self._keep, name="operator lease", daemon=True)
+            self._heartbeat.start()
+        return lease
+
+    def release_lease(self) -> None:
+        """Release the lease, if this client holds it. Raises CommandError: there is no answer."""
+        self.stop_heartbeat()
+        try:
+            self.ask(Lease("release"))
+        except CommandError as error:
+            if error.refusal is None:
+                raise
+
+    def stop_heartbeat(self) -> None:
+        """Send no further heartbeat: the lease expires unless another process of this client keeps it."""
+        self._release.set()
+        if self._heartbeat is not None:
+            self._heartbeat.join()
+            self._heartbeat = None
+
+    @contextmanager
+    def lease(self) -> Iterator[LeaseState]:
+        """Hold the lease inside a `with` block. Raises CommandError: another client holds it."""
+        lease = self.take_lease()
+        try:
+            yield lease
+        finally:
+            self.release_lease()
+
+    @property
+    def lost(self) -> str:
+        """Why the lease was lost; "": it was not."""
+        return self._lost
+
+    def _keep(self) -> None:
+        while not self._release.wait(HEARTBEAT_S):
+            try:
+                self.ask(Lease("keep"))
+            except (CommandError, zmq.ZMQError) as error:
+                self._lost = f"the operator lease was lost: {error}"
+                return
+
+    @staticmethod
+    def _state(reply: Reply) -> LeaseState:
+        assert reply.lease is not None
+        return reply.lease
+
+    # ---- commands in one word ----
+    def arm(self) -> None:
+        """See `hil.messages.operator_input.Arm`. Raises CommandError."""
+        self.ask(Arm())
+
+    def start(self) -> None:
+        """See `hil.messages.operator_input.Start`. Raises CommandError."""
+        self.ask(Start())
+
+    def stop(self, reason: str = "") -> None:
+        """See `hil.messages.operator_input.Stop`; needs no lease. Raises CommandError."""
+        self.ask(Stop(reason))
+
+    def e_stop(self, reason: str = "") -> None:
+        """See `hil.messages.operator_input.EStop`; needs no lease. Raises CommandError."""
+        self.ask(EStop(reason))
+
+    def clear(self, fault: int) -> None:
+        """See `hil.messages.operator_input.ClearFault`. Raises CommandError."""
+        self.ask(ClearFault(fault))
+
+    def set_point(self, name: str, value: float) -> None:
+        """See `hil.messages.operator_input.SetPoint`. Raises CommandError."""
+        self.ask(SetPoint(name, value))
+
+    def close(self) -> None:
+        """Disconnect; a lease that is held expires. May be called twice."""
+        self.stop_heartbeat()
+        self._context.destroy(linger=0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def own_name(ending: str = "") -> str:
+    """USER@COMPUTER as the name of a client, with an ending, cut to the length of a name."""
+    plain = re.sub(r"[^A-Za-z0-9._@-]", "_", f"{getpass.getuser()}@{platform.node() or 'computer'}")
+    return plain[: 30 - len(ending)] + ending

@@ -1,0 +1,164 @@
+"""The command socket: ZeroMQ ROUTER, one frame a request, one frame a reply, every decision by the command gate."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import zmq
+
+from hil.ipc.command_memory import LEASE, LONGEST_HOLDER, OPERATOR_COMMANDS, STATUS, CommandMemory
+from hil.ipc.operator import OperatorWriter
+from hil.messages.endpoints import is_local
+from hil.messages.operator_input import LeaseChange, OperatorRequest, RefusedCommands
+from hil.operator.command_gate import CommandGate
+from hil.operator.curve import CurveDoor
+
+# A longer frame ends its connection before it is read [bytes]; the gate refuses what is shorter, with a reason.
+MOST_FRAME_BYTES = 65536
+# Requests answered before the lease and the other sockets are looked at again.
+_BATCH = 64
+# A connection that has not proved its keys by then is ended [ms].
+_HANDSHAKE_MS = 5000
+_WAITING_REPLIES = 100
+_FAILED = zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
+
+
+class SharedCommands:
+    """Commands, lease and status in memory shared with the resident process (`CommandSink`).
+
+    Args:
+        memory: opened by this process, the only one that writes to its ring.
+    """
+
+    def __init__(self, memory: CommandMemory) -> None:
+        self._memory, self._writer = memory, OperatorWriter(memory.commands)
+        self._loop = memory.commands.reader("loop")
+        self._lease, self._status = np.zeros(1, LEASE), np.zeros(1, STATUS)
+
+    def put(self, command: OperatorRequest) -> bool:
+        """See `CommandSink`."""
+        return self._writer.put(command)
+
+    def report(self, notice: LeaseChange | RefusedCommands) -> None:
+        """See `CommandSink`: half of the ring is for commands only."""
+        if self._loop.depth < OPERATOR_COMMANDS // 2:
+            self._writer.put(notice)
+
+    def set_lease(self, holder: str, t_ns: int) -> None:
+        """See `CommandSink`."""
+        self._lease[0] = (holder.encode()[:LONGEST_HOLDER], bool(holder), t_ns)
+        self._memory.lease.write(self._lease)
+
+    def status(self) -> bytes:
+        """See `CommandSink`."""
+        return bytes(self._status["content"].item()) if self._memory.status.read(self._status) > 0 else b""
+
+
+class CommandSocket:
+    """Serves clients of the command socket.
+
+    Args:
+        endpoint: tcp://ADDRESS:PORT; * as the port: a free one.
+        sink: where accepted commands go.
+        token: that clients have to know; None with keys.
+        secret: file of this computer's secret CURVE key; None: no keys.
+        clients: folder of the public keys of allowed clients; None: no keys.
+
+    Attributes:
+        endpoint: as bound, with the port's number.
+        gate: that decides.
+
+    Raises:
+        ValueError: other computers reach the endpoint and there are no keys, or it cannot be bound.
+        KeysError: the keys are not in order.
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        sink: SharedCommands,
+        *,
+        token: bytes | None = None,
+        secret: Path | None = None,
+        clients: Path | None = None,
+    ) -> None:
+        if secret is None and not is_local(endpoint):
+            raise ValueError(f"operator.endpoint is {endpoint}, which other computers reach: operator.keys is needed")
+        if (token is None) == (secret is None):
+            raise ValueError("command socket: either a token or keys")
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context(io_threads=1)
+        self._context.setsockopt(zmq.LINGER, 0)
+        self._door: CurveDoor | None = None
+        try:
+            if secret is not None and clients is not None:
+                self._door = CurveDoor(self._context, secret, clients)
+            self._bind(endpoint)
+        except BaseException:
+            self.close()
+            raise
+        self.gate = CommandGate(sink, token)
+
+    def _bind(self, endpoint: str) -> None:
+        self._socket = self._context.socket(zmq.ROUTER)
+        options = {
+            zmq.MAXMSGSIZE: MOST_FRAME_BYTES, zmq.HANDSHAKE_IVL: _HANDSHAKE_MS, zmq.SNDHWM: _WAITING_REPLIES,
+        }  # fmt: skip
+        for option, value in options.items():
+            self._socket.setsockopt(option, value)
+        self._failures = self._socket.get_monitor_socket(_FAILED)
+        self._poller = zmq.Poller()
+        for socket in (self._socket, self._failures, *([self._door.waiting] if self._door else [])):
+            self._poller.register(socket, zmq.POLLIN)
+        if self._door:
+            self._door.protect(self._socket)
+        try:
+            self._socket.bind(endpoint)
+        except zmq.ZMQError as error:
+            why = os.strerror(error.errno) if error.errno else str(error)
+            allowed = "tcp://ADDRESS:PORT with an address of this machine and a free port, or * as the port"
+            raise ValueError(f"operator.endpoint is {endpoint}: {why}; allowed: {allowed}") from None
+        self.endpoint = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
+
+    def serve(self, within_s: float) -> None:
+        """Answer what has come, or what comes within `within_s` [s], and end a lease that has expired."""
+        self._poller.poll(round(within_s * 1e3))
+        if self._door:
+            self._door.answer()
+        while self._failures.poll(0):
+            self._failures.recv_multipart()
+            self.gate.count("not_authenticated")
+        for _ in range(_BATCH):
+            if not self._answer_one():
+                break
+        self.gate.pass_time(time.monotonic_ns())
+
+    def _answer_one(self) -> bool:
+        """Whether there was a request."""
+        try:
+            peer, *frames = self._socket.recv_multipart(zmq.NOBLOCK, copy=False)
+        except zmq.Again:
+            return False
+        if len(frames) != 1:
+            self.gate.count("malformed")
+            return True
+        reply = self.gate.handle(frames[0].bytes, _key(frames[0]) if self._door else "", time.monotonic_ns())
+        if reply is not None:
+            with contextlib.suppress(zmq.ZMQError):  # the client is gone, or does not read
+                self._socket.send_multipart([peer.bytes, reply], zmq.NOBLOCK)
+        return True
+
+    def close(self) -> None:
+        """End all connections; may be called twice."""
+        self._context.destroy(linger=0)
+
+
+def _key(frame: zmq.Frame) -> str:
+    """Name of the CURVE key that the connection of a frame has proved; "": none."""
+    try:
+        return str(frame.get("User-Id"))
+    except zmq.ZMQError:
+        return ""

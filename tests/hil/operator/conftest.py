@@ -1,0 +1,83 @@
+"""A command gate without a socket: requests in, replies out, and everything that got through."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from hil.operator.command_gate import CommandGate
+from hil.operator.command_messages import Hello, Lease, Request, Seal, read_reply
+
+TOKEN = bytes(range(32))
+MS = 1_000_000
+
+
+class Sink:
+    """Keeps what the gate hands on."""
+
+    def __init__(self):
+        self.commands, self.notices, self.leases, self.room = [], [], [], True
+        self.content = b'{"state": "idle"}'
+
+    def put(self, command):
+        if self.room:
+            self.commands.append(command)
+        return self.room
+
+    def report(self, notice):
+        self.notices.append(notice)
+
+    def set_lease(self, holder, t_ns):
+        self.leases.append((holder, t_ns))
+
+    def status(self):
+        return self.content
+
+
+class GateClient:
+    """A client of a gate, without a socket."""
+
+    def __init__(self, gate, name="anna", *, token=TOKEN, key="", now_ns=0):
+        self.gate, self.key, self.session, self.sequence = gate, key, "", 0
+        self.requests, self.replies = Seal(token, "request"), Seal(token, "reply")
+        self.now_ns = now_ns
+        self.session = self.ask(Hello(name, "n")).session
+
+    def frame(self, command, *, sequence=None):
+        self.sequence += 1
+        number = self.sequence if sequence is None else sequence
+        return self.requests.closed(msgspec.json.encode(Request(self.session, number, command)))
+
+    def send(self, frame):
+        reply = self.gate.handle(frame, self.key, self.now_ns)
+        return None if reply is None else read_reply(self.replies.opened(reply))
+
+    def ask(self, command, *, sequence=None):
+        return self.send(self.frame(command, sequence=sequence))
+
+    def lease(self, do):
+        return self.ask(Lease(do))
+
+
+@pytest.fixture
+def sink():
+    return Sink()
+
+
+@pytest.fixture
+def gate(sink):
+    """Whose clients know the token."""
+    return CommandGate(sink, TOKEN)
+
+
+@pytest.fixture
+def client(gate):
+    """Makes clients of it."""
+    return lambda *given, **named: GateClient(gate, *given, **named)
+
+
+@pytest.fixture
+def by_key(sink):
+    """Makes clients of a gate whose connections are authenticated by keys."""
+    keyed = CommandGate(sink, None)
+    return lambda key: GateClient(keyed, "console", token=None, key=key)
