@@ -23,7 +23,7 @@ from hil.recording.run_folder import run_folder
 from hil.safety.arming import NotArmedError
 
 Progress = Callable[[str], None]
-OpenRig = Callable[..., Backend]
+OpenBackend = Callable[..., Backend]
 # Name of the event for a fault that an operator cleared between two runs.
 CLEARED_BEFORE = "cleared before"
 # The rig is opened without a run; its files lie here until the first run takes them.
@@ -71,7 +71,7 @@ class ResidentProcess:
         console: of the operator.
         signals: that end the process.
         progress: told what is going on, a line at a time.
-        open_rig: opens the rig (`hil.app.run.open_backend`).
+        opener: opens the rig (`hil.app.run.open_backend`).
         campaign: that an operator may start; None: no plan was given.
 
     Attributes:
@@ -87,11 +87,11 @@ class ResidentProcess:
         signals: Signals,
         progress: Progress,
         *,
-        open_rig: OpenRig = open_backend,
+        opener: OpenBackend = open_backend,
         campaign: CampaignRuns | None = None,
     ) -> None:
         self._config, self._vary, self._out, self._console, self._signals = config, vary, out, console, signals
-        self._tell, self._open_rig, self._campaign = progress, open_rig, campaign
+        self._report, self._open_backend, self._campaign = progress, opener, campaign
         self._resident: Resident | None = None
         self._layout = config.layout
         self._stack = ExitStack()
@@ -204,7 +204,7 @@ class ResidentProcess:
             self._fail(folder, error)
         except KeyboardInterrupt as error:
             self._close()
-            summarise_what_there_is(folder, error, self._tell)
+            summarise_what_there_is(folder, error, self._report)
             raise
         finally:
             self._signals.loop = None
@@ -223,7 +223,7 @@ class ResidentProcess:
         self._close()
         summarise_what_there_is(folder, error, self._progress)
         self._console.show("closed", f"{error}; the rig is closed, arm opens it again")
-        self._tell(f"{error}; the rig is closed, arm opens it again")
+        self._report(f"{error}; the rig is closed, arm opens it again")
 
     def _after(self) -> None:
         """Commands that came while nobody could take them would surprise people now: only an E-stop counts."""
@@ -254,7 +254,7 @@ class ResidentProcess:
         folder = self._out / OPENING
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        rig = self._open_rig(config, folder, self._progress, self._stack, attended=True, console=self._console)
+        rig = self._open_backend(config, folder, self._progress, self._stack, attended=True, console=self._console)
         resident = Resident(config, rig, self._signals, self._progress)
         resident.make_no_run()
         self._resident, self._layout = resident, config.layout
@@ -270,7 +270,7 @@ class ResidentProcess:
     def _progress(self, text: str) -> None:
         """Show a line to clients, and tell it."""
         self._console.show(message=text)
-        self._tell(text)
+        self._report(text)
 
 
 def jog_overrides(command: Jog | Valve) -> list[str]:

@@ -167,14 +167,14 @@ def run_repeatedly(
     """
     folder = folder_of(0)
 
-    def open_rig(place: Path, stack: ExitStack) -> Backend:
+    def open_here(place: Path, stack: ExitStack) -> Backend:
         return open_backend(config, place, progress, stack, endpoints, console)
 
     for start in range(1, STARTS + 1):
         done: list[Outcome] = []
         begun = [folder]
         try:
-            _run_on_one_rig(config, count, begun, folder_of, progress, open_rig, go_on, done, figure)
+            _run_on_one_rig(config, count, begun, folder_of, progress, open_here, go_on, done, figure)
             break
         except BaseException as error:
             if not isinstance(error, SimulatedRigLateError) or done or start == STARTS:
@@ -192,14 +192,14 @@ def _run_on_one_rig(
     begun: list[Path],
     folder_of: Callable[[int], Path],
     progress: Progress,
-    open_rig: Callable[[Path, ExitStack], Backend],
+    open_here: Callable[[Path, ExitStack], Backend],
     go_on: Callable[[Outcome], bool],
     done: list[Outcome],
     figure: bool,
 ) -> None:
     """Open the rig once, for the folder in `begun`; append those of further runs there, and outcomes to `done`."""
     with Signals() as signals, ExitStack() as stack:
-        resident = Resident(config, open_rig(begun[-1], stack), signals, progress)
+        resident = Resident(config, open_here(begun[-1], stack), signals, progress)
         done.append(resident.run(begun[-1], figure=figure))
         for number in range(1, count):
             signals.loop = None  # no run to be ended in Safe: the rig is
