@@ -197,6 +197,8 @@ def _number_and_name(row: FaultRow) -> tuple[str, str]:
 
 
 def _time(row: FaultRow, config: Config) -> str:
+    if row.by_device is not None:
+        return ", ".join(f"{name} {bound_ms:g}" for name, bound_ms in row.by_device(config).items())
     bound_ms = row.bound_for(config)
     return "-" if bound_ms is None else f"{bound_ms:g}"
 

@@ -10,6 +10,7 @@ from hil.experiments.build_cycle import build_cycle
 from hil.messages.fault import Fault
 from hil.runtime.clock import LockstepClock
 from hil.runtime.rig_io import RigIO
+from hil.safety.fault_table import FAULT_TABLE
 from hil.simulator.build import build_simulated_rig
 
 # The sensors are zeroed and all devices have answered; the rover stands.
@@ -48,7 +49,7 @@ def config():
 
 
 @pytest.mark.parametrize(("device", "fault", "noticed"), CASES, ids=[f"{name}_{how.kind}" for name, how, _ in CASES])
-def test_a_fault_is_noticed_as_what_it_is_and_nothing_before_it(config, device, fault, noticed):
+def test_a_fault_is_noticed_as_what_it_is_within_its_bound_and_nothing_before_it(config, device, fault, noticed):
     simulated_rig = build_simulated_rig(config)
     wrapped = {name: FaultyDevice(getattr(simulated_rig, name)) for name in ("daq", "drives", "valves")}
     devices = RigIO(config.layout, wrapped["daq"], wrapped["drives"], wrapped["valves"])
@@ -64,3 +65,6 @@ def test_a_fault_is_noticed_as_what_it_is_and_nothing_before_it(config, device, 
         if found := [*safety.events, *safety.warnings]:
             break
     assert found[0].fault is noticed
+    if fault.kind != "wrong":  # its cause is the first force that a wrong factor takes to full scale
+        ticks = found[0].tick - BEFORE_TICKS
+        assert ticks * 1e3 / config.loop.rate_hz <= FAULT_TABLE[noticed].bound_for(config, device)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 from hil.config import Config
 
+# Fields that are of no use to a person.
+_INTERNAL = ("external", "by_device")
 # How a latched fault is cleared; it latches again if its cause is still there.
 BY_OPERATOR = "by an operator: hil command clear NUMBER"
 # A row that is not a latched fault.
@@ -32,6 +34,7 @@ class FaultRow:
         operator: what the person at the rig looks at and does.
         external: its cause lies outside the values of a tick; the others are noticed again wherever the values are
             the same.
+        by_device: the longest times by the name of the link [ms], where they differ; `bound_ms` is the longest of them.
     """
 
     number: int
@@ -44,16 +47,23 @@ class FaultRow:
     clears: str
     operator: str
     external: bool = False
+    by_device: Callable[[Config], Mapping[str, float]] | None = None
 
-    def bound_for(self, config: Config) -> float | None:
-        """Longest time from the cause to the reaction on that rig [ms]; None: as `bound_ms`."""
+    def bound_for(self, config: Config, device: str = "") -> float | None:
+        """Longest time from the cause to the reaction on that rig [ms]; None: as `bound_ms`.
+
+        Args:
+            config: of the rig.
+            device: name of the link that the cause is in; empty: any.
+        """
+        if device and self.by_device is not None:
+            return self.by_device(config).get(device)
         return self.bound_ms(config) if callable(self.bound_ms) else self.bound_ms
 
-    def as_json(self, config: Config | None = None) -> dict[str, Any]:
-        """The row for JSON, without `external`; `bound_ms` is None where it depends on the config and none is given."""
-        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "external"}
-        bound_ms = self.bound_ms if config is None else self.bound_for(config)
-        return values | {"bound_ms": None if callable(bound_ms) else bound_ms}
+    def as_json(self) -> dict[str, Any]:
+        """The columns for a person; `bound_ms` is None where it depends on the config."""
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _INTERNAL}
+        return values | {"bound_ms": None if callable(self.bound_ms) else self.bound_ms}
 
 
 def period_ms(config: Config) -> float:

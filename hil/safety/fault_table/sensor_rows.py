@@ -7,32 +7,40 @@ from hil.messages.fault_bounds import BAD_TICKS_ALLOWED, CLAMPS_ALLOWED, GAP_ALL
 from hil.safety.fault_table.row import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow, period_ms
 
 
-def _sampled(config: Config) -> list[tuple[float, float, float]]:
-    """Of each data acquisition of the rig: length of a block, largest age, and time of the equal samples [ms]."""
-    limits, found = config.limits, []
-    if config.daq is not None:
-        frozen_ms = 1e3 * limits.frozen_samples / config.daq.rate_hz
-        found.append((config.daq.block_ms, limits.daq_age_ms, frozen_ms))
-    if config.loads is not None:
-        frozen_ms = 1e3 * limits.loads_frozen_samples / config.loads.rate_hz
-        found.append((config.loads.block_ms, limits.loads_age_ms, frozen_ms))
-    return found
+def _block_ms(config: Config) -> float:
+    """A block of the slowest data acquisition; a block shorter than a tick counts as one tick [ms]."""
+    sections = [section for section in (config.daq, config.loads) if section is not None]
+    return max([section.block_ms for section in sections] + [period_ms(config)])
+
+
+def _dropouts_ms(config: Config) -> dict[str, float]:
+    ages_ms = {"daq": config.limits.daq_age_ms, "loads": config.limits.loads_age_ms}
+    return {name: age_ms + period_ms(config) for name, age_ms in ages_ms.items() if name in config.layout.links}
+
+
+def _stale_ms(config: Config) -> dict[str, float]:
+    """Of drives and valves by the age of their answer, of channels by the time of the equal samples."""
+    limits, links = config.limits, config.layout.links
+    ages_ms = {"drives": limits.drives_age_ms, "valves": limits.valves_age_ms}
+    found = {name: age_ms for name, age_ms in ages_ms.items() if name in links}
+    if config.daq is not None and limits.frozen_samples:
+        found["daq"] = config.daq.block_ms + 1e3 * limits.frozen_samples / config.daq.rate_hz
+    if config.loads is not None and limits.loads_frozen_samples:
+        found["loads"] = config.loads.block_ms + 1e3 * limits.loads_frozen_samples / config.loads.rate_hz
+    return {name: time_ms + period_ms(config) for name, time_ms in found.items()}
 
 
 def _dropout_ms(config: Config) -> float:
-    return max((age_ms for _, age_ms, _ in _sampled(config)), default=0.0) + period_ms(config)
+    return max(_dropouts_ms(config).values(), default=period_ms(config))
 
 
-def _stale_ms(config: Config) -> float:
-    frozen_ms = [block_ms + still_ms for block_ms, _, still_ms in _sampled(config)]
-    valves_ms = config.limits.valves_age_ms if config.layout.valves else 0.0
-    return max(config.limits.drives_age_ms, valves_ms, *frozen_ms) + period_ms(config)
+def _longest_stale_ms(config: Config) -> float:
+    return max(_stale_ms(config).values())
 
 
 def _blocks_ms(config: Config, blocks: int) -> float:
-    """So many blocks of the slowest data acquisition, and a tick; a block shorter than a tick counts as one tick."""
-    tick_ms = period_ms(config)
-    return blocks * max((max(block_ms, tick_ms) for block_ms, _, _ in _sampled(config)), default=tick_ms) + tick_ms
+    """So many of these blocks, and a tick."""
+    return blocks * _block_ms(config) + period_ms(config)
 
 
 def _not_finite_ms(config: Config) -> float:
@@ -62,13 +70,14 @@ ROWS = (
         True,
         BY_OPERATOR,
         "Look at power and cable of the data acquisition, then at its lamp. Run hil check: its line 'DAQ sample age'.",
+        by_device=_dropouts_ms,
     ),
     FaultRow(
         2,
         "sensor stale",
         "age of the wheel speeds and of the valves' answer; equal samples in a row of each channel (samples at full "
         "scale do not count; a simulated channel counts only if its noise is at least half a step of its converter)",
-        _stale_ms,
+        _longest_stale_ms,
         "limits.drives_age_ms, limits.valves_age_ms, or limits.frozen_samples (limits.loads_frozen_samples) samples; "
         "and one tick",
         "Safe",
@@ -76,6 +85,7 @@ ROWS = (
         BY_OPERATOR,
         "The text names the device. Drives or valves: look at its power and cable. A channel: tap the sensor; if its "
         "reading does not move, replace cable or sensor.",
+        by_device=_stale_ms,
     ),
     FaultRow(
         3,

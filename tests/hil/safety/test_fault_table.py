@@ -103,9 +103,17 @@ def test_bounds_follow_the_config():
     config = load_config("sim_impact", [*LIMITS, "loop.rate_hz=500"])
     assert FAULT_TABLE[1].bound_for(config) == 30.0 + 2.0
     assert FAULT_TABLE[2].bound_for(config) == 700.0 + 2.0
+    assert FAULT_TABLE[2].bound_for(config, "drives") == 300.0 + 2.0
+    assert FAULT_TABLE[2].bound_for(config, "daq") is None  # not checked
     assert FAULT_TABLE[19].bound_for(config) == CONSOLE_SILENT_NS / 1e6 + 2.0
     assert FAULT_TABLE[12].bound_for(config) > DEAD_MAN_NS / 1e6
     assert FAULT_TABLE[25].bound_for(config) is None
+
+
+def test_a_rig_without_sensors_has_bounds_of_the_links_that_it_has():
+    config = load_config("sim_juno")
+    assert set(FAULT_TABLE[2].by_device(config)) <= set(config.layout.links)
+    assert FAULT_TABLE[1].bound_for(config, "valves") is None
 
 
 def test_a_valve_is_watched_only_where_the_config_says_how_fast_it_moves():
