@@ -12,6 +12,7 @@ from hil.experiments.impact.acceptance import Evidence, judge, quality_rows, rea
 from hil.experiments.impact.experiment import ImpactExperiment
 from hil.experiments.impact.sensing import measured_impact, measured_keys, measured_speed_mps
 from hil.experiments.summary import finite, loop_rows, quantity, summary_table, verdict_rows
+from hil.messages.fault import Fault
 
 # name, key of the summary, unit, digits, scale
 _QUANTITIES = (
@@ -51,8 +52,9 @@ def impact_summary(run: Finished) -> Summary:
     impact = trial.impact_tick_ns is not None and impact_ns is not None
     cut_ms, speed_mps = _span_ms(impact_ns, cycle.tick_logger.stopped_ns), measured_speed_mps(run)
     measured = measured_impact(run) if impact else None
+    saturated = any(event.fault is Fault.ADC_SATURATED for event in cycle.safety.warnings)
     evidence = Evidence(
-        config, estimator, cycle.tick_logger.saturated or bool(cycle.safety.warnings), cut_ms, speed_mps, measured,
+        config, estimator, cycle.tick_logger.saturated or saturated, cut_ms, speed_mps, measured,
         float(abs(run.samples[1]).max()) if run.samples and len(run.samples[1]) else None,
     )  # fmt: skip
     verdicts = judge(evidence) if impact else {}

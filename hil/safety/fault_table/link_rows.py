@@ -74,7 +74,8 @@ ROWS = (
         _valve_ms,
         f"{TIMEOUT_FACTOR:g} times devices.valves.moves_within_s, one reading of the pressures and one tick; a chamber "
         f"still on the wrong side of {SWITCHING_PRESSURE_RATIO:.0%} of cylinders.supply_kPa",
-        "Safe: all valves off. A chamber whose valve sticks open stays under pressure",
+        "Safe: all valves off. The other chambers are empty after about 0.15 s (assumed valve); one whose valve sticks "
+        "open stays under pressure",
         True,
         BY_OPERATOR,
         "Shut the supply at the bottle and vent it; keep hands away until the gauge shows zero. Then look at the plug "

@@ -16,6 +16,7 @@ from hil.config import load_config
 from hil.experiments.base import Finished, samples_of
 from hil.experiments.registry import summarise
 from hil.experiments.summary import FILE_NAME, write_summary
+from hil.messages.fault import Event, Fault
 from hil.messages.schema import PHASES
 from hil.recording import read_trial
 
@@ -118,6 +119,15 @@ def test_a_hit_has_all_its_numbers(hit):
     assert summary["contact_duration_s"] > 0.0
     assert summary["cut_latency_ms"] > 0.0
     assert len(summary["load_point_m"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "reasons"),
+    [(Fault.ADC_SATURATED, ["a sensor reached the end of its range"]), (Fault.COMMAND_REFUSED, [])],
+)
+def test_of_the_warnings_only_a_saturated_sensor_spoils_a_trial(hit, monkeypatch, fault, reasons):
+    monkeypatch.setattr(hit.rig.cycle.safety, "warnings", [Event(fault, 1, 0, math.nan, math.nan, "")])
+    assert hit.summary()["reasons"] == reasons
 
 
 def test_what_is_said_of_the_config_is_the_configs(hit):
