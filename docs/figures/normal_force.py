@@ -113,7 +113,7 @@ def best_of_rover() -> None:
 
 
 def _spread(state: Driving) -> float:
-    return spread_of(state.load)
+    return float(spread_of(state.load))
 
 
 def _lost_pull(state: Driving) -> float:

@@ -143,7 +143,7 @@ class SimDrives(_Actuators[DriveCommand]):
         """The present speeds, once for each time of the rig."""
         if not self._news():
             return None
-        speeds = tuple(self._plant.wheel_speed.tolist())
+        speeds = tuple(self._plant.read_wheel_speed().tolist())
         return DriveSample(self._next(), self._plant.t_ns, speeds, self.acknowledged_ns, self.stopped_ns)
 
 
@@ -156,5 +156,5 @@ class SimValves(_Actuators[ValveCommand]):
         """The present pressures, once for each time of the rig."""
         if not self._news():
             return None
-        pressures = tuple([(extend, retract) for extend, retract in self._plant.pressure.tolist()])
+        pressures = tuple([(extend, retract) for extend, retract in self._plant.read_pressure().tolist()])
         return ValveSample(self._next(), self._plant.t_ns, pressures, self.acknowledged_ns)

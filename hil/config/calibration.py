@@ -12,16 +12,18 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from drivers.calibration import Calibration
 from hil.config.problems import Problem
-from hil.config.schema.base import Section
+from hil.config.schema.cylinders import CylinderSheet
 from hil.config.schema.loads import LoadSheet
 from hil.config.yaml_io import read_yaml, write_yaml
 
 KEY = ("devices", "daq", "calibration")
 LOADS = ("loads", "calibration")
+CYLINDERS = ("cylinders", "calibration")
+KEYS = (KEY, LOADS, CYLINDERS)
 
 
 class SheetError(ValueError):
@@ -30,7 +32,7 @@ class SheetError(ValueError):
 
 def calibration_paths(raw: Any) -> list[str]:
     """The paths of the calibration files in a raw config."""
-    return [path for key in (KEY, LOADS) if (path := _path(raw, key)) is not None]
+    return [path for key in KEYS if (path := _path(raw, key)) is not None]
 
 
 def put_calibration(raw: dict[str, Any], folder: Traversable) -> list[Problem]:
@@ -43,7 +45,7 @@ def put_calibration(raw: dict[str, Any], folder: Traversable) -> list[Problem]:
     Returns:
         The problems of the files; a section with a file that has any has no calibration.
     """
-    return [problem for key in (KEY, LOADS) for problem in _put(raw, folder, key)]
+    return [problem for key in KEYS for problem in _put(raw, folder, key)]
 
 
 def _path(raw: Any, key: tuple[str, ...]) -> str | None:
@@ -75,17 +77,6 @@ def _put(raw: dict[str, Any], folder: Traversable, key: tuple[str, ...]) -> list
     if not problems:
         section["calibration"] = content
     return problems
-
-
-class CylinderSheet(Section):
-    """The calibration of an air cylinder (MacMahon 2016, 6.1)."""
-
-    serial: str = Field("unknown", max_length=64, description="serial number on the cylinder")
-    torque_NmpkPa: float | None = Field(None, description="on its joint, by the pressure difference [N m/kPa]")
-    force_NpkPa: float | None = Field(None, description="of its rod, by the pressure difference [N/kPa]")
-    u95: float = Field(ge=0, le=1, description="half-width of the 95 % interval of either, relative")
-    offset_N: float | None = Field(None, description="force at no pressure, by the fit")
-    offset_Nm: float | None = Field(None, description="torque at no pressure, by the fit")
 
 
 Sheets = Mapping[str, Mapping[str, float]]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from hil.config.schema.cylinders import CylindersConfig, LinkageConfig
+from hil.messages.layout import Layout
 from models.actuators.compressible import SOUND_SPEED, Pneumatics
-from models.actuators.linkage import Linkage
+from models.actuators.cylinder_forces import CylinderForces
+from models.actuators.linkage import Linkage, piston
 from models.actuators.pneumatic import Cylinder
 
 # l/(s bar) in m^3/(s Pa), and kPa over g/s in Pa over kg/s.
@@ -27,10 +30,39 @@ def cylinder(given: CylindersConfig) -> Cylinder:
     )
 
 
+def calibrated_areas(given: CylindersConfig, cylinders: Sequence[str]) -> tuple[float, ...]:
+    """Piston area (cylinders,) [m^2] of each, that of its bore where it has no sheet; empty if none has one."""
+    sheets, nominal = given.calibration, cylinder(given).area
+    if not sheets:
+        return ()
+    _, arm = piston(_pins(given), 0.0)
+    areas = []
+    for sheet in map(sheets.get, cylinders):
+        if sheet is not None and sheet.torque_NmpkPa is not None:
+            areas.append(sheet.torque_NmpkPa * 1e-3 / arm)
+        elif sheet is not None and sheet.force_NpkPa is not None:
+            areas.append(sheet.force_NpkPa * 1e-3)
+        else:
+            areas.append(nominal)
+    return tuple(areas)
+
+
+def cylinder_forces(given: CylindersConfig, layout: Layout) -> CylinderForces:
+    """What the nominal cylinders of a rig can do."""
+    one = cylinder(given)
+    area = np.array(calibrated_areas(given, layout.cylinders) or (one.area,) * len(layout.cylinders))
+    extend, retract = (one.supply * (way in layout.ways) for way in ("extend", "retract"))
+    return CylinderForces(_pins(given), area, one.rod_share * area, extend * area, retract * one.rod_share * area)
+
+
 def linkage(given: CylindersConfig) -> Linkage | None:
     """Pins, stroke and friction; None where a constant lever is all that acts."""
     if given.linkage is None and given.friction is None and given.model == "first_order":
         return None
+    return _pins(given)
+
+
+def _pins(given: CylindersConfig) -> Linkage:
     pins = given.linkage or LinkageConfig()
     made = Linkage(
         post=np.array((pins.post_along_m, pins.post_up_m)),

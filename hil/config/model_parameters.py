@@ -17,7 +17,7 @@ from models.contact.compliant import make_compliant_ground
 from models.contact.laws import make_law
 from models.contact.obstacle import Obstacle
 from models.contact.plate import Plate, make_plate
-from models.plant import GroundParameters, RigParameters, Spread, Towing, Veer
+from models.plant import GroundParameters, ReadingNoise, RigParameters, Spread, Towing, Veer
 from models.rover import rover_of
 from models.rover.tree import WheelMount
 from models.sensors.piezo import Piezo
@@ -52,6 +52,7 @@ def nominal_rig(config: Config) -> RigParameters:
         ),
         cylinder=cylinder_parameters.cylinder(cylinders),
         piezo=_piezo(config, config.daq) if config.daq else None,
+        cylinder_areas=cylinder_parameters.calibrated_areas(cylinders, config.layout.cylinders),
         loads=load_sensors(config),
         sample_rate_hz=config.daq.rate_hz if config.daq else 0,
         alignment=(0.0, 0.0),
@@ -65,6 +66,7 @@ def nominal_rig(config: Config) -> RigParameters:
         pneumatics=cylinder_parameters.pneumatics(cylinders),
         regulated=bool(config.layout.regulators),
         towing=_towing(config),
+        reading_noise=ReadingNoise(config.plant.noise.pressure_kPa * 1e3, config.plant.noise.speed_radps),
     )
 
 

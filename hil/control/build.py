@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from hil.config import Config
-from hil.config.cylinder_parameters import cylinder, linkage
+from hil.config.cylinder_parameters import cylinder_forces
 from hil.config.model_parameters import nominal_rig
 from hil.config.resting_loads import load_limits
 from hil.control.allocation import Allocator
 from hil.control.base import Controller
-from hil.control.cylinder_forces import CylinderForces
 from hil.control.load_state import Doubts, DoubtSettings
 from hil.control.normal_force import LoadSettings, NormalForce
 from hil.control.pressure import PressureSettings, make_loops
@@ -34,10 +33,9 @@ def load_controller(config: Config, drive: Controller) -> NormalForce:
     period_s = 1.0 / config.loop.rate_hz
     ticks = round(wanted.follow_s * config.loop.rate_hz)
     sensors = layout.leg_sensors and wanted.feedback == "sensors"
-    forces = cylinder_forces(config)
     return NormalForce(
         drive,
-        _allocator(config, forces),
+        _allocator(config),
         make_loops(
             PressureSettings(
                 supply_Pa=config.cylinders.supply_kPa * 1e3,
@@ -49,7 +47,6 @@ def load_controller(config: Config, drive: Controller) -> NormalForce:
             len(layout.cylinders),
             config.cylinders.regulators,
         ),
-        forces.pressures_Pa,
         Doubts(DoubtSettings(wanted.follow_kPa * 1e3, wanted.disagreement_N, ticks), sensors=sensors),
         LoadSettings(
             period_ns=round(wanted.period_ms * 1e6),
@@ -60,12 +57,7 @@ def load_controller(config: Config, drive: Controller) -> NormalForce:
     )
 
 
-def cylinder_forces(config: Config) -> CylinderForces:
-    """The nominal cylinders of a rig."""
-    return CylinderForces(cylinder(config.cylinders), linkage(config.cylinders), config.layout.ways)
-
-
-def _allocator(config: Config, forces: CylinderForces) -> Allocator:
+def _allocator(config: Config) -> Allocator:
     nominal = nominal_rig(config)
     rover, vehicle, _ = nominal.assemble()
     normal = (0.0, 0.0, 1.0) if vehicle.terrain is None else vehicle.terrain.normal
@@ -73,7 +65,7 @@ def _allocator(config: Config, forces: CylinderForces) -> Allocator:
         rover,
         config.layout.joints,
         load_limits(config),
-        forces.reach_Nm,
+        cylinder_forces(config.cylinders, config.layout),
         config.normal_force.period_ms * 1e-3,
         ground_normal=normal,
         traction=None if vehicle.ground is None else _traction(rover, vehicle.ground),

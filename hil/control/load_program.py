@@ -2,6 +2,7 @@
 
 Unknown are the cylinders' torques x. Loads N = c + B x, with c the passive loads; to be minimised is
 sum w (N - T)^2 / 2 plus a trace of x^2, so x is unique. Torques have bounds, loads soft bounds.
+All that is not the solver itself is two calls of compiled code, because a tick cannot pay for more.
 """
 
 from __future__ import annotations
@@ -11,29 +12,47 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hil.messages import load_limits
+from models.actuators.cylinder_forces import CylinderForces, fill_pressures, reachable
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, IntArray, kernel
-from models.rover.points import cross, dot, vector
-from models.statics.balance import BASE_MOTIONS, Balance, fill_influence, unit
+from models.statics.balance import Balance
+from models.statics.placing import fill_present_influence
 
 # Part of the torques in the cost, against the loads' part.
 TRACE = 1e-6
+# Deviation from a goal, over the mean load, from which on it counts as missed.
+_MISSED = 0.01
+
+
+class LimitBits(NamedTuple):
+    """The bits of hil.messages.load_limits; as arguments, because cached code would keep the values of constants."""
+
+    equilibrium: int = load_limits.EQUILIBRIUM
+    cylinders: int = load_limits.CYLINDERS
+    torque: int = load_limits.TORQUE
+    pressure: int = load_limits.PRESSURE
+    slew: int = load_limits.SLEW
+    least_load: int = load_limits.LEAST_LOAD
+    most_load: int = load_limits.MOST_LOAD
 
 
 class Program(NamedTuple):
-    """Arrays of the program (n: cylinders, w: wheels), written by the tick or by `fill_program`.
+    """Arrays of the program (n: cylinders, w: wheels), written by the tick or by the functions below.
 
     Attributes:
         balance: equilibrium of the rover, for the influence.
+        forces: of the cylinders.
+        bits: of the limits that bind.
+        most_torque: of each cylinder, either way [N m].
+        step: largest change of a wanted torque from call to call [N m].
         tree_q: (speeds + 1,) configuration with the base in the world's axes.
         column: (n,) place of each cylinder's joint among the suspension joints.
         open_joint: (joints without a cylinder,) places of the others.
         ground: (3,) normal of the ground, world axes with x in the rover's heading.
-        angle: (n,) of the cylinders' joints [rad].
-        gravity: (3,) direction in base axes.
-        load: (w,) present loads [N].
-        torque: (n,) present torques [N m].
-        slip: (w,) present.
+        state: all inputs of a tick, one after the other: `load` (w,) [N], `torque` (n,) [N m] and `angle` (n,) [rad] of
+            the cylinders' joints, `gravity` (3,) direction in base axes, and `slip` (w,), all of them present.
+        share: (w,) wanted shares of the whole load; not used where the loads aimed at come from elsewhere.
         target: (w,) wanted loads T [N].
         weight: (w,) of each wheel's deviation.
         H, f: (n, n), (n,) cost.
@@ -43,20 +62,28 @@ class Program(NamedTuple):
         passive: (w,) loads without torques [N].
         free: (joints, w) scratch: orthonormal directions that the joints can move the loads in, cylinders' first.
         rest: (w,) scratch: what is left of the target [N].
-        aimed: (w,) loads of the solution [N].
-        missed: (2,) largest deviation from the target [N] by equilibrium, and by joints without a cylinder.
+        last: (n,) wanted torques of the last call [N m]; NaN: there was none.
+        held: (n,) torques to hold [N m]; NaN: none are held.
+        result: all results, one after the other: `aimed` (w,) loads of the solution [N], `wanted` (n,) torques on the
+            way there [N m], `pressure` (2 n,) that gives them [Pa].
     """
 
     balance: Balance
+    forces: CylinderForces
+    bits: LimitBits
+    most_torque: float
+    step: float
     tree_q: FloatArray
     column: IntArray
     open_joint: IntArray
     ground: FloatArray
-    angle: FloatArray
-    gravity: FloatArray
+    state: FloatArray
     load: FloatArray
     torque: FloatArray
+    angle: FloatArray
+    gravity: FloatArray
     slip: FloatArray
+    share: FloatArray
     target: FloatArray
     weight: FloatArray
     H: FloatArray
@@ -68,32 +95,58 @@ class Program(NamedTuple):
     passive: FloatArray
     free: FloatArray
     rest: FloatArray
+    last: FloatArray
+    held: FloatArray
+    result: FloatArray
     aimed: FloatArray
-    missed: FloatArray
+    wanted: FloatArray
+    pressure: FloatArray
 
 
-def make_program(balance: Balance, column: list[int], ground: FloatArray, load_limit: FloatArray) -> Program:
+def make_program(
+    balance: Balance,
+    forces: CylinderForces,
+    column: list[int],
+    ground: FloatArray,
+    limits: load_limits.LoadLimits,
+    step: float,
+) -> Program:
     """Allocate the program of a rover; `column` says which of its suspension joints have cylinders."""
     n, w, joints = len(column), balance.matrix.shape[0], balance.joint.size
     tree_q = np.zeros(balance.chain.speed_parent.size + 1)
     tree_q[6] = 1.0
     others = [j for j in range(joints) if j not in column]
+    state, result = np.zeros(2 * w + 2 * n + 3), np.zeros(w + 3 * n)
+    load, torque, angle, gravity, slip = np.split(state, np.cumsum((w, n, n, 3)))
+    gravity[2] = -1.0
     return Program(
-        balance, tree_q, np.array(column, dtype=np.int64), np.array(others, dtype=np.int64), ground, np.zeros(n),
-        np.array((0.0, 0.0, -1.0)), np.zeros(w), np.zeros(n), np.zeros(w), np.zeros(w),
-        np.ones(w), np.zeros((n, n)), np.zeros(n),
-        np.zeros((w, n)), np.zeros(n + w), np.zeros(n + w), load_limit, np.zeros(w), np.zeros((joints, w)), np.zeros(w),
-        np.zeros(w), np.zeros(2),
+        balance, forces, LimitBits(), limits.torque_Nm, step, tree_q,
+        np.array(column, dtype=np.int64), np.array(others, dtype=np.int64), ground,
+        state, load, torque, angle, gravity, slip, np.full(w, 1.0 / w), np.zeros(w), np.ones(w),
+        np.zeros((n, n)), np.zeros(n), np.zeros((w, n)), np.zeros(n + w), np.zeros(n + w),
+        np.array((limits.least_load_N, limits.most_load_N)), np.zeros(w), np.zeros((joints, w)), np.zeros(w),
+        np.full(n, math.nan), np.full(n, math.nan), result, *np.split(result, (w, w + n)),
     )  # fmt: skip
 
 
 @kernel
-def fill_program(bound: BoundArguments[Program]) -> None:
-    """Influence, passive loads, cost and bounds of the loads, from the present state and the target."""
+def fill_program(bound: BoundArguments[Program], shares: bool, hold: bool) -> None:
+    """Influence, passive loads, cost and bounds, from the present state.
+
+    Args:
+        bound: the program.
+        shares: the loads aimed at are `share`; else they are in `target`.
+        hold: the torques of the first such call are aimed at, whatever the loads.
+    """
     p = unpack(bound)
-    _place(p)
+    fill_present_influence(p.balance, p.tree_q, p.column, p.open_joint, p.angle, p.gravity, p.ground)
     n, w = p.column.size, p.load.size
+    whole = 0.0
     for wheel in range(w):
+        whole += p.load[wheel]
+    for wheel in range(w):
+        if shares:
+            p.target[wheel] = p.share[wheel] * whole
         p.passive[wheel] = p.load[wheel]
         for c in range(n):
             p.A[wheel, c] = p.balance.influence[wheel, p.column[c]]
@@ -102,92 +155,90 @@ def fill_program(bound: BoundArguments[Program]) -> None:
         p.upper[n + wheel] = p.load_limit[1] - p.passive[wheel]
     trace = 0.0
     for c in range(n):
-        p.f[c] = 0.0
-        for wheel in range(w):
+        least, most = reachable(p.forces, c, p.angle[c])
+        p.lower[c], p.upper[c] = max(least, -p.most_torque), min(most, p.most_torque)
+        if math.isnan(p.last[c]):
+            p.last[c] = p.torque[c]
+        if not hold:
+            p.held[c] = math.nan
+        elif math.isnan(p.held[c]):
+            p.held[c] = p.last[c]
+        p.f[c] = -p.held[c] if hold else 0.0
+        for wheel in range(w if not hold else 0):
             p.f[c] += p.A[wheel, c] * p.weight[wheel] * (p.passive[wheel] - p.target[wheel])
         for d in range(n):
-            p.H[c, d] = 0.0
-            for wheel in range(w):
+            p.H[c, d] = 1.0 if hold and c == d else 0.0
+            for wheel in range(w if not hold else 0):
                 p.H[c, d] += p.A[wheel, c] * p.weight[wheel] * p.A[wheel, d]
         trace += p.H[c, c]
-    for c in range(n):
+    for c in range(n if not hold else 0):
         p.H[c, c] += TRACE * trace
 
 
 @kernel
-def _place(p: Program) -> None:
-    """Influence at the present angles; a joint that is not measured is taken as keeping its wheels level."""
-    _find_normal(p)
-    for c in range(p.column.size):
-        p.tree_q[1 + p.balance.joint[p.column[c]]] = p.angle[c]
-    for j in p.open_joint:
-        p.tree_q[1 + p.balance.joint[j]] = 0.0
-    fill_influence(p.balance, p.tree_q)
-    if p.open_joint.size > 0:
-        for j in p.open_joint:
-            p.tree_q[1 + p.balance.joint[j]] = _levelling(p, j)
-        fill_influence(p.balance, p.tree_q)
+def read_solution(bound: BoundArguments[Program], x: FloatArray, multiplier: FloatArray, shares: bool) -> int:
+    """Loads at the torques x, the torques and pressures on the way there, and the limits that bind, a bit each.
 
-
-@kernel
-def _find_normal(p: Program) -> None:
-    """The ground's normal in base axes, from the direction of gravity there; the rover heads along x."""
-    up = unit((-p.gravity[0], -p.gravity[1], -p.gravity[2]))
-    left = unit(cross(up, (1.0, 0.0, 0.0)))
-    ahead = cross(left, up)
-    for a in range(3):
-        component = p.ground[0] * ahead[a] + p.ground[1] * left[a] + p.ground[2] * up[a]
-        for wheel in range(p.load.size):
-            p.balance.normal[wheel, a] = component
-
-
-@kernel
-def _levelling(p: Program, joint: int) -> float:
-    """Angle [rad] of a joint at which its wheels are level with the ground, to first order."""
-    rise, work, chain = p.balance.matrix[BASE_MOTIONS + joint], p.balance.work, p.balance.chain
-    count, height, lift = 0.0, 0.0, 0.0
-    for wheel in range(rise.size):
-        if rise[wheel] != 0.0:
-            count += 1.0
-            height += dot(vector(p.balance.normal[wheel], 0), vector(work.place[chain.wheel_body[wheel]], 0))
-            lift += rise[wheel]
-    height, lift = height / count, lift / count
-    both, square = 0.0, 0.0
-    for wheel in range(rise.size):
-        if rise[wheel] != 0.0:
-            at = dot(vector(p.balance.normal[wheel], 0), vector(work.place[chain.wheel_body[wheel]], 0))
-            both += (rise[wheel] - lift) * (at - height)
-            square += (rise[wheel] - lift) ** 2
-    return -both / square if square > 0.0 else 0.0
-
-
-@kernel
-def hold_torques(H: FloatArray, f: FloatArray, torque: tuple[float, ...]) -> None:
-    """The cost of a distance from these torques [N m]."""
-    for c in range(f.size):
-        f[c] = -torque[c]
-        for d in range(f.size):
-            H[c, d] = 1.0 if c == d else 0.0
-
-
-@kernel
-def read_solution(bound: BoundArguments[Program], x: FloatArray) -> None:
-    """Loads at the torques x, and what no torque could give."""
+    Args:
+        bound: the program.
+        x: (n,) the solution [N m].
+        multiplier: (n + w,) of its constraints: above 0 where an upper bound pushes, below where a lower one does.
+        shares: whether the loads were to have given shares, which they may miss.
+    """
     p = unpack(bound)
-    for wheel in range(p.load.size):
+    bits, binding = p.bits, 0
+    n, w = p.column.size, p.load.size
+    for c in range(n):
+        if multiplier[c] > 0.0:
+            binding |= bits.pressure if p.upper[c] < p.most_torque else bits.torque
+        elif multiplier[c] < 0.0:
+            binding |= bits.pressure if p.lower[c] > -p.most_torque else bits.torque
+    whole = 0.0
+    for wheel in range(w):
+        whole += p.load[wheel]
+        if multiplier[n + wheel] > 0.0:
+            binding |= bits.most_load
+        elif multiplier[n + wheel] < 0.0:
+            binding |= bits.least_load
         p.aimed[wheel] = p.passive[wheel]
-        for c in range(p.column.size):
+        for c in range(n):
             p.aimed[wheel] += p.A[wheel, c] * x[c]
-    _find_missed(p)
+    if shares:
+        by_equilibrium, by_cylinders = _missed(p)
+        binding |= bits.equilibrium if by_equilibrium > _MISSED * whole / w else 0
+        binding |= bits.cylinders if by_cylinders > _MISSED * whole / w else 0
+    if _step_towards(p, x):
+        binding |= bits.slew
+    fill_pressures(p.forces, p.wanted, p.angle, p.pressure)
+    return binding
 
 
 @kernel
-def _find_missed(p: Program) -> None:
-    """Split the target less the passive loads: what the cylinders reach, what all joints would, what no joint does."""
+def _step_towards(p: Program, x: FloatArray) -> bool:
+    """Wanted torques as far towards x as no part moves more than a step; whether that is short of x.
+
+    The way is straight: between two distributions within the limits, all are.
+    """
+    farthest = 0.0
+    for c in range(x.size):
+        farthest = max(farthest, abs(x[c] - p.last[c]))
+    short = farthest > p.step
+    for c in range(x.size):
+        p.wanted[c] = p.last[c] + p.step / farthest * (x[c] - p.last[c]) if short else x[c]
+        p.last[c] = p.wanted[c]
+    return short
+
+
+@kernel
+def _missed(p: Program) -> tuple[float, float]:
+    """Largest deviation from the target [N] by equilibrium, and by joints without a cylinder.
+
+    The target less the passive loads has a part that the cylinders reach, one that all joints would, and the rest.
+    """
     rest, n, joints = p.rest, p.column.size, p.balance.joint.size
     for wheel in range(p.load.size):
         rest[wheel] = p.target[wheel] - p.passive[wheel]
-    p.missed[1] = 0.0
+    by_cylinders = 0.0
     for i in range(joints):
         direction = p.free[i]
         joint = p.column[i] if i < n else p.open_joint[i - n]
@@ -201,10 +252,11 @@ def _find_missed(p: Program) -> None:
         along = _take_away(rest, direction)
         if i >= n:
             for wheel in range(direction.size):
-                p.missed[1] = max(p.missed[1], abs(along * direction[wheel]))
-    p.missed[0] = 0.0
+                by_cylinders = max(by_cylinders, abs(along * direction[wheel]))
+    by_equilibrium = 0.0
     for wheel in range(rest.size):
-        p.missed[0] = max(p.missed[0], abs(rest[wheel]))
+        by_equilibrium = max(by_equilibrium, abs(rest[wheel]))
+    return by_equilibrium, by_cylinders
 
 
 @kernel

@@ -9,7 +9,6 @@ over, to zero before the valves are switched off. Any doubt switches them off in
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from drivers.messages import ValveSet
@@ -22,8 +21,6 @@ from hil.messages.loads import LoadGoal, LoadMode, LoadSetPoints
 from hil.messages.operator_input import SetLoads, asks
 from hil.messages.stages import Estimate, Goal, Prediction, Samples, SetPoints
 
-# Gauge pressures (chambers,) [Pa] that give these torques (cylinders,) [N m] at these joint angles [rad].
-Pressures = Callable[[Sequence[float], Sequence[float]], tuple[float, ...]]
 PASSIVE = LoadGoal(LoadMode.PASSIVE)
 
 
@@ -50,7 +47,6 @@ class NormalForce:
         drive: controller of the wheels.
         allocator: outer loop.
         loops: inner loops.
-        pressures: from torques to pressures.
         doubts: reasons not to push.
         settings: constants.
 
@@ -63,12 +59,11 @@ class NormalForce:
         drive: Controller,
         allocator: Allocator,
         loops: PressureLoops,
-        pressures: Pressures,
         doubts: Doubts,
         settings: LoadSettings,
     ) -> None:
         self._drive, self._allocator, self._loops = drive, allocator, loops
-        self._pressures, self._doubts, self._settings = pressures, doubts, settings
+        self._doubts, self._settings = doubts, settings
         self._load_N, self._torque_Nm = Smoothed(settings.smoothing), Smoothed(settings.smoothing)
         self._next_ns = 0
         self._aimed: LoadSetPoints | None = None
@@ -102,15 +97,14 @@ class NormalForce:
             self._allocator.reset()
             self._loops.reset()
         self._next_ns = t_ns + self._settings.period_ns
-        angles_rad = prediction.cylinder_angle_rad
+        at = prediction
         found = self._allocator.allocate(
-            self._load_N.values, self._torque_Nm.values, angles_rad, prediction.gravity, prediction.slip, wanted
+            self._load_N.values, self._torque_Nm.values, at.cylinder_angle_rad, at.gravity, at.slip, wanted
         )
         if found.binding & SOLVER or not math.isfinite(sum(found.torque_Nm)):
             self.doubt |= NO_SOLUTION
             return False
-        pressure_Pa = self._pressures(found.torque_Nm, angles_rad)
-        self._aimed = LoadSetPoints(wanted.mode, found.load_N, found.torque_Nm, pressure_Pa, found.binding)
+        self._aimed = LoadSetPoints(wanted.mode, found.load_N, found.torque_Nm, found.pressure_Pa, found.binding)
         return True
 
     def _released(self, drive: SetPoints, prediction: Prediction) -> SetPoints:

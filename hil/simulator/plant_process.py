@@ -93,9 +93,9 @@ class RealtimePlant:
             plant.set_valves(layout.by_cylinder(command["powered"][:-1].astype(bool).tolist(), without=False))
             if layout.regulators:
                 plant.set_regulators(command["regulators_Pa"][:-1].tolist())
-        self._wheels["speed_radps"] = plant.wheel_speed
+        self._wheels["speed_radps"] = plant.read_wheel_speed()
         self._wheels["angle_rad"] += plant.wheel_speed * (plant.t_ns - before_ns) * 1e-9
-        self._pressures["pressure_Pa"][0, :-1] = layout.by_valve(plant.pressure.tolist())
+        self._pressures["pressure_Pa"][0, :-1] = layout.by_valve(plant.read_pressure().tolist())
         memory.wheels.write(self._wheels)
         memory.pressures.write(self._pressures)
         self._hand_out(plant)

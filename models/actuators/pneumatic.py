@@ -65,9 +65,20 @@ class CylinderMounts(NamedTuple):
 
 
 def mount_cylinders(
-    rover: Rover, joints: Sequence[str], cylinder: Cylinder, linkage: Linkage | None = None
+    rover: Rover,
+    joints: Sequence[str],
+    cylinder: Cylinder,
+    linkage: Linkage | None = None,
+    areas: Sequence[float] = (),
 ) -> CylinderMounts | None:
     """A cylinder on each of these joints; None where there are none.
+
+    Args:
+        rover: that bears them.
+        joints: by name.
+        cylinder: each of them.
+        linkage: of each; None: a constant lever.
+        areas: (cylinders,) their piston areas [m^2] where these differ; empty: that of `cylinder`.
 
     Raises:
         ValueError: a joint that this rover does not have, or that is locked.
@@ -79,7 +90,8 @@ def mount_cylinders(
     if not joints:
         return None
     speed = np.array([6 + turning.index(name) for name in joints], dtype=np.int64)
-    area, lever, share = (np.full(speed.size, one) for one in (cylinder.area, cylinder.lever, cylinder.rod_share))
+    lever, share = (np.full(speed.size, one) for one in (cylinder.lever, cylinder.rod_share))
+    area = np.array(areas or (cylinder.area,) * speed.size, dtype=np.float64)
     return CylinderMounts(speed, area, lever, share, linkage)
 
 

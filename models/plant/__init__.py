@@ -3,7 +3,8 @@
 from models.plant.ground import GroundParameters
 from models.plant.parameters import RigParameters, Spread
 from models.plant.plant import Plant
+from models.plant.reading_noise import ReadingNoise
 from models.plant.towing import Towing
 from models.plant.veer import Veer
 
-__all__ = ["GroundParameters", "Plant", "RigParameters", "Spread", "Towing", "Veer"]
+__all__ = ["GroundParameters", "Plant", "ReadingNoise", "RigParameters", "Spread", "Towing", "Veer"]

@@ -13,6 +13,7 @@ from models.actuators.linkage import Linkage, check_linkage
 from models.actuators.pneumatic import Cylinder, check_cylinder, mount_cylinders
 from models.contact.obstacle import Obstacle, check_obstacle
 from models.plant.ground import GroundParameters
+from models.plant.reading_noise import ReadingNoise
 from models.plant.towing import Towing
 from models.plant.veer import Veer
 from models.rover import Parameters, Rover, kind_of
@@ -86,6 +87,8 @@ class RigParameters:
         regulated: the cylinders' supply is moved during a run, and closed at the start.
         towing: what holds the driving rover back, at the place of the drawbar, or None.
         loads: leg sensors and load cell, or None.
+        cylinder_areas: (cylinders,) calibrated piston area of each [m^2]; empty: that of `cylinder`.
+        reading_noise: of the pressures and speeds that the devices read.
     """
 
     rover: Parameters
@@ -112,6 +115,8 @@ class RigParameters:
     regulated: bool = False
     towing: Towing | None = None
     loads: LoadSensors | None = None
+    cylinder_areas: tuple[float, ...] = ()
+    reading_noise: ReadingNoise = field(default_factory=ReadingNoise)
 
     def build(self) -> tuple[Rover, VehicleModel, VehicleState]:
         """The rover, settled on its ground at the start distance. Raises ValueError with what is out of range."""
@@ -151,7 +156,7 @@ class RigParameters:
             compliant,
             rigid,
             self.ground.terrain,
-            mount_cylinders(rover, joints, self.cylinder, self.linkage),
+            mount_cylinders(rover, joints, self.cylinder, self.linkage, self.cylinder_areas),
             pull,
         )
         supply = 0.0 if self.regulated else self.cylinder.supply

@@ -29,6 +29,7 @@ from models.plant.load_history import LoadHistory
 from models.plant.load_sampling import LoadSampling
 from models.plant.parameters import RigParameters
 from models.plant.plate_truth import PlateTruth, plate_truth
+from models.plant.reading_noise import read_with
 from models.plant.sensing import make_sensing
 from models.plant.towing import ROUND_NS, Traction, make_tow
 from models.plant.veer import Veer
@@ -87,6 +88,7 @@ class Plant:
         self.load_sampling = parameters.loads and LoadSampling(
             self.rover, vehicle, self._state, parameters.loads, random.spawn(1)[0]
         )
+        self._reading = random.spawn(1)[0]
 
     def advance(self, t_ns: int) -> None:
         """Advance to time t_ns [ns]; a past time has no effect.
@@ -156,6 +158,10 @@ class Plant:
         speeds: FloatArray = self._state.v[self._wheel_speeds]
         return speeds
 
+    def read_wheel_speed(self) -> FloatArray:
+        """Axle speeds (wheels,) [rad/s] as the encoders give them, with noise."""
+        return read_with(self.parameters.reading_noise.speed, self.wheel_speed, self._reading)
+
     @property
     def traction(self) -> Traction | None:
         """Pull, slip and speed before the newest cut, or now; None: nothing was towed."""
@@ -165,6 +171,10 @@ class Plant:
     def pressure(self) -> FloatArray:
         """Gauge pressures (cylinders, 2) [Pa], by (extend, retract)."""
         return self._state.cylinders.pressure.copy()
+
+    def read_pressure(self) -> FloatArray:
+        """The same as the pressure sensors give them, with noise."""
+        return read_with(self.parameters.reading_noise.pressure, self.pressure, self._reading)
 
     @property
     def samples(self) -> int:

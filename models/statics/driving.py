@@ -111,9 +111,9 @@ def wheel_under_load(p: FloatArray, load: float, rut_depth: float, slip: float) 
     return (sinkage, *wheel_on_soil(p, sinkage, rut_depth, slip)[1:])
 
 
-def spread_of(load: FloatArray) -> float:
-    """Standard deviation of the loads over their mean."""
-    return float(np.std(load) / np.mean(load))
+def spread_of(load: FloatArray) -> FloatArray:
+    """Standard deviation of the wheels' loads over their mean; loads (..., wheels) [N], result (...)."""
+    return np.asarray(load.std(axis=-1) / load.mean(axis=-1))
 
 
 def best_torques(
@@ -127,7 +127,7 @@ def best_torques(
     """Torques (joints of the rover,) of the cylinders that make a cost least, and the state with them.
 
     Args:
-        cost: such as `lambda state: spread_of(state.load)`, or `lambda state: -state.drawbar`.
+        cost: such as `lambda state: float(spread_of(state.load))`, or `lambda state: -state.drawbar`.
         drive: the rover and its ground.
         slip: of all wheels.
         joints: those with a cylinder; the others have no torque.

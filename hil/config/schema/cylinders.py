@@ -64,6 +64,21 @@ class BottleConfig(Section):
     )
 
 
+class CylinderSheet(Section):
+    """The calibration of an air cylinder (MacMahon 2016, 6.1).
+
+    The piston area with which its force is worked out from its pressures follows from the torque, or else from the
+    force. The offsets are not used: they hold the weight of the bogie, and friction, whose sign depends on the way.
+    """
+
+    serial: str = Field("unknown", max_length=64, description="serial number on the cylinder")
+    torque_NmpkPa: float | None = Field(None, description="on its joint, by the pressure difference [N m/kPa]")
+    force_NpkPa: float | None = Field(None, description="of its rod, by the pressure difference [N/kPa]")
+    u95: float = Field(ge=0, le=1, description="half-width of the 95 % interval of either, relative")
+    offset_N: float | None = Field(None, description="force at no pressure, by the fit; not used")
+    offset_Nm: float | None = Field(None, description="torque at no pressure, by the fit; not used")
+
+
 class CylindersConfig(Section):
     """The air cylinders on the bogies, all equal; only for a rover that has them."""
 
@@ -98,3 +113,9 @@ class CylindersConfig(Section):
     friction: FrictionConfig | None = Field(None, description="of each cylinder; null: none")
     valve: ValveConfig = Field(default_factory=ValveConfig, description="of each chamber, with compressible gas")
     bottle: BottleConfig | None = Field(None, description="null: the supply keeps its pressure")
+    calibration: dict[str, CylinderSheet] | None = Field(
+        None,
+        max_length=10,
+        description="of `hil calibrate cylinder`, by the cylinders' names, like left",
+        json_schema_extra={"note": "path of a calibration file, seen from the config's folder, or what would be in it"},
+    )

@@ -128,11 +128,21 @@ class VeerConfig(Section):
     )
 
 
+class ReadingNoiseConfig(Section):
+    """Noise of what the simulated devices read, one standard deviation each."""
+
+    pressure_kPa: float = Field(0.0, ge=0, le=50, description="of each pressure of a cylinder")
+    speed_radps: float = Field(0.0, ge=0, le=1, description="of each wheel's speed")
+
+
 class PlantConfig(Section):
     """The simulated rig."""
 
     substep_us: int = Field(100, ge=10, le=100, description="longest integration step")
     spread: SpreadConfig = Field(default_factory=SpreadConfig, description="deviation from the nominal model")
+    noise: ReadingNoiseConfig = Field(
+        default_factory=ReadingNoiseConfig, description="of the pressures and speeds that the simulated devices read"
+    )
     veer: VeerConfig = Field(default_factory=VeerConfig, description="a rover that stands and drives askew")
     vibration: VibrationConfig = Field(
         default_factory=VibrationConfig, description="hum, vibration and footsteps on the force sensors"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from hil.config import Config
+from hil.config.cylinder_parameters import cylinder_forces
 from hil.config.model_parameters import nominal_rig
-from hil.control.build import cylinder_forces
-from hil.experiments.normal_force.spread import FloatArray, best_loads, spread
-from models.statics import RoverStatics
+from hil.experiments.normal_force.spread import FloatArray, best_loads
+from models.actuators.cylinder_forces import reachable
+from models.statics import RoverStatics, spread_of
 
 
 def best_of(config: Config, load_N: FloatArray, torque_Nm: FloatArray) -> float:
@@ -26,8 +27,9 @@ def best_of(config: Config, load_N: FloatArray, torque_Nm: FloatArray) -> float:
     statics = RoverStatics(rover)
     influence = statics.influence(rover.neutral())[:, statics.columns(config.layout.joints)]
     most_Nm = config.normal_force.torque_limit_Nm
-    low, high = cylinder_forces(config).reach_Nm([0.0] * len(torque_Nm))
+    forces = cylinder_forces(config.cylinders, config.layout)
+    low, high = np.transpose([reachable(forces, which, 0.0) for which in range(len(torque_Nm))])
     # so little that the solver has a range where a cylinder pushes one way only
     least = np.maximum(low, -most_Nm) - 1e-9
     found, _ = best_loads(load_N, torque_Nm, influence, least, np.minimum(high, most_Nm) + 1e-9)
-    return float(spread(found))
+    return float(spread_of(found))

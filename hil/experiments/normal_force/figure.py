@@ -15,10 +15,11 @@ from hil.experiments.drawing import COLOURS, dress_panel, plot_line, wheel_style
 from hil.experiments.figure_file import facts_of, save_figure
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.normal_force.segments import Loads, loads_of
-from hil.experiments.normal_force.spread import WINDOW_S, running_mean, spread
+from hil.experiments.normal_force.spread import WINDOW_S, running_mean
 from hil.experiments.truth_events import RecordedTruth
 from hil.messages.layout import Layout
 from hil.recording import TrialRecord
+from models.statics import spread_of
 
 _SCREEN_IN, _PRINT_MM = (12.0, 10.0), (240.0, 150.0)
 _NAMES = {"ground_truth": "true", "sensors": "leg sensors", "twin": "twin"}
@@ -81,7 +82,7 @@ def _draw_loads(axes: Axes, form: FigureForm, layout: Layout, record: TrialRecor
 
 def _draw_spread(axes: Axes, form: FigureForm, known: list[Loads], summary: Mapping[str, Any]) -> None:
     for loads in reversed(known):
-        even = spread(running_mean(loads.t_s, loads.load_N))
+        even = spread_of(running_mean(loads.t_s, loads.load_N))
         plot_line(axes, form, loads.t_s, even, label=_NAMES[loads.source], color=_COLOURS_BY[loads.source])
     best = (summary.get("normal_force") or {}).get("spread_best")
     if best is not None:

@@ -17,11 +17,6 @@ BAND = 0.03
 SHARE_BAND = 0.1
 
 
-def spread(load_N: FloatArray) -> FloatArray:
-    """Standard deviation of the wheels' loads over their mean; loads (..., wheels) [N], result (...)."""
-    return np.asarray(load_N.std(axis=-1) / load_N.mean(axis=-1))
-
-
 def mean_between(t_s: FloatArray, values: FloatArray, begin_s: float, end_s: float) -> FloatArray | None:
     """Mean over time of values (n, k) in (begin, end]; None: there are none."""
     inside = values[(t_s > begin_s) & (t_s <= end_s)]

@@ -19,12 +19,12 @@ from hil.experiments.normal_force.spread import (
     mean_between,
     running_mean,
     settling_time,
-    spread,
     step_response,
 )
 from hil.experiments.summary import common_reasons, finite, loop_rows, quantity, summary_table, verdict_rows
 from hil.messages.load_limits import binding_names
 from hil.messages.loads import LoadMode
+from models.statics import spread_of
 
 
 def normal_force_summary(run: Finished) -> Summary:
@@ -86,9 +86,9 @@ def _step(run: Finished, number: int, parts: Sequence[Segment], known: Sequence[
         "load_N": _listed(load_N),
         "load_wanted_N": _listed(at_end["load_wanted_N"]) if part.goal.mode else None,
         "torque_Nm": _listed(torque_Nm),
-        "spread": None if load_N is None else finite(float(spread(load_N))),
+        "spread": None if load_N is None else finite(float(spread_of(load_N))),
         "spread_best": best,
-        "spread_by": {name: None if one is None else finite(float(spread(one))) for name, one in means.items()},
+        "spread_by": {name: None if one is None else finite(float(spread_of(one))) for name, one in means.items()},
         "settle_s": settle_s,
         "overshoot": overshoot,
         "limits": list(binding_names(int(at_end["load_limits"]))),
@@ -105,8 +105,8 @@ def _reached(
     if part.goal.mode == LoadMode.PASSIVE or final is None:
         return None, None
     if part.goal.mode == LoadMode.UNIFORM:
-        spreads = spread(running_mean(t_s, loads.load_N[inside]))
-        return settling_time(t_s, spreads, float(spread(final)) if best is None else best, BAND), None
+        spreads = spread_of(running_mean(t_s, loads.load_N[inside]))
+        return settling_time(t_s, spreads, float(spread_of(final)) if best is None else best, BAND), None
     before = mean_between(loads.t_s, loads.load_N, earlier[-1].half_s, earlier[-1].end_s) if earlier else None
     if before is None:
         return None, None

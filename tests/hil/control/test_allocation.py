@@ -9,6 +9,8 @@ from scipy.optimize import minimize
 from hil.control.allocation import Allocator
 from hil.messages.load_limits import LIMIT_NAMES, LoadLimits, binding_names
 from hil.messages.loads import LoadGoal, LoadMode
+from models.actuators.cylinder_forces import CylinderForces
+from models.actuators.linkage import Linkage
 from models.contact.ground import Ground
 from models.contact.ruts import make_ruts
 from models.rover import rcp
@@ -27,11 +29,15 @@ def influence(joints=THREE):
     return STATICS.influence(ROVER.neutral())[:, STATICS.columns(joints)]
 
 
+def forces(cylinders=3, reach_Nm=58.0, area_m2=1e-3):
+    """Cylinders with an arm of 0.25 m."""
+    area, force = np.full(cylinders, area_m2), np.full(cylinders, 4.0 * reach_Nm)
+    return CylinderForces(Linkage(np.zeros(2), np.zeros(2), 0.25, 0.25, 0.15), area, area, force, force)
+
+
 def allocator(joints=THREE, limits=None, reach_Nm=58.0):
     limits = limits or LoadLimits(slew_Nmps=1e6)
-    return Allocator(
-        ROVER, joints, limits, lambda angles: ((-reach_Nm,) * len(angles), (reach_Nm,) * len(angles)), 0.01
-    )
+    return Allocator(ROVER, joints, limits, forces(len(joints), reach_Nm), 0.01)
 
 
 def allocate(one, goal, torque_Nm=None, joints=THREE):
@@ -76,6 +82,14 @@ def test_passive_means_no_torque():
     found = allocate(allocator(), LoadGoal(LoadMode.PASSIVE), (20.0, -10.0, 15.0))
     assert found.torque_Nm == (0.0, 0.0, 0.0)
     assert found.load_N == pytest.approx(PASSIVE_N)
+
+
+def test_pressures_give_the_torques_and_only_one_chamber_of_a_cylinder_is_filled():
+    found = allocate(allocator(), LoadGoal(LoadMode.UNIFORM))
+    pressure = np.array(found.pressure_Pa).reshape(3, 2)
+    assert 0.25 * 1e-3 * (pressure[:, 0] - pressure[:, 1]) == pytest.approx(np.array(found.torque_Nm))
+    assert (pressure >= 0.0).all()
+    assert (pressure.min(axis=1) == 0.0).all()
 
 
 def test_hold_keeps_the_torques_of_its_first_moment():
@@ -171,8 +185,7 @@ def test_max_traction_reaches_the_largest_pull_that_the_torques_can_give(ruts):
         steps = 3.0 * influence().T
         return np.linalg.norm([pull(load + step) - pull(load - step) for step in steps])
 
-    reach = (-58.0,) * 3, (58.0,) * 3
-    one = Allocator(ROVER, THREE, LoadLimits(slew_Nmps=1e6), lambda angles: reach, 0.01, traction=table)
+    one = Allocator(ROVER, THREE, LoadLimits(slew_Nmps=1e6), forces(), 0.01, traction=table)
     torque = np.zeros(3)
     for _ in range(30):
         torque = np.array(allocate(one, LoadGoal(LoadMode.MAX_TRACTION), torque).torque_Nm)

@@ -159,7 +159,7 @@ def test_a_solver_without_an_answer_lets_go_in_its_tick():
 
     def fails(*args):
         found = allocate(*args)
-        return type(found)(found.load_N, (math.nan,) * 3, found.binding) if failing["now"] else found
+        return type(found)(found.load_N, (math.nan,) * 3, found.pressure_Pa, found.binding) if failing["now"] else found
 
     rig.controller._allocator.allocate = fails
     asked, _ = rig.run(UNIFORM, 0.011)

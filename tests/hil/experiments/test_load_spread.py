@@ -13,18 +13,17 @@ from hil.experiments.normal_force.spread import (
     mean_between,
     running_mean,
     settling_time,
-    spread,
     step_response,
 )
 from models.rover import rcp
-from models.statics import RoverStatics
+from models.statics import RoverStatics, spread_of
 
 T_S = np.arange(1, 101) * 0.1
 
 
 def test_spread_is_standard_deviation_over_mean():
-    assert spread(np.array([100.0, 300.0])) == pytest.approx(0.5)
-    assert spread(np.array([[200.0] * 6, [0.0, 0.0, 0.0, 200.0, 200.0, 200.0]])) == pytest.approx([0.0, 1.0])
+    assert spread_of(np.array([100.0, 300.0])) == pytest.approx(0.5)
+    assert spread_of(np.array([[200.0] * 6, [0.0, 0.0, 0.0, 200.0, 200.0, 200.0]])) == pytest.approx([0.0, 1.0])
 
 
 def test_a_mean_takes_the_values_that_end_inside_and_there_may_be_none():
@@ -76,10 +75,10 @@ def test_the_best_loads_are_those_of_a_search_over_all_torques(joints):
     low, high = np.full(len(joints), -20.0), np.full(len(joints), 12.0)
 
     def by_torque(x):
-        return float(spread(load_N + influence @ (x - torque_Nm)))
+        return float(spread_of(load_N + influence @ (x - torque_Nm)))
 
     wanted = minimize(by_torque, np.zeros(len(joints)), bounds=list(zip(low, high, strict=True)), tol=1e-12)
     found, torque = best_loads(load_N, torque_Nm, influence, low, high)
-    assert spread(found) == pytest.approx(wanted.fun, abs=1e-6)
+    assert spread_of(found) == pytest.approx(wanted.fun, abs=1e-6)
     assert (torque >= low).all()
     assert (torque <= high).all()

@@ -12,11 +12,11 @@ from hil.analysis.recompute import recompute
 from hil.analysis.replay import replay
 from hil.app.run import run, run_experiment
 from hil.config import load_config
-from hil.experiments.normal_force.spread import spread
 from hil.messages.loads import LoadMode
 from hil.messages.operator_input import OperatorQueue, SetLoads
 from hil.recording import read_trial
 from hil.simulator.build import build_plant
+from models.statics import spread_of
 
 QUIET = ("telemetry.endpoint=''",)
 TWO = "cylinders.joints=[left_bogie, right_bogie]"
@@ -73,7 +73,7 @@ def test_the_best_is_what_a_search_over_constant_torques_on_the_plant_itself_fin
         found = lsq_linear(slope, base.mean() - base + slope @ torque, bounds=(-limit_Nm, limit_Nm))
         torque = found.x
         base = loads(torque)
-    assert three.summary["normal_force"]["spread_best"] == pytest.approx(float(spread(base)), abs=0.015)
+    assert three.summary["normal_force"]["spread_best"] == pytest.approx(float(spread_of(base)), abs=0.015)
 
 
 def test_no_tick_steps_a_torque(three):

@@ -116,7 +116,7 @@ def test_the_best_spread_is_that_of_the_loads_which_equilibrium_leaves_free():
     drive = SteadyDrive(ROVER, ROVER.neutral(), ground)
     three = ("left_bogie", "right_bogie", "rear_bogie")
     passive = drive.at(np.zeros(3), SLIP)
-    torque, best = best_torques(lambda state: spread_of(state.load), drive, SLIP, three, 100.0)
+    torque, best = best_torques(lambda state: float(spread_of(state.load)), drive, SLIP, three, 100.0)
     assert spread_of(passive.load) > 0.3
     # sum and moments of loads are fixed: the least spread is linear in place, whatever torque gives it
     places = ROVER.wheel_positions(ROVER.neutral())[:, :2]
@@ -130,7 +130,7 @@ def test_the_best_spread_is_that_of_the_loads_which_equilibrium_leaves_free():
 def test_torques_short_of_the_best_stop_at_their_limit():
     ground = Ground(packed(DRY_SAND), 2.0, 0.02, 0.001, 0.005)
     drive = SteadyDrive(ROVER, ROVER.neutral(), ground)
-    torque, best = best_torques(lambda state: spread_of(state.load), drive, SLIP, ("left_bogie",), 20.0, 20.0)
+    torque, best = best_torques(lambda state: float(spread_of(state.load)), drive, SLIP, ("left_bogie",), 20.0, 20.0)
     assert torque[drive.joint_names.index("left_bogie")] == pytest.approx(20.0, rel=1e-6)
     assert np.count_nonzero(torque) == 1
     assert best.load.min() >= 20.0
