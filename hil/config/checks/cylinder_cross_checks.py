@@ -5,16 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from hil.config.cylinder_parameters import calibrated_areas, cylinder
 from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
-from hil.config.schema.cylinders import LinkageConfig
+from hil.config.schema.cylinders import CylindersConfig, LinkageConfig
 from hil.messages.layout import parts_of
+
+# A calibrated piston area, over that of the bore, is in this range; beyond it the sheet is of another cylinder, its
+# chambers are swapped, or its arm is wrong.
+_LEAST_AREA, _MOST_AREA = 0.5, 1.5
 
 
 def cylinder_cross_checks(config: UncheckedConfig) -> list[Problem]:
     """All of them, each naming the key to change."""
     cylinders = config.cylinders
     problems = [*_joints(config), *_sizes(config)]
+    if cylinders.calibration and not problems:
+        problems += _sheets(config, cylinders)
     if cylinders.linkage is not None:
         problems += _linkage(cylinders.linkage, cylinders.stroke_mm * 1e-3)
     return problems
@@ -42,6 +49,23 @@ def _sizes(config: UncheckedConfig) -> Iterator[Problem]:
     if cylinders.bottle is not None and cylinders.model != "compressible":
         allowed = f"null with cylinders.model {cylinders.model}; a bottle with compressible"
         yield Problem("cylinders.bottle", "a bottle", allowed, ("cylinders.model",))
+
+
+def _sheets(config: UncheckedConfig, cylinders: CylindersConfig) -> Iterator[Problem]:
+    names, needs = config.layout.cylinders, ("cylinders.bore_mm", "cylinders.lever_m", "cylinders.linkage")
+    for name, sheet in (cylinders.calibration or {}).items():
+        key = f"cylinders.calibration.{name}"
+        if name not in names:
+            allowed = f"cylinders of the rig: {', '.join(names) or 'none'}"
+            yield Problem(key, "a calibration", allowed, ("cylinders.joints", "rover.type"))
+        elif sheet.torque_NmpkPa is None and sheet.force_NpkPa is None:
+            yield Problem(key, "neither torque_NmpkPa nor force_NpkPa", "one of them, of hil calibrate cylinder")
+    nominal = cylinder(cylinders).area
+    for name, area in zip(names, calibrated_areas(cylinders, names), strict=True):
+        if not _LEAST_AREA <= area / nominal <= _MOST_AREA:
+            found = f"a piston area of {area * 1e6:.0f} mm^2"
+            allowed = f"{_LEAST_AREA * nominal * 1e6:.0f} to {_MOST_AREA * nominal * 1e6:.0f}, for a bore of"
+            yield Problem(f"cylinders.calibration.{name}", found, f"{allowed} {cylinders.bore_mm:g} mm", needs)
 
 
 def _linkage(linkage: LinkageConfig, stroke_m: float) -> Iterator[Problem]:

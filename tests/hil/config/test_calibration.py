@@ -7,7 +7,7 @@ import pytest
 from hil.app.build import record_meta
 from hil.config import ConfigError, load_config, parse_config
 from hil.config.model_parameters import nominal_rig
-from hil.config.yaml_io import read_yaml
+from hil.config.yaml_io import read_yaml, write_yaml
 from hil.estimation.estimator import channel_parameters
 
 SHEET = "{{serial: SN{0}, sensitivity_mVpN: {0}, range_N: 445, date: 2026-02-01}}"
@@ -23,7 +23,9 @@ def config(tmp_path: Path) -> Path:
     shipped = load_config(
         "mars_dome", ["devices.daq.calibration=null", *(f"daq.channels.{i}.sensitivity_mVpN=9" for i in range(3))]
     )
-    file.write_text(shipped.to_yaml().replace("calibration: null", "calibration: sheets/mine.yaml"), encoding="utf-8")
+    content, _ = read_yaml(shipped.to_yaml(), "shipped")
+    content["devices"]["daq"]["calibration"] = "sheets/mine.yaml"
+    file.write_text(write_yaml(content), encoding="utf-8")
     return file
 
 
