@@ -7,9 +7,10 @@ the wheels are solved for anew, and the optimum is found by scipy.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import Bounds, NonlinearConstraint, brentq, minimize
 
 from models.contact.ground import Ground
@@ -111,7 +112,7 @@ def wheel_under_load(p: FloatArray, load: float, rut_depth: float, slip: float) 
     return (sinkage, *wheel_on_soil(p, sinkage, rut_depth, slip)[1:])
 
 
-def spread_of(load: FloatArray) -> FloatArray:
+def spread_of(load: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.floating[Any]]:
     """Standard deviation of the wheels' loads over their mean; loads (..., wheels) [N], result (...)."""
     return np.asarray(load.std(axis=-1) / load.mean(axis=-1))
 
