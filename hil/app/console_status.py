@@ -10,6 +10,7 @@ import msgspec
 
 from hil.ipc.command_memory import MOST_STATUS_BYTES
 from hil.messages.fault import Event
+from hil.safety.fault_table import FAULT_TABLE
 
 # Numbers of a summary that are shown, entries of a list, and the lengths that texts are cut to until all fits.
 MOST_NUMBERS = 12
@@ -94,7 +95,7 @@ def encoded(status: Status) -> bytes:
 
 def faults_shown(events: Sequence[Event]) -> list[FaultShown]:
     """Faults as clients see them."""
-    return [FaultShown(int(one.fault), one.fault.name.lower().replace("_", " "), one.detail) for one in events]
+    return [FaultShown(int(one.fault), FAULT_TABLE[one.fault].name, one.detail) for one in events]
 
 
 def main_numbers(summary: Mapping[str, Any]) -> dict[str, Any]:

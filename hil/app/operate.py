@@ -21,6 +21,7 @@ from hil.messages.fault import Event, Fault
 from hil.messages.operator_input import Arm, Campaign, ClearFault, EStop, Jog, OperatorCommand, Stop, Valve
 from hil.recording.run_folder import run_folder
 from hil.safety.arming import NotArmedError
+from hil.safety.fault_table import FAULT_TABLE
 
 Progress = Callable[[str], None]
 OpenBackend = Callable[..., Backend]
@@ -289,4 +290,4 @@ def jog_overrides(command: Jog | Valve) -> list[str]:
 
 
 def _name(fault: Fault) -> str:
-    return fault.name.lower().replace("_", " ")
+    return FAULT_TABLE[fault].name

@@ -11,7 +11,7 @@ from hil.messages.fault import Event, Fault
 from hil.messages.operator_input import ClearFault, EStop, RefusedCommands
 from hil.messages.stages import Command, Estimate, LoadState, Prediction, Samples
 from hil.safety.block_monitor import BlockMonitor
-from hil.safety.fault_table import warnings_for
+from hil.safety.fault_table import FAULT_TABLE, warnings_for
 from hil.safety.valve_monitor import ValveMonitor
 
 # A channel with less noise than this many converter steps may stay constant without a fault.
@@ -58,7 +58,7 @@ class SafetyMonitor:
     @property
     def faults(self) -> list[str]:
         """Names of the faults latched."""
-        return [event.fault.name.lower().replace("_", " ") for event in self.events]
+        return [FAULT_TABLE[event.fault].name for event in self.events]
 
     def latch(self, fault: Fault, tick: int, t_ns: int, value: float, limit: float, detail: str) -> None:
         """Latch Safe, unless the fault is one that is only recorded. Each fault is recorded once."""

@@ -65,7 +65,6 @@ ROWS = (
         NOTHING_TO_CLEAR,
         "The answer says what is wrong with the command. A command that nobody here has sent: disconnect the network "
         "and look at the folder of allowed clients.",
-        external=True,
     ),
     FaultRow(
         21,

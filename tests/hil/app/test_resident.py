@@ -187,9 +187,9 @@ def test_a_fault_whose_cause_is_still_there_latches_again_in_the_next_run(folder
     with ExitStack() as stack:
         rig = Operated(stack, folder_of(0), daq_is_silent=True)
         rig.run({300: Stop()})
-        assert rig.resident.faults == ["sensor dropout"]
+        assert rig.resident.faults == ["sensor drop-out"]
         second = rig.run({300: clear, 400: Stop()}, folder_of(1))
-        assert rig.resident.faults == ["sensor dropout"]
+        assert rig.resident.faults == ["sensor drop-out"]
     record = read_trial(second.folder)
     assert record.tick["safe"].all()
     assert record.events["name"].tolist() == [

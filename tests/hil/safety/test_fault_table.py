@@ -77,7 +77,7 @@ def test_warnings_are_the_faults_that_do_not_latch_and_only_those():
 def test_external_faults_are_those_that_no_value_of_a_tick_shows():
     noticed_in_values = {
         Fault.SENSOR_DROPOUT, Fault.SENSOR_STALE, Fault.SAMPLE_NOT_FINITE, Fault.ADC_SATURATED, Fault.SEQUENCE_GAP,
-        Fault.MODEL_NOT_FINITE, Fault.COMMAND_OUT_OF_LIMIT, Fault.VALVE_STUCK,
+        Fault.MODEL_NOT_FINITE, Fault.COMMAND_OUT_OF_LIMIT, Fault.VALVE_STUCK, Fault.COMMAND_REFUSED,
     }  # fmt: skip
     assert set(Fault) - EXTERNAL_FAULTS == noticed_in_values
 
