@@ -18,6 +18,7 @@ from hil.config import Config
 from hil.config.model_parameters import nominal_rig
 from hil.estimation.estimator import Estimator
 from hil.estimation.twin import RoverTwin
+from hil.experiments.registry import experiment_type
 from hil.messages.stages import Samples
 from hil.simulator.build import build_simulated_rig, warm_up_simulated_rig
 from models.contact.constraints import effective_kinetic_energy_on_ground
@@ -67,6 +68,7 @@ def warm_up(config: Config, progress: Progress = lambda _: None) -> None:
         samples = _run_rig(config)
     Estimator(config).estimate(samples)
     RoverTwin(nominal_rig(config), controls_loads=config.layout.controls_loads).warm_up()
+    _ = experiment_type(config).make(config, lambda *_: []).fixed_checks
 
 
 @contextmanager

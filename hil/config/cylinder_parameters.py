@@ -16,6 +16,8 @@ from models.actuators.pneumatic import Cylinder
 
 # l/(s bar) in m^3/(s Pa), and kPa over g/s in Pa over kg/s.
 _CONDUCTANCE, _DROOP = 1e-8, 1e6
+# Places in a stroke at which the arm of a cylinder is computed.
+STROKE_POINTS = 501
 
 
 def cylinder(given: CylindersConfig) -> Cylinder:
@@ -107,3 +109,17 @@ def pneumatics(given: CylindersConfig) -> Pneumatics | None:
         bottle_pressure=bottle.pressure_kPa * 1e3,
         droop=bottle.droop_kPaspg * _DROOP,
     )
+
+
+def largest_arm_m(given: CylindersConfig) -> float:
+    """Largest arm of a cylinder about its joint, over its stroke [m]."""
+    if given.linkage is None:
+        return given.lever_m
+    pins = given.linkage
+    post, clevis = (
+        math.hypot(pins.post_along_m, pins.post_up_m),
+        math.hypot(pins.clevis_along_m, pins.clevis_up_m),
+    )
+    length = pins.retracted_m + np.linspace(0.0, given.stroke_mm * 1e-3, STROKE_POINTS)
+    cosine = (post**2 + clevis**2 - length**2) / (2.0 * post * clevis)  # between the two, by the law of cosines
+    return float((post * clevis * np.sqrt(np.maximum(1.0 - cosine**2, 0.0)) / length).max())

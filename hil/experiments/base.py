@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -108,8 +109,12 @@ class Experiment(ABC):
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:
         """What is wanted in this tick; a cut wherever nothing is."""
 
-    def own_checks(self, samples: Samples, estimate: Estimate) -> Sequence[Check]:  # noqa: ARG002
-        """Arming checks beside those that every experiment has."""
+    @cached_property
+    def fixed_checks(self) -> Sequence[Check]:
+        """Arming checks that follow from the config alone; `hil check` shows them too.
+
+        They are made before the run, because they may take longer than a tick.
+        """
         return ()
 
     def _begin_or_end(self, samples: Samples, estimate: Estimate, safe: bool) -> bool:
@@ -126,7 +131,7 @@ class Experiment(ABC):
             self._enter(ABORTED, t_ns)
         elif self.state == IDLE and self._arm_asked and self._can_be_armed(samples, estimate):
             self._arm_asked = False
-            self.checks = (*self._arming_checks(samples, estimate), *self.own_checks(samples, estimate))
+            self.checks = (*self._arming_checks(samples, estimate), *self.fixed_checks)
             if not self.refused:
                 self._enter(ARMED, t_ns)
             elif not self._attended:

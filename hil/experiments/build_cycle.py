@@ -19,6 +19,7 @@ from hil.recording.tick_logger import TickLogger
 from hil.runtime.cycle import Cycle
 from hil.runtime.rig_io import RigIO
 from hil.safety.arming import Check, arming_checks, disk_check, load_checks
+from hil.safety.cylinder_limits import cylinder_checks
 from hil.safety.limiter import Limiter
 from hil.safety.monitor import SafetyMonitor
 
@@ -58,9 +59,10 @@ def build_cycle(
 
     def checks(samples: Samples, estimate: Estimate) -> list[Check]:
         found = arming_checks(config, samples, estimate, safety.faults)
-        found += load_checks(config, samples, estimate, twin.standing_N)
+        found += [*load_checks(config, samples, estimate, twin.standing_N), *cylinder_checks(config)]
         return found if folder is None else [*found, disk_check(folder)]
 
     make = make or partial(experiment_type(config).make, attended=attended)
     experiment = make(config, checks)
+    _ = experiment.fixed_checks  # made now: arming has one tick
     return Cycle(devices, Estimator(config), twin, safety, experiment, experiment.controller(), limiter, tick_logger)

@@ -14,8 +14,11 @@ from hil.app.check.device_checks import check_daq, check_drives, check_valves
 from hil.app.check.host import check_host
 from hil.app.check.load_checks import check_loads
 from hil.app.pace_check import check_pace
+from hil.app.warm_up import report_compiling
 from hil.config import Config
+from hil.experiments.registry import experiment_type
 from hil.safety.arming import Check
+from hil.safety.cylinder_limits import cylinder_checks
 
 Progress = Callable[[str], None]
 _CHECKS = {  # by the link
@@ -48,7 +51,10 @@ def check_rig(
         DeviceError: there is no such simulated rig, or another process uses it. A missing device raises nothing: it is
             part of the result.
     """
-    checks = [Check("fault latch", True, "none", "none")]  # every run starts with an empty one
+    report_compiling(progress)
+    experiment = experiment_type(config).make(config, lambda *_: [])
+    # every run starts with an empty fault latch
+    checks = [Check("fault latch", True, "none", "none"), *cylinder_checks(config), *experiment.fixed_checks]
     missing = []
     with ExitStack() as stack:
         access, config = open_access(config, progress, endpoints, stack)

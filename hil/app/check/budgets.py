@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from drivers.checks import ALLOWED_LOAD
 from drivers.driver_type import LineLoad
-from drivers.registry import driver_of, drives_driver, valves_driver
+from drivers.registry import driver_of, valves_driver
 from hil.config import Config
+from hil.config.cut_delay import cut_delay
 from hil.config.rig_setup import rig_setup
 from hil.messages.fault_bounds import DEAD_MAN_NS
 from hil.safety.arming import Check
-
-# From the end of a block until it is in the loop's memory [ms]: a request to a device server or to the driver.
-DELIVERY_MS = 0.5
 
 
 def bus_loads(config: Config) -> list[Check]:
@@ -33,25 +31,14 @@ def cut_latency(config: Config, filter_delay_ms: float = 0.0) -> list[Check]:
         config: of the rig; without drives or force sensors, which detect the impact, there is no result.
         filter_delay_ms: of the converters [ms].
     """
-    drives, daq = config.devices.drives if config.devices else None, config.daq
-    if drives is None or daq is None:
+    drives = config.devices.drives if config.devices else None
+    if drives is None or config.daq is None:
         return []
-    times_s = drives_driver(drives).stop_times_s(drives, rig_setup(config))
-    if times_s is None:
+    parts = cut_delay(config, filter_delay_ms)
+    if parts is None:
         return [Check("cut: in all, at worst", True, "not known", f"the driver {drives.driver} does not report it")]
-    in_flight_s, cut_s = times_s
-    samples_ms = (config.detector.consecutive - 1) / daq.rate_hz * 1e3
-    parts = {
-        "converter's filter": (filter_delay_ms, "as reported by the device"),
-        "samples in a row": (samples_ms, "detector.consecutive"),
-        "block": (daq.block_ms, "daq.block_ms"),
-        "delivery": (DELIVERY_MS, "assumed: a request to the device server or to the driver"),
-        "tick": (1e3 / config.loop.rate_hz, "loop.rate_hz"),
-        "transaction in flight": (in_flight_s * 1e3, "devices.drives.baud"),
-        "stop frames": (cut_s * 1e3, "devices.drives.baud, and controllers on a bus"),
-    }
-    checks = [Check(f"cut: {name}", True, f"{ms:.2f} ms", source) for name, (ms, source) in parts.items()]
-    total_ms, allowed_ms = sum(ms for ms, _ in parts.values()), DEAD_MAN_NS * 1e-6
+    checks = [Check(f"cut: {part.name}", True, f"{part.ms:.2f} ms", part.source) for part in parts]
+    total_ms, allowed_ms = sum(part.ms for part in parts), DEAD_MAN_NS * 1e-6
     allowed = f"at most {allowed_ms:g} ms, after which a dead-man would cut; about 1 % of peak force for each"
     return [*checks, Check("cut: in all, at worst", total_ms <= allowed_ms, f"{total_ms:.2f} ms", allowed)]
 

@@ -100,7 +100,9 @@ class CylindersConfig(Section):
     bore_mm: float = Field(38.1, ge=5, le=200, description="bore of each cylinder")
     rod_mm: float = Field(0.0, ge=0, le=199, description="diameter of its rod, which the retracting pressure lacks")
     stroke_mm: float = Field(152.4, ge=5, le=2000, description="stroke of each cylinder, 6 in (MacMahon 2016, 6.1)")
-    supply_kPa: float = Field(207.0, ge=0, le=207, description="regulated gauge pressure, at most 30 psi")
+    supply_kPa: float = Field(
+        207.0, ge=0, le=689, description="regulated gauge pressure; limits.cylinder_kPa limits it at arming"
+    )
     fill_time_s: float = Field(0.05, ge=1e-3, le=10, description="time constant of filling a chamber")
     vent_time_s: float = Field(0.03, ge=1e-3, le=10, description="time constant of venting a chamber")
     regulator_time_s: float = Field(

@@ -62,6 +62,34 @@ class LimitsConfig(Section):
     loads_weight: float = Field(
         0.15, ge=0.01, le=1, description="share by which the measured wheel loads may differ from the weight at arming"
     )
+    impact_speed_mps: float = Field(
+        0.1,
+        ge=0.005,
+        le=0.2,
+        description="largest trial.speed_mps at arming: planetary rovers are slower (MacMahon 2016, 2.1)",
+    )
+    sensor_force_N: float | None = Field(
+        445.0,
+        ge=1,
+        le=445,
+        description="largest force predicted on one force sensor at arming: the full range of a PCB 208C02, 100 lbf, "
+        "which is damaged at about 667 N; null, on a simulated rig: not checked",
+    )
+    bumper_force_N: float | None = Field(
+        300.0,
+        ge=1,
+        le=300,
+        description="the same on one bumper: the load that its bearing is chosen for (MacMahon 2016, D.1)",
+    )
+    cylinder_kPa: float = Field(
+        207.0,
+        ge=1,
+        le=689,
+        description="largest cylinders.supply_kPa at arming: 30 psi (MacMahon 2016, 6.1), at most the rated 100 psi",
+    )
+    bogie_torque_Nm: float = Field(
+        60.0, ge=0.1, le=60, description="largest torque of a cylinder on its bogie at arming (MacMahon 2016, 6.1)"
+    )
     bias_V: float = Field(0.05, ge=0, le=5, description="largest offset of a channel at arming")
     noise_V: float = Field(0.01, ge=0, le=5, description="largest noise of a channel at arming")
 

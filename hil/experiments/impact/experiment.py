@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from enum import IntEnum
+from functools import cached_property
 
 from hil.config import Config
 from hil.control.wheel_speed import WheelSpeed
 from hil.experiments.base import ArmingChecks, Experiment
-from hil.experiments.impact.obstacle_frame import LARGEST_ANGLE_DEG, LEAST_ANGLE_DEG
+from hil.experiments.impact.limits import impact_checks
 from hil.experiments.impact.release import Release
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.safety.arming import Check
@@ -63,13 +64,10 @@ class ImpactExperiment(Experiment):
         self.timed_out = False
         self.hit_standing = False
 
-    def own_checks(self, samples: Samples, estimate: Estimate) -> Sequence[Check]:  # noqa: ARG002
-        """On a real rig, the obstacle stands at an angle at which an impact can be measured."""
-        if self.config.rig != "real":
-            return ()
-        found = self._trial.angle_deg
-        allowed = f"{LEAST_ANGLE_DEG:g} to {LARGEST_ANGLE_DEG:g} deg: under that it meets a wheel too near the ground"
-        return (Check("obstacle angle", found >= LEAST_ANGLE_DEG, f"{found:g} deg", allowed),)
+    @cached_property
+    def fixed_checks(self) -> Sequence[Check]:
+        """Speed, obstacle and predicted force."""
+        return impact_checks(self.config)
 
     def controller(self) -> WheelSpeed:
         """Forward speed, slip made up for."""

@@ -9,7 +9,8 @@ from hil.config import load_config
 SHORT = ("trial.start_distance_m=0.05", "trial.ramp_s=0.2", "trial.settle_s=1.0", "record.after_s=1.0")
 STEEP_DEG = (60.0, 75.0, 90.0)
 # A contact of some milliseconds, in which the weight can hold no wheel down.
-STIFF = ("obstacle.leg_stiffness_Npm=5.5e7", "plant.substep_us=20", "obstacle.friction=0", "daq.range_V=50")
+STIFF = ("obstacle.leg_stiffness_Npm=5.5e7", "plant.substep_us=20", "obstacle.friction=0", "daq.range_V=50",
+         "limits.sensor_force_N=null")  # fmt: skip
 
 
 def spread_of_ratios(ground: str, *more: str, angles_deg=STEEP_DEG) -> dict[str, float]:

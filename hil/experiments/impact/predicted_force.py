@@ -1,0 +1,160 @@
+"""The largest force that an impact may have, from the config alone; docs/explanation/limits.md compares it with trials.
+
+Everything here is an upper estimate. It is what arming compares with the limits of the sensors and bumpers.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hil.config import Config
+from hil.config.cut_delay import cut_delay
+from hil.config.model_parameters import nominal_rig
+from hil.experiments.impact.release import operator_delay_s
+from models.contact.obstacle import Obstacle
+from models.impact import effective_kinetic_energy
+from models.plant import RigParameters
+from models.plant.parameters import GRAVITY
+from models.rover import Rover
+from models.sensors.piezo import shares_of
+from models.sensors.rear_frame import rear_link_share
+
+# A stop of unknown length takes at most so long: then a dead-man would cut [ms].
+UNKNOWN_STOP_MS = 20.0
+# Ground that does not give way holds the wheels that the impact pushes into it (MacMahon 2016, 5.4).
+HARD_GROUND = ("firm", "rigid")
+# For masses, stiffnesses and sensors that are not quite those of the config, and for what this estimate leaves out.
+MARGIN = 1.15
+
+
+class PredictedForce(NamedTuple):
+    """An impact that has not happened yet.
+
+    Attributes:
+        energy_J: T_c of both front wheels [J].
+        delay_s: from the touch to the cut at worst [s]; infinity: nothing of the impact cuts the drives.
+        blow_N: peak on one wheel if the drives were cut at the touch [N], normal to the plate.
+        wheel_N: peak on one wheel with the push of the drives until they are cut [N].
+        sensor_N: (channels,) largest force on each sensor [N].
+    """
+
+    energy_J: float
+    delay_s: float
+    blow_N: float
+    wheel_N: float
+    sensor_N: tuple[float, ...]
+
+
+def predicted_force(config: Config) -> PredictedForce:
+    """The largest force on a front wheel and on each sensor.
+
+    The blow is that of a mass on the spring of contact and leg, F = k x^p: it spends T_c (MacMahon 2016 (3.27)) of both
+    wheels, half on each, or T_c of one wheel if that hits alone. Ground that does not give way can add its constraints
+    (5.4), with which it spends the whole kinetic energy at most. Until they are cut the drives go on at constant speed,
+    which presses the wheel v_n t further into a spring of stiffness K: the peak is hypot(blow, K v_n t). They push with
+    no more than the ground's grip, so that it is at most the blow and that push added.
+
+    Raises:
+        ValueError: the rig has no obstacle, or no force sensors.
+    """
+    rig = nominal_rig(config)
+    if rig.obstacle is None:
+        raise ValueError(f"experiment {config.experiment}: it has no obstacle, so that there is no impact to predict")
+    rover, _, _ = rig.assemble()
+    angle, speed_mps = rig.obstacle.angle, config.trial.speed_mps
+    approach_mps = speed_mps * math.sin(angle)
+    pair_J, alone_J = _energies(rover, angle, speed_mps)
+    spent_J = max(pair_J, 2.0 * alone_J)
+    if config.ground.kind in HARD_GROUND:
+        spent_J = 0.5 * _mass_kg(rover) * speed_mps**2
+    blow_N = _peak_N(rig.obstacle, 0.5 * spent_J)
+    stiffness = blow_N**2 / spent_J  # of a linear spring with that peak
+    delay_s = _delay_s(config, stiffness * approach_mps)
+    pushed_N = stiffness * approach_mps * delay_s
+    wheel_N = MARGIN * min(math.hypot(blow_N, pushed_N), blow_N + _push_N(config, rig, rover))
+    return PredictedForce(pair_J, delay_s, blow_N, wheel_N, _on_sensors(config, angle, wheel_N))
+
+
+def _energies(rover: Rover, angle: float, speed_mps: float) -> tuple[float, float]:
+    """T_c [J] of both front wheels at once, and of one of them alone."""
+    q, v = rover.neutral(), np.zeros(rover.nv)
+    v[0] = speed_mps
+    mass, rows = rover.mass_matrix(q), rover.impact_jacobian(q, angle)
+    alone_J = max(effective_kinetic_energy(mass, row[None], v) for row in rows)
+    return effective_kinetic_energy(mass, rows, v), alone_J
+
+
+def _mass_kg(rover: Rover) -> float:
+    return sum(body.mass for body in rover.tree.bodies)
+
+
+def _peak_N(obstacle: Obstacle, energy_J: float) -> float:
+    """Peak of F = k x^p that takes up an energy [N]; with a leg's own spring in front of the plate, of that spring."""
+    compliance = float(obstacle.leg_compliance.max())
+    stiffness, exponent = (1.0 / compliance, 1.0) if compliance else (obstacle.stiffness, obstacle.exponent)
+    deepest = ((exponent + 1.0) * energy_J / stiffness) ** (1.0 / (exponent + 1.0))
+    return float(stiffness * deepest**exponent)
+
+
+def _delay_s(config: Config, rise_Nps: float) -> float:
+    """From the touch to the cut, at worst [s].
+
+    Args:
+        config: of the run.
+        rise_Nps: how fast the force of a wheel grows after the touch [N/s].
+    """
+    if config.trial.release == "timed":
+        return math.inf
+    parts = cut_delay(config)
+    noticed_s = 1e-3 * (UNKNOWN_STOP_MS if parts is None else sum(part.ms for part in parts))
+    noticed_s += config.detector.threshold_N / rise_Nps
+    return noticed_s + (operator_delay_s(config) if config.trial.release == "operator" else 0.0)
+
+
+def _push_N(config: Config, rig: RigParameters, rover: Rover) -> float:
+    """Half of the plate's normal force that holds back all driven wheels at the end of their grip [N].
+
+    With the normal force N of the plate and its friction mu N, which lifts the front wheels, along and up:
+
+        N (sin beta - mu cos beta) = g (W - N (cos beta + mu sin beta)),
+
+    g the grip of the ground, its shear limit or friction. The drives' torque limits the push as well.
+    """
+    assert rig.obstacle is not None
+    if config.ground.glides:
+        return 0.0
+    weight_N = -GRAVITY[2] * _mass_kg(rover)
+    soil, wheels = config.soil, rover.tree.wheels
+    motors_N = config.drives.torque_limit_Nm * len(wheels) / wheels[0].radius
+    grip = {"soil": math.tan(math.radians(soil.friction_angle_deg)), "firm": config.ground.friction}.get(
+        config.ground.kind, math.inf
+    )
+    sine, cosine, mu = math.sin(rig.obstacle.angle), math.cos(rig.obstacle.angle), rig.obstacle.friction
+    along, up = max(sine - mu * cosine, 0.0), cosine + mu * sine
+    by_grip_N = weight_N / (along / grip + up) if grip else 0.0
+    cohesion_N = soil.cohesion_Pa * 2.0 * wheels[0].width * wheels[0].radius * len(wheels)
+    if config.ground.kind == "soil":
+        by_grip_N += cohesion_N / (along + grip * up)
+    by_motors_N = motors_N / along if along else math.inf
+    return 0.5 * min(by_grip_N, by_motors_N)
+
+
+def _on_sensors(config: Config, angle: float, wheel_N: float) -> tuple[float, ...]:
+    """(channels,) of the force of one wheel, at the point of the plate where a smooth wheel hits [N].
+
+    A part of the load acts through a shield that rings, and so at most twice.
+    """
+    daq = config.daq
+    assert daq is not None
+    if daq.layout == "bumper":
+        shares = np.ones(len(daq.channels))
+    elif daq.layout == "triangle":
+        shares = np.abs(shares_of(np.array(daq.places_m), 0.0, 0.0))
+    else:
+        across = [place for place, _ in daq.places_m]
+        lever = np.array([across[1], -across[0]]) / (across[1] - across[0])
+        shares = np.abs(lever) * rear_link_share(angle, config.wheel_radius_m, daq.sinkage_m)
+    return tuple(((1.0 + daq.ring_share) * wheel_N * shares).tolist())

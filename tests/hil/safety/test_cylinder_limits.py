@@ -1,0 +1,54 @@
+"""Pressure and torque of the cylinders, before arming."""
+
+import math
+
+import pytest
+
+from hil.config import load_config
+from hil.config.cylinder_parameters import largest_arm_m
+from hil.safety.cylinder_limits import cylinder_checks
+
+
+def refused(config, *overrides):
+    return {check.item: check for check in cylinder_checks(load_config(config, overrides)) if not check.ok}
+
+
+@pytest.mark.parametrize(
+    "config", ["sim_impact", "sim_wire", "sim_normal_force", "sim_normal_force_wire", "sim_drawbar", "sim_slope",
+               "mars_dome", "bumper"]
+)  # fmt: skip
+def test_the_cylinders_of_the_shipped_configs_are_within_the_limits(config):
+    assert cylinder_checks(load_config(config))
+    assert not refused(config)
+
+
+def test_a_rover_without_cylinders_has_no_such_checks():
+    assert cylinder_checks(load_config("sim_juno")) == []
+
+
+def test_more_than_30_psi_is_refused_unless_the_limit_is_raised_towards_the_rated_pressure():
+    check = refused("mars_dome", "cylinders.supply_kPa=300", "cylinders.lever_m=0.1")["cylinder supply"]
+    assert check.found == "300 kPa"
+    assert check.allowed == "at most 207 kPa (limits.cylinder_kPa); lower cylinders.supply_kPa"
+    raised = ("cylinders.supply_kPa=300", "cylinders.lever_m=0.1", "limits.cylinder_kPa=689")
+    assert not refused("mars_dome", *raised)
+
+
+@pytest.mark.parametrize("wider", ["cylinders.bore_mm=50", "cylinders.lever_m=0.3", "limits.bogie_torque_Nm=50"])
+def test_a_cylinder_that_can_push_with_more_than_the_limit_is_refused(wider):
+    (check,) = refused("sim_impact", wider).values()
+    assert check.item == "cylinder torque, at full pressure"
+    assert "(limits.bogie_torque_Nm); lower cylinders.supply_kPa" in check.allowed
+
+
+def test_a_controller_that_may_ask_for_more_than_the_limit_is_refused():
+    (check,) = refused("sim_normal_force", "normal_force.torque_limit_Nm=61").values()
+    assert (check.item, check.found) == ("cylinder torque, controlled", "61 N m")
+
+
+def test_the_largest_arm_of_a_linkage_is_where_post_and_clevis_are_at_right_angles_to_the_cylinder():
+    pins = "cylinders.linkage={post_along_m: 0.15, post_up_m: 0.33}"
+    given = load_config("sim_impact", [pins]).cylinders
+    joint_to_clevis = math.hypot(given.linkage.clevis_along_m, given.linkage.clevis_up_m)
+    assert largest_arm_m(given) == pytest.approx(joint_to_clevis, rel=1e-3)
+    assert largest_arm_m(given) <= joint_to_clevis
