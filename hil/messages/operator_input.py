@@ -155,6 +155,8 @@ class RefusedCommands(_Message, frozen=True, tag="refused"):
     why: str
 
 
+# What the command server reports: recorded in a run, and of no effect.
+NOTICES = (LeaseChange, RefusedCommands)
 # What an operator may ask for.
 OperatorRequest: TypeAlias = Union[  # noqa: UP007 - msgspec
     Arm, Start, Stop, EStop, ClearFault, SetPoint, Mode, SetLoads, Jog, Valve, Campaign, Verdict, Custom

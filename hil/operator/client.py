@@ -12,7 +12,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -29,6 +29,8 @@ from hil.operator.runtime_folder import find_running, read_token
 ANSWER_S = 2.0
 # Between two heartbeats of the lease [s]; the lease expires after 0.5 s without one.
 HEARTBEAT_S = 0.1
+# Between two looks at the status [s].
+_LOOK_AGAIN_S = 0.05
 
 
 class CommandError(Exception):
@@ -155,6 +157,27 @@ class CommandClient:
     def status(self) -> dict[str, Any]:
         """State of the rig, as `hil operate` last wrote it. Raises CommandError."""
         return self.ask(Status()).status or {}
+
+    def wait_until(self, condition: Callable[[dict[str, Any]], object], within_s: float = 60.0) -> dict[str, Any]:
+        """Ask for the status until a condition holds.
+
+        Args:
+            condition: of the status.
+            within_s: how long to wait [s].
+
+        Returns:
+            The status that it holds of.
+
+        Raises:
+            CommandError: it does not hold in time, or there is no answer.
+        """
+        until = time.monotonic() + within_s
+        while not condition(status := self.status()):
+            if time.monotonic() > until:
+                now = f"state {status.get('state')}: {status.get('message')}"
+                raise CommandError(f"not what was waited for after {within_s:g} s; now {now}")
+            time.sleep(_LOOK_AGAIN_S)
+        return status
 
     # ---- the operator lease ----
     def take_lease(self) -> LeaseState:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from pathlib import Path
 
 import numpy as np
 import zmq
 
+from drivers.host import COMPUTER, Host
 from hil.ipc.command_memory import LEASE, LONGEST_HOLDER, OPERATOR_COMMANDS, STATUS, CommandMemory
 from hil.ipc.operator import OperatorWriter
 from hil.messages.endpoints import is_local
@@ -67,6 +67,7 @@ class CommandSocket:
         token: that clients have to know; None with keys.
         secret: file of this computer's secret CURVE key; None: no keys.
         clients: folder of the public keys of allowed clients; None: no keys.
+        host: whose clock says when a lease expires.
 
     Attributes:
         endpoint: as bound, with the port's number.
@@ -85,6 +86,7 @@ class CommandSocket:
         token: bytes | None = None,
         secret: Path | None = None,
         clients: Path | None = None,
+        host: Host = COMPUTER,
     ) -> None:
         if secret is None and not is_local(endpoint):
             raise ValueError(f"operator.endpoint is {endpoint}, which other computers reach: operator.keys is needed")
@@ -100,7 +102,7 @@ class CommandSocket:
         except BaseException:
             self.close()
             raise
-        self.gate = CommandGate(sink, token)
+        self.gate, self._host = CommandGate(sink, token), host
 
     def _bind(self, endpoint: str) -> None:
         self._socket = self._context.socket(zmq.ROUTER)
@@ -134,7 +136,7 @@ class CommandSocket:
         for _ in range(_BATCH):
             if not self._answer_one():
                 break
-        self.gate.pass_time(time.monotonic_ns())
+        self.gate.pass_time(self._host.now_ns())
 
     def _answer_one(self) -> bool:
         """Whether there was a request."""
@@ -145,7 +147,7 @@ class CommandSocket:
         if len(frames) != 1:
             self.gate.count("malformed")
             return True
-        reply = self.gate.handle(frames[0].bytes, _key(frames[0]) if self._door else "", time.monotonic_ns())
+        reply = self.gate.handle(frames[0].bytes, _key(frames[0]) if self._door else "", self._host.now_ns())
         if reply is not None:
             with contextlib.suppress(zmq.ZMQError):  # the client is gone, or does not read
                 self._socket.send_multipart([peer.bytes, reply], zmq.NOBLOCK)
