@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Self
 
 from drivers.interfaces import DeviceError
 from hil.config import Config
 from hil.ipc.command_memory import CommandMemory
+from hil.operator.curve import own_path
 from hil.operator.runtime_folder import Running, RuntimeFolder, RuntimeFolderError
 from hil.processes.process import Process
 
@@ -36,7 +36,7 @@ class CommandServer:
         keys = config.operator.keys
         self._name = config.name
         self._process: Process | None = None
-        self._keys = [] if keys is None else [str(Path(path).expanduser()) for path in (keys.secret, keys.clients)]
+        self._keys = [] if keys is None else [str(own_path(path)) for path in (keys.secret, keys.clients)]
         with ExitStack() as stack:
             try:
                 self._folder = RuntimeFolder.make()

@@ -16,7 +16,7 @@ from hil.ipc.command_memory import LEASE, STATUS, CommandMemory
 from hil.ipc.operator import SharedOperator
 from hil.messages.fault import Alarm, Event, Fault
 from hil.messages.fault_bounds import CONSOLE_SILENT_NS
-from hil.messages.operator_input import Campaign, OperatorCommand, OperatorInput, Stop
+from hil.messages.operator_input import NOTICES, Campaign, OperatorCommand, OperatorInput, Stop
 from hil.runtime.cycle import Cycle
 
 # Between two statuses [ns], and between two looks at the commands where no loop runs [s].
@@ -100,7 +100,7 @@ class Console:
     def wait(self) -> OperatorCommand | None:
         """The next command where no loop runs; None after LOOK_S without one."""
         if not self._waiting:
-            self._waiting.extend(self._source.read())
+            self._waiting.extend(_requests(self._source.read()))
         if self._waiting:
             return self._waiting.popleft()
         self._idle()
@@ -113,7 +113,7 @@ class Console:
         commands = [*self._waiting]
         self._waiting.clear()
         while more := self._source.read():
-            commands += more
+            commands += _requests(more)
         return tuple(commands)
 
     def show(self, state: str = "", message: str = "") -> None:
@@ -177,3 +177,8 @@ class Console:
             return f"console: no client holds the operator lease any more; last heartbeat {limit} ago"
         holder = self._row["holder"][0].decode(errors="replace")
         return f"console: no heartbeat of {holder} for {self._silent_ms():.0f} ms, {limit}"
+
+
+def _requests(commands: OperatorInput) -> OperatorInput:
+    """Those that are to be obeyed; what the command server reports is for the record of a run only."""
+    return tuple(command for command in commands if not isinstance(command, NOTICES))

@@ -13,7 +13,7 @@ from drivers.host import COMPUTER, Host
 from hil.ipc.command_memory import LEASE, LONGEST_HOLDER, OPERATOR_COMMANDS, STATUS, CommandMemory
 from hil.ipc.operator import OperatorWriter
 from hil.messages.endpoints import is_local
-from hil.messages.operator_input import LeaseChange, OperatorRequest, RefusedCommands
+from hil.messages.operator_input import EStop, LeaseChange, OperatorRequest, RefusedCommands, Stop
 from hil.operator.command_gate import CommandGate
 from hil.operator.curve import CurveDoor
 
@@ -40,7 +40,9 @@ class SharedCommands:
         self._lease, self._status = np.zeros(1, LEASE), np.zeros(1, STATUS)
 
     def put(self, command: OperatorRequest) -> bool:
-        """See `CommandSink`."""
+        """See `CommandSink`: a quarter of the ring is for stops only."""
+        if not isinstance(command, Stop | EStop) and self._loop.depth >= OPERATOR_COMMANDS * 3 // 4:
+            return False
         return self._writer.put(command)
 
     def report(self, notice: LeaseChange | RefusedCommands) -> None:

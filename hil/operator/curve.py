@@ -33,6 +33,11 @@ class KeyPair(NamedTuple):
     secret: bytes
 
 
+def own_path(path: str) -> Path:
+    """A path of a config, seen from the folder where hil was started; ~ is the user's own folder."""
+    return Path(path).expanduser().absolute()
+
+
 def new_keys(name: str, folder: Path) -> tuple[Path, Path]:
     """Make a key pair.
 

@@ -21,8 +21,11 @@ from numpy.typing import NDArray
 
 from drivers.interfaces import DeviceError
 from hil.config import Config
+from hil.config.schema.operator import KeysConfig
+from hil.messages.endpoints import is_local
 from hil.messages.layout import Layout
 from hil.messages.schema import BY_WHEEL, tick_dtype
+from hil.operator.curve import CurveDoor, KeysError, own_path
 
 _QUEUE = 1000  # messages kept for a slow viewer; more are dropped
 
@@ -41,16 +44,26 @@ class Publisher:
         loop_rate_hz: Rate of the loop [Hz].
         wall_start_s: Unix time at t_ns = 0 [s].
         layout: of the rig.
+        keys: of this computer and of the viewers that may connect; None: any viewer, on this computer only.
 
     Attributes:
         endpoint: The endpoint as bound, with the port's number.
 
     Raises:
         PortBusy: Another program uses the port.
-        ValueError: The endpoint cannot be bound for another reason.
+        ValueError: The endpoint cannot be bound for another reason, or other computers reach it and there are no keys.
+        KeysError: The keys are not in order.
     """
 
-    def __init__(self, endpoint: str, rate_hz: float, loop_rate_hz: float, wall_start_s: float, layout: Layout) -> None:
+    def __init__(
+        self,
+        endpoint: str,
+        rate_hz: float,
+        loop_rate_hz: float,
+        wall_start_s: float,
+        layout: Layout,
+        keys: KeysConfig | None = None,
+    ) -> None:
         if not (rate_hz > 0 and loop_rate_hz > 0):
             raise ValueError(f"Publisher: rates are {rate_hz} and {loop_rate_hz} Hz, allowed: above 0")
         self._every = max(1, round(loop_rate_hz / rate_hz))
@@ -64,15 +77,25 @@ class Publisher:
         ]
         self._context: zmq.Context[zmq.Socket[bytes]] | None = None
         self._socket: zmq.Socket[bytes] | None = None
+        self._door: CurveDoor | None = None
         self.endpoint = ""
         if endpoint:
-            self._bind(endpoint)
+            self._bind(endpoint, keys)
 
-    def _bind(self, endpoint: str) -> None:
+    def _bind(self, endpoint: str, keys: KeysConfig | None) -> None:
+        if keys is None and not is_local(endpoint):
+            raise ValueError(f"telemetry.endpoint is {endpoint}, which other computers reach: telemetry.keys is needed")
         self._context = zmq.Context(io_threads=1)
         self._socket = self._context.socket(zmq.PUB)
         self._socket.setsockopt(zmq.LINGER, 0)
         self._socket.setsockopt(zmq.SNDHWM, _QUEUE)
+        if keys is not None:
+            try:
+                self._door = CurveDoor(self._context, own_path(keys.secret), own_path(keys.clients))
+            except KeysError:
+                self.close()
+                raise
+            self._door.protect(self._socket)
         try:
             self._socket.bind(endpoint)
         except zmq.ZMQError as error:
@@ -137,6 +160,8 @@ class Publisher:
         return self._wall_start_s + t_ns * 1e-9
 
     def _send(self, topic: bytes, payload: dict[str, Any]) -> None:
+        if self._door is not None:
+            self._door.answer()
         if self._socket is not None:
             with contextlib.suppress(zmq.Again):  # the queue is full: this one is dropped
                 self._socket.send_multipart([topic, self._encoder.encode(payload)], zmq.NOBLOCK)
@@ -146,6 +171,9 @@ class Publisher:
         if self._socket is not None:
             self._socket.close(linger=0)
             self._socket = None
+        if self._door is not None:
+            self._door.close()
+            self._door = None
         if self._context is not None:
             self._context.term()
             self._context = None
@@ -161,16 +189,18 @@ def open_publisher(config: Config, progress: Callable[[str], None]) -> Publisher
     """The publisher of a run; in simulation a busy port is only reported as a warning.
 
     Raises:
-        DeviceError: the endpoint cannot be bound for another reason.
+        DeviceError: the endpoint cannot be bound for another reason, or the keys are not in order.
     """
     rates = (config.telemetry.rate_hz, config.loop.rate_hz, time.time(), config.layout)
     try:
-        return Publisher(config.telemetry.endpoint, *rates)
+        return Publisher(config.telemetry.endpoint, *rates, config.telemetry.keys)
     except PortBusy as busy:
         progress(f"warning: no telemetry, {busy}")
         return Publisher("", *rates)
     except ValueError as error:
         raise DeviceError(str(error)) from None
+    except KeysError as error:
+        raise DeviceError(f"telemetry.keys: {error}") from None
 
 
 def _by_wheel(wheels: Sequence[str], values: NDArray[Any]) -> dict[str, Any]:

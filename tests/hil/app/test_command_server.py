@@ -1,0 +1,70 @@
+"""The command server has a process of its own: it can be lost and started again, and takes its secrets with it."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from drivers.interfaces import DeviceError
+from hil.app.command_server import CommandServer
+from hil.config import load_config
+from hil.ipc.operator import SharedOperator
+from hil.messages.operator_input import NOTICES, Stop
+from hil.operator.client import CommandClient
+from hil.operator.curve import new_keys
+from hil.operator.runtime_folder import find_running
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    return tmp_path / "rover-hil"
+
+
+def commands(server):
+    return [one for one in SharedOperator(server.memory.commands).read() if not isinstance(one, NOTICES)]
+
+
+def test_a_server_that_was_killed_starts_again_for_the_same_clients(root):
+    with CommandServer(load_config("sim_impact")) as server:
+        with CommandClient.running() as anna:
+            anna.stop("before")
+            endpoint, token = server.endpoint, server.token_file.read_text()
+            os.kill(server.pid, signal.SIGKILL)
+            while server.alive:
+                pass
+            server.restart()
+            assert (server.endpoint, server.token_file.read_text()) == (endpoint, token)
+            anna.stop("after")
+        assert commands(server) == [Stop("before"), Stop("after")]
+        assert [one.pid for one in find_running()] == [os.getpid()]
+    assert list(root.iterdir()) == []
+
+
+def test_with_keys_there_is_no_token(tmp_path):
+    _, secret = new_keys("rig", tmp_path / "keys")
+    public, own = new_keys("anna", tmp_path / "keys")
+    (tmp_path / "clients").mkdir(mode=0o700)
+    (tmp_path / "clients" / "anna.key").write_bytes(public.read_bytes())
+    keys = f"operator.keys={{secret: {secret}, clients: {tmp_path / 'clients'}}}"
+    with CommandServer(load_config("sim_impact", [keys])) as server:
+        assert server.token_file is None
+        with CommandClient(server.endpoint, keys=(own, secret.with_suffix(".key"))) as anna:
+            anna.stop()
+        assert commands(server) == [Stop()]
+
+
+def test_a_socket_that_cannot_be_opened_is_an_error_in_a_sentence_and_leaves_nothing(root, tmp_path):
+    keys = f"operator.keys={{secret: {tmp_path / 'no.key_secret'}, clients: {tmp_path}}}"
+    with pytest.raises(DeviceError, match=r"command server: .*no\.key_secret: .*hil keys new"):
+        CommandServer(load_config("sim_impact", [keys]))
+    assert list(root.iterdir()) == []
+
+
+def test_a_port_in_use_is_named():
+    with CommandServer(load_config("sim_impact")) as server:
+        config = load_config("sim_impact", [f"operator.endpoint={server.endpoint}"])
+        with pytest.raises(DeviceError, match="Address already in use"):
+            CommandServer(config)
