@@ -9,26 +9,12 @@ from drivers.interfaces import DeviceError
 from hil.config import load_config
 from hil.config.schema.operator import KeysConfig
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
-from hil.operator.curve import new_keys, prove, read_key_pair, read_public_key
+from hil.operator.curve import prove, read_key_pair, read_public_key
 from hil.operator.telemetry import Publisher, open_publisher
 
 LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
 # Messages published for a viewer that gets none; one that is allowed gets the first within a few.
 MANY = 100
-
-
-@pytest.fixture
-def keys(tmp_path):
-    """Makes key pairs; a public key in the folder `clients` is allowed."""
-
-    def make(name, allowed=False):
-        public, secret = new_keys(name, tmp_path / "keys")
-        if allowed:
-            (tmp_path / "clients" / public.name).write_bytes(public.read_bytes())
-        return secret, public
-
-    (tmp_path / "clients").mkdir(mode=0o700)
-    return make
 
 
 @pytest.fixture
