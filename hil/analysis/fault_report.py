@@ -166,7 +166,7 @@ def _report(record: TrialRecord, config: Config, event: np.void, shown: Sequence
         changes=changes,
         unchanged=unchanged,
         beside=tuple(longest_near(record.events, t_ns)),
-        events=tuple(_others(record.events, event, first, last)),
+        events=tuple(_others(record.events, event, tick)),
     )
 
 
@@ -204,8 +204,11 @@ def _empty_ms(safe: Rows, config: Config) -> float | None:
     return float(safe["t_ns"][np.argmin(full)] - safe["t_ns"][0]) * 1e-6
 
 
-def _others(events: Rows, own: np.void, first: int, last: int) -> Iterator[tuple[float, str]]:
-    for event in events[(events["tick"] >= first) & (events["tick"] <= last) & (events["t_ns"] > 0)]:
+def _others(events: Rows, own: np.void, tick: int) -> Iterator[tuple[float, str]]:
+    """Also those after the last tick of the record: the watchdog goes on where the loop has ended."""
+    offsets = events["tick"] - tick
+    within = (offsets >= -TICKS_BEFORE_FAULT) & (offsets <= TICKS_AFTER_FAULT)
+    for event in events[within & (events["t_ns"] > 0)]:
         if event.tobytes() != own.tobytes():  # a value that is not a number is not equal to itself
             words = f"{_words(event['name'])}: {_words(event['detail'])}".removesuffix(": ")
             yield float(event["t_ns"]) * 1e-9, words

@@ -2,6 +2,8 @@
 
 import pytest
 
+from hil.analysis.fault_report import read_reports
+from hil.messages.fault import Fault
 from hil.messages.fault_bounds import DEAD_MAN_NS, STOP_WRITTEN_NS
 from hil.recording import read_trial
 
@@ -37,6 +39,13 @@ def test_a_loop_that_hangs_for_a_second_is_killed_by_the_watchdog(trial):
     assert set(done.seen_ms("stops")) == ADDRESSES
     names = read_trial(done.folder).events["name"].astype(str).tolist()
     assert [name for name in names if name.startswith("loop_")] == ["loop_silent", "loop_hung", "loop_lost"]
+    reports = read_reports(done.folder)
+    assert [(report.row.number, report.event) for report in reports][-3:] == [
+        (Fault.PROCESS_LOST, name) for name in ("loop_silent", "loop_hung", "loop_lost")
+    ]
+    lost = reports[-1]
+    assert (lost.before.found, lost.before.missing) == (lost.tick - 1, 0)  # nothing before the hang is lost
+    assert lost.events[-1][1].startswith("loop_silent: ")  # the hang is noticed over 1000 ticks later
 
 
 def test_a_killed_loop_leaves_stopped_wheels_and_a_whole_record(trial):

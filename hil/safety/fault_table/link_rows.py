@@ -16,13 +16,26 @@ def _valve_ms(config: Config) -> float | None:
     return TIMEOUT_FACTOR * valves.moves_within_s * 1e3 + 1e3 / valves.rate_hz + period_ms(config)
 
 
+def _lost_by_device_ms(config: Config) -> dict[str, float]:
+    """Of a device that is asked less often at the latest by the age of its newest answer."""
+    limits = config.limits
+    ages_ms = {"daq": limits.daq_age_ms, "valves": limits.valves_age_ms, "loads": limits.loads_age_ms}
+    found = {name: age_ms + period_ms(config) for name, age_ms in ages_ms.items() if name in config.layout.links}
+    return {"drives": LINK_LOST_NS / 1e6, **found}
+
+
+def _lost_ms(config: Config) -> float:
+    return max(_lost_by_device_ms(config).values())
+
+
 ROWS = (
     FaultRow(
         13,
         "link lost",
         "ports of the devices, and an answer to each request or its repetition",
-        LINK_LOST_NS / 1e6,
-        f"drives: {LINK_LOST_NS / 1e6:g} ms; a valve board or an amplifier: when it is next asked",
+        _lost_ms,
+        f"drives: {LINK_LOST_NS / 1e6:g} ms; other devices: when they are next asked, at the latest after their "
+        "largest age (limits: daq_age_ms, valves_age_ms, loads_age_ms), as fault 1 or 2",
         "Safe on all other links. The port is opened again with growing pauses, to stop the device; the device is not "
         "driven again in that run",
         True,
@@ -30,6 +43,7 @@ ROWS = (
         "Look at the cable, the USB plug and the power of the device that the text names. Its time-out stops a drive; "
         "valves without a dead-man stay as they are: shut the supply.",
         external=True,
+        by_device=_lost_by_device_ms,
     ),
     FaultRow(
         14,
