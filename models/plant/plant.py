@@ -163,6 +163,11 @@ class Plant:
         return read_with(self.parameters.reading_noise.speed, self.wheel_speed, self._reading)
 
     @property
+    def drive_torque(self) -> FloatArray:
+        """Torques of the drives on the axles (wheels,) [N m], in the newest sub-step."""
+        return self._state.drives.torque.copy()
+
+    @property
     def traction(self) -> Traction | None:
         """Pull, slip and speed before the newest cut, or now; None: nothing was towed."""
         return None if self._tow is None else self._tow.traction

@@ -269,3 +269,14 @@ def test_each_bumper_reads_the_force_of_its_own_wheel(nominal):
     assert forces[:, 0].max() > 20.0
     assert np.abs(forces[:, 0] - forces[:, 1]).max() > 10.0
     np.testing.assert_allclose(seen, forces, atol=0.05)
+
+
+def test_the_drives_torque_moves_the_rover_and_ends_with_the_cut(make):
+    plant = make()
+    plant.set_drives((0.3,) * 6, cut=False)
+    plant.advance(20_000_000)
+    assert plant.drive_torque.min() > 0.0
+    plant.set_drives((0.0,) * 6, cut=True)
+    for t_ms in range(40, 1000, 20):
+        plant.advance(t_ms * 1_000_000)
+    assert np.abs(plant.drive_torque).max() < 0.01
