@@ -21,7 +21,7 @@ ROWS = (
     FaultRow(
         10,
         "tick late",
-        "begin of each tick against its point of the grid (realtime)",
+        "start of each tick against its time in the grid (realtime)",
         period_ms,
         "the same tick",
         "whole periods are skipped and counted; the run goes on",
@@ -33,7 +33,7 @@ ROWS = (
     FaultRow(
         11,
         "loop late",
-        f"begin of each tick, and the periods skipped among the last {WINDOW} (realtime)",
+        f"start of each tick, and the periods skipped among the last {WINDOW} (realtime)",
         period_ms,
         f"a tick over {LATE_LIMIT_NS / 1e6:g} ms late, or more than {SKIPPED_LIMIT} of the last {WINDOW} periods "
         "skipped; noticed in that tick",

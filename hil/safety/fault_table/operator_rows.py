@@ -7,12 +7,12 @@ from hil.ipc.run_memory import LEAST_TICKS, RING_S
 from hil.messages.fault_bounds import CONSOLE_SILENT_NS, E_STOP_NS, FULL, RECORD_LOST_NS
 from hil.recording.disk_reserve import BYTES, LOW
 from hil.safety.arming import DISK_NEEDED
-from hil.safety.fault_table.row import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow, period_ms
+from hil.safety.fault_table.row import BY_OPERATOR, NOTHING_TO_CLEAR, FaultRow, period_ms
 
 
 def _stop_ms(config: Config) -> float:
-    read_by_devices = config.rig != "simulated"
-    return E_STOP_NS / 1e6 * read_by_devices + period_ms(config)
+    """A rig that is simulated in this process has no device that reads an emergency stop."""
+    return period_ms(config) + (0.0 if config.rig == "simulated" else E_STOP_NS / 1e6)
 
 
 def _console_ms(config: Config) -> float:
@@ -32,8 +32,8 @@ ROWS = (
     FaultRow(
         18,
         "stop by operator",
-        "Ctrl-C, hang-up, a polite kill, the command e_stop, the key of the console; an emergency stop that a "
-        "controller reads, or the line devices.daq.e_stop",
+        "Ctrl-C, hang-up, a polite kill, the command e_stop; an emergency stop that a controller reads, or the line "
+        "devices.daq.e_stop",
         _stop_ms,
         f"one tick after it reaches the loop; an emergency stop that a device reads: {E_STOP_NS / 1e6:g} ms more",
         "Safe",
@@ -51,7 +51,7 @@ ROWS = (
         "Safe, or the run is finished (operator.console_lost); no run is armed without a lease",
         True,
         BY_OPERATOR,
-        "Look at the console and its network. Take the lease again (hil command lease), then clear the fault.",
+        "Look at the console and its network. Take the lease again (hil command lease --hold), then clear the fault.",
         external=True,
     ),
     FaultRow(
@@ -93,7 +93,7 @@ ROWS = (
     FaultRow(
         23,
         "record cut short",
-        "a kill of any one or all processes, or a power cut, while recording",
+        "processes that are killed, or a power cut, while recording; noticed by who reads the record",
         RECORD_LOST_NS / 1e6,
         f"a kill costs at most {RECORD_LOST_NS / 1e6:g} ms of ticks; a power cut has no bound but what was synced",
         "the file opens all the same; the devices stop as in row 12",
@@ -121,7 +121,7 @@ ROWS = (
         "when it is loaded: all errors at once",
         "refuse to start",
         False,
-        NOT_ARMED,
+        NOTHING_TO_CLEAR,
         "Each line names a key, what was found and what is allowed: change the config and start again.",
     ),
 )
