@@ -16,7 +16,7 @@ from hil.ipc.command_memory import LEASE, STATUS, CommandMemory
 from hil.ipc.operator import SharedOperator
 from hil.messages.fault import Alarm, Event, Fault
 from hil.messages.fault_bounds import CONSOLE_SILENT_NS
-from hil.messages.operator_input import NOTICES, Campaign, OperatorCommand, OperatorInput, Stop
+from hil.messages.operator_input import NOTICES, Campaign, Jog, OperatorCommand, OperatorInput, Stop, Valve, Verdict
 from hil.runtime.cycle import Cycle
 
 # Between two statuses [ns], and between two looks at the commands where no loop runs [s].
@@ -76,8 +76,11 @@ class Console:
         The loop records them all. One for the campaign waits for the end of the run as well.
         """
         commands = self._source.read()
-        if commands:
-            self._waiting.extend(command for command in commands if isinstance(command, Campaign))
+        for command in commands:
+            if isinstance(command, Campaign):
+                self._waiting.append(command)
+            elif isinstance(command, Jog | Valve | Verdict):
+                self.status.message = f"{command.__struct_config__.tag} refused: a run is on"
         return commands
 
     def alarm(self) -> Alarm | None:

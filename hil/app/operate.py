@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -13,20 +12,28 @@ from typing import Protocol
 from drivers.interfaces import DeviceError
 from hil.app.backend import Backend
 from hil.app.console import Console
+from hil.app.latched_faults import LatchedFaults
 from hil.app.resident import Outcome, Resident
 from hil.app.run import open_backend, summarise_what_there_is
 from hil.app.run_loop import Signals
 from hil.config import Config, ConfigError
-from hil.messages.fault import Event, Fault
-from hil.messages.operator_input import Arm, Campaign, ClearFault, EStop, Jog, OperatorCommand, Stop, Valve
+from hil.experiments.base import Summary
+from hil.messages.fault import Fault
+from hil.messages.operator_input import (
+    Arm,
+    Campaign,
+    ClearFault,
+    EStop,
+    Jog,
+    OperatorCommand,
+    Stop,
+    Valve,
+)
 from hil.recording.run_folder import run_folder
 from hil.safety.arming import NotArmedError
-from hil.safety.fault_table import FAULT_TABLE
 
 Progress = Callable[[str], None]
 OpenBackend = Callable[..., Backend]
-# Name of the event for a fault that an operator cleared between two runs.
-CLEARED_BEFORE = "cleared before"
 # The rig is opened without a run; its files lie here until the first run takes them.
 OPENING = "opening"
 
@@ -96,8 +103,7 @@ class ResidentProcess:
         self._resident: Resident | None = None
         self._layout = config.layout
         self._stack = ExitStack()
-        self._latched: list[Event] = []
-        self._cleared: list[Event] = []
+        self._latched = LatchedFaults()
         self._runs = 0
         self.last: Outcome | None = None
 
@@ -144,26 +150,21 @@ class ResidentProcess:
 
     def _refuse_to_move(self) -> None:
         """Raises CommandRefusedError: a fault is latched, or no client holds the lease."""
-        if self._latched:
-            found = ", ".join(f"{int(one.fault)} {_name(one.fault)}" for one in self._latched)
-            raise CommandRefusedError(f"latched: {found}; clear each by its number first")
+        if self._latched.events:
+            raise CommandRefusedError(f"latched: {self._latched}; clear each by its number first")
         if self._console.holder is None:
             raise CommandRefusedError("no client holds the operator lease; take it first")
 
     def _latch(self, reason: str) -> None:
-        if all(one.fault is not Fault.STOP_BY_OPERATOR for one in self._latched):
-            self._latched.append(Event(Fault.STOP_BY_OPERATOR, 0, 0, math.nan, math.nan, reason))
-        self._console.show_latched(self._latched)
+        self._latched.latch_stop(reason)
+        self._console.show_latched(self._latched.events)
         self._progress(f"fault {Fault.STOP_BY_OPERATOR:d} latched: {reason}")
 
     def _clear(self, number: int) -> None:
-        found = [one for one in self._latched if one.fault == number]
-        if not found:
+        if not (found := self._latched.clear(number)):
             raise CommandRefusedError(f"fault {number} is not latched")
-        self._latched = [one for one in self._latched if one.fault != number]
-        self._cleared += found
-        self._console.show_latched(self._latched)
-        self._progress(f"fault {number} {_name(found[0].fault)} cleared by the operator")
+        self._console.show_latched(self._latched.events)
+        self._progress(f"fault {found} cleared by the operator")
 
     def _lead(self, command: Campaign) -> None:
         """Start or go on with the campaign, or end it where it was paused."""
@@ -191,16 +192,17 @@ class ResidentProcess:
         self._console.show("preparing")
         try:
             resident = self._rig_for(config)
-            resident.latched[:] = self._latched
+            self._latched.hand_over(resident)
             resident.next_run(folder, config, attended=attended)
-            self._note_cleared(resident)
+            self._latched.note_cleared(resident)
             shutil.rmtree(self._out / OPENING, ignore_errors=True)
             if attended:
                 resident.rig.rig_io.operator.put(Arm())
             self.last = resident.run(folder)
-            self._latched = list(resident.latched)
+            self._latched.take_over(resident)
             self._console.finished(self.last.summary)
             self._console.show("idle")
+            self._progress(f"{folder.name} is over: {_verdict(self.last.summary)}")
         except (DeviceError, NotArmedError, OSError) as error:
             self._fail(folder, error)
         except KeyboardInterrupt as error:
@@ -211,16 +213,10 @@ class ResidentProcess:
             self._signals.loop = None
         self._after()
 
-    def _note_cleared(self, resident: Resident) -> None:
-        """Record in the next run what was cleared between the two."""
-        for event in self._cleared:
-            resident.rig.cycle.tick_logger.log_event(CLEARED_BEFORE, f"{int(event.fault)} {_name(event.fault)}")
-        self._cleared.clear()
-
     def _fail(self, folder: Path, error: Exception) -> None:
         """The rig cannot run again: it is closed, and its record gets a summary."""
         if self._resident is not None:
-            self._latched = list(self._resident.latched)
+            self._latched.take_over(self._resident)
         self._close()
         summarise_what_there_is(folder, error, self._progress)
         self._console.show("closed", f"{error}; the rig is closed, arm opens it again")
@@ -228,7 +224,7 @@ class ResidentProcess:
 
     def _after(self) -> None:
         """Commands that came while nobody could take them would surprise people now: only an E-stop counts."""
-        self._console.show_latched(self._latched)
+        self._console.show_latched(self._latched.events)
         for command in self._console.take_all():
             if isinstance(command, EStop):
                 self._take(command)
@@ -258,7 +254,7 @@ class ResidentProcess:
         rig = self._open_backend(config, folder, self._progress, self._stack, attended=True, console=self._console)
         resident = Resident(config, rig, self._signals, self._progress)
         resident.make_no_run()
-        self._resident, self._layout = resident, config.layout
+        self._resident, self._layout, self._console.status.run = resident, config.layout, ""
         self._console.show("idle", "ready: take the lease and arm")
         return resident
 
@@ -289,5 +285,6 @@ def jog_overrides(command: Jog | Valve) -> list[str]:
     return ["experiment=jog", "operator.console_lost=stop", *keys]
 
 
-def _name(fault: Fault) -> str:
-    return FAULT_TABLE[fault].name
+def _verdict(summary: Summary) -> str:
+    judged = "accepted" if summary.get("accepted") else "not accepted"
+    return "; ".join([judged, *summary.get("reasons", ())])

@@ -9,5 +9,6 @@ folder    the folder of a campaign: campaign.csv, campaign.json, a run folder fo
 run       a campaign of simulated trials, from the first to the last
 guided    a campaign on a real rig: what the operator sets, confirms and judges
 operator  the questions to the operator, and who answers them
+commanded the same campaign, where the operator is a client of the command socket
 sweep     the product of values over any keys, no folder for a run
 """

@@ -24,6 +24,7 @@ from hil.cli.exits import FAULT, USAGE, complain
 from hil.cli.explain import explain
 from hil.cli.export import export
 from hil.cli.jog import jog, valve
+from hil.cli.operate import operate
 from hil.cli.recover import recover
 from hil.cli.sim import sim
 from hil.cli.start import problems_at_start
@@ -46,7 +47,7 @@ app = typer.Typer(
     ),
 )
 app.command("run")(run_config)
-for _command in (trial, campaign, sweep, energy, drawbar, slope, check, devices, jog, valve, sim):
+for _command in (trial, campaign, sweep, energy, drawbar, slope, check, devices, jog, valve, operate, sim):
     app.command()(_command)
 for _command in (report, compare, export, recover, verify, replay, explain, configs):
     app.command()(_command)

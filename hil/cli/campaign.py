@@ -33,15 +33,16 @@ def campaign(
 ) -> None:
     """Run a plan of impact trials: campaign.csv, campaign.json, and a run folder for each trial."""
     from hil.analysis.campaign import JSON
-    from hil.campaign.run import Wanted, last_attempts
+    from hil.campaign.run import last_attempts
 
     with usage_errors():
-        found, base, trials, first = _wanted(options.config, plan, options.overrides or [], options.seed)
-        wanted = Wanted(found, base, trials, first, folders=not summaries_only, figures=figures)
-        guided = ask or base.rig == "real"
+        wanted = wanted_campaign(
+            options.config, plan, options.overrides or [], options.seed, folders=not summaries_only, figures=figures
+        )
+        guided = ask or wanted.base.rig == "real"
         _refuse(wanted, guided, options.cluster)
-        options.check_place(base)
-        folder = options.folder(base, wanted.plan.name, JSON)
+        options.check_place(wanted.base)
+        folder = options.folder(wanted.base, wanted.plan.name, JSON)
     made, stopped = _run(wanted, folder, guided, options)
     last = last_attempts(made)
     if options.as_json:
@@ -56,10 +57,31 @@ def campaign(
         raise typer.Exit(FAULT)
 
 
-def _wanted(source: str, plan_source: str, overrides: list[str], seed: int | None) -> tuple[Any, ...]:
-    """Plan, config, trials and seed of a campaign; the problems of plan and config at once."""
+def wanted_campaign(
+    source: str,
+    plan_source: str,
+    overrides: list[str],
+    seed: int | None,
+    *,
+    folders: bool = True,
+    figures: bool = False,
+) -> Wanted:
+    """The campaign of a plan on a rig; the problems of plan and config are shown at once, and end the command.
+
+    Args:
+        source: of the config.
+        plan_source: of the plan.
+        overrides: of the config.
+        seed: replaces those of plan and config.
+        folders: each trial has a run folder.
+        figures: a figure is drawn of each.
+
+    Raises:
+        ConfigError: problems of the trials.
+    """
     from hil.campaign.expand import campaign_seed, expand
     from hil.campaign.plan import load_plan
+    from hil.campaign.run import Wanted
     from hil.config import ConfigError, load_config
 
     problems: list[str] = []
@@ -79,7 +101,8 @@ def _wanted(source: str, plan_source: str, overrides: list[str], seed: int | Non
         overrides = [*overrides, 'telemetry.endpoint=""']
         base = load_config(source, overrides, seed)
     trials = expand(plan, source, overrides, seed)
-    return plan, base, trials, None if base.rig == "real" else campaign_seed(plan, base, seed)
+    first = None if base.rig == "real" else campaign_seed(plan, base, seed)
+    return Wanted(plan, base, trials, first, folders, figures)
 
 
 def _refuse(wanted: Wanted, guided: bool, cluster: str | None) -> None:

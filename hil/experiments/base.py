@@ -56,7 +56,7 @@ class Experiment(ABC):
 
     Unattended, it is armed as soon as the sensors are zeroed and every check passes, and starts ARMED_NS later.
     Attended, it waits for the operator's arm and start, and a refused arming can be tried again. An arm that comes
-    before the sensors are zeroed is tried once they are.
+    before the sensors are zeroed is tried once they are. A start counts from the moment it is armed.
 
     Args:
         config: of the rig and the experiment.
@@ -81,7 +81,7 @@ class Experiment(ABC):
         self._late_ns = round(2.0 * config.links.drives_delay_ms * 1e6)
         self._ready_ns = 0 if config.layout.channels else CONFIRM_NS
         self._since_ns = 0
-        self._arm_asked = not attended
+        self._arm_asked = self._start_asked = not attended
         self.state = self.states(IDLE)
         self.checks: Sequence[Check] = ()
         self.stopped = False
@@ -147,8 +147,9 @@ class Experiment(ABC):
 
     def _may_start(self, samples: Samples) -> bool:
         """Whether the armed rig may move from this tick on."""
-        started = not self._attended or asks(samples.operator, Start)
-        return started and samples.t_ns - self._since_ns >= ARMED_NS
+        if samples.operator and asks(samples.operator, Start):
+            self._start_asked = True
+        return self._start_asked and samples.t_ns - self._since_ns >= ARMED_NS
 
     def _enter(self, state: IntEnum, t_ns: int) -> None:
         self.state, self._since_ns = self.states(state), t_ns

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+
 import msgspec
 import numpy as np
 import pytest
 
 from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.schedule import VirtualTime
+from hil.app import resident
 from hil.app.console import Console
 from hil.app.operate import ResidentProcess
 from hil.app.run_loop import Signals
@@ -64,7 +67,7 @@ class Operated:
 
     def take_lease(self):
         """Hold the operator lease from now on."""
-        self._alive = True
+        self._alive, self.last_beat_ns = True, 0
         self._beat()
         self.time.start("heartbeat", self._beats)
 
@@ -79,7 +82,8 @@ class Operated:
         self.memory.lease.write(self._lease)
 
     def _beat(self):
-        self._lease["holder"], self._lease["held"], self._lease["t_ns"] = b"Ada", 1, self.host.now_ns()
+        self.last_beat_ns = self.host.now_ns()
+        self._lease["holder"], self._lease["held"], self._lease["t_ns"] = b"Ada", 1, self.last_beat_ns
         self.memory.lease.write(self._lease)
 
     def _beats(self):
@@ -101,15 +105,23 @@ class Operated:
             self.host.sleep(0.01)
         return self.status
 
+    def signal(self):
+        """What SIGINT does; in a thread that is not the main one no handler can be set."""
+        self.signals._stop(signal.SIGINT, None)
+
     def end(self):
-        """End the process between two runs, as a signal does."""
+        """End the process between two runs."""
         self.signals.ended = True
+        self.wait_for_the_end()
+        if self.error is not None:
+            raise self.error
+
+    def wait_for_the_end(self):
+        """Wait until the process has ended."""
         give_up_ns = self.host.now_ns() + round(LONGEST_S * 1e9)
         while not self.over and self.host.now_ns() < give_up_ns:
             self.host.sleep(0.01)
         assert self.over
-        if self.error is not None:
-            raise self.error
 
     def close(self):
         """Leave nothing behind."""
@@ -118,8 +130,9 @@ class Operated:
 
 
 @pytest.fixture
-def operated(tmp_path):
-    """Starts a resident process of a config, in virtual time."""
+def operated(tmp_path, monkeypatch):
+    """Starts a resident process of a config, in virtual time; no figure is drawn."""
+    monkeypatch.setattr(resident, "draw", lambda *_: None)
     started = []
 
     def start(name="sim_impact", *overrides, **more):

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import pytest
 
+from drivers.interfaces import DeviceError
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
+from hil.app.run import open_backend
 from hil.messages.fault import Fault
-from hil.messages.operator_input import Arm, Start, Stop
+from hil.messages.operator_input import (
+    Arm,
+    Campaign,
+    ClearFault,
+    EStop,
+    Jog,
+    LeaseChange,
+    RefusedCommands,
+    Start,
+    Stop,
+    Valve,
+)
 from hil.recording import read_trial
+from hil.recording.run_folder import summary_of
 
 DRIVE = (
     "experiment=drive", "drive.steps=[{for_s: 60, speed_mps: 0.03}]", "record.sensors=all", "telemetry.endpoint=''",
@@ -25,6 +39,16 @@ def names(folder):
     return [name.decode() for name in read_trial(folder).events["name"].tolist()]
 
 
+def first_of(folder, name):
+    """The first event of that name in a record."""
+    events = read_trial(folder).events
+    return events[events["name"] == name.encode()][0]
+
+
+def moved(folder):
+    return bool(abs(read_trial(folder).tick["set_speed_radps"]).max() > 0.0)
+
+
 @pytest.fixture
 def rig(operated):
     """A rig that waits for its operator, who holds the lease."""
@@ -35,17 +59,18 @@ def rig(operated):
 
 
 def drives(rig):
-    """Arm and start a drive."""
+    """Arm and start a drive; the folder of its run."""
     rig.ask(Arm())
     rig.until(state="armed")
     rig.ask(Start())
     rig.until(state="drive")
+    return rig.folder / f"run_{rig.status['runs'] + 1}"
 
 
 def test_a_run_is_armed_started_and_stopped_by_commands_and_the_next_one_follows(rig):
     for number in (1, 2):
         drives(rig)
-        rig.host.sleep(0.3)
+        rig.host.sleep(0.2)
         rig.ask(Stop("enough"))
         status = rig.until(state="idle", runs=number)
         assert status["run"].endswith(f"run_{number}")
@@ -58,5 +83,206 @@ def test_a_run_is_armed_started_and_stopped_by_commands_and_the_next_one_follows
         ]  # fmt: skip
         assert wrong(folder) == []
         assert replay(folder).differences == []
-        assert abs(read_trial(folder).tick["set_speed_radps"]).max() > 0.0
+        assert moved(folder)
     assert sorted(path.name for path in rig.folder.iterdir()) == ["run_1", "run_2"]
+
+
+def test_nothing_runs_that_nobody_has_armed(rig):
+    rig.ask(Start(), Stop(), LeaseChange("Ada", "taken"), RefusedCommands(3, "no_lease"))
+    rig.host.sleep(0.2)
+    assert rig.status["state"] == "idle"
+    rig.end()
+    assert "start refused: no run is armed; arm first" in rig.said
+    assert list(rig.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [Arm(), Jog(("all",), 0.02, 1.0), Valve("left", "extend", 1.0)])
+def test_nothing_moves_for_a_command_while_no_client_holds_the_lease(operated, command):
+    rig = operated("sim_impact", *DRIVE)
+    rig.until(state="idle")
+    rig.ask(command)
+    rig.host.sleep(0.2)
+    rig.end()
+    assert "no client holds the operator lease" in rig.said[-1]
+    assert list(rig.folder.iterdir()) == []
+
+
+def test_an_e_stop_makes_the_rig_safe_in_the_tick_that_reads_it_and_holds_until_it_is_cleared(rig):
+    folder = drives(rig)
+    rig.ask(EStop("smoke"))
+    status = rig.until(state="idle")
+    assert (status["safe"], [fault["number"] for fault in status["faults"]]) == (True, [STOP_BY_OPERATOR])
+    rig.ask(Arm(), Jog(("all",), 0.02, 1.0))
+    rig.host.sleep(0.2)
+    assert rig.status["runs"] == 1
+    rig.ask(ClearFault(STOP_BY_OPERATOR))
+    rig.until(safe=False, faults=[])
+    second = drives(rig)
+    rig.ask(Stop())
+    rig.until(state="idle", runs=2)
+    rig.end()
+    assert len([line for line in rig.said if "refused: latched: 18 stop by operator" in line]) == 2
+    ticks, stop = read_trial(folder).tick, first_of(folder, "operator e_stop")
+    assert ticks["safe"].tolist() == (ticks["tick"] >= stop["tick"]).tolist()
+    assert ticks["cut"][ticks["tick"] >= stop["tick"]].all()
+    assert "cleared before" in names(second)
+    assert wrong(folder) == wrong(second) == []
+
+
+def test_an_e_stop_between_two_runs_keeps_the_next_one_from_beginning(rig):
+    rig.ask(EStop("button"))
+    rig.until(safe=True)
+    rig.ask(Arm())
+    rig.host.sleep(0.2)
+    rig.end()
+    assert list(rig.folder.iterdir()) == []
+
+
+def test_a_run_whose_console_is_lost_goes_safe_half_a_second_after_the_last_heartbeat(rig):
+    folder = drives(rig)
+    rig.lose_lease()
+    lost_ns = rig.last_beat_ns
+    rig.until(running=True, safe=True)
+    assert 500e6 < rig.host.now_ns() - lost_ns < 700e6  # virtual time; the status follows every 100 ms
+    status = rig.until(state="idle")
+    assert [fault["number"] for fault in status["faults"]] == [CONSOLE_LOST]
+    rig.ask(ClearFault(CONSOLE_LOST))
+    rig.until(faults=[])
+    rig.end()
+    fault = first_of(folder, "console_lost")
+    assert fault["value"] == pytest.approx(500.0, abs=2.0)
+    ticks = read_trial(folder).tick
+    assert ticks["cut"][ticks["tick"] >= fault["tick"]].all()
+    assert replay(folder).differences == []
+    assert wrong(folder) == []
+
+
+def test_a_run_that_is_to_finish_without_its_console_does_and_its_record_says_so(operated):
+    drive = [*DRIVE, "operator.console_lost=finish", "drive.steps=[{for_s: 1.5, speed_mps: 0.03}]"]
+    rig = operated("sim_impact", *drive)
+    rig.until(state="idle")
+    rig.take_lease()
+    folder = drives(rig)
+    rig.release_lease()
+    status = rig.until(state="idle", runs=1)
+    assert (status["safe"], status["faults"]) == (False, [])
+    rig.end()
+    assert names(folder).count("console_lost") == 1
+    assert not summary_of(folder)["aborted"]
+    assert replay(folder).differences == []
+    assert wrong(folder) == []
+
+
+def test_an_armed_rig_whose_console_is_lost_never_starts_and_no_fault_is_latched(rig):
+    rig.ask(Arm())
+    rig.until(state="armed")
+    rig.lose_lease()
+    assert rig.until(state="idle", runs=1)["faults"] == []
+    rig.end()
+    assert not moved(rig.folder / "run_1")
+    assert "operator stop" in names(rig.folder / "run_1")
+
+
+def test_a_jog_turns_the_wheel_that_was_named_and_ends_by_itself(rig):
+    rig.ask(Jog(("front_left",), 0.02, 0.3))
+    status = rig.until(state="idle", runs=1)
+    assert status["summary"]["accepted"]
+    rig.end()
+    speeds = read_trial(rig.folder / "run_1").tick["set_speed_radps"]
+    assert (abs(speeds).max(axis=0) > 0.0).tolist() == [True, *5 * [False]]
+
+
+@pytest.mark.parametrize("how", ["stop", "lease"])
+def test_a_jog_ends_when_it_is_stopped_or_the_console_is_lost_whatever_the_config_says_of_runs(operated, how):
+    rig = operated("sim_impact", *DRIVE, "operator.console_lost=finish")
+    rig.until(state="idle")
+    rig.take_lease()
+    rig.ask(Valve("left", "extend", 10.0))
+    rig.until(state="move")
+    if how == "stop":
+        rig.ask(Stop("released"))
+    else:
+        rig.lose_lease()
+    status = rig.until(state="idle", runs=1)
+    assert [fault["number"] for fault in status["faults"]] == ([] if how == "stop" else [CONSOLE_LOST])
+    rig.end()
+    ticks = read_trial(rig.folder / "run_1").tick
+    powered = ticks["valves"].any(axis=(1, 2))
+    assert 0 < powered.sum() < 1500
+    assert not powered[-1]
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        (Jog(("fifth_wheel",), 0.02, 1.0), "fifth_wheel"),
+        (Jog(("all",), 0.02, 60.0), "jog.seconds"),
+        (Valve("middle", "extend", 1.0), "middle_extend"),
+        (Campaign("start"), "start hil operate with --plan PLAN"),
+        (ClearFault(18), "fault 18 is not latched"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_the_reason_and_the_process_goes_on(rig, command, why):
+    rig.ask(command)
+    rig.host.sleep(0.2)
+    assert rig.status["state"] == "idle"
+    rig.end()
+    assert "refused" in rig.said[-1]
+    assert why in rig.said[-1]
+
+
+def test_a_jog_that_was_asked_for_during_a_run_is_not_made_after_it(rig):
+    drives(rig)
+    rig.ask(Jog(("all",), 0.02, 1.0))
+    rig.until(message="jog refused: a run is on")
+    rig.ask(Stop())
+    rig.until(state="idle")
+    rig.host.sleep(0.5)
+    assert rig.status["runs"] == 1
+    rig.end()
+
+
+def test_a_rig_that_fails_is_closed_and_opened_again_by_the_next_arm(operated):
+    opened = []
+
+    def opener(config, folder, progress, stack, **more):
+        opened.append(open_backend(config, folder, progress, stack, **more))
+        if len(opened) == 1:
+            opened[0].start_clock = fail
+        return opened[-1]
+
+    def fail():
+        raise DeviceError("drives: roboclaw 0x80 does not answer")
+
+    rig = operated("sim_impact", *DRIVE, opener=opener)
+    rig.until(state="idle")
+    rig.take_lease()
+    rig.ask(Arm())
+    assert "roboclaw 0x80 does not answer" in rig.until(state="closed")["message"]
+    drives(rig)
+    rig.ask(Stop())
+    rig.until(state="idle")
+    rig.end()
+    assert len(opened) == 2
+    assert summary_of(rig.folder / "run_1")["reasons"] == ["ended early: drives: roboclaw 0x80 does not answer"]
+    assert wrong(rig.folder / "run_2") == []
+
+
+def test_a_signal_ends_a_run_in_safe_and_the_process_with_it(rig):
+    folder = drives(rig)
+    rig.signal()
+    rig.wait_for_the_end()
+    assert [fault["number"] for fault in rig.status["faults"]] == [STOP_BY_OPERATOR]
+    ticks = read_trial(folder).tick
+    assert (ticks["safe"][-1], ticks["cut"][-1]) == (1, 1)
+    assert summary_of(folder)["reasons"] == ["fault 18: operator: SIGINT"]
+
+
+def test_a_rig_that_cannot_be_opened_at_the_start_ends_the_process_with_the_reason(operated):
+    def opener(*_, **__):
+        raise DeviceError("drives: /dev/roboclaw is not there")
+
+    rig = operated("sim_impact", *DRIVE, opener=opener)
+    rig.wait_for_the_end()
+    assert str(rig.error) == "drives: /dev/roboclaw is not there"
+    assert list(rig.folder.iterdir()) == []

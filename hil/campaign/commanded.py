@@ -1,0 +1,150 @@
+"""A campaign whose operator is a client of the command server: questions stand in the status, commands answer them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hil.app.console import Console
+from hil.app.console_status import Question as ShownQuestion
+from hil.app.run import run_experiment
+from hil.campaign.folder import locked
+from hil.campaign.guided import run_guided
+from hil.campaign.operator import NoAnswerError, Question
+from hil.campaign.run import Stop, Wanted, interrupted
+from hil.config import Config
+from hil.messages.operator_input import Campaign, EStop, OperatorCommand, Start, Verdict
+from hil.messages.operator_input import Stop as StopCommand
+from hil.recording.run_folder import run_folder
+
+# The commands that answer a question.
+ANSWERS = {"ready": ("start", "campaign pause", "campaign end"), "verdict": ("verdict keep", "verdict repeat")}
+Progress = Callable[[str], None]
+
+
+class CommandedOperator:
+    """Answers the questions of a campaign by commands (`hil.campaign.operator.Operator`).
+
+    Args:
+        console: of the operator.
+        name: of the operator.
+
+    Attributes:
+        e_stop: the E-stop that ended the campaign between two trials, if one did.
+        ended: the campaign shall not go on later.
+    """
+
+    def __init__(self, console: Console, name: str) -> None:
+        self._console, self._name, self._word = console, name, ""
+        self._paused = False
+        self.e_stop: EStop | None = None
+        self.ended = False
+
+    def ask(self, question: Question) -> str:
+        """See `Operator`. Commands that came before the question was shown do not answer it."""
+        if question.key == "name":
+            return self._name
+        if question.key == "word":  # it came with the verdict
+            return self._word
+        for early in self._console.take_all():
+            if isinstance(early, EStop | Campaign):
+                self._answer(question.key, early)
+        self._console.ask(ShownQuestion(question.key, question.text, ANSWERS[question.key]))
+        try:
+            while True:
+                if self._paused and question.key == "ready":
+                    raise NoAnswerError(question.key)
+                command = self._console.wait()
+                if command is not None and (answer := self._answer(question.key, command)):
+                    return answer
+        finally:
+            self._console.ask(None)
+
+    def _answer(self, key: str, command: OperatorCommand) -> str:
+        """The answer that a command gives; empty: none. Raises NoAnswerError: it ends the campaign for now."""
+        if isinstance(command, EStop):
+            self.e_stop = command
+            raise NoAnswerError(key)
+        if isinstance(command, Campaign) and command.do != "start":
+            self._paused, self.ended = True, command.do == "end"
+            return ""
+        if key == "ready" and isinstance(command, StopCommand):
+            raise NoAnswerError(key)
+        if key == "ready" and isinstance(command, Start):
+            return "go"
+        if key == "verdict" and isinstance(command, Verdict):
+            self._word = command.word
+            return command.verdict
+        name = command.__struct_config__.tag
+        self._console.show(message=f"{name} refused: a campaign asks {key}; allowed: {', '.join(ANSWERS[key])}")
+        return ""
+
+
+class CommandedCampaign:
+    """A campaign that starts, pauses and ends by commands (`hil.app.operate.CampaignRuns`).
+
+    Args:
+        wanted: the campaign.
+        out: its folders are made in this one.
+        console: of the operator.
+        progress: told what is going on, a line at a time.
+        run: makes a trial; as `hil.app.run.run_experiment`.
+    """
+
+    def __init__(
+        self,
+        wanted: Wanted,
+        out: Path,
+        console: Console,
+        progress: Progress,
+        run: Callable[..., Any] = run_experiment,
+    ) -> None:
+        self._wanted, self._out, self._console, self._progress, self._run = wanted, out, console, progress, run
+        self._folder: Path | None = None
+        self._count = 0
+        self._interrupted = False
+
+    def go_on(self, operator: str) -> EStop | None:
+        """See `CampaignRuns`."""
+        resume = self._folder is not None
+        folder = self._folder or self._new_folder()
+        asked, stop = CommandedOperator(self._console, operator), Stop(self)
+        with locked(folder):
+            trials = run_guided(self._wanted, folder, asked, self._trial, self, stop, resume=resume)
+        if self._interrupted:
+            raise KeyboardInterrupt
+        over = "over" if asked.ended or not stop.wanted else "paused"
+        self.text(f"the campaign is {over}, {len(trials)} attempts in {folder}")
+        if asked.ended:
+            self.end()
+        return asked.e_stop
+
+    def end(self) -> None:
+        """See `CampaignRuns`."""
+        self._folder = None
+
+    def text(self, line: str) -> None:
+        """See `hil.campaign.run.Report`."""
+        self._console.show(message=line)
+        self._progress(line)
+
+    def done(self, count: int, total: int) -> None:
+        """See `hil.campaign.run.Report`."""
+        self.text(f"{count} of {total} trials are done")
+
+    def _new_folder(self) -> Path:
+        self._count += 1
+        self._folder = run_folder(self._out / f"campaign_{self._count}", "", "")
+        return self._folder
+
+    def _trial(self, config: Config, folder: Path) -> dict[str, Any]:
+        """One trial, on a rig that is opened for it."""
+        self._console.show("preparing")
+        summary: dict[str, Any] = self._run(
+            config, folder, self.text, figure=self._wanted.figures, console=self._console
+        ).summary
+        self._console.finished(summary)
+        self._console.show("campaign")
+        self._interrupted = interrupted(summary)
+        return summary

@@ -1,0 +1,129 @@
+"""A campaign that an operator leads by commands: what is asked stands in the status, and only then it is answered."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import msgspec
+import numpy as np
+import pytest
+
+from hil.analysis.campaign import read_campaign
+from hil.app.console import Console
+from hil.campaign.commanded import CommandedCampaign
+from hil.ipc.command_memory import STATUS, CommandMemory
+from hil.ipc.operator import OperatorWriter
+from hil.messages.operator_input import Arm, Campaign, EStop, Start, Stop, Verdict
+
+from .conftest import QUICK
+
+TWO = f"name: two\nangles_deg: [40, 90]\norder: listed\n{QUICK}"
+ACCEPTED = {"accepted": True, "aborted": None, "reasons": [], "peak_force_N": 80.0}
+
+
+class Answering:
+    """A clock that sends the next command whenever a question has stood for a while."""
+
+    def __init__(self, memory):
+        self._writer, self._status, self._row = OperatorWriter(memory.commands), memory.status, np.zeros(1, STATUS)
+        self.answers, self.asked = [], []
+        self._now_ns, self._before = 0, None
+
+    def now_ns(self):
+        return self._now_ns
+
+    def sleep(self, seconds):
+        self._now_ns += round(seconds * 1e9)
+        self._status.read(self._row)
+        question = msgspec.json.decode(self._row["content"].item())["question"]
+        if question and question != self._before:
+            self.asked.append(question)
+        self._before = question
+        assert self.answers, f"nobody answers {question}"
+        self._writer.put(self.answers.pop(0))
+
+
+@pytest.fixture
+def memory(tmp_path):
+    made = CommandMemory(tmp_path / "commands", create=True)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def led(memory, wanted, tmp_path):
+    """A campaign of two trials that are only pretended; its host answers."""
+    host = Answering(memory)
+    made = []
+
+    def run(config, folder, progress, *, figure, console):
+        made.append(config.trial.angle_deg)
+        return SimpleNamespace(summary={**ACCEPTED, "config_sha256": config.sha256()})
+
+    campaign = CommandedCampaign(wanted(TWO), tmp_path, Console(memory, host), lambda _: None, run)
+    return SimpleNamespace(campaign=campaign, host=host, made=made, folder=tmp_path / "campaign_1", memory=memory)
+
+
+def verdicts(folder):
+    return [(row["number"], row["attempt"], row["operator_verdict"]) for row in read_campaign(folder).rows]
+
+
+def test_start_begins_a_trial_and_a_verdict_keeps_or_repeats_it(led):
+    led.host.answers = [
+        Start(), Verdict("repeat", "the shield was loose"), Start(), Verdict("keep"), Start(), Verdict("keep", "clean"),
+    ]  # fmt: skip
+    assert led.campaign.go_on("Ada") is None
+    assert led.made == [40.0, 40.0, 90.0]
+    assert verdicts(led.folder) == [(1, 1, "repeat"), (1, 2, "keep"), (2, 1, "keep")]
+    rows = read_campaign(led.folder).rows
+    assert {row["operator_name"] for row in rows} == {"Ada"}
+    assert [row["operator_word"] for row in rows] == ["the shield was loose", "", "clean"]
+    assert [question["key"] for question in led.host.asked] == 3 * ["ready", "verdict"]
+    assert "40 degrees" in led.host.asked[0]["text"]
+    assert led.host.asked[0]["choices"] == ["start", "campaign pause", "campaign end"]
+    assert "accepted: peak force 80.0 N" in led.host.asked[1]["text"]
+
+
+def test_a_campaign_that_is_paused_goes_on_with_the_trial_that_is_left(led):
+    led.host.answers = [Start(), Campaign("pause"), Verdict("keep")]
+    led.campaign.go_on("Ada")
+    assert verdicts(led.folder) == [(1, 1, "keep")]
+    led.host.answers = [Start(), Verdict("keep")]
+    led.campaign.go_on("Bob")
+    assert verdicts(led.folder) == [(1, 1, "keep"), (2, 1, "keep")]
+    assert [row["operator_name"] for row in read_campaign(led.folder).rows] == ["Ada", "Bob"]
+    assert led.made == [40.0, 90.0]
+
+
+def test_a_campaign_that_was_ended_begins_anew_in_another_folder(led):
+    led.host.answers = [Campaign("end")]
+    led.campaign.go_on("Ada")
+    led.host.answers = [Stop()]
+    led.campaign.go_on("Ada")
+    assert led.made == []
+    assert {"campaign_1", "campaign_2"} <= {path.name for path in led.folder.parent.iterdir()}
+
+
+def test_a_start_that_came_before_the_question_starts_nothing(led):
+    OperatorWriter(led.memory.commands).put(Start())
+    led.host.answers = [Arm(), Stop()]
+    led.campaign.go_on("Ada")
+    assert led.made == []
+
+
+def test_an_e_stop_between_two_trials_ends_the_campaign_for_now_and_is_handed_on(led):
+    led.host.answers = [Start(), EStop("button")]
+    assert led.campaign.go_on("Ada") == EStop("button")
+    assert led.made == [40.0]
+    assert [trial["status"] for trial in read_campaign(led.folder).trials] == ["kept"]
+
+
+def test_a_signal_during_a_trial_ends_the_process_and_the_trial_is_made_again_later(led):
+    def run(config, folder, progress, *, figure, console):
+        summary = {"accepted": False, "aborted": True, "reasons": ["fault 18: operator: SIGTERM"]}
+        return SimpleNamespace(summary={**summary, "config_sha256": config.sha256()})
+
+    led.campaign._run = run
+    led.host.answers = [Start()]
+    with pytest.raises(KeyboardInterrupt):
+        led.campaign.go_on("Ada")
