@@ -60,7 +60,8 @@ def led(memory, wanted, tmp_path):
         made.append(config.trial.angle_deg)
         return SimpleNamespace(summary={**ACCEPTED, "config_sha256": config.sha256()})
 
-    campaign = CommandedCampaign(wanted(TWO), tmp_path, Console(memory, host), lambda _: None, run)
+    # of a pretended trial there is no record to go on from, but its summary
+    campaign = CommandedCampaign(wanted(TWO, folders=False), tmp_path, Console(memory, host), lambda _: None, run)
     return SimpleNamespace(campaign=campaign, host=host, made=made, folder=tmp_path / "campaign_1", memory=memory)
 
 
