@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hil.analysis.events import carried_of
 from hil.analysis.tick_values import Quantity, quantities
 from hil.config import Config, parse_config
-from hil.processes.disturbances import longest_near
+from hil.processes.disturbances import NOTICED_WITHIN_NS, longest_near
 from hil.recording import RecordError, TrialRecord, read_trial
 from hil.recording.run_folder import recorded_run
 from hil.recording.tick_logger import carried_fault
@@ -148,6 +148,7 @@ def _report(record: TrialRecord, config: Config, event: np.void, shown: Sequence
     last = min(tick + TICKS_AFTER_FAULT, int(numbers.max(initial=tick)))
     offsets = tuple(sorted({min(max(offset, first - tick), last - tick) for offset in SHOWN}))
     changes, unchanged = _changes(ticks[(numbers >= first) & (numbers <= last)], tick, offsets, shown)
+    bound_ms = row.bound_for(config)
     safe = ticks[(numbers >= tick) & (ticks["safe"] == 1)]
     return FaultReport(
         row=row,
@@ -157,7 +158,7 @@ def _report(record: TrialRecord, config: Config, event: np.void, shown: Sequence
         value=None if carried else _number(event["value"]),
         limit=_number(event["limit"]),
         detail=_words(event["detail"]),
-        bound_ms=row.bound_for(config),
+        bound_ms=bound_ms,
         safe_tick=int(safe["tick"][0]) if len(safe) else None,
         empty_ms=_empty_ms(safe, config),
         before=_window(numbers, first, tick - 1),
@@ -165,7 +166,7 @@ def _report(record: TrialRecord, config: Config, event: np.void, shown: Sequence
         shown=offsets,
         changes=changes,
         unchanged=unchanged,
-        beside=tuple(longest_near(record.events, t_ns)),
+        beside=tuple(longest_near(record.events, t_ns, max(NOTICED_WITHIN_NS, round((bound_ms or 0.0) * 1e6)))),
         events=tuple(_others(record.events, event, tick)),
     )
 

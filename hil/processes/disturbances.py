@@ -106,15 +106,21 @@ def beside(events: Events, t_ns: int) -> str:
     return "".join(f"; beside it: {text}" for text in longest_near(events, t_ns))
 
 
-def longest_near(events: Events, t_ns: int) -> list[str]:
-    """The longest disturbance of each kind close to a fault, as text; arguments as for `beside`."""
-    near = [[row for row in _named(events, name) if _near(row, t_ns)] for name in (STALL, RIG_LATE)]
+def longest_near(events: Events, t_ns: int, within_ns: int = NOTICED_WITHIN_NS) -> list[str]:
+    """The longest disturbance of each kind close to a fault, as text.
+
+    Args:
+        events: of the record, rows of `EVENT`.
+        t_ns: when the fault was noticed [ns of the run].
+        within_ns: longest time from its cause to that moment [ns].
+    """
+    near = [[row for row in _named(events, name) if _near(row, t_ns, within_ns)] for name in (STALL, RIG_LATE)]
     return [_words(max(rows, key=lambda row: row["value"])) for rows in near if rows]
 
 
-def _near(row: np.void, t_ns: int) -> bool:
+def _near(row: np.void, t_ns: int, within_ns: int) -> bool:
     end_ns = row["t_ns"] + row["value"] * 1e6
-    return bool(end_ns >= t_ns - NOTICED_WITHIN_NS and row["t_ns"] <= t_ns + NOTED_WITHIN_NS)
+    return bool(end_ns >= t_ns - within_ns and row["t_ns"] <= t_ns + NOTED_WITHIN_NS)
 
 
 def _named(events: Events, name: str) -> list[np.void]:

@@ -101,6 +101,15 @@ def test_disturbances_and_the_other_events_of_the_window_stand_beside_it(edited,
     assert not any("watchdog" in text for _, text in report.events)
 
 
+@pytest.mark.parametrize(("before_ms", "beside"), [(900, True), (1100, False)])
+def test_a_stall_is_beside_a_fault_that_is_noticed_late_as_long_as_it_can_be_the_cause(edited, before_ms, beside):
+    """Old answers of the valves are noticed after limits.valves_age_ms, 1000 ms."""
+    at_ms = 1500
+    stale = event_row(Fault.SENSOR_STALE, "sensor_stale", at_ms, at_ms * MS, 1001.0, 1000.0, at_ms)
+    stall = stall_event(Stall((at_ms - before_ms) * MS, 9 * MS), 0, 1000, real_time=True)
+    assert bool(only(read_reports(edited("good", with_events(stall, stale)))).beside) is beside
+
+
 def test_the_time_until_the_chambers_are_empty_is_that_of_the_record(edited):
     def pressed(edit):
         edit.cells("tick", "pressure_Pa", edit["tick"]["tick"] < 600, lambda values: values + 100e3)
