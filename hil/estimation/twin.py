@@ -68,7 +68,7 @@ class RoverTwin:
         self._obstacle = None if vehicle.obstacle is None else vehicle.obstacle._replace(plate=None)
         self._hit = self._obstacle is None
         self._state.drives.cut[:] = 0.0
-        self._pull = None if nominal.towing is None else vehicle.pull
+        self._pull = None if nominal.towing is None else self._state.pull
         self._back = nominal.drawbar.backwards()
         self._pressure_Pa: Sequence[Sequence[float]] = ()
         self.energy_at_impact_J = math.nan
@@ -179,16 +179,15 @@ def _predict(twin: BoundArguments[_Twin], steps: int, dt: float) -> None:
 
 
 @kernel
-def _load_state(mounts: CylinderMounts | None, state: VehicleState, out: FloatArray, first: int) -> None:
+def _load_state(mounts: CylinderMounts, state: VehicleState, out: FloatArray, first: int) -> None:
     """Direction of gravity in the base frame, then torque [N m] and joint angle [rad] of each cylinder."""
     x, y, z, w = state.q[3], state.q[4], state.q[5], state.q[6]
     out[first] = 2.0 * (y * w - x * z)
     out[first + 1] = -2.0 * (y * z + x * w)
     out[first + 2] = 2.0 * (x * x + y * y) - 1.0
-    if mounts is not None:
-        for which in range(mounts.speed.size):
-            out[first + 3 + 2 * which] = state.cylinders.torque[which]
-            out[first + 4 + 2 * which] = state.q[mounts.speed[which] + 1]
+    for which in range(mounts.speed.size):
+        out[first + 3 + 2 * which] = state.cylinders.torque[which]
+        out[first + 4 + 2 * which] = state.q[mounts.speed[which] + 1]
 
 
 @kernel

@@ -64,14 +64,17 @@ class CylinderMounts(NamedTuple):
     linkage: Linkage | None = None
 
 
+NO_CYLINDERS = CylinderMounts(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros(0))
+
+
 def mount_cylinders(
     rover: Rover,
     joints: Sequence[str],
     cylinder: Cylinder,
     linkage: Linkage | None = None,
     areas: Sequence[float] = (),
-) -> CylinderMounts | None:
-    """A cylinder on each of these joints; None where there are none.
+) -> CylinderMounts:
+    """A cylinder on each of these joints.
 
     Args:
         rover: that bears them.
@@ -87,8 +90,6 @@ def mount_cylinders(
     unknown = [name for name in joints if name not in turning]
     if unknown:
         raise ValueError(f"cylinders on {', '.join(unknown)}, allowed: joints that turn: {', '.join(turning)}")
-    if not joints:
-        return None
     speed = np.array([6 + turning.index(name) for name in joints], dtype=np.int64)
     lever, share = (np.full(speed.size, one) for one in (cylinder.lever, cylinder.rod_share))
     area = np.array(areas or (cylinder.area,) * speed.size, dtype=np.float64)

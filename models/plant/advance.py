@@ -103,10 +103,10 @@ def advance(parts: BoundArguments[Parts], from_ns: int, to_ns: int, steps: int) 
 
 
 @kernel
-def _fill(gas: Gas | None, cylinder: Cylinder, mounts: CylinderMounts | None, state: VehicleState, dt: float) -> None:
+def _fill(gas: Gas | None, cylinder: Cylinder, mounts: CylinderMounts, state: VehicleState, dt: float) -> None:
     if gas is None:
         fill_cylinders(cylinder, state.cylinders, dt)
-    elif mounts is not None:
+    else:
         fill_with_gas(gas, mounts, state.cylinders, state.q, dt)
 
 

@@ -36,7 +36,7 @@ class LoadSampling:
         sensors: LoadSensors,
         random: np.random.Generator,
     ) -> None:
-        self._random, self._pull = random, vehicle.pull
+        self._random, self._pull = random, state.pull
         self.channels, self.rate_hz, self.range_V = len(sensors.wheel), sensors.rate_hz, sensors.range
         self.samples = 0
         parts = make_load_parts(rover, vehicle, state, sensors)
@@ -46,8 +46,7 @@ class LoadSampling:
         """Take the samples of an advance of the plant [ns]: whose time n / rate, in whole ns, is at most its end."""
         count = -(-(to_ns + 1) * self.rate_hz // 1_000_000_000) - self.samples
         noise = self._random.standard_normal((count, self.channels))
-        pull = 0.0 if self._pull is None else -float(self._pull[0])
-        take_load_samples(self._parts, self.samples, noise, from_ns, to_ns, pull)
+        take_load_samples(self._parts, self.samples, noise, from_ns, to_ns, -float(self._pull[0]))
         self.samples += count
 
     def copy_samples(self, first: int, volts: FloatArray) -> None:

@@ -120,13 +120,10 @@ class RigParameters:
 
     def build(self) -> tuple[Rover, VehicleModel, VehicleState]:
         """The rover, settled on its ground at the start distance. Raises ValueError with what is out of range."""
+        pull = self.drawbar.wrench()
         rover, vehicle, state = self.assemble()
-        pull = None if vehicle.pull is None else vehicle.pull.copy()
-        if vehicle.pull is not None:
-            vehicle.pull[:] = 0.0  # it settles without the drawbar's pull
         self._settle(vehicle, state)
-        if vehicle.pull is not None:
-            vehicle.pull[:] = pull
+        state.pull[:] = pull  # it settles without
         return rover, vehicle, state
 
     def assemble(self) -> tuple[Rover, VehicleModel, VehicleState]:
@@ -143,10 +140,7 @@ class RigParameters:
         locks = self.veer.locks(kind.rig_locks, kind.build(self.rover).wheel_names if self.veer.steering else ())
         rover = self.payload.on(kind.build(self.rover, locks=locks)).with_grousers(self.grouser_height)
         soil, compliant, rigid = self.ground.under(rover)
-        pull = self.drawbar.wrench()
         joints = kind.cylinder_joints if self.cylinder_joints is None else self.cylinder_joints
-        if pull is None and self.towing is not None:
-            pull = np.zeros(6)
         vehicle = VehicleModel(
             rover.chain,
             soil,
@@ -157,7 +151,6 @@ class RigParameters:
             rigid,
             self.ground.terrain,
             mount_cylinders(rover, joints, self.cylinder, self.linkage, self.cylinder_areas),
-            pull,
         )
         supply = 0.0 if self.regulated else self.cylinder.supply
         return rover, vehicle, make_vehicle_state(rover, cylinders=len(joints), supply=supply)
@@ -169,7 +162,7 @@ class RigParameters:
             ValueError: they have no linkage, and so no volume.
         """
         mounts = vehicle.cylinders
-        if self.pneumatics is None or mounts is None:
+        if self.pneumatics is None or not mounts.speed.size:
             return None
         if mounts.linkage is None:
             raise ValueError("pneumatics: the cylinders have no linkage, needed: one, for the volume of their chambers")

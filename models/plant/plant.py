@@ -79,7 +79,7 @@ class Plant:
         cylinders = self._state.cylinders.torque.size
         self._mounts = vehicle.cylinders
         self._loads = LoadHistory(len(self.rover.wheel_names), cylinders) if notes_loads else None
-        self._tow = make_tow(parameters.towing, parameters.drawbar, vehicle.pull)
+        self._tow = make_tow(parameters.towing, parameters.drawbar, self._state.pull)
         self._meter = EnergyMeter(self.rover, vehicle, self._state) if accounts else None
         ledger = self._meter.ledger if self._meter else None
         gas = parameters.make_gas(vehicle, self._state)
@@ -283,7 +283,7 @@ class Plant:
     def _cylinder_torque(self) -> FloatArray:
         """Of pressure and friction together on each joint (cylinders,) [N m]; what friction damps is left out."""
         mounts, cylinders = self._mounts, self._state.cylinders
-        if mounts is None or (linkage := mounts.linkage) is None or linkage.static == 0.0:
+        if (linkage := mounts.linkage) is None or linkage.static == 0.0:
             return cylinders.torque
         arms = [piston(linkage, self._state.q[speed + 1])[1] for speed in mounts.speed]
         friction: FloatArray = -linkage.static / linkage.presliding * cylinders.bristle * arms

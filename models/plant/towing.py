@@ -63,9 +63,9 @@ class Traction(NamedTuple):
     speed: float
 
 
-def make_tow(towing: Towing | None, drawbar: Drawbar, pull: FloatArray | None) -> Tow | None:
+def make_tow(towing: Towing | None, drawbar: Drawbar, pull: FloatArray) -> Tow | None:
     """The winch of a rig, at the place of its drawbar; arguments as `Tow`. None: nothing is towed."""
-    return None if towing is None or pull is None else Tow(towing, drawbar.backwards(), pull)
+    return None if towing is None else Tow(towing, drawbar.backwards(), pull)
 
 
 class Tow:
@@ -73,8 +73,8 @@ class Tow:
 
     Args:
         towing: how it pulls.
-        backwards: (6,) force and moment of a pull of 1 N, as `VehicleModel.pull`.
-        pull: (6,) `VehicleModel.pull`, which it sets; what the drawbar has put there stays in it.
+        backwards: (6,) force and moment of a pull of 1 N, as `VehicleState.pull`.
+        pull: (6,) `VehicleState.pull`, which it sets; what the drawbar has put there stays in it.
     """
 
     def __init__(self, towing: Towing, backwards: FloatArray, pull: FloatArray) -> None:

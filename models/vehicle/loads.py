@@ -62,8 +62,8 @@ class Drawbar:
     force: Vector = (0.0, 0.0, 0.0)
     place: Vector = (0.0, 0.0, 0.0)
 
-    def wrench(self) -> FloatArray | None:
-        """Force and moment about the base's origin (6,), as `VehicleModel.pull` takes them; None where all is zero.
+    def wrench(self) -> FloatArray:
+        """Force and moment about the base's origin (6,), as `VehicleState.pull` takes them.
 
         Raises:
             ValueError: everything that is out of range.
@@ -76,7 +76,7 @@ class Drawbar:
                 *(problem(f"place[{i}]", x, _PLACE) for i, x in enumerate(self.place)),
             ],
         )
-        return self._at_place(force) if force.any() else None
+        return self._at_place(force)
 
     def backwards(self) -> FloatArray:
         """The same of 1 N straight back, whatever `force` is."""

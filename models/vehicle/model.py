@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.actuators.drive import Drive, DriveState, make_drives
-from models.actuators.pneumatic import CylinderMounts, CylinderState, make_cylinders
+from models.actuators.pneumatic import NO_CYLINDERS, CylinderMounts, CylinderState, make_cylinders
 from models.contact.active_set import RigidGround
 from models.contact.compliant import CompliantGround
 from models.contact.ground import Ground, GroundContact, make_ground_contact
@@ -24,8 +24,8 @@ HITTING_WHEELS = 2  # the first wheels of a rover hit the obstacle
 class VehicleModel(NamedTuple):
     """The constant part of a vehicle.
 
-    Ground, terrain, obstacle, cylinders and pull are fixed when a step is compiled: each kind has separate code, and an
-    absent one (None) costs nothing (docs/decisions/0012-the-ground-is-chosen-at-compile-time.md).
+    Ground, terrain and obstacle are fixed when a step is compiled: each kind has separate code, and one that is absent
+    (None) costs nothing (docs/decisions/0012-the-ground-is-chosen-at-compile-time.md).
 
     Attributes:
         chain: the rover.
@@ -36,8 +36,7 @@ class VehicleModel(NamedTuple):
         compliant: ground that deforms by a contact law, or None.
         rigid: ground that does not deform, as unilateral constraints, or None. It comes last in a step.
         terrain: shape of the ground; None is level.
-        cylinders: joints on which air cylinders push, or None.
-        pull: (6,) force [N] and moment [N m] about the base's origin, base axes, on the base: a drawbar. Or None.
+        cylinders: joints on which air cylinders push, if any.
     """
 
     chain: Chain
@@ -48,8 +47,7 @@ class VehicleModel(NamedTuple):
     compliant: CompliantGround | None = None
     rigid: RigidGround | None = None
     terrain: Terrain = None
-    cylinders: CylinderMounts | None = None
-    pull: FloatArray | None = None
+    cylinders: CylinderMounts = NO_CYLINDERS
 
 
 class VehicleState(NamedTuple):
@@ -57,7 +55,8 @@ class VehicleState(NamedTuple):
 
     q, v and torque are over all joints that turn, coupled ones included (`Rover.tree_configuration`,
     `Rover.tree_joint_names`); without couplings they are the rover's own q (nq,) and v (nv,). `torque` is an
-    external input, in addition to drives and cylinders.
+    external input, in addition to drives and cylinders; `pull` (6,) is another, of a drawbar on the base: force [N] and
+    moment [N m] about the base's origin, base axes.
     The first wheels of the rover, as many as `obstacle` has rows, are those that can hit the obstacle.
     """
 
@@ -69,6 +68,7 @@ class VehicleState(NamedTuple):
     obstacle: ObstacleContact
     work: Work
     cylinders: CylinderState
+    pull: FloatArray
 
 
 def make_vehicle_state(
@@ -85,4 +85,5 @@ def make_vehicle_state(
         make_contact(hitting_wheels),
         make_work(rover.chain),
         make_cylinders(cylinders, supply),
+        np.zeros(6),
     )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from models.actuators.drive import drive_axle
-from models.actuators.pneumatic import CylinderMounts, push_cylinders
+from models.actuators.pneumatic import push_cylinders
 from models.contact.active_set import RigidGround
 from models.contact.compliant import CompliantGround, push_compliant_ground
 from models.contact.constraints import hold_ground
@@ -61,9 +61,10 @@ def accounted_step(vehicle: VehicleModel, state: VehicleState, dt: float, ledger
     for wheel in chain.motor_wheel:
         drive_axle(vehicle.drive, state.drives, wheel, 5 + chain.wheel_body[wheel], v, dt, work)
     note(ledger, DRIVES, work)
-    _push_cylinders(vehicle.cylinders, state, dt)
+    push_cylinders(vehicle.cylinders, state.cylinders, state.q, v, dt, work)
     note(ledger, CYLINDERS, work)
-    _pull(vehicle.pull, work)
+    for a in range(6):  # the base's speeds come first
+        work.rhs[a] += state.pull[a]
     note(ledger, PULL, work)
     _push_soil(vehicle.ground, vehicle.terrain, chain, state, dt)
     _push_compliant(vehicle.compliant, vehicle.terrain, chain, state, dt)
@@ -78,19 +79,6 @@ def accounted_step(vehicle: VehicleModel, state: VehicleState, dt: float, ledger
     _hold(vehicle.rigid, vehicle.terrain, chain, state, dt)
     close_step(ledger, chain, vehicle.drive, state.drives.cut, vehicle.obstacle, state.obstacle, v, dt, work)
     move(state.q, v, dt, work)
-
-
-@kernel
-def _push_cylinders(mounts: CylinderMounts | None, state: VehicleState, dt: float) -> None:
-    if mounts is not None:
-        push_cylinders(mounts, state.cylinders, state.q, state.v, dt, state.work)
-
-
-@kernel
-def _pull(wrench: FloatArray | None, work: Work) -> None:
-    if wrench is not None:
-        for a in range(6):  # the base's speeds come first
-            work.rhs[a] += wrench[a]
 
 
 @kernel
