@@ -16,6 +16,7 @@ from hil.cli.bench import bench
 from hil.cli.calibrate import calibrate
 from hil.cli.campaign import campaign
 from hil.cli.check import check
+from hil.cli.command import command
 from hil.cli.compare import compare
 from hil.cli.configs import configs
 from hil.cli.devices import devices
@@ -24,6 +25,7 @@ from hil.cli.exits import FAULT, USAGE, complain
 from hil.cli.explain import explain
 from hil.cli.export import export
 from hil.cli.jog import jog, valve
+from hil.cli.keys import keys
 from hil.cli.operate import operate
 from hil.cli.recover import recover
 from hil.cli.sim import sim
@@ -53,6 +55,8 @@ for _command in (report, compare, export, recover, verify, replay, explain, conf
     app.command()(_command)
 app.add_typer(bench, name="bench")
 app.add_typer(calibrate, name="calibrate")
+app.add_typer(command, name="command")
+app.add_typer(keys, name="keys")
 
 
 def _print_version(wanted: bool) -> None:

@@ -55,6 +55,9 @@ class CommandClient:
         name: of the client, as others see it; None: USER@COMPUTER-PROCESS. Clients with the same key and name count as
             one: they share the operator lease.
 
+    Attributes:
+        lease_state: as the last reply has it; who asks for it is new with each heartbeat.
+
     Raises:
         CommandError: there is no answer, or the key is not valid there.
         KeysError: a key file is not in order.
@@ -78,6 +81,7 @@ class CommandClient:
         self._heartbeat: threading.Thread | None = None
         self._release = threading.Event()
         self._lost = ""
+        self.lease_state = LeaseState("", yours=False, held_before=False, asked_by="")
         try:
             self._connect()
         except BaseException:
@@ -131,6 +135,7 @@ class CommandClient:
             if reply.refusal == "no_session":  # the server has started anew, or has ended sessions that were idle
                 self._hello()
                 reply = self._exchange(command)
+        self.lease_state = reply.lease or self.lease_state
         if not reply.ok:
             lost = f" ({self._lost})" if self._lost and reply.refusal == "no_lease" else ""
             raise CommandError(f"{type(command).__name__.lower()}: {reply.error}{lost}", reply.refusal)
@@ -186,13 +191,13 @@ class CommandClient:
         Raises:
             CommandError: another client holds it.
         """
-        lease = self._state(self.ask(Lease("take")))
+        self.ask(Lease("take"))
         self._lost = ""
         if self._heartbeat is None:
             self._release.clear()
             self._heartbeat = threading.Thread(target=self._keep, name="operator lease", daemon=True)
             self._heartbeat.start()
-        return lease
+        return self.lease_state
 
     def release_lease(self) -> None:
         """Release the lease, if this client holds it. Raises CommandError: there is no answer."""
@@ -231,11 +236,6 @@ class CommandClient:
             except (CommandError, zmq.ZMQError) as error:
                 self._lost = f"the operator lease was lost: {error}"
                 return
-
-    @staticmethod
-    def _state(reply: Reply) -> LeaseState:
-        assert reply.lease is not None
-        return reply.lease
 
     # ---- commands in one word ----
     def arm(self) -> None:

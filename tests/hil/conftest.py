@@ -1,10 +1,79 @@
+import threading
+import time
+
+import numpy as np
 import pytest
+import zmq
 
 from hil.config import load_config
+from hil.ipc.command_memory import LEASE, CommandMemory
+from hil.ipc.operator import SharedOperator
 from hil.ipc.run_memory import RunMemory
+from hil.messages.operator_input import NOTICES
+from hil.operator.command_socket import CommandSocket, SharedCommands
 
 
 @pytest.fixture
 def shared(tmp_path):
     """Memory of a run that keeps all samples."""
     return RunMemory(tmp_path, load_config("sim_impact", ["clock=realtime", "telemetry.endpoint=''"]), {"version": "1"})
+
+
+class CommandRig:
+    """A command socket, served in a thread, and the resident process's end of its memory. Its clock stands."""
+
+    def __init__(self, folder, **who):
+        self.t_ns = 10**9
+        self.memory = CommandMemory(folder / "memory", create=True)
+        self.loop = SharedOperator(self.memory.commands)
+        self.socket = CommandSocket("tcp://127.0.0.1:*", SharedCommands(self.memory), host=self, **who)
+        self.endpoint = self.socket.endpoint
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def now_ns(self):
+        return self.t_ns
+
+    def _serve(self):
+        while not self._ending.is_set():
+            self.socket.serve(0.01)
+        self.socket.close()
+
+    def lease(self):
+        row = np.zeros(1, LEASE)
+        self.memory.lease.read(row)
+        return row["holder"][0].decode() if row["held"][0] else None
+
+    def commands(self):
+        """Those asked for; not what the server reports."""
+        found = []
+        while more := self.loop.read():
+            found += [one for one in more if not isinstance(one, NOTICES)]
+        return found
+
+    def refused(self, least):
+        """Requests refused so far, once there are at least so many."""
+        while (count := self.socket.gate.refused.total()) < least:
+            time.sleep(0.005)
+        return count
+
+    def send_raw(self, frames, secure=lambda _: None):
+        """Send frames as any program could; returns once they are on their way."""
+        with zmq.Context() as context, context.socket(zmq.DEALER) as socket:
+            socket.setsockopt(zmq.LINGER, 5000)
+            secure(socket)
+            socket.connect(self.endpoint)
+            for frame in frames:
+                socket.send_multipart(frame if isinstance(frame, list) else [frame])
+
+    def close(self):
+        self._ending.set()
+        self._thread.join()
+        self.memory.close()
+
+
+@pytest.fixture(scope="session")
+def command_rig():
+    """The class: `command_rig(folder, token=TOKEN)`."""
+    return CommandRig

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-import time
-
 import msgspec
-import numpy as np
 import pytest
-import zmq
 
-from hil.ipc.command_memory import LEASE, CommandMemory
-from hil.ipc.operator import SharedOperator
-from hil.messages.operator_input import NOTICES
 from hil.operator import client as client_module
 from hil.operator.client import CommandClient, CommandError
 from hil.operator.command_gate import CommandGate
 from hil.operator.command_messages import Hello, Lease, Request, Seal, read_reply
-from hil.operator.command_socket import CommandSocket, SharedCommands
 from hil.operator.curve import new_keys
 
 TOKEN = bytes(range(32))
@@ -95,64 +86,10 @@ def by_key(sink):
 
 
 # ---- at the end of a wire ----
-class Rig:
-    """A command socket, served in a thread, and the resident process's end of its memory. Its clock stands."""
-
-    def __init__(self, folder, **who):
-        self.t_ns = 10**9
-        self.memory = CommandMemory(folder / "memory", create=True)
-        self.loop = SharedOperator(self.memory.commands)
-        self.socket = CommandSocket("tcp://127.0.0.1:*", SharedCommands(self.memory), host=self, **who)
-        self.endpoint = self.socket.endpoint
-        self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._serve)
-        self._thread.start()
-
-    def now_ns(self):
-        return self.t_ns
-
-    def _serve(self):
-        while not self._ending.is_set():
-            self.socket.serve(0.01)
-        self.socket.close()
-
-    def lease(self):
-        row = np.zeros(1, LEASE)
-        self.memory.lease.read(row)
-        return row["holder"][0].decode() if row["held"][0] else None
-
-    def commands(self):
-        """Those asked for; not what the server reports."""
-        found = []
-        while more := self.loop.read():
-            found += [one for one in more if not isinstance(one, NOTICES)]
-        return found
-
-    def refused(self, least):
-        """Requests refused so far, once there are at least so many."""
-        while (count := self.socket.gate.refused.total()) < least:
-            time.sleep(0.005)
-        return count
-
-    def send_raw(self, frames, secure=lambda _: None):
-        """Send frames as any program could; returns once they are on their way."""
-        with zmq.Context() as context, context.socket(zmq.DEALER) as socket:
-            socket.setsockopt(zmq.LINGER, 5000)
-            secure(socket)
-            socket.connect(self.endpoint)
-            for frame in frames:
-                socket.send_multipart(frame if isinstance(frame, list) else [frame])
-
-    def close(self):
-        self._ending.set()
-        self._thread.join()
-        self.memory.close()
-
-
 @pytest.fixture
-def rig(tmp_path):
+def rig(command_rig, tmp_path):
     """Whose clients know the token."""
-    rig = Rig(tmp_path, token=TOKEN)
+    rig = command_rig(tmp_path, token=TOKEN)
     yield rig
     rig.close()
 
@@ -172,10 +109,10 @@ def keys(tmp_path):
 
 
 @pytest.fixture
-def keyed_rig(tmp_path, keys):
+def keyed_rig(command_rig, tmp_path, keys):
     """Whose clients need keys, and its public key."""
     secret, public = keys("rig")
-    rig = Rig(tmp_path, secret=secret, clients=tmp_path / "clients")
+    rig = command_rig(tmp_path, secret=secret, clients=tmp_path / "clients")
     yield rig, public
     rig.close()
 
