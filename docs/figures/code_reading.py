@@ -7,6 +7,7 @@ import inspect
 import sys
 import textwrap
 from collections import defaultdict
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
@@ -35,6 +36,8 @@ PLURAL = {"ring": "rings", "mailbox": "mailboxes"}
 HOLDERS = ("shared", "_shared")  # what the modules call it
 # Methods that write; and classes of other modules that write what they are made with.
 WRITES = ("write", "append", "beat", "GroundTruthPublisher", "LatenessLog")
+# Classes that are given one ring, as the argument `ring`: what is done with it stands in the class.
+GIVEN = {"OperatorWriter": "operator", "SharedOperator": "operator"}
 
 
 class Stage(NamedTuple):
@@ -96,8 +99,8 @@ def boxes() -> dict[str, str]:
 class Uses(ast.NodeVisitor):
     """Which boxes of the shared memory some code writes, and which it reads; it follows names given to them."""
 
-    def __init__(self, names: dict[str, str]) -> None:
-        self._names = names
+    def __init__(self, names: dict[str, str], ring: str = "") -> None:
+        self._names, self._ring = names, ring
         self._known: dict[str, set[str]] = defaultdict(set)
         self.writes: set[str] = set()
         self.reads: set[str] = set()
@@ -105,7 +108,7 @@ class Uses(ast.NodeVisitor):
     def boxes_in(self, node: ast.AST) -> set[str]:
         """Boxes that an expression holds."""
         found = set()
-        for part in ast.walk(node):
+        for part in _parts(node):
             name = part.attr if isinstance(part, ast.Attribute) else part.id if isinstance(part, ast.Name) else ""
             holder = getattr(part, "value", None)
             called = getattr(holder, "attr", getattr(holder, "id", ""))
@@ -128,6 +131,8 @@ class Uses(ast.NodeVisitor):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:  # noqa: D102
         for argument in node.args.args:  # its own name for something
             self._known.pop(argument.arg, None)
+            if argument.arg == "ring" and self._ring:
+                self._known["ring"] = {self._ring}
         self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> None:  # noqa: D102
@@ -158,6 +163,14 @@ class Uses(ast.NodeVisitor):
         self.generic_visit(node)
 
 
+def _parts(node: ast.AST) -> Iterator[ast.AST]:
+    """An expression and all its parts, without what is in a call of a class of GIVEN."""
+    if not (isinstance(node, ast.Call) and getattr(node.func, "id", "") in GIVEN):
+        yield node
+        for child in ast.iter_child_nodes(node):
+            yield from _parts(child)
+
+
 def uses(process: str, names: dict[str, str]) -> Uses:
     """What a process writes and reads."""
     total = Uses(names)
@@ -165,7 +178,7 @@ def uses(process: str, names: dict[str, str]) -> Uses:
         tree = ast.parse(Path(str(import_module(module).__file__)).read_text(encoding="utf-8"))
         nodes = [node for node in tree.body if not part or getattr(node, "name", "") == part]
         assert nodes, f"{module} has no {part}"
-        found = Uses(names)
+        found = Uses(names, GIVEN.get(part, ""))
         for node in nodes:
             found.visit(node)
         total.writes |= found.writes
