@@ -1,0 +1,130 @@
+"""The resident process at the protocol level: what the controllers do when the console is lost, and in the next run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hil.analysis.verify import verify
+from hil.app import resident
+from hil.app.backends import RealtimeBackend
+from hil.app.console import Console
+from hil.app.operate import ResidentProcess
+from hil.app.platform import Platform
+from hil.app.run_loop import Signals
+from hil.app.virtual.run import VirtualRun
+from hil.config import load_config
+from hil.ipc.command_memory import LEASE, CommandMemory
+from hil.ipc.operator import OperatorWriter
+from hil.messages.fault import Fault
+from hil.messages.operator_input import Arm, ClearFault, Jog, Start, Stop
+from hil.recording import read_trial
+
+pytestmark = pytest.mark.timeout(900)  # wall-clock seconds, of which a busy machine may need many
+SETTINGS = (
+    "experiment=drive", "drive.steps=[{for_s: 60, speed_mps: 0.03}]", "telemetry.endpoint=''",
+    "realtime.fifo_priority=0", "realtime.lock_memory=false", "realtime.awake=false", "realtime.measure_s=0",
+)  # fmt: skip
+CONSOLE_LOST = int(Fault.CONSOLE_LOST)
+
+
+class Operated(VirtualRun):
+    """A resident process of a rig at the protocol level; the test is its operator."""
+
+    def __init__(self, tmp_path):
+        self.memory = CommandMemory(tmp_path / "commands", create=True)
+        self.writer, self._lease = OperatorWriter(self.memory.commands), np.zeros(1, LEASE)
+        self.signals, self.said, self.process = Signals(), [], None
+        self.holds = False
+        folder, scratch = tmp_path / "runs", tmp_path / "rig"
+        for one in (folder, scratch):
+            one.mkdir()
+        super().__init__(load_config("sim_wire", SETTINGS), folder, scratch, attended=True)
+        self.folder = folder
+
+    def _run(self):
+        try:
+            self.console = Console(self.memory, self.host)
+            self.process = ResidentProcess(
+                self._config, self._vary, self._folder, self.console, self.signals, self.said.append, opener=self._open
+            )
+            self.process.serve()
+        except Exception as error:
+            self.error = error
+        self._ended()
+
+    def _vary(self, more):
+        return load_config("sim_wire", [*SETTINGS, *more])
+
+    def _open(self, config, folder, progress, stack, *, attended, console):
+        platform = Platform(self.host, self.processes.launch, self._connect, self._make_clock)
+        self.rig = RealtimeBackend(
+            config, folder, progress, stack, attended=attended, console=console, platform=platform
+        )
+        self.shared = self.rig.shared
+        return self.rig
+
+    def take_lease(self):
+        self.holds = True
+        self._beat()
+        self.time.start("heartbeat", self._beats)
+
+    def _beats(self):
+        while self.holds and not self.over:
+            self._beat()
+            self.host.sleep(0.1)
+
+    def _beat(self):
+        self._lease["holder"], self._lease["held"], self._lease["t_ns"] = b"Ada", 1, self.host.now_ns()
+        self.memory.lease.write(self._lease)
+
+    def until(self, state):
+        """Wait until the status shows that state."""
+        give_up_ns = self.host.now_ns() + 60_000_000_000
+        while self.process is None or self.console.status.state != state:
+            assert not self.over, (self.error, self.said)
+            assert self.host.now_ns() < give_up_ns, (state, self.console.status, self.said)
+            self.host.sleep(0.01)
+
+    def drive(self):
+        self.writer.put(Arm())
+        self.until("armed")
+        self.writer.put(Start())
+        self.until("drive")
+        self.host.sleep(0.3)
+        assert max(self.simulated_rig.driven_radps()) > 0.1
+
+
+@pytest.fixture
+def rig(tmp_path, monkeypatch):
+    monkeypatch.setattr(resident, "draw", lambda *_: None)
+    one = Operated(tmp_path)
+    one.until("idle")
+    one.take_lease()
+    yield one
+    one.close()
+    one.memory.close()
+
+
+def test_without_its_console_the_controllers_are_cut_and_after_clearing_the_operator_drives_again(rig):
+    rig.drive()
+    rig.holds = False
+    rig.host.sleep(0.7)  # virtual: 500 ms without a heartbeat, and one tick
+    assert max(map(abs, rig.simulated_rig.driven_radps())) == 0.0
+    rig.until("idle")
+    assert [fault.number for fault in rig.console.status.faults] == [CONSOLE_LOST]
+    rig.take_lease()
+    rig.writer.put(ClearFault(CONSOLE_LOST))
+    rig.writer.put(Jog(("front_left",), 0.02, 0.3))
+    rig.until("move")
+    rig.until("idle")
+    rig.drive()
+    rig.writer.put(Stop())
+    rig.until("idle")
+    rig.signals.ended = True
+    rig.finish()
+    folders = sorted(rig.folder.iterdir())
+    assert [folder.name for folder in folders] == ["run_1", "run_2", "run_3"]
+    for folder in folders:
+        assert [check for check in verify(folder) if not check.ok] == []
+    assert [str(read_trial(folder).meta["experiment"]) for folder in folders] == ["drive", "jog", "drive"]
