@@ -193,7 +193,7 @@ class CommandClient:
         """
         self.ask(Lease("take"))
         self._lost = ""
-        if self._heartbeat is None:
+        if self._heartbeat is None or not self._heartbeat.is_alive():  # it ends when the lease is lost
             self._release.clear()
             self._heartbeat = threading.Thread(target=self._keep, name="operator lease", daemon=True)
             self._heartbeat.start()

@@ -97,5 +97,6 @@ class PacedClock(LockstepClock):
         now_ns = self._host.now_ns()
         if now_ns < self._due_ns:
             self._host.sleep((self._due_ns - now_ns) * 1e-9)
-        self._due_ns = max(self._due_ns, now_ns - CATCH_UP_NS) + self._period_ns
+        began_ns = max(self._due_ns, now_ns - CATCH_UP_NS) if self._number else now_ns
+        self._due_ns = began_ns + self._period_ns
         return super().next()
