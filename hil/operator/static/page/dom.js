@@ -1,0 +1,57 @@
+/** Small helpers for elements; text is always set as text, never as HTML. */
+
+export const byId = (id) => document.getElementById(id);
+
+/** An element with attributes and children; `on...` attributes are listeners. */
+export function make(tag, attributes = {}, ...children) {
+  const svg = ["svg", "g", "rect", "line", "circle", "polygon", "text"].includes(tag);
+  const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.map((child) => (child instanceof Node ? child : String(child))));
+  return element;
+}
+
+/** Set a text only if it has changed, so that screen readers do not repeat it. */
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** A table row of texts and elements. */
+export const row = (...cells) => make("tr", {}, ...cells.map((cell) => make("td", {}, cell)));
+
+/** A number for people: four digits, or a dash. */
+export const digits = (value) => (typeof value === "number" && Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "-");
+
+/** JSON of an address of this server; null: there is none. */
+export async function read(address) {
+  const answer = await fetch(address);
+  if (answer.status === 401) location.reload();
+  return answer.ok ? answer.json() : null;
+}
+
+const AGAIN_MS = 3000;
+
+/** A button whose action needs a second click within 3 s. */
+export function confirmTwice(button, action) {
+  const label = button.textContent;
+  let timer = null;
+  const calm = () => {
+    clearTimeout(timer);
+    timer = null;
+    button.textContent = label;
+    button.classList.remove("asking");
+  };
+  button.addEventListener("click", () => {
+    if (timer !== null) {
+      calm();
+      action();
+      return;
+    }
+    button.textContent = `${label}: press again`;
+    button.classList.add("asking");
+    timer = setTimeout(calm, AGAIN_MS);
+  });
+}

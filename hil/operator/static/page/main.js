@@ -1,0 +1,28 @@
+/** The operator's page: one more client of the rig, with no power that a script has not. */
+
+import { startBar } from "./bar.js";
+import { startCampaign } from "./campaign.js";
+import { Connection } from "./connection.js";
+import { deviceSeries, startDevices } from "./devices.js";
+import { read } from "./dom.js";
+import { startLog } from "./log.js";
+import { Newest } from "./newest.js";
+import { startOperate } from "./operate.js";
+import { roverSeries, startRover } from "./rover.js";
+import { startRuns } from "./runs.js";
+import { startTraces } from "./traces.js";
+
+const connection = new Connection();
+startBar(connection); // first of all: the stop works whatever else is missing
+startLog(connection);
+connection.open();
+
+const config = await read("/api/config");
+document.title = `${config.name} - rover rig`;
+const newest = new Newest(connection);
+startOperate(connection, config);
+startRover(config, newest);
+startTraces(connection, config, newest, [...roverSeries(config), ...deviceSeries(config)]);
+startCampaign(connection, config);
+startDevices(connection, config, newest);
+startRuns(connection);

@@ -1,0 +1,85 @@
+/** Lease, arming with its check-list, start, faults, set-points and modes. */
+
+import { byId, confirmTwice, make, read, row, setText } from "./dom.js";
+
+export function startOperate(connection, config) {
+  const complain = (reply) => { if (!reply.ok) setText(byId("asked"), reply.error); };
+  const order = (command) => connection.command(command).then(complain);
+  let status = null;
+
+  byId("lease").addEventListener("click", () => {
+    const lease = status?.lease;
+    const act = lease?.yours ? "release" : lease?.holder ? "ask" : "take";
+    connection.ask({ type: "lease", do: act }).then(complain);
+  });
+  confirmTwice(byId("arm"), () => order({ type: "arm" }));
+  confirmTwice(byId("start"), () => order({ type: "start" }));
+  byId("safe").addEventListener("click", () => order({ type: "e_stop", reason: "page" }));
+  byId("check").addEventListener("click", showChecks);
+  showSetPoints(config, order);
+  showChecks();
+
+  let before = "";
+  connection.on("status", (now) => {
+    status = now;
+    const { lease } = now;
+    setText(byId("lease"), lease.yours ? "Release the lease" : lease.holder ? `Ask ${lease.holder} for the lease` : "Take the lease");
+    for (const name of ["arm", "start"]) byId(name).disabled = !lease.yours;
+    if (lease.asked_by && lease.yours) setText(byId("asked"), `${lease.asked_by} asks for the lease`);
+    if (now.state !== before) showChecks();
+    before = now.state;
+    showFaults(now, config, order);
+  });
+}
+
+async function showChecks() {
+  const answer = await read("/api/check");
+  if (!answer) return;
+  byId("checks").replaceChildren(...answer.checks.map((check) => row(
+    check.item,
+    make("span", { class: check.ok ? "good" : "bad" }, check.ok ? "passes" : "FAILS"),
+    check.found,
+    check.allowed,
+  )));
+}
+
+let shown = "";
+
+function showFaults(status, config, order) {
+  const faults = [...status.faults.map((one) => [one, true]), ...status.warnings.map((one) => [one, false])];
+  const key = JSON.stringify([faults, status.lease.yours]);
+  if (key === shown) return;
+  shown = key;
+  byId("faults").replaceChildren(...faults.map(([fault, latched]) => {
+    const about = config.faults[fault.number] ?? {};
+    const card = make("div", { class: "fault" },
+      make("p", {}, make("strong", {}, `Fault ${fault.number}: ${fault.name}`), latched ? " (latched)" : " (recorded only)"),
+      make("p", {}, `What was found: ${fault.detail}`),
+      make("p", {}, `What to do: ${about.operator ?? "see the fault table"}`));
+    if (latched) {
+      card.append(make("button", {
+        type: "button", disabled: !status.lease.yours, onclick: () => order({ type: "clear", fault: fault.number }),
+      }, `Clear fault ${fault.number}`));
+    }
+    return card;
+  }));
+}
+
+function showSetPoints(config, order) {
+  const place = byId("set-points");
+  if (!config.set_points.length && !config.modes.length) return;
+  place.append(make("h3", {}, "Set-points"));
+  for (const one of config.set_points) {
+    const input = make("input", {
+      type: "number", id: `set-${one.name}`, min: one.lowest, max: one.highest, step: "any", value: one.now ?? "",
+    });
+    const button = make("button", { type: "button" }, `Set ${one.name}`);
+    button.addEventListener("click", () => order({ type: "set_point", name: one.name, value: input.valueAsNumber }));
+    place.append(make("p", { class: "row" }, make("label", { for: input.id }, `${one.name} [${one.unit}]`), input, button));
+  }
+  if (!config.modes.length) return;
+  const choice = make("select", { id: "mode" }, ...config.modes.map((mode) => make("option", { value: mode.name }, mode.name)));
+  const button = make("button", { type: "button" }, "Set the mode");
+  confirmTwice(button, () => order({ type: "set_loads", mode: choice.value }));
+  place.append(make("p", { class: "row" }, make("label", { for: "mode" }, "Share of the loads"), choice, button));
+}

@@ -1,0 +1,65 @@
+/** Runs that are over: list, figure, summary, and the force sensors around the impact. */
+
+import { byId, digits, make, read, row } from "./dom.js";
+
+export function startRuns(connection) {
+  let runs = 0;
+  byId("list").addEventListener("click", list);
+  byId("find-run").addEventListener("input", list);
+  connection.on("status", (status) => {
+    if (status.runs !== runs) list();
+    runs = status.runs;
+  });
+  list();
+}
+
+async function list() {
+  const all = await read("/api/runs") ?? [];
+  const wanted = byId("find-run").value.toLowerCase();
+  byId("run-list").replaceChildren(...all.filter((run) => JSON.stringify(run).toLowerCase().includes(wanted)).map((run) => row(
+    make("button", { type: "button", onclick: () => show(run) }, run.name),
+    run.experiment ?? run.state,
+    run.accepted === null || run.accepted === undefined ? run.state : run.accepted ? "accepted" : `not accepted: ${(run.reasons ?? []).join("; ")}`,
+    Object.entries(run.numbers ?? {}).slice(0, 4).map(([key, value]) => `${key} ${digits(value)}`).join(", "),
+  )));
+}
+
+async function show(run) {
+  const address = `/api/runs/${run.name.split("/").map(encodeURIComponent).join("/")}`;
+  const place = byId("one-run");
+  place.replaceChildren(make("h3", {}, run.name));
+  const links = [["figure.png", "Figure"], ["summary.json", "Summary"], ["report.html", "Report"]];
+  place.append(make("p", {}, ...links.filter(([file]) => run.files.includes(file)).flatMap(([file, text]) => [
+    make("a", { href: `${address}/${file}`, target: "_blank", rel: "noopener" }, text), " "])));
+  if (run.files.includes("figure.png")) place.append(make("img", { src: `${address}/figure.png`, alt: `Figure of ${run.name}` }));
+  const impact = await read(`${address}/impact`);
+  if (impact) drawImpact(place, impact);
+}
+
+function drawImpact(place, impact) {
+  const colours = ["#0072b2", "#e69f00", "#009e73", "#cc79a7"];
+  const text = getComputedStyle(document.body).color;
+  const axis = { stroke: text, grid: { stroke: "#8884" } };
+  const marks = [["detected", impact.detected_ms], ["cut", impact.cut_ms]].filter(([, at]) => typeof at === "number");
+  const box = make("div", { class: "plot", role: "img", "aria-label": "Force sensors around the impact" });
+  place.append(make("h3", {}, "Force sensors around the impact"), box);
+  new uPlot({
+    width: Math.max(260, box.clientWidth), height: 260, scales: { x: { time: false } },
+    axes: [{ ...axis, label: "time from the impact [ms]" }, { ...axis, label: "[V]" }],
+    series: [{}, ...impact.channels.map((one, i) => ({ label: one.name, stroke: colours[i % colours.length], width: 2 }))],
+    hooks: { draw: [(chart) => {
+      const { ctx, bbox } = chart;
+      ctx.save();
+      ctx.strokeStyle = ctx.fillStyle = text;
+      for (const [word, at] of marks) {
+        const x = chart.valToPos(at, "x", true);
+        ctx.beginPath();
+        ctx.moveTo(x, bbox.top);
+        ctx.lineTo(x, bbox.top + bbox.height);
+        ctx.stroke();
+        ctx.fillText(word, x + 4, bbox.top + (word === "cut" ? 28 : 14));
+      }
+      ctx.restore();
+    }] },
+  }, [impact.t_ms, ...impact.channels.map((one) => one.V)], box);
+}
