@@ -19,8 +19,8 @@ export function startDevices(connection, config, newest) {
     make("p", { class: "row" }, make("label", { for: "jog-wheel" }, "Wheel"), wheels,
       make("label", { for: "jog-speed" }, "Speed of the rim [m/s]"), speed,
       holdButton(connection, said, "Hold to turn", () => ({ type: "jog", wheels: [wheels.value], speed_mps: speed.valueAsNumber, seconds: LONGEST_S }))),
-    make("p", { class: "row" }, ...config.cylinders.flatMap((cylinder) => ["extend", "retract"].map((way) => holdButton(
-      connection, said, `Hold: ${cylinder.replaceAll("_", " ")} ${way}`, () => ({ type: "valve", cylinder, way, seconds: LONGEST_S }))))),
+    make("p", { class: "row" }, ...config.cylinders.flatMap(({ name, ways }) => ways.map((way) => holdButton(
+      connection, said, `Hold: ${name.replaceAll("_", " ")} ${way}`, () => ({ type: "valve", cylinder: name, way, seconds: LONGEST_S }))))),
     said,
   );
   const units = new Map(config.series.map((one) => [one.name, one.unit]));
