@@ -83,7 +83,7 @@ class SafetyMonitor:
     def record_command(self, t_ns: int, command: Command) -> None:
         """Store the command of a tick; later measurements are compared with it."""
         if self._valves.watched:
-            self._valves.record_command(t_ns, command.valves)
+            self._valves.record_command(t_ns, command.valves, command.regulators_Pa)
 
     def check(self, tick: int, samples: Samples, estimate: Estimate, prediction: Prediction) -> None:
         """Compare this tick's values with their limits, and check for an operator's E-stop."""

@@ -197,7 +197,6 @@ def test_a_valve_without_a_coil_has_that_of_its_place() -> None:
         ([*EACH, REGULATORS, "devices.valves.regulator={holding_register: 8, kPa_per_count: 1}"],
          "devices.valves.regulator", "a section", "null"),
         ([REGULATORS], "devices.valves.regulators.left", "unknown key", "none"),
-        ([*EACH, REGULATORS, "devices.valves.moves_within_s=0.5"], "devices.valves.moves_within_s", "0.5", "null"),
         ([*NI_THREE, "devices.valves.watchdog_ms=null"], "devices.valves.regulators", "no dead-man", "accepted"),
         ([*NI_THREE, "devices.valves.regulators.left=m/ao2"], "devices.valves.regulators", "m/ao2 2 times", "once"),
         ([*NI_THREE, "devices.valves.regulators.kPa_per_V=20"], "devices.valves.regulators", "200 kPa", "207"),
