@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 
 from hil.config import Config
-from hil.ipc.command_memory import OPERATOR_COMMANDS
 from hil.ipc.shared_types import (
     FAULT_MESSAGE,
     GROUND_TRUTH,
     HEALTH,
     LATE,
-    OPERATOR_COMMAND,
     START,
     block_row,
     drive_command_dtype,
@@ -115,8 +113,6 @@ class RunMemory:
         self.drives = box("drives", drive_sample_dtype(layout))
         self.valve_command = box("valve_command", valve_command_dtype(layout))
         self.valves = box("valves", valve_sample_dtype(layout))
-        # the loop misses no command; one that it has not read at the end of a run waits for the next run
-        self.operator = ring("operator", OPERATOR_COMMAND, OPERATOR_COMMANDS, must_not_lose=("loop",))
         self.ground_truth = box("truth", GROUND_TRUTH)
         self.true_loads = box("true_loads", true_loads_dtype(layout)) if layout.controls_loads else None
         self.late = ring("late", LATE, EVENTS, must_not_lose=())
