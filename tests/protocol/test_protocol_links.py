@@ -6,7 +6,7 @@ The stops recorded by the simulated controllers are the proof.
 import pytest
 
 from hil.messages.fault import Fault
-from hil.messages.fault_bounds import LINK_LOST_NS
+from hil.messages.fault_bounds import E_STOP_NS, LINK_LOST_NS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # wall-clock seconds, of which a busy machine may need many
 ADDRESSES = {0x80, 0x81, 0x82}
@@ -93,7 +93,7 @@ def test_samples_that_do_not_come_any_more_stop_the_wheels(trial):
     stopped_within(done, 10 + 20)
 
 
-def test_an_emergency_stop_at_the_controllers_is_noticed_within_100_ms_and_outlasts_its_release(trial):
+def test_an_emergency_stop_at_the_controllers_is_noticed_within_its_bound_and_outlasts_its_release(trial):
     def act(run):
         run.press("roboclaw")
         run.host.sleep(0.3)
@@ -101,7 +101,7 @@ def test_an_emergency_stop_at_the_controllers_is_noticed_within_100_ms_and_outla
 
     done = trial(act)
     assert done.faults[0] is Fault.STOP_BY_OPERATOR
-    assert done.noticed_ms(Fault.STOP_BY_OPERATOR) <= 100
+    assert done.noticed_ms(Fault.STOP_BY_OPERATOR) <= E_STOP_NS / 1e6 + 1  # one tick
     assert done.seen_ms("starts") == {}
 
 
