@@ -6,7 +6,7 @@ The stops recorded by the simulated controllers are the proof.
 import pytest
 
 from hil.messages.fault import Fault
-from hil.messages.fault_bounds import E_STOP_NS, LINK_LOST_NS
+from hil.messages.fault_bounds import E_STOP_NS, LINK_LOST_NS, WATCHDOG_STOP_WRITTEN_NS, WORKER_SILENT_NS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # wall-clock seconds, of which a busy machine may need many
 ADDRESSES = {0x80, 0x81, 0x82}
@@ -116,7 +116,7 @@ def test_the_watchdog_stops_the_wheels_of_a_drives_worker_that_is_gone(trial, wa
     """By the stop frames stored for the link, before the controllers' time-outs act."""
     done = trial(lambda run: getattr(run, way)("drives"))
     assert Fault.PROCESS_LOST in done.faults
-    stopped_within(done, 20 + 5 + 15)  # no heartbeat, watchdog period, two frames of 30 bytes with a pause
+    stopped_within(done, (WORKER_SILENT_NS + WATCHDOG_STOP_WRITTEN_NS) / 1e6)
 
 
 @pytest.mark.parametrize("name", ["daq", "valves", "watchdog"])
