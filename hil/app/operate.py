@@ -255,6 +255,7 @@ class ResidentProcess:
         resident = Resident(config, rig, self._signals, self._progress)
         resident.make_no_run()
         self._resident, self._layout, self._console.status.run = resident, config.layout, ""
+        self._after()  # opening can take a minute
         self._console.show("idle", "ready: take the lease and arm")
         return resident
 

@@ -242,6 +242,25 @@ def test_a_jog_that_was_asked_for_during_a_run_is_not_made_after_it(rig):
     rig.end()
 
 
+def test_a_rig_is_not_armed_by_a_command_that_came_while_it_was_opened(operated):
+    opening = []
+
+    def opener(*arguments, **more):
+        opening.append(True)
+        rig.take_lease()
+        rig.ask(Arm(), Start())
+        return open_backend(*arguments, **more)
+
+    rig = operated("sim_impact", *DRIVE, opener=opener)
+    rig.until(state="idle", message="ready: take the lease and arm")
+    rig.host.sleep(0.5)
+    assert opening
+    assert rig.status["state"] == "idle"
+    assert rig.status["runs"] == 0
+    rig.end()
+    assert "arm refused: it came while the process was busy" in rig.said
+
+
 def test_a_rig_that_fails_is_closed_and_opened_again_by_the_next_arm(operated):
     opened = []
 
