@@ -275,9 +275,9 @@ class CommandGate:
 
 
 def _recordable(command: Stop | EStop) -> Stop | EStop:
-    """The stop, without its reason if that is too long to be recorded: a stop is never refused for its text."""
+    """The stop, without a reason that cannot be recorded or shown: a stop is never refused for its text."""
     try:
         command_to_bytes(command)
     except ValueError:
         return type(command)()
-    return command
+    return command if command.reason.isprintable() else type(command)()

@@ -1,3 +1,4 @@
+import os
 import threading
 import time
 
@@ -11,6 +12,7 @@ from hil.ipc.operator import SharedOperator
 from hil.ipc.run_memory import RunMemory
 from hil.messages.operator_input import NOTICES
 from hil.operator.command_socket import CommandSocket, SharedCommands
+from hil.operator.runtime_folder import Running, RuntimeFolder, read_token
 
 
 @pytest.fixture
@@ -77,3 +79,16 @@ class CommandRig:
 def command_rig():
     """The class: `command_rig(folder, token=TOKEN)`."""
     return CommandRig
+
+
+@pytest.fixture
+def found_rig(tmp_path, monkeypatch):
+    """A command socket that clients of this user find in the runtime folder."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    folder = RuntimeFolder.make()
+    token_file = folder.new_token()
+    rig = CommandRig(folder.path, token=read_token(token_file))
+    folder.announce(Running(os.getpid(), "sim_impact", rig.endpoint, str(token_file)))
+    yield rig
+    rig.close()
+    folder.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -30,7 +29,7 @@ from hil.messages.operator_input import (
     Verdict,
 )
 from hil.operator.client import CommandClient, own_name
-from hil.operator.runtime_folder import Running, RuntimeFolder, find_running, read_token
+from hil.operator.runtime_folder import find_running
 
 NEED_THE_LEASE = {
     "clear 18": ClearFault(18),
@@ -51,17 +50,10 @@ NEED_A_CONSOLE = {
 
 
 @pytest.fixture(autouse=True)
-def rig(command_rig, tmp_path, monkeypatch):
-    """A command socket, found in the runtime folder; nobody reads its commands but the test."""
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    folder = RuntimeFolder.make()
-    token_file = folder.new_token()
-    rig = command_rig(folder.path, token=read_token(token_file))
-    folder.announce(Running(os.getpid(), "sim_impact", rig.endpoint, str(token_file)))
-    rig.memory.status.write(np.array([(b'{"state":"idle","message":"ready"}',)], STATUS))
-    yield rig
-    rig.close()
-    folder.close()
+def rig(found_rig):
+    """Nobody reads its commands but the test."""
+    found_rig.memory.status.write(np.array([(b'{"state":"idle","message":"ready"}',)], STATUS))
+    return found_rig
 
 
 def test_stops_need_nothing_but_the_token(rig):

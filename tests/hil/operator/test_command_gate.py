@@ -52,9 +52,10 @@ def test_stops_need_a_valid_key_and_no_lease(client, sink, stop):
     assert sink.commands == [stop]
 
 
+@pytest.mark.parametrize("reason", ['"' * 500, "\x1b[2J", "a\nb"])
 @pytest.mark.parametrize("stop", [Stop, EStop])
-def test_a_stop_is_not_refused_for_its_text(client, sink, stop):
-    assert client().ask(stop('"' * 500)).ok
+def test_a_stop_is_not_refused_for_its_text(client, sink, stop, reason):
+    assert client().ask(stop(reason)).ok
     assert sink.commands == [stop()]
 
 

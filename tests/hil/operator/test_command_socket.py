@@ -68,6 +68,18 @@ def test_of_two_clients_one_holds_the_lease(rig):
     assert rig.commands() == []
 
 
+def test_a_script_with_the_name_of_the_console_leaves_it_the_lease(rig):
+    with (
+        CommandClient(rig.endpoint, token=TOKEN, name="anna") as console,
+        CommandClient(rig.endpoint, token=TOKEN, name="anna") as script,
+        console.lease(),
+    ):
+        with script.lease():
+            script.set_point("speed_mps", 0.1)
+        console.start()
+    assert rig.commands() == [SetPoint("speed_mps", 0.1), Start()]
+
+
 def test_a_client_that_is_gone_loses_the_lease(rig):
     with CommandClient(rig.endpoint, token=TOKEN, name="anna") as anna:
         anna.take_lease()
