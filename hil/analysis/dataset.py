@@ -49,9 +49,10 @@ def verified_run(folder: Path, *, unverified: bool = False) -> tuple[TrialRecord
 def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
     """A run as an xarray Dataset.
 
-    Coordinates: `time` of the ticks and `sample_time` of the sensor samples [s], `wheel`, `channel`, `valve`.
-    Variables: the fields of `/tick`, and `raw_V` (sample_time, channel). Each has `units` and `description`; the
-    Dataset's own attributes are those of `/meta` and, as `summary_<key>`, the numbers of the summary.
+    Coordinates: `time` of the ticks and `sample_time` of the sensor samples [s], `wheel`, `channel`, `valve`; of leg
+    sensors and load cell `load_sample_time` and `load_channel`. Variables: the fields of `/tick`, `raw_V` (sample_time,
+    channel), and `load_raw_V` (load_sample_time, load_channel). Each has `units` and `description`; the Dataset's own
+    attributes are those of `/meta` and, as `summary_<key>`, the numbers of the summary.
 
     Args:
         run: its folder.
@@ -85,11 +86,13 @@ def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
         if values.ndim == 2:
             coordinates.setdefault(last, (last, names_of(field, layout)))
         variables[name] = (("time", last)[: values.ndim], values, _attributes(field))
-    if layout.channels:
-        coordinates["channel"] = ("channel", list(layout.channels))
-        t_s = record.daq_t_ns * 1e-9
-        coordinates["sample_time"] = ("sample_time", t_s, {"units": "s", "description": PLAIN["daq/t_ns"].description})
-        variables["raw_V"] = (("sample_time", "channel"), record.raw, _attributes(PLAIN["daq/raw"]))
+    for group, prefix in (("daq", ""), ("loads", "load_")):
+        if channels := layout.of_group(group):
+            samples, times = record.samples(group), {"units": "s", "description": PLAIN[f"{group}/t_ns"].description}
+            coordinates[f"{prefix}channel"] = (f"{prefix}channel", list(channels))
+            coordinates[f"{prefix}sample_time"] = (f"{prefix}sample_time", samples.t_ns * 1e-9, times)
+            place = f"{prefix}sample_time", f"{prefix}channel"
+            variables[f"{prefix}raw_V"] = (place, samples.raw, _attributes(PLAIN[f"{group}/raw"]))
     attributes = dict(record.meta) | {f"summary_{key}": value for key, value in scalars(summary)}
     return xarray.Dataset(variables, coordinates, attributes | ({"unverified": wrong} if wrong else {}))
 

@@ -139,7 +139,8 @@ def cylinder(
 def zero(sensor: Sensor) -> None:
     """Reading without force: nothing may touch the sensor. Of a run, its first 0.2 s.
 
-    Of a load channel, or of `loads`, all of them: over the whole of a run with the rover lifted and its legs hanging.
+    Of a load channel, or of `loads`, all of them: over the whole of a run with the rover lifted and its legs hanging,
+    its wheels at rest: `hil run CONFIG --set experiment=drive --set "drive.steps=[{for_s: 10, speed_mps: 0}]"`.
     """
     from hil.signals.calibration import UNLOADED_S, fit_offset
 

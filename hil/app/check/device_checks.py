@@ -14,7 +14,7 @@ from drivers.device_sections import DaqSection, ValvesSection
 from drivers.interfaces import ControllerState, DeviceError, Health, Source
 from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from drivers.registry import drives_driver, valves_driver
-from hil.app.check.access import Access
+from hil.app.check.access import Access, read_blocks
 from hil.config import Config
 from hil.estimation.estimator import ZERO_TIME_S, Estimator
 from hil.messages.stages import Samples
@@ -118,18 +118,12 @@ class Seen(NamedTuple):
 
 def seen_blocks(access: Access, daq: Source[DaqBlock]) -> Seen:
     """What a data acquisition delivers within LOOK_NS; its age is NaN without a block. Raises DeviceError."""
-    blocks: list[DaqBlock] = []
-    ages_ms: list[float] = []
     with closing(daq):
         daq.open()
-        t_ns = access.go_on()
-        until_ns = t_ns + LOOK_NS
-        while t_ns < until_ns:
-            while (block := daq.read(t_ns)) is not None:
-                blocks.append(block)
-                ages_ms.append((t_ns - int(block.t_ns[-1])) * 1e-6)
-            t_ns = access.go_on()
-        return Seen(blocks, statistics.median(ages_ms) if ages_ms else math.nan, t_ns, daq.health())
+        found, t_ns = read_blocks(access, daq, LOOK_NS)
+        ages_ms = [(read_ns - int(block.t_ns[-1])) * 1e-6 for read_ns, block in found]
+        age_ms = statistics.median(ages_ms) if ages_ms else math.nan
+        return Seen([block for _, block in found], age_ms, t_ns, daq.health())
 
 
 def sample_rate_hz(blocks: Sequence[DaqBlock]) -> float | None:
