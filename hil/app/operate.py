@@ -128,6 +128,7 @@ class ResidentProcess:
         try:
             self._do(command)
         except (CommandRefusedError, ConfigError) as error:
+            self._console.status.refused = [str(error)]
             self._progress(f"{command.__struct_config__.tag} refused: {error}")
 
     def _do(self, command: OperatorCommand) -> None:

@@ -226,6 +226,7 @@ def test_what_cannot_be_done_is_refused_with_the_reason_and_the_process_goes_on(
     rig.ask(command)
     rig.host.sleep(0.2)
     assert rig.status["state"] == "idle"
+    assert why in rig.status["refused"][0]
     rig.end()
     assert "refused" in rig.said[-1]
     assert why in rig.said[-1]
