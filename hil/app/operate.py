@@ -115,6 +115,8 @@ class ResidentProcess:
         """
         try:
             self._open(self._config)
+            self._after()  # opening can take a minute
+            self._console.show(message="ready: take the lease and arm")
             while not self._signals.ended:
                 if (command := self._console.wait()) is not None:
                     self._take(command)
@@ -190,9 +192,9 @@ class ResidentProcess:
         """Make a run; a rig that fails is closed."""
         self._runs += 1
         folder = run_folder(self._out / f"run_{self._runs}", config.name, "")
-        self._console.show("preparing")
         try:
             resident = self._rig_for(config)
+            self._console.show("preparing")
             self._latched.hand_over(resident)
             resident.next_run(folder, config, attended=attended)
             self._latched.note_cleared(resident)
@@ -256,8 +258,7 @@ class ResidentProcess:
         resident = Resident(config, rig, self._signals, self._progress)
         resident.make_no_run()
         self._resident, self._layout, self._console.status.run = resident, config.layout, ""
-        self._after()  # opening can take a minute
-        self._console.show("idle", "ready: take the lease and arm")
+        self._console.show("idle")
         return resident
 
     def _close(self) -> None:

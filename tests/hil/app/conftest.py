@@ -10,6 +10,7 @@ import pytest
 
 from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.schedule import VirtualTime
+from hil.analysis.verify import verify
 from hil.app import resident
 from hil.app.console import Console
 from hil.app.operate import ResidentProcess
@@ -17,7 +18,14 @@ from hil.app.run_loop import Signals
 from hil.config import load_config
 from hil.ipc.command_memory import LEASE, STATUS, CommandMemory
 from hil.ipc.operator import OperatorWriter
+from hil.messages.fault import Fault
+from hil.messages.operator_input import Arm, Start
+from hil.recording import read_trial
 
+DRIVE = (
+    "experiment=drive", "drive.steps=[{for_s: 60, speed_mps: 0.03}]", "record.sensors=all", "telemetry.endpoint=''",
+)  # fmt: skip
+STOP_BY_OPERATOR, CONSOLE_LOST = int(Fault.STOP_BY_OPERATOR), int(Fault.CONSOLE_LOST)
 HEARTBEAT_S = 0.1
 LONGEST_S = 60.0
 
@@ -142,3 +150,40 @@ def operated(tmp_path, monkeypatch):
     yield start
     for one in started:
         one.close()
+
+
+@pytest.fixture
+def rig(operated):
+    """A rig that waits for its operator, who holds the lease."""
+    one = operated("sim_impact", *DRIVE)
+    one.until(state="idle")
+    one.take_lease()
+    return one
+
+
+def wrong(folder):
+    """What `hil verify` finds wrong with a run."""
+    return [check for check in verify(folder) if not check.ok]
+
+
+def names(folder):
+    return [name.decode() for name in read_trial(folder).events["name"].tolist()]
+
+
+def first_of(folder, name):
+    """The first event of that name in a record."""
+    events = read_trial(folder).events
+    return events[events["name"] == name.encode()][0]
+
+
+def moved(folder):
+    return bool(abs(read_trial(folder).tick["set_speed_radps"]).max() > 0.0)
+
+
+def drives(rig):
+    """Arm and start a drive; the folder of its run."""
+    rig.ask(Arm())
+    rig.until(state="armed")
+    rig.ask(Start())
+    rig.until(state="drive")
+    return rig.folder / f"run_{rig.status['runs'] + 1}"
