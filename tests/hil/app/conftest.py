@@ -30,6 +30,18 @@ HEARTBEAT_S = 0.1
 LONGEST_S = 60.0
 
 
+class Asked:
+    """Equals a question with that key."""
+
+    def __init__(self, key):
+        self.key = key
+
+    def __eq__(self, question):
+        return question is not None and question["key"] == self.key
+
+    __hash__ = None
+
+
 class Operated:
     """A resident process that runs beside the test, which is its only client.
 
@@ -37,10 +49,11 @@ class Operated:
         tmp_path: folder of the memory and of the runs.
         name: of the config.
         overrides: of it.
+        lead: makes the campaign that may be started, from folder and console; None: there is none.
         more: further arguments of `ResidentProcess`.
     """
 
-    def __init__(self, tmp_path, name, overrides, **more):
+    def __init__(self, tmp_path, name, overrides, *, lead=None, **more):
         self.time = VirtualTime()
         self.host = VirtualHost(self.time)
         self.folder = tmp_path / "runs"
@@ -57,7 +70,10 @@ class Operated:
         def vary(further):
             return load_config(name, [*overrides, *further])
 
-        self.process = ResidentProcess(config, vary, self.folder, self.console, self.signals, self.said.append, **more)
+        campaign = lead and lead(self.folder, self.console, self.said.append)
+        self.process = ResidentProcess(
+            config, vary, self.folder, self.console, self.signals, self.said.append, campaign=campaign, **more
+        )
         self.error, self.over, self._alive = None, False, False
         self.time.start("resident process", self._serve)
 
@@ -104,10 +120,15 @@ class Operated:
         for command in commands:
             assert self._ring.put(command)
 
+    @staticmethod
+    def asked(key):
+        """A question of that kind, whatever its text."""
+        return Asked(key)
+
     def until(self, **wanted):
         """Wait until the status shows these values; return it."""
         give_up_ns = self.host.now_ns() + round(LONGEST_S * 1e9)
-        while any(self.status.get(key) != value for key, value in wanted.items()):
+        while any(value != self.status.get(key) for key, value in wanted.items()):
             assert not self.over, (self.error, self.said)
             assert self.host.now_ns() < give_up_ns, (wanted, self.status, self.said)
             self.host.sleep(0.01)
