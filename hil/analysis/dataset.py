@@ -43,7 +43,7 @@ def verified_run(folder: Path, *, unverified: bool = False) -> tuple[TrialRecord
     wrong = mismatch(folder, summary)
     if wrong and not unverified:
         raise UnverifiedRunError(f"{folder}: {wrong} (hil verify says more, --unverified takes it all the same)")
-    return read_trial(folder, doubted=bool(wrong)), summary or {}, wrong
+    return read_trial(folder), summary or {}, wrong
 
 
 def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:

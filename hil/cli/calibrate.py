@@ -218,7 +218,7 @@ def _record_of(run: Path) -> tuple[TrialRecord, Config]:
     with usage_errors():
         recorded_run(run)
         try:
-            record = read_trial(run, doubted=True)
+            record = read_trial(run)
         except RecordError as error:
             complain(str(error))
             raise typer.Exit(USAGE) from None
