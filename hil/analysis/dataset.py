@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from hil.analysis.digests import mismatch
 from hil.messages.layout import Layout
 from hil.recording import RecordError, TrialRecord, read_trial
-from hil.recording.fields import PLAIN, TICK_FIELDS, Field, element_names
+from hil.recording.fields import COMPOUND, PLAIN, TICK_FIELDS, Field, element_names
 from hil.recording.run_folder import recorded_run, summary_of
 
 if TYPE_CHECKING:
@@ -98,11 +99,22 @@ def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
 
 
 def layout_of(record: TrialRecord) -> Layout:
-    """Names of wheels, cylinders and channels of a record. Raises RecordError: it does not say them."""
+    """Names of wheels, cylinders and channels of a record. Raises RecordError: it does not say them, or they differ."""
     try:
-        return Layout.from_json(str(record.meta["layout"]))
+        layout = Layout.from_json(str(record.meta["layout"]))
     except (KeyError, ValueError) as error:
         raise RecordError(f"the record does not say its layout ({error}): it is of an older version") from None
+    rows = {"tick": record.tick, "events": record.events, "timing": record.timing, "daq/blocks": record.blocks}
+    for path, found in rows.items():
+        for name in found.dtype.names or ():
+            if (field := COMPOUND[path][1].get(name)) is None:
+                raise RecordError(f"/{path} has a field {name}, which is not known: another version reads it")
+            numbers, known = math.prod(found.dtype[name].shape), len(names_of(field, layout)) or 1
+            if numbers != known:
+                raise RecordError(f"/{path} has {numbers} numbers in {name}, its layout {known}")
+    if (channels := record.raw.shape[1]) != len(layout.channels):
+        raise RecordError(f"/daq/raw has {channels} channels, its layout {len(layout.channels)}")
+    return layout
 
 
 def names_of(field: Field, layout: Layout) -> list[str]:

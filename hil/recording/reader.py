@@ -185,8 +185,9 @@ def _samples(file: h5py.File, group: str) -> SampleSet:
         if layout is not None and not layout.of_group(group):
             return no_samples(layout, group)
     blocks, raw, t_ns = (file[f"{group}/{name}"][()] for name in SampleSet._fields)
-    if raw.ndim != 2 or t_ns.ndim != 1:
-        raise ValueError(f"/{group}/raw and /{group}/t_ns have {raw.ndim} and {t_ns.ndim} axes, a record 2 and 1")
+    if (raw.ndim, raw.dtype.kind, t_ns.ndim, t_ns.dtype.kind) != (2, "f", 1, "i"):
+        found = f"{raw.ndim} axes of {raw.dtype} and {t_ns.ndim} of {t_ns.dtype}"
+        raise ValueError(f"/{group}/raw and /{group}/t_ns have {found}, a record 2 of float64 and 1 of int64")
     count = min(_whole(t_ns), len(raw))
     return SampleSet(blocks[: _whole(blocks["sequence"])], raw[:count], t_ns[:count])
 
