@@ -60,9 +60,10 @@ soak: $(DEV_STAMP) ## deadlines, on a quiet machine: SOAK=200 trials and 200 dri
 	SOAK_STALLS=30 $(BIN)/pytest --timeout 0 tests/protocol/test_protocol_stalls.py
 	$(BIN)/python tests/soak/damage_records.py --records $(SOAK) --seed $(SEED)
 
-fuzz: $(DEV_STAMP) ## 5000 random and mutated bytes for each promise of a parser, both directions, and wrong configs; 1,000,000 forged commands; 6 min
+fuzz: $(DEV_STAMP) ## 5000 random and mutated bytes for each promise of a parser, both directions, and wrong configs; 1,000,000 forged commands; hostile files; 15 min
 	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 -m hypothesis tests/drivers tests/hil/config
 	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 tests/hil/operator/test_command_forgeries.py
+	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 tests/hostile
 
 bench: $(DEV_STAMP) ## what the figures of docs/benchmarks.md come from: models, loop and rig, 10 min on a machine with nothing else to do
 	@mkdir -p build
