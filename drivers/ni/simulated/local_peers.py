@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import grpc
 
-# The kernel's list of connections: own address and port in hexadecimal is the second column, the user the eighth.
-CONNECTIONS = Path("/proc/net/tcp")
+# The kernel's lists of connections: own address and port in hexadecimal is the second column, the user the eighth. A
+# socket of gRPC is one of IPv6, in which an address of IPv4 is the last four of sixteen bytes.
+CONNECTIONS = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 _ADDRESS, _USER = 1, 7
+_IPV4_IN_IPV6 = "0000000000000000FFFF0000"
 
 
 class OwnerOnly(grpc.ServerInterceptor):  # type: ignore[misc]
@@ -19,10 +22,10 @@ class OwnerOnly(grpc.ServerInterceptor):  # type: ignore[misc]
 
     Args:
         user: number of the user whose processes may call.
-        connections: the kernel's list.
+        connections: the kernel's lists.
     """
 
-    def __init__(self, user: int, connections: Path = CONNECTIONS) -> None:
+    def __init__(self, user: int, connections: Sequence[Path] = CONNECTIONS) -> None:
         self._user, self._connections = user, connections
         self._admitted: set[str] = set()
 
@@ -55,16 +58,17 @@ def owner_only() -> OwnerOnly:
     return OwnerOnly(os.getuid())
 
 
-def _user_of(peer: str, connections: Path) -> int | None:
+def _user_of(peer: str, connections: Sequence[Path]) -> int | None:
     """Number of the user; None: the peer is not on this computer, or its connection is gone."""
     kind, _, place = peer.partition(":")
     host, _, port = place.rpartition(":")
     if kind != "ipv4" or not host.startswith("127.") or not port.isdigit():
         return None
     address = bytes(reversed([int(part) for part in host.split(".")])).hex().upper()
-    wanted = f"{address}:{int(port):04X}"
-    for line in connections.read_text(encoding="ascii").splitlines()[1:]:
-        columns = line.split()
-        if columns[_ADDRESS] == wanted:
-            return int(columns[_USER])
+    wanted = {f"{start}{address}:{int(port):04X}" for start in ("", _IPV4_IN_IPV6)}
+    for listed in connections:
+        for line in listed.read_text(encoding="ascii").splitlines()[1:] if listed.exists() else ():
+            columns = line.split()
+            if columns[_ADDRESS] in wanted:
+                return int(columns[_USER])
     return None

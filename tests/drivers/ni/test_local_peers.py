@@ -22,6 +22,7 @@ LISTED = """  sl  local_address rem_address   st tx_queue rx_queue tr tm->when r
     ("peer", "admitted"),
     [
         ("ipv4:127.0.0.1:50000", True),
+        ("ipv4:127.0.0.1:51234", True),  # a socket of IPv6
         ("ipv4:127.0.0.1:8080", False),  # of another user
         ("ipv4:127.0.0.1:50001", False),  # not there
         ("ipv4:127.0.0.2:50000", False),
@@ -33,7 +34,8 @@ LISTED = """  sl  local_address rem_address   st tx_queue rx_queue tr tm->when r
 )
 def test_only_a_connection_of_the_owner_is_admitted(tmp_path, peer, admitted):
     (tmp_path / "tcp").write_text(LISTED)
-    assert OwnerOnly(1000, tmp_path / "tcp").admits(peer) is admitted
+    (tmp_path / "tcp6").write_text(LISTED.replace("0100007F:C350", "0000000000000000FFFF00000100007F:C822"))
+    assert OwnerOnly(1000, (tmp_path / "tcp", tmp_path / "tcp6")).admits(peer) is admitted
 
 
 def test_the_kernel_lists_this_users_connection():
