@@ -38,7 +38,7 @@ class Found:
     growth: list[dict[str, Any]] = field(default_factory=list)
 
     def take(self, folder: Path, summary: dict[str, Any], injected: str, known: set[int]) -> None:
-        """Take a run that is over, the name of the fault that was injected, and the numbers of faults that tell of it."""
+        """Take a run that is over; what was injected, and the numbers of the faults that tell of it."""
         record = read_trial(folder)
         loop = summary["loop"]
         self.runs += 1
