@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from drivers.interfaces import DeviceError
+from hil.analysis.afterwards import summarise_afterwards
 from hil.app.resident import Resident
 from hil.app.run import open_backend
 from hil.app.run_loop import Signals
@@ -154,35 +155,45 @@ def session(
     config: Config, endpoints: Path, folder: Path, minutes: float, found: Found, growth: Growth, chance: random.Random
 ) -> None:
     """Open the rig and make runs on it until the time is over, or the rig does not go on."""
+    injection: Injection | None = None
 
     def new_folder() -> Path:
-        place = folder / f"run_{found.runs:04d}_{found.reopened}"
+        place = folder / f"run_{found.runs:04d}_{found.opened}"
         place.mkdir()
         return place
 
-    with Signals() as signals, ExitStack() as stack:
-        control = stack.enter_context(ControlClient(json.loads(endpoints.read_text())["control"]))
-        place = new_folder()
-        resident = Resident(config, open_backend(config, place, _silent, stack, endpoints), signals, _silent)
-        found.began = found.began or time.monotonic()
-        processes = {name: process.pid for name, process in resident.rig._supervisor._processes.items()}
-        while True:
-            injection = chance.choice(INJECTIONS) if found.runs % 2 else None
-            summary = made_run(resident, place, control, injection)
-            known = {int(fault) for fault in injection.expected} if injection else set()
-            found.take(place, summary, injection.name if injection else "", known)
-            what = injection.name if injection else "no fault"
-            print(f"{found.runs}: {what}: {'; '.join(summary['reasons']) or 'done'}"[:160], flush=True)
-            shutil.rmtree(place)
-            if time.monotonic() - found.began > min(WARM_UP_S, 30.0 * minutes):
-                growth.note({**processes, "loop": os.getpid()})
-            if found.over(minutes) or (injection and injection.reopens):
-                found.growth += [row for row in growth.rows() if row not in found.growth]
-                return
-            signals.loop = None
-            resident.latched.clear()  # the operator looks, and clears each fault
-            place = new_folder()
-            resident.next_run(place)
+    def take(summary: dict[str, Any]) -> None:
+        known = {int(fault) for fault in injection.expected} if injection else set()
+        found.take(place, summary, injection.name if injection else "", known)
+        what = injection.name if injection else "no fault"
+        print(f"{found.runs}: {what}: {'; '.join(summary['reasons']) or 'done'}"[:160], flush=True)
+
+    place = new_folder()
+    found.opened += 1
+    try:
+        with Signals() as signals, ExitStack() as stack:
+            control = stack.enter_context(ControlClient(json.loads(endpoints.read_text())["control"]))
+            resident = Resident(config, open_backend(config, place, _silent, stack, endpoints), signals, _silent)
+            found.began = found.began or time.monotonic()
+            workers = {name: process.pid for name, process in resident.rig._supervisor._processes.items()}
+            while True:
+                injection = chance.choice(INJECTIONS) if found.runs % 2 else None
+                take(made_run(resident, place, control, injection))
+                if time.monotonic() - found.began > min(WARM_UP_S, 30.0 * minutes):
+                    growth.note({**workers, "loop": os.getpid()})
+                if found.over(minutes) or (injection and injection.reopens):
+                    return
+                signals.loop = None
+                resident.latched.clear()  # the operator looks, and clears each fault
+                before, injection, place = place, None, new_folder()
+                resident.next_run(place)
+                shutil.rmtree(before)
+    except DeviceError as error:  # after some faults a link is not used again until the rig is opened anew
+        if not (place / FILE_NAME).is_file():
+            raise
+        take(summarise_afterwards(place, f"ended early: {error}"))
+    finally:
+        found.growth += [row for row in growth.rows() if row not in found.growth]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -203,9 +214,9 @@ def main(arguments: list[str] | None = None) -> int:
         while not found.over(asked.minutes):
             try:
                 session(config, endpoints, folder, asked.minutes, found, growth, chance)
-            except DeviceError as error:  # after some faults a link does not come back by itself
-                print(f"opened anew: {error}"[:160], flush=True)
-            found.reopened += 1
+            except DeviceError as error:
+                found.not_opened.append(str(error))
+                print(f"not opened: {error}"[:160], flush=True)
     show(found, asked.minutes)
     if asked.json:
         asked.json.write_text(json.dumps({"minutes": asked.minutes, **asdict(found), "ok": found.ok}, indent=1))

@@ -33,7 +33,8 @@ class Found:
     invented: list[str] = field(default_factory=list)
     beside: int = 0  # faults with a stall or a late simulated rig beside them
     injected: dict[str, list[bool]] = field(default_factory=dict)
-    reopened: int = 0
+    opened: int = 0
+    not_opened: list[str] = field(default_factory=list)
     began: float = 0.0  # time of the first run [s of CLOCK_MONOTONIC]
     growth: list[dict[str, Any]] = field(default_factory=list)
 
@@ -111,7 +112,8 @@ def _state_of(process: int) -> tuple[float, int, int] | None:
 def show(found: Found, minutes: float) -> None:
     """Print the table."""
     rows = [
-        ("minutes; runs; opened anew", f"{minutes:g}; {found.runs}; {max(found.reopened - 1, 0)}"),
+        ("minutes; runs", f"{minutes:g}; {found.runs}"),
+        ("rig opened; of these, in vain", f"{found.opened}; {len(found.not_opened)}"),
         ("ticks; late; skipped", f"{found.ticks}; {found.late}; {found.skipped}"),
         (
             "of these: beside a stall; woken late by the machine; after work that took too long",
