@@ -20,7 +20,7 @@ from hil.messages.operator_input import NOTICES, Campaign, Jog, OperatorCommand,
 from hil.runtime.cycle import Cycle
 
 # Between two statuses [ns], and between two looks at the commands where no loop runs [s].
-STATUS_EVERY_NS = 100_000_000
+STATUS_EVERY_NS = 50_000_000
 LOOK_S = 0.02
 # Between two looks at the lease in a run, where it may be released [ns]; that it expires is seen in its tick.
 LOOK_NS = 10_000_000
@@ -96,7 +96,7 @@ class Console:
     def _look_at_lease(self) -> Alarm | None:
         """Look at the lease again; it cannot expire before the next look."""
         if (age_ns := self._lease_age_ns()) is not None:
-            self._look_ns = self._now_ns() + min(LOOK_NS, CONSOLE_SILENT_NS - age_ns)
+            self._look_ns, self._lost = self._now_ns() + min(LOOK_NS, CONSOLE_SILENT_NS - age_ns), None
             return None
         if self._cycle is None:
             return None
