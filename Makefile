@@ -16,6 +16,7 @@ SUITE = $(BIN)/pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist workstea
 SOAK ?= 200
 SEED ?= 1
 PART ?= deadlines
+RUNS ?= 2000
 MINUTES ?= 30
 
 LOCK_VENV := build/lock-venv
@@ -33,7 +34,7 @@ define CHECK_PYTHON
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev trial test test-loaded soak soak-deadlines soak-endurance fuzz bench lint docs format lock clean
+.PHONY: help install install-dev trial test test-loaded soak soak-deadlines soak-faults soak-endurance fuzz bench lint docs format lock clean
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -54,7 +55,7 @@ test: $(DEV_STAMP) ## run the tests, in random order, on every processor (WORKER
 test-loaded: $(DEV_STAMP) ## run the tests as `make test` does, beside two processes that spin, without real-time rights
 	$(BIN)/python tests/soak/loaded.py -- $(SUITE) $(ARGS)
 
-soak: $(DEV_STAMP) ## PART=deadlines: SOAK=200 trials and 200 drives workers, killed (SEED=1: of the first); faults at the protocol level; stalls; 200 damaged records. PART=endurance: MINUTES=30 of runs under load, with faults
+soak: $(DEV_STAMP) ## PART=deadlines: SOAK=200 trials and 200 drives workers, killed (SEED=1: of the first); faults at the protocol level; stalls; 200 damaged records. PART=faults: RUNS=2000 randomised fault runs. PART=endurance: MINUTES=30 of runs under load, with faults
 	@$(MAKE) --no-print-directory soak-$(PART)
 
 soak-deadlines:
@@ -64,6 +65,9 @@ soak-deadlines:
 	$(BIN)/pytest --timeout 0 -m soak tests/protocol_realtime
 	SOAK_STALLS=30 $(BIN)/pytest --timeout 0 tests/protocol/test_protocol_stalls.py
 	$(BIN)/python tests/soak/damage_records.py --records $(SOAK) --seed $(SEED)
+
+soak-faults:
+	$(BIN)/python tests/soak/fault_runs.py --runs $(RUNS) --seed $(SEED)
 
 soak-endurance:
 	@mkdir -p build
