@@ -101,6 +101,7 @@ def test_a_jog_ends_when_it_is_stopped_or_the_console_is_lost_whatever_the_confi
         (Valve("middle", "extend", 1.0), "middle_extend"),
         (Campaign("start"), "start hil operate with --plan PLAN"),
         (ClearFault(18), "fault 18 is not latched"),
+        (Start(), "no run is armed; arm first"),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_the_reason_and_the_process_goes_on(rig, command, why):

@@ -71,8 +71,13 @@ def test_a_trial_whose_console_is_lost_is_cut_and_the_operator_decides_what_beco
     rig.until(question=rig.asked("verdict"))
     rig.take_lease()
     rig.ask(Campaign("pause"), Verdict("repeat"))
-    rig.until(state="idle", question=None)
+    assert "the campaign is paused" in rig.until(state="idle", question=None)["message"]
+    rig.ask(Campaign("pause"))  # nothing is under way; what was paused goes on
+    begin(rig)
+    rig.ask(Campaign("end"))
+    assert "the campaign is over" in rig.until(state="idle", question=None)["message"]
     rig.end()
+    assert [path.name for path in rig.folder.iterdir()] == ["campaign_1"]
     trial = rig.folder / "campaign_1" / "trial_0001"
     assert "fault 19" in summary_of(trial)["reasons"][0]
     assert read_trial(trial).tick["cut"][-1] == 1
