@@ -24,11 +24,11 @@ def shared(tmp_path):
 class CommandRig:
     """A command socket, served in a thread, and the resident process's end of its memory. Its clock stands."""
 
-    def __init__(self, folder, **who):
+    def __init__(self, folder, endpoint="tcp://127.0.0.1:*", **who):
         self.t_ns = 10**9
         self.memory = CommandMemory(folder / "memory", create=True)
         self.loop = SharedOperator(self.memory.commands)
-        self.socket = CommandSocket("tcp://127.0.0.1:*", SharedCommands(self.memory), host=self, **who)
+        self.socket = CommandSocket(endpoint, SharedCommands(self.memory), host=self, **who)
         self.endpoint = self.socket.endpoint
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._serve)
@@ -43,9 +43,19 @@ class CommandRig:
         self.socket.close()
 
     def lease(self):
+        """Name of the client that holds it, or None."""
+        row = self._lease_row()
+        return row["holder"].decode() if row["held"] else None
+
+    def heartbeat(self):
+        """Waits for the next one at the time of the clock."""
+        while self._lease_row()["t_ns"] < self.t_ns:
+            time.sleep(0.005)
+
+    def _lease_row(self):
         row = np.zeros(1, LEASE)
         self.memory.lease.read(row)
-        return row["holder"][0].decode() if row["held"][0] else None
+        return row[0]
 
     def commands(self):
         """Those asked for; not what the server reports."""

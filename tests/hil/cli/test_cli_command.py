@@ -104,6 +104,19 @@ def test_an_endpoint_and_its_token_can_be_named(rig):
     assert rig.commands() == [Stop()]
 
 
+def test_a_client_on_another_computer_names_its_keys(command_rig, tmp_path, capsys):
+    for name in ("rig", "anna"):
+        assert run(["keys", "new", name, "--out", str(tmp_path / "keys")]) == 0
+    (tmp_path / "clients").mkdir(mode=0o700)
+    (tmp_path / "clients" / "anna.key").write_bytes((tmp_path / "keys" / "anna.key").read_bytes())
+    (tmp_path / "keyed").mkdir()
+    keyed = command_rig(tmp_path / "keyed", secret=tmp_path / "keys" / "rig.key_secret", clients=tmp_path / "clients")
+    keys = ["--key", str(tmp_path / "keys" / "anna.key_secret"), "--server-key", str(tmp_path / "keys" / "rig.key")]
+    assert run(["command", "clear", "18", "--endpoint", keyed.endpoint, *keys]) == 0
+    assert keyed.commands() == [ClearFault(18)]
+    keyed.close()
+
+
 def test_the_console_keeps_the_lease_until_ctrl_c(rig):
     arguments = [sys.executable, "-m", "hil.cli", "command", "arm", "--hold"]
     console = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
