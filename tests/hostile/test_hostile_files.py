@@ -24,6 +24,7 @@ import hil.campaign.plan
 import hil.experiments.impact.figure  # noqa: F401
 from hil.cli import run
 from hil.config import load_config
+from hil.ipc.run_memory import RunMemory
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
 from hil.recording import RecordWriter
 
@@ -168,3 +169,45 @@ def test_a_hostile_json_file_ends_in_a_sentence(
 def test_there_are_at_least_two_hundred_hostile_files() -> None:
     texts = 2 * len(YAML) + 3 * len(JSON) + len(CALIBRATIONS)
     assert len(RECORDS) + texts >= 200
+
+
+def _sparse(place: Path) -> None:
+    os.truncate(place, 2**40)
+
+
+def _another_size(place: Path) -> None:
+    """Header and file agree on a size that the contents do not need."""
+    content = bytearray(place.read_bytes())
+    size = len(content).to_bytes(8, "little")
+    at = content.find(size)
+    content[at : at + 8] = (2**36).to_bytes(8, "little")
+    place.write_bytes(content)
+    os.truncate(place, 2**36)
+
+
+def _link(place: Path) -> None:
+    place.rename(place.with_name("elsewhere"))
+    place.symlink_to(place.with_name("elsewhere"))
+
+
+LEFT = {
+    "memory behind a link": ("shm", _link),
+    "a ring behind a link": ("shm/ticks", _link),
+    "a ring of holes": ("shm/ticks", _sparse),
+    "a ring of another size": ("shm/ticks", _another_size),
+    "a mailbox of another size": ("shm/start", _another_size),
+    "a config of brackets": ("shm/config.json", lambda place: place.write_bytes(b"[" * 100_000)),
+    "a config of holes": ("shm/config.json", _sparse),
+    "meta of brackets": ("shm/meta.json", lambda place: place.write_bytes(b"[" * 10_000)),
+    "meta of a list": ("shm/meta.json", lambda place: place.write_bytes(b"[1]")),
+    "meta that is a pipe": ("shm/meta.json", lambda place: (place.unlink(), os.mkfifo(place))),
+}
+
+
+@pytest.mark.parametrize("kind", LEFT)
+def test_hostile_shared_memory_of_a_killed_run_ends_in_a_sentence(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "run").mkdir()
+    RunMemory(tmp_path / "run", load_config("sim_impact"), {"version": "0"}).close()
+    name, change = LEFT[kind]
+    change(tmp_path / "run" / name)
+    refused(command(tmp_path, "recover", "run"), 2)

@@ -30,13 +30,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from drivers.interfaces import DeviceError
 from hil.analysis.afterwards import summarise_afterwards
 from hil.app.resident import Resident
 from hil.app.run import open_backend
 from hil.app.run_loop import Signals
 from hil.config import Config, load_config
+from hil.ipc.shared_types import START
 from hil.messages.fault import Fault
+from hil.recording import read_trial
 from hil.recording.reader import FILE_NAME
 from hil.simulator.control_socket import ControlClient, wait_for
 
@@ -133,11 +137,14 @@ def beside(folder: Path, telemetry: str) -> Iterator[None]:
 def made_run(resident: Resident, folder: Path, control: ControlClient, injection: Injection | None) -> dict[str, Any]:
     """Make a run, and inject the fault in its middle. Returns its summary."""
     made = Round(control, resident.rig._supervisor._processes["recorder"].pid, folder)
-    over = threading.Event()
+    over, called_ns, start = threading.Event(), time.monotonic_ns(), np.zeros(1, START)
 
     def inject() -> None:
-        if injection and not over.wait(INJECT_AFTER_S):
-            injection.act(made)
+        while injection and not over.wait(0.05):
+            resident.rig.shared.start.read(start)
+            if start["start_ns"][0] > called_ns and not over.wait(INJECT_AFTER_S):
+                injection.act(made)
+                return
 
     thread = threading.Thread(target=inject)
     thread.start()
@@ -189,7 +196,7 @@ def session(
                 resident.next_run(place)
                 shutil.rmtree(before)
     except DeviceError as error:  # after some faults a link is not used again until the rig is opened anew
-        if not (place / FILE_NAME).is_file():
+        if not (place / FILE_NAME).is_file() or not len(read_trial(place).tick):
             raise
         take(summarise_afterwards(place, f"ended early: {error}"))
     finally:

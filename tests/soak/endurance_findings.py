@@ -44,7 +44,7 @@ class Found:
         loop = summary["loop"]
         self.runs += 1
         for key in ("ticks", "late", "skipped"):
-            setattr(self, key, getattr(self, key) + int(loop[key]))
+            setattr(self, key, getattr(self, key) + int(loop[key] or 0))
         tick = record.tick
         work_ns = dict(zip(record.timing["tick"].tolist(), record.timing["work_ns"].tolist(), strict=True))
         period_ns = 1e9 / float(loop["rate_hz"])
