@@ -6,6 +6,7 @@ from collections import deque
 
 from drivers.messages import DriveCommand, ValveCommand
 from drivers.sim.devices import SimDaq, SimDrives, SimValves
+from drivers.sim.power import PowerModel
 from models.plant import Plant
 
 # A device without a command for so long stops by itself, as the drivers set real ones [ns].
@@ -21,6 +22,7 @@ class InProcessRig:
         daq_delay_ns: age of a DAQ block when it can first be read.
         drives_delay_ns: from the write of a drive command to its effect on the axle.
         load_block_samples: samples in a block of the load channels, if the plant has any.
+        power: of the drives, where they measure currents and supply voltage.
 
     Attributes:
         loads: the load channels; None: there are none.
@@ -38,6 +40,7 @@ class InProcessRig:
         daq_delay_ns: int = 0,
         drives_delay_ns: int = 0,
         load_block_samples: int = 0,
+        power: PowerModel | None = None,
     ) -> None:
         self.plant = plant
         self.daq = SimDaq(plant, block_samples, daq_delay_ns)
@@ -46,7 +49,7 @@ class InProcessRig:
             if plant.load_sampling
             else None
         )
-        self.drives = SimDrives(plant, self._take_drive_command)
+        self.drives = SimDrives(plant, self._take_drive_command, power)
         self.valves = SimValves(plant, self._take_valve_command)
         self._drives_delay_ns = drives_delay_ns
         self._on_the_way: deque[tuple[int, DriveCommand]] = deque()
