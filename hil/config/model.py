@@ -127,7 +127,7 @@ class UncheckedConfig(Section):
             controls_loads=self.controls_loads,
             open_loop=self.throttle is not None and self.throttle.duty is not None,
         )
-        layout = replace(layout, supplies=watched_supplies(self))
+        layout = replace(layout, supplies=watched_supplies(self.rig, self.devices, self.limits))
         if loads is None:
             return layout
         return replace(

@@ -75,9 +75,9 @@ class SharedDrives(_View):
         if (numbers := self._samples.read()) is None:
             return None
         speeds_end = 2 + len(self._layout.wheels)
-        speeds, acknowledged_ns, stopped_ns = numbers[2:speeds_end], *numbers[speeds_end : speeds_end + 2]
-        power = power_of(self._layout, numbers[speeds_end + 2 :])
-        return DriveSample(numbers[0], numbers[1], speeds, acknowledged_ns, stopped_ns, power)
+        acknowledged_ns, stopped_ns, *power = numbers[speeds_end:]
+        speeds = numbers[2:speeds_end]
+        return DriveSample(numbers[0], numbers[1], speeds, acknowledged_ns, stopped_ns, power_of(self._layout, power))
 
     def write(self, command: DriveCommand) -> None:
         """Send a command to the worker."""

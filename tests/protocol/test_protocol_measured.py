@@ -27,9 +27,8 @@ def test_currents_and_supply_reach_the_loop_several_times_a_second_beside_all_sp
     assert len(np.unique(rows["power_t_ns"])) > 3.0 * seconds
     assert len(np.unique(rows["drives_t_ns"])) > 45.0 * seconds
     assert rows["supply_V"].shape[1] == 2
-    assert (
-        np.abs(rows["current_A"]).mean(axis=0)[:2] > 1.0
-    ).all()  # the motors of the front wheels drive the rear ones
+    # the motors of the front wheels drive the rear ones by chains
+    assert (np.abs(rows["current_A"]).mean(axis=0)[:2] > 1.0).all()
     assert not rows["current_A"][:, 2:].any()
     assert rows["supply_V"].max() < 24.0  # droops under that load
     assert ticks["supply_V"][-1] == pytest.approx([24.0, 24.0], abs=0.1)  # as it was, with the wheels cut

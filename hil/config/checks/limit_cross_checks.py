@@ -24,7 +24,7 @@ def _numbers(config: UncheckedConfig) -> Iterator[Problem]:
 def _currents(config: UncheckedConfig) -> Iterator[Problem]:
     """A limit of what no driver measures would be one that nothing watches."""
     drives = config.devices.drives if config.devices else None
-    if measured_supplies(config) or drives is None:
+    if measured_supplies(config.rig, config.devices) or drives is None:
         return
     allowed = f"null: the driver {drives.driver} measures neither motor currents nor the supply"
     for key in ("motor_current_A", "supply_V"):

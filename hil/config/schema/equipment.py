@@ -97,7 +97,7 @@ class LimitsConfig(Section):
     )
     supply_V: MeasuredLimits | None = Field(None, description="of the supply of the motors; null: not watched")
     pressure_kPa: MeasuredLimits | None = Field(
-        None, description="of the gauge pressure of each chamber; null: not watched"
+        None, description="of the gauge pressure of each chamber with a valve; null: not watched"
     )
     bias_V: float = Field(0.05, ge=0, le=5, description="largest offset of a channel at arming")
     noise_V: float = Field(0.01, ge=0, le=5, description="largest noise of a channel at arming")
