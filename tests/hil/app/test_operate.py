@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from drivers.interfaces import DeviceError
@@ -42,6 +43,31 @@ def test_a_run_is_armed_started_and_stopped_by_commands_and_the_next_one_follows
         assert replay(folder).differences == []
         assert moved(folder)
     assert sorted(path.name for path in rig.folder.iterdir()) == ["run_1", "run_2"]
+
+
+def test_while_the_loop_runs_the_status_is_never_older_than_100_ms(rig):
+    drives(rig)
+    times = []
+    for _ in range(30):
+        rig.host.sleep(0.01)
+        times.append(rig.status["t_ns"])
+    assert rig.host.now_ns() - times[0] > 290_000_000  # virtual time
+    assert max(np.diff(times)) <= 100_000_000
+    assert len(set(times)) >= 5
+    rig.ask(Stop())
+    rig.until(state="idle")
+    rig.end()
+
+
+def test_a_run_whose_folder_cannot_be_made_is_refused_and_the_rig_stays_open(rig):
+    (rig.folder / "run_1").write_text("in the way")
+    rig.ask(Arm())
+    rig.host.sleep(0.2)
+    assert "cannot be made" in rig.status["refused"][0]
+    drives(rig)
+    rig.ask(Stop())
+    rig.until(state="idle", runs=1)
+    rig.end()
 
 
 def test_nothing_runs_that_nobody_has_armed(rig):
