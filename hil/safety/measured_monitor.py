@@ -89,7 +89,7 @@ def _checks(readings: Iterator[Reading]) -> list[Check]:
         limits = one.limits
         least, most = limits.safe_below, limits.safe_above
         ok = math.isfinite(one.value) and _beyond(one.value, least, most) is None
-        found = f"{one.value:.4g} {one.unit}" if math.isfinite(one.value) else "not read yet"
+        found = f"{round(one.value, 3):g} {one.unit}" if math.isfinite(one.value) else "not read yet"
         both = (("at least", least), ("at most", most))
         sides = [f"{side} {limit:g}" for side, limit in both if limit is not None]
         allowed = f"{' and '.join(sides)} {one.unit}" if sides else "any: it is only marked"
