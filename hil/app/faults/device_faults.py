@@ -8,13 +8,24 @@ from functools import partial
 import numpy as np
 
 from drivers.faults import DeviceFault
+from drivers.sim.rig import VALVES_TIMEOUT_NS
 from hil.app.faults.expectation import expected_of, table_faults
 from hil.app.faults.injection import LOCKSTEP, Case, Expected, Injection, Outcome, times_wrong
 from hil.app.faults.lockstep import Disturb, LockstepResult, LockstepRun
 from hil.app.faults.oracle import latched, unsafe
-from hil.config import Config
+from hil.config import Config, load_config
 from hil.messages.fault import Fault
 from hil.safety.fault_table import FAULT_TABLE
+from hil.safety.fault_table.row import period_ms
+
+# The rig of a stuck valve: it measures the pressures of its chambers, and powers one valve.
+VALVE_RIG = "sim_wire"
+VALVE_SETTINGS = (
+    "rig=simulated", "clock=lockstep", "telemetry.endpoint=''", "experiment=jog", "jog.wheels=[]",
+    "jog.valve=left_extend", "devices.valves.baud=19200", "devices.valves.moves_within_s=0.05",
+    "devices.valves.pressure_registers={left_extend: 0, left_retract: 1, right_extend: 2, right_retract: 3, "
+    "kPa_per_count: 0.1}",
+)  # fmt: skip
 
 
 def device_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
@@ -33,6 +44,18 @@ def device_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
                 if row == Fault.ADC_SATURATED and state != "idle":  # sensors are not judged while they are zeroed
                     expected = Expected(frozenset({row}), FAULT_TABLE[row].bound_for(config))
                 yield Case(injection, expected, run)
+
+
+def valve_case() -> Case:
+    """A valve that stays as it was when it is powered (row 17), on a rig that measures the pressures."""
+    config = load_config(VALVE_RIG, VALVE_SETTINGS)
+    powered = LockstepRun(config).run().ticks["valves"].any(axis=(1, 2))
+    bound_ms = FAULT_TABLE[Fault.VALVE_STUCK].bound_for(config) or 0.0
+    # it takes no command any more, the last one included: its own time-out switches it off
+    expected = Expected(frozenset({Fault.VALVE_STUCK}), bound_ms, VALVES_TIMEOUT_NS * 1e-6 + period_ms(config))
+    injection = Injection(Fault.VALVE_STUCK, "stuck", "valves", "jog", LOCKSTEP, VALVE_RIG)
+    tick = int(powered.argmax()) + 2  # the one after the command
+    return Case(injection, expected, partial(run_disturbed, config, tick, inject("valves", DeviceFault("stuck"))))
 
 
 def inject(device: str, fault: DeviceFault) -> Disturb:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from hil.config import Config
 from hil.experiments.base import State
 from hil.experiments.build_cycle import build_cycle
 from hil.experiments.registry import experiment_type
+from hil.messages.fault import Alarm
 from hil.messages.operator_input import Stop
 from hil.messages.stages import Tick
 from hil.recording import open_writer, read_trial
@@ -42,6 +43,7 @@ TICKS_INTO_STATE = 50
 STAGES = ("rig_io", "estimator", "twin", "safety", "experiment", "controller", "limiter", "tick_logger")
 
 Disturb = Callable[["LockstepRun"], None]
+LoopAlarm = Callable[[], Alarm | None]
 
 
 class FaultyStage:
@@ -103,15 +105,24 @@ class LockstepRun:
         config: of the rig and the experiment, in lockstep.
         folder: of the record; None: it is kept in memory.
         after_fault_s: simulated time that is recorded after a fault [s].
+        alarms: of its loop.
 
     Attributes:
         simulated_rig: the rig.
         devices: its devices, by the names of their links.
-        stages: the stages of its tick, by name.
+        cycle: its stages, as they are built.
+        stages: the same by name, as the loop uses them.
         loop: the loop.
     """
 
-    def __init__(self, config: Config, folder: Path | None = None, *, after_fault_s: float = AFTER_FAULT_S) -> None:
+    def __init__(
+        self,
+        config: Config,
+        folder: Path | None = None,
+        *,
+        after_fault_s: float = AFTER_FAULT_S,
+        alarms: Sequence[LoopAlarm] = (),
+    ) -> None:
         self._config, self._folder = config, folder
         self.simulated_rig = rig = build_simulated_rig(config)
         made = {"daq": rig.daq, "drives": rig.drives, "valves": rig.valves, "loads": rig.loads}
@@ -123,12 +134,13 @@ class LockstepRun:
         self._writer = None if folder is None else open_writer(folder, config, record_meta(config))
         self._memory = MemorySink(config.layout)
         cycle = build_cycle(config, rig_io, self._writer or self._memory, None)
+        self.cycle = cycle
         self.stages: dict[str, Any] = {name: FaultyStage(getattr(cycle, name)) for name in STAGES}
         self._cycle: Cycle = replace(cycle, **self.stages)
         self._due: list[tuple[int, Disturb]] = []
         self._injected = 0
         after = math.ceil(after_fault_s * config.loop.rate_hz)
-        self.loop = Loop(_DisturbedClock(rig, config.loop.rate_hz, self._act), self._cycle, after_fault=after)
+        self.loop = Loop(_DisturbedClock(rig, config.loop.rate_hz, self._act), self._cycle, alarms, after_fault=after)
 
     def at(self, tick: int, disturb: Disturb) -> None:
         """Have the run disturbed in a tick, after the rig has moved and before the loop samples."""

@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 from hil.app.faults.lockstep import LockstepResult
 from hil.config import Config
 from hil.experiments.base import State
+from hil.messages.fault import Fault
 from hil.safety.fault_table import warnings_for
 
+# Noticed at the end of a tick, whose row holds the command before: the devices are stopped beside it.
+AFTER_THE_COMMAND = (Fault.DISK_FULL, Fault.RECORD_RING_FULL, Fault.EXCEPTION)
 # A wheel slower than this stands [rad/s], so long after the cut [ns].
 STANDING_RADPS, STANDING_AFTER_NS = 0.05, 300_000_000
 _TOLERANCE = 1e-9
@@ -50,7 +53,8 @@ def _after_the_fault(run: LockstepResult) -> Iterator[str]:
     faults, ticks = latched(run.config, run.events), run.ticks
     if not len(faults):
         return
-    later = ticks[ticks["tick"] >= faults["reaction_tick"][0]]
+    since = faults["reaction_tick"][0] + (faults["id"][0] in AFTER_THE_COMMAND)
+    later = ticks[ticks["tick"] >= since]
     after = f"after fault {faults['id'][0]}"
     if not (later["safe"] == 1).all():
         yield f"{after} Safe was not latched"

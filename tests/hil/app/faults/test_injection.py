@@ -5,13 +5,16 @@ from __future__ import annotations
 import pytest
 
 from drivers.faults import KINDS
-from hil.app.faults.device_faults import device_cases
+from hil.app.faults import operator_faults
+from hil.app.faults.device_faults import device_cases, valve_case
 from hil.app.faults.injection import LOCKSTEP, Case, Expected, Injection, Outcome, times_wrong
+from hil.app.faults.operator_faults import operator_cases
 from hil.app.faults.refusals import refusal_cases
 from hil.app.faults.stage_faults import stage_cases
 from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL
 from hil.app.faults.virtual_faults import virtual_cases
 from hil.config import load_config
+from hil.operator.command_messages import Lease
 from hil.safety.fault_table import FAULT_TABLE
 
 RUN_UP = {"run_up": 300}
@@ -49,6 +52,29 @@ def test_drives_that_take_no_command_are_stopped_by_their_own_time_out(config):
     result = case.result()
     assert result.ok, result.outcome
     assert result.outcome.reacted_ms == pytest.approx(100.0)
+
+
+def test_a_stuck_valve_is_noticed_and_switched_off_by_its_own_time_out():
+    result = valve_case().result()
+    assert result.ok, result.outcome
+    assert result.outcome.detected_ms <= 111.0
+    assert result.outcome.reacted_ms == pytest.approx(500.0, abs=1.0)
+
+
+def test_a_lost_console_and_forged_commands_come_to_what_the_table_says(config):
+    results = [case.result() for case in operator_cases(config, RUN_UP)]
+    assert [result.outcome for result in results if not result.ok] == []
+    stopped, finished, *forged = results
+    assert stopped.outcome.reacted_ms == pytest.approx(501.0)
+    assert finished.outcome.reacted_ms is None
+    assert len(forged) == 5
+
+
+def test_a_forged_command_that_came_through_is_wrong(config, monkeypatch):
+    taken = {"with the key": lambda client, _: client.frame(Lease("take"))}
+    monkeypatch.setattr(operator_faults, "FORGERIES", taken)
+    *_, forged = operator_cases(config, RUN_UP)
+    assert forged.result().outcome.wrong == ("1000 of 1000 came through",)
 
 
 def test_a_fault_that_is_noticed_too_late_is_wrong(config):
