@@ -73,10 +73,11 @@ soak-endurance:
 	@mkdir -p build
 	$(BIN)/python tests/soak/endurance.py --minutes $(MINUTES) --seed $(SEED) --json build/endurance.json
 
-fuzz: $(DEV_STAMP) ## 5000 random and mutated bytes for each promise of a parser, both directions, and wrong configs; 1,000,000 forged commands; hostile files; 15 min
+fuzz: $(DEV_STAMP) ## 5000 random and mutated bytes for each promise of a parser, both directions, and wrong configs; 1,000,000 forged commands; hostile files; guided by coverage, what reads text; 20 min
 	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 -m hypothesis tests/drivers tests/hil/config
 	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 tests/hil/operator/test_command_forgeries.py
 	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 tests/hostile
+	$(BIN)/python tests/soak/fuzz_coverage.py --seconds 60
 
 bench: $(DEV_STAMP) ## what the figures of docs/benchmarks.md come from: models, loop and rig, 10 min on a machine with nothing else to do
 	@mkdir -p build

@@ -165,7 +165,8 @@ def session(
     injection: Injection | None = None
 
     def new_folder() -> Path:
-        place = folder / f"run_{found.runs:04d}_{found.opened}"
+        place = folder / f"run_{found.folders:04d}"
+        found.folders += 1
         place.mkdir()
         return place
 
@@ -200,7 +201,7 @@ def session(
             raise
         take(summarise_afterwards(place, f"ended early: {error}"))
     finally:
-        found.growth += [row for row in growth.rows() if row not in found.growth]
+        found.growth = list(growth.rows())
 
 
 def main(arguments: list[str] | None = None) -> int:

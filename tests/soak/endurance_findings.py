@@ -17,6 +17,7 @@ from hil.recording import read_trial
 
 # Growth since the first minute that is allowed: memory is counted in pages, and one run is not as another.
 GROWTH_MB = 8.0
+State = tuple[float, int, int]  # memory of its own [MB], descriptors, threads
 
 
 @dataclass
@@ -34,6 +35,7 @@ class Found:
     beside: int = 0  # faults with a stall or a late simulated rig beside them
     injected: dict[str, list[bool]] = field(default_factory=dict)
     opened: int = 0
+    folders: int = 0
     not_opened: list[str] = field(default_factory=list)
     began: float = 0.0  # time of the first run [s of CLOCK_MONOTONIC]
     growth: list[dict[str, Any]] = field(default_factory=list)
@@ -56,17 +58,18 @@ class Found:
                 self.woken_late += lost
             else:
                 self.unexplained.append(f"{folder.name}: {lost} after a tick of {work_ns[before] * 1e-6:.1f} ms")
-        numbers = {int(number) for number in record.events["id"]} - {0}
-        if injected:
-            self.injected.setdefault(injected, []).append(bool(numbers & known))
+        before: list[str] = []
         for event in record.events[record.events["id"] > 0]:
-            # what follows from a fault is noted after it: only faults before the injected one can be invented
             if int(event["id"]) in known:
-                break
+                break  # what follows from the fault is noted after it
+            before.append(f"{folder.name}: {event['name'].decode()}, {event['detail'].decode()}")
             if longest_near(record.events, int(event["t_ns"])):
                 self.beside += 1
             else:
-                self.invented.append(f"{folder.name}: {event['name'].decode()}, {event['detail'].decode()}")
+                self.invented.append(before[-1])
+        if injected and not before:  # a run that another fault has ended shows nothing of this one
+            numbers = {int(number) for number in record.events["id"]}
+            self.injected.setdefault(injected, []).append(bool(numbers & known))
 
     def over(self, minutes: float) -> bool:
         """Whether the runs have taken so long; before the first of them the clock does not go."""
@@ -81,27 +84,27 @@ class Found:
 
 
 class Growth:
-    """Memory, descriptors and threads of a set of processes, after the first minute and at the end."""
+    """Memory, descriptors and threads of processes, when they were noted first and last."""
 
     def __init__(self) -> None:
-        self._first: dict[tuple[str, int], tuple[float, int, int]] = {}
+        self._noted: dict[tuple[str, int], tuple[State, State]] = {}
 
     def note(self, processes: dict[str, int]) -> None:
-        """The first state of each process; a process that is noted already keeps it."""
+        """Note the state of processes, by name."""
         for name, process in processes.items():
-            if (name, process) not in self._first and (state := _state_of(process)):
-                self._first[name, process] = state
+            if state := _state_of(process):
+                first, _ = self._noted.get((name, process), (state, state))
+                self._noted[name, process] = first, state
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """A row for each process that is still there."""
-        for (name, process), first in self._first.items():
-            if last := _state_of(process):
-                grown = last[0] - first[0] > GROWTH_MB or last[1] > first[1] or last[2] > first[2]
-                yield {"process": name, "MB": (first[0], last[0]), "descriptors": (first[1], last[1]),
-                       "threads": (first[2], last[2]), "grown": grown}  # fmt: skip
+        """A row for each process that was noted."""
+        for (name, _), (first, last) in self._noted.items():
+            grown = last[0] - first[0] > GROWTH_MB or last[1] > first[1] or last[2] > first[2]
+            both = list(zip(first, last, strict=True))
+            yield {"process": name, "MB": both[0], "descriptors": both[1], "threads": both[2], "grown": grown}
 
 
-def _state_of(process: int) -> tuple[float, int, int] | None:
+def _state_of(process: int) -> State | None:
     with suppress(OSError):
         place = Path(f"/proc/{process}")
         own = memory_of(process).own_MB
