@@ -54,7 +54,7 @@ class Status(msgspec.Struct):
         safe: a fault is latched; drives cut, valves off.
         faults: latched.
         warnings: faults that were only recorded in the run.
-        refused: arming checks that failed last.
+        refused: arming checks that failed last, or why a command between two runs was refused.
         run: folder of the newest run.
         runs: number of runs that are over.
         summary: main numbers of the last of them.

@@ -51,7 +51,7 @@ def main(run: Path, parent: int) -> None:
         while (start_ns := runs.next_start_ns()) is not None:
             _move(simulated_rig, shared, runs, start_ns)
             shared.heartbeat.rest("simulated_rig")
-            lifecycle.report(held=runs.version)
+            runs.report_held()
             simulated_rig = build_simulated_rig(config)
             lifecycle.report(placed=True)
 
@@ -131,6 +131,7 @@ class _Runs:
         self._shared, self._lifecycle = shared, lifecycle
         self._start = np.zeros(1, START)
         self._start["over"] = 1
+        self._held = False  # reported since the last run
         self.version = 0
 
     @property
@@ -144,10 +145,19 @@ class _Runs:
         while not self._lifecycle.ending:
             now_ns = time.monotonic_ns()
             if not self.over and now_ns >= int(self._start["start_ns"][0]) - 2 * _POLL_NS:
+                self._held = False
                 return int(self._start["start_ns"][0])
+            if self.over and self.version and not self._held:  # held before it has made a run: it is where it starts
+                self.report_held()
+                self._lifecycle.report(placed=True)
             self._shared.heartbeat.beat("simulated_rig", now_ns)
             time.sleep(_POLL_NS * 1e-9)
         return None
+
+    def report_held(self) -> None:
+        """Report that nothing moves since the newest report of the loop."""
+        self._held = True
+        self._lifecycle.report(held=self.version)
 
 
 class GroundTruthPublisher:
