@@ -35,7 +35,7 @@ from hil.safety.arming import NotArmedError
 Progress = Callable[[str], None]
 OpenBackend = Callable[..., Backend]
 # The rig is opened without a run; its files lie here until the first run takes them.
-OPENING = "opening"
+OPENING = ".opening"
 
 
 class CommandRefusedError(Exception):
