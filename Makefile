@@ -15,6 +15,9 @@ WORKERS ?= auto
 SUITE = $(BIN)/pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal --durations 20 --durations-min 1
 SOAK ?= 200
 SEED ?= 1
+PART ?= deadlines
+RUNS ?= 2000
+MINUTES ?= 30
 
 LOCK_VENV := build/lock-venv
 UV_VERSION := 0.13.8
@@ -31,7 +34,7 @@ define CHECK_PYTHON
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev trial test test-loaded soak fuzz bench lint docs format lock clean
+.PHONY: help install install-dev trial test test-loaded soak soak-deadlines soak-faults soak-endurance fuzz bench lint docs format lock clean
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -52,7 +55,10 @@ test: $(DEV_STAMP) ## run the tests, in random order, on every processor (WORKER
 test-loaded: $(DEV_STAMP) ## run the tests as `make test` does, beside two processes that spin, without real-time rights
 	$(BIN)/python tests/soak/loaded.py -- $(SUITE) $(ARGS)
 
-soak: $(DEV_STAMP) ## deadlines, on a quiet machine: SOAK=200 trials and 200 drives workers, killed (SEED=1: of the first); faults at the protocol level; stalls; 200 damaged records
+soak: $(DEV_STAMP) ## PART=deadlines: SOAK=200 trials and 200 drives workers, killed (SEED=1: of the first); faults at the protocol level; stalls; 200 damaged records. PART=faults: RUNS=2000 randomised fault runs. PART=endurance: MINUTES=30 of runs under load, with faults
+	@$(MAKE) --no-print-directory soak-$(PART)
+
+soak-deadlines:
 	@echo "This measures deadlines: it wants a quiet machine, and says little on a busy one."
 	$(BIN)/python tests/soak/kill_run.py --kills $(SOAK) --seed $(SEED)
 	$(BIN)/python tests/soak/stop_run.py --kills $(SOAK) --seed $(SEED)
@@ -60,9 +66,17 @@ soak: $(DEV_STAMP) ## deadlines, on a quiet machine: SOAK=200 trials and 200 dri
 	SOAK_STALLS=30 $(BIN)/pytest --timeout 0 tests/protocol/test_protocol_stalls.py
 	$(BIN)/python tests/soak/damage_records.py --records $(SOAK) --seed $(SEED)
 
-fuzz: $(DEV_STAMP) ## 5000 random and mutated bytes for each promise of a parser, both directions, and wrong configs; 1,000,000 forged commands; 6 min
+soak-faults:
+	$(BIN)/python tests/soak/fault_runs.py --runs $(RUNS) --seed $(SEED)
+
+soak-endurance:
+	@mkdir -p build
+	$(BIN)/python tests/soak/endurance.py --minutes $(MINUTES) --seed $(SEED) --json build/endurance.json
+
+fuzz: $(DEV_STAMP) ## 5000 random and mutated bytes for each promise of a parser, both directions, and wrong configs; 1,000,000 forged commands; hostile files; 15 min
 	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 -m hypothesis tests/drivers tests/hil/config
 	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 tests/hil/operator/test_command_forgeries.py
+	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 tests/hostile
 
 bench: $(DEV_STAMP) ## what the figures of docs/benchmarks.md come from: models, loop and rig, 10 min on a machine with nothing else to do
 	@mkdir -p build

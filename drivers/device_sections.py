@@ -60,6 +60,13 @@ class ValvesSection(DeviceSection):
     moves_within_s: MovesWithin | None = Field(
         None, description="a valve that has not moved twice as late is stuck; null: not watched"
     )
+    follows_within_kPa: float = Field(
+        20.0,
+        ge=1,
+        le=200,
+        description="with regulators that are moved: a chamber further than this from its commanded pressure, twice as "
+        "late, has a valve that is stuck",
+    )
     no_dead_man: NoDeadMan = Field("", description="accepted: valves that stay powered when this program dies")
 
     @property

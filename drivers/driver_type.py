@@ -64,6 +64,7 @@ class RigSetup(NamedTuple):
         block_samples: samples of a channel in a block.
         open_loop: the wheels are driven by duty, not by speed.
         loads: the load channels; None: there are none.
+        power_hz: how often motor currents and supply voltages are to be read at least [1/s].
     """
 
     rover: str
@@ -78,6 +79,7 @@ class RigSetup(NamedTuple):
     block_samples: int
     open_loop: bool
     loads: LoadSetup | None = None
+    power_hz: float = 1.0
 
 
 class Connection(NamedTuple):
@@ -198,6 +200,13 @@ class DrivesType(DriverType[S]):
     @abstractmethod
     def timeout(self, section: S) -> tuple[str, float]:
         """Key and value of the time after which a controller without a command stops by itself [ms]."""
+
+    def supplies(self, section: S) -> tuple[str, ...]:  # noqa: ARG002
+        """Names of the supply voltages that its controllers measure, beside the current of each motor; empty: neither.
+
+        Its samples then have `DriveSample.power`, with a voltage for each name.
+        """
+        return ()
 
     def stop_times_s(self, section: S, rig: RigSetup) -> tuple[float, float] | None:  # noqa: ARG002
         """Longest transaction before a cut, and time from the cut's first byte to the last stop's last byte [s]."""

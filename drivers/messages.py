@@ -35,6 +35,20 @@ class DaqBlock(msgspec.Struct, frozen=True, gc=False):
     arrived_ns: int = -1
 
 
+class PowerSample(msgspec.Struct, frozen=True, gc=False):
+    """What motor controllers measure of their power, which they are asked a few times a second.
+
+    Attributes:
+        t_ns: when the oldest of these readings was taken [ns]; -1 before all have been.
+        current_A: (wheels,) of each wheel's motor [A], either sign; NaN before the first reading.
+        supply_V: (supplies,) of the motors' supply, by controller [V]; NaN before the first reading.
+    """
+
+    t_ns: int
+    current_A: tuple[float, ...]
+    supply_V: tuple[float, ...]
+
+
 class DriveSample(msgspec.Struct, frozen=True, gc=False):
     """Encoder speeds of all wheels [rad/s], positive rolling forward, in the order of the wheel names.
 
@@ -42,6 +56,7 @@ class DriveSample(msgspec.Struct, frozen=True, gc=False):
         acknowledged_ns: t_ns of the newest command that the drives have confirmed, -1 before the first.
         stopped_ns: when the last byte of the last controller's stop was sent, for the newest cut after
             they ran [ns]; -1 while they run, and before.
+        power: newest currents and supply voltages; None where they are not measured.
     """
 
     sequence: int
@@ -49,6 +64,7 @@ class DriveSample(msgspec.Struct, frozen=True, gc=False):
     speed_radps: SpeedSet
     acknowledged_ns: int
     stopped_ns: int = -1
+    power: PowerSample | None = None
 
 
 class ValveSample(msgspec.Struct, frozen=True, gc=False):

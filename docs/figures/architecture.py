@@ -26,10 +26,10 @@ PAGE = DOCS / "explanation" / "architecture.md"
 TABLE = re.compile(r"(<!-- memory -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 # From top to bottom; what is not named here follows.
 ORDER = ("blocks", "drives", "drive_command", "valves", "valve_command", "healths", "fault_mailboxes", "ticks",
-         "timings", "events", "watchdog_events", "operator", "ground_truth", "late")  # fmt: skip
+         "timings", "events", "watchdog_events", "commands", "lease", "status", "ground_truth", "late")  # fmt: skip
 NOT_DRAWN = ("start",)  # every process reads it
 COLOURS = {"daq": "tab:blue", "drives": "tab:green", "valves": "tab:orange", "recorder": "tab:purple",
-           "watchdog": "tab:red", "operator": "tab:brown", "simulated_rig": "teal", "loop": "black"}  # fmt: skip
+           "watchdog": "tab:red", "command_server": "tab:brown", "simulated_rig": "teal", "loop": "black"}  # fmt: skip
 # Of each process but the loop: the height of its box, its title, and whether it reads or writes what is left of it.
 PLACES = {
     "daq": (50.5, "daq worker", "-|>"),
@@ -37,7 +37,7 @@ PLACES = {
     "valves": (35.1, "valves worker", "<|-|>"),
     "recorder": (27.4, "recorder", "<|-"),
     "watchdog": (19.7, "watchdog", "<|-"),
-    "operator": (12.0, "operator's program", "-|>"),
+    "command_server": (12.0, "command server", "<|-|>"),
     "simulated_rig": (4.3, "simulated rig", ""),
 }
 BOX = (17, 6.2)
@@ -126,8 +126,8 @@ def _outside(process: str) -> tuple[str, str]:
             return "trial.h5, viewers", "HDF5, ZeroMQ"
         case "watchdog":
             return "serial ports", "stop frames, if a worker is silent"
-        case "operator":
-            return "operator", "arm, start, set-points, stop, clear"
+        case "command_server":
+            return "operators' clients", "arm, start, set-points, stop, clear"
     device = resolved(resolved(whole_schema()["properties"]["devices"])["properties"][process])
     names = device.get("discriminator", {}).get("mapping", {}) or [device["properties"]["driver"]["const"]]
     drivers = f"drivers: {', '.join(names)}"

@@ -7,12 +7,13 @@ import inspect
 import sys
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterator
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from hil.experiments.registry import BUILT_IN
+from hil.ipc.command_memory import CommandMemory
 from hil.ipc.run_memory import RunMemory
 from hil.messages.schema import PHASES
 from hil.runtime.cycle import Cycle
@@ -25,19 +26,17 @@ PROCESSES: dict[str, tuple[tuple[str, str], ...]] = {
     "valves": (("hil.processes.link_bridge", "ValveFeed"), (LINK, "")),
     "recorder": (("hil.recording.recorder", ""),),
     "watchdog": (("hil.processes.watchdog", ""),),
-    "operator": (("hil.ipc.operator", "OperatorWriter"),),
+    "command_server": (("hil.operator.command_socket", "SharedCommands"),),
     # what it writes in the place of the workers goes through their feeds, and counts as theirs
     "simulated_rig": (("hil.simulator.simulated_rig", ""),),
-    "loop": (("hil.ipc.shared_devices", ""), ("hil.ipc.operator", "SharedOperator"), ("hil.recording.ring_sink", ""),
+    "loop": (("hil.ipc.shared_devices", ""), ("hil.app.console", "Console"), ("hil.recording.ring_sink", ""),
              ("hil.ipc.link_health", ""), ("hil.processes.supervisor", ""), ("hil.app.backends", "RealtimeBackend"),
              ("hil.simulator.ground_truth", "")),
 }  # fmt: skip
 PLURAL = {"ring": "rings", "mailbox": "mailboxes"}
-HOLDERS = ("shared", "_shared")  # what the modules call it
+HOLDERS = ("shared", "_shared", "memory", "_memory")  # what the modules call it
 # Methods that write; and classes of other modules that write what they are made with.
-WRITES = ("write", "append", "beat", "GroundTruthPublisher", "LatenessLog")
-# Classes that are given one ring, as the argument `ring`: what is done with it stands in the class.
-GIVEN = {"OperatorWriter": "operator", "SharedOperator": "operator"}
+WRITES = ("write", "append", "beat", "GroundTruthPublisher", "LatenessLog", "OperatorWriter")
 
 
 class Stage(NamedTuple):
@@ -82,7 +81,8 @@ def boxes() -> dict[str, str]:
     """What lies in the shared memory: its name, and "ring", "mailbox", "mailboxes" or "heartbeats"."""
     kinds = {"ring": "ring", "Ring": "ring", "box": "mailbox", "Mailbox": "mailbox", "Heartbeat": "heartbeats"}
     found = {}
-    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(RunMemory.__init__)))):
+    makers = (textwrap.dedent(inspect.getsource(kind.__init__)) for kind in (RunMemory, CommandMemory))
+    for node in chain.from_iterable(ast.walk(ast.parse(maker)) for maker in makers):
         if isinstance(node, ast.Assign):
             pairs = [(node.targets[0], node.value)]
             if isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
@@ -99,8 +99,8 @@ def boxes() -> dict[str, str]:
 class Uses(ast.NodeVisitor):
     """Which boxes of the shared memory some code writes, and which it reads; it follows names given to them."""
 
-    def __init__(self, names: dict[str, str], ring: str = "") -> None:
-        self._names, self._ring = names, ring
+    def __init__(self, names: dict[str, str]) -> None:
+        self._names = names
         self._known: dict[str, set[str]] = defaultdict(set)
         self.writes: set[str] = set()
         self.reads: set[str] = set()
@@ -108,7 +108,7 @@ class Uses(ast.NodeVisitor):
     def boxes_in(self, node: ast.AST) -> set[str]:
         """Boxes that an expression holds."""
         found = set()
-        for part in _parts(node):
+        for part in ast.walk(node):
             name = part.attr if isinstance(part, ast.Attribute) else part.id if isinstance(part, ast.Name) else ""
             holder = getattr(part, "value", None)
             called = getattr(holder, "attr", getattr(holder, "id", ""))
@@ -131,8 +131,6 @@ class Uses(ast.NodeVisitor):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:  # noqa: D102
         for argument in node.args.args:  # its own name for something
             self._known.pop(argument.arg, None)
-            if argument.arg == "ring" and self._ring:
-                self._known["ring"] = {self._ring}
         self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> None:  # noqa: D102
@@ -156,19 +154,12 @@ class Uses(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:  # noqa: D102
         verb = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         held = self.boxes_in(node.func.value) if isinstance(node.func, ast.Attribute) else set()
-        for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+        own_list = verb in ("append", "extend")  # of the code itself: what it holds goes nowhere
+        for argument in () if own_list else (*node.args, *(keyword.value for keyword in node.keywords)):
             if isinstance(argument, ast.Name | ast.Attribute):
                 held |= self.boxes_in(argument)
         (self.writes if any(word in verb for word in WRITES) else self.reads).update(held)
         self.generic_visit(node)
-
-
-def _parts(node: ast.AST) -> Iterator[ast.AST]:
-    """An expression and all its parts, without what is in a call of a class of GIVEN."""
-    if not (isinstance(node, ast.Call) and getattr(node.func, "id", "") in GIVEN):
-        yield node
-        for child in ast.iter_child_nodes(node):
-            yield from _parts(child)
 
 
 def uses(process: str, names: dict[str, str]) -> Uses:
@@ -178,7 +169,7 @@ def uses(process: str, names: dict[str, str]) -> Uses:
         tree = ast.parse(Path(str(import_module(module).__file__)).read_text(encoding="utf-8"))
         nodes = [node for node in tree.body if not part or getattr(node, "name", "") == part]
         assert nodes, f"{module} has no {part}"
-        found = Uses(names, GIVEN.get(part, ""))
+        found = Uses(names)
         for node in nodes:
             found.visit(node)
         total.writes |= found.writes

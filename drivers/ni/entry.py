@@ -159,6 +159,10 @@ class NiValvesType(ValvesType[ValvesSection]):
         )
 
 
+# Names of one and the same host: two runs that name a server differently lock one another out all the same.
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]", "::1", "ip6-localhost"})
+
+
 def chassis_of(channel: str) -> str:
     """The device that is reserved and has the watchdog; for a module of a chassis, the chassis."""
     return channel.lstrip("/").partition("/")[0].partition("Mod")[0]
@@ -166,8 +170,9 @@ def chassis_of(channel: str) -> str:
 
 def physical_channel(key: str, channel: str, server: str) -> Connection:
     """The connection of a channel or line that a key of the config names."""
-    reserved = f"{chassis_of(channel).lower()} on {server.lower() or 'this computer'}"
-    return Connection(key, channel, server, reserved)
+    host, _, port = server.lower().rpartition(":")
+    place = f"{'this computer' if host in _LOOPBACK else host}:{port}" if server else "this computer"
+    return Connection(key, channel, server, f"{chassis_of(channel).lower()} on {place}")
 
 
 def list_devices(server: str) -> tuple[IoDevice, ...]:

@@ -9,10 +9,10 @@ from collections import deque
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import ControllerState, DeviceError, Health, LinkLostError, StopFrames
 from drivers.messages import DriveCommand, DriveSample, SpeedSet
+from drivers.power import power_sample
 from drivers.roboclaw.protocol import FULL_DUTY, Command
 from drivers.roboclaw.settings import (
     SLOW,
-    SLOW_HZ,
     STATUS_HZ,
     Bus,
     Controller,
@@ -65,7 +65,7 @@ class RoboClawDrives:
         self._stops = StopSequence(self._units, self._links, together=settings.stop_together)
         self._period_ns = round(1e9 / settings.rate_hz)
         self._status_period_ns = round(1e9 / (STATUS_HZ * len(self._units)))
-        self._slow_period_ns = round(1e9 / (SLOW_HZ * len(SLOW) * len(self._units)))
+        self._slow_period_ns = round(1e9 / (settings.slow_hz * len(SLOW) * len(self._units)))
         self._sequence = 0
         self._reset()
 
@@ -262,7 +262,8 @@ class RoboClawDrives:
         self._sequence += 1
         confirmed_ns = min(unit.confirmed_ns for unit in self._units)
         self._fresh = DriveSample(
-            self._sequence, self._sampled_ns, tuple(self._speed), confirmed_ns, self._stopped_ns
+            self._sequence, self._sampled_ns, tuple(self._speed), confirmed_ns, self._stopped_ns,
+            power_sample(unit.power() for unit in self._units),
         )  # fmt: skip
 
     def _in_counts(self, speed_radps: SpeedSet) -> list[int]:

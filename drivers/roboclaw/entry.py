@@ -62,9 +62,9 @@ class RoboclawType(DrivesType[RoboclawDrives]):
         for place, port in enumerate(section.ports):
             yield Connection(f"devices.drives.ports.{place}", port)
 
-    def line_loads(self, section: RoboclawDrives, rig: RigSetup) -> Sequence[LineLoad]:  # noqa: ARG002
+    def line_loads(self, section: RoboclawDrives, rig: RigSetup) -> Sequence[LineLoad]:
         """See DriverType."""
-        return [LineLoad(*item) for item in zip(section.ports, section.bus_loads(), strict=True)]
+        return [LineLoad(*item) for item in zip(section.ports, section.bus_loads(rig.power_hz), strict=True)]
 
     def busy(self, section: RoboclawDrives, rig: RigSetup) -> float:
         """See DriverType."""
@@ -75,6 +75,10 @@ class RoboclawType(DrivesType[RoboclawDrives]):
     def timeout(self, section: RoboclawDrives) -> tuple[str, float]:
         """See DrivesType."""
         return "timeout_ms", section.timeout_ms
+
+    def supplies(self, section: RoboclawDrives) -> tuple[str, ...]:
+        """See DrivesType."""
+        return tuple(f"controller_{number}" for number, _ in enumerate(section.controllers, start=1))
 
     def stop_times_s(self, section: RoboclawDrives, rig: RigSetup) -> tuple[float, float]:
         """See DrivesType."""
@@ -120,6 +124,7 @@ class RoboclawType(DrivesType[RoboclawDrives]):
             rate_hz=section.rate_hz,
             timeout_ms=section.timeout_ms,
             on_cut=rig.on_cut,
+            slow_hz=rig.power_hz,
         )
 
     def _usual_settings(self, rig: RigSetup) -> RoboClawSettings:

@@ -15,7 +15,8 @@ CONTROLLERS = 8  # dual, on a bus: addresses 0x80 to 0x87
 _SPEEDS = 2 + 8 + 2 + 1  # command 37
 _SPEEDS_RAMPED = 2 + 12 + 2 + 1  # command 40
 _ENCODER_SPEED = 2 + 7  # commands 18 and 19: counts, direction, CRC
-_SLOW = 20 * (2 + 6) + (2 + 4) + (2 + 6)  # status: 20 times a second; battery, currents: once
+_STATUS = 20 * (2 + 6)  # 20 times a second
+_POWER = (2 + 4) + (2 + 6)  # battery, currents
 
 
 class RoboclawController(Section):
@@ -49,9 +50,13 @@ class RoboclawDrives(DrivesSection):
     controllers: Listed[RoboclawController] = Field((), max_length=CONTROLLERS, description="all of them")
     reversed: Listed[Wheel] = Field((), max_length=16, description="wheels whose motor turns the other way round")
 
-    def bus_loads(self) -> list[float]:
-        """Share of its time that each bus carries bytes, in the order of the ports."""
+    def bus_loads(self, power_hz: float = 1.0) -> list[float]:
+        """Share of its time that each bus carries bytes, in the order of the ports.
+
+        Args:
+            power_hz: how often battery and currents are read [1/s].
+        """
         speeds = _SPEEDS_RAMPED if self.acceleration_radps2 > 0.0 else _SPEEDS
-        each = (speeds + 2 * _ENCODER_SPEED) * self.rate_hz + _SLOW
+        each = (speeds + 2 * _ENCODER_SPEED) * self.rate_hz + _STATUS + power_hz * _POWER
         on_bus = [sum(controller.bus == bus for controller in self.controllers) for bus in range(len(self.ports))]
         return [count * each * BITS_PER_BYTE / self.baud for count in on_bus]

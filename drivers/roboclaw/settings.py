@@ -20,9 +20,8 @@ from drivers.roboclaw.protocol import (
     Command,
 )
 
-# Rates at which each controller's status, with its emergency stop, and its battery and currents are read [1/s].
+# Rate at which each controller's status, with its emergency stop, is read [1/s].
 STATUS_HZ = 20.0
-SLOW_HZ = 1.0
 SLOW = (Command.MAIN_BATTERY, Command.CURRENTS)
 # So many set-points must fit into a serial time-out, so that the motors do not stop when one is lost.
 FEEDS_PER_TIMEOUT = 2
@@ -82,6 +81,7 @@ class RoboClawSettings(msgspec.Struct, frozen=True):
         stop_together: write the stops of all controllers of a bus at once, before any has answered; False where their
             answers collide.
         on_cut: what the power stage does at duty 0. It is set at the controller and only reported here.
+        slow_hz: how often each controller's battery and currents are read [1/s].
     """
 
     buses: tuple[Bus, ...]
@@ -95,6 +95,7 @@ class RoboClawSettings(msgspec.Struct, frozen=True):
     raw_speed: bool = False
     stop_together: bool = True
     on_cut: Literal["coast", "brake"] = "brake"
+    slow_hz: float = 1.0
 
     def on(self, bus: int) -> list[Controller]:
         """Controllers of a bus."""
@@ -200,7 +201,7 @@ def _controller_s(settings: RoboClawSettings, controller: Controller) -> float:
     run = Command.RUN_ACCELERATING if settings.acceleration_qpps2 else Command.RUN
     rates = [(command, settings.rate_hz) for command in (run, *speed_commands(settings))] + [
         (Command.STATUS, STATUS_HZ),
-        *((command, SLOW_HZ) for command in SLOW),
+        *((command, settings.slow_hz) for command in SLOW),
     ]
     line_s = BITS_PER_BYTE / bus.baud
     return sum(rate * (_size(command) * line_s + bus.turnaround_us * 1e-6) for command, rate in rates)

@@ -58,6 +58,14 @@ class Motor:
         """Encoder speed [counts/s]."""
         return self._wheels.speed_radps(self._wheel) * self._counts_per_rad
 
+    def current_A(self) -> float:
+        """Its current, with the sign of the torque at its own shaft [A]."""
+        return math.copysign(1.0, self._counts_per_rad) * self._wheels.current_A(self._wheel)
+
+    def supply_V(self) -> float:
+        """Voltage of its supply [V]."""
+        return self._wheels.supply_V()
+
     def stop(self) -> None:
         """Output zero."""
         self.running, self._holds, self.duty = False, False, 0
@@ -101,8 +109,6 @@ class SimRoboClaw:
     Attributes:
         e_stop: its emergency stop is pressed: motors are off, and commands received meanwhile do not start them.
         timeout_steps: serial time-out in steps of 100 ms, 0 for none.
-        battery_V: of the main battery.
-        currents_A: of both motors; they do not follow the load.
         status: bits beside that of the emergency stop.
     """
 
@@ -111,7 +117,7 @@ class SimRoboClaw:
         self._form, self._version = form, version
         self._fed_ns = self._now_ns = 0
         self._e_stop = False
-        self.battery_V, self.currents_A, self.status = 12.0, (0.0, 0.0), 0
+        self.status = 0
 
     @property
     def e_stop(self) -> bool:
@@ -169,6 +175,10 @@ class SimRoboClaw:
     def _reading(self, command: Command) -> bytes:
         """Values of an answer."""
         one, two = self.motors
+        if command is Command.MAIN_BATTERY:
+            return READINGS[command].pack(round(one.supply_V() * 10))
+        if command is Command.CURRENTS:
+            return READINGS[command].pack(*(round(motor.current_A() * 100) for motor in self.motors))
         if command is Command.VERSION:
             return self._version.encode("ascii")[: protocol.VERSION_BYTES - 1] + b"\0"
         if command is Command.STATUS:
@@ -179,9 +189,7 @@ class SimRoboClaw:
             Command.COUNT_M2: (_wrap(two.count()), _backward(two) << 1),
             Command.SPEED_M1: (round(one.speed_qpps()), _backward(one)),
             Command.SPEED_M2: (round(two.speed_qpps()), _backward(two)),
-            Command.MAIN_BATTERY: (round(self.battery_V * 10),),
             Command.PWMS: (one.duty, two.duty),
-            Command.CURRENTS: tuple(round(current * 100) for current in self.currents_A),
             Command.COUNTS: (_wrap(one.count()), _wrap(two.count())),
             Command.RAW_SPEEDS: tuple(RAW_HZ * round(motor.speed_qpps() / RAW_HZ) for motor in self.motors),
         }

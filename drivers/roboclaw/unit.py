@@ -6,9 +6,10 @@ import math
 from typing import TypeVar
 
 from drivers.interfaces import ControllerState, DeviceError
+from drivers.power import ControllerPower
 from drivers.roboclaw import protocol
 from drivers.roboclaw.protocol import Command, Transaction
-from drivers.roboclaw.settings import Controller, RoboClawSettings
+from drivers.roboclaw.settings import SLOW, Controller, RoboClawSettings
 from drivers.serial.link import SerialLink
 
 T = TypeVar("T")
@@ -43,6 +44,7 @@ class Unit:
         self._version, self._form, self._status = "not asked", protocol.NARROW, 0
         self._status_known = False
         self._battery_V, self._currents_A = math.nan, (math.nan, math.nan)
+        self._read_ns = dict.fromkeys(SLOW, -1)
         self.answered_ns = self.confirmed_ns = -1
 
     @property
@@ -67,6 +69,14 @@ class Unit:
         status = self._status & ~self._form.e_stop
         trouble = f"status {status:#06x}" if status else ""
         return ControllerState(self.where, self._version, self._battery_V, self._currents_A, trouble)
+
+    def power(self) -> ControllerPower:
+        """Its newest currents and supply voltage."""
+        currents = {
+            wheel: self._settings.sign[wheel] * current
+            for wheel, current in zip(self.controller.wheels, self._currents_A, strict=True)
+        }
+        return ControllerPower(min(self._read_ns.values()), currents, self._battery_V)
 
     def identify(self) -> None:
         """Identify it, set its serial time-out and cut it. Raises DeviceError."""
@@ -115,9 +125,11 @@ class Unit:
         if command is Command.STATUS:
             (self._status,) = self.ask(protocol.status(address, self._form))
             self._status_known = True
-        elif command is Command.MAIN_BATTERY:
+            return
+        if command is Command.MAIN_BATTERY:
             (tenths,) = self.ask(protocol.reading(address, command))
             self._battery_V = tenths / 10
         else:
             one, two = self.ask(protocol.reading(address, Command.CURRENTS))
             self._currents_A = one / 100, two / 100
+        self._read_ns[command] = self.answered_ns

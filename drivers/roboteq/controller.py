@@ -7,6 +7,7 @@ from enum import Enum
 
 from drivers.host import Alive, Host
 from drivers.interfaces import ControllerState, DeviceError
+from drivers.power import ControllerPower
 from drivers.roboteq import protocol
 from drivers.roboteq.protocol import Exchange, Fault
 from drivers.roboteq.settings import SLOW, SPEEDS, STOP, Controller, RoboteqSettings
@@ -47,6 +48,7 @@ class RoboteqController:
         self.stop_state, self.stopped_ns, self._fed_ns = StopState.MAY_RUN, -1, 0
         self.rpm, self.faults = (0, 0), Fault(0)
         self.slow: dict[str, tuple[int, ...]] = {}
+        self._read_ns = dict.fromkeys((protocol.AMPS, protocol.VOLTS), -1)
 
     def open(self) -> None:
         """Stop it, before anything else. Raises DeviceError."""
@@ -103,6 +105,8 @@ class RoboteqController:
             self.rpm = (values[0][0], values[0][1])
         elif exchange in SLOW:
             self.slow[exchange.commands[0]] = values[0]
+            if exchange.commands[0] in self._read_ns:
+                self._read_ns[exchange.commands[0]] = self.link.sent_ns
 
     def detail(self) -> str:
         """Its reported state as text."""
@@ -124,6 +128,15 @@ class RoboteqController:
             tuple(amp * 0.1 for amp in amps),
             ", ".join(self._troubles()),
         )
+
+    def power(self) -> ControllerPower:
+        """Its newest currents and supply voltage."""
+        state = self.state()
+        currents = {
+            wheel: self._settings.sign[wheel] * current
+            for wheel, current in zip(self.controller.wheels, state.currents_A, strict=True)
+        }
+        return ControllerPower(min(self._read_ns.values()), currents, state.supply_V)
 
     def _troubles(self) -> list[str]:
         """Faults besides an emergency stop, which may be our own."""

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import ControllerState, DeviceError, Health, StopFrames
 from drivers.messages import DriveCommand, DriveSample
+from drivers.power import power_sample
 from drivers.roboteq import protocol
 from drivers.roboteq.controller import NAME, RELEASE_STOP, ZERO, RoboteqController, StopState
 from drivers.roboteq.protocol import Exchange, Fault
@@ -216,7 +217,8 @@ class RoboteqDrives:
         self._taken_ns.append(now_ns)
         self._sequence += 1
         speeds = self._speeds_radps()
-        self._sample = DriveSample(self._sequence, now_ns, speeds, self._acknowledged_ns, self._stopped_ns)
+        power = power_sample(one.power() for one in self._controllers)
+        self._sample = DriveSample(self._sequence, now_ns, speeds, self._acknowledged_ns, self._stopped_ns, power)
 
     def _read_slow(self) -> None:
         """One query to one controller, in turn."""

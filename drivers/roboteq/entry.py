@@ -72,6 +72,10 @@ class RoboteqType(DrivesType[Section]):
         """See DrivesType."""
         return "watchdog_ms", section.watchdog_ms
 
+    def supplies(self, section: Section) -> tuple[str, ...]:
+        """See DrivesType."""
+        return tuple(f"controller_{number}" for number, _ in enumerate(section.controllers, start=1))
+
     def stop_times_s(self, section: Section, rig: RigSetup) -> tuple[float, float]:
         """See DrivesType."""
         from drivers.roboteq.settings import cut_s, in_flight_s

@@ -58,8 +58,8 @@ class RoboteqDevice:
         self.stops: list[int] = []
         self._queries: dict[str, Callable[[], tuple[int, ...]]] = {
             "S": lambda: (self._rpm(0), self._rpm(1)),
-            "A": lambda: tuple(abs(value) // 100 for value, _ in self._driven),
-            "V": lambda: (120, 240, 4980),
+            "A": lambda: (self._tenths_A(0), self._tenths_A(1)),
+            "V": lambda: (120, round(10.0 * wheels.supply_V()), 4980),
             "FF": lambda: (self.faults | (Fault.EMERGENCY_STOP if self._stopped else 0),),
             "FM": lambda: (MotorFlag.SAFETY_STOP if self.timed_out else 0,) * 2,
         }
@@ -170,3 +170,6 @@ class RoboteqDevice:
     def _rpm(self, place: int) -> int:
         axle_radps = self._wheels.speed_radps(self._channels[place])
         return round(self._sign[place] * axle_radps * self._gear_ratio / RPM)
+
+    def _tenths_A(self, place: int) -> int:
+        return round(10.0 * self._sign[place] * self._wheels.current_A(self._channels[place]))

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from drivers.interfaces import DeviceError, Health
-from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, PowerSample, ValveCommand, ValveSample
+from drivers.sim.power import PowerModel
 from drivers.sim.protocol.plant_ports import Sampled
 from models.plant import Plant
 
@@ -120,14 +121,20 @@ class _Actuators(_Device, Generic[C]):
 class SimDrives(_Actuators[DriveCommand]):
     """Six wheel drives with encoders.
 
+    Args:
+        plant: the rig.
+        take: receives each command.
+        power: how currents and supply follow from the torques; None: the drives do not measure them.
+
     Attributes:
         stopped_ns: t_ns of the newest cut after they ran [ns], -1 while they run, and before.
     """
 
     name = "simulated drives"
 
-    def __init__(self, plant: Plant, take: Callable[[DriveCommand], None]) -> None:
+    def __init__(self, plant: Plant, take: Callable[[DriveCommand], None], power: PowerModel | None = None) -> None:
         super().__init__(plant, take)
+        self._power = power
         self._ran = False
         self.stopped_ns = -1
 
@@ -144,7 +151,12 @@ class SimDrives(_Actuators[DriveCommand]):
         if not self._news():
             return None
         speeds = tuple(self._plant.read_wheel_speed().tolist())
-        return DriveSample(self._next(), self._plant.t_ns, speeds, self.acknowledged_ns, self.stopped_ns)
+        power = None if self._power is None else self._measure(self._power)
+        return DriveSample(self._next(), self._plant.t_ns, speeds, self.acknowledged_ns, self.stopped_ns, power)
+
+    def _measure(self, model: PowerModel) -> PowerSample:
+        currents_A = model.currents_A(self._plant.drive_torque.tolist())
+        return PowerSample(self._plant.t_ns, currents_A, (model.voltage_V(currents_A),))
 
 
 class SimValves(_Actuators[ValveCommand]):

@@ -6,7 +6,11 @@ from collections import deque
 
 from drivers.messages import DriveCommand, ValveCommand
 from drivers.sim.devices import SimDaq, SimDrives, SimValves
+from drivers.sim.power import PowerModel
 from models.plant import Plant
+
+# A device without a command for so long stops by itself, as the drivers set real ones [ns].
+DRIVES_TIMEOUT_NS, VALVES_TIMEOUT_NS = 100_000_000, 500_000_000
 
 
 class InProcessRig:
@@ -18,9 +22,14 @@ class InProcessRig:
         daq_delay_ns: age of a DAQ block when it can first be read.
         drives_delay_ns: from the write of a drive command to its effect on the axle.
         load_block_samples: samples in a block of the load channels, if the plant has any.
+        power: of the drives, where they measure currents and supply voltage.
 
     Attributes:
         loads: the load channels; None: there are none.
+        driven: the drives hold a speed or a duty; otherwise they are cut.
+        cut_ns: when the drives were last cut, by a command or by their own time-out [ns]; -1: never since they ran.
+        powered: a valve is powered.
+        off_ns: when all valves were last switched off [ns]; -1: never since one was powered.
     """
 
     def __init__(
@@ -31,6 +40,7 @@ class InProcessRig:
         daq_delay_ns: int = 0,
         drives_delay_ns: int = 0,
         load_block_samples: int = 0,
+        power: PowerModel | None = None,
     ) -> None:
         self.plant = plant
         self.daq = SimDaq(plant, block_samples, daq_delay_ns)
@@ -39,17 +49,32 @@ class InProcessRig:
             if plant.load_sampling
             else None
         )
-        self.drives = SimDrives(plant, self._take_drive_command)
+        self.drives = SimDrives(plant, self._take_drive_command, power)
         self.valves = SimValves(plant, self._take_valve_command)
         self._drives_delay_ns = drives_delay_ns
         self._on_the_way: deque[tuple[int, DriveCommand]] = deque()
+        self.driven = self.powered = False
+        self.cut_ns = self.off_ns = -1
+        self._drives_told_ns = self._valves_told_ns = 0
 
     def advance(self, t_ns: int) -> None:
-        """Move the rig to t_ns [ns]; commands under way take effect at their own time."""
+        """Move the rig to t_ns [ns]; commands under way and time-outs take effect at their own time."""
         while self._on_the_way and self._on_the_way[0][0] <= t_ns:
             due, command = self._on_the_way.popleft()
-            self.plant.advance(due)
+            self._pass_time(due)
             self._obey(command)
+        self._pass_time(t_ns)
+
+    def _pass_time(self, t_ns: int) -> None:
+        """Move the plant; a device that has not been told anything for too long stops itself meanwhile."""
+        if self.driven and t_ns > (due := self._drives_told_ns + DRIVES_TIMEOUT_NS):
+            self.plant.advance(due)
+            self.plant.set_drives((0.0,) * len(self.plant.wheel_speed), True)
+            self.driven, self.cut_ns = False, due
+        if self.powered and t_ns > (due := self._valves_told_ns + VALVES_TIMEOUT_NS):
+            self.plant.advance(due)
+            self.plant.set_valves(((False, False),) * len(self.plant.pressure))
+            self.powered, self.off_ns = False, due
         self.plant.advance(t_ns)
 
     def _take_drive_command(self, command: DriveCommand) -> None:
@@ -61,9 +86,19 @@ class InProcessRig:
     def _obey(self, command: DriveCommand) -> None:
         self.plant.set_drives(command.speed_radps, command.cut, command.duty)
         self.drives.acknowledged_ns = command.t_ns
+        self._drives_told_ns = self.plant.t_ns
+        if not command.cut:
+            self.driven, self.cut_ns = True, -1
+        elif self.driven:
+            self.driven, self.cut_ns = False, self.plant.t_ns
 
     def _take_valve_command(self, command: ValveCommand) -> None:
         self.plant.set_valves(command.powered)
         if command.regulators_Pa:
             self.plant.set_regulators(command.regulators_Pa)
         self.valves.acknowledged_ns = command.t_ns
+        self._valves_told_ns = self.plant.t_ns
+        if any(map(any, command.powered)):
+            self.powered, self.off_ns = True, -1
+        elif self.powered:
+            self.powered, self.off_ns = False, self.plant.t_ns

@@ -32,7 +32,7 @@ def summarise_afterwards(run: Path, why: str) -> Summary:
     Raises:
         RecordError: there is no record that can be read, or it is not one of this version.
     """
-    record = read_trial(run, doubted=True)
+    record = read_trial(run)
     summary = with_digests(_judged(_summary(record), why), run, record.meta)
     write_summary(run, summary)
     return summary

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hil.config.json_io import read_json
 from hil.config.model import fingerprint
-from hil.recording.run_folder import FolderError
+from hil.recording.run_folder import FolderError, file_in
 
 JSON, CSV = "campaign.json", "campaign.csv"
+# A trial takes 6 kB: ten thousand of them.
+MOST_BYTES = 2**26
 # Keys of a summary that differ from run to run though the trial is the same, or from file to file.
 NOT_COMPARED = ("loop", "links", "machine", "simulated_rig", "real_time_factor")
 # Of a summary, what a row has under another name or not at all.
@@ -39,10 +41,6 @@ class Campaign:
     folder: Path
     wrong: str
 
-    def run_folder(self, row: Mapping[str, Any]) -> Path | None:
-        """The run folder of a row; None: the campaign kept summaries only."""
-        return self.folder / str(row["folder"]) if row["folder"] else None
-
 
 def read_campaign(folder: Path) -> Campaign:
     """Read a campaign's folder.
@@ -50,12 +48,12 @@ def read_campaign(folder: Path) -> Campaign:
     Raises:
         FolderError: there is no campaign in it, or its file cannot be read.
     """
-    path = folder / JSON
+    path = file_in(folder, JSON)
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = read_json(path, MOST_BYTES)
     except FileNotFoundError:
         raise FolderError(f"{folder} holds no {JSON}: give the folder of a campaign (hil campaign)") from None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise FolderError(f"{path} cannot be read: {error}") from None
     try:
         trials = found.pop("trials")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from hil.analysis.digests import mismatch
 from hil.messages.layout import Layout
 from hil.recording import RecordError, TrialRecord, read_trial
-from hil.recording.fields import PLAIN, TICK_FIELDS, Field, element_names
+from hil.recording.fields import COMPOUND, PLAIN, TICK_FIELDS, Field, element_names
 from hil.recording.run_folder import recorded_run, summary_of
 
 if TYPE_CHECKING:
@@ -43,15 +44,16 @@ def verified_run(folder: Path, *, unverified: bool = False) -> tuple[TrialRecord
     wrong = mismatch(folder, summary)
     if wrong and not unverified:
         raise UnverifiedRunError(f"{folder}: {wrong} (hil verify says more, --unverified takes it all the same)")
-    return read_trial(folder, doubted=bool(wrong)), summary or {}, wrong
+    return read_trial(folder), summary or {}, wrong
 
 
 def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
     """A run as an xarray Dataset.
 
-    Coordinates: `time` of the ticks and `sample_time` of the sensor samples [s], `wheel`, `channel`, `valve`.
-    Variables: the fields of `/tick`, and `raw_V` (sample_time, channel). Each has `units` and `description`; the
-    Dataset's own attributes are those of `/meta` and, as `summary_<key>`, the numbers of the summary.
+    Coordinates: `time` of the ticks and `sample_time` of the sensor samples [s], `wheel`, `channel`, `valve`; of leg
+    sensors and load cell `load_sample_time` and `load_channel`. Variables: the fields of `/tick`, `raw_V` (sample_time,
+    channel), and `load_raw_V` (load_sample_time, load_channel). Each has `units` and `description`; the Dataset's own
+    attributes are those of `/meta` and, as `summary_<key>`, the numbers of the summary.
 
     Args:
         run: its folder.
@@ -85,21 +87,34 @@ def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
         if values.ndim == 2:
             coordinates.setdefault(last, (last, names_of(field, layout)))
         variables[name] = (("time", last)[: values.ndim], values, _attributes(field))
-    if layout.channels:
-        coordinates["channel"] = ("channel", list(layout.channels))
-        t_s = record.daq_t_ns * 1e-9
-        coordinates["sample_time"] = ("sample_time", t_s, {"units": "s", "description": PLAIN["daq/t_ns"].description})
-        variables["raw_V"] = (("sample_time", "channel"), record.raw, _attributes(PLAIN["daq/raw"]))
+    for group, prefix in (("daq", ""), ("loads", "load_")):
+        if channels := layout.of_group(group):
+            samples, times = record.samples(group), {"units": "s", "description": PLAIN[f"{group}/t_ns"].description}
+            coordinates[f"{prefix}channel"] = (f"{prefix}channel", list(channels))
+            coordinates[f"{prefix}sample_time"] = (f"{prefix}sample_time", samples.t_ns * 1e-9, times)
+            place = f"{prefix}sample_time", f"{prefix}channel"
+            variables[f"{prefix}raw_V"] = (place, samples.raw, _attributes(PLAIN[f"{group}/raw"]))
     attributes = dict(record.meta) | {f"summary_{key}": value for key, value in scalars(summary)}
     return xarray.Dataset(variables, coordinates, attributes | ({"unverified": wrong} if wrong else {}))
 
 
 def layout_of(record: TrialRecord) -> Layout:
-    """Names of wheels, cylinders and channels of a record. Raises RecordError: it does not say them."""
+    """Names of wheels, cylinders and channels of a record. Raises RecordError: it does not say them, or they differ."""
     try:
-        return Layout.from_json(str(record.meta["layout"]))
+        layout = Layout.from_json(str(record.meta["layout"]))
     except (KeyError, ValueError) as error:
         raise RecordError(f"the record does not say its layout ({error}): it is of an older version") from None
+    rows = {"tick": record.tick, "events": record.events, "timing": record.timing, "daq/blocks": record.blocks}
+    for path, found in rows.items():
+        for name in found.dtype.names or ():
+            if (field := COMPOUND[path][1].get(name)) is None:
+                raise RecordError(f"/{path} has a field {name}, which is not known: another version reads it")
+            numbers, known = math.prod(found.dtype[name].shape), len(names_of(field, layout)) or 1
+            if numbers != known:
+                raise RecordError(f"/{path} has {numbers} numbers in {name}, its layout {known}")
+    if (channels := record.raw.shape[1]) != len(layout.channels):
+        raise RecordError(f"/daq/raw has {channels} channels, its layout {len(layout.channels)}")
+    return layout
 
 
 def names_of(field: Field, layout: Layout) -> list[str]:

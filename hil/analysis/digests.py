@@ -23,8 +23,9 @@ def digests_of(summary: Summary | None) -> Summary:
 def same_bytes(run: Path, summary: Summary | None) -> bool:
     """Whether the record is byte for byte the one that the summary is of. Nothing but its bytes is read."""
     try:
-        return file_sha256(file_of(run)) == digests_of(summary).get("file")
-    except OSError:
+        place = file_of(run)
+        return place.is_file() and file_sha256(place) == digests_of(summary).get("file")
+    except (OSError, RecordError):
         return False
 
 
@@ -65,7 +66,7 @@ def mismatch(run: Path, summary: Summary | None) -> str:
         wrong = "trial.h5 does not match its digest: it was changed, or is another run's"
         return "" if same_bytes(run, summary) else wrong
     try:
-        found = read_digests(run, doubted=True)
+        found = read_digests(run)
     except RecordError as error:
         return str(error)
     if found.closed and found.stored != found.content:

@@ -120,7 +120,7 @@ def read_reports(run: Path) -> list[FaultReport]:
         FolderError: there is no record.
         RecordError: it is damaged, or not a record of this version.
     """
-    record = read_trial(recorded_run(run), doubted=True)
+    record = read_trial(recorded_run(run))
     try:
         return list(fault_reports(record))
     except (ValueError, LookupError, TypeError) as error:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.interfaces import Health
-from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, PowerSample, ValveCommand, ValveSample
 from hil.analysis.events import commands_of
 from hil.analysis.sample_checks import block_places, whole_blocks
 from hil.messages.layout import SAMPLED, Layout
@@ -34,7 +34,7 @@ class RecordedInputs:
     """
 
     def __init__(self, record: TrialRecord, ticks: NDArray[np.void], layout: Layout) -> None:
-        self.ticks, self._row = ticks, ticks[:1]
+        self.ticks, self._row, self._layout = ticks, ticks[:1], layout
         asked = [(int(event["tick"]), command_of(event)) for event in commands_of(record.events)]
         self._asked = {tick: tuple(one for at, one in asked if at == tick) for tick, _ in asked}
         sources = {group: _Blocks(self, record.samples(group), group) for group in SAMPLED if layout.of_group(group)}
@@ -55,7 +55,11 @@ class RecordedInputs:
         (tick,) = self._row
         speeds = tuple(tick["wheel_speed_radps"].tolist())
         acknowledged_ns, stopped_ns = int(tick["drives_acknowledged_ns"]), int(tick["drives_stopped_ns"])
-        return DriveSample(int(tick["tick"]), int(tick["drives_t_ns"]), speeds, acknowledged_ns, stopped_ns)
+        power = None
+        if self._layout.supplies:
+            currents, voltages = tick["current_A"].tolist(), tick["supply_V"].tolist()
+            power = PowerSample(int(tick["power_t_ns"]), tuple(currents), tuple(voltages))
+        return DriveSample(int(tick["tick"]), int(tick["drives_t_ns"]), speeds, acknowledged_ns, stopped_ns, power)
 
     def valves(self) -> ValveSample:
         """What the valves had said by this tick."""

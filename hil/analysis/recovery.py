@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +21,16 @@ from hil.ipc.shm import ShmError
 from hil.messages.layout import SAMPLED
 from hil.messages.schema import EVENT, TIMING, tick_dtype, triggers_capture
 from hil.recording.file_layout import RECOVERED, write_whole
-from hil.recording.reader import FILE_NAME, RecordError, SampleSet, TrialRecord, is_held, no_samples, read_trial
+from hil.recording.reader import (
+    FILE_NAME,
+    RecordError,
+    SampleSet,
+    TrialRecord,
+    is_closed,
+    is_held,
+    no_samples,
+    read_trial,
+)
 from hil.recording.triggered_capture import TriggeredCapture
 from hil.simulator.ground_truth import SharedGroundTruth
 
@@ -96,7 +104,7 @@ def _recover(run: Path, shared: RunMemory) -> Recovered:
     if not len(record.tick):
         raise NothingToRecoverError(f"{run}: killed before the first tick, nothing was recorded")
     parts = ((record.tick, before.tick), (record.events, before.events), (record.raw, before.raw))
-    finished = _whole(run / FILE_NAME) and all(len(made) == len(found) for made, found in parts)
+    finished = is_closed(run) and all(len(made) == len(found) for made, found in parts)
     if not finished:
         _replace(run, record, shared.config)
     shutil.rmtree(run / FOLDER)
@@ -136,8 +144,8 @@ def _recover_file(run: Path) -> Recovered:
     if is_held(place):
         raise NothingToRecoverError(f"{run}: {FILE_NAME} is open in a process that is alive: wait for its end")
     try:
-        record = read_trial(run, doubted=True)
-        if _whole(place):
+        record = read_trial(run)
+        if is_closed(place):
             raise EndedByItselfError(f"{run}: nothing to recover, it ended by itself (no folder {FOLDER} in it)")
         config = parse_config(str(record.meta.get("config", "")), "/meta/config")
     except (RecordError, ConfigError) as error:
@@ -169,15 +177,6 @@ def _left_in_file(run: Path, shared: RunMemory) -> TrialRecord:
     tick, events, timing = (np.zeros(0, dtype) for dtype in (tick_dtype(layout), EVENT, TIMING))
     daq, loads = (no_samples(layout, group) for group in SAMPLED)
     return TrialRecord(tick, events, timing, *daq, shared.meta, loads)
-
-
-def _whole(path: Path) -> bool:
-    """The file was closed: HDF5 opens it without being told that somebody may be writing."""
-    try:
-        h5py.File(path, "r").close()
-    except OSError:
-        return False
-    return True
 
 
 def _replace(run: Path, record: TrialRecord, config: Config) -> None:

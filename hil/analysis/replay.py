@@ -71,7 +71,7 @@ def replay(run: Path, *, unverified: bool = False) -> Replay:
     if wrong and not unverified:
         raise CannotReplayError(f"{run} is not replayed: {wrong} (--unverified replays it all the same)")
     try:
-        done = _replayed(read_trial(run, doubted=bool(wrong)), summary)
+        done = _replayed(read_trial(run), summary)
         return replace(done, notes=[wrong, *done.notes]) if wrong else done
     except CannotReplayError as error:
         raise CannotReplayError(f"{run} cannot be replayed: {error}") from None

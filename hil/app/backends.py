@@ -25,7 +25,6 @@ from hil.experiments.build_cycle import MakeExperiment, build_cycle
 from hil.experiments.truth_events import truth_events
 from hil.ipc.lateness import Late, late_since
 from hil.ipc.link_health import healths
-from hil.ipc.operator import SharedOperator
 from hil.ipc.run_memory import FOLDER, RECORDER, RunMemory
 from hil.ipc.shared_devices import SharedDaq, SharedDrives, SharedValves
 from hil.ipc.shared_types import START
@@ -139,8 +138,7 @@ class RealtimeBackend:
         links = config.layout.links
         daq, valves = SharedDaq(shared) if "daq" in links else None, SharedValves(shared) if "valves" in links else None
         loads = SharedDaq(shared, "loads") if "loads" in links else None
-        operator = self._console or SharedOperator(shared.operator)
-        self.rig_io = RigIO(config.layout, daq, SharedDrives(shared), valves, operator, loads)
+        self.rig_io = RigIO(config.layout, daq, SharedDrives(shared), valves, self._console, loads)
         self.cycle = build_cycle(
             config, self.rig_io, record_sink, shared.run, make=self._make, attended=self._attended, latched=latched
         )

@@ -20,8 +20,10 @@ from hil.messages.operator_input import NOTICES, Campaign, Jog, OperatorCommand,
 from hil.runtime.cycle import Cycle
 
 # Between two statuses [ns], and between two looks at the commands where no loop runs [s].
-STATUS_EVERY_NS = 100_000_000
+STATUS_EVERY_NS = 50_000_000
 LOOK_S = 0.02
+# Between two looks at the lease in a run, where it may be released [ns]; that it expires is seen in its tick.
+LOOK_NS = 10_000_000
 
 
 class Console:
@@ -44,14 +46,15 @@ class Console:
 
     def __init__(self, memory: CommandMemory, host: Host = COMPUTER, idle: Callable[[], None] = lambda: None) -> None:
         self.host, self._idle = host, idle
-        self._source = SharedOperator(memory.commands)
+        self._read = SharedOperator(memory.commands).read
         self._lease, self._status = memory.lease, memory.status
         self._row, self._content = np.zeros(1, LEASE), np.zeros(1, STATUS)
         self._held, self._beat_ns = self._row["held"], self._row["t_ns"]
         self._waiting: deque[OperatorCommand] = deque()
         self._cycle: Cycle | None = None
         self._lost: Alarm | None = None
-        self._due_ns = 0
+        self._now_ns = host.now_ns
+        self._due_ns = self._look_ns = 0
         self.status = Status()
 
     @property
@@ -67,16 +70,17 @@ class Console:
             folder: of the run.
             experiment: its name.
         """
-        self._cycle, self._lost = cycle, None
+        self._cycle, self._lost, self._look_ns = cycle, None, 0
         self.status.run, self.status.experiment = str(folder), experiment
+        self.status.refused, self.status.warnings = [], []
 
     def read(self) -> OperatorInput:
         """The commands of a tick (`hil.messages.operator_input.OperatorSource`). Raises ValueError: not a command.
 
         The loop records them all. One for the campaign waits for the end of the run as well.
         """
-        commands = self._source.read()
-        for command in commands:
+        commands = self._read()
+        for command in commands:  # in most ticks none
             if isinstance(command, Campaign):
                 self._waiting.append(command)
             elif isinstance(command, Jog | Valve | Verdict):
@@ -85,7 +89,16 @@ class Console:
 
     def alarm(self) -> Alarm | None:
         """Called at the beginning of each tick: fault 19 while the lease is lost in a run that has started."""
-        if self._lease_age_ns() is not None or self._cycle is None:
+        if self._now_ns() < self._look_ns:
+            return None
+        return self._look_at_lease()
+
+    def _look_at_lease(self) -> Alarm | None:
+        """Look at the lease again; it cannot expire before the next look."""
+        if (age_ns := self._lease_age_ns()) is not None:
+            self._look_ns, self._lost = self._now_ns() + min(LOOK_NS, CONSOLE_SILENT_NS - age_ns), None
+            return None
+        if self._cycle is None:
             return None
         experiment = self._cycle.experiment
         assert isinstance(experiment, Experiment)
@@ -98,13 +111,13 @@ class Console:
 
     def tick(self) -> None:
         """Called at the end of each good tick: write the status when it is due."""
-        if self.host.now_ns() >= self._due_ns:
+        if self._now_ns() >= self._due_ns:
             self._write(in_run=True)
 
     def wait(self) -> OperatorCommand | None:
         """The next command where no loop runs; None after LOOK_S without one."""
         if not self._waiting:
-            self._waiting.extend(_requests(self._source.read()))
+            self._waiting.extend(_requests(self._read()))
         if self._waiting:
             return self._waiting.popleft()
         self._idle()
@@ -116,7 +129,7 @@ class Console:
         """All commands that have come so far."""
         commands = [*self._waiting]
         self._waiting.clear()
-        while more := self._source.read():
+        while more := self._read():
             commands += _requests(more)
         return tuple(commands)
 
@@ -148,7 +161,7 @@ class Console:
         self._cycle = None
 
     def _write(self, *, in_run: bool) -> None:
-        status, now_ns = self.status, self.host.now_ns()
+        status, now_ns = self.status, self._now_ns()
         self._due_ns = now_ns + STATUS_EVERY_NS
         status.t_ns, status.running, status.holder = now_ns, in_run, self.holder
         if in_run and self._cycle is not None:
@@ -170,11 +183,11 @@ class Console:
         """Time since the last heartbeat of the client that holds the lease [ns]; None: it is not held any more."""
         if self._lease.read(self._row) == 0 or not self._held[0]:
             return None
-        age_ns = self.host.now_ns() - int(self._beat_ns[0])
+        age_ns = self._now_ns() - int(self._beat_ns[0])
         return age_ns if age_ns <= CONSOLE_SILENT_NS else None
 
     def _silent_ms(self) -> float:
-        return (self.host.now_ns() - int(self._beat_ns[0])) * 1e-6
+        return (self._now_ns() - int(self._beat_ns[0])) * 1e-6
 
     def _loss(self) -> str:
         limit = f"allowed: {CONSOLE_SILENT_NS * 1e-6:.0f} ms"

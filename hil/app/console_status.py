@@ -55,7 +55,7 @@ class Status(msgspec.Struct):
         safe: a fault is latched; drives cut, valves off.
         faults: latched.
         warnings: faults that were only recorded in the run.
-        refused: arming checks that failed last.
+        refused: arming checks that failed last, or why a command between two runs was refused.
         checks: of the last arming, passed or failed.
         run: folder of the newest run.
         runs: number of runs that are over.

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.interfaces import DeviceError
-from drivers.messages import DaqBlock
-from hil.app.check.access import open_access
+from hil.app.check.access import open_access, read_blocks
 from hil.config import Config
 
 # Nothing may touch the sensors for so long from the beginning on [ns].
@@ -37,20 +36,20 @@ def live_samples(
     Raises:
         DeviceError: the device is missing, in use, silent or lost samples.
     """
-    blocks: list[DaqBlock] = []
+    asked = not what_to_do
+
+    def ask(passed_ns: int) -> None:
+        nonlocal asked
+        if not asked and passed_ns >= UNTOUCHED_NS:
+            progress(what_to_do)
+            asked = True
+
     with ExitStack() as stack:
         access, config = open_access(config, progress, endpoints, stack)
         daq = stack.enter_context(closing(access.daq()))
         daq.open()
-        t_ns = began_ns = access.go_on()
         progress(f"recording the sensors for {seconds:g} s: nothing may touch them yet")
-        while t_ns - began_ns < seconds * 1e9:
-            while (block := daq.read(t_ns)) is not None:
-                blocks.append(block)
-            if what_to_do and t_ns - began_ns >= UNTOUCHED_NS:
-                progress(what_to_do)
-                what_to_do = ""
-            t_ns = access.go_on()
+        blocks = [block for _, block in read_blocks(access, daq, seconds * 1e9, ask)[0]]
         device = daq.health().device
     sequences = np.array([block.sequence for block in blocks])
     lost = int((np.diff(sequences) - 1).sum()) if len(blocks) > 1 else 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -18,6 +17,7 @@ from hil.app.run import open_backend, summarise_what_there_is
 from hil.app.run_loop import Signals
 from hil.config import Config, ConfigError
 from hil.experiments.base import Summary
+from hil.experiments.jog.overrides import jog_overrides
 from hil.messages.fault import Fault
 from hil.messages.operator_input import (
     Arm,
@@ -29,13 +29,16 @@ from hil.messages.operator_input import (
     Stop,
     Valve,
 )
-from hil.recording.run_folder import run_folder
+from hil.recording import RecordError
+from hil.recording.run_folder import FolderError, run_folder
 from hil.safety.arming import NotArmedError
 
 Progress = Callable[[str], None]
 OpenBackend = Callable[..., Backend]
 # The rig is opened without a run; its files lie here until the first run takes them.
 OPENING = ".opening"
+# A jog ends with its console, whatever the config says of other runs.
+HOLD_TO_RUN = "operator.console_lost=stop"
 
 
 class CommandRefusedError(Exception):
@@ -57,6 +60,7 @@ class CampaignRuns(Protocol):
         Raises:
             KeyboardInterrupt: a signal ended a trial.
             DeviceError, NotArmedError: a trial could not begin.
+            ConfigError, FolderError: it cannot go on where it was paused.
         """
 
     def end(self) -> None:
@@ -115,6 +119,8 @@ class ResidentProcess:
         """
         try:
             self._open(self._config)
+            self._after()  # opening can take a minute
+            self._console.show(message="ready: take the lease and arm")
             while not self._signals.ended:
                 if (command := self._console.wait()) is not None:
                     self._take(command)
@@ -128,6 +134,7 @@ class ResidentProcess:
         try:
             self._do(command)
         except (CommandRefusedError, ConfigError) as error:
+            self._console.status.refused = [str(error)]
             self._progress(f"{command.__struct_config__.tag} refused: {error}")
 
     def _do(self, command: OperatorCommand) -> None:
@@ -140,7 +147,7 @@ class ResidentProcess:
             self._run(self._config, attended=True)
         elif isinstance(command, Jog | Valve):
             self._refuse_to_move()
-            self._run(self._vary(jog_overrides(command)), attended=False)
+            self._run(self._vary([*jog_overrides(command), HOLD_TO_RUN]), attended=False)
         elif isinstance(command, Campaign):
             self._lead(command)
         elif isinstance(command, Stop):
@@ -171,8 +178,9 @@ class ResidentProcess:
         if self._campaign is None:
             raise CommandRefusedError("no plan; start hil operate with --plan PLAN")
         if command.do != "start":
-            self._campaign.end()
-            self._progress("the campaign is over" if command.do == "end" else "the campaign is paused")
+            if command.do == "end":
+                self._campaign.end()
+            self._progress(f"campaign {command.do}: no trial is under way")
             return
         self._refuse_to_move()
         self._close()  # people work at the rig between two trials, and each trial opens it with its own config
@@ -180,18 +188,23 @@ class ResidentProcess:
         try:
             if (e_stop := self._campaign.go_on(command.operator or self._console.holder or "")) is not None:
                 self._take(e_stop)
-        except (DeviceError, NotArmedError) as error:
+        except (DeviceError, NotArmedError, ConfigError, FolderError, OSError) as error:
             self._progress(str(error))
+        message = self._console.status.message
         self._reopen()
         self._after()
+        self._console.show(message=message)
 
     def _run(self, config: Config, *, attended: bool) -> None:
         """Make a run; a rig that fails is closed."""
         self._runs += 1
-        folder = run_folder(self._out / f"run_{self._runs}", config.name, "")
-        self._console.show("preparing")
+        try:
+            folder = run_folder(self._out / f"run_{self._runs}", config.name, "")
+        except FolderError as error:
+            raise CommandRefusedError(str(error)) from None
         try:
             resident = self._rig_for(config)
+            self._console.show("preparing")
             self._latched.hand_over(resident)
             resident.next_run(folder, config, attended=attended)
             self._latched.note_cleared(resident)
@@ -203,7 +216,7 @@ class ResidentProcess:
             self._console.finished(self.last.summary)
             self._console.show("idle")
             self._progress(f"{folder.name} is over: {_verdict(self.last.summary)}")
-        except (DeviceError, NotArmedError, OSError) as error:
+        except (DeviceError, NotArmedError, RecordError, OSError) as error:
             self._fail(folder, error)
         except KeyboardInterrupt as error:
             self._close()
@@ -255,7 +268,7 @@ class ResidentProcess:
         resident = Resident(config, rig, self._signals, self._progress)
         resident.make_no_run()
         self._resident, self._layout, self._console.status.run = resident, config.layout, ""
-        self._console.show("idle", "ready: take the lease and arm")
+        self._console.show("idle")
         return resident
 
     def _close(self) -> None:
@@ -268,21 +281,6 @@ class ResidentProcess:
         """Show a line to clients, and tell it."""
         self._console.show(message=text)
         self._report(text)
-
-
-def jog_overrides(command: Jog | Valve) -> list[str]:
-    """Overrides of a config that make it one of a jog, which stops when the console is lost (hold to run).
-
-    Args:
-        command: of the operator.
-    """
-    section: dict[str, object] = {"seconds": command.seconds}
-    if isinstance(command, Jog):
-        section |= {"wheels": command.wheels, "speed_mps": command.speed_mps, "valve": ""}
-    else:
-        section |= {"wheels": (), "valve": f"{command.cylinder}_{command.way}"}
-    keys = [f"jog.{key}={json.dumps(value)}" for key, value in section.items()]
-    return ["experiment=jog", "operator.console_lost=stop", *keys]
 
 
 def _verdict(summary: Summary) -> str:

@@ -17,7 +17,8 @@ from typing import Any
 
 from hil.analysis.campaign import CSV, JSON, columns_of, compared, own_digest, row_of
 from hil.analysis.digests import mismatch
-from hil.recording.run_folder import FolderError, replacing, summary_of
+from hil.config.json_io import read_json
+from hil.recording.run_folder import MOST_SUMMARY_BYTES, FolderError, file_in, replacing, summary_of
 
 VERDICT = "verdict.json"
 # Of the time that a campaign runs, at most this part goes into writing its files while it runs.
@@ -128,7 +129,7 @@ def recorded_trial(place: Path, config_sha256: str) -> tuple[dict[str, Any] | No
 def read_verdict(place: Path) -> dict[str, str] | None:
     """What the operator said of a trial; None: nobody did."""
     try:
-        said = json.loads((place / VERDICT).read_text(encoding="utf-8"))
+        said = read_json(file_in(place, VERDICT), MOST_SUMMARY_BYTES)
         return {key: str(said[key]) for key in ("name", "verdict", "word")}
     except (OSError, ValueError, LookupError, TypeError):
         return None

@@ -11,7 +11,8 @@ from pydantic import BeforeValidator, Field, ValidationError, field_validator
 from drivers.section import Listed, Section
 from hil.config import ConfigError, Problem
 from hil.config.error_messages import problems_of, shown
-from hil.config.yaml_io import read_yaml
+from hil.config.text_file import read_text
+from hil.config.yaml_io import MOST_BYTES, read_yaml
 from hil.experiments.impact.obstacle_frame import LARGEST_ANGLE_DEG, LEAST_ANGLE_DEG
 
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
@@ -152,10 +153,9 @@ def _text(source: str | Path) -> str:
     where, shipped = str(source), shipped_plans()
     try:
         if Path(source).is_file():
-            return Path(source).read_text(encoding="utf-8")
+            return read_text(Path(source), MOST_BYTES)
     except (OSError, ValueError) as error:
-        reason = "not text in UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
-        raise ConfigError(where, [Problem("(file)", reason, "a readable YAML file")], "plan") from None
+        raise ConfigError(where, [Problem("(file)", str(error), "a readable YAML file")], "plan") from None
     name = str(source).removeprefix("./").removeprefix("rig_configs/").removeprefix("plans/").removesuffix(".yaml")
     if name in shipped:
         return shipped[name]

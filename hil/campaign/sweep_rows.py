@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
+from hil.analysis.campaign import MOST_BYTES
 from hil.campaign.resume import refuse_other_head
-from hil.recording.run_folder import FolderError, replacing
+from hil.config.json_io import parse_json
+from hil.config.text_file import read_text
+from hil.recording.run_folder import MOST_SUMMARY_BYTES, FolderError, file_in, replacing
 
 UNFINISHED = "sweep.unfinished.jsonl"
 # What must be the same when a sweep is resumed, and its name in messages.
@@ -69,16 +72,19 @@ class SweepRows:
     def _read(self, head: Mapping[str, Any]) -> None:
         if not self._path.is_file():
             raise FolderError(f"{self._path.parent}: no sweep to resume: it has no {UNFINISHED}, or it came to its end")
-        lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
+        try:
+            lines = read_text(file_in(self._path.parent, UNFINISHED), MOST_BYTES).splitlines()
+        except ValueError as error:
+            raise FolderError(f"{self._path} cannot be read: {error}") from None
         found = [line for line in map(_parsed, lines) if line is not None]
         refuse_other_head(found[0] if found else {}, head, _SAME, self._path.parent, "--resume of sweep")
-        self._rows = {row["number"]: row for row in found[1:] if "number" in row}
+        self._rows = {row["number"]: row for row in found[1:] if isinstance(row.get("number"), int)}
 
 
 def _parsed(line: str) -> dict[str, Any] | None:
     """The object of a line; None: it is cut short."""
     try:
-        found = json.loads(line)
+        found = parse_json(line, MOST_SUMMARY_BYTES)
     except ValueError:
         return None
     return found if isinstance(found, dict) else None

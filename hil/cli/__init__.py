@@ -24,6 +24,7 @@ from hil.cli.energy import energy
 from hil.cli.exits import FAULT, USAGE, complain
 from hil.cli.explain import explain
 from hil.cli.export import export
+from hil.cli.faults import faults
 from hil.cli.jog import jog, valve
 from hil.cli.keys import keys
 from hil.cli.operate import operate
@@ -51,7 +52,7 @@ app = typer.Typer(
 app.command("run")(run_config)
 for _command in (trial, campaign, sweep, energy, drawbar, slope, check, devices, jog, valve, operate, sim):
     app.command()(_command)
-for _command in (report, compare, export, recover, verify, replay, explain, configs):
+for _command in (report, compare, export, recover, verify, replay, faults, explain, configs):
     app.command()(_command)
 app.add_typer(bench, name="bench")
 app.add_typer(calibrate, name="calibrate")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,14 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from hil.cli.console import show
-from hil.cli.exits import USAGE, complain, usage_errors
+from hil.cli.exits import usage_errors
+from hil.cli.json_file import JsonFile, writable, write
 from hil.cli.options import progress
 
 bench = typer.Typer(help="Measure the speed and the latency of this machine.", no_args_is_help=True)
-
-JsonFile = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Also write the result to this file.", show_default=False)
-]
 
 
 @bench.callback()
@@ -34,11 +29,11 @@ def loop(
     json_file: JsonFile = None,
 ) -> None:
     """Wake-up latency of the loop at 500 Hz, 1 and 2 kHz: idle, loaded, with spin, with the real tick; cyclictest."""
-    _writable(json_file)
+    writable(json_file)
     from hil.bench.bench_loop import bench_loop
 
     result = bench_loop(seconds, progress=progress)
-    _write(json_file, result)
+    write(json_file, result)
     for item in result["machine"]["rights"]:
         print(f"{item['name']} {item['wanted']}: {item['detail']}")
     show(_table(result["rows"], "loop: times in us; ratio: p99 over that of cyclictest"))
@@ -57,11 +52,11 @@ def models(
     json_file: JsonFile = None,
 ) -> None:
     """Times of a rover step, of a wheel on soil and of a start; also MuJoCo and Pinocchio with the same rover."""
-    _writable(json_file)
+    writable(json_file)
     from hil.bench.bench_models import PEERS, bench_models
 
     result = bench_models(rounds, starts, progress=progress)
-    _write(json_file, result)
+    write(json_file, result)
     table = Table(title=f"models: times over {rounds} rounds; ratio of medians", padding=0)
     for column in ("name", "min", "p50", "p99", "unit", "ratio", "to"):
         table.add_column(column, justify="left" if column in ("name", "unit", "to") else "right")
@@ -81,12 +76,12 @@ def rig(
     json_file: JsonFile = None,
 ) -> None:
     """Time of a cut through real drivers and devices simulated at the protocol level, and resources of a trial."""
-    _writable(json_file)
+    writable(json_file)
     from hil.bench.bench_rig import bench_rig
 
     with usage_errors():
         result = bench_rig(events, progress=progress)
-    _write(json_file, result)
+    write(json_file, result)
     table = Table(title="rig at the protocol level", padding=0)
     for column in ("name", "unit", "p50", "p99", "max", "skipped"):
         table.add_column(column, justify="left" if column in ("name", "unit") else "right")
@@ -119,20 +114,3 @@ def _table(rows: list[dict[str, Any]], title: str) -> Table:
 
 def _short(time_us: float) -> str:
     return f"{time_us:.0f}" if time_us >= 100.0 else f"{time_us:.1f}"
-
-
-def _writable(file: Path | None) -> None:
-    """Check this before the measurements, not after them."""
-    if file is not None and (file.is_dir() or not file.parent.is_dir()):
-        complain(f"--json {file}: found no folder {file.parent} or a folder of that name; allowed: a file to write")
-        raise typer.Exit(USAGE)
-
-
-def _write(file: Path | None, result: dict[str, Any]) -> None:
-    if file is None:
-        return
-    try:
-        file.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    except OSError as error:
-        complain(f"--json {file} cannot be written: {error.strerror}")
-        raise typer.Exit(USAGE) from None

@@ -139,7 +139,8 @@ def cylinder(
 def zero(sensor: Sensor) -> None:
     """Reading without force: nothing may touch the sensor. Of a run, its first 0.2 s.
 
-    Of a load channel, or of `loads`, all of them: over the whole of a run with the rover lifted and its legs hanging.
+    Of a load channel, or of `loads`, all of them: over the whole of a run with the rover lifted and its legs hanging,
+    its wheels at rest: `hil run CONFIG --set experiment=drive --set "drive.steps=[{for_s: 10, speed_mps: 0}]"`.
     """
     from hil.signals.calibration import UNLOADED_S, fit_offset
 
@@ -217,7 +218,7 @@ def _record_of(run: Path) -> tuple[TrialRecord, Config]:
     with usage_errors():
         recorded_run(run)
         try:
-            record = read_trial(run, doubted=True)
+            record = read_trial(run)
         except RecordError as error:
             complain(str(error))
             raise typer.Exit(USAGE) from None

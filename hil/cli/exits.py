@@ -14,8 +14,12 @@ REFUSED = 3
 
 
 def complain(text: str) -> None:
-    """Print the text on stderr unchanged: no markup, no wrapping."""
-    print(f"hil: {text}", file=sys.stderr)
+    """Print the text on stderr without markup or wrapping.
+
+    Control characters, which a file may have put there to command the terminal, are written as escapes.
+    """
+    plain = "".join(one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in text)
+    print(f"hil: {plain}", file=sys.stderr)
 
 
 @contextmanager

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +13,7 @@ from hil.cli.trial import run_and_show
 
 if TYPE_CHECKING:
     from hil.config import Config
+    from hil.messages.operator_input import Jog, Valve
 
 Seconds = Annotated[float, typer.Option("--for", metavar="SECONDS", help="Duration, up to 10 s.", show_default=False)]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask: you are at the rig, with the emergency stop in reach.")]
@@ -34,7 +33,9 @@ def jog(
     yes: Yes = False,
 ) -> None:
     """Turn wheels for a short time, to check wiring and direction. Wheels off the ground."""
-    _move(options, {"wheels": wheel or [], "speed_mps": speed, "valve": "", "seconds": seconds}, yes)
+    from hil.messages.operator_input import Jog
+
+    _move(options, Jog(tuple(wheel or ()), speed, seconds), yes)
 
 
 @with_groups
@@ -46,15 +47,18 @@ def valve(
     yes: Yes = False,
 ) -> None:
     """Power one valve for a short time, wheels cut, to check cylinder and direction."""
-    _move(options, {"wheels": [], "valve": f"{side}_{way}", "seconds": seconds}, yes)
+    from hil.messages.operator_input import Valve
+
+    _move(options, Valve(side, way, seconds), yes)  # type: ignore[arg-type]  # the config checks it
 
 
-def _move(options: RunOptions, asked: Mapping[str, Any], yes: bool) -> None:
-    """Run the config as a jog, with the section `jog` that was asked for."""
+def _move(options: RunOptions, asked: Jog | Valve, yes: bool) -> None:
+    """Run the config as a jog of what was asked for."""
+    from hil.experiments.jog.overrides import jog_overrides
     from hil.experiments.jog.summary import what_moves
 
     with usage_errors():
-        config = options.load("experiment=jog", *(f"jog.{key}={json.dumps(value)}" for key, value in asked.items()))
+        config = options.load(*jog_overrides(asked))
     if not yes:
         _confirm(what_moves(config), config)
     run_and_show(config, options)

@@ -125,7 +125,7 @@ def report(
         raise typer.Exit(USAGE)
     figure = None
     try:
-        record = read_trial(place, doubted=bool(wrong))
+        record = read_trial(place)
         with usage_errors():
             kind = experiment_named(str(record.meta.get("experiment", "impact")))
         form = FigureForm(width.value, wrong)

@@ -18,7 +18,8 @@ from drivers.calibration import Calibration
 from hil.config.problems import Problem
 from hil.config.schema.cylinders import CylinderSheet
 from hil.config.schema.loads import LoadSheet
-from hil.config.yaml_io import read_yaml, write_yaml
+from hil.config.text_file import read_text
+from hil.config.yaml_io import MOST_BYTES, read_yaml, write_yaml
 
 KEY = ("devices", "daq", "calibration")
 LOADS = ("loads", "calibration")
@@ -66,9 +67,9 @@ def _put(raw: dict[str, Any], folder: Traversable, key: tuple[str, ...]) -> list
         return [Problem(dotted, repr(path), "the path of a calibration file, or null")]
     file = folder / path
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_text(Path(str(file)), MOST_BYTES)
     except (OSError, ValueError) as error:
-        reason = "not text in UTF-8" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", "")
+        reason = getattr(error, "strerror", str(error))
         return [Problem(dotted, f"{path}: {reason or 'cannot be read'}", f"a readable YAML file; looked for {file}")]
     content, problems = read_yaml(text, "(file)")
     problems = [Problem(dotted, f"{path}: {problem.key}: {problem.found}", problem.allowed) for problem in problems]
@@ -108,7 +109,7 @@ def update_sheets(file: Path, sheets: Sheets, kind: str) -> Path | None:
     try:
         there = file.is_file()
         if there:
-            content, problems = read_yaml(file.read_text(encoding="utf-8"), "(file)")
+            content, problems = read_yaml(read_text(file, MOST_BYTES), "(file)")
             if problems or not isinstance(content, dict):
                 raise SheetError(f"{file}: found what is not a calibration file; nothing was written")
         for sensor, numbers in sheets.items():
@@ -122,7 +123,9 @@ def update_sheets(file: Path, sheets: Sheets, kind: str) -> Path | None:
     except ValidationError as error:
         found = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
         raise SheetError(f"{file}: {found}; nothing was written") from None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not text in UTF-8"
+    except SheetError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
         raise SheetError(f"{file}: {reason}; nothing was written") from None
     return former if there else None

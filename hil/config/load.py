@@ -15,7 +15,8 @@ from hil.config.calibration import calibration_paths, put_calibration
 from hil.config.checked import Config
 from hil.config.error_messages import problems_of, shown, wrong_by_themselves
 from hil.config.problems import ConfigError, Problem
-from hil.config.yaml_io import read_yaml
+from hil.config.text_file import read_text
+from hil.config.yaml_io import MOST_BYTES, read_yaml
 
 
 def load_config(source: str | Path, overrides: Sequence[str] = (), seed: int | None = None) -> Config:
@@ -104,10 +105,9 @@ def _found(source: str | Path) -> tuple[str, Traversable]:
     shipped = shipped_configs()
     try:
         if Path(source).is_file():
-            return Path(source).read_text(encoding="utf-8"), Path(source).parent
+            return read_text(Path(source), MOST_BYTES), Path(source).parent
     except (OSError, ValueError) as error:
-        reason = "not text in UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
-        raise ConfigError(str(source), [Problem("(file)", reason, "a readable YAML file")]) from None
+        raise ConfigError(str(source), [Problem("(file)", str(error), "a readable YAML file")]) from None
     if shipped_name(source) in shipped:
         return shipped[shipped_name(source)], resources.files("rig_configs")
     allowed = f"a YAML file, or a shipped config: {', '.join(shipped)}"

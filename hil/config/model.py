@@ -12,6 +12,7 @@ from typing import Any, Literal
 from msgspec.structs import replace
 from pydantic import Field, SerializeAsAny, ValidatorFunctionWrapHandler, field_validator
 
+from hil.config.power import watched_supplies
 from hil.config.schema.base import Section
 from hil.config.schema.cylinders import CylindersConfig
 from hil.config.schema.devices import DevicesConfig
@@ -126,6 +127,7 @@ class UncheckedConfig(Section):
             controls_loads=self.controls_loads,
             open_loop=self.throttle is not None and self.throttle.duty is not None,
         )
+        layout = replace(layout, supplies=watched_supplies(self.rig, self.devices, self.limits))
         if loads is None:
             return layout
         return replace(

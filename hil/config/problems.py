@@ -9,6 +9,10 @@ from drivers.section import Problem
 __all__ = ["ConfigError", "CrossCheckError", "Problem"]
 
 
+# Problems that a message lists; a file of another kind can have thousands.
+MOST_LISTED = 50
+
+
 class CrossCheckError(ValueError):
     """Values that are allowed alone but not together; pydantic passes this error on to the loader."""
 
@@ -29,4 +33,7 @@ class ConfigError(ValueError):
         self.source = source
         self.problems = list(problems)
         count = f"{len(self.problems)} problem{'s' if len(self.problems) != 1 else ''}"
-        super().__init__("\n".join([f"{what} {source}: {count}", *(f"  {problem}" for problem in self.problems)]))
+        lines = [f"  {problem}" for problem in self.problems[:MOST_LISTED]]
+        if (more := len(self.problems) - MOST_LISTED) > 0:
+            lines.append(f"  and {more} more")
+        super().__init__("\n".join([f"{what} {source}: {count}", *lines]))

@@ -5,6 +5,9 @@ from __future__ import annotations
 from drivers.driver_type import LoadSetup, RigSetup, SensorSetup
 from hil.config.model import UncheckedConfig
 
+# How often motor currents and supply voltages are read [1/s]: where limits watch them, and where they are only shown.
+WATCHED_POWER_HZ, READ_POWER_HZ = 5.0, 1.0
+
 
 def rig_setup(config: UncheckedConfig) -> RigSetup:
     """Of the rig of a config."""
@@ -23,4 +26,5 @@ def rig_setup(config: UncheckedConfig) -> RigSetup:
         block_samples=daq.block_samples if daq else 0,
         open_loop=config.layout.open_loop,
         loads=LoadSetup(config.layout.loads, loads.range_V, loads.rate_hz, loads.block_samples) if loads else None,
+        power_hz=WATCHED_POWER_HZ if config.layout.supplies else READ_POWER_HZ,
     )

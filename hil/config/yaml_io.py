@@ -1,4 +1,4 @@
-"""YAML text: numbers as people write them (YAML 1.2's core schema), every duplicate key reported."""
+"""YAML text: numbers as people write them (YAML 1.2's core schema), every duplicate key reported, all of it limited."""
 
 from __future__ import annotations
 
@@ -12,6 +12,19 @@ import yaml
 
 from hil.config.problems import Problem
 
+# Limits of one text. The longest config that the program writes has 9 kB, 500 values and 6 levels.
+MOST_BYTES = 2**18
+MOST_VALUES = 10_000
+DEEPEST = 20
+_ALLOWED = f"YAML of at most {MOST_BYTES} bytes and {MOST_VALUES} values, nested at most {DEEPEST} deep"
+
+
+class _LimitError(yaml.MarkedYAMLError):
+    """The text is beyond a limit."""
+
+    def __init__(self, problem: str, mark: yaml.Mark) -> None:
+        super().__init__(problem=problem, problem_mark=mark)
+
 
 class _Reader(yaml.SafeLoader):
     """PyYAML without YAML 1.1's surprises: 1e5 is a number, `on` is text, 010 is ten, 1:30 is text."""
@@ -22,6 +35,31 @@ class _Reader(yaml.SafeLoader):
         super().__init__(text)
         self.problems: list[Problem] = []
         self._path: list[str] = []
+        self._depth = 0
+        self._values = 0
+        self._values_of: dict[int, int] = {}  # by the id of a node: values in it, itself included
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """A node of the text; PyYAML calls this for each, aliases included.
+
+        An alias counts for as many values as what it stands for: a few short lines can stand for billions.
+        """
+        mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+        is_alias, before = self.check_event(yaml.AliasEvent), self._values
+        self._values += 1
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise _LimitError(f"nested deeper than {DEEPEST}", mark)
+        node = super().compose_node(parent, index)
+        if is_alias:
+            if id(node) not in self._values_of:
+                raise _LimitError("an alias inside the section that it stands for", mark)
+            self._values = before + self._values_of[id(node)]
+        if self._values > MOST_VALUES:
+            raise _LimitError(f"more than {MOST_VALUES} values, aliases counted in full", mark)
+        self._depth -= 1
+        self._values_of[id(node)] = self._values - before
+        return node
 
     def mapping(self, node: yaml.MappingNode) -> dict[Hashable, Any]:
         """A mapping; a key that is not text or appears twice is reported and left out."""
@@ -87,8 +125,10 @@ def read_yaml(text: str, key: str) -> tuple[Any, list[Problem]]:
 
     Args:
         text: YAML, one document.
-        key: name in the problem if the text is not YAML.
+        key: name in the problem if the text is not YAML, or is beyond a limit.
     """
+    if (length := len(text.encode("utf-8", "surrogatepass"))) > MOST_BYTES:
+        return None, [Problem(key, f"{length} bytes", _ALLOWED)]
     value, problems = _read_once(text, key)
     return copy.deepcopy(value), list(problems)
 
@@ -103,7 +143,8 @@ def _read_once(text: str, key: str) -> tuple[Any, tuple[Problem, ...]]:
             reader.dispose()
     except yaml.MarkedYAMLError as error:
         place = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
-        return None, (Problem(key, f"{place}{error.problem}", "YAML"),)
+        allowed = _ALLOWED if isinstance(error, _LimitError) else "YAML"
+        return None, (Problem(key, f"{place}{error.problem}", allowed),)
     except (yaml.YAMLError, RecursionError, ValueError, KeyError, AttributeError, TypeError) as error:
         # the last three: errors that PyYAML raises for an explicit tag that does not fit, like `!!bool maybe`
         return None, (Problem(key, f"{error}".partition("\n")[0], "YAML"),)

@@ -90,6 +90,8 @@ class Allocator:
         self._no_torque, self._no_multiplier = np.zeros(n), np.zeros(n + w)
         self._goal: LoadGoal | None = None
         self._model = daqp.Model()
+        if self._pull is not None:  # it compiles here, and not in a tick
+            aim_at_traction(self._pull, p.load, p.slip, p.target, p.weight)
         fill_program(self._bound, True, False)
         self._model.setup(p.H, p.f, p.A, p.upper, p.lower, self._sense)
         self._model.solve()

@@ -21,6 +21,7 @@ from hil.runtime.rig_io import RigIO
 from hil.safety.arming import Check, arming_checks, disk_check, load_checks
 from hil.safety.cylinder_limits import cylinder_checks
 from hil.safety.limiter import Limiter
+from hil.safety.measured_monitor import MeasuredMonitor
 from hil.safety.monitor import SafetyMonitor
 
 MakeExperiment = Callable[[Config, ArmingChecks], Experiment]
@@ -60,6 +61,7 @@ def build_cycle(
     def checks(samples: Samples, estimate: Estimate) -> list[Check]:
         found = arming_checks(config, samples, estimate, safety.faults)
         found += [*load_checks(config, samples, estimate, twin.standing_N), *cylinder_checks(config)]
+        found += MeasuredMonitor(config).arming_checks(samples)
         return found if folder is None else [*found, disk_check(folder)]
 
     make = make or partial(experiment_type(config).make, attended=attended)

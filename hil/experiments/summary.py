@@ -17,6 +17,7 @@ import hil
 from hil.config import Config
 from hil.config.model import fingerprint
 from hil.experiments.base import Experiment, Finished, Summary
+from hil.messages.fault import Fault
 from hil.messages.schema import PHASES, recorded_detail
 from hil.processes.disturbances import disturbance_lines, machine_summary, simulated_rig_summary
 from hil.recording.file_layout import RECOVERED
@@ -80,6 +81,7 @@ def common_reasons(
         if not check.ok
     ]
     reasons += fault_reasons(safety, beside)
+    reasons += [event.detail for event in safety.warnings if event.fault is Fault.MEASURED_NEAR_LIMIT]
     if experiment.stopped:
         reasons.append("ended by the operator")
     return reasons

@@ -5,11 +5,11 @@ from __future__ import annotations
 from enum import IntEnum
 
 from hil.config import Config
-from hil.config.schema.traction import Distribution, ThrottleConfig
+from hil.config.schema.traction import ThrottleConfig
 from hil.control.base import Controller
 from hil.control.build import load_controller
 from hil.experiments.base import ArmingChecks, Experiment
-from hil.messages.loads import LoadGoal, load_goal
+from hil.messages.loads import LoadGoal, TractionModeName, load_goal
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 
 # Time recorded after the measurement, drives cut.
@@ -89,7 +89,7 @@ class ThrottleExperiment(Experiment):
         return Goal(self.state, False, speed_radps=speeds, loads=self._loads)
 
 
-def wanted_loads(mode: Distribution, heavy_share: float, wheels: tuple[str, ...]) -> LoadGoal:
+def wanted_loads(mode: TractionModeName, heavy_share: float, wheels: tuple[str, ...]) -> LoadGoal:
     """The wanted distribution of the wheel loads.
 
     Args:

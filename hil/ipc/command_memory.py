@@ -36,7 +36,8 @@ class CommandMemory:
         create: make the folder and the files, or open them.
 
     Attributes:
-        commands: ring of rows `OPERATOR_COMMAND`: from the command server to the loop.
+        commands: ring of rows `OPERATOR_COMMAND`: from the command server to the loop, which misses none. One that it
+            has not read at the end of a run waits for whoever reads next.
         lease: mailbox of `LEASE`: from the command server to the resident process.
         status: mailbox of `STATUS`: from the resident process to the command server.
 

@@ -17,11 +17,8 @@ MOST_COMMANDS = 16
 class SharedOperator:
     """The loop's end of the ring (`hil.messages.operator_input.OperatorSource`).
 
-    Commands sent between two runs are read in the first tick of the next run. They cannot move anything there, because
-    nothing is armed before the sensors are zeroed.
-
     Args:
-        ring: of rows `OPERATOR_COMMAND`, of a run or of the command server.
+        ring: of rows `OPERATOR_COMMAND` (`hil.ipc.command_memory.CommandMemory.commands`).
     """
 
     def __init__(self, ring: Ring) -> None:
@@ -49,7 +46,7 @@ class OperatorWriter:
     """The writing end, for the one process that receives commands from operators: a ring has one writer.
 
     Args:
-        ring: of rows `OPERATOR_COMMAND`, opened by that process.
+        ring: as for `SharedOperator`, opened by that process.
     """
 
     def __init__(self, ring: Ring) -> None:

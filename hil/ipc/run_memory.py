@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from hil.config import Config
-from hil.ipc.command_memory import OPERATOR_COMMANDS
+from hil.config.json_io import read_json
+from hil.config.text_file import read_text
 from hil.ipc.shared_types import (
     FAULT_MESSAGE,
     GROUND_TRUTH,
     HEALTH,
     LATE,
-    OPERATOR_COMMAND,
     START,
     block_row,
     drive_command_dtype,
@@ -47,6 +47,7 @@ LEAST_TICKS = 4096
 LEAST_BLOCKS = 64
 EVENTS = 256
 _LOOK_AGAIN_S = 0.01
+_MOST_BYTES = 2**20  # of config.json and of meta.json
 
 
 class RunMemory:
@@ -75,13 +76,13 @@ class RunMemory:
     ) -> None:
         folder, create = run / FOLDER, meta is not None
         if config is None:
-            config = Config.model_validate_json((folder / "config.json").read_text(encoding="utf-8"))
+            config = Config.model_validate_json(read_text(folder / "config.json", _MOST_BYTES))
         if create:
             folder.mkdir()
             (folder / "config.json").write_text(config.model_dump_json(), encoding="utf-8")
             (folder / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
         self.run, self.config = run, config
-        self.meta: dict[str, Any] = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+        self.meta = _meta_in(folder)
 
         self._parts: list[Ring | Mailbox | Heartbeat] = []
 
@@ -115,8 +116,6 @@ class RunMemory:
         self.drives = box("drives", drive_sample_dtype(layout))
         self.valve_command = box("valve_command", valve_command_dtype(layout))
         self.valves = box("valves", valve_sample_dtype(layout))
-        # the loop misses no command; one that it has not read at the end of a run waits for the next run
-        self.operator = ring("operator", OPERATOR_COMMAND, OPERATOR_COMMANDS, must_not_lose=("loop",))
         self.ground_truth = box("truth", GROUND_TRUTH)
         self.true_loads = box("true_loads", true_loads_dtype(layout)) if layout.controls_loads else None
         self.late = ring("late", LATE, EVENTS, must_not_lose=())
@@ -158,7 +157,7 @@ class RunMemory:
     def moved_to(self, run: Path) -> None:
         """Another process has moved the files to the folder of that run."""
         self.run = run
-        self.meta = json.loads((run / FOLDER / "meta.json").read_text(encoding="utf-8"))
+        self.meta = _meta_in(run / FOLDER)
 
     def leave(self) -> None:
         """Release the lock: this process no longer counts as one of the run. May be called twice."""
@@ -186,3 +185,11 @@ class RunMemory:
                 time.sleep(_LOOK_AGAIN_S)
             else:
                 return True
+
+
+def _meta_in(folder: Path) -> dict[str, Any]:
+    """Contents of the record's `/meta`. Raises ShmError: the file holds no keys; ValueError: it cannot be read."""
+    found = read_json(folder / "meta.json", _MOST_BYTES)
+    if not isinstance(found, dict):
+        raise ShmError(f"{folder / 'meta.json'}: holds no keys")
+    return found

@@ -10,7 +10,7 @@ from drivers.interfaces import Health
 from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shm import Mailbox
-from hil.messages.schema import Row
+from hil.messages.schema import Row, power_of
 from hil.messages.stages import MOST_BLOCKS
 
 
@@ -67,14 +67,17 @@ class SharedDrives(_View):
     def __init__(self, shared: RunMemory) -> None:
         self._commands, self._command = shared.drive_command, Row(shared.drive_command.dtype)
         self._samples = _Newest(shared.drives)
-        self._no_duty = shared.config.layout.no_duty
+        self._layout = shared.config.layout
+        self._no_duty = self._layout.no_duty
 
-    def read(self, t_ns: int) -> DriveSample | None:
+    def read(self, t_ns: int) -> DriveSample | None:  # noqa: ARG002
         """The newest sample, once."""
         if (numbers := self._samples.read()) is None:
             return None
-        sequence, t_ns, *speeds, acknowledged_ns, stopped_ns = numbers
-        return DriveSample(sequence, t_ns, tuple(speeds), acknowledged_ns, stopped_ns)
+        speeds_end = 2 + len(self._layout.wheels)
+        acknowledged_ns, stopped_ns, *power = numbers[speeds_end:]
+        speeds = numbers[2:speeds_end]
+        return DriveSample(numbers[0], numbers[1], speeds, acknowledged_ns, stopped_ns, power_of(self._layout, power))
 
     def write(self, command: DriveCommand) -> None:
         """Send a command to the worker."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hil.messages.layout import Layout
 from hil.messages.operator_input import MOST_BYTES
-from hil.messages.schema import compound
+from hil.messages.schema import compound, power_fields
 
 RINGS = ("ticks", "timings", "events", "watchdog_events", "blocks", "load_blocks")  # their rows make up the record
 START = np.dtype(
@@ -94,6 +94,7 @@ def drive_sample_dtype(layout: Layout) -> np.dtype[Any]:
             ("speed_radps", "<f8", (len(layout.wheels),)),
             ("acknowledged_ns", "<i8"),
             ("stopped_ns", "<i8"),
+            *power_fields(layout),
         ]
     )
 

@@ -30,6 +30,8 @@ class Fault(IntEnum):
     DISK_FULL = 22
     RECORD_RING_FULL = 24
     EXCEPTION = 27
+    MEASURED_OUT_OF_LIMIT = 30
+    MEASURED_NEAR_LIMIT = 31
 
 
 class Alarm(NamedTuple):

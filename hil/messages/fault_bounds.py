@@ -51,3 +51,5 @@ CONSOLE_SILENT_NS = 500_000_000
 RECORD_LOST_NS = 100_000_000
 # Row 24: share of a ring that may wait for the recorder; the rest holds the data after a fault.
 FULL = 0.5
+# Rows 30 and 31: currents and supply voltages are read several times a second; the oldest may be this old [ns].
+POWER_AGE_NS = 1_000_000_000

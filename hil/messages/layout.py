@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from drivers.messages import ValveSet
+from drivers.messages import PowerSample, ValveSet
 from drivers.valve_layout import WAYS, ValveLayout
 
 # Wheels of the six-wheeled rovers, and of the rig's side bogies.
@@ -59,6 +59,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
         controls_loads: a controller distributes the wheels' loads; a row has its set-points.
         open_loop: the wheels may be driven by duty instead of speed.
         ways: in which each cylinder can be pushed; a chamber of another way has no valve, and is open to atmosphere.
+        supplies: names of the motors' supply voltages that are watched, with the motors' currents; empty: neither is.
     """
 
     wheels: tuple[str, ...]
@@ -71,6 +72,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     controls_loads: bool = False
     open_loop: bool = False
     ways: tuple[str, ...] = WAYS
+    supplies: tuple[str, ...] = ()
 
     @cached_property
     def valves(self) -> tuple[str, ...]:
@@ -119,6 +121,13 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     def no_duty(self) -> tuple[float, ...]:
         """(wheels,) the speeds hold, NaN; empty where the wheels are never driven by duty."""
         return (math.nan,) * len(self.wheels) if self.open_loop else ()
+
+    @cached_property
+    def no_power(self) -> PowerSample | None:
+        """Currents and supply voltages before the first reading; None where they are not watched."""
+        if not self.supplies:
+            return None
+        return PowerSample(-1, (math.nan,) * len(self.wheels), (math.nan,) * len(self.supplies))
 
     @cached_property
     def valves_off(self) -> ValveSet:

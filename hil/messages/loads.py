@@ -10,7 +10,10 @@ import msgspec
 
 from hil.messages.load_limits import share_errors
 
-LoadModeName = Literal["passive", "hold", "uniform", "share", "max_traction", "unload"]
+# Modes that need nothing but their name; what the load control can be asked for; what a traction experiment compares.
+_PlainModeName = Literal["passive", "uniform", "max_traction"]
+LoadModeName = Literal[_PlainModeName, "hold", "share", "unload"]
+TractionModeName = Literal[_PlainModeName, "front_heavy", "rear_heavy"]
 
 
 class LoadMode(IntEnum):

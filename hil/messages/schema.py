@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.messages import SensorName
+from drivers.messages import PowerSample, SensorName
 from hil.messages.layout import Layout
 
 SENSORS: dict[str, tuple[SensorName, ...]] = {  # by layout, in the order of the channels
@@ -74,12 +74,34 @@ def tick_dtype(layout: Layout) -> np.dtype[Any]:
         ("time_to_impact_s", "<f8"),
         ("regulator_Pa", "<f8", (len(layout.regulators),)),
         ("duty", "<f8", (wheels * layout.open_loop,)),
+        *power_fields(layout),
         *([("load_age_ns", "<i8"), ("load_sequence", "<i8")] if layout.loads else ()),
         ("wheel_load_N", "<f8", (wheels * layout.leg_sensors,)),
         *([("pull_N", "<f8")] if layout.load_cell else ()),
         *(_load_control(wheels, cylinders) if layout.controls_loads else ()),
     ]
     return compound(fields)
+
+
+def power_fields(layout: Layout) -> list[Field]:
+    """Of a rig whose motor currents and supply are watched, in the order of `PowerSample`."""
+    if not layout.supplies:
+        return []
+    wheels, supplies = (len(layout.wheels),), (len(layout.supplies),)
+    return [("power_t_ns", "<i8"), ("current_A", "<f8", wheels), ("supply_V", "<f8", supplies)]
+
+
+def power_numbers(power: PowerSample | None) -> tuple[float, ...]:
+    """The same as numbers of a row."""
+    return () if power is None else (power.t_ns, *power.current_A, *power.supply_V)
+
+
+def power_of(layout: Layout, numbers: Sequence[Any]) -> PowerSample | None:
+    """The sample of these numbers."""
+    if not layout.supplies:
+        return None
+    wheels = len(layout.wheels) + 1
+    return PowerSample(int(numbers[0]), tuple(numbers[1:wheels]), tuple(numbers[wheels:]))
 
 
 def _load_control(wheels: int, cylinders: int) -> list[Field]:

@@ -1,1 +1,1 @@
-"""Live view of a run for the operator."""
+"""Operators: live values, the command socket and its client, keys."""

@@ -217,12 +217,18 @@ class CommandClient:
 
     @contextmanager
     def lease(self) -> Iterator[LeaseState]:
-        """Hold the lease inside a `with` block. Raises CommandError: another client holds it."""
+        """Hold the lease inside a `with` block; where another process of this client held it before, it stays there.
+
+        Raises:
+            CommandError: another client holds it.
+        """
         lease = self.take_lease()
         try:
             yield lease
         finally:
-            self.release_lease()
+            self.stop_heartbeat()
+            if not lease.held_before:
+                self.release_lease()
 
     @property
     def lost(self) -> str:

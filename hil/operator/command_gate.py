@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -166,7 +166,7 @@ class CommandGate:
         if isinstance(command, Lease):
             self._change_lease(command, client, now_ns)
         elif isinstance(command, Status):
-            status = msgspec.json.decode(self._sink.status() or b"null")
+            status = self._status()
         elif isinstance(command, Stop | EStop):
             self._hand_over(_recordable(command))
         elif not held_before:
@@ -177,6 +177,13 @@ class CommandGate:
         lease = self._lease(client, held_before=held_before)
         total = sum(self.refused.values())
         return Reply(True, request.session, request.sequence, lease=lease, refused=total, status=status)
+
+    def _status(self) -> dict[str, Any] | None:
+        """The newest status; None: there is none yet, or it is damaged."""
+        try:
+            return msgspec.json.decode(self._sink.status(), type=dict[str, Any])
+        except msgspec.MsgspecError:
+            return None
 
     # ---- sessions ----
     def _open(self, request: Request, hello: Hello, key: str, now_ns: int) -> Reply:
@@ -246,10 +253,10 @@ class CommandGate:
         self._kept_ns = now_ns
         self._sink.set_lease(self._name(self._holder), now_ns)
 
-    def _end_lease(self, why: str) -> None:
+    def _end_lease(self, why: Literal["released", "expired"]) -> None:
         self._holder, self._asked_by = None, ""
         self._sink.set_lease("", self._kept_ns)
-        self._sink.report(LeaseChange("", "expired" if why == "expired" else "released"))
+        self._sink.report(LeaseChange("", why))
 
     def _lease(self, client: tuple[str, str] | None, *, held_before: bool = False) -> LeaseState:
         yours = client is not None and self._holder == client
@@ -275,9 +282,9 @@ class CommandGate:
 
 
 def _recordable(command: Stop | EStop) -> Stop | EStop:
-    """The stop, without its reason if that is too long to be recorded: a stop is never refused for its text."""
+    """The stop, without a reason that cannot be recorded or shown: a stop is never refused for its text."""
     try:
         command_to_bytes(command)
     except ValueError:
         return type(command)()
-    return command
+    return command if command.reason.isprintable() else type(command)()

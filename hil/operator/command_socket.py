@@ -23,7 +23,8 @@ MOST_FRAME_BYTES = 65536
 _BATCH = 64
 # A connection that has not proved its keys by then is ended [ms].
 _HANDSHAKE_MS = 5000
-_WAITING_REPLIES = 100
+# Requests of one connection that wait, and replies that a client does not fetch; more are held back, or dropped.
+_WAITING_REQUESTS, _WAITING_REPLIES = 16, 100
 _FAILED = zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
 
 
@@ -109,7 +110,8 @@ class CommandSocket:
     def _bind(self, endpoint: str) -> None:
         self._socket = self._context.socket(zmq.ROUTER)
         options = {
-            zmq.MAXMSGSIZE: MOST_FRAME_BYTES, zmq.HANDSHAKE_IVL: _HANDSHAKE_MS, zmq.SNDHWM: _WAITING_REPLIES,
+            zmq.MAXMSGSIZE: MOST_FRAME_BYTES, zmq.HANDSHAKE_IVL: _HANDSHAKE_MS,
+            zmq.RCVHWM: _WAITING_REQUESTS, zmq.SNDHWM: _WAITING_REPLIES,
         }  # fmt: skip
         for option, value in options.items():
             self._socket.setsockopt(option, value)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any, Protocol
 
+import msgspec
 import numpy as np
 
 from drivers.interfaces import DriveLink, Source, ValveLink
-from drivers.messages import DaqBlock, DriveCommand, ValveCommand
+from drivers.messages import DaqBlock, DriveCommand, PowerSample, ValveCommand
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shm import NEVER_NS
 from hil.messages.fault_bounds import DEAD_MAN_NS
-from hil.messages.schema import Row
+from hil.messages.schema import Row, power_numbers
 
 
 class Feed(Protocol):
@@ -85,7 +86,14 @@ class DriveFeed:
         self._commands, self._samples, self._drives = shared.drive_command, shared.drives, drives
         self._command, self._sample = Row(self._commands.dtype), Row(self._samples.dtype)
         self._zero_speeds = shared.config.layout.zero_speeds
+        self._no_power = shared.config.layout.no_power
         self._version, self._acknowledged_ns = 0, -1
+
+    def _power_since(self, power: PowerSample | None, start_ns: int) -> tuple[float, ...]:
+        """Numbers of currents and supply, where they are watched, in the time of the run."""
+        if power is None or self._no_power is None:
+            return power_numbers(self._no_power)
+        return power_numbers(msgspec.structs.replace(power, t_ns=_since(power.t_ns, start_ns)))
 
     def publish_samples(self, t_ns: int, start_ns: int | None) -> None:
         """Publish the newest speeds."""
@@ -95,7 +103,8 @@ class DriveFeed:
         if start_ns is not None:
             at_ns, stopped_ns = drive.t_ns - start_ns, _since(drive.stopped_ns, start_ns)
             acknowledged_ns = _since(drive.acknowledged_ns, start_ns)
-            self._sample.set(drive.sequence, at_ns, *drive.speed_radps, acknowledged_ns, stopped_ns)
+            power = self._power_since(drive.power, start_ns)
+            self._sample.set(drive.sequence, at_ns, *drive.speed_radps, acknowledged_ns, stopped_ns, *power)
             self._samples.write(self._sample.array)
 
     def skip(self) -> None:

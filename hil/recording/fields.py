@@ -54,6 +54,9 @@ TICK_FIELDS = {
     "time_to_impact_s": Field("s", "time to the impact, from the rover twin; infinity while not approaching"),
     "regulator_Pa": Field("Pa", "commanded gauge pressure of each regulator", "regulators"),
     "duty": Field("1", "commanded duty of each wheel's drive, -1 to 1, in place of a speed", "wheels"),
+    "power_t_ns": Field("ns", "when the oldest of the newest currents and supply voltages was measured, -1 before"),
+    "current_A": Field("A", "measured current of each wheel's motor", "wheels"),
+    "supply_V": Field("V", "measured supply voltage of the motors, by controller", "supplies"),
     "load_age_ns": Field("ns", "age of the newest sample of the load channels"),
     "load_sequence": Field("1", "number of the newest block of load samples read, 0 before the first"),
     "wheel_load_N": Field("N", "normal force of the ground on each wheel, measured by the leg sensors", "wheels"),
@@ -118,4 +121,5 @@ def element_names(field: Field, layout: Layout) -> tuple[str, ...]:
     """
     known = {"wheels": layout.wheels, "chambers": layout.chambers, "channels": layout.channels, "": ()}
     known |= {"cylinders": layout.cylinders, "regulators": layout.regulators, "loads": layout.loads}
+    known["supplies"] = layout.supplies
     return known[field.elements] if field.elements in known else tuple(field.elements.split(","))

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import fcntl
-import math
 import os
-import resource
-import signal
-import time
+import stat
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,16 +17,12 @@ from numpy.typing import NDArray
 
 from hil.messages.layout import SAMPLED, Layout
 from hil.messages.schema import block_dtype
+from hil.recording.child_reader import child_can_read
 from hil.recording.digests import CONTENT, content_sha256, file_sha256
+from hil.recording.run_folder import FolderError, file_in
+from hil.recording.structure import StructureError, check_structure
 
 FILE_NAME = "trial.h5"
-# HDF5 reads a piece whose checksum is wrong up to 100 times, and sleeps twice as long before each attempt, from 1 ns.
-# Who writes puts it right within microseconds. A reader that sleeps for so long at a stretch is at about its 29th [s].
-_DAMAGED_AFTER_S = 0.5
-_LOOK_S = 0.01
-# Processor time and memory that reading takes at most, and for each byte of the file [s].
-_WORK_S, _WORK_A_BYTE_S = 10, 30e-9
-_MEMORY, _MEMORY_A_BYTE = 2**30, 8
 T = TypeVar("T")
 
 
@@ -94,107 +87,70 @@ class RecordError(ValueError):
     """A file that is no record of ours, or a damaged one: named, with what was found."""
 
 
-def read_trial(path: Path, *, doubted: bool = False) -> TrialRecord:
+def read_trial(path: Path, *, trusted: bool = False) -> TrialRecord:
     """Reads a record, also one whose writer was killed or is still writing.
 
     A row whose place, but not whose content had reached the disk when the writer was killed is left out.
 
     Args:
         path: The file, or the run folder it is in.
-        doubted: It may be damaged: a child process reads it first.
+        trusted: It was written by this program a moment ago. Any other, and one that was not closed, is first read by
+            a child process with limits.
 
     Raises:
         RecordError: There is none, it is no HDF5 file, it is damaged, or it is not a record of ours.
     """
-    return _read(file_of(path), _content, doubted)
+    return _read(file_of(path), _content, trusted)
 
 
-def read_digests(path: Path, *, doubted: bool = False) -> Digests:
-    """The digests of a record as it stands. Arguments and errors as of `read_trial`."""
+def read_digests(path: Path) -> Digests:
+    """The digests of a record as it stands. Argument and errors as of `read_trial`."""
     place = file_of(path)
-    content, stored, closed = _read(place, _digests, doubted)
+    content, stored, closed = _read(place, _digests)
     try:
         return Digests(content, stored, closed, file_sha256(place))
     except OSError as error:
         raise RecordError(f"{place} cannot be read: {error.strerror}") from None
 
 
-def _read(place: Path, take: Callable[[h5py.File], T], doubted: bool) -> T:
+def is_closed(path: Path) -> bool:
+    """Whether the writer of a record has closed it; not, if it cannot be read at all."""
     try:
-        if doubted and not _can_be_read(place, take):
-            raise OSError("it is damaged")
+        return _read(file_of(path), lambda file: not file.swmr_mode)
+    except RecordError:
+        return False
+
+
+def _read(place: Path, take: Callable[[h5py.File], T], trusted: bool = False) -> T:
+    def read(place: Path) -> T:
         try:
             file = h5py.File(place, "r")
         except OSError:  # never closed: somebody is writing it, or was killed
-            if not os.access(place, os.R_OK) or not h5py.is_hdf5(place):
+            if not h5py.is_hdf5(place):
                 raise
-            if not doubted and not _can_be_read(place, take):
-                raise OSError("it is damaged") from None
-            file = _unclosed(place)
+            file = h5py.File(place, "r", libver="latest", swmr=True)
         with file:
+            check_structure(file)
             return take(file)
+
+    try:
+        if not stat.S_ISREG(os.stat(place).st_mode):
+            raise StructureError("no regular file, but a folder, device, pipe or socket")
+        if trusted:
+            with suppress(OSError), h5py.File(place, "r") as closed:
+                return take(closed)
+        os.close(os.open(place, os.O_RDONLY))  # says better than HDF5 why it cannot be opened
+        if not child_can_read(place, read):
+            raise OSError("it is damaged")
+        return read(place)
     except OSError as error:  # of damage h5py says it in many lines
         reason = (error.strerror or str(error)).partition("\n")[0]
         raise RecordError(f"{place} cannot be read: {reason}") from None
+    except StructureError as error:
+        raise RecordError(f"{place} is no record of a run: {error}") from None
     except (LookupError, TypeError, AttributeError, ValueError, MemoryError, RuntimeError) as error:
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
         raise RecordError(f"{place} is no record of a run ({reason})") from None
-
-
-def _unclosed(place: Path) -> h5py.File:
-    return h5py.File(place, "r", libver="latest", swmr=True)
-
-
-def _can_be_read(place: Path, take: Callable[[h5py.File], Any]) -> bool:
-    """Let a child try: HDF5 takes a damaged piece for one that is being written, and tries again for ever.
-
-    How long the child takes says nothing: the file may be large, the machine busy. How long it sleeps does. Of a file
-    that was closed HDF5 believes what is damaged: it may crash, go round in circles, or ask for more memory than there
-    is.
-    """
-    child = os.fork()
-    if not child:
-        status = 1
-        try:
-            _limit(place)
-            try:
-                file = h5py.File(place, "r")
-            except OSError:
-                file = _unclosed(place)
-            take(file)
-            status = 0
-        except (OSError, MemoryError):
-            pass
-        except Exception:  # no record of ours, but it can be read
-            status = 0
-        finally:
-            os._exit(status)
-    asleep, looks = "", 0
-    while not (ended := os.waitpid(child, os.WNOHANG))[0]:
-        before, asleep = asleep, _sleep_of(child)
-        looks = looks + 1 if asleep and asleep == before else 0
-        if looks * _LOOK_S > _DAMAGED_AFTER_S:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return False
-        time.sleep(_LOOK_S)
-    return ended[1] == 0
-
-
-def _sleep_of(process: int) -> str:
-    """Which of its sleeps a process is in, as the kernel counts; empty: it runs, or waits for a processor or a disk."""
-    text = Path(f"/proc/{process}/status").read_text(encoding="ascii", errors="replace")
-    status = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
-    return status["voluntary_ctxt_switches"] if status["State"].startswith("S") else ""
-
-
-def _limit(place: Path) -> None:
-    """Work and memory of this process, to what reading a file of that size takes; a crash leaves no image of it."""
-    size = place.stat().st_size
-    mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    memory, work_s = mapped + _MEMORY + _MEMORY_A_BYTE * size, _WORK_S + math.ceil(_WORK_A_BYTE_S * size)
-    for what, limit in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, work_s), (resource.RLIMIT_CORE, 0)):
-        resource.setrlimit(what, (limit, limit))
 
 
 def _digests(file: h5py.File) -> tuple[str, str, bool]:
@@ -229,8 +185,9 @@ def _samples(file: h5py.File, group: str) -> SampleSet:
         if layout is not None and not layout.of_group(group):
             return no_samples(layout, group)
     blocks, raw, t_ns = (file[f"{group}/{name}"][()] for name in SampleSet._fields)
-    if raw.ndim != 2 or t_ns.ndim != 1:
-        raise ValueError(f"/{group}/raw and /{group}/t_ns have {raw.ndim} and {t_ns.ndim} axes, a record 2 and 1")
+    if (raw.ndim, raw.dtype.kind, t_ns.ndim, t_ns.dtype.kind) != (2, "f", 1, "i"):
+        found = f"{raw.ndim} axes of {raw.dtype} and {t_ns.ndim} of {t_ns.dtype}"
+        raise ValueError(f"/{group}/raw and /{group}/t_ns have {found}, a record 2 of float64 and 1 of int64")
     count = min(_whole(t_ns), len(raw))
     return SampleSet(blocks[: _whole(blocks["sequence"])], raw[:count], t_ns[:count])
 
@@ -256,8 +213,11 @@ def is_held(place: Path) -> bool:
 
 
 def file_of(path: Path) -> Path:
-    """The record of a run folder, or the file itself."""
-    return path / FILE_NAME if path.is_dir() else path
+    """The record of a run folder, or the file itself. Raises RecordError: the folder holds a link in its place."""
+    try:
+        return file_in(path, FILE_NAME) if path.is_dir() else path
+    except FolderError as error:
+        raise RecordError(str(error)) from None
 
 
 def _plain(value: Any) -> str | float | int:

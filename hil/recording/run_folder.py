@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from hil.config.json_io import read_json
+
+# The summary of a trial has 5 kB.
+MOST_SUMMARY_BYTES = 2**20
 
 
 class FolderError(ValueError):
@@ -42,9 +46,9 @@ def finished_run(run: Path) -> Path:
     """The folder of a run that has its record and its summary.
 
     Raises:
-        FolderError: one of them is not there.
+        FolderError: one of them is not there, or is a link.
     """
-    missing = [name for name in ("trial.h5", "summary.json") if not _is_file(run / name)]
+    missing = [name for name in ("trial.h5", "summary.json") if not _is_file(file_in(run, name))]
     if missing:
         raise FolderError(f"{run} holds no {' and no '.join(missing)}: give the folder of a finished trial")
     return run
@@ -54,9 +58,9 @@ def recorded_run(run: Path) -> Path:
     """The folder of a run that has a record, whole or not.
 
     Raises:
-        FolderError: it has none.
+        FolderError: it has none, or a link.
     """
-    if not _is_file(run / "trial.h5"):
+    if not _is_file(file_in(run, "trial.h5")):
         raise FolderError(f"{run} holds no trial.h5: give the folder of a run (hil recover, if it was killed)")
     return run
 
@@ -67,12 +71,12 @@ def summary_of(run: Path) -> dict[str, Any] | None:
     Raises:
         FolderError: it cannot be read.
     """
-    place = run / "summary.json"
+    place = file_in(run, "summary.json")
     if not _is_file(place):
         return None
     try:
-        summary = json.loads(place.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        summary = read_json(place, MOST_SUMMARY_BYTES)
+    except (OSError, ValueError) as error:
         raise FolderError(f"{place} cannot be read: {error}") from None
     if not isinstance(summary, dict):
         raise FolderError(f"{place} cannot be read: it holds no keys")
@@ -81,13 +85,34 @@ def summary_of(run: Path) -> dict[str, Any] | None:
     return summary
 
 
+def file_in(folder: Path, name: str) -> Path:
+    """The path of a file or folder of a run or campaign; it need not be there.
+
+    Args:
+        folder: of the run or campaign.
+        name: of the file or folder in it.
+
+    Raises:
+        FolderError: the name leads out of the folder, or is that of a link, which may.
+    """
+    place = folder / name
+    if place.parent != folder or name in ("", ".", "..") or "\0" in name:
+        raise FolderError(f"{folder}: {name[:60]!r} is no name in this folder: allowed is a name without / and ..")
+    with suppress(OSError):  # of a name too long, or behind a folder that nobody may look into, no file is found
+        if place.is_symlink():
+            raise FolderError(f"{place} is a link: put the file itself, or a copy of it, in its place")
+    return place
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A name beside a file, with the same ending, to write it under; it takes the file's place once it is good.
 
-    An exception leaves what was there before as it was.
+    An exception leaves what was there before as it was. What has that name already is removed: a link would lead
+    elsewhere.
     """
     unfinished = path.with_stem(f"{path.stem}.unfinished")
+    unfinished.unlink(missing_ok=True)
     try:
         yield unfinished
         if unfinished.exists():  # an experiment may find that there is nothing to draw

@@ -10,7 +10,7 @@ import numpy as np
 from hil.messages.fault import Event, Fault
 from hil.messages.layout import Layout
 from hil.messages.operator_input import command_event
-from hil.messages.schema import IMPACT, TIMING, Row, event_row, tick_dtype
+from hil.messages.schema import IMPACT, TIMING, Row, event_row, power_numbers, tick_dtype
 from hil.messages.stages import Command, Estimate, Prediction, Samples, StageTimer, Tick
 from hil.recording.sinks import RecordSink
 
@@ -121,6 +121,7 @@ def tick_numbers(
         prediction.time_to_impact_s,
         *command.regulators_Pa,
         *(command.duty or no_duty),
+        *power_numbers(drives.power),
         *((samples.load_age_ns, samples.load_sequence) if estimate.loads is not None else ()),
         *estimate.wheel_load_N,
         *estimate.pull_N,

@@ -26,6 +26,7 @@ class Loop:
         cycle: runs the stages of each tick.
         alarms: called in each tick; each returns a reason to go Safe that is outside the tick's values, or None.
         feed: called at the end of each good tick; it feeds the watchdog.
+        after_fault: ticks recorded after the first fault.
     """
 
     def __init__(
@@ -34,9 +35,10 @@ class Loop:
         cycle: Cycle,
         alarms: Sequence[Callable[[], Alarm | None]] = (),
         feed: Callable[[], None] = lambda: None,
+        after_fault: int = TICKS_AFTER_FAULT,
     ) -> None:
         self.clock, self._cycle, self._alarms, self._feed = clock, cycle, alarms, feed
-        self._left = TICKS_AFTER_FAULT
+        self._left = after_fault
         self.last = Tick(0, 0, 0, 0)
 
     def stop(self, reason: str) -> None:
@@ -44,7 +46,7 @@ class Loop:
         self._cycle.rig_io.operator.put(EStop(shortened(reason)))
 
     def run(self) -> None:
-        """Tick until the experiment is over; after a fault, record TICKS_AFTER_FAULT more. Raises no Exception."""
+        """Tick until the experiment is over; after a fault, record `after_fault` ticks more. Raises no Exception."""
         experiment, safety = self._cycle.experiment, self._cycle.safety
         while self._left > 0 and not (experiment.over and not safety.safe):
             if safety.safe:

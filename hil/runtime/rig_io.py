@@ -69,7 +69,7 @@ class RigIO:
         self._daq, self._loads = (None if source is None else _Blocks(source) for source in (daq, loads))
         self._links: Sequence[Link] = [link for link in (daq, drives, valves, loads) if link is not None]
         self.operator, self._operator = OperatorQueue(), operator
-        self._drive = DriveSample(0, 0, layout.zero_speeds, -1)
+        self._drive = DriveSample(0, 0, layout.zero_speeds, -1, power=layout.no_power)
         self._valve = ValveSample(0, 0, ((0.0, 0.0),) * len(layout.cylinders), -1)
 
     def open(self) -> None:

@@ -12,6 +12,7 @@ from hil.messages.operator_input import ClearFault, EStop, RefusedCommands
 from hil.messages.stages import Command, Estimate, LoadState, Prediction, Samples
 from hil.safety.block_monitor import BlockMonitor
 from hil.safety.fault_table import FAULT_TABLE, warnings_for
+from hil.safety.measured_monitor import MeasuredMonitor
 from hil.safety.valve_monitor import ValveMonitor
 
 # A channel with less noise than this many converter steps may stay constant without a fault.
@@ -44,7 +45,7 @@ class SafetyMonitor:
         self._loads = BlockMonitor("load channels", limits.loads_age_ms, layout.loads, frozen, load_setting)
         valves_age_ms = limits.valves_age_ms if config.layout.valves else math.inf
         self._ages_ns = {"drives": limits.drives_age_ms * 1e6, "valves": valves_age_ms * 1e6}
-        self._valves = ValveMonitor(config)
+        self._valves, self._measured = ValveMonitor(config), MeasuredMonitor(config)
         self._announce, self._only_recorded = announce, warnings_for(config)
         self.events: list[Event] = list(latched)
         self.warnings: list[Event] = []
@@ -83,7 +84,7 @@ class SafetyMonitor:
     def record_command(self, t_ns: int, command: Command) -> None:
         """Store the command of a tick; later measurements are compared with it."""
         if self._valves.watched:
-            self._valves.record_command(t_ns, command.valves)
+            self._valves.record_command(t_ns, command.valves, command.regulators_Pa)
 
     def check(self, tick: int, samples: Samples, estimate: Estimate, prediction: Prediction) -> None:
         """Compare this tick's values with their limits, and check for an operator's E-stop."""
@@ -113,6 +114,8 @@ class SafetyMonitor:
             self._check_loads(tick, samples, estimate.loads)
         if not prediction.finite:
             self.latch(Fault.MODEL_NOT_FINITE, tick, t_ns, math.nan, math.nan, "rover twin: state is not finite")
+        if self._measured.watched:
+            self._measured.check(samples, partial(self._latch_now, tick, t_ns))
         if self._valves.watched and (stuck := self._valves.stuck(samples)):
             self.latch(Fault.VALVE_STUCK, tick, t_ns, *stuck)
 

@@ -1,4 +1,4 @@
-"""Compares the pressure of each chamber with the command of its valve: row 17 of the fault table."""
+"""Compares the pressure of each chamber with the commanded one: row 17 of the fault table."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from drivers.messages import ValveSet
 from hil.config import Config
 from hil.messages.fault_bounds import SWITCHING_PRESSURE_RATIO, TIMEOUT_FACTOR
 from hil.messages.stages import Samples
+
+# A command that has changed by this part of the allowed error is a new one.
+_NEW_COMMAND = 0.5
 
 
 def measures_pressures(config: Config) -> bool:
@@ -15,7 +18,10 @@ def measures_pressures(config: Config) -> bool:
 
 
 class ValveMonitor:
-    """Compares each chamber's pressure with the command of its valve, once the valve's timeout has passed.
+    """Compares each chamber's pressure with the one commanded: that of its regulator, or of the supply, or none.
+
+    The pressure has the time that a valve may take, twice. A command that has moved by half of the allowed error counts
+    as a new one: while a regulator follows a moving command, nothing is compared.
 
     Args:
         config: of the rig; without `devices.valves.moves_within_s`, or with a supply pressure of 0, nothing is checked.
@@ -27,22 +33,29 @@ class ValveMonitor:
     def __init__(self, config: Config) -> None:
         valves = config.devices.valves if config.devices else None
         within_s = valves.moves_within_s if valves else None
-        self._limit_Pa = SWITCHING_PRESSURE_RATIO * config.cylinders.supply_kPa * 1e3
-        # controlled pressures are anything between; the load controller compares them with what it wants
-        self.watched = within_s is not None and self._limit_Pa > 0.0 and not config.layout.controls_loads
+        self._supply_Pa, self._layout = config.cylinders.supply_kPa * 1e3, config.layout
+        self._error_Pa = SWITCHING_PRESSURE_RATIO * self._supply_Pa
+        if valves and config.layout.regulators:
+            self._error_Pa = min(valves.follows_within_kPa * 1e3, self._error_Pa)
+        self.watched = within_s is not None and self._error_Pa > 0.0
         self._timeout_ns = round(TIMEOUT_FACTOR * 1e9 * (within_s or 0.0))
         self._names, self._by_valve = config.layout.valves, config.layout.by_valve
-        self._commanded, self._since_ns = [0.0] * len(self._names), [0] * len(self._names)
-        self._command = config.layout.valves_off
+        self._commanded_Pa, self._since_ns = [0.0] * len(self._names), [0] * len(self._names)
+        self._command: tuple[ValveSet, tuple[float, ...]] = config.layout.valves_off, ()
 
-    def record_command(self, t_ns: int, command: ValveSet) -> None:
-        """Store the command that holds from a time on [ns]."""
-        if command == self._command:
+    def record_command(self, t_ns: int, valves: ValveSet, regulators_Pa: tuple[float, ...]) -> None:
+        """Store the command that holds from a time on [ns]: valves, and regulators where they are moved."""
+        if (valves, regulators_Pa) == self._command:
             return
-        self._command = command
-        for valve, on in enumerate(self._by_valve(command)):
-            if on != self._commanded[valve]:
-                self._commanded[valve], self._since_ns[valve] = on, t_ns
+        self._command = valves, regulators_Pa
+        supplies_Pa = regulators_Pa or (self._supply_Pa,)
+        if len(supplies_Pa) == 1:
+            supplies_Pa *= len(valves)
+        pairs = [(on * supply, back * supply) for (on, back), supply in zip(valves, supplies_Pa, strict=True)]
+        for valve, commanded_Pa in enumerate(self._by_valve(pairs)):
+            last_Pa = self._commanded_Pa[valve]
+            if abs(commanded_Pa - last_Pa) > _NEW_COMMAND * self._error_Pa or (commanded_Pa > 0.0) != (last_Pa > 0.0):
+                self._commanded_Pa[valve], self._since_ns[valve] = commanded_Pa, t_ns
 
     def stuck(self, samples: Samples) -> tuple[float, float, str] | None:
         """A valve whose chamber does not follow: pressure, limit [Pa] and message. None: all follow.
@@ -52,13 +65,17 @@ class ValveMonitor:
         for valve, pressure_Pa in enumerate(self._by_valve(samples.valves.pressure_Pa)):
             if samples.valves.t_ns - self._since_ns[valve] <= self._timeout_ns:
                 continue
-            on = self._commanded[valve]
-            if not (pressure_Pa > self._limit_Pa if on else pressure_Pa < self._limit_Pa):  # NaN is neither
-                return pressure_Pa, self._limit_Pa, self._words(valve, pressure_Pa)
+            commanded_Pa = self._commanded_Pa[valve]
+            if not abs(pressure_Pa - commanded_Pa) < self._error_Pa:  # NaN is not
+                above = commanded_Pa == 0.0 or pressure_Pa > commanded_Pa
+                limit_Pa = commanded_Pa + (self._error_Pa if above else -self._error_Pa)
+                return pressure_Pa, limit_Pa, self._words(valve, pressure_Pa, limit_Pa, above=above)
         return None
 
-    def _words(self, valve: int, pressure_Pa: float) -> str:
-        commanded, side = ("on", "above") if self._commanded[valve] else ("off", "below")
-        found, late = f"{pressure_Pa * 1e-3:.0f} kPa", f"{self._timeout_ns * 1e-9:g} s"
-        name, allowed = self._names[valve], f"{side} {self._limit_Pa * 1e-3:.0f}"
-        return f"valve {name} is {commanded} for {late} and has {found}, allowed: {allowed}"
+    def _words(self, valve: int, pressure_Pa: float, limit_Pa: float, *, above: bool) -> str:
+        commanded_Pa, late = self._commanded_Pa[valve], f"{self._timeout_ns * 1e-9:g} s"
+        commanded, side = "on" if commanded_Pa else "off", "below" if above else "above"
+        if commanded_Pa and self._layout.regulators:
+            commanded += f" with its regulator at {commanded_Pa * 1e-3:.0f} kPa"
+        found, allowed = f"{pressure_Pa * 1e-3:.0f} kPa", f"{side} {limit_Pa * 1e-3:.0f}"
+        return f"valve {self._names[valve]} is {commanded} for {late} and has {found}, allowed: {allowed}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -10,11 +9,13 @@ from pathlib import Path
 
 from drivers.interfaces import DeviceError
 from hil.config import Config
+from hil.config.json_io import read_json
 from hil.processes.process import Process
 from hil.simulator.control_socket import ControlClient, wait_for
 
 READY_S = 120.0
 END_S = 15.0
+_MOST_BYTES = 2**16  # of an endpoints file
 NAMES = ("control",)  # every rig has it; `at_endpoints` checks the rest
 _HOW = "`hil sim CONFIG --endpoints FILE` writes them"
 
@@ -56,9 +57,9 @@ def spawn_simulator(config: Config, stack: ExitStack) -> Path:
 def read_endpoints(path: Path) -> Endpoints:
     """The endpoints in a file written by `hil sim --endpoints`. Raises DeviceError."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = read_json(path, _MOST_BYTES)
         missing = [key for key in NAMES if not isinstance(found.get(key), str)]
-    except (OSError, ValueError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, AttributeError) as error:
         raise DeviceError(f"{path}: not an endpoints file of a simulated rig ({error}); {_HOW}") from error
     if missing:
         raise DeviceError(f"{path}: endpoints without {', '.join(missing)}; {_HOW}")

@@ -50,7 +50,8 @@ class SimulatorMemory:
             return made
 
         wheels, valves = len(config.layout.wheels), len(config.layout.valves)
-        self.wheels = box("wheels", np.dtype([("speed_radps", "<f8", (wheels,)), ("angle_rad", "<f8", (wheels,))]))
+        axles = ("speed_radps", "angle_rad", "current_A")
+        self.wheels = box("wheels", np.dtype([*((name, "<f8", (wheels,)) for name in axles), ("supply_V", "<f8")]))
         outputs = [("speed_radps", "<f8", (wheels,)), ("duty", "<f8", (wheels * config.layout.open_loop,))]
         commands = compound([("t_ns", "<i8"), ("cut", "<u1", (wheels,)), *outputs])
         self.wheel_commands = box("wheel_orders", commands)
@@ -97,6 +98,16 @@ class WheelsInMemory:
         """Angle turned since the start [rad]."""
         self._now.read(self._row)
         return float(self._row["angle_rad"][0, wheel])
+
+    def current_A(self, wheel: int) -> float:
+        """Current of a wheel's motor [A]."""
+        self._now.read(self._row)
+        return float(self._row["current_A"][0, wheel])
+
+    def supply_V(self) -> float:
+        """Voltage of the motors' supply [V]."""
+        self._now.read(self._row)
+        return float(self._row["supply_V"][0])
 
     def hold(self, wheel: int, speed_radps: float) -> None:
         """Control a wheel to a speed [rad/s]."""

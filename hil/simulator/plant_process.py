@@ -17,7 +17,7 @@ from drivers.host import COMPUTER, Host
 from hil.ipc.lateness import LatenessLog
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.realtime import RealtimeClock, RightsWanted, rights
-from hil.simulator.build import build_plant, build_simulated_rig, warm_up_simulated_rig
+from hil.simulator.build import build_plant, build_simulated_rig, power_model, warm_up_simulated_rig
 from hil.simulator.memory import RESET, RESET_DONE, SimulatorMemory
 from hil.simulator.sampled_memory import SamplePublisher
 from hil.simulator.simulated_rig import BELOW_LOOP, GroundTruthPublisher
@@ -62,7 +62,7 @@ class RealtimePlant:
         self._published = {
             group: SamplePublisher(part, int(rates_hz[group]), start_ns) for group, part in memory.sampled.items()
         }
-        self._aside = aside
+        self._aside, self._power = aside, power_model(self._config)
         self._built: Future[Plant] | None = None
         self.plant = build_plant(self._config)
         self.truth_publisher = GroundTruthPublisher(memory.ground_truth, self.plant, start_ns, memory.true_loads)
@@ -95,6 +95,8 @@ class RealtimePlant:
                 plant.set_regulators(command["regulators_Pa"][:-1].tolist())
         self._wheels["speed_radps"] = plant.read_wheel_speed()
         self._wheels["angle_rad"] += plant.wheel_speed * (plant.t_ns - before_ns) * 1e-9
+        currents_A = self._power.currents_A(plant.drive_torque.tolist())
+        self._wheels["current_A"], self._wheels["supply_V"] = currents_A, self._power.voltage_V(currents_A)
         self._pressures["pressure_Pa"][0, :-1] = layout.by_valve(plant.read_pressure().tolist())
         memory.wheels.write(self._wheels)
         memory.pressures.write(self._pressures)

@@ -1,3 +1,4 @@
+import os
 import threading
 import time
 
@@ -11,6 +12,7 @@ from hil.ipc.operator import SharedOperator
 from hil.ipc.run_memory import RunMemory
 from hil.messages.operator_input import NOTICES
 from hil.operator.command_socket import CommandSocket, SharedCommands
+from hil.operator.runtime_folder import Running, RuntimeFolder, read_token
 
 
 @pytest.fixture
@@ -22,11 +24,11 @@ def shared(tmp_path):
 class CommandRig:
     """A command socket, served in a thread, and the resident process's end of its memory. Its clock stands."""
 
-    def __init__(self, folder, **who):
+    def __init__(self, folder, endpoint="tcp://127.0.0.1:*", **who):
         self.t_ns = 10**9
         self.memory = CommandMemory(folder / "memory", create=True)
         self.loop = SharedOperator(self.memory.commands)
-        self.socket = CommandSocket("tcp://127.0.0.1:*", SharedCommands(self.memory), host=self, **who)
+        self.socket = CommandSocket(endpoint, SharedCommands(self.memory), host=self, **who)
         self.endpoint = self.socket.endpoint
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._serve)
@@ -41,9 +43,19 @@ class CommandRig:
         self.socket.close()
 
     def lease(self):
+        """Name of the client that holds it, or None."""
+        row = self._lease_row()
+        return row["holder"].decode() if row["held"] else None
+
+    def heartbeat(self):
+        """Waits for the next one at the time of the clock."""
+        while self._lease_row()["t_ns"] < self.t_ns:
+            time.sleep(0.005)
+
+    def _lease_row(self):
         row = np.zeros(1, LEASE)
         self.memory.lease.read(row)
-        return row["holder"][0].decode() if row["held"][0] else None
+        return row[0]
 
     def commands(self):
         """Those asked for; not what the server reports."""
@@ -77,3 +89,16 @@ class CommandRig:
 def command_rig():
     """The class: `command_rig(folder, token=TOKEN)`."""
     return CommandRig
+
+
+@pytest.fixture
+def found_rig(tmp_path, monkeypatch):
+    """A command socket that clients of this user find in the runtime folder."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    folder = RuntimeFolder.make()
+    token_file = folder.new_token()
+    rig = CommandRig(folder.path, token=read_token(token_file))
+    folder.announce(Running(os.getpid(), "sim_impact", rig.endpoint, str(token_file)))
+    yield rig
+    rig.close()
+    folder.close()

@@ -6,7 +6,7 @@ The stops recorded by the simulated controllers are the proof.
 import pytest
 
 from hil.messages.fault import Fault
-from hil.messages.fault_bounds import LINK_LOST_NS
+from hil.messages.fault_bounds import E_STOP_NS, LINK_LOST_NS, WATCHDOG_STOP_WRITTEN_NS, WORKER_SILENT_NS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # wall-clock seconds, of which a busy machine may need many
 ADDRESSES = {0x80, 0x81, 0x82}
@@ -93,7 +93,7 @@ def test_samples_that_do_not_come_any_more_stop_the_wheels(trial):
     stopped_within(done, 10 + 20)
 
 
-def test_an_emergency_stop_at_the_controllers_is_noticed_within_100_ms_and_outlasts_its_release(trial):
+def test_an_emergency_stop_at_the_controllers_is_noticed_within_its_bound_and_outlasts_its_release(trial):
     def act(run):
         run.press("roboclaw")
         run.host.sleep(0.3)
@@ -101,7 +101,7 @@ def test_an_emergency_stop_at_the_controllers_is_noticed_within_100_ms_and_outla
 
     done = trial(act)
     assert done.faults[0] is Fault.STOP_BY_OPERATOR
-    assert done.noticed_ms(Fault.STOP_BY_OPERATOR) <= 100
+    assert done.noticed_ms(Fault.STOP_BY_OPERATOR) <= E_STOP_NS / 1e6 + 1  # one tick
     assert done.seen_ms("starts") == {}
 
 
@@ -116,7 +116,7 @@ def test_the_watchdog_stops_the_wheels_of_a_drives_worker_that_is_gone(trial, wa
     """By the stop frames stored for the link, before the controllers' time-outs act."""
     done = trial(lambda run: getattr(run, way)("drives"))
     assert Fault.PROCESS_LOST in done.faults
-    stopped_within(done, 20 + 5 + 15)  # no heartbeat, watchdog period, two frames of 30 bytes with a pause
+    stopped_within(done, (WORKER_SILENT_NS + WATCHDOG_STOP_WRITTEN_NS) / 1e6)
 
 
 @pytest.mark.parametrize("name", ["daq", "valves", "watchdog"])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from drivers.modbus.simulated.relay_board import RelayBoard
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
 from hil.messages.fault import Fault
@@ -18,10 +19,16 @@ CONTROLLED_S = 1.6  # pressures are up by then
 def drive(trial):
     """Run the drive and disturb it while the loads are controlled."""
 
-    def drive(act=None, *settings):
-        return trial(act, SHORT, *settings, config="sim_normal_force_wire", at_s=CONTROLLED_S)
+    def drive(act=None, *settings, at_s=CONTROLLED_S):
+        return trial(act, SHORT, *settings, config="sim_normal_force_wire", at_s=at_s)
 
     return drive
+
+
+def board_of(run):
+    """The simulated relay board of the valves."""
+    bus = run.simulated_rig._serial.lines["modbus"].device
+    return next(slave for slave in bus._slaves if isinstance(slave, RelayBoard))
 
 
 def is_safe(done):
@@ -67,3 +74,17 @@ def test_when_their_worker_is_gone_the_watchdog_switches_off_and_closes(drive):
     done = drive(lambda run: run.kill("valves"))
     assert done.faults[0] is Fault.PROCESS_LOST
     assert is_safe(done)
+
+
+def test_a_valve_that_sticks_under_a_moved_regulator_is_found_by_its_pressure_and_ends_in_safe(drive):
+    """The load controller is patient here: it would let go of the cylinders itself, before or after."""
+    slow = "normal_force.follow_s=9", "devices.valves.moves_within_s=0.2"
+    done = drive(lambda run: board_of(run).stuck.add(0), *slow, at_s=0.3)
+    assert done.faults == [Fault.VALVE_STUCK]
+    assert is_safe(done)
+    details = read_trial(done.folder).events["detail"].tolist()
+    assert any(b"valve left_extend is on with its regulator at" in detail for detail in details)
+
+
+def test_valves_that_follow_moved_regulators_over_their_link_trip_nothing(drive):
+    assert drive(None, "devices.valves.moves_within_s=0.2").faults == []

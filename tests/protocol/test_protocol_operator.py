@@ -1,11 +1,9 @@
-"""An operator in another process arms, starts and stops a run at the protocol level, and the run is replayed."""
+"""An operator arms, starts and stops a run at the protocol level, and the run is replayed."""
 
 import pytest
 
 from hil.analysis.replay import replay
 from hil.experiments.impact.experiment import State
-from hil.ipc.operator import OperatorWriter
-from hil.ipc.run_memory import RunMemory
 from hil.messages.operator_input import Arm, Start, Stop
 from hil.recording import read_trial
 
@@ -13,14 +11,11 @@ pytestmark = pytest.mark.timeout(900)  # wall-clock seconds, of which a busy mac
 ADDRESSES = {0x80, 0x81, 0x82}
 
 
-def test_commands_of_another_process_are_obeyed_recorded_and_replayed_bit_for_bit(trial):
+def test_commands_are_obeyed_recorded_and_replayed_bit_for_bit(trial):
     def act(run):
-        outside = RunMemory(run.shared.run)
-        writer = OperatorWriter(outside.operator)
         for at_s, command in ((0.5, Arm()), (0.7, Start()), (0.9, Stop("enough"))):
             run.until(at_s)
-            assert writer.put(command)
-        outside.close()
+            run.rig.rig_io.operator.put(command)
 
     done = trial(act, "record.sensors=all", at_s=0.4, attended=True)
     assert done.error is None

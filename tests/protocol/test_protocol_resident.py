@@ -13,8 +13,7 @@ from hil.analysis.recovery import holes, recover
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
 from hil.experiments.impact.experiment import State
-from hil.ipc.operator import OperatorWriter
-from hil.ipc.run_memory import FOLDER, RunMemory
+from hil.ipc.run_memory import FOLDER
 from hil.ipc.shared_devices import SharedDrives
 from hil.ipc.shared_types import HEALTH
 from hil.messages.fault import Fault
@@ -164,14 +163,12 @@ def test_an_unattended_run_after_a_fault_moves_nothing_for_nobody_has_cleared_it
 
 
 def test_the_operator_clears_the_fault_of_the_run_before_and_drives_again(trial):
-    """Fault by fault, in the run that it is latched in, by commands from another process."""
+    """Fault by fault, in the run that it is latched in."""
 
     def act(run):
-        outside = RunMemory(run.shared.run)
-        writer = OperatorWriter(outside.operator)
-        writer.put(EStop("button"))
+        run.rig.rig_io.operator.put(EStop("button"))
         run.host.sleep(0.1)
-        writer.put(Stop())
+        run.rig.rig_io.operator.put(Stop())
         first_ns = run.start_ns
         while run.start_ns == first_ns:
             run.host.sleep(0.01)
@@ -182,8 +179,7 @@ def test_the_operator_clears_the_fault_of_the_run_before_and_drives_again(trial)
             (1.0, Start()),
         ):
             run.until(at_s)
-            assert writer.put(command)
-        outside.close()
+            run.rig.rig_io.operator.put(command)
 
     done = trial(act, ALL_SAMPLES, at_s=0.4, attended=True, again=1, between=rests)
     assert done.error is None

@@ -165,7 +165,7 @@ def test_check_asks_every_device_and_moves_none(wire, capsys):
     assert status in (0, 3)
     claws = [item for name, item in items.items() if name.startswith("address 0x8")]
     assert len(claws) == 3
-    assert all("USB Roboclaw 2x15a v4.2.8, 12.0 V, 0.00 A and 0.00 A, no trouble" in item["found"] for item in claws)
+    assert all("USB Roboclaw 2x15a v4.2.8, 24.0 V, 0.00 A and 0.00 A, no trouble" in item["found"] for item in claws)
     assert "cDAQ1Mod1" in items["NI-DAQ"]["found"]
     assert "released" in items["emergency stop"]["found"]
     assert "0 and 0 kPa" in items["pressures"]["found"]

@@ -10,6 +10,7 @@ import grpc
 
 from drivers.host import COMPUTER, Host
 from drivers.ni.simulated.chassis import Chassis
+from drivers.ni.simulated.local_peers import owner_only
 from drivers.ni.simulated.service import SERVICE, NiService
 
 # A read blocks its thread while it waits: one thread for the sampled channels, and three for all other calls.
@@ -19,7 +20,7 @@ WAKE_S = 0.005
 
 
 class NiServer(NiService):
-    """The device server, in separate threads.
+    """The device server, in separate threads, for processes of the same user.
 
     Args:
         chassis: the chassis that it serves.
@@ -35,7 +36,7 @@ class NiServer(NiService):
     def listen(self, host: str, port: int) -> int:
         """See `NiService`."""
         pool = futures.ThreadPoolExecutor(THREADS, thread_name_prefix="ni-server")
-        self._server = grpc.server(pool, options=(("grpc.so_reuseport", 0),))
+        self._server = grpc.server(pool, options=(("grpc.so_reuseport", 0),), interceptors=(owner_only(),))
         calls = grpc.method_handlers_generic_handler(SERVICE.full_name, self.handlers())
         self._server.add_generic_rpc_handlers((calls,))
         bound: int = self._server.add_insecure_port(f"{host}:{port}")

@@ -99,6 +99,7 @@ class Pty:
         if self._master >= 0:
             return
         self._master, self._slave = os.openpty()
+        os.fchmod(self._slave, 0o600)  # many systems let a group write to it
         tty.setraw(self._slave, termios.TCSANOW)
         os.set_blocking(self._master, False)
         self.path.unlink(missing_ok=True)

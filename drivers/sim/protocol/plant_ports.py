@@ -30,6 +30,12 @@ class Wheels(Protocol):
     def cut(self, wheel: int) -> None:
         """Set its output to zero."""
 
+    def current_A(self, wheel: int) -> float:
+        """Current of its motor [A], positive where it drives forward."""
+
+    def supply_V(self) -> float:
+        """Voltage of the motors' supply [V]."""
+
 
 class Cylinders(Protocol):
     """The cylinders' valves and the regulators of their supply, each counted in the order of the rig's.

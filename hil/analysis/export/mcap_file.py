@@ -1,4 +1,4 @@
-"""MCAP, for Foxglove: a channel for each of tick, events and samples, messages in JSON with a schema."""
+"""MCAP, for Foxglove: a channel for ticks, events and each kind of samples, messages in JSON with a schema."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from hil.analysis.export.tables import Table
 
-_CHANNELS = ("tick", "events", "samples")
+_CHANNELS = ("tick", "events", "samples", "load_samples")
 
 
 def write_mcap(tables: Sequence[Table], facts: Mapping[str, str | float], path: Path) -> None:

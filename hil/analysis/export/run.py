@@ -102,7 +102,7 @@ def _campaign(source: Path, to: str, out: Path, unverified: bool) -> Exported:
     with _making(out) as unfinished:
         unfinished.mkdir()
         _table(source / CAMPAIGN, to, unfinished)
-        for folder in sorted(path.parent for path in source.glob("*/trial.h5")):
+        for folder in sorted(path.parent for path in source.glob("*/trial.h5") if not path.parent.is_symlink()):
             try:
                 _run(folder, made, unfinished / (folder.name if made.folder else f"{folder.name}.{to}"), unverified)
                 runs += 1
@@ -129,6 +129,8 @@ def _making(path: Path) -> Iterator[Path]:
     if not path.parent.is_dir():
         raise FolderError(f"{path.parent} is no folder: give a file in one with --out")
     unfinished = path.with_name(path.name + _UNFINISHED)
+    if unfinished.is_symlink():
+        unfinished.unlink()
     try:
         yield unfinished
         unfinished.replace(path)

@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.analysis.dataset import layout_of, names_of
-from hil.messages.layout import Layout
+from hil.messages.layout import SAMPLED, Layout
 from hil.recording import TrialRecord
 from hil.recording.fields import COMPOUND, PLAIN, Field
+
+# Of the names of the tables of a data acquisition.
+_PREFIX = {"daq": "", "loads": "load_"}
 
 
 class Column(NamedTuple):
@@ -34,7 +37,7 @@ class Table(NamedTuple):
     """A dataset.
 
     Attributes:
-        name: tick, events, timing, blocks or samples.
+        name: tick, events, timing, blocks or samples; load_blocks or load_samples, of leg sensors and load cell.
         description: of a row.
         columns: in order; one of them is `t_ns` but in timing, which has `tick` instead.
         even: whether its rows are equally spaced in time.
@@ -59,12 +62,10 @@ def tables_of(record: TrialRecord) -> list[Table]:
     """All datasets of a record; those that its rig has none of are left out. Raises RecordError: it has no layout."""
     layout = layout_of(record)
     parts = [("tick", "tick", record.tick), ("events", "events", record.events), ("timing", "timing", record.timing)]
-    if layout.channels:
-        parts.append(("blocks", "daq/blocks", record.blocks))
+    sampled = [group for group in SAMPLED if layout.of_group(group)]
+    parts += [(_PREFIX[group] + "blocks", f"{group}/blocks", record.samples(group).blocks) for group in sampled]
     found = [_compound(name, path, rows, layout) for name, path, rows in parts]
-    if layout.channels:
-        found.append(_samples(record, layout))
-    return found
+    return found + [_samples(record, layout, group) for group in sampled]
 
 
 def _compound(name: str, path: str, rows: NDArray[np.void], layout: Layout) -> Table:
@@ -84,14 +85,15 @@ def _columns(key: str, field: Field, values: NDArray[Any], layout: Layout) -> It
         yield Column(f"{key}.{element}", field.unit, field.description, flat[:, place])
 
 
-def _samples(record: TrialRecord, layout: Layout) -> Table:
-    times, raw = PLAIN["daq/t_ns"], PLAIN["daq/raw"]
-    t_ns = record.daq_t_ns
-    steps = np.diff(t_ns)
+def _samples(record: TrialRecord, layout: Layout, group: str) -> Table:
+    times, raw = PLAIN[f"{group}/t_ns"], PLAIN[f"{group}/raw"]
+    samples = record.samples(group)
+    steps = np.diff(samples.t_ns)
     # stamps are whole ns, and of a real clock they wander a little: a hole is what matters
     even = bool(steps.size and steps.max() < 1.5 * steps.min())
-    columns = [Column("t_ns", times.unit, times.description, t_ns)]
+    columns = [Column("t_ns", times.unit, times.description, samples.t_ns)]
     columns += [
-        Column(f"raw_V.{name}", raw.unit, raw.description, record.raw[:, i]) for i, name in enumerate(layout.channels)
+        Column(f"raw_V.{name}", raw.unit, raw.description, samples.raw[:, i])
+        for i, name in enumerate(layout.of_group(group))
     ]
-    return Table("samples", raw.description, tuple(columns), even)
+    return Table(_PREFIX[group] + "samples", raw.description, tuple(columns), even)

@@ -21,7 +21,7 @@ from hil.config import Config
 from hil.experiments.figure_file import stamp
 from hil.recording import RecordError, read_trial
 from hil.recording.digests import file_sha256
-from hil.recording.run_folder import FolderError, replacing
+from hil.recording.run_folder import FolderError, file_in, replacing
 
 FIGURES = "figures"
 Figures = dict[str, list[Figure]]
@@ -105,7 +105,7 @@ def _recorded(trials: Sequence[Trial]) -> tuple[dict[str, Trace], NDArray[np.flo
         if trial.folder is None:
             continue
         try:
-            record = read_trial(trial.folder, doubted=bool(trial.wrong))
+            record = read_trial(trial.folder)
         except RecordError as error:
             unread.append(str(error))
             continue
@@ -134,7 +134,7 @@ def _draw(
 
 def _save(campaign: Campaign, figures: Figures, suffix: str) -> dict[str, list[dict[str, Path]]]:
     """Every figure as PNG, PDF and SVG, which say what they are of; files by name, number and ending."""
-    folder = campaign.folder / FIGURES
+    folder = file_in(campaign.folder, FIGURES)
     folder.mkdir(exist_ok=True)
     digest = file_sha256(campaign.folder / CSV)
     title = f"{campaign.name}{': NOT VERIFIED' if suffix else ''}"

@@ -11,7 +11,7 @@ from typing import Any
 from hil.analysis.campaign import CSV, JSON, Campaign
 from hil.analysis.digests import digests_of, mismatch
 from hil.recording.digests import file_sha256
-from hil.recording.run_folder import FolderError, summary_of
+from hil.recording.run_folder import FolderError, file_in, summary_of
 
 KEPT = "kept"
 # Columns of the campaign that a summary does not have, or has in another form.
@@ -66,10 +66,8 @@ def _trial(folder: Path, row: Mapping[str, Any]) -> Trial:
     name = str(row.get("folder") or "")
     if not name:
         return Trial(row, None, {}, "")
-    run = folder / name
-    if run.resolve().parent != folder.resolve():
-        return Trial(row, None, {}, f"{name} is no folder of this campaign")
     try:
+        run = file_in(folder, name)
         summary = summary_of(run)
     except FolderError as error:
         return Trial(row, None, {}, str(error))

@@ -134,6 +134,33 @@ class DirectAccess:
         return self._drives.states() if self._drives else ()
 
 
+def read_blocks(
+    access: Access, daq: Source[DaqBlock], for_ns: float, each_round: Callable[[int], None] = lambda _: None
+) -> tuple[list[tuple[int, DaqBlock]], int]:
+    """Blocks that an open data acquisition delivers from now on, each with the time of its reading [ns].
+
+    Args:
+        access: to the rig.
+        daq: of the rig.
+        for_ns: how long.
+        each_round: told after each reading how much time has passed [ns].
+
+    Returns:
+        The blocks, and the time at the end [ns].
+
+    Raises:
+        DeviceError: the device is silent or lost.
+    """
+    found: list[tuple[int, DaqBlock]] = []
+    t_ns = began_ns = access.go_on()
+    while t_ns - began_ns < for_ns:
+        while (block := daq.read(t_ns)) is not None:
+            found.append((t_ns, block))
+        each_round(t_ns - began_ns)
+        t_ns = access.go_on()
+    return found, t_ns
+
+
 def open_access(
     config: Config, progress: Callable[[str], None], endpoints: Path | None, stack: ExitStack
 ) -> tuple[Access, Config]:

@@ -14,11 +14,12 @@ from drivers.device_sections import DaqSection, ValvesSection
 from drivers.interfaces import ControllerState, DeviceError, Health, Source
 from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from drivers.registry import drives_driver, valves_driver
-from hil.app.check.access import Access
+from hil.app.check.access import Access, read_blocks
 from hil.config import Config
 from hil.estimation.estimator import ZERO_TIME_S, Estimator
 from hil.messages.stages import Samples
 from hil.safety.arming import Check, age_check, sensor_checks, standing_check
+from hil.safety.measured_monitor import MeasuredMonitor
 
 # Sensors are measured for so long [ns], and their rate may seem to differ by this share: blocks arrive unevenly.
 LOOK_NS = 1_500_000_000
@@ -59,7 +60,7 @@ def check_drives(config: Config, access: Access) -> list[Check]:
         began_ns = t_ns = access.go_on()
         drives.write(DriveCommand(began_ns, True, config.layout.zero_speeds))
         while t_ns < began_ns + ANSWER_NS and not (
-            sample and sample.acknowledged_ns >= began_ns and all(state.known for state in access.states())
+            sample and _reported(sample, began_ns) and all(state.known for state in access.states())
         ):
             t_ns = access.go_on()
             sample = drives.read(t_ns) or sample
@@ -71,6 +72,7 @@ def check_drives(config: Config, access: Access) -> list[Check]:
         Check(health.device, health.open, f"{len(states)} controllers" if states else health.detail, "open"),
         Check("drives cut", confirmed, "confirmed" if confirmed else "not confirmed", "confirmed by all of them"),
         standing_check(sample.speed_radps),
+        *MeasuredMonitor(config).power_checks(sample.power),
         *map(_controller, states),
     ]
     if config.rig != "simulated" and config.devices and (given := config.devices.drives):
@@ -100,6 +102,7 @@ def check_valves(config: Config, access: Access) -> list[Check]:
     checks = [
         _open(health),
         Check("valves", confirmed, f"{safe}, confirmed" if confirmed else "not confirmed", f"{safe}, confirmed"),
+        *(MeasuredMonitor(config).pressure_checks(sample) if sample else ()),
         Check("pressures", True, in_kPa(config, sample.pressure_Pa if sample else _no_pressures(config)), "as it is"),
     ]
     if config.devices and (given := config.devices.valves):
@@ -118,18 +121,12 @@ class Seen(NamedTuple):
 
 def seen_blocks(access: Access, daq: Source[DaqBlock]) -> Seen:
     """What a data acquisition delivers within LOOK_NS; its age is NaN without a block. Raises DeviceError."""
-    blocks: list[DaqBlock] = []
-    ages_ms: list[float] = []
     with closing(daq):
         daq.open()
-        t_ns = access.go_on()
-        until_ns = t_ns + LOOK_NS
-        while t_ns < until_ns:
-            while (block := daq.read(t_ns)) is not None:
-                blocks.append(block)
-                ages_ms.append((t_ns - int(block.t_ns[-1])) * 1e-6)
-            t_ns = access.go_on()
-        return Seen(blocks, statistics.median(ages_ms) if ages_ms else math.nan, t_ns, daq.health())
+        found, t_ns = read_blocks(access, daq, LOOK_NS)
+        ages_ms = [(read_ns - int(block.t_ns[-1])) * 1e-6 for read_ns, block in found]
+        age_ms = statistics.median(ages_ms) if ages_ms else math.nan
+        return Seen([block for _, block in found], age_ms, t_ns, daq.health())
 
 
 def sample_rate_hz(blocks: Sequence[DaqBlock]) -> float | None:
@@ -155,6 +152,11 @@ def in_kPa(config: Config, pressure_Pa: Sequence[tuple[float, float]]) -> str:
         return "not measured"
     pairs = zip(config.layout.cylinders, pressure_Pa, strict=True)
     return ", ".join(f"{name} extend and retract {a * 1e-3:.0f} and {b * 1e-3:.0f} kPa" for name, (a, b) in pairs)
+
+
+def _reported(sample: DriveSample, since_ns: int) -> bool:
+    """The cut since a time [ns] is confirmed, and currents and supply are read where they are measured."""
+    return sample.acknowledged_ns >= since_ns and (sample.power is None or sample.power.t_ns >= 0)
 
 
 def _no_pressures(config: Config) -> tuple[tuple[float, float], ...]:

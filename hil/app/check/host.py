@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hil.app.build import rights_wanted
 from hil.config import Config
+from hil.operator.curve import KeysError, allowed_clients, own_path, read_key_pair
 from hil.operator.telemetry import open_publisher
 from hil.realtime import rights
 from hil.safety.arming import Check, disk_check
@@ -14,7 +15,7 @@ from hil.safety.arming import Check, disk_check
 def check_host(config: Config) -> list[Check]:
     """All checks of the computer, and of Safe on a slope."""
     slope = Check("Safe on a slope", True, config.drives.holds_on_slope, "stated in drives.holds_on_slope")
-    checks = [disk_check(Path.cwd()), slope, _telemetry(config)]
+    checks = [disk_check(Path.cwd()), slope, _telemetry(config), _command_socket(config)]
     with rights(rights_wanted(config)) as granted:
         checks += [
             Check(f"right: {item.name}", True, item.detail, f"{item.wanted} (optional: late ticks are counted)")
@@ -29,3 +30,17 @@ def _telemetry(config: Config) -> Check:
     found = "; ".join(warnings) or config.telemetry.endpoint or "off"
     real = config.rig == "real"
     return Check("telemetry port", not (real and warnings), found, "free" if real else "free (a warning in simulation)")
+
+
+def _command_socket(config: Config) -> Check:
+    """Who may send commands to `hil operate`."""
+    keys = config.operator.keys
+    found, ok = "programs of this user on this computer (token)", True
+    if keys is not None:
+        try:
+            read_key_pair(own_path(keys.secret))
+            names = sorted(allowed_clients(own_path(keys.clients)).values())
+            found = f"keys of {', '.join(names) or 'nobody'}"
+        except KeysError as error:
+            found, ok = str(error), False
+    return Check("command socket", ok, found, "a token, or keys that are in order (operator.keys)")

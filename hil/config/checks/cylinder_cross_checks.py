@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from hil.config.cylinder_parameters import calibrated_areas, cylinder
 from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
 from hil.config.schema.cylinders import CylindersConfig, LinkageConfig
@@ -52,6 +51,8 @@ def _sizes(config: UncheckedConfig) -> Iterator[Problem]:
 
 
 def _sheets(config: UncheckedConfig, cylinders: CylindersConfig) -> Iterator[Problem]:
+    from hil.config.cylinder_parameters import calibrated_areas, cylinder  # a process without sheets loads no kernels
+
     names, needs = config.layout.cylinders, ("cylinders.bore_mm", "cylinders.lever_m", "cylinders.linkage")
     for name, sheet in (cylinders.calibration or {}).items():
         key = f"cylinders.calibration.{name}"

@@ -17,7 +17,7 @@ PERIODS_IN_AGE = 3.0
 
 def device_cross_checks(config: UncheckedConfig) -> list[Problem]:
     """All of them, each naming the key to change."""
-    return [*_rig(config), *_each(config), *_connections(config), *_ages(config), *_watched(config)]
+    return [*_rig(config), *_each(config), *_connections(config), *_ages(config)]
 
 
 def _each(config: UncheckedConfig) -> Iterator[Problem]:
@@ -36,14 +36,6 @@ def _ages(config: UncheckedConfig) -> Iterator[Problem]:
             rate = f"devices.{name}.rate_hz"
             allowed = f"at least {least_ms:.4g}, {PERIODS_IN_AGE:g} periods of {rate}, or good samples count as stale"
             yield Problem(f"limits.{name}_age_ms", f"{allowed_ms:g}", allowed, (rate,))
-
-
-def _watched(config: UncheckedConfig) -> Iterator[Problem]:
-    """Valves are watched by half of the supply's pressure, which a regulator that is moved may not reach."""
-    valves = config.devices.valves if config.devices else None
-    if valves is not None and valves.moves_within_s is not None and config.layout.regulators:
-        found, key = f"{valves.moves_within_s:g}, with regulators that are moved", "cylinders.regulators"
-        yield Problem("devices.valves.moves_within_s", found, f"null, or {key}: none", (key,))
 
 
 def _rig(config: UncheckedConfig) -> Iterator[Problem]:

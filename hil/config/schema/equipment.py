@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hil.config.schema.base import PORT, Section
+from hil.config.schema.measured import MeasuredLimits, PowerConfig
 from hil.config.schema.operator import KeysConfig
 from hil.config.schema.traction import MotorConfig
 
@@ -25,6 +26,7 @@ class DrivesConfig(Section):
     brake_damping: float = Field(40.0, ge=0, le=1e4, description="damping with the motor shorted [N m s/rad]")
     on_cut: Literal["coast", "brake"] = Field("coast", description="behaviour of the power stage after a cut")
     motor: MotorConfig = Field(default_factory=MotorConfig, description="of each drive, for runs by duty")
+    power: PowerConfig = Field(default_factory=PowerConfig, description="of the simulated drives")
     holds_on_slope: str = Field(
         "gearbox friction only",
         pattern=r"^[^\p{C}\p{Zl}\p{Zp}]+$",
@@ -89,6 +91,13 @@ class LimitsConfig(Section):
     )
     bogie_torque_Nm: float = Field(
         60.0, ge=0.1, le=60, description="largest torque of a cylinder on its bogie at arming (MacMahon 2016, 6.1)"
+    )
+    motor_current_A: MeasuredLimits | None = Field(
+        None, description="of the current of each motor, either way; null: not watched"
+    )
+    supply_V: MeasuredLimits | None = Field(None, description="of the supply of the motors; null: not watched")
+    pressure_kPa: MeasuredLimits | None = Field(
+        None, description="of the gauge pressure of each chamber with a valve; null: not watched"
     )
     bias_V: float = Field(0.05, ge=0, le=5, description="largest offset of a channel at arming")
     noise_V: float = Field(0.01, ge=0, le=5, description="largest noise of a channel at arming")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, field_validator
 
 from hil.config.schema.base import Section
+from hil.messages.loads import TractionModeName
 
-Distribution = Literal["passive", "uniform", "front_heavy", "rear_heavy", "max_traction"]
-Modes = Annotated[tuple[Distribution, ...], Field(strict=False)]
+Modes = Annotated[tuple[TractionModeName, ...], Field(strict=False)]
 _MODES = "ways to distribute the wheel loads; all but passive need a controller of the loads"
 
 
@@ -23,7 +23,7 @@ class MotorConfig(Section):
 class ThrottleConfig(Section):
     """What the traction experiments have in common: a constant throttle, reached by a ramp, and a time to settle."""
 
-    mode: Distribution = Field("passive", description="how the wheel loads are distributed in a single run")
+    mode: TractionModeName = Field("passive", description="how the wheel loads are distributed in a single run")
     heavy_share: float = Field(
         0.5,
         ge=0.01,
@@ -48,7 +48,7 @@ class ThrottleConfig(Section):
 
     @field_validator("modes")
     @classmethod
-    def _each_once(cls, modes: tuple[Distribution, ...]) -> tuple[Distribution, ...]:
+    def _each_once(cls, modes: tuple[TractionModeName, ...]) -> tuple[TractionModeName, ...]:
         if len(set(modes)) < len(modes):
             raise ValueError("each mode once")
         return modes

@@ -1,6 +1,7 @@
 """Bring-up through the same loop and limiter as a trial: turn wheels, or power one valve, for a short time.
 
 experiment  its states, and the goal of each tick
+overrides   the config of a jog, from what somebody asks for
 summary     what moved
 """
 

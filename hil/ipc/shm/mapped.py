@@ -104,16 +104,20 @@ class Mapped:
         self.path = path
         if create:
             self._create(kind, dtype, capacity or 1, tuple(names or ()), slots)
-        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             self._header = self._checked(os.pread(fd, _HEADER.itemsize, 0), os.fstat(fd).st_size)
+            self.capacity: int = self._header["capacity"]
+            self.names: tuple[str, ...] = tuple(self._header["names"].decode().split())
+            self._compare(kind, dtype, capacity, names)
+            # what is mapped takes memory, so a file must not be larger than what it holds
+            needed = PAYLOAD_AT + (slots or self.capacity) * stride(dtype)
+            if self._header["size"] != needed:
+                raise ShmError(f"{path}: {self._header['size']} bytes long, what it holds takes {needed}")
             # populated: a first touch of a page in a tick would be a page fault
             self._bytes: NDArray[np.uint8] | None = mapped_bytes(fd, self._header["size"], populate=True)
         finally:
             os.close(fd)
-        self.capacity: int = self._header["capacity"]
-        self.names: tuple[str, ...] = tuple(self._header["names"].decode().split())
-        self._compare(kind, dtype, capacity, names)
         self.address = int(self._bytes.ctypes.data)
 
     def control(self, word: int) -> int:

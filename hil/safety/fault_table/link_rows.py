@@ -83,11 +83,12 @@ ROWS = (
     FaultRow(
         17,
         "valve stuck",
-        "pressure of each chamber against the command of its valve; only where pressures are measured and not "
-        "controlled",
+        "pressure of each chamber against the one commanded by its valve and regulator; only where pressures are "
+        "measured",
         _valve_ms,
         f"{TIMEOUT_FACTOR:g} times devices.valves.moves_within_s, one reading of the pressures and one tick; a chamber "
-        f"still on the wrong side of {SWITCHING_PRESSURE_RATIO:.0%} of cylinders.supply_kPa",
+        f"still on the wrong side of {SWITCHING_PRESSURE_RATIO:.0%} of cylinders.supply_kPa, or, with regulators that "
+        "are moved, not within devices.valves.follows_within_kPa of a pressure that has stood for so long",
         "Safe: all valves off. The other chambers are empty after about 0.15 s (assumed valve); one whose valve sticks "
         "open stays under pressure",
         True,

@@ -1,9 +1,9 @@
-"""Rows 1 to 9: samples, the model that follows them, and the commands that follow from both."""
+"""Rows 1 to 9, 30 and 31: samples, the model that follows them, and the commands that follow from both."""
 
 from __future__ import annotations
 
 from hil.config import Config
-from hil.messages.fault_bounds import BAD_TICKS_ALLOWED, CLAMPS_ALLOWED, GAP_ALLOWED
+from hil.messages.fault_bounds import BAD_TICKS_ALLOWED, CLAMPS_ALLOWED, GAP_ALLOWED, POWER_AGE_NS
 from hil.safety.fault_table.row import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow, period_ms
 
 
@@ -53,6 +53,13 @@ def _one_block_ms(config: Config) -> float:
 
 def _gap_ms(config: Config) -> float:
     return _blocks_ms(config, GAP_ALLOWED + 2)
+
+
+def _measured_ms(config: Config) -> float | None:
+    limits, valves = config.limits, config.devices.valves if config.devices else None
+    times_ms = [POWER_AGE_NS / 1e6] if limits.motor_current_A or limits.supply_V else []
+    times_ms += [1e3 / valves.rate_hz if valves else 0.0] if limits.pressure_kPa else []
+    return max(times_ms) + period_ms(config) if times_ms else None
 
 
 def _clamped_ms(config: Config) -> float:
@@ -168,5 +175,29 @@ ROWS = (
         BY_OPERATOR,
         "The experiment asks for more than limits.wheel_speed_radps or limits.wheel_acceleration_radps2 allow: compare "
         "it with them.",
+    ),
+    FaultRow(
+        30,
+        "measured out of limit",
+        "motor currents, supply voltage and pressures, where limits.motor_current_A, .supply_V or .pressure_kPa is set",
+        _measured_ms,
+        "devices.drives reads each value several times a second, devices.valves at its rate_hz; a current or voltage "
+        f"older than {POWER_AGE_NS / 1e6:g} ms is row 2",
+        "Safe",
+        True,
+        BY_OPERATOR,
+        "Current: look for a wheel that is blocked or a leg that drags. Supply: look at battery, fuse and cable. "
+        "Pressure: look at the regulator on the bottle.",
+    ),
+    FaultRow(
+        31,
+        "measured near limit",
+        "the same, with the keys warn_below and warn_above",
+        _measured_ms,
+        "as row 30",
+        "the run is marked and goes on; it is not accepted",
+        False,
+        NOTHING_TO_CLEAR,
+        "As row 30, before the next run.",
     ),
 )

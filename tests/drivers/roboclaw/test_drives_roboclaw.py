@@ -199,7 +199,7 @@ def test_an_emergency_stop_shows_whatever_the_firmware(make_rig, form, wait_for)
     drives = rig.drives()
     drives.open()
     other = (protocol.NARROW.e_stop | protocol.WIDE.e_stop) & ~form.e_stop
-    rig.buses[0].controllers[0x81].battery_V, rig.buses[0].controllers[0x81].status = 11.3, other
+    rig.wheels.supply, rig.buses[0].controllers[0x81].status = 11.3, other
     wait_for(lambda: drives.step() or f"status {other:#06x}" in drives.health().detail)
     wait_for(lambda: drives.step() or "11.3 V" in drives.health().detail)
     assert not drives.health().e_stop

@@ -23,7 +23,7 @@ def signed(number):
 
 def test_it_reads_what_there_is(rig, client):
     controller = rig.buses[0].controllers[0x81]
-    controller.battery_V, controller.currents_A = 13.4, (1.25, -0.4)
+    rig.wheels.supply, rig.wheels.current[2:4] = 13.4, (1.25, -0.4)
     rig.wheels.angle[2], rig.wheels.angle[3] = 2 * math.tau, -math.tau
     rig.wheels.speed[2], rig.wheels.speed[3] = math.tau, -math.tau / 2
     assert client.ReadVersion(0x81) == (True, "USB Roboclaw 2x15a v4.2.8\n")

@@ -78,7 +78,10 @@ def seconds_on_the_line(command, *values):
         def speed_radps(self, wheel):
             return 0.0
 
-        angle_rad = speed_radps
+        angle_rad = current_A = speed_radps
+
+        def supply_V(self):
+            return 24.0
 
         def hold(self, wheel, speed_radps):
             pass

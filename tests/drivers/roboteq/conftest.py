@@ -19,6 +19,8 @@ class InstantWheels:
 
     def __init__(self) -> None:
         self.speed = [0.0] * 6
+        self.current = [0.0] * 6
+        self.supply = 24.0
         self.told: list[list[float | None]] = [[] for _ in range(6)]
         self.duty = [0.0] * 6
 
@@ -27,6 +29,12 @@ class InstantWheels:
 
     def angle_rad(self, wheel: int) -> float:
         return 0.0
+
+    def current_A(self, wheel: int) -> float:
+        return self.current[wheel]
+
+    def supply_V(self) -> float:
+        return self.supply
 
     def hold(self, wheel: int, speed_radps: float) -> None:
         self.speed[wheel] = speed_radps

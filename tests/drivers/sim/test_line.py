@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -62,6 +63,11 @@ def bench(tmp_path):
     bench = Bench(tmp_path)
     yield bench
     bench.close()
+
+
+def test_its_port_is_for_its_owner_only(bench, tmp_path):
+    assert bench.line.path.stat().st_mode & 0o777 == 0o600
+    assert bench.line.path.owner() == Path("/proc/self").owner()
 
 
 THERE_AND_BACK_NS = 8 * BYTE_NS + TURNAROUND_NS  # of 4 bytes

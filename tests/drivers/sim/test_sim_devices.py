@@ -267,3 +267,18 @@ def test_the_same_seed_gives_the_same_samples_and_another_seed_others():
     assert np.mean(volts == other) < 0.5
     assert speeds != other_speeds
     assert np.mean(volts[1:] == volts[:-1]) < 0.5  # and no sample repeats the last one
+
+
+def test_drives_and_valves_without_a_command_stop_by_themselves():
+    rig = simulated_rig()
+    rig.drives.write(DriveCommand(0, False, SPEEDS))
+    rig.valves.write(ValveCommand(0, EXTEND))
+    rig.advance(100 * MS)
+    assert (rig.driven, rig.powered, rig.cut_ns) == (True, True, -1)
+    for ms in range(110, 500, 10):
+        rig.advance(ms * MS)
+    assert (rig.driven, rig.powered, rig.cut_ns) == (False, True, 100 * MS)
+    rig.advance(510 * MS)
+    assert (rig.powered, rig.off_ns) == (False, 500 * MS)
+    assert not rig.plant._state.cylinders.valve.any()
+    assert (rig.plant._state.drives.cut == 1.0).all()

@@ -121,6 +121,7 @@ RUNS: dict[str, tuple[Callable[[Any], None], tuple[str, ...]]] = {
     "raised_reading": (breaks("rig_io", "sample", after=True), ()),
     "raised_after_its_row": (breaks("loop", "_feed", after=True), ()),
     "refused": (lambda _: None, ("limits.noise_V=0.0001",)),
+    "loads": (lambda _: None, ("loads={leg_sensors: {axes: [fx, fz]}, load_cell: {}}",)),
 }
 
 

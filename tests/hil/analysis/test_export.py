@@ -156,6 +156,54 @@ def test_without_the_extra_a_sentence_says_what_to_install(good, monkeypatch, ca
     assert "rover-hil[export]" in said
 
 
+@pytest.fixture(scope="module")
+def with_loads(recorded):
+    return recorded("loads")
+
+
+def test_samples_of_leg_sensors_and_load_cell_are_exported_like_those_of_force_sensors(with_loads, tmp_path):
+    from scipy.io import loadmat
+
+    loads, layout = read_trial(with_loads).loads, json.loads(str(read_trial(with_loads).meta["layout"]))
+    assert len(loads.raw) > 100
+    assert layout["loads"][-1] == "pull"
+    for to in ("csv", "mat"):
+        assert hil(["export", str(with_loads), "--to", to, "--out", str(tmp_path / f"made.{to}")]) == 0
+    with (tmp_path / "made.csv" / "load_samples.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    back = np.array([[float(row[f"raw_V.{name}"]) for name in layout["loads"]] for row in rows])
+    np.testing.assert_array_equal(back, loads.raw)
+    assert [int(row["t_ns"]) for row in rows] == loads.t_ns.tolist()
+    content = loadmat(tmp_path / "made.mat", simplify_cells=True)
+    np.testing.assert_array_equal(content["load_samples"]["raw_V_pull"], loads.raw[:, -1])
+    assert content["units"]["load_samples"]["raw_V_pull"] == "V"
+    np.testing.assert_array_equal(content["load_blocks"]["sequence"], loads.blocks["sequence"])
+
+
+def test_parquet_tdms_and_mcap_have_the_load_samples_too(with_loads, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    nptdms, reader = pytest.importorskip("nptdms"), pytest.importorskip("mcap.reader")
+    pull_V = read_trial(with_loads).loads.raw[:, -1]
+    for to in ("parquet", "tdms", "mcap"):
+        assert hil(["export", str(with_loads), "--to", to, "--out", str(tmp_path / f"made.{to}")]) == 0
+    table = parquet.read_table(tmp_path / "made.parquet" / "load_samples.parquet")
+    np.testing.assert_array_equal(table["raw_V.pull"], pull_V)
+    np.testing.assert_array_equal(nptdms.TdmsFile.read(tmp_path / "made.tdms")["load_samples"]["raw_V.pull"][:], pull_V)
+    with (tmp_path / "made.mcap").open("rb") as file:
+        messages = list(reader.make_reader(file).iter_messages(topics=["load_samples"]))
+    assert [json.loads(message.data)["raw_V"]["pull"] for _, _, message in messages] == pull_V.tolist()
+
+
+def test_open_run_has_the_load_samples_by_their_own_times_and_channels(with_loads):
+    pytest.importorskip("xarray")
+    loads, data = read_trial(with_loads).loads, open_run(with_loads)
+    pull = data["load_raw_V"].sel(load_channel="pull")
+    np.testing.assert_array_equal(pull, loads.raw[:, -1])
+    np.testing.assert_allclose(pull["load_sample_time"], loads.t_ns * 1e-9)
+    assert pull.attrs["units"] == "V"
+    assert data["raw_V"].dims == ("sample_time", "channel")
+
+
 def test_open_run_without_xarray_says_what_to_install(good, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "xarray", None)
     with pytest.raises(MissingPackageError, match=r"rover-hil\[export\]"):

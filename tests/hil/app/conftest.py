@@ -10,6 +10,7 @@ import pytest
 
 from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.schedule import VirtualTime
+from hil.analysis.verify import verify
 from hil.app import resident
 from hil.app.console import Console
 from hil.app.operate import ResidentProcess
@@ -17,9 +18,28 @@ from hil.app.run_loop import Signals
 from hil.config import load_config
 from hil.ipc.command_memory import LEASE, STATUS, CommandMemory
 from hil.ipc.operator import OperatorWriter
+from hil.messages.fault import Fault
+from hil.messages.operator_input import Arm, Start
+from hil.recording import read_trial
 
+DRIVE = (
+    "experiment=drive", "drive.steps=[{for_s: 60, speed_mps: 0.03}]", "record.sensors=all", "telemetry.endpoint=''",
+)  # fmt: skip
+STOP_BY_OPERATOR, CONSOLE_LOST = int(Fault.STOP_BY_OPERATOR), int(Fault.CONSOLE_LOST)
 HEARTBEAT_S = 0.1
 LONGEST_S = 60.0
+
+
+class Asked:
+    """Equals a question with that key."""
+
+    def __init__(self, key):
+        self.key = key
+
+    def __eq__(self, question):
+        return question is not None and question["key"] == self.key
+
+    __hash__ = None
 
 
 class Operated:
@@ -29,10 +49,11 @@ class Operated:
         tmp_path: folder of the memory and of the runs.
         name: of the config.
         overrides: of it.
+        lead: makes the campaign that may be started, from folder and console; None: there is none.
         more: further arguments of `ResidentProcess`.
     """
 
-    def __init__(self, tmp_path, name, overrides, **more):
+    def __init__(self, tmp_path, name, overrides, *, lead=None, **more):
         self.time = VirtualTime()
         self.host = VirtualHost(self.time)
         self.folder = tmp_path / "runs"
@@ -49,7 +70,10 @@ class Operated:
         def vary(further):
             return load_config(name, [*overrides, *further])
 
-        self.process = ResidentProcess(config, vary, self.folder, self.console, self.signals, self.said.append, **more)
+        campaign = lead and lead(self.folder, self.console, self.said.append)
+        self.process = ResidentProcess(
+            config, vary, self.folder, self.console, self.signals, self.said.append, campaign=campaign, **more
+        )
         self.error, self.over, self._alive = None, False, False
         self.time.start("resident process", self._serve)
 
@@ -96,10 +120,15 @@ class Operated:
         for command in commands:
             assert self._ring.put(command)
 
+    @staticmethod
+    def asked(key):
+        """A question of that kind, whatever its text."""
+        return Asked(key)
+
     def until(self, **wanted):
         """Wait until the status shows these values; return it."""
         give_up_ns = self.host.now_ns() + round(LONGEST_S * 1e9)
-        while any(self.status.get(key) != value for key, value in wanted.items()):
+        while any(value != self.status.get(key) for key, value in wanted.items()):
             assert not self.over, (self.error, self.said)
             assert self.host.now_ns() < give_up_ns, (wanted, self.status, self.said)
             self.host.sleep(0.01)
@@ -142,3 +171,40 @@ def operated(tmp_path, monkeypatch):
     yield start
     for one in started:
         one.close()
+
+
+@pytest.fixture
+def rig(operated):
+    """A rig that waits for its operator, who holds the lease."""
+    one = operated("sim_impact", *DRIVE)
+    one.until(state="idle")
+    one.take_lease()
+    return one
+
+
+def wrong(folder):
+    """What `hil verify` finds wrong with a run."""
+    return [check for check in verify(folder) if not check.ok]
+
+
+def names(folder):
+    return [name.decode() for name in read_trial(folder).events["name"].tolist()]
+
+
+def first_of(folder, name):
+    """The first event of that name in a record."""
+    events = read_trial(folder).events
+    return events[events["name"] == name.encode()][0]
+
+
+def moved(folder):
+    return bool(abs(read_trial(folder).tick["set_speed_radps"]).max() > 0.0)
+
+
+def drives(rig):
+    """Arm and start a drive; the folder of its run."""
+    rig.ask(Arm())
+    rig.until(state="armed")
+    rig.ask(Start())
+    rig.until(state="drive")
+    return rig.folder / f"run_{rig.status['runs'] + 1}"

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from drivers.interfaces import DeviceError
 from hil.analysis.replay import replay
-from hil.analysis.verify import verify
 from hil.app.run import open_backend
-from hil.messages.fault import Fault
 from hil.messages.operator_input import (
     Arm,
     Campaign,
     ClearFault,
-    EStop,
     Jog,
     LeaseChange,
     RefusedCommands,
@@ -24,47 +22,7 @@ from hil.messages.operator_input import (
 from hil.recording import read_trial
 from hil.recording.run_folder import summary_of
 
-DRIVE = (
-    "experiment=drive", "drive.steps=[{for_s: 60, speed_mps: 0.03}]", "record.sensors=all", "telemetry.endpoint=''",
-)  # fmt: skip
-STOP_BY_OPERATOR, CONSOLE_LOST = int(Fault.STOP_BY_OPERATOR), int(Fault.CONSOLE_LOST)
-
-
-def wrong(folder):
-    """What `hil verify` finds wrong with a run."""
-    return [check for check in verify(folder) if not check.ok]
-
-
-def names(folder):
-    return [name.decode() for name in read_trial(folder).events["name"].tolist()]
-
-
-def first_of(folder, name):
-    """The first event of that name in a record."""
-    events = read_trial(folder).events
-    return events[events["name"] == name.encode()][0]
-
-
-def moved(folder):
-    return bool(abs(read_trial(folder).tick["set_speed_radps"]).max() > 0.0)
-
-
-@pytest.fixture
-def rig(operated):
-    """A rig that waits for its operator, who holds the lease."""
-    one = operated("sim_impact", *DRIVE)
-    one.until(state="idle")
-    one.take_lease()
-    return one
-
-
-def drives(rig):
-    """Arm and start a drive; the folder of its run."""
-    rig.ask(Arm())
-    rig.until(state="armed")
-    rig.ask(Start())
-    rig.until(state="drive")
-    return rig.folder / f"run_{rig.status['runs'] + 1}"
+from .conftest import CONSOLE_LOST, DRIVE, STOP_BY_OPERATOR, drives, moved, names, wrong
 
 
 def test_a_run_is_armed_started_and_stopped_by_commands_and_the_next_one_follows(rig):
@@ -87,6 +45,31 @@ def test_a_run_is_armed_started_and_stopped_by_commands_and_the_next_one_follows
     assert sorted(path.name for path in rig.folder.iterdir()) == ["run_1", "run_2"]
 
 
+def test_while_the_loop_runs_the_status_is_never_older_than_100_ms(rig):
+    drives(rig)
+    times = []
+    for _ in range(30):
+        rig.host.sleep(0.01)
+        times.append(rig.status["t_ns"])
+    assert rig.host.now_ns() - times[0] > 290_000_000  # virtual time
+    assert max(np.diff(times)) <= 100_000_000
+    assert len(set(times)) >= 5
+    rig.ask(Stop())
+    rig.until(state="idle")
+    rig.end()
+
+
+def test_a_run_whose_folder_cannot_be_made_is_refused_and_the_rig_stays_open(rig):
+    (rig.folder / "run_1").write_text("in the way")
+    rig.ask(Arm())
+    rig.host.sleep(0.2)
+    assert "cannot be made" in rig.status["refused"][0]
+    drives(rig)
+    rig.ask(Stop())
+    rig.until(state="idle", runs=1)
+    rig.end()
+
+
 def test_nothing_runs_that_nobody_has_armed(rig):
     rig.ask(Start(), Stop(), LeaseChange("Ada", "taken"), RefusedCommands(3, "no_lease"))
     rig.host.sleep(0.2)
@@ -105,82 +88,6 @@ def test_nothing_moves_for_a_command_while_no_client_holds_the_lease(operated, c
     rig.end()
     assert "no client holds the operator lease" in rig.said[-1]
     assert list(rig.folder.iterdir()) == []
-
-
-def test_an_e_stop_makes_the_rig_safe_in_the_tick_that_reads_it_and_holds_until_it_is_cleared(rig):
-    folder = drives(rig)
-    rig.ask(EStop("smoke"))
-    status = rig.until(state="idle")
-    assert (status["safe"], [fault["number"] for fault in status["faults"]]) == (True, [STOP_BY_OPERATOR])
-    rig.ask(Arm(), Jog(("all",), 0.02, 1.0))
-    rig.host.sleep(0.2)
-    assert rig.status["runs"] == 1
-    rig.ask(ClearFault(STOP_BY_OPERATOR))
-    rig.until(safe=False, faults=[])
-    second = drives(rig)
-    rig.ask(Stop())
-    rig.until(state="idle", runs=2)
-    rig.end()
-    assert len([line for line in rig.said if "refused: latched: 18 stop by operator" in line]) == 2
-    ticks, stop = read_trial(folder).tick, first_of(folder, "operator e_stop")
-    assert ticks["safe"].tolist() == (ticks["tick"] >= stop["tick"]).tolist()
-    assert ticks["cut"][ticks["tick"] >= stop["tick"]].all()
-    assert "cleared before" in names(second)
-    assert wrong(folder) == wrong(second) == []
-
-
-def test_an_e_stop_between_two_runs_keeps_the_next_one_from_beginning(rig):
-    rig.ask(EStop("button"))
-    rig.until(safe=True)
-    rig.ask(Arm())
-    rig.host.sleep(0.2)
-    rig.end()
-    assert list(rig.folder.iterdir()) == []
-
-
-def test_a_run_whose_console_is_lost_goes_safe_half_a_second_after_the_last_heartbeat(rig):
-    folder = drives(rig)
-    rig.lose_lease()
-    lost_ns = rig.last_beat_ns
-    rig.until(running=True, safe=True)
-    assert 500e6 < rig.host.now_ns() - lost_ns < 700e6  # virtual time; the status follows every 100 ms
-    status = rig.until(state="idle")
-    assert [fault["number"] for fault in status["faults"]] == [CONSOLE_LOST]
-    rig.ask(ClearFault(CONSOLE_LOST))
-    rig.until(faults=[])
-    rig.end()
-    fault = first_of(folder, "console_lost")
-    assert fault["value"] == pytest.approx(500.0, abs=2.0)
-    ticks = read_trial(folder).tick
-    assert ticks["cut"][ticks["tick"] >= fault["tick"]].all()
-    assert replay(folder).differences == []
-    assert wrong(folder) == []
-
-
-def test_a_run_that_is_to_finish_without_its_console_does_and_its_record_says_so(operated):
-    drive = [*DRIVE, "operator.console_lost=finish", "drive.steps=[{for_s: 1.5, speed_mps: 0.03}]"]
-    rig = operated("sim_impact", *drive)
-    rig.until(state="idle")
-    rig.take_lease()
-    folder = drives(rig)
-    rig.release_lease()
-    status = rig.until(state="idle", runs=1)
-    assert (status["safe"], status["faults"]) == (False, [])
-    rig.end()
-    assert names(folder).count("console_lost") == 1
-    assert not summary_of(folder)["aborted"]
-    assert replay(folder).differences == []
-    assert wrong(folder) == []
-
-
-def test_an_armed_rig_whose_console_is_lost_never_starts_and_no_fault_is_latched(rig):
-    rig.ask(Arm())
-    rig.until(state="armed")
-    rig.lose_lease()
-    assert rig.until(state="idle", runs=1)["faults"] == []
-    rig.end()
-    assert not moved(rig.folder / "run_1")
-    assert "operator stop" in names(rig.folder / "run_1")
 
 
 def test_a_jog_turns_the_wheel_that_was_named_and_ends_by_itself(rig):
@@ -220,12 +127,14 @@ def test_a_jog_ends_when_it_is_stopped_or_the_console_is_lost_whatever_the_confi
         (Valve("middle", "extend", 1.0), "middle_extend"),
         (Campaign("start"), "start hil operate with --plan PLAN"),
         (ClearFault(18), "fault 18 is not latched"),
+        (Start(), "no run is armed; arm first"),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_the_reason_and_the_process_goes_on(rig, command, why):
     rig.ask(command)
     rig.host.sleep(0.2)
     assert rig.status["state"] == "idle"
+    assert why in rig.status["refused"][0]
     rig.end()
     assert "refused" in rig.said[-1]
     assert why in rig.said[-1]
@@ -240,6 +149,25 @@ def test_a_jog_that_was_asked_for_during_a_run_is_not_made_after_it(rig):
     rig.host.sleep(0.5)
     assert rig.status["runs"] == 1
     rig.end()
+
+
+def test_a_rig_is_not_armed_by_a_command_that_came_while_it_was_opened(operated):
+    opening = []
+
+    def opener(*arguments, **more):
+        opening.append(True)
+        rig.take_lease()
+        rig.ask(Arm(), Start())
+        return open_backend(*arguments, **more)
+
+    rig = operated("sim_impact", *DRIVE, opener=opener)
+    rig.until(state="idle", message="ready: take the lease and arm")
+    rig.host.sleep(0.5)
+    assert opening
+    assert rig.status["state"] == "idle"
+    assert rig.status["runs"] == 0
+    rig.end()
+    assert "arm refused: it came while the process was busy" in rig.said
 
 
 def test_a_rig_that_fails_is_closed_and_opened_again_by_the_next_arm(operated):

@@ -11,6 +11,8 @@ import pytest
 
 import hil
 from drivers.interfaces import DeviceError
+from drivers.ni.entry import physical_channel
+from drivers.ni.loads_entry import NI_LOADS
 from hil.app.rig_lock import RigLock
 from hil.cli import run
 from hil.config import load_config
@@ -103,3 +105,22 @@ def test_simulated_rigs_need_no_lock():
     config = load_config("sim_impact")
     with RigLock(config), RigLock(config):
         pass
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [("localhost:31763", True), ("LocalHost:31763", True), ("127.0.0.1:31763", True), ("127.0.0.1:31764", False)],
+)
+def test_a_chassis_behind_a_device_server_is_the_same_by_any_name_of_this_computer(other, same):
+    first, second = (physical_channel("a key", "cDAQ1Mod1/ai0", server) for server in ("127.0.0.1:31763", other))
+    assert (first.reserved == second.reserved) is same
+
+
+def test_load_channels_on_a_device_server_in_common_are_enough(holder, tmp_path):
+    config = load_config(
+        "mars_dome", overrides(tmp_path, drives="other-drives", valves="other-valves", server=f"else{HERE}")
+    )
+    loads = NI_LOADS.settings(driver="ni", server=HERE, inputs=[{"channel": "pull", "input": "cDAQ1Mod4/ai0"}])
+    with_loads = config.devices.model_copy(update={"loads": loads})
+    with pytest.raises(DeviceError, match=rf"cdaq1 on {HERE}: process {holder.pid} "):
+        RigLock(config.model_copy(update={"devices": with_loads}))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 import sys
 from typing import NamedTuple
 
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 
 from hil.cli import run
+from hil.cli.calibrate import zero
 from hil.config import load_config
 from hil.config.load_channels import offsets_V
 from hil.config.yaml_io import read_yaml
@@ -92,3 +95,11 @@ def test_a_run_that_gives_no_torque_is_refused(legs, tmp_path, capsys):
     legs.tick["cut"] = 0
     assert run([*words, "left"]) == 2
     assert "the drives were not cut" in capsys.readouterr().err
+
+
+def test_the_run_that_the_help_names_for_zeroing_is_one_that_a_config_allows():
+    named = re.search(r"`hil run CONFIG --set (\S+) --set \"(.*?)\"`", inspect.getdoc(zero) or "")
+    assert named is not None
+    config = load_config("sim_juno", ["loads={leg_sensors: {axes: [fz]}}", *named.groups()])
+    assert config.experiment == "drive"
+    assert [step.speed_mps for step in config.drive.steps] == [0.0]

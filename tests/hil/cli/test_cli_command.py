@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -30,7 +29,7 @@ from hil.messages.operator_input import (
     Verdict,
 )
 from hil.operator.client import CommandClient, own_name
-from hil.operator.runtime_folder import Running, RuntimeFolder, find_running, read_token
+from hil.operator.runtime_folder import find_running
 
 NEED_THE_LEASE = {
     "clear 18": ClearFault(18),
@@ -51,17 +50,10 @@ NEED_A_CONSOLE = {
 
 
 @pytest.fixture(autouse=True)
-def rig(command_rig, tmp_path, monkeypatch):
-    """A command socket, found in the runtime folder; nobody reads its commands but the test."""
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    folder = RuntimeFolder.make()
-    token_file = folder.new_token()
-    rig = command_rig(folder.path, token=read_token(token_file))
-    folder.announce(Running(os.getpid(), "sim_impact", rig.endpoint, str(token_file)))
-    rig.memory.status.write(np.array([(b'{"state":"idle","message":"ready"}',)], STATUS))
-    yield rig
-    rig.close()
-    folder.close()
+def rig(found_rig):
+    """Nobody reads its commands but the test."""
+    found_rig.memory.status.write(np.array([(b'{"state":"idle","message":"ready"}',)], STATUS))
+    return found_rig
 
 
 def test_stops_need_nothing_but_the_token(rig):
@@ -110,6 +102,19 @@ def test_status_is_printed_for_people_and_for_programs(capsys):
 def test_an_endpoint_and_its_token_can_be_named(rig):
     assert run(["command", "stop", "--endpoint", rig.endpoint, "--token-file", find_running()[0].token_file]) == 0
     assert rig.commands() == [Stop()]
+
+
+def test_a_client_on_another_computer_names_its_keys(command_rig, tmp_path, capsys):
+    for name in ("rig", "anna"):
+        assert run(["keys", "new", name, "--out", str(tmp_path / "keys")]) == 0
+    (tmp_path / "clients").mkdir(mode=0o700)
+    (tmp_path / "clients" / "anna.key").write_bytes((tmp_path / "keys" / "anna.key").read_bytes())
+    (tmp_path / "keyed").mkdir()
+    keyed = command_rig(tmp_path / "keyed", secret=tmp_path / "keys" / "rig.key_secret", clients=tmp_path / "clients")
+    keys = ["--key", str(tmp_path / "keys" / "anna.key_secret"), "--server-key", str(tmp_path / "keys" / "rig.key")]
+    assert run(["command", "clear", "18", "--endpoint", keyed.endpoint, *keys]) == 0
+    assert keyed.commands() == [ClearFault(18)]
+    keyed.close()
 
 
 def test_the_console_keeps_the_lease_until_ctrl_c(rig):

@@ -123,7 +123,7 @@ def test_the_fingerprint_tells_effective_configs_apart_and_nothing_else(tmp_path
 
 def test_the_fingerprint_of_the_defaults_stays() -> None:
     # changes only with a key, a default or the form itself: then add a line to CHANGELOG and put the new one here
-    known = "7ca223e99cdf95e438d0eaa889a98cadc82359227f916624cc157aaee10b0ddd"
+    known = "c29376747c95955e9de779412950de9fb324201577ec5188fa359423ca74649a"
     assert Config(name="fingerprint", rig="simulated").sha256() == known
 
 
@@ -174,7 +174,8 @@ def test_a_choice_of_a_rover_has_no_unit_and_its_angle_is_in_degrees() -> None:
 
 def test_loads_and_slope_of_a_config_are_those_of_the_rig() -> None:
     plain = nominal_rig(load_config("sim_impact"))
-    assert (plain.payload.mass, plain.drawbar.wrench(), plain.ground.terrain) == (0.0, None, None)
+    assert (plain.payload.mass, plain.ground.terrain) == (0.0, None)
+    assert not plain.drawbar.wrench().any()
     given = ["payload.mass_kg=20", "payload.x_m=0.1", "payload.z_m=0.9", "drawbar.pull_N=80", "drawbar.x_m=-0.6"]
     rig = nominal_rig(load_config("sim_impact", [f"rover.{item}" for item in given]))
     assert rig.payload == Payload(20.0, (0.1, 0.0, 0.9), 0.2)

@@ -92,6 +92,16 @@ def test_pressures_give_the_torques_and_only_one_chamber_of_a_cylinder_is_filled
     assert (pressure.min(axis=1) == 0.0).all()
 
 
+def test_a_heavy_front_and_a_heavy_rear_axle_are_the_same_loads_because_no_torque_moves_weight_along_the_rover():
+    """Axles of the RCP are evenly spaced: front and rear gain together what the middle loses."""
+    front = allocate(allocator(), LoadGoal(LoadMode.SHARE, (0.25, 0.25, 0.125, 0.125, 0.125, 0.125)))
+    rear = allocate(allocator(), LoadGoal(LoadMode.SHARE, (0.125, 0.125, 0.125, 0.125, 0.25, 0.25)))
+    assert front.load_N == pytest.approx(rear.load_N, abs=0.5)
+    uneven = sum(front.load_N[:2]) - sum(front.load_N[4:])
+    assert uneven == pytest.approx(PASSIVE_N[:2].sum() - PASSIVE_N[4:].sum(), abs=0.5)
+    assert "equilibrium" in binding_names(front.binding)
+
+
 def test_hold_keeps_the_torques_of_its_first_moment():
     one, hold = allocator(), LoadGoal(LoadMode.HOLD)
     assert allocate(one, hold, (20.0, -10.0, 15.0)).torque_Nm == pytest.approx((20.0, -10.0, 15.0), abs=1e-5)

@@ -65,6 +65,23 @@ def test_a_start_without_arming_moves_nothing(impact):
     assert impact.ticks(500, Start()) == State.IDLE
 
 
+def test_an_arm_that_comes_before_the_sensors_are_zeroed_is_tried_once_when_they_are(impact):
+    assert impact.ticks(50, Arm()) == State.IDLE
+    assert impact.ticks(400) == State.ARMED
+
+
+def test_a_start_counts_from_the_moment_it_is_armed_and_moves_it_50_ms_later(impact):
+    impact.ticks(400)
+    assert impact.ticks(1, Arm()) == State.ARMED
+    assert impact.ticks(49, Start()) == State.ARMED
+    assert impact.ticks(1) == State.RUN_UP
+
+
+def test_a_start_that_came_before_the_arming_moves_nothing_after_it(impact):
+    impact.ticks(50, Arm(), Start())
+    assert impact.ticks(1000) == State.ARMED
+
+
 def test_a_stop_ends_it_cut_and_is_no_fault(impact):
     impact.ticks(400)
     impact.ticks(100, Arm())

@@ -13,10 +13,10 @@ from hil.app.build import record_meta
 from hil.config import load_config
 from hil.experiments.build_cycle import build_cycle
 from hil.experiments.impact.experiment import State
-from hil.ipc.command_memory import OPERATOR_COMMANDS
+from hil.ipc.command_memory import OPERATOR_COMMANDS, CommandMemory
 from hil.ipc.operator import MOST_COMMANDS, OperatorWriter, SharedOperator
-from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_types import OPERATOR_COMMAND
+from hil.messages.fault import Fault
 from hil.messages.operator_input import (
     Arm,
     Campaign,
@@ -24,7 +24,9 @@ from hil.messages.operator_input import (
     Custom,
     EStop,
     Jog,
+    LeaseChange,
     Mode,
+    RefusedCommands,
     SetPoint,
     Start,
     Stop,
@@ -46,69 +48,77 @@ COMMANDS = (
 WRITER = """
 import sys
 from pathlib import Path
+from hil.ipc.command_memory import CommandMemory
 from hil.ipc.operator import OperatorWriter
-from hil.ipc.run_memory import RunMemory
 from hil.messages.operator_input import Arm, SetPoint
-writer = OperatorWriter(RunMemory(Path(sys.argv[1])).operator)
+writer = OperatorWriter(CommandMemory(Path(sys.argv[1]), create=False).commands)
 assert writer.put(Arm()) and writer.put(SetPoint("speed_mps", 0.25))
 """
 
 
-def test_commands_are_read_once_and_in_order(shared):
-    writer, loop = OperatorWriter(shared.operator), SharedOperator(shared.operator)
+@pytest.fixture
+def memory(tmp_path):
+    """That the command server and the loop share."""
+    memory = CommandMemory(tmp_path / "commands", create=True)
+    yield memory
+    memory.close()
+
+
+def test_commands_are_read_once_and_in_order(memory):
+    writer, loop = OperatorWriter(memory.commands), SharedOperator(memory.commands)
     assert all(writer.put(command) for command in COMMANDS)
     assert loop.read() == COMMANDS
     assert loop.read() == ()
 
 
-def test_another_process_writes_them(shared):
-    loop = SharedOperator(shared.operator)
-    subprocess.run([sys.executable, "-c", WRITER, str(shared.run)], check=True, timeout=120)
+def test_another_process_writes_them(memory):
+    loop = SharedOperator(memory.commands)
+    subprocess.run([sys.executable, "-c", WRITER, str(memory.folder)], check=True, timeout=120)
     assert loop.read() == (Arm(), SetPoint("speed_mps", 0.25))
 
 
-def test_a_tick_takes_no_more_than_its_share_and_the_next_goes_on_there(shared):
-    writer, loop = OperatorWriter(shared.operator), SharedOperator(shared.operator)
+def test_a_tick_takes_no_more_than_its_share_and_the_next_goes_on_there(memory):
+    writer, loop = OperatorWriter(memory.commands), SharedOperator(memory.commands)
     for number in range(MOST_COMMANDS + 3):
         writer.put(ClearFault(number))
     assert [command.fault for command in loop.read()] == list(range(MOST_COMMANDS))
     assert [command.fault for command in loop.read()] == [MOST_COMMANDS, MOST_COMMANDS + 1, MOST_COMMANDS + 2]
 
 
-def test_whoever_writes_to_a_loop_that_does_not_read_is_refused_and_nothing_is_overwritten(shared):
-    writer, loop = OperatorWriter(shared.operator), SharedOperator(shared.operator)
+def test_whoever_writes_to_a_loop_that_does_not_read_is_refused_and_nothing_is_overwritten(memory):
+    writer, loop = OperatorWriter(memory.commands), SharedOperator(memory.commands)
     assert all(writer.put(ClearFault(number)) for number in range(OPERATOR_COMMANDS))
     assert not writer.put(Stop())
     assert loop.read()[0] == ClearFault(0)
     assert writer.put(Stop())
 
 
-def test_a_command_too_long_to_be_recorded_is_refused_before_it_is_written(shared):
+def test_a_command_too_long_to_be_recorded_is_refused_before_it_is_written(memory):
     with pytest.raises(ValueError, match=r"operator command of .* bytes, allowed: 128"):
-        OperatorWriter(shared.operator).put(Custom("x", "y" * 200))
-    assert shared.operator.written == 0
+        OperatorWriter(memory.commands).put(Custom("x", "y" * 200))
+    assert memory.commands.written == 0
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"not JSON", b'{"type": "open the door"}', b"\xff" * 128])
-def test_a_row_that_holds_no_command_is_an_error_and_what_follows_is_read(shared, content):
+def test_a_row_that_holds_no_command_is_an_error_and_what_follows_is_read(memory, content):
     row = np.zeros(1, OPERATOR_COMMAND)
     row["content"] = content
-    shared.operator.append(row)
-    OperatorWriter(shared.operator).put(Stop())
-    loop = SharedOperator(shared.operator)
+    memory.commands.append(row)
+    OperatorWriter(memory.commands).put(Stop())
+    loop = SharedOperator(memory.commands)
     with pytest.raises(ValueError, match="is no operator command"):
         loop.read()
     assert loop.read() == (Stop(),)
 
 
-def test_what_was_asked_before_the_loop_read_waits_for_it(shared):
+def test_what_was_asked_before_the_loop_read_waits_for_it(memory):
     """Like a command sent between two runs: the cursor is stored in the file."""
-    OperatorWriter(shared.operator).put(ClearFault(18))
-    assert SharedOperator(shared.operator).read() == (ClearFault(18),)
-    assert SharedOperator(shared.operator).read() == ()
+    OperatorWriter(memory.commands).put(ClearFault(18))
+    assert SharedOperator(memory.commands).read() == (ClearFault(18),)
+    assert SharedOperator(memory.commands).read() == ()
 
 
-def test_commands_through_the_ring_are_recorded_and_replayed_bit_for_bit(shared, tmp_path):
+def test_commands_through_the_ring_are_recorded_and_replayed_bit_for_bit(memory, tmp_path):
     short = (
         "trial.start_distance_m=0.03",
         "trial.ramp_s=0.2",
@@ -119,11 +129,19 @@ def test_commands_through_the_ring_are_recorded_and_replayed_bit_for_bit(shared,
     config = load_config("sim_impact", short)
     folder = tmp_path / "run"
     folder.mkdir()
-    simulated_rig, writer = build_simulated_rig(config), OperatorWriter(shared.operator)
+    simulated_rig, writer = build_simulated_rig(config), OperatorWriter(memory.commands)
     devices = RigIO(
-        config.layout, simulated_rig.daq, simulated_rig.drives, simulated_rig.valves, SharedOperator(shared.operator)
+        config.layout, simulated_rig.daq, simulated_rig.drives, simulated_rig.valves, SharedOperator(memory.commands)
     )
-    asked = {400: Arm(), 500: EStop("button"), 600: ClearFault(18)}
+    refused = RefusedCommands(3, "no lease")
+    asked = {
+        300: refused,
+        350: LeaseChange("Ada", "taken"),
+        400: Arm(),
+        450: refused,
+        500: EStop("button"),
+        600: ClearFault(18),
+    }
     with (
         open_writer(folder, config, record_meta(config, attended=True)) as recorder,
         open_publisher(config, print) as publisher,
@@ -137,14 +155,18 @@ def test_commands_through_the_ring_are_recorded_and_replayed_bit_for_bit(shared,
             cycle.run(clock.next())
     events = read_trial(folder).events
     told = {int(event["tick"]): event["name"].decode() for event in events if event["name"].startswith(b"operator")}
-    assert told == {400: "operator arm", 500: "operator e_stop", 600: "operator clear"}
-    states = read_trial(folder).tick["state"]
+    assert told == {tick: f"operator {command.__struct_config__.tag}" for tick, command in asked.items()}
+    # what was refused is a warning, recorded once, that changes nothing
+    warned = [event for event in events if event["id"] == Fault.COMMAND_REFUSED]
+    assert [(event["name"], event["tick"], event["value"]) for event in warned] == [(b"command_refused", 300, 3.0)]
+    states, safe = read_trial(folder).tick["state"], read_trial(folder).tick["safe"]
+    assert not safe[:499].any()
     assert (states[398], states[399], states[-1]) == (State.IDLE, State.ARMED, State.ABORTED)
     outcome = replay(folder)
     assert outcome.differences == []
     assert outcome.ticks == 1000
 
 
-def test_the_memory_of_a_run_that_another_process_opened_holds_the_same_ring(shared):
-    OperatorWriter(RunMemory(shared.run).operator).put(Start())
-    assert SharedOperator(shared.operator).read() == (Start(),)
+def test_memory_that_another_process_opened_holds_the_same_ring(memory):
+    OperatorWriter(CommandMemory(memory.folder, create=False).commands).put(Start())
+    assert SharedOperator(memory.commands).read() == (Start(),)

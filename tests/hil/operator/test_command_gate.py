@@ -52,9 +52,10 @@ def test_stops_need_a_valid_key_and_no_lease(client, sink, stop):
     assert sink.commands == [stop]
 
 
+@pytest.mark.parametrize("reason", ['"' * 500, "\x1b[2J", "a\nb"])
 @pytest.mark.parametrize("stop", [Stop, EStop])
-def test_a_stop_is_not_refused_for_its_text(client, sink, stop):
-    assert client().ask(stop('"' * 500)).ok
+def test_a_stop_is_not_refused_for_its_text(client, sink, stop, reason):
+    assert client().ask(stop(reason)).ok
     assert sink.commands == [stop()]
 
 
@@ -161,8 +162,14 @@ def test_a_reply_cannot_be_returned_as_a_request(client, gate):
 
 def test_status_is_what_the_resident_process_has_written(client, sink):
     assert client().ask(Status()).status == {"state": "idle"}
-    sink.content = b""
-    assert client().ask(Status()).status is None
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff", b"[1]", b'{"state":'])
+def test_a_status_that_is_missing_or_damaged_ends_nothing(client, sink, content):
+    sink.content = content
+    answer = client().ask(Status())
+    assert answer.ok
+    assert answer.status is None
 
 
 def test_a_loop_that_does_not_read_is_named(client, sink):

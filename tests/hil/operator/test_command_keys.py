@@ -7,7 +7,7 @@ import os
 import pytest
 
 from hil.ipc.command_memory import CommandMemory
-from hil.messages.operator_input import Arm
+from hil.messages.operator_input import Arm, EStop
 from hil.operator.client import CommandClient
 from hil.operator.command_socket import CommandSocket, SharedCommands
 from hil.operator.curve import KeysError, prove, read_key_pair, read_public_key
@@ -22,6 +22,15 @@ def test_a_client_with_an_allowed_key_is_obeyed_and_shown_with_the_name_of_its_k
         anna.arm()
         assert rig.lease() == "anna: console"
     assert rig.commands() == [Arm()]
+
+
+def test_with_keys_the_socket_opens_for_other_computers(command_rig, keys, tmp_path):
+    (secret, public), (own, _) = keys("rig"), keys("anna", allowed=True)
+    rig = command_rig(tmp_path, "tcp://0.0.0.0:*", secret=secret, clients=tmp_path / "clients")
+    with CommandClient(rig.endpoint.replace("0.0.0.0", "127.0.0.1"), keys=(own, public)) as anna:
+        anna.e_stop()
+    assert rig.commands() == [EStop()]
+    rig.close()
 
 
 def test_a_client_with_another_key_gets_no_answer(keyed_rig, keys, unanswered):

@@ -161,6 +161,8 @@ def test_fault_numbers_are_those_of_the_fault_table():
         "DISK_FULL": 22,
         "RECORD_RING_FULL": 24,
         "EXCEPTION": 27,
+        "MEASURED_OUT_OF_LIMIT": 30,
+        "MEASURED_NEAR_LIMIT": 31,
     }
 
 

@@ -34,6 +34,6 @@ def test_pressures_and_speeds_are_read_with_the_configured_noise():
 
 
 def test_without_noise_the_readings_are_the_state_of_the_plant():
-    pressures, speeds, plant = readings()
+    pressures, speeds, plant = readings("plant.noise={}")
     assert (pressures == plant.pressure.ravel()).all()
     assert (speeds == plant.wheel_speed).all()

@@ -218,7 +218,7 @@ def test_what_does_not_match_is_reported_beside_the_good_report_and_stamped(camp
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"folder": "../elsewhere"}, "is no folder of this campaign"),
+        ({"folder": "../elsewhere"}, "is no name in this folder"),
         ({"summary": {"sum_of_peaks_N": 999.0}}, r"campaign\.json has sum_of_peaks_N 999\.0"),
         ({"summary": {"accepted": False}}, r"campaign\.json has accepted False"),
     ],

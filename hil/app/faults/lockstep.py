@@ -1,0 +1,191 @@
+"""A run in lockstep whose devices and stages can be made to fail at any tick, and what is left of it to look at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.faults import FaultyDevice
+from drivers.sim.rig import InProcessRig
+from hil.app.build import record_meta
+from hil.config import Config
+from hil.experiments.base import State
+from hil.experiments.build_cycle import build_cycle
+from hil.experiments.registry import experiment_type
+from hil.messages.operator_input import Stop
+from hil.messages.stages import Tick
+from hil.recording import open_writer, read_trial
+from hil.recording.sinks import MemorySink
+from hil.runtime.clock import LockstepClock
+from hil.runtime.cycle import Cycle
+from hil.runtime.loop import Loop
+from hil.runtime.rig_io import RigIO
+from hil.simulator.build import build_simulated_rig
+
+# Simulated time recorded after a fault [s]: longer than any device takes to stop itself.
+AFTER_FAULT_S = 0.6
+# An experiment that goes on is stopped so long after the injection [s]: longer than any fault takes to be noticed.
+STOPPED_AFTER_S = 2.5
+# States that begin later than this in a run without a fault are left out [s].
+REFERENCE_S = 3.0
+# A state is disturbed so many ticks after its first, or in its middle if it is shorter.
+TICKS_INTO_STATE = 50
+
+# The stages of a tick, by their names in a Cycle.
+STAGES = ("rig_io", "estimator", "twin", "safety", "experiment", "controller", "limiter", "tick_logger")
+
+Disturb = Callable[["LockstepRun"], None]
+
+
+class FaultyStage:
+    """A stage of a tick, of which methods can be replaced.
+
+    Attributes:
+        replaced: by the name of a method, what is called in its place, with the method itself before its arguments.
+    """
+
+    def __init__(self, stage: Any) -> None:
+        self._stage = stage
+        self.replaced: dict[str, Callable[..., Any]] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._stage, name)
+        if name not in self.replaced:
+            return found
+        instead = self.replaced[name]
+        return lambda *arguments: instead(found, *arguments)
+
+
+@dataclass(frozen=True)
+class LockstepResult:
+    """What is left of a run.
+
+    Attributes:
+        config: of it.
+        ticks: rows of `tick_dtype`.
+        events: rows of `EVENT`.
+        rig: the simulated rig as the loop has left it.
+        injected: number of the tick in which the first fault was injected; 0: none was.
+        over: the experiment came to an end.
+        refused: arming was refused.
+    """
+
+    config: Config
+    ticks: NDArray[np.void]
+    events: NDArray[np.void]
+    rig: InProcessRig
+    injected: int
+    over: bool
+    refused: bool
+
+    @property
+    def injected_ns(self) -> int:
+        """The latest time at which the fault had no effect yet, which is the tick before [ns]."""
+        return (self.injected - 1) * 1_000_000_000 // self.config.loop.rate_hz
+
+    @property
+    def faults(self) -> NDArray[np.void]:
+        """Events of the faults, those that only mark the run too."""
+        return self.events[self.events["id"] > 0]
+
+
+class LockstepRun:
+    """One run of a config in virtual time and in this process.
+
+    Args:
+        config: of the rig and the experiment, in lockstep.
+        folder: of the record; None: it is kept in memory.
+        after_fault_s: simulated time that is recorded after a fault [s].
+
+    Attributes:
+        simulated_rig: the rig.
+        devices: its devices, by the names of their links.
+        stages: the stages of its tick, by name.
+        loop: the loop.
+    """
+
+    def __init__(self, config: Config, folder: Path | None = None, *, after_fault_s: float = AFTER_FAULT_S) -> None:
+        self._config, self._folder = config, folder
+        self.simulated_rig = rig = build_simulated_rig(config)
+        made = {"daq": rig.daq, "drives": rig.drives, "valves": rig.valves, "loads": rig.loads}
+        self.devices: dict[str, FaultyDevice[Any, Any]] = {
+            name: FaultyDevice(made[name]) for name in config.layout.links
+        }
+        daq, valves, loads = (self.devices.get(name) for name in ("daq", "valves", "loads"))
+        rig_io = RigIO(config.layout, daq, self.devices["drives"], valves, loads=loads)
+        self._writer = None if folder is None else open_writer(folder, config, record_meta(config))
+        self._memory = MemorySink(config.layout)
+        cycle = build_cycle(config, rig_io, self._writer or self._memory, None)
+        self.stages: dict[str, Any] = {name: FaultyStage(getattr(cycle, name)) for name in STAGES}
+        self._cycle: Cycle = replace(cycle, **self.stages)
+        self._due: list[tuple[int, Disturb]] = []
+        self._injected = 0
+        after = math.ceil(after_fault_s * config.loop.rate_hz)
+        self.loop = Loop(_DisturbedClock(rig, config.loop.rate_hz, self._act), self._cycle, after_fault=after)
+
+    def at(self, tick: int, disturb: Disturb) -> None:
+        """Have the run disturbed in a tick, after the rig has moved and before the loop samples."""
+        self._due.append((tick, disturb))
+
+    def stop(self, reason: str) -> None:
+        """End the experiment as an operator does; this is not a fault."""
+        self._cycle.rig_io.operator.put(Stop(reason))
+
+    def run(self) -> LockstepResult:
+        """Run to the end; the devices are left as they are then."""
+        with ExitStack() as stack:
+            if self._writer is not None:
+                stack.callback(self._writer.close)
+            self._cycle.rig_io.open()
+            self.loop.run()
+        ticks, events = self._memory.ticks, self._memory.events
+        if self._folder is not None:
+            record = read_trial(self._folder)
+            ticks, events = record.tick, record.events
+        experiment: Any = self._cycle.experiment
+        return LockstepResult(
+            self._config, ticks, events, self.simulated_rig, self._injected, experiment.over, experiment.refused
+        )
+
+    def _act(self, tick: Tick) -> None:
+        for due in [one for one in self._due if one[0] <= tick.number]:
+            self._due.remove(due)
+            self._injected = self._injected or tick.number
+            due[1](self)
+        if self._injected and tick.number == self._injected + round(STOPPED_AFTER_S * self._config.loop.rate_hz):
+            self.stop("fault injection: nothing more to wait for")
+
+
+class _DisturbedClock(LockstepClock):
+    """Calls `act` in each tick, after the simulated rig has moved."""
+
+    def __init__(self, rig: InProcessRig, rate_hz: int, act: Callable[[Tick], None]) -> None:
+        super().__init__(rig, rate_hz)
+        self._act = act
+
+    def next(self) -> Tick:
+        """See `Clock`."""
+        tick = super().next()
+        self._act(tick)
+        return tick
+
+
+def state_ticks(config: Config) -> dict[str, int]:
+    """A tick in each state of the first REFERENCE_S of a run without a fault, by the state's name in lower case."""
+    run = LockstepRun(config)
+    last = round(REFERENCE_S * config.loop.rate_hz)
+    run.at(last, lambda run: run.stop("fault injection: the states of a run without a fault"))
+    states = run.run().ticks["state"][: last - 1]
+    found: dict[str, int] = {}
+    for state in experiment_type(config).states:
+        ticks = np.flatnonzero(states == state.value)
+        if len(ticks) and state.value not in (State.DONE, State.ABORTED):
+            found[state.name.lower()] = int(ticks[0]) + 1 + min(TICKS_INTO_STATE, len(ticks) // 2)
+    return found

@@ -1,0 +1,63 @@
+"""The whole fault table against a simulated rig: every injection that can be made here, and what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+from hil.app.faults.device_faults import device_cases
+from hil.app.faults.injection import NO_ROW, Case, FaultResult
+from hil.app.faults.lockstep import state_ticks
+from hil.app.faults.refusals import refusal_cases
+from hil.app.faults.stage_faults import stage_cases
+from hil.app.faults.virtual_faults import virtual_cases
+from hil.config import Config
+from hil.safety.fault_table import FAULT_TABLE
+
+Progress = Callable[[str], None]
+# What a config of a simulated rig gets, so that its runs are short and alone.
+IN_LOCKSTEP = ("rig=simulated", "clock=lockstep", "telemetry.endpoint=''")
+SHORT_TRIAL = (
+    "trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=1.3", "record.after_s=0.5", "trial.timeout_s=2",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A row of the fault table that was not injected, and why."""
+
+    row: int
+    reason: str
+
+
+def all_cases(config: Config) -> Iterator[Case]:
+    """Every injection, by the level at which it runs.
+
+    Args:
+        config: of the rig, in lockstep; what needs a line or the operating system runs on a rig at the protocol level.
+    """
+    states = state_ticks(config)
+    yield from device_cases(config, states)
+    yield from stage_cases(config, states)
+    yield from refusal_cases(config)
+    yield from virtual_cases()
+
+
+def inject_all(config: Config, only: Collection[int], progress: Progress) -> tuple[list[FaultResult], list[LeftOut]]:
+    """Make every injection; the results in the order of the fault table, and the rows without any.
+
+    Args:
+        config: of the rig, in lockstep.
+        only: rows of the fault table; empty: all, and the plausible wrong values, which are no row.
+        progress: told what is going on, a line at a time.
+    """
+    cases = [case for case in all_cases(config) if not only or case.injection.row in only]
+    cases.sort(key=lambda case: case.injection.row or max(FAULT_TABLE) + 1)
+    results: list[FaultResult] = []
+    for number, case in enumerate(cases, 1):
+        one = case.injection
+        progress(f"{number} of {len(cases)}: {one.row} {one.fault}, {one.kind} of {one.device} in {one.state}")
+        results.append(case.result())
+    made = {result.injection.row for result in results} | {NO_ROW}
+    wanted = set(only) or set(FAULT_TABLE)
+    return results, [LeftOut(row, "it has no injection on this rig") for row in sorted(wanted - made)]

@@ -1,0 +1,32 @@
+"""Limits of motor currents, supply voltage and pressures, and the currents and supply of a simulated rig."""
+
+from __future__ import annotations
+
+from pydantic import Field, model_validator
+
+from hil.config.schema.base import Section
+
+
+class MeasuredLimits(Section):
+    """Limits of one measured quantity; null: not limited on that side. Near a limit a run is marked, beyond it Safe."""
+
+    safe_below: float | None = Field(None, ge=0, le=1e5, description="below it: Safe")
+    warn_below: float | None = Field(None, ge=0, le=1e5, description="below it the run is marked")
+    warn_above: float | None = Field(None, ge=0, le=1e5, description="above it the run is marked")
+    safe_above: float | None = Field(None, ge=0, le=1e5, description="above it: Safe")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> MeasuredLimits:
+        values = self.model_dump()
+        given = [value for value in values.values() if value is not None]
+        if not given or given != sorted(given):
+            raise ValueError(f"one or more of {', '.join(values)}, rising in this order")
+        return self
+
+
+class PowerConfig(Section):
+    """Motor currents and supply of the simulated rig. All numbers are assumptions."""
+
+    torque_per_A_Nm: float = Field(3.0, ge=0.01, le=1000, description="torque at the axle for each ampere [N m/A]")
+    supply_V: float = Field(24.0, ge=1, le=1000, description="voltage of the supply without a load")
+    supply_ohm: float = Field(0.05, ge=0, le=10, description="resistance of supply and wires: it droops [Ohm]")

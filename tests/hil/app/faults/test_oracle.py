@@ -1,0 +1,74 @@
+"""The judgement on a run finds what is unsafe about its commands, after a fault and at its end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from drivers.faults import DeviceFault
+from hil.app.faults.device_faults import inject
+from hil.app.faults.lockstep import LockstepRun, state_ticks
+from hil.app.faults.oracle import unsafe
+from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL
+from hil.config import load_config
+
+TICK = 300  # in the run-up
+
+
+@pytest.fixture(scope="module")
+def config():
+    return load_config("sim_impact", [*IN_LOCKSTEP, *SHORT_TRIAL])
+
+
+@pytest.fixture(scope="module")
+def finished(config):
+    """A run whose DAQ is off from the middle of the run-up on."""
+    run = LockstepRun(config)
+    run.at(TICK, inject("daq", DeviceFault("off")))
+    return run.run()
+
+
+def changed(finished, field, value):
+    """The same run, with one field of the ticks after its fault changed."""
+    ticks = finished.ticks.copy()
+    ticks[field][ticks["tick"] > finished.faults["tick"][0]] = value
+    return replace(finished, ticks=ticks)
+
+
+def test_a_run_that_went_to_safe_is_safe(finished):
+    assert finished.faults["id"].tolist() == [1]
+    assert unsafe(finished) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("cut", 0, "the drives were not cut"),
+        ("safe", 0, "Safe was not latched"),
+        ("valves", 1, "a valve was powered"),
+        ("state", 2, "the experiment went on"),
+    ],
+)
+def test_what_is_not_safe_after_a_fault_is_found(finished, field, value, words):
+    assert any(words in one for one in unsafe(changed(finished, field, value)))
+
+
+def test_a_speed_and_a_step_over_their_limits_are_found(finished):
+    ticks = finished.ticks.copy()
+    ticks["set_speed_radps"][TICK - 10] = 99.0
+    found = unsafe(replace(finished, ticks=ticks))
+    assert any("limits.wheel_speed_radps" in one for one in found)
+    assert any("limits.wheel_acceleration_radps2" in one for one in found)
+
+
+def test_devices_with_power_at_the_end_are_found(config):
+    run = LockstepRun(config)
+    run.at(TICK, inject("daq", DeviceFault("off")))
+    finished = run.run()
+    finished.rig.driven = finished.rig.powered = True
+    assert unsafe(finished) == ["the drives have power at the end", "a valve has power at the end"]
+
+
+def test_each_state_of_a_trial_has_a_tick(config):
+    assert list(state_ticks(config)) == ["idle", "armed", "run_up", "impact", "settle"]

@@ -1,0 +1,45 @@
+"""`hil faults`: the table of injected faults, its exit status, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hil.app.faults import table
+from hil.app.faults.injection import LOCKSTEP, Expected, FaultResult, Injection, Outcome
+from hil.cli import run
+
+
+@pytest.mark.parametrize("config", ["mars_dome", "bumper"])
+def test_a_real_rig_is_refused(capsys, config):
+    assert run(["faults", config]) == 2
+    assert "rig: found real; allowed: simulated or simulated_wire" in capsys.readouterr().err
+
+
+def test_a_fault_that_is_none_is_refused_with_all_that_there_are(capsys):
+    assert run(["faults", "sim_impact", "--only", "99"]) == 2
+    assert "'99', allowed: the number or the name of one of 1 sensor drop-out, 2 " in capsys.readouterr().err
+
+
+def test_chosen_rows_are_injected_and_written_as_json(capsys, tmp_path):
+    file = tmp_path / "faults.json"
+    assert run(["faults", "sim_impact", "--only", "9", "--json", str(file)]) == 0
+    rows = json.loads(file.read_text())
+    assert {row["id"] for row in rows} == {9}
+    assert all(row["ok"] and row["detected_ms"] <= row["bound_ms"] for row in rows)
+    assert f"{len(rows)} faults injected: {len(rows)} ok, 0 wrong" in capsys.readouterr().out
+
+
+def test_a_result_that_is_wrong_ends_with_status_1(capsys, monkeypatch):
+    wrong = FaultResult(
+        Injection(1, "off", "daq", "run_up", LOCKSTEP, "sim_impact"),
+        Expected(frozenset({1}), 11.0, 11.0),
+        Outcome(40.0, 40.0, ("noticed after 40.0 ms, allowed: 11.0",)),
+    )
+    left_out = [table.LeftOut(22, "no tmpfs can be mounted")]
+    monkeypatch.setattr(table, "inject_all", lambda *_: ([wrong], left_out))
+    assert run(["faults", "sim_impact"]) == 1
+    said = capsys.readouterr().out
+    assert "WRONG: noticed after 40.0 ms" in said
+    assert "left out: 22: no tmpfs can be mounted" in said

@@ -1,0 +1,88 @@
+"""Row 17 with regulators that are moved: a chamber has the pressure that its valve and its regulator command."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from drivers.messages import ValveSample
+from hil.config import load_config
+from hil.messages.stages import Samples
+from hil.safety.valve_monitor import ValveMonitor
+
+MS = 1_000_000
+WITHIN_MS = 100
+LIMITS = ("devices.valves.moves_within_s=0.1", "devices.valves.follows_within_kPa=15")
+OFF = (False, False)
+
+
+class Rig:
+    """Three cylinders, each with its regulator; only the left one is moved."""
+
+    def __init__(self, *settings) -> None:
+        self.monitor = ValveMonitor(load_config("sim_normal_force_wire", settings or LIMITS))
+        self.t_ms = 0
+
+    def step(self, commanded_kPa: float, found_kPa: float, ticks: int = 1, on: bool = True):
+        """What is found in the last of these ticks, and in how many something is."""
+        found, told = None, 0
+        for _ in range(ticks):
+            self.t_ms += 1
+            valves = ((on, False), OFF, OFF)
+            self.monitor.record_command(self.t_ms * MS, valves, (commanded_kPa * 1e3, 0.0, 0.0))
+            pressures = ((found_kPa * 1e3, 0.0), (0.0, 0.0), (0.0, 0.0))
+            sample = ValveSample(0, self.t_ms * MS, pressures, -1)
+            found = self.monitor.stuck(Samples(self.t_ms * MS, (), 0, 0, None, sample))
+            told += found is not None
+        return found, told
+
+
+def test_a_chamber_that_stays_empty_under_a_low_commanded_pressure_is_stuck_after_twice_its_time():
+    rig = Rig()
+    assert rig.step(40.0, 0.0, 2 * WITHIN_MS + 1)[1] == 0
+    pressure_Pa, limit_Pa, words = rig.step(40.0, 0.0)[0]
+    assert (pressure_Pa, limit_Pa) == (0.0, 25e3)
+    assert words == "valve left_extend is on with its regulator at 40 kPa for 0.2 s and has 0 kPa, allowed: above 25"
+
+
+def test_a_chamber_that_keeps_its_pressure_with_its_valve_off_is_stuck():
+    rig = Rig()
+    assert rig.step(40.0, 40.0, 500)[1] == 0
+    assert rig.step(40.0, 40.0, 2 * WITHIN_MS + 1, on=False)[1] == 0
+    (pressure_Pa, limit_Pa, words), _ = rig.step(0.0, 40.0, on=False)
+    assert (pressure_Pa, limit_Pa) == (40e3, 15e3)
+    assert words == "valve left_extend is off for 0.2 s and has 40 kPa, allowed: below 15"
+
+
+def test_a_chamber_above_its_regulator_is_stuck_too():
+    assert Rig().step(40.0, 60.0, 300)[0][1] == 55e3
+
+
+def test_a_valve_that_sticks_while_its_regulator_moves_is_found_once_the_command_stands():
+    rig = Rig()
+    assert rig.step(60.0, 60.0, 300)[1] == 0
+    for tick in range(500):  # 0.2 kPa in each: the chamber is behind, and then does not move at all
+        assert rig.step(60.0 + 0.2 * tick, 60.0) == (None, 0)
+    assert rig.step(160.0, 60.0, 3 * WITHIN_MS)[0] is not None
+
+
+@pytest.mark.parametrize("behind_ms", [0, 50, 150])
+def test_a_regulator_that_follows_a_moving_command_late_trips_nothing(behind_ms):
+    rig = Rig()
+
+    def commanded_kPa(t_ms):
+        return 80.0 + 60.0 * math.sin(2e-3 * math.pi * 0.5 * max(t_ms, 0))
+
+    for t_ms in range(3000):
+        assert rig.step(commanded_kPa(t_ms), commanded_kPa(t_ms - behind_ms)) == (None, 0)
+
+
+def test_a_command_that_only_trembles_is_still_compared():
+    rig = Rig()
+    told = [rig.step(40.0 + 3.0 * (tick % 2), 0.0)[1] for tick in range(300)]
+    assert sum(told) > 0
+
+
+def test_without_a_time_nothing_is_watched():
+    assert not Rig("devices.valves.follows_within_kPa=15").monitor.watched

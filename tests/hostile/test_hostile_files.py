@@ -1,0 +1,213 @@
+"""Whatever is in a file, the command that reads it ends with a sentence, within bounds of work and memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import runpy
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+# What commands import when they run is imported before the children are made: that work is not the file's.
+import hil.analysis.afterwards
+import hil.analysis.export.run
+import hil.analysis.replay
+import hil.analysis.report.make
+import hil.analysis.verify
+import hil.campaign.plan
+import hil.experiments.impact.figure  # noqa: F401
+from hil.cli import run
+from hil.config import load_config
+from hil.ipc.run_memory import RunMemory
+from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
+from hil.recording import RecordWriter
+
+HERE = Path(__file__).parent
+TEXTS: dict[str, Any] = runpy.run_path(str(HERE / "hostile_texts.py"))
+CHANGES: dict[str, Any] = runpy.run_path(str(HERE / "hostile_records.py"))
+YAML, JSON, CALIBRATIONS, PLAIN = (TEXTS[name] for name in ("YAML", "JSON", "CALIBRATIONS", "PLAIN"))
+CPU_S, MEMORY = 2, 500 * 2**20
+LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
+# `make fuzz` takes all of them; the suite a part, for it would take half a minute.
+EVERY = 1 if os.environ.get("HIL_FUZZ") else 4
+DAMAGED = 100
+
+
+class Ended(NamedTuple):
+    """How a command ended."""
+
+    status: int
+    cpu_s: float
+    said: str
+
+
+def command(folder: Path, *arguments: str) -> Ended:
+    """Run a command in a child process with limits, as the program does it."""
+    child = os.fork()
+    if not child:
+        status = 99
+        try:
+            os.chdir(folder)
+            said = os.open("said", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            for stream in (1, 2):
+                os.dup2(said, stream)
+            sys.stdout = sys.stderr = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+            mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (mapped + MEMORY, mapped + MEMORY))
+            resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
+            status = run(arguments)
+            sys.stdout.flush()
+        finally:
+            os._exit(status)
+    _, ended, used = os.wait4(child, 0)
+    said = (folder / "said").read_text(encoding="utf-8", errors="replace")
+    return Ended(os.waitstatus_to_exitcode(ended), used.ru_utime + used.ru_stime, said)
+
+
+def refused(ended: Ended, *allowed: int) -> None:
+    assert ended.status in allowed, ended
+    assert "unexpected error" not in ended.said, ended
+    assert "Traceback" not in ended.said, ended
+    assert "hil: " in ended.said or 2 not in allowed or ended.status == 1, ended
+    assert "\x1b]" not in ended.said
+    assert ended.cpu_s <= CPU_S, ended
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that ended before its first tick."""
+    folder = tmp_path_factory.mktemp("good") / "run"
+    folder.mkdir()
+    config = load_config("sim_impact")
+    meta = {"config": config.to_yaml(), "config_sha256": config.sha256(), "version": "0", "layout": LAYOUT.to_json(),
+            "seed": 1, "experiment": "impact"}  # fmt: skip
+    RecordWriter(folder, meta=meta, layout=LAYOUT, rates_hz={"daq": 30_000}).close()
+    (folder / "summary.json").write_text(json.dumps({"accepted": False}))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def plain_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HIL_DEBUG", raising=False)
+
+
+def share(cases: Mapping[str, object]) -> list[str]:
+    """The names of every so many cases."""
+    return sorted(cases)[::EVERY]
+
+
+RECORDS = CHANGES["crafted"]() | {f"damage {n}": CHANGES["damaged"](n) for n in range(DAMAGED)}
+
+
+@pytest.mark.parametrize("kind", share(RECORDS))
+def test_a_hostile_record_ends_in_a_sentence(good: Path, tmp_path: Path, kind: str) -> None:
+    shutil.copytree(good, tmp_path / "run")
+    RECORDS[kind](tmp_path / "run")
+    refused(command(tmp_path, "verify", "run"), 1, 2)
+
+
+OTHERS = (("report", "--unverified"), ("replay", "--unverified"), ("recover",), ("export", "--to=csv", "--unverified"))
+
+
+@pytest.mark.parametrize("number", range(0, len(RECORDS), 3 * EVERY))
+def test_no_reader_of_records_is_trusting(good: Path, tmp_path: Path, number: int) -> None:
+    """A record that only contradicts itself may still be drawn or exported, if that is asked for."""
+    shutil.copytree(good, tmp_path / "run")
+    RECORDS[sorted(RECORDS)[number]](tmp_path / "run")
+    name, *options = OTHERS[number % len(OTHERS)]
+    refused(command(tmp_path, name, "run", *options), 0, 1, 2)
+
+
+@pytest.mark.parametrize("kind", share(YAML))
+def test_a_hostile_config_ends_in_a_sentence(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "config.yaml").write_bytes(YAML[kind])
+    refused(command(tmp_path, "sim", "config.yaml"), 2)
+    assert not (tmp_path / "owned").exists()
+
+
+@pytest.mark.parametrize("kind", share(YAML))
+def test_a_hostile_plan_ends_in_a_sentence(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "plan.yaml").write_bytes(YAML[kind])
+    refused(command(tmp_path, "campaign", "sim_impact", "--plan", "plan.yaml"), 2)
+    assert not (tmp_path / "owned").exists()
+
+
+@pytest.mark.parametrize("place", CALIBRATIONS)
+def test_what_is_no_calibration_file_ends_in_a_sentence(tmp_path: Path, place: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "holes").touch()
+    os.truncate(tmp_path / "holes", 2**40)
+    (tmp_path / "config.yaml").write_text(
+        f"{PLAIN}devices: {{daq: {{driver: ni, calibration: {json.dumps(place)}}}}}\n"
+    )
+    refused(command(tmp_path, "sim", "config.yaml"), 2)
+
+
+@pytest.mark.parametrize("kind", share(JSON))
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("run/summary.json", ("verify", "run")),
+        ("campaign.json", ("report", ".")),
+        ("endpoints", ("devices", "sim_wire", "--endpoints", "endpoints")),
+    ],
+)
+def test_a_hostile_json_file_ends_in_a_sentence(
+    good: Path, tmp_path: Path, kind: str, name: str, arguments: tuple[str, ...]
+) -> None:
+    shutil.copytree(good, tmp_path / "run")
+    (tmp_path / name).write_bytes(JSON[kind])
+    refused(command(tmp_path, *arguments), 1, 2)
+
+
+def test_there_are_at_least_two_hundred_hostile_files() -> None:
+    texts = 2 * len(YAML) + 3 * len(JSON) + len(CALIBRATIONS)
+    assert len(RECORDS) + texts >= 200
+
+
+def _sparse(place: Path) -> None:
+    os.truncate(place, 2**40)
+
+
+def _another_size(place: Path) -> None:
+    """Header and file agree on a size that the contents do not need."""
+    content = bytearray(place.read_bytes())
+    size = len(content).to_bytes(8, "little")
+    at = content.find(size)
+    content[at : at + 8] = (2**36).to_bytes(8, "little")
+    place.write_bytes(content)
+    os.truncate(place, 2**36)
+
+
+def _link(place: Path) -> None:
+    place.rename(place.with_name("elsewhere"))
+    place.symlink_to(place.with_name("elsewhere"))
+
+
+LEFT = {
+    "memory behind a link": ("shm", _link),
+    "a ring behind a link": ("shm/ticks", _link),
+    "a ring of holes": ("shm/ticks", _sparse),
+    "a ring of another size": ("shm/ticks", _another_size),
+    "a mailbox of another size": ("shm/start", _another_size),
+    "a config of brackets": ("shm/config.json", lambda place: place.write_bytes(b"[" * 100_000)),
+    "a config of holes": ("shm/config.json", _sparse),
+    "meta of brackets": ("shm/meta.json", lambda place: place.write_bytes(b"[" * 10_000)),
+    "meta of a list": ("shm/meta.json", lambda place: place.write_bytes(b"[1]")),
+    "meta that is a pipe": ("shm/meta.json", lambda place: (place.unlink(), os.mkfifo(place))),
+}
+
+
+@pytest.mark.parametrize("kind", LEFT)
+def test_hostile_shared_memory_of_a_killed_run_ends_in_a_sentence(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "run").mkdir()
+    RunMemory(tmp_path / "run", load_config("sim_impact"), {"version": "0"}).close()
+    name, change = LEFT[kind]
+    change(tmp_path / "run" / name)
+    refused(command(tmp_path, "recover", "run"), 2)

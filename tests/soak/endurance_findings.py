@@ -1,0 +1,135 @@
+"""What the runs of `tests/soak/endurance.py` have shown: skipped periods, faults, growth of processes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hil.processes.disturbances import longest_near
+from hil.realtime.process_memory import memory_of
+from hil.recording import read_trial
+
+# Growth since the first minute that is allowed: memory is counted in pages, and one run is not as another.
+GROWTH_MB = 8.0
+
+
+@dataclass
+class Found:
+    """What all runs have shown."""
+
+    runs: int = 0
+    ticks: int = 0
+    late: int = 0
+    skipped: int = 0
+    beside_stalls: int = 0  # of these, with a stall of the machine or a late simulated rig beside them
+    woken_late: int = 0  # after a tick whose work was done in time: the machine woke the loop too late
+    unexplained: list[str] = field(default_factory=list)
+    invented: list[str] = field(default_factory=list)
+    beside: int = 0  # faults with a stall or a late simulated rig beside them
+    injected: dict[str, list[bool]] = field(default_factory=dict)
+    opened: int = 0
+    not_opened: list[str] = field(default_factory=list)
+    began: float = 0.0  # time of the first run [s of CLOCK_MONOTONIC]
+    growth: list[dict[str, Any]] = field(default_factory=list)
+
+    def take(self, folder: Path, summary: dict[str, Any], injected: str, known: set[int]) -> None:
+        """Take a run that is over; what was injected, and the numbers of the faults that tell of it."""
+        record = read_trial(folder)
+        loop = summary["loop"]
+        self.runs += 1
+        for key in ("ticks", "late", "skipped"):
+            setattr(self, key, getattr(self, key) + int(loop[key] or 0))
+        tick = record.tick
+        work_ns = dict(zip(record.timing["tick"].tolist(), record.timing["work_ns"].tolist(), strict=True))
+        period_ns = 1e9 / float(loop["rate_hz"])
+        for gap in np.flatnonzero(np.diff(tick["tick"]) > 1):
+            lost, before = int(np.diff(tick["tick"])[gap]) - 1, int(tick["tick"][gap])
+            if longest_near(record.events, int(tick["t_ns"][gap + 1])):
+                self.beside_stalls += lost
+            elif work_ns.get(before, 0) < period_ns:  # it slept in time, and was not woken in time
+                self.woken_late += lost
+            else:
+                self.unexplained.append(f"{folder.name}: {lost} after a tick of {work_ns[before] * 1e-6:.1f} ms")
+        numbers = {int(number) for number in record.events["id"]} - {0}
+        if injected:
+            self.injected.setdefault(injected, []).append(bool(numbers & known))
+        for event in record.events[record.events["id"] > 0]:
+            # what follows from a fault is noted after it: only faults before the injected one can be invented
+            if int(event["id"]) in known:
+                break
+            if longest_near(record.events, int(event["t_ns"])):
+                self.beside += 1
+            else:
+                self.invented.append(f"{folder.name}: {event['name'].decode()}, {event['detail'].decode()}")
+
+    def over(self, minutes: float) -> bool:
+        """Whether the runs have taken so long; before the first of them the clock does not go."""
+        return bool(self.began) and time.monotonic() - self.began > 60.0 * minutes
+
+    @property
+    def ok(self) -> bool:
+        """Whether all that was promised holds."""
+        all_found = all(all(found) for found in self.injected.values())
+        grown = [row for row in self.growth if row["grown"]]
+        return bool(self.runs) and all_found and not (self.unexplained or self.invented or grown)
+
+
+class Growth:
+    """Memory, descriptors and threads of a set of processes, after the first minute and at the end."""
+
+    def __init__(self) -> None:
+        self._first: dict[tuple[str, int], tuple[float, int, int]] = {}
+
+    def note(self, processes: dict[str, int]) -> None:
+        """The first state of each process; a process that is noted already keeps it."""
+        for name, process in processes.items():
+            if (name, process) not in self._first and (state := _state_of(process)):
+                self._first[name, process] = state
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """A row for each process that is still there."""
+        for (name, process), first in self._first.items():
+            if last := _state_of(process):
+                grown = last[0] - first[0] > GROWTH_MB or last[1] > first[1] or last[2] > first[2]
+                yield {"process": name, "MB": (first[0], last[0]), "descriptors": (first[1], last[1]),
+                       "threads": (first[2], last[2]), "grown": grown}  # fmt: skip
+
+
+def _state_of(process: int) -> tuple[float, int, int] | None:
+    with suppress(OSError):
+        place = Path(f"/proc/{process}")
+        own = memory_of(process).own_MB
+        return round(own, 1), len(list((place / "fd").iterdir())), len(list((place / "task").iterdir()))
+    return None
+
+
+def show(found: Found, minutes: float) -> None:
+    """Print the table."""
+    rows = [
+        ("minutes; runs", f"{minutes:g}; {found.runs}"),
+        ("rig opened; of these, in vain", f"{found.opened}; {len(found.not_opened)}"),
+        ("ticks; late; skipped", f"{found.ticks}; {found.late}; {found.skipped}"),
+        (
+            "of these: beside a stall; woken late by the machine; after work that took too long",
+            f"{found.beside_stalls}; {found.woken_late}; {len(found.unexplained)}",
+        ),
+        ("faults nobody injected: with a stall beside; without", f"{found.beside}; {len(found.invented)}"),
+        *((f"injected, found: {name}", f"{len(all_)}, {sum(all_)}") for name, all_ in sorted(found.injected.items())),
+        *(
+            (f"{row['process']}: MB, descriptors, threads, first minute and end",
+             "; ".join(f"{first:g}, {last:g}" for first, last in (row["MB"], row["descriptors"], row["threads"])))
+            for row in found.growth
+        ),
+    ]  # fmt: skip
+    print("\n| what | found |\n|---|---|")
+    for what, words in rows:
+        print(f"| {what} | {words} |")
+    for line in (*found.unexplained, *found.invented):
+        print(f"not explained: {line}")
+    print("all promises held" if found.ok else "a promise was broken")
