@@ -13,8 +13,8 @@ import msgspec
 import zmq
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from hil.messages.operator_input import EStop, Stop
-from hil.operator.client import CommandClient, CommandError
+from hil.messages.operator_input import EStop, OperatorRequest, Stop
+from hil.operator.client import HEARTBEAT_S, CommandClient, CommandError
 from hil.operator.command_messages import Lease as LeaseRequest
 from hil.operator.page.messages import Alive, Command, Lease, Subscribe, read_message
 from hil.operator.page.rig import Rig
@@ -24,6 +24,8 @@ from hil.operator.page.telemetry import Series, columns
 EVERY_S, STATUS_S = 0.1, 0.2
 # A command that could not be sent for so long is not sent any more: it would surprise people [s].
 _TOO_LATE_S = 1.0
+# The lease is kept as long as the browser's last sign of life is no older [s].
+ALIVE_S = 0.5
 _POLICY_VIOLATION = 1008
 
 
@@ -48,7 +50,8 @@ class Viewer:
         self._tasks: set[asyncio.Task[None]] = set()
         self._using = threading.Lock()  # the client is not disconnected while a thread still waits for its answer
         self._last_id = 0
-        self._holds, self._keeping = False, False
+        self._holds, self._alive_s = False, 0.0
+        self._heartbeat: asyncio.Task[None] | None = None
 
     async def serve(self) -> None:
         """Serve it."""
@@ -66,10 +69,11 @@ class Viewer:
                 task.cancel()
             await asyncio.to_thread(self._disconnect)
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     # ---- to the browser ----
     async def _show(self) -> None:
@@ -126,9 +130,7 @@ class Viewer:
                 raise ValueError(f"no series {unknown[0]!r}")
             self._wanted = tuple(self._series[name] for name in message.series)
         elif isinstance(message, Alive):
-            if self._holds and not self._keeping:
-                self._keeping = True
-                self._begin(self._keep())
+            self._alive_s = time.monotonic()
         elif isinstance(message, Command) and isinstance(message.command, Stop | EStop):
             self._begin(self._stop(message.id, message.command))
         elif message.id <= self._last_id:
@@ -139,8 +141,7 @@ class Viewer:
             self._begin(self._ask(message.id, LeaseRequest(message.do), f"{message.do} the lease"))
         else:
             self._last_id = message.id
-            words = msgspec.json.encode(message.command).decode()
-            self._begin(self._ask(message.id, message.command, words))
+            self._begin(self._ask(message.id, message.command, _in_words(message.command)))
 
     async def _stop(self, number: int, command: Stop | EStop) -> None:
         asked_s, running = time.time(), self._rig.running
@@ -171,18 +172,24 @@ class Viewer:
                 self._rig.note(self._name, f"{words} refused: {error}")
                 return await self._reply(number, str(error))
         self._rig.note(self._name, words)
+        if self._holds and (self._heartbeat is None or self._heartbeat.done()):
+            self._alive_s = time.monotonic()
+            self._heartbeat = self._begin(self._keep())
         return await self._reply(number)
 
     async def _keep(self) -> None:
-        """One heartbeat of the lease."""
-        try:
-            async with self._order:
-                await asyncio.to_thread(self._exchange, LeaseRequest("keep"))
-        except (CommandError, zmq.ZMQError) as error:
+        """Send heartbeats of the lease, as long as there are signs of life of the browser."""
+        while self._holds and time.monotonic() - self._alive_s <= ALIVE_S:
+            try:
+                async with self._order:
+                    await asyncio.to_thread(self._exchange, LeaseRequest("keep"))
+            except (CommandError, zmq.ZMQError) as error:
+                self._holds = False
+                self._rig.note(self._name, f"the lease was lost: {error}")
+            await asyncio.sleep(HEARTBEAT_S)
+        if self._holds:
             self._holds = False
-            self._rig.note(self._name, f"the lease was lost: {error}")
-        finally:
-            self._keeping = False
+            self._rig.note(self._name, f"no sign of life of the browser for {ALIVE_S:g} s: the lease is not kept")
 
     def _exchange(self, request: Any) -> None:
         """In a thread: send a request. Raises CommandError."""
@@ -198,3 +205,9 @@ class Viewer:
         with self._using:
             if self._client is not None:
                 self._client.close()
+
+
+def _in_words(command: OperatorRequest) -> str:
+    """A command for the log: its name and its values."""
+    values = [str(value) for value in msgspec.structs.astuple(command) if value not in ("", ())]
+    return " ".join([str(command.__struct_config__.tag), *values])
