@@ -106,7 +106,8 @@ class Console:
             self._lost = Alarm(Fault.CONSOLE_LOST, self._silent_ms(), CONSOLE_SILENT_NS * 1e-6, self._loss())
             if experiment.state <= ARMED:
                 self._cycle.rig_io.operator.put(Stop("console lost before the start"))
-        return None if experiment.state <= ARMED or experiment.over else self._lost
+        ended = experiment.over or experiment.stopped
+        return None if experiment.state <= ARMED or ended else self._lost
 
     def tick(self) -> None:
         """Called at the end of each good tick: write the status when it is due."""
@@ -172,6 +173,7 @@ class Console:
             status.refused = [
                 f"{one.item}: {one.found}, allowed: {one.allowed}" for one in experiment.checks if not one.ok
             ]
+            status.checks = experiment.checks or status.checks
         else:
             status.armed = False
         self._content["content"] = encoded(status)

@@ -10,6 +10,7 @@ import msgspec
 
 from hil.ipc.command_memory import MOST_STATUS_BYTES
 from hil.messages.fault import Event
+from hil.safety.arming import Check
 from hil.safety.fault_table import FAULT_TABLE
 
 # Numbers of a summary that are shown, entries of a list, and the lengths that texts are cut to until all fits.
@@ -55,6 +56,7 @@ class Status(msgspec.Struct):
         faults: latched.
         warnings: faults that were only recorded in the run.
         refused: arming checks that failed last, or why a command between two runs was refused.
+        checks: of the last arming, passed or failed.
         run: folder of the newest run.
         runs: number of runs that are over.
         summary: main numbers of the last of them.
@@ -72,6 +74,7 @@ class Status(msgspec.Struct):
     faults: list[FaultShown] = msgspec.field(default_factory=list)
     warnings: list[FaultShown] = msgspec.field(default_factory=list)
     refused: list[str] = msgspec.field(default_factory=list)
+    checks: Sequence[Check] = ()
     run: str = ""
     runs: int = 0
     summary: dict[str, Any] | None = None

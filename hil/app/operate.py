@@ -36,7 +36,7 @@ from hil.safety.arming import NotArmedError
 Progress = Callable[[str], None]
 OpenBackend = Callable[..., Backend]
 # The rig is opened without a run; its files lie here until the first run takes them.
-OPENING = "opening"
+OPENING = ".opening"
 # A jog ends with its console, whatever the config says of other runs.
 HOLD_TO_RUN = "operator.console_lost=stop"
 

@@ -64,6 +64,10 @@ class Wanted:
     folders: bool = True
     figures: bool = False
 
+    def shown(self) -> dict[str, Any]:
+        """What an operator sees of it: name, and settings of each trial."""
+        return {"name": self.plan.name, "trials": [{"number": one.number, **one.settings} for one in self.trials]}
+
     def head(self) -> dict[str, Any]:
         """What campaign.json holds beside trials, processor and digests."""
         plan = self.plan.model_dump(mode="json")

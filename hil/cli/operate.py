@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ from hil.cli.options import RunOptions, progress, with_groups
 
 if TYPE_CHECKING:
     from hil.app.command_server import CommandServer
+    from hil.app.page.server import PageServer
     from hil.config import Config
 
 
@@ -28,8 +30,9 @@ def operate(
         int | None,
         typer.Option("--port", metavar="N", min=1, max=65535, help="Port of the command socket."),
     ] = None,
+    page: Annotated[bool, typer.Option("--page", help="Serve the operator's page, for a browser.")] = False,
 ) -> None:
-    """Open the rig, and make the runs that operators ask for (hil command), until ended with Ctrl-C."""
+    """Open the rig, and make the runs that operators ask for (hil command, --page), until ended with Ctrl-C."""
     with usage_errors():
         config = options.load()
         overrides = [] if port is None else [f"operator.endpoint={config.operator.endpoint.rpartition(':')[0]}:{port}"]
@@ -42,6 +45,7 @@ def operate(
     from hil.app.command_server import CommandServer
     from hil.app.console import Console
     from hil.app.operate import ResidentProcess
+    from hil.app.page.server import PageServer
     from hil.app.run import open_backend, run_experiment
     from hil.app.run_loop import Signals
     from hil.campaign.commanded import CommandedCampaign
@@ -50,36 +54,47 @@ def operate(
     def vary(more: Sequence[str]) -> Config:
         return options.load(*overrides, *more)
 
-    with usage_errors(), Signals() as signals, CommandServer(config) as server:
+    with usage_errors(), Signals() as signals, ExitStack() as stack:
+        server = stack.enter_context(CommandServer(config))
         out = run_folder(options.out, config.name, "operate")
-        console = Console(server.memory, idle=partial(_keep_alive, server))
+        pages = []
+        if page:
+            shown = None if wanted is None else wanted.shown()
+            pages.append(stack.enter_context(PageServer(config, server.endpoint, server.token_file, out, shown)))
+        console = Console(server.memory, idle=partial(_keep_alive, server, pages))
         campaign = None
         if wanted is not None:
             run = partial(run_experiment, endpoints=options.endpoints)
             campaign = CommandedCampaign(wanted, out, console, progress, run)
         opener = partial(open_backend, endpoints=options.endpoints)
         process = ResidentProcess(config, vary, out, console, signals, progress, opener=opener, campaign=campaign)
-        _print_doors(server, options.as_json)
+        _print_doors(server, pages, options.as_json)
         process.serve()
 
 
-def _print_doors(server: CommandServer, as_json: bool) -> None:
-    """Where clients connect, and what they need for it."""
+def _print_doors(server: CommandServer, pages: Sequence[PageServer], as_json: bool) -> None:
+    """Where clients and browsers connect, and what they need for it."""
     token_file = None if server.token_file is None else str(server.token_file)
+    url, page_token_file = (pages[0].url, str(pages[0].token_file)) if pages else (None, None)
     if as_json:
-        print(json.dumps({"url": None, "token_file": token_file, "command_endpoint": server.endpoint}), flush=True)
+        doors = {"url": url, "token_file": token_file, "command_endpoint": server.endpoint}
+        print(json.dumps({**doors, "page_token_file": page_token_file}), flush=True)
     else:
+        page = f"page {url} (token in {page_token_file}), " if url else ""
         needs = f"token in {token_file}" if token_file else "clients need keys"
-        print(f"command socket {server.endpoint}, {needs}", flush=True)
+        print(f"{page}command socket {server.endpoint}, {needs}", flush=True)
 
 
-def _keep_alive(server: CommandServer) -> None:
-    """A command server that is gone starts again: the console is lost meanwhile."""
+def _keep_alive(server: CommandServer, pages: Sequence[PageServer]) -> None:
+    """A server that is gone starts again: without the command server the console is lost meanwhile."""
     from drivers.interfaces import DeviceError
 
-    if not server.alive:
-        progress("command server: its process is gone; it starts again")
-        try:
-            server.restart()
-        except DeviceError as error:
-            progress(str(error))
+    servers: list[tuple[str, CommandServer | PageServer]] = [("command server", server)]
+    servers += [("page server", page) for page in pages]
+    for name, one in servers:
+        if not one.alive:
+            progress(f"{name}: its process is gone; it starts again")
+            try:
+                one.restart()
+            except DeviceError as error:
+                progress(str(error))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from hil.config import Config
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 
 # How long the rig stands armed before it moves by itself [ns].
 ARMED_NS = 50_000_000
-# What the devices get to confirm that they are safe before arming is tried, where there are no sensors that have to be
-# zeroed meanwhile [ns].
+# What the devices get to confirm that they are safe: before arming is tried, where there are no sensors that have to be
+# zeroed meanwhile, and after an operator's stop [ns].
 CONFIRM_NS = 200_000_000
 
 ArmingChecks = Callable[[Samples, Estimate], Sequence[Check]]
@@ -66,6 +67,7 @@ class Experiment(ABC):
     Attributes:
         name: as the config names it.
         states: all of its states.
+        set_points: that an operator may change while it runs: unit by name.
         state: the one it is in.
         checks: of arming, once that was tried.
         stopped: the operator ended it.
@@ -73,6 +75,7 @@ class Experiment(ABC):
 
     name: ClassVar[str]
     states: ClassVar[type[IntEnum]] = State
+    set_points: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def __init__(self, config: Config, checks: ArmingChecks, *, attended: bool = False) -> None:
         self.config = config
@@ -84,12 +87,12 @@ class Experiment(ABC):
         self._arm_asked = self._start_asked = not attended
         self.state = self.states(IDLE)
         self.checks: Sequence[Check] = ()
-        self.stopped = False
+        self.stopped = self._stopping = False
 
     @property
     def over(self) -> bool:
-        """Nothing more will happen."""
-        return self.state in (DONE, ABORTED)
+        """Nothing more will happen: after an operator's stop, once the drives have confirmed their cut."""
+        return self.state in (DONE, ABORTED) and not self._stopping
 
     @property
     def done(self) -> bool:
@@ -122,12 +125,15 @@ class Experiment(ABC):
         t_ns = samples.t_ns
         if self.over:
             return False
+        if self._stopping:
+            self._stopping = samples.drives.stopped_ns < 0 and t_ns - self._since_ns < CONFIRM_NS
+            return True
         if samples.operator and asks(samples.operator, Arm):
             self._arm_asked = True
         if safe and not (self._attended and self.state == IDLE):  # there a fault can still be cleared
             self._enter(ABORTED, t_ns)
         elif samples.operator and asks(samples.operator, Stop):
-            self.stopped = True
+            self.stopped, self._stopping = True, samples.drives.stopped_ns < 0
             self._enter(ABORTED, t_ns)
         elif self.state == IDLE and self._arm_asked and self._can_be_armed(samples, estimate):
             self._arm_asked = False

@@ -15,7 +15,7 @@ OPERATOR_COMMANDS = 64
 # Longest name of a client that holds the lease [bytes].
 LONGEST_HOLDER = 64
 # Longest status, as JSON [bytes].
-MOST_STATUS_BYTES = 4096
+MOST_STATUS_BYTES = 8192
 LEASE = np.dtype(
     [
         ("holder", f"S{LONGEST_HOLDER}"),  # name of the client, UTF-8

@@ -171,7 +171,7 @@ class CurveDoor:
         self.waiting.close()
 
 
-def prove(socket: zmq.Socket[bytes], own: KeyPair, server: bytes) -> None:
+def prove(socket: zmq.Socket[Any], own: KeyPair, server: bytes) -> None:
     """Set the keys of a client's socket; `server` is the public key of the other end, in Z85."""
     socket.setsockopt(zmq.CURVE_SERVERKEY, server)
     socket.setsockopt(zmq.CURVE_PUBLICKEY, own.public)

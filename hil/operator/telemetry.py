@@ -67,7 +67,7 @@ class Publisher:
         if not (rate_hz > 0 and loop_rate_hz > 0):
             raise ValueError(f"Publisher: rates are {rate_hz} and {loop_rate_hz} Hz, allowed: above 0")
         self._every = max(1, round(loop_rate_hz / rate_hz))
-        self._slot = -1
+        self._published = (-1, False)
         self._wall_start_s = wall_start_s
         self._newest_ns = 0
         self._encoder = msgspec.msgpack.Encoder()
@@ -117,15 +117,17 @@ class Publisher:
     def tick(self, rows: NDArray[np.void]) -> None:
         """Publishes the ticks that are due: fields by name, wheels by name, other arrays as lists.
 
+        The tick in which the drives are confirmed to be cut is always due: a run may end with it.
+
         Args:
             rows: An array of `tick_dtype`.
         """
         if self._socket is None:
             return
-        for index, number in enumerate(rows["tick"].tolist()):
-            slot = number // self._every
-            if slot != self._slot:
-                self._slot = slot
+        cut = rows["drives_stopped_ns"] >= 0
+        for index, newest in enumerate(zip((rows["tick"] // self._every).tolist(), cut.tolist(), strict=True)):
+            if newest != self._published:
+                self._published = newest
                 self._publish(rows[index])
 
     def _publish(self, record: np.void) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -26,6 +26,34 @@ class KeysConfig(Section):
     )
 
 
+_FILE: dict[str, Any] = {"pattern": r"^[^\p{C}]+$", "max_length": 400}
+_SEEN_FROM: dict[str, Any] = {"note": "a path, seen from the folder where hil is started"}
+
+
+class PageConfig(Section):
+    """The operator's page, which `hil operate --page` serves."""
+
+    address: str = Field(
+        "127.0.0.1:*",
+        pattern=rf"^[^\s:]+:(\*|{PORT})$",
+        max_length=200,
+        description="where browsers connect; * as the port: a free one",
+        json_schema_extra={"note": "ADDRESS:PORT, or ADDRESS:* for a free port"},
+    )
+    certificate: str | None = Field(
+        None, **_FILE, description="file of the TLS certificate, PEM; null: no TLS", json_schema_extra=_SEEN_FROM
+    )
+    certificate_key: str | None = Field(
+        None, **_FILE, description="file of the certificate's key, PEM", json_schema_extra=_SEEN_FROM
+    )
+    client_key: str | None = Field(
+        None,
+        **_FILE,
+        description="file of the page's own secret key (hil keys new), with operator.keys or telemetry.keys",
+        json_schema_extra=_SEEN_FROM,
+    )
+
+
 class OperatorConfig(Section):
     """The command socket of `hil operate`."""
 
@@ -42,3 +70,4 @@ class OperatorConfig(Section):
     console_lost: Literal["stop", "finish"] = Field(
         "stop", description="a run whose operator lease has expired stops, or finishes"
     )
+    page: PageConfig = Field(default_factory=PageConfig, description="where the page is served")

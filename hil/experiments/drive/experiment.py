@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 from itertools import accumulate
+from types import MappingProxyType
 
 from hil.config import Config
 from hil.config.schema.experiment import DriveStepConfig
@@ -47,6 +48,7 @@ class DriveExperiment(Experiment):
 
     name = "drive"
     states = State
+    set_points = MappingProxyType({"speed_mps": "m/s", "turn_mps": "m/s"})
 
     def __init__(
         self,
@@ -64,7 +66,7 @@ class DriveExperiment(Experiment):
         self._radius_m = config.wheel_radius_m
         self._change = OF_ACCELERATION * config.limits.wheel_acceleration_radps2 / config.loop.rate_hz
         self._speeds = config.layout.zero_speeds
-        self._wanted = {"speed_mps": 0.0, "turn_mps": 0.0}
+        self._wanted = dict.fromkeys(self.set_points, 0.0)
         self.step = -1
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002

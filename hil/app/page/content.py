@@ -1,0 +1,168 @@
+"""What the page draws with: the rover, the obstacle, all series, set-points, limits and the fault table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hil.config import Config
+from hil.config.model_parameters import nominal_rig
+from hil.experiments.base import Experiment
+from hil.experiments.registry import experiment_type
+from hil.messages.layout import Layout
+from hil.messages.loads import LoadMode
+from hil.messages.schema import BY_WHEEL, tick_dtype
+from hil.recording.fields import TICK_FIELDS, element_names
+from hil.safety.arming import Check
+from hil.safety.cylinder_limits import cylinder_checks
+from hil.safety.fault_table import FAULT_TABLE
+from models.rover import rover_of
+from models.rover.tree import Body, Tree
+
+
+def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The answer to GET /api/config (docs/reference/page.md).
+
+    Args:
+        config: of rig and experiment.
+        plan: of a campaign that operators may start: name, and trials with their settings; None: there is none.
+    """
+    layout = config.layout
+    return {
+        "name": config.name,
+        "rig": config.rig,
+        "clock": config.clock,
+        "experiment": config.experiment,
+        "states": [state.name.lower() for state in experiment_type(config).states],
+        "rover": _rover(config),
+        "obstacle": _obstacle(config),
+        "ground": {
+            "kind": config.ground.kind,
+            "pitch_deg": config.ground.pitch_deg,
+            "roll_deg": config.ground.roll_deg,
+        },
+        "series": series(layout),
+        "set_points": _set_points(config),
+        "modes": [{"name": mode.name.lower()} for mode in LoadMode] if layout.controls_loads else [],
+        "cylinders": [{"name": name, "ways": list(layout.ways)} for name in layout.cylinders],
+        "channels": list(layout.channels),
+        "limits": config.limits.model_dump(mode="json"),
+        "telemetry": bool(config.telemetry.endpoint),
+        "console_lost": config.operator.console_lost,
+        "plan": plan,
+        "faults": {
+            str(number): row.as_json() | {"bound_ms": row.bound_for(config)} for number, row in FAULT_TABLE.items()
+        },
+    }
+
+
+def fixed_checks(config: Config) -> list[dict[str, Any]]:
+    """Arming checks that follow from the config alone."""
+    checks: Sequence[Check] = [*cylinder_checks(config), *_experiment(config).fixed_checks]
+    return [{"item": one.item, "ok": one.ok, "found": one.found, "allowed": one.allowed} for one in checks]
+
+
+def series(layout: Layout) -> list[dict[str, Any]]:
+    """Every number of a tick: name, unit, description, and where telemetry has it.
+
+    Args:
+        layout: of the rig.
+    """
+    found: list[dict[str, Any]] = []
+    dtype = tick_dtype(layout)
+    for name in dtype.names or ():
+        field = TICK_FIELDS[name]
+        about = {"unit": field.unit, "description": field.description}
+        elements = element_names(field, layout)
+        if not elements:
+            found.append({"name": name, **about, "path": [name]})
+        for index, element in enumerate(elements):
+            places = [int(place) for place in np.unravel_index(index, dtype[name].shape)]
+            path = [name, element] if name in BY_WHEEL else [name, *places]
+            found.append({"name": f"{name}/{element}", **about, "path": path})
+    return found
+
+
+def _experiment(config: Config) -> Experiment:
+    return experiment_type(config).make(config, lambda *_: [], attended=True)
+
+
+def _set_points(config: Config) -> list[dict[str, Any]]:
+    """Speeds at the rim may be as large as the limiter lets the wheels turn."""
+    largest = {"m/s": config.limits.wheel_speed_radps * config.wheel_radius_m}
+    return [
+        {"name": name, "unit": unit, "lowest": -largest[unit], "highest": largest[unit]}
+        if unit in largest
+        else {"name": name, "unit": unit, "lowest": None, "highest": None}
+        for name, unit in _experiment(config).set_points.items()
+    ]
+
+
+def _obstacle(config: Config) -> dict[str, Any] | None:
+    if not config.has_obstacle:
+        return None
+    plate = config.obstacle.plate
+    return {
+        "angle_deg": config.trial.angle_deg,
+        "distance_m": config.trial.start_distance_m,
+        "plate": plate.model_dump(mode="json") if plate else None,
+    }
+
+
+def _rover(config: Config) -> dict[str, Any]:
+    """The rover as it stands on level ground with all joints at zero; base frame, lengths in m."""
+    grousers_m = nominal_rig(config).grouser_height
+    tree = rover_of(config.rover.parameters()).tree
+    places = _places(tree)
+    carries_wheel = {wheel.body for wheel in tree.wheels}
+    return {
+        "wheels": [
+            {
+                "name": wheel.name, **_point(places[wheel.body]),
+                "radius_m": wheel.radius + grousers_m, "width_m": wheel.width,
+            }
+            for wheel in tree.wheels
+        ],
+        "bodies": [
+            {"name": body.name, **_point(places[body.name] + np.array(body.com)), "size_m": _box(body)}
+            for body in tree.bodies
+            if body.name not in carries_wheel
+        ],
+        "links": [
+            {"name": joint.name, "from": _end(tree, joint.parent, places), "to": places[joint.child].tolist()}
+            for joint in tree.joints
+        ],
+    }  # fmt: skip
+
+
+def _places(tree: Tree) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
+    """Origin of each body in the base frame, all joints at zero (3,) [m]: there all axes are parallel."""
+    places = {tree.bodies[0].name: np.zeros(3)}
+    waiting = list(tree.joints)
+    while waiting:
+        joint = waiting.pop(0)
+        if joint.parent in places:
+            places[joint.child] = places[joint.parent] + np.array(joint.origin)
+        else:
+            waiting.append(joint)
+    return places
+
+
+def _end(tree: Tree, body: str, places: Mapping[str, np.ndarray[Any, np.dtype[np.float64]]]) -> list[float]:
+    """Where a link begins: at the body's joint; at the base, whose origin is on the ground, in its centre of mass."""
+    base = tree.bodies[0]
+    end = places[body] + np.array(base.com) if body == base.name else places[body]
+    return [float(value) for value in end]
+
+
+def _point(place: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float]:
+    return {f"{axis}_m": float(value) for axis, value in zip("xyz", place, strict=True)}
+
+
+def _box(body: Body) -> list[float]:
+    """Sides of the uniform box with the same mass and inertia [m]."""
+    total = sum(body.inertia)
+    return [math.sqrt(max(0.0, 6.0 / body.mass * (total - 2.0 * inertia))) for inertia in body.inertia]

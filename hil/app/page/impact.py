@@ -1,0 +1,72 @@
+"""Entry point: `python -m hil.app.page.impact RUN` prints the force sensors around the impact of a run, as JSON.
+
+A process of its own: the page server stays small, and a damaged record harms nobody else.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from hil.messages.layout import Layout
+from hil.recording import RecordError, TrialRecord, read_trial
+from hil.recording.run_folder import FolderError, summary_of
+
+# Around the impact [ms].
+BEFORE_MS, AFTER_MS = 20.0, 100.0
+# Samples of a channel sent at most; more are left out evenly.
+MOST_SAMPLES = 20_000
+
+
+def impact_of(record: TrialRecord, summary: dict[str, Any]) -> dict[str, Any]:
+    """The force sensors around the impact, at full rate.
+
+    Args:
+        record: of the run.
+        summary: of the run; may be empty.
+
+    Returns:
+        t_ms: (samples,) from the impact [ms]; channels: name and readings [V]; detected_ms and cut_ms: of the tick that
+        has the impact, and of the cut; null: not known. every: of so many samples one is there.
+
+    Raises:
+        LookupError: there was no impact, or no sensor was recorded around it.
+    """
+    impact_s = summary.get("impact_time_s")
+    hit = record.tick["t_ns"][record.tick["impact"].astype(bool)]
+    if impact_s is None and not hit.size:
+        raise LookupError("there was no impact")
+    zero_ns = float(hit[0]) if impact_s is None else impact_s * 1e9
+    t_ms = (record.daq_t_ns - zero_ns) * 1e-6
+    near = np.flatnonzero((t_ms >= -BEFORE_MS) & (t_ms <= AFTER_MS))
+    if not near.size:
+        raise LookupError("no sensor was recorded around the impact")
+    every = -(-near.size // MOST_SAMPLES)
+    near = near[::every]
+    names = Layout.from_json(str(record.meta["layout"])).channels
+    return {
+        "t_ms": t_ms[near].tolist(),
+        "channels": [{"name": name, "V": record.raw[near, index].tolist()} for index, name in enumerate(names)],
+        "detected_ms": float(hit[0] - zero_ns) * 1e-6 if hit.size else None,
+        "cut_ms": summary.get("cut_latency_ms"),
+        "every": int(every),
+    }
+
+
+def main(run: Path) -> int:
+    """Print it; the exit status is 1, and the reason on stderr, if there is none."""
+    try:
+        found = impact_of(read_trial(run), summary_of(run) or {})
+    except (LookupError, RecordError, FolderError) as error:
+        print(error.args[0], file=sys.stderr)  # noqa: T201
+        return 1
+    sys.stdout.buffer.write(msgspec.json.encode(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,88 @@
+"""Entry point of the page server: `python -m hil.app.page.process FOLDER PARENT ADDRESS`."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+
+from hil.operator.client import CommandClient
+from hil.operator.curve import KeysError, read_key_pair, read_public_key
+from hil.operator.page.access import Access
+from hil.operator.page.app import Page
+from hil.operator.page.rig import Rig
+from hil.operator.page.runs import RunFolder
+from hil.operator.page.server import bind, make_server, serve
+from hil.operator.page.settings import PageSettings, read_settings
+from hil.operator.page.telemetry import Feed, Series
+from hil.operator.runtime_folder import RuntimeFolderError, read_token
+from hil.processes.lifecycle import WorkerLifecycle
+
+READ_IMPACT = (sys.executable, "-P", "-m", "hil.app.page.impact")
+
+
+def make_page(settings: PageSettings, access: Access) -> Page:
+    """The page with its clients.
+
+    Raises:
+        KeysError: the keys are not in order.
+        RuntimeFolderError: the token of the command socket cannot be read.
+    """
+    content = settings.content
+    return Page(
+        access, Rig(_connect(settings), _feed(settings), realtime=settings.realtime),
+        RunFolder(Path(settings.runs), READ_IMPACT), content, settings.checks,
+        [Series(one["name"], tuple(one["path"])) for one in content["series"]],
+    )  # fmt: skip
+
+
+def _connect(settings: PageSettings) -> partial[CommandClient]:
+    """Makes clients of the command socket."""
+    if settings.command_token_file is not None:
+        token = read_token(Path(settings.command_token_file))
+        return partial(_named, settings.command_endpoint, token, None)
+    assert settings.client_key is not None
+    assert settings.command_key is not None
+    return partial(_named, settings.command_endpoint, None, (Path(settings.client_key), Path(settings.command_key)))
+
+
+def _named(endpoint: str, token: bytes | None, keys: tuple[Path, Path] | None, name: str) -> CommandClient:
+    return CommandClient(endpoint, token=token, keys=keys, name=name)
+
+
+def _feed(settings: PageSettings) -> Feed:
+    if settings.telemetry_key is None:
+        return Feed(settings.telemetry_endpoint)
+    assert settings.client_key is not None
+    keys = read_key_pair(Path(settings.client_key)), read_public_key(Path(settings.telemetry_key))
+    return Feed(settings.telemetry_endpoint, keys)
+
+
+def main(folder: Path, parent: int, address: str) -> None:
+    """Serve the page until told to end.
+
+    Args:
+        folder: the runtime folder, with settings and token.
+        parent: process id of the resident process.
+        address: where browsers connect, ADDRESS:PORT.
+    """
+    lifecycle = WorkerLifecycle(parent)
+    settings = read_settings(folder)
+    files = [None if file is None else Path(file) for file in (settings.certificate, settings.certificate_key)]
+    try:
+        token = read_token(Path(settings.token_file))
+        listening = bind(address)
+        host, port = listening.getsockname()
+        bound = f"{address.rpartition(':')[0] or host}:{port}"
+        access = Access(token, bound, encrypted=settings.certificate is not None)
+        server = make_server(make_page(settings, access).app(), *files)
+    except (ValueError, KeysError, RuntimeFolderError) as error:
+        lifecycle.report(error=str(error))
+        return
+    lifecycle.ready(address=bound)
+    if not (lifecycle.ending or lifecycle.orphaned):
+        serve(server, listening)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

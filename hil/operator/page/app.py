@@ -1,0 +1,214 @@
+"""The page over HTTP: static files, login, what the page draws with, runs; and the WebSocket of each viewer."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket
+
+from hil.operator.page.access import Access, viewer_name
+from hil.operator.page.rig import Rig
+from hil.operator.page.runs import RunFolder
+from hil.operator.page.telemetry import Series
+from hil.operator.page.viewer import Viewer
+
+STATIC = Path(__file__).parents[1] / "static"
+# Browsers at the same time.
+MOST_VIEWERS = 16
+_MOST_LOGIN_BYTES = 1000
+_TRY_AGAIN_LATER = 1013
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
+    "object-src 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-cache",
+}
+# A report holds its scripts itself. It may run them, but as a page of nobody: it cannot use the session.
+_REPORT = (
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+)
+
+
+class _Guard:
+    """Refuses requests to another host, and adds the headers of every answer."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app, self._access = app, access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not self._access.host_is_ours(Headers(scope=scope)):
+            answer = PlainTextResponse("this is not the host that was asked for", 421)
+            return await answer(scope, receive, send)
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        return await self._app(scope, receive, send_guarded)
+
+
+class Page:
+    """Makes the application.
+
+    Args:
+        access: who may open it.
+        rig: shared by all viewers.
+        runs: that can be shown.
+        content: answer to GET /api/config.
+        checks: arming checks that follow from the config alone.
+        series: that viewers may subscribe to.
+    """
+
+    def __init__(
+        self,
+        access: Access,
+        rig: Rig,
+        runs: RunFolder,
+        content: Mapping[str, Any],
+        checks: Sequence[Mapping[str, Any]],
+        series: Sequence[Series],
+    ) -> None:
+        self._access, self._rig, self._runs, self._checks = access, rig, runs, checks
+        self._content = msgspec.json.encode(content)
+        self._series = {one.name: one for one in series}
+        self._viewers = 0
+
+    def app(self) -> Starlette:
+        """The application; one server runs it once."""
+        routes = [
+            Route("/", self._index),
+            Route("/login", self._login, methods=["POST"]),
+            Route("/logout", self._logout, methods=["POST"]),
+            Route("/api/config", self._for_operators(self._config)),
+            Route("/api/check", self._for_operators(self._check)),
+            Route("/api/runs", self._for_operators(self._list)),
+            Route("/api/runs/{name:path}/impact", self._for_operators(self._impact)),
+            Route("/api/runs/{name:path}/{kind}", self._for_operators(self._file)),
+            Mount("/static", StaticFiles(directory=STATIC)),
+            WebSocketRoute("/ws", self._socket),
+        ]
+        return Starlette(routes=routes, middleware=[Middleware(_Guard, access=self._access)], lifespan=self._lifespan)
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        # each viewer may wait for the command server
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(MOST_VIEWERS + 4))
+        tasks = [asyncio.create_task(self._rig.watch()), asyncio.create_task(self._rig.feed.receive())]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            self._rig.close()
+
+    # ---- who may ----
+    def _for_operators(self, answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
+        """The answer, which is made in a thread, or 401 without a session."""
+
+        def checked(request: Request) -> Response:
+            if self._access.operator(request.headers) is None:
+                return PlainTextResponse("log in first", 401)
+            return answer(request)
+
+        return checked
+
+    def _index(self, request: Request) -> Response:
+        if self._access.operator(request.headers) is None:
+            return _login_form("")
+        return FileResponse(STATIC / "page" / "index.html")
+
+    async def _login(self, request: Request) -> Response:
+        if not self._access.origin_is_ours(request.headers):
+            return PlainTextResponse("this was not sent by a page of this server", 403)
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > _MOST_LOGIN_BYTES:
+                return PlainTextResponse(f"allowed: {_MOST_LOGIN_BYTES} bytes", 413)
+        fields = parse_qs(body.decode(errors="replace"))
+        if not self._access.known(fields.get("token", [""])[0]):
+            return _login_form("This is not the token. It is in the file that hil operate names.")
+        answer = RedirectResponse("/", 303)
+        answer.headers["set-cookie"] = self._access.session(fields.get("name", [""])[0])
+        return answer
+
+    def _logout(self, request: Request) -> Response:
+        if not self._access.origin_is_ours(request.headers):
+            return PlainTextResponse("this was not sent by a page of this server", 403)
+        answer = RedirectResponse("/", 303)
+        answer.headers["set-cookie"] = self._access.no_session()
+        return answer
+
+    async def _socket(self, socket: WebSocket) -> None:
+        access, headers = self._access, socket.headers
+        operator = access.operator(headers)
+        if operator is None or not (access.host_is_ours(headers) and access.origin_is_ours(headers)):
+            return await socket.close()  # before it is accepted: 403
+        if self._viewers >= MOST_VIEWERS:
+            await socket.accept()
+            return await socket.close(_TRY_AGAIN_LATER, f"{MOST_VIEWERS} viewers already")
+        self._viewers += 1
+        try:
+            return await Viewer(socket, self._rig, viewer_name(operator), self._series).serve()
+        finally:
+            self._viewers -= 1
+
+    # ---- what there is to see ----
+    def _config(self, _: Request) -> Response:
+        return _json(self._content)
+
+    def _check(self, _: Request) -> Response:
+        made = self._rig.status.get("checks")
+        found = {"source": "arming", "checks": made} if made else {"source": "config", "checks": self._checks}
+        return _json(msgspec.json.encode(found))
+
+    def _list(self, _: Request) -> Response:
+        running = self._rig.status.get("run", "") if self._rig.running else ""
+        return _json(msgspec.json.encode(self._runs.listed(running)))
+
+    def _file(self, request: Request) -> Response:
+        kind = request.path_params["kind"]
+        try:
+            file = self._runs.file(request.path_params["name"], kind)
+        except LookupError as error:
+            return PlainTextResponse(str(error), 404)
+        return FileResponse(file, headers={"Content-Security-Policy": _REPORT} if kind == "report.html" else None)
+
+    def _impact(self, request: Request) -> Response:
+        try:
+            return _json(self._runs.impact(request.path_params["name"]))
+        except LookupError as error:
+            return PlainTextResponse(str(error), 404)
+
+
+def _json(content: bytes) -> Response:
+    return Response(content, media_type="application/json")
+
+
+def _login_form(problem: str) -> Response:
+    """The login form, with what was wrong; 401."""
+    text = (STATIC / "page" / "login.html").read_text(encoding="utf-8")
+    return HTMLResponse(text.replace("{problem}", html.escape(problem)), 401)

@@ -1,0 +1,67 @@
+"""What a browser may send over the WebSocket: JSON with a fixed schema, each command as on the command socket."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, TypeAlias, Union
+
+import msgspec
+
+from hil.messages.operator_input import OperatorRequest
+
+# Longest message [bytes].
+MOST_BYTES = 8192
+# Series that one viewer may subscribe to.
+MOST_SERIES = 64
+
+
+class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Frozen; read with the fields that it has, and no others."""
+
+
+class Command(_Message, frozen=True, tag="command"):
+    """A command for the command socket.
+
+    Attributes:
+        id: above that of all earlier messages of the connection; the reply repeats it.
+        command: see `hil.messages.operator_input`.
+    """
+
+    id: int
+    command: OperatorRequest
+
+
+class Lease(_Message, frozen=True, tag="lease"):
+    """Take, release or ask for the operator lease.
+
+    Attributes:
+        do: which of them.
+        id: as of a command.
+    """
+
+    do: Literal["take", "release", "ask"]
+    id: int
+
+
+class Alive(_Message, frozen=True, tag="alive"):
+    """The viewer is awake: its lease is kept."""
+
+
+class Subscribe(_Message, frozen=True, tag="subscribe"):
+    """The series that the viewer wants from now on."""
+
+    series: Annotated[tuple[Annotated[str, msgspec.Meta(max_length=100)], ...], msgspec.Meta(max_length=MOST_SERIES)]
+
+
+FromBrowser: TypeAlias = Union[Command, Lease, Alive, Subscribe]  # noqa: UP007 - msgspec
+_DECODER: Final = msgspec.json.Decoder(FromBrowser)
+
+
+def read_message(content: str) -> FromBrowser:
+    """Read a message of a browser. Raises ValueError: it is none."""
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"a message of {len(content)} characters, allowed: {MOST_BYTES}")
+    try:
+        message: FromBrowser = _DECODER.decode(content)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise ValueError(f"no message: {error}") from None
+    return message

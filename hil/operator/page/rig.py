@@ -1,0 +1,173 @@
+"""What all viewers share: the newest status, the log, stops, and who holds the lease."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import zmq
+
+from hil.messages.operator_input import EStop, Stop, shortened
+from hil.operator.client import CommandClient, CommandError
+from hil.operator.command_messages import LeaseState, Status
+from hil.operator.page.recent import Recent
+from hil.operator.page.telemetry import Feed
+
+Connect = Callable[[str], CommandClient]
+# Name of the server's own client, which asks for the status and sends the stops of all viewers.
+OWN_NAME = "page"
+# Between two looks at the status, and between two attempts to connect [s].
+_LOOK_S, _RETRY_S = 0.1, 0.5
+# How long telemetry may take to show a cut [s].
+_CUT_S = 2.0
+_LOG_LINES = 200
+
+
+class Rig:
+    """The rig as the page server sees it; all methods belong to one event loop.
+
+    Args:
+        connect: makes a client of the command socket with that name. Raises CommandError.
+        feed: of the telemetry.
+        realtime: the loop's clock is that of this computer; else the cut is timed when telemetry shows it.
+
+    Attributes:
+        feed: of the telemetry.
+        log: who did what and when.
+        answers: the command server answers.
+    """
+
+    def __init__(self, connect: Connect, feed: Feed, *, realtime: bool) -> None:
+        self.connect, self.feed, self._realtime = connect, feed, realtime
+        self.log: Recent[dict[str, Any]] = Recent(_LOG_LINES)
+        self.answers = False
+        self.status: dict[str, Any] = {}
+        self.lease = LeaseState("", yours=False, held_before=False, asked_by="")
+        self._looks, self._stops = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+        self._own: dict[str, CommandClient] = {}
+        self._running_since_s: float | None = None
+        self._stopping: dict[str, asyncio.Task[None]] = {}
+
+    async def watch(self) -> None:
+        """Ask for the status again and again, until cancelled."""
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                status, lease = await loop.run_in_executor(self._looks, self._look)
+            except (CommandError, zmq.ZMQError) as error:
+                if self.answers:
+                    self.note("page", f"the command server does not answer: {error}")
+                self.answers = False
+                await asyncio.sleep(_RETRY_S)
+                continue
+            self._take(status, lease)
+            await asyncio.sleep(_LOOK_S)
+
+    def _look(self) -> tuple[dict[str, Any], LeaseState]:
+        reply = self._client("status").ask(Status())
+        assert reply.lease is not None
+        return reply.status or {}, reply.lease
+
+    def _client(self, use: str) -> CommandClient:
+        """The server's own client for that use; each is used by one thread."""
+        if use not in self._own:
+            self._own[use] = self.connect(OWN_NAME)
+        return self._own[use]
+
+    def _take(self, status: dict[str, Any], lease: LeaseState) -> None:
+        if status.get("message") and status["message"] != self.status.get("message"):
+            self.note("hil operate", status["message"])
+        if lease.holder != self.lease.holder:
+            self.note(lease.holder or self.lease.holder, "holds the lease" if lease.holder else "the lease has ended")
+        if lease.asked_by and lease.asked_by != self.lease.asked_by:
+            self.note(lease.asked_by, f"asks {lease.holder} for the lease")
+        if not status.get("running"):
+            self._running_since_s = None
+        elif self._running_since_s is None:
+            self._running_since_s = time.monotonic()
+        self.status, self.lease, self.answers = status, lease, True
+
+    @property
+    def running(self) -> bool:
+        """The loop runs, as far as is known."""
+        return bool(self.status.get("running"))
+
+    def note(self, who: str, text: str) -> None:
+        """Write a line of the log."""
+        self.log.add({"t": time.time(), "who": who, "text": text})
+
+    def held_by(self, viewer: str) -> bool:
+        """Whether a viewer holds the lease; with keys, the key's name stands before that of the client."""
+        return self.lease.holder == viewer or self.lease.holder.endswith(f": {viewer}")
+
+    def age_s(self) -> float | None:
+        """Age of what is shown [s]: of the newest tick in a run, else of the status; None: there is none yet."""
+        if not self.status.get("t_ns"):
+            return None
+        age_s: float = time.monotonic() - self.status["t_ns"] * 1e-9
+        if self.feed.endpoint and self._running_since_s is not None:
+            age_s = max(age_s, time.monotonic() - max(self.feed.received_s, self._running_since_s))
+        return age_s
+
+    async def stop(self, command: Stop | EStop, viewer: str) -> None:
+        """Send a stop; the same that is on its way already is not sent twice.
+
+        Args:
+            command: the stop.
+            viewer: who asked for it; its name stands in the reason.
+
+        Raises:
+            CommandError: there is no answer.
+        """
+        kind = type(command).__name__
+        if kind not in self._stopping:
+            signed = type(command)(shortened(": ".join(part for part in (viewer, command.reason) if part)))
+            task = asyncio.create_task(self._send_stop(signed))
+            self._stopping[kind] = task
+            task.add_done_callback(lambda _: self._stopping.pop(kind))
+        await asyncio.shield(self._stopping[kind])
+
+    async def _send_stop(self, command: Stop | EStop) -> None:
+        def send() -> None:
+            self._client("stop").ask(command)
+
+        await asyncio.get_running_loop().run_in_executor(self._stops, send)
+
+    async def cut_ms(self, since_s: float) -> float | None:
+        """Wait until telemetry shows that the drives are cut.
+
+        Args:
+            since_s: when the stop was asked for, in Unix seconds.
+
+        Returns:
+            Time from then until the stop had been sent to all drives [ms], 0 if it was before; None: not shown in 2 s.
+        """
+        shown: asyncio.Future[float] = asyncio.get_running_loop().create_future()
+
+        def look(tick: dict[str, Any], received_s: float) -> None:
+            if shown.done() or not tick.get("cut") or tick.get("drives_stopped_ns", -1) < 0:
+                return
+            before_s = (tick["t_ns"] - tick["drives_stopped_ns"]) * 1e-9
+            stopped_s = tick["timestamp"] - before_s if self._realtime else received_s
+            shown.set_result(max(0.0, (stopped_s - since_s) * 1e3))
+
+        self.feed.watching.append(look)
+        try:
+            return await asyncio.wait_for(shown, _CUT_S)
+        except TimeoutError:
+            return None
+        finally:
+            self.feed.watching.remove(look)
+
+    def close(self) -> None:
+        """Disconnect from the command socket, each client in the thread that uses it."""
+        for pool, use in ((self._looks, "status"), (self._stops, "stop")):
+            pool.submit(self._disconnect, use)
+            pool.shutdown(wait=False)
+
+    def _disconnect(self, use: str) -> None:
+        if use in self._own:
+            self._own.pop(use).close()

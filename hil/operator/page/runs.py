@@ -1,0 +1,136 @@
+"""The runs of a running `hil operate`: what is in its folder, and nothing outside of it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+# The files that can be asked for; a figure is named after its experiment.
+FIGURE, SUMMARY, REPORT, RECORD = "figure.png", "summary.json", "report.html", "trial.h5"
+_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+# Longest time that reading a record may take [s].
+_READS_S = 60.0
+_PLAIN = (int, float, str, bool, type(None))
+
+
+class RunFolder:
+    """The folder of the runs; those of a campaign are one folder deeper.
+
+    Args:
+        folder: of the runs.
+        read_impact: command that prints the sensors around the impact of the run folder that is added to it.
+    """
+
+    def __init__(self, folder: Path, read_impact: Sequence[str]) -> None:
+        self._folder, self._read_impact = folder.resolve(), read_impact
+        self._summaries: dict[Path, tuple[int, dict[str, Any] | None]] = {}
+
+    def listed(self, running: str) -> list[dict[str, Any]]:
+        """All runs and campaigns, newest first.
+
+        Args:
+            running: folder of the run that is on; empty: none is.
+        """
+        place = Path(running).resolve() if running else None
+        found = sorted(((folder.stat().st_mtime_ns, folder) for folder in self._folders()), reverse=True)
+        return [self._described(folder, folder == place) for _, folder in found]
+
+    def file(self, name: str, kind: str) -> Path:
+        """A file of a run.
+
+        Args:
+            name: of the run, as listed.
+            kind: FIGURE, SUMMARY or REPORT.
+
+        Raises:
+            LookupError: there is none.
+        """
+        folder = self._run(name)
+        found = _files(folder).get(kind)
+        if found is None:
+            raise LookupError(f"{name} has no {kind[:40]}")
+        return found
+
+    def impact(self, name: str) -> bytes:
+        """The force sensors around the impact, as JSON; another process reads the record.
+
+        Raises:
+            LookupError: there was no impact, or the record cannot be read.
+        """
+        command = [*self._read_impact, str(self._run(name))]
+        try:
+            done = subprocess.run(command, capture_output=True, timeout=_READS_S, check=False)
+        except subprocess.TimeoutExpired:
+            raise LookupError(f"{name}: not read within {_READS_S:g} s") from None
+        if done.returncode:
+            last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+            raise LookupError(f"{name}: {last or 'the record cannot be read'}")
+        return done.stdout
+
+    def _run(self, name: str) -> Path:
+        """The folder of a run. Raises LookupError: there is none of that name inside the folder of the runs."""
+        parts = name.split("/")
+        folder = self._folder.joinpath(*parts)
+        plain = len(parts) <= 2 and all(_PART.fullmatch(part) for part in parts)
+        if not plain or not folder.is_dir() or folder.resolve() != folder:
+            raise LookupError(f"no run {name[:100]!r}")
+        return folder
+
+    def _folders(self) -> Iterator[Path]:
+        """Those that hold a run or a campaign; not one that a link leads to."""
+        for folder in _inside(self._folder):
+            if _files(folder) or (folder / RECORD).is_file():
+                yield folder
+            yield from (trial for trial in _inside(folder) if _files(trial) or (trial / RECORD).is_file())
+
+    def _described(self, folder: Path, running: bool) -> dict[str, Any]:
+        summary = self._summary(folder)
+        of_campaign = not (folder / RECORD).is_file() and summary is None
+        state = "running" if running else "campaign" if of_campaign else "done" if summary else "no summary"
+        known = summary or {}
+        return {
+            "name": folder.relative_to(self._folder).as_posix(),
+            "state": state,
+            "experiment": known.get("experiment"),
+            "angle_deg": known.get("angle_deg"),
+            "accepted": known.get("accepted"),
+            "reasons": known.get("reasons", []),
+            "numbers": {key: value for key, value in known.items() if isinstance(value, _PLAIN)},
+            "files": sorted(_files(folder)),
+            "time": datetime.fromtimestamp(folder.stat().st_mtime, UTC).isoformat(timespec="seconds"),
+        }
+
+    def _summary(self, folder: Path) -> dict[str, Any] | None:
+        """The summary of a run, read once for each time that it is written."""
+        try:
+            written_ns = (folder / SUMMARY).stat().st_mtime_ns
+        except OSError:
+            return None
+        known = self._summaries.get(folder)
+        if known is None or known[0] != written_ns:
+            try:
+                known = written_ns, msgspec.json.decode((folder / SUMMARY).read_bytes(), type=dict[str, Any])
+            except (OSError, msgspec.MsgspecError):
+                known = written_ns, None
+            self._summaries[folder] = known
+        return known[1]
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    for one in folder.iterdir():
+        if _PART.fullmatch(one.name) and one.is_dir() and not one.is_symlink():
+            yield one
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    """The files of a run or campaign that can be asked for."""
+    found = {kind: folder / kind for kind in (SUMMARY, REPORT)}
+    if figures := sorted(one for one in folder.glob("*.png") if ".unfinished" not in one.name):
+        found[FIGURE] = figures[0]
+    return {kind: file for kind, file in found.items() if file.is_file() and not file.is_symlink()}

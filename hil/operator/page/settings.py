@@ -1,0 +1,56 @@
+"""What `hil operate` hands to the process of the page server: a file that only its owner can read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+FILE_NAME = "page.json"
+
+
+class PageSettings(msgspec.Struct, frozen=True):
+    """Where the page is served, and what it is a client of.
+
+    Attributes:
+        address: ADDRESS:PORT; * as the port: a free one.
+        token_file: of the token that opens a session.
+        certificate: file of the TLS certificate; null: no TLS.
+        certificate_key: file of its key.
+        command_endpoint: of the command socket.
+        command_token_file: of its token; null: with keys.
+        client_key: file of the page's own secret key, with keys.
+        command_key: file of the command socket's key.
+        telemetry_endpoint: of the telemetry; "": there is none.
+        telemetry_key: file of its key; null: without keys.
+        realtime: the loop's clock is that of this computer.
+        runs: folder of the runs.
+        content: answer to GET /api/config.
+        checks: arming checks that follow from the config alone.
+    """
+
+    address: str
+    token_file: str
+    certificate: str | None
+    certificate_key: str | None
+    command_endpoint: str
+    command_token_file: str | None
+    client_key: str | None
+    command_key: str | None
+    telemetry_endpoint: str
+    telemetry_key: str | None
+    realtime: bool
+    runs: str
+    content: dict[str, Any]
+    checks: list[dict[str, Any]]
+
+
+def write_settings(folder: Path, settings: PageSettings) -> None:
+    """Leave them in the runtime folder of the page server."""
+    (folder / FILE_NAME).write_bytes(msgspec.json.encode(settings))
+
+
+def read_settings(folder: Path) -> PageSettings:
+    """Read them from there."""
+    return msgspec.json.decode((folder / FILE_NAME).read_bytes(), type=PageSettings)

@@ -1,0 +1,113 @@
+"""Ticks and events of the running run, as the recorder publishes them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import zmq
+import zmq.asyncio
+
+from hil.operator.curve import KeyPair, prove
+from hil.operator.page.recent import Recent
+
+# Ticks handed to viewers a second [Hz], and how many are kept: those of 2 s.
+RATE_HZ = 30
+_KEPT, _KEPT_EVENTS = 60, 200
+# Ticks that wait here for this process; older ones are dropped by the publisher.
+_QUEUE = 200
+# A tick this much before it is due is not left out: the publisher's rate is no multiple of this one [s].
+_EARLY_S = 0.1 / RATE_HZ
+
+
+class Series(NamedTuple):
+    """One number of a tick.
+
+    Attributes:
+        name: as the page calls it, FIELD or FIELD/ELEMENT.
+        path: keys and indices from the tick to the number.
+    """
+
+    name: str
+    path: tuple[str | int, ...]
+
+    def of(self, tick: Any) -> Any:
+        """The number in a tick; None: it is not there."""
+        try:
+            for key in self.path:
+                tick = tick[key]
+        except (LookupError, TypeError):
+            return None
+        return tick
+
+
+class Feed:
+    """Receives telemetry, while `receive` runs.
+
+    Args:
+        endpoint: of the telemetry; "": there is none.
+        keys: of this client and the publisher's public key; None: it has none.
+
+    Attributes:
+        ticks: the newest, at RATE_HZ, as published.
+        events: the newest: name, `t` in Unix seconds, id, value, limit.
+        received_s: when the newest tick was received, on the monotonic clock [s].
+        watching: called with each tick that is received, and its time of reception in Unix seconds.
+    """
+
+    def __init__(self, endpoint: str, keys: tuple[KeyPair, bytes] | None = None) -> None:
+        self.endpoint, self._keys = endpoint, keys
+        self.ticks: Recent[dict[str, Any]] = Recent(_KEPT)
+        self.events: Recent[dict[str, Any]] = Recent(_KEPT_EVENTS)
+        self.received_s = float("-inf")
+        self.watching: list[Callable[[dict[str, Any], float], None]] = []
+        self._due_s = float("-inf")
+
+    async def receive(self) -> None:
+        """Receive until cancelled."""
+        if not self.endpoint:
+            return
+        with zmq.asyncio.Context(io_threads=1) as context, context.socket(zmq.SUB) as socket:
+            socket.setsockopt(zmq.LINGER, 0)
+            socket.setsockopt(zmq.RCVHWM, _QUEUE)
+            if self._keys is not None:
+                prove(socket, *self._keys)
+            for topic in (b"tick", b"event"):
+                socket.subscribe(topic)
+            socket.connect(self.endpoint)
+            while True:
+                topic, content = await socket.recv_multipart()
+                self.take(topic, content)
+                await asyncio.sleep(0)  # with a full queue the others get their turn, too
+
+    def take(self, topic: bytes, content: bytes) -> None:
+        """Take one message of the publisher."""
+        try:
+            payload = msgspec.msgpack.decode(content, type=dict[str, Any])
+            t_s = float(payload.pop("timestamp"))
+        except (msgspec.MsgspecError, KeyError, TypeError, ValueError):
+            return
+        if topic == b"event":
+            for name, numbers in payload.items():
+                self.events.add({"name": name, "t": t_s, **numbers})
+            return
+        self.received_s = time.monotonic()
+        payload["timestamp"] = t_s
+        for watch in [*self.watching]:
+            watch(payload, time.time())
+        # a run that begins anew, or a clock that was set back, is no reason to wait
+        if t_s >= self._due_s or t_s < self._due_s - 2.0 / RATE_HZ:
+            self._due_s = t_s + 1.0 / RATE_HZ - _EARLY_S
+            self.ticks.add(payload)
+
+
+def columns(ticks: Sequence[dict[str, Any]], series: Sequence[Series]) -> dict[str, Any]:
+    """Names, times [Unix s] and values of ticks: a list of values for each series."""
+    return {
+        "names": [one.name for one in series],
+        "t": [tick["timestamp"] for tick in ticks],
+        "values": [[one.of(tick) for tick in ticks] for one in series],
+    }

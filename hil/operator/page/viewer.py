@@ -1,0 +1,213 @@
+"""One browser's WebSocket: what it is shown, and what it asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Coroutine, Mapping
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+import zmq
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+
+from hil.messages.operator_input import EStop, OperatorRequest, Stop
+from hil.operator.client import HEARTBEAT_S, CommandClient, CommandError
+from hil.operator.command_messages import Lease as LeaseRequest
+from hil.operator.page.messages import Alive, Command, Lease, Subscribe, read_message
+from hil.operator.page.rig import Rig
+from hil.operator.page.telemetry import Series, columns
+
+# Between two messages of ticks, and the longest time between two of the status [s].
+EVERY_S, STATUS_S = 0.1, 0.2
+# A command that could not be sent for so long is not sent any more: it would surprise people [s].
+_TOO_LATE_S = 1.0
+# The lease is kept as long as the browser's last sign of life is no older [s].
+ALIVE_S = 0.5
+_POLICY_VIOLATION = 1008
+
+
+class Viewer:
+    """Serves one WebSocket until it is closed.
+
+    Commands are sent one after the other by a client of their own, so that the lease belongs to this viewer alone. It
+    is kept by what the browser sends: a viewer that is closed or asleep loses it. A stop waits for nothing.
+
+    Args:
+        socket: not accepted yet.
+        rig: shared by all viewers.
+        name: of this viewer, and of its client.
+        series: that it may subscribe to, by name.
+    """
+
+    def __init__(self, socket: WebSocket, rig: Rig, name: str, series: Mapping[str, Series]) -> None:
+        self._socket, self._rig, self._name, self._series = socket, rig, name, series
+        self._wanted: tuple[Series, ...] = ()
+        self._client: CommandClient | None = None
+        self._order, self._writing = asyncio.Lock(), asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._using = threading.Lock()  # the client is not disconnected while a thread still waits for its answer
+        self._last_id = 0
+        self._holds, self._alive_s = False, 0.0
+        self._heartbeat: asyncio.Task[None] | None = None
+
+    async def serve(self) -> None:
+        """Serve it."""
+        await self._socket.accept()
+        self._begin(self._show())
+        try:
+            while (message := await self._socket.receive())["type"] != "websocket.disconnect":
+                try:
+                    self._take(message.get("text") or "")
+                except ValueError as error:
+                    await self._socket.close(_POLICY_VIOLATION, str(error)[:100])
+                    return
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.to_thread(self._disconnect)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    # ---- to the browser ----
+    async def _show(self) -> None:
+        """Send status, ticks, events and log, until cancelled."""
+        rig, feed = self._rig, self._rig.feed
+        ticks, events, log = feed.ticks.count, feed.events.count, 0
+        shown, due_s = "", 0.0
+        with suppress(WebSocketDisconnect, RuntimeError):
+            while True:
+                state = str((rig.status, rig.lease, rig.answers))
+                if state != shown or time.monotonic() >= due_s:
+                    shown, due_s = state, time.monotonic() + STATUS_S - EVERY_S / 2
+                    await self._send("status", self._status())
+                if self._wanted and (new := feed.ticks.since(ticks)):
+                    await self._send("ticks", columns(new, self._wanted))
+                for event in feed.events.since(events):
+                    await self._send("event", {**event, "detail": self._detail(event)})
+                for line in rig.log.since(log):
+                    await self._send("log", line)
+                ticks, events, log = feed.ticks.count, feed.events.count, rig.log.count
+                await asyncio.sleep(EVERY_S)
+
+    def _status(self) -> dict[str, Any]:
+        lease = self._rig.lease
+        return {
+            **self._rig.status,
+            "lease": {"holder": lease.holder, "yours": self._rig.held_by(self._name), "asked_by": lease.asked_by},
+            "you": self._name,
+            "command_server": self._rig.answers,
+            "telemetry_age_s": self._rig.age_s(),
+        }
+
+    def _detail(self, event: Mapping[str, Any]) -> str:
+        """Telemetry holds numbers only; the sentence on a fault is in the status."""
+        faults = [*self._rig.status.get("faults", ()), *self._rig.status.get("warnings", ())]
+        return next((fault["detail"] for fault in faults if fault["number"] == event.get("id")), "")
+
+    async def _send(self, kind: str, content: Mapping[str, Any]) -> None:
+        text = msgspec.json.encode({"type": kind, **content}).decode()
+        async with self._writing:
+            if self._socket.application_state == WebSocketState.CONNECTED:
+                await self._socket.send_text(text)
+
+    async def _reply(self, number: int, error: str = "", cut_ms: float | None = None) -> None:
+        with suppress(WebSocketDisconnect, RuntimeError):
+            await self._send("reply", {"id": number, "ok": not error, "error": error, "cut_ms": cut_ms})
+
+    # ---- from the browser ----
+    def _take(self, text: str) -> None:
+        """Begin with what a message asks for. Raises ValueError: it is no message."""
+        message = read_message(text)
+        if isinstance(message, Subscribe):
+            if unknown := [name for name in message.series if name not in self._series]:
+                raise ValueError(f"no series {unknown[0]!r}")
+            self._wanted = tuple(self._series[name] for name in message.series)
+        elif isinstance(message, Alive):
+            self._alive_s = time.monotonic()
+        elif isinstance(message, Command) and isinstance(message.command, Stop | EStop):
+            self._begin(self._stop(message.id, message.command))
+        elif message.id <= self._last_id:
+            error = f"message {message.id}, allowed: above {self._last_id}; nothing is done twice"
+            self._begin(self._reply(message.id, error))
+        elif isinstance(message, Lease):
+            self._last_id = message.id
+            self._begin(self._ask(message.id, LeaseRequest(message.do), f"{message.do} the lease"))
+        else:
+            self._last_id = message.id
+            self._begin(self._ask(message.id, message.command, _in_words(message.command)))
+
+    async def _stop(self, number: int, command: Stop | EStop) -> None:
+        asked_s, running = time.time(), self._rig.running
+        shown = asyncio.create_task(self._rig.cut_ms(asked_s)) if running else None
+        try:
+            await self._rig.stop(command, self._name)
+        except (CommandError, zmq.ZMQError) as error:
+            if shown is not None:
+                shown.cancel()
+            self._rig.note(self._name, f"stop failed: {error}")
+            return await self._reply(number, str(error))
+        self._rig.note(self._name, "stop" if isinstance(command, Stop) else "E-stop")
+        await self._reply(number)
+        if shown is not None and (cut_ms := await shown) is not None:
+            self._rig.note(self._name, f"drives cut {cut_ms:.1f} ms after the stop was asked for")
+            await self._reply(number, cut_ms=cut_ms)
+        return None
+
+    async def _ask(self, number: int, request: Any, words: str) -> None:
+        """Send a request with this viewer's client, and reply."""
+        asked_s = time.monotonic()
+        async with self._order:
+            try:
+                if time.monotonic() - asked_s > _TOO_LATE_S:
+                    raise CommandError("not sent: the one before it got no answer")
+                await asyncio.to_thread(self._exchange, request)
+            except (CommandError, zmq.ZMQError) as error:
+                self._rig.note(self._name, f"{words} refused: {error}")
+                return await self._reply(number, str(error))
+        self._rig.note(self._name, words)
+        if self._holds and (self._heartbeat is None or self._heartbeat.done()):
+            self._alive_s = time.monotonic()
+            self._heartbeat = self._begin(self._keep())
+        return await self._reply(number)
+
+    async def _keep(self) -> None:
+        """Send heartbeats of the lease, as long as there are signs of life of the browser."""
+        while self._holds and time.monotonic() - self._alive_s <= ALIVE_S:
+            try:
+                async with self._order:
+                    await asyncio.to_thread(self._exchange, LeaseRequest("keep"))
+            except (CommandError, zmq.ZMQError) as error:
+                self._holds = False
+                self._rig.note(self._name, f"the lease was lost: {error}")
+            await asyncio.sleep(HEARTBEAT_S)
+        if self._holds:
+            self._holds = False
+            self._rig.note(self._name, f"no sign of life of the browser for {ALIVE_S:g} s: the lease is not kept")
+
+    def _exchange(self, request: Any) -> None:
+        """In a thread: send a request. Raises CommandError."""
+        with self._using:
+            if self._client is None:
+                self._client = self._rig.connect(self._name)
+            self._client.ask(request)
+            if isinstance(request, LeaseRequest) and request.do in ("take", "release"):
+                self._holds = request.do == "take"
+
+    def _disconnect(self) -> None:
+        """In a thread: a lease that is held expires."""
+        with self._using:
+            if self._client is not None:
+                self._client.close()
+
+
+def _in_words(command: OperatorRequest) -> str:
+    """A command for the log: its name and its values."""
+    values = [str(value) for value in msgspec.structs.astuple(command) if value not in ("", ())]
+    return " ".join([str(command.__struct_config__.tag), *values])
