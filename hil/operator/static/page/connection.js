@@ -9,15 +9,20 @@ export class Connection {
     this.waiting = new Map();
     this.id = 0;
     this.holds = false;
+    this.status = null;
     this.series = [];
     setInterval(() => this.holds && this.send({ type: "alive" }), ALIVE_MS);
-    this.on("status", (status) => { this.holds = status.lease.yours; });
+    this.on("status", (status) => {
+      this.status = status;
+      this.holds = status.lease.yours;
+    });
     this.on("reply", (reply) => this.answer(reply));
   }
 
-  /** Call `listener` with each message of a type; "open" and "closed" are of the connection itself. */
+  /** Call `listener` with each message of a type, and the newest status at once; "open" and "closed" are of the connection. */
   on(type, listener) {
     this.listeners.set(type, [...(this.listeners.get(type) ?? []), listener]);
+    if (type === "status" && this.status) listener(this.status);
   }
 
   tell(type, message) {
@@ -38,6 +43,7 @@ export class Connection {
     };
     this.socket.onclose = () => {
       this.holds = false;
+      this.status = null;
       for (const done of this.waiting.values()) done({ ok: false, error: "the page server is gone" });
       this.waiting.clear();
       this.tell("closed");

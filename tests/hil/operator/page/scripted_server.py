@@ -1,0 +1,146 @@
+"""A page server whose messages a test writes: the browser side alone, whatever the machine is doing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from concurrent.futures import Future
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from hil.operator.page.app import HEADERS, STATIC
+from hil.operator.page.server import bind, make_server
+
+WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")
+SERIES = ("speed_mps", "force_sum_N", "time_to_impact_s", *(f"normal_force_N/{name}" for name in WHEELS))
+CONFIG: dict[str, Any] = {
+    "name": "sim_impact", "rig": "simulated", "clock": "lockstep", "experiment": "impact", "states": [],
+    "rover": {
+        "wheels": [
+            {"name": name, "x_m": 0.4 - 0.4 * (i // 2), "y_m": 0.3 - 0.6 * (i % 2), "z_m": 0.14, "radius_m": 0.14,
+             "width_m": 0.1}
+            for i, name in enumerate(WHEELS)
+        ],
+        "bodies": [{"name": "body", "x_m": 0.0, "y_m": 0.0, "z_m": 0.5, "size_m": [0.8, 0.4, 0.2]}],
+        "links": [{"name": "left_bogie", "from": [0.0, 0.3, 0.3], "to": [0.4, 0.3, 0.14]}],
+    },
+    "obstacle": {"angle_deg": 60.0, "distance_m": 0.5}, "ground": {}, "limits": {}, "channels": [],
+    "series": [{"name": name, "unit": "1", "description": name} for name in SERIES],
+    "set_points": [{"name": "speed_mps", "unit": "m/s", "lowest": 0.0, "highest": 0.1, "now": 0.03}],
+    "modes": [], "cylinders": [{"name": "left", "ways": ["extend", "retract"]}],
+    "plan": {"name": "two", "trials": [{"number": 1, "angle_deg": 60.0}, {"number": 2, "angle_deg": 70.0}]},
+    "faults": {"18": {"operator": "Release the emergency stop, then clear the fault."}},
+}  # fmt: skip
+STATUS: dict[str, Any] = {
+    "type": "status", "state": "idle", "running": False, "experiment": "impact", "armed": False, "safe": False,
+    "faults": [], "warnings": [], "refused": [], "run": "", "runs": 0, "summary": None, "question": None,
+    "message": "ready", "lease": {"holder": "", "yours": False, "asked_by": ""}, "you": "page-1",
+    "command_server": True, "telemetry_age_s": 0.1,
+}  # fmt: skip
+
+
+class ScriptedServer:
+    """Serves the real files of the page; a test sends what the page server would, and sees what the page sends.
+
+    Attributes:
+        url: of the page.
+        received: messages of the page but its signs of life, oldest first.
+        alive: number of its signs of life.
+    """
+
+    def __init__(self) -> None:
+        self.received: list[dict[str, Any]] = []
+        self.alive = 0
+        self.status = dict(STATUS)
+        self._viewers: set[WebSocket] = set()
+        listening = bind("127.0.0.1:*")
+        self.url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        routes = [
+            Route("/", lambda _: FileResponse(STATIC / "page" / "index.html", headers=HEADERS)),
+            Route("/api/config", _json(CONFIG)),
+            Route(
+                "/api/check",
+                _json({"source": "config", "checks": [_check("fault latch", True), _check("disk", False)]}),
+            ),
+            Route("/api/runs", _json([])),
+            Mount("/static", StaticFiles(directory=STATIC)),
+            WebSocketRoute("/ws", self._socket),
+        ]
+        self._server: uvicorn.Server = make_server(Starlette(routes=routes), None, None)
+        self._loop: Future[asyncio.AbstractEventLoop] = Future()
+
+        async def serve() -> None:
+            self._loop.set_result(asyncio.get_running_loop())
+            await self._server.serve([listening])
+
+        self._thread = threading.Thread(target=lambda: asyncio.run(serve()))
+        self._thread.start()
+
+    async def _socket(self, socket: WebSocket) -> None:
+        await socket.accept()
+        self._viewers.add(socket)
+        await socket.send_json(self.status)
+        try:
+            while True:
+                message = json.loads(await socket.receive_text())
+                if message["type"] == "alive":
+                    self.alive += 1
+                    continue
+                self.received.append(message)
+                if "id" in message:
+                    await socket.send_json(
+                        {"type": "reply", "id": message["id"], "ok": True, "error": "", "cut_ms": None}
+                    )
+        except WebSocketDisconnect:
+            self._viewers.discard(socket)
+
+    def show(self, **changed: Any) -> None:
+        """Send a status with these values; new viewers get it, too."""
+        self.status |= changed
+        self.send(self.status)
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send a message to all viewers."""
+
+        async def to_all() -> None:
+            for viewer in self._viewers:
+                await viewer.send_json(message)
+
+        asyncio.run_coroutine_threadsafe(to_all(), self._loop.result()).result()
+
+    def disconnect(self) -> None:
+        """End all connections; the page connects again."""
+
+        async def end() -> None:
+            for viewer in [*self._viewers]:
+                await viewer.close()
+
+        asyncio.run_coroutine_threadsafe(end(), self._loop.result()).result()
+
+    def commands(self) -> list[dict[str, Any]]:
+        """The commands that the page has sent."""
+        return [message["command"] for message in self.received if message["type"] == "command"]
+
+    def close(self) -> None:
+        """End the server."""
+        self._server.should_exit = True
+        self._thread.join()
+
+
+def _json(content: Any) -> Any:
+    def answer(_: Request) -> Response:
+        return JSONResponse(content, headers=HEADERS)
+
+    return answer
+
+
+def _check(item: str, ok: bool) -> dict[str, Any]:
+    return {"item": item, "ok": ok, "found": "one", "allowed": "none"}

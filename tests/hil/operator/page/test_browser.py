@@ -1,0 +1,153 @@
+"""What the page does in a browser, against a server that a test writes."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from .scripted_server import WHEELS
+
+pytestmark = pytest.mark.slow
+MINE = {"holder": "page-1", "yours": True, "asked_by": ""}
+LONGEST_S = 120.0
+
+
+def until(true):
+    """Wait until a condition holds."""
+    give_up = time.monotonic() + LONGEST_S
+    while not true():
+        assert time.monotonic() < give_up
+        time.sleep(0.02)
+
+
+def stops(server):
+    return [command["reason"] for command in server.commands() if command["type"] == "stop"]
+
+
+def test_button_escape_and_space_stop_without_a_lease_and_with_one_press(page, server):
+    page.click("#stop")
+    page.focus("#traces")
+    page.keyboard.press("Escape")
+    page.keyboard.press(" ")
+    until(lambda: len(stops(server)) == 3)
+    assert stops(server) == ["button", "Escape", "space bar"]
+
+
+def test_space_writes_in_a_text_field_and_presses_no_button(page, server):
+    server.show(lease=MINE)
+    page.get_by_text("Release the lease").wait_for()
+    page.fill("#find-line", "a")
+    page.press("#find-line", " ")
+    assert page.input_value("#find-line") == "a "
+    for button in ("#arm", "#lease", "#stop"):
+        page.focus(button)
+        page.keyboard.press(" ")
+    until(lambda: len(stops(server)) == 3)
+    page.keyboard.press("Escape")
+    until(lambda: len(stops(server)) == 4)
+    assert {command["type"] for command in server.commands()} == {"stop"}
+    assert not [message for message in server.received if message["type"] == "lease"]
+
+
+def test_arm_and_start_need_a_second_click_and_the_lease(page, server):
+    assert page.is_disabled("#arm")
+    assert page.is_disabled("#start")
+    server.show(lease=MINE)
+    page.wait_for_selector("#arm:enabled")
+    page.click("#start")
+    assert server.commands() == []
+    page.evaluate("document.getElementById('arm').click(); document.getElementById('arm').click()")
+    until(lambda: server.commands() == [{"type": "arm"}])
+
+
+def test_signs_of_life_are_sent_only_while_this_viewer_holds_the_lease(page, server):
+    server.show(lease=MINE)
+    until(lambda: server.alive > 3)
+    server.show(lease={"holder": "another", "yours": False, "asked_by": ""})
+    page.get_by_text("Ask another for the lease").wait_for()
+    before = server.alive
+    page.click("#lease")
+    until(lambda: server.received[-1].get("do") == "ask")
+    page.wait_for_timeout(400)
+    assert server.alive <= before + 1
+
+
+def test_a_motion_lasts_as_long_as_its_button_is_held(page, server):
+    server.show(lease=MINE)
+    button = page.get_by_text("Hold: left retract")
+    button.dispatch_event("pointerdown", {"pointerId": 1})
+    until(lambda: server.commands() == [{"type": "valve", "cylinder": "left", "way": "retract", "seconds": 10}])
+    button.dispatch_event("pointerup", {"pointerId": 1})
+    until(lambda: stops(server) == ["button released"])
+
+
+def test_old_data_and_a_lost_server_are_shown_as_such_and_the_page_comes_back(page, server):
+    assert not page.evaluate("document.body.classList.contains('stale')")
+    server.show(telemetry_age_s=1.5)
+    page.wait_for_selector("body.stale")
+    server.show(telemetry_age_s=0.1, state="armed", armed=True)
+    page.wait_for_selector("body:not(.stale)")
+    server.disconnect()
+    page.get_by_text("no connection to the page server").wait_for()
+    until(lambda: page.inner_text("#armed") == "ARMED")
+
+
+def test_a_fault_says_what_to_do_and_is_cleared_by_its_number(page, server):
+    fault = {"number": 18, "name": "stop by operator", "detail": "E-stop <b>pressed</b>"}
+    server.show(lease=MINE, safe=True, faults=[fault])
+    page.get_by_text("Release the emergency stop, then clear the fault.").wait_for()
+    assert "<b>pressed</b>" in page.inner_text("#faults")  # text, not HTML
+    assert page.inner_text("#armed") == "Safe, latched"
+    page.click("text=Clear fault 18")
+    until(lambda: server.commands() == [{"type": "clear", "fault": 18}])
+
+
+def test_a_campaign_is_led_by_clicks(page, server):
+    server.show(lease=MINE, question={"key": "ready", "text": "Set: obstacle 60 degrees", "choices": ["start"]})
+    page.get_by_text("Set: obstacle 60 degrees").wait_for()
+    page.click("text=Everybody is clear: go")
+    page.click("text=Everybody is clear: go: press again")
+    server.show(question={"key": "verdict", "text": "The trial is accepted", "choices": ["verdict keep"]})
+    page.fill("#word", "good")
+    page.click("text=Keep the trial")
+    until(lambda: server.commands() == [{"type": "start"}, {"type": "verdict", "verdict": "keep", "word": "good"}])
+
+
+def test_traces_have_cursors_and_statistics_and_loads_follow_the_telemetry(page, server):
+    names = ["speed_mps", "force_sum_N", "time_to_impact_s", *(f"normal_force_N/{name}" for name in WHEELS)]
+    t = [1e9 + 0.1 * i for i in range(100)]
+    columns = [[0.01 * i for i in range(100)], [5.0] * 100, [2.5] * 100, *([150.0 + i] * 100 for i in range(6))]
+    server.send({"type": "ticks", "names": names, "t": t, "values": columns})
+    until(lambda: page.inner_text("#left") == "2.5")
+    assert "estimated 150 N" in page.inner_text("#loads")
+    page.evaluate("a = document.getElementById('mark-a'); a.value = -5; a.dispatchEvent(new Event('input'))")
+    wanted = ["speed_mps", "1", "0.49", "0.99", "0.5", "0", "0.495", "0.99"]
+    until(lambda: page.locator("#statistics tr").first.locator("td").all_inner_texts() == wanted)
+
+
+@pytest.mark.parametrize("width", [360, 1280, 2560])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_its_screen_and_the_stop_button_is_large_and_in_view(server, opened, width, scheme):
+    page = opened(server.url, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page.get_by_text("left extend").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.evaluate("document.getElementById('log').scrollIntoView()")
+    box = page.locator("#stop").bounding_box()
+    assert box["width"] >= 0.15 * width
+    assert 0 <= box["y"] < 400
+
+
+def test_nothing_leaves_this_machine_and_the_policy_is_kept(page, server):
+    page.wait_for_timeout(300)
+    assert all(url.startswith(server.url) for url in page.asked)
+    assert page.problems == []
+
+
+def test_each_control_has_a_name_and_each_part_a_heading(page):
+    unnamed = page.evaluate(
+        "[...document.querySelectorAll('button, input, select, meter, [role=img]')].filter((one) => "
+        "!one.textContent.trim() && !one.labels?.length && !one.getAttribute('aria-label')).map((one) => one.outerHTML)"
+    )
+    assert unnamed == []
+    assert page.evaluate("[...document.querySelectorAll('section')].every((one) => one.querySelector('h2'))")
