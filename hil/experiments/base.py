@@ -91,7 +91,7 @@ class Experiment(ABC):
 
     @property
     def over(self) -> bool:
-        """Nothing more will happen: after an operator's stop, once the drives have confirmed their cut."""
+        """Nothing more will happen: if it moved when an operator stopped it, once the cut is confirmed."""
         return self.state in (DONE, ABORTED) and not self._stopping
 
     @property
@@ -133,7 +133,7 @@ class Experiment(ABC):
         if safe and not (self._attended and self.state == IDLE):  # there a fault can still be cleared
             self._enter(ABORTED, t_ns)
         elif samples.operator and asks(samples.operator, Stop):
-            self.stopped, self._stopping = True, samples.drives.stopped_ns < 0
+            self.stopped, self._stopping = True, self.state > ARMED and samples.drives.stopped_ns < 0
             self._enter(ABORTED, t_ns)
         elif self.state == IDLE and self._arm_asked and self._can_be_armed(samples, estimate):
             self._arm_asked = False

@@ -19,8 +19,6 @@ RATE_HZ = 30
 _KEPT, _KEPT_EVENTS = 60, 200
 # Ticks that wait here for this process; older ones are dropped by the publisher.
 _QUEUE = 200
-# A tick this much before it is due is not left out: the publisher's rate is no multiple of this one [s].
-_EARLY_S = 0.1 / RATE_HZ
 
 
 class Series(NamedTuple):
@@ -64,7 +62,7 @@ class Feed:
         self.events: Recent[dict[str, Any]] = Recent(_KEPT_EVENTS)
         self.received_s = float("-inf")
         self.watching: list[Callable[[dict[str, Any], float], None]] = []
-        self._due_s = float("-inf")
+        self._slot = -1
 
     async def receive(self) -> None:
         """Receive until cancelled."""
@@ -88,7 +86,7 @@ class Feed:
         try:
             payload = msgspec.msgpack.decode(content, type=dict[str, Any])
             t_s = float(payload.pop("timestamp"))
-        except (msgspec.MsgspecError, KeyError, TypeError, ValueError):
+        except (msgspec.MsgspecError, KeyError, TypeError, ValueError, OverflowError):
             return
         if topic == b"event":
             for name, numbers in payload.items():
@@ -98,9 +96,9 @@ class Feed:
         payload["timestamp"] = t_s
         for watch in [*self.watching]:
             watch(payload, time.time())
-        # a run that begins anew, or a clock that was set back, is no reason to wait
-        if t_s >= self._due_s or t_s < self._due_s - 2.0 / RATE_HZ:
-            self._due_s = t_s + 1.0 / RATE_HZ - _EARLY_S
+        slot = int(t_s * RATE_HZ)
+        if slot != self._slot:
+            self._slot = slot
             self.ticks.add(payload)
 
 

@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from http.client import HTTPConnection
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -26,6 +28,7 @@ SETTINGS = (
     "telemetry.endpoint=''",
 )  # fmt: skip
 STOP_BY_OPERATOR = 18
+PAGE = "hil.app.page.process"
 
 
 class Client(CommandClient):
@@ -46,6 +49,7 @@ class Client(CommandClient):
 def operating(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     command = [sys.executable, "-P", "-m", "hil.cli", "operate", "sim_impact", "--out", str(tmp_path / "out"), "--json"]
+    command.append("--page")
     command += [word for setting in SETTINGS for word in ("--set", setting)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         doors = json.loads(process.stdout.readline())
@@ -62,17 +66,16 @@ def client(operating):
         yield one
 
 
-def server_of(process):
-    """Process id of its command server."""
+def server_of(process, module="hil.app.command_process"):
+    """Process id of its command server, or of another one; None: it is not there."""
     words = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in descendants(process.pid)}
-    return next(pid for pid, line in words.items() if b"hil.app.command_process" in line)
+    return next((pid for pid, line in words.items() if module.encode() in line), None)
 
 
 def test_a_client_leads_two_runs_and_clears_a_fault_between_them_and_sigterm_leaves_nothing_behind(
     operating, client, tmp_path
 ):
     process, doors = operating
-    assert doors["url"] is None
     for number, end in ((1, client.e_stop), (2, client.stop)):
         client.led_to("armed", Arm())
         client.led_to("drive", Start())
@@ -107,6 +110,23 @@ def test_a_command_server_that_was_killed_starts_again_with_the_same_endpoint_an
             break
     assert server_of(process) != first
     client.take_lease()
+
+
+def test_the_printed_address_opens_the_page_also_after_its_server_was_killed(operating):
+    process, doors = operating
+    url = urlsplit(doors["url"])
+    assert url.fragment.removeprefix("token=") == Path(doors["page_token_file"]).read_text().strip()
+    first = server_of(process, PAGE)
+    os.kill(first, signal.SIGKILL)
+    while server_of(process, PAGE) in (first, None):
+        pass
+    while True:
+        with suppress(OSError):
+            connection = HTTPConnection(url.netloc)
+            connection.request("GET", "/")
+            break
+    assert connection.getresponse().status == 401
+    connection.close()
 
 
 def test_a_plan_that_is_not_there_is_wrong_usage(capsys):

@@ -49,6 +49,41 @@ def test_without_a_word_in_the_config_both_doors_open_on_this_computer_only() ->
     assert config.operator.console_lost == "stop"
 
 
+PAGE = {
+    "operator.page.certificate": "rig.crt",
+    "operator.page.certificate_key": "rig.pem",
+    "operator.page.client_key": "page.key_secret",
+    "operator.keys": KEYS,
+}
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:8080", "192.168.1.20:*", "rig.lab.example:443", "*:8080", "lo:8080"])
+@pytest.mark.parametrize("left_out", [*PAGE, None])
+def test_the_page_is_off_this_computer_only_with_tls_and_keys(address: str, left_out: str | None) -> None:
+    given = [
+        f"operator.page.address='{address}'",
+        *(f"{key}={value}" for key, value in PAGE.items() if key != left_out),
+    ]
+    if left_out is None:
+        assert load_config("sim_impact", given).operator.page.address == address
+    else:
+        assert set(refused(*given)) <= {
+            "operator.page.address",
+            "operator.page.certificate",
+            "operator.page.certificate_key",
+        }
+
+
+def test_a_page_for_others_names_all_that_is_missing() -> None:
+    (problem,) = refused("operator.page.address='0.0.0.0:8080'").values()
+    assert all(key in problem for key in PAGE if key != "operator.page.certificate_key")
+
+
+@pytest.mark.parametrize("key", ["certificate", "certificate_key"])
+def test_a_certificate_without_its_key_is_refused(key: str) -> None:
+    assert set(refused(f"operator.page.{key}=file.pem")) == {f"operator.page.{key}"}
+
+
 def test_keys_of_a_file_socket_are_refused_because_they_would_protect_nothing() -> None:
     assert "telemetry.keys" in refused("telemetry.endpoint=ipc:///run/hil", f"telemetry.keys={KEYS}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from hil.app.build import simulated_rig_io
 from hil.config import load_config
@@ -90,6 +91,44 @@ def test_a_stop_ends_it_cut_and_is_no_fault(impact):
     assert impact.experiment.stopped
     assert not impact.cycle.safety.safe
     assert impact.record_sink.ticks["cut"][-1] == 1
+
+
+def test_after_a_stop_it_is_over_once_the_drives_have_confirmed_their_cut(impact):
+    impact.ticks(400)
+    impact.ticks(100, Arm())
+    impact.ticks(200, Start())
+    impact.ticks(1, Stop())
+    assert impact.record_sink.ticks["drives_stopped_ns"][-1] < 0
+    while not impact.experiment.over:
+        impact.ticks(1)
+    stopped_ns = impact.record_sink.ticks["drives_stopped_ns"]
+    assert stopped_ns[-1] >= 0 > stopped_ns[-2]
+    assert impact.experiment.state == State.ABORTED
+
+
+def test_a_stop_whose_cut_nobody_confirms_ends_it_200_ms_later(impact, monkeypatch):
+    impact.ticks(400)
+    impact.ticks(100, Arm())
+    impact.ticks(200, Start())
+    impact.ticks(1, Stop())
+    sample = impact.devices.sample
+
+    def never_stopped(t_ns):
+        samples = sample(t_ns)
+        return replace(samples, drives=replace(samples.drives, stopped_ns=-1))
+
+    monkeypatch.setattr(impact.devices, "sample", never_stopped)
+    impact.ticks(199)
+    assert not impact.experiment.over
+    impact.ticks(1)
+    assert impact.experiment.over
+
+
+def test_a_stop_before_the_start_ends_it_at_once(impact):
+    impact.ticks(400)
+    impact.ticks(100, Arm())
+    impact.ticks(1, Stop())
+    assert impact.experiment.over
 
 
 def test_an_emergency_stop_is_safe_in_the_tick_that_takes_it_in(impact):

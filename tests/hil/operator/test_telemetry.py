@@ -100,6 +100,19 @@ def test_each_tenth_tick_of_a_1_khz_loop_is_published_at_100_hz(publisher):
     assert published(publisher, range(100)) == list(range(0, 100, 10))
 
 
+def test_the_tick_in_which_the_cut_is_confirmed_is_published_between_two_that_are_due(publisher):
+    with viewer(publisher) as socket:
+        for tick in range(20):
+            one = row(tick)
+            one["drives_stopped_ns"] = -1 if tick < 13 else 12
+            publisher.tick(one)
+        publisher.trial({"last": 1})
+        seen = []
+        while "last" not in (payload := receive(socket)[1]):
+            seen.append(payload["tick"])
+    assert seen == [0, 10, 13]
+
+
 def test_skipped_ticks_do_not_silence_it(publisher):
     assert published(publisher, [0, 5, 11, 19, 23, 60, 61]) == [0, 11, 23, 60]
 

@@ -1,65 +1,173 @@
-"""Chromium of the system, and a page in it."""
+"""A page server in a thread, with a command socket behind it, and browsers that log in and open WebSockets."""
 
 from __future__ import annotations
 
-import shutil
+import http.client
+import json
+import threading
+from contextlib import ExitStack
+from types import SimpleNamespace
+from urllib.parse import urlencode
 
+import numpy as np
 import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
-from .scripted_server import ScriptedServer
+from hil.ipc.command_memory import STATUS
+from hil.operator.client import CommandClient
+from hil.operator.page.access import Access
+from hil.operator.page.app import Page
+from hil.operator.page.rig import Rig
+from hil.operator.page.runs import RunFolder
+from hil.operator.page.server import bind, make_server, serve
+from hil.operator.page.telemetry import Feed, Series
 
-CHROMIUM = shutil.which("chromium")
-# As root it has no sandbox of its own, and it must not look for hosts of its maker.
-FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
+TOKEN, PAGE_TOKEN = bytes(range(32)), bytes(range(32, 64))
+CONTENT = {"name": "sim_impact", "series": []}
+CHECKS = [{"item": "cylinder supply", "ok": True, "found": "207 kPa", "allowed": "at most 207 kPa"}]
+SERIES = [Series("speed_mps", ("speed_mps",)), Series("slip/front_left", ("slip", "front_left"))]
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    """A browser; a busy machine may take its time for each step."""
-    if CHROMIUM is None:
-        pytest.skip("no chromium on this machine (Debian: apt install chromium)")
-    from playwright.sync_api import sync_playwright
+class Viewer:
+    """A WebSocket of a browser."""
 
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        yield browser
-        browser.close()
+    def __init__(self, socket):
+        self.socket, self._id = socket, 0
+
+    def send(self, kind, **content):
+        self.socket.send(json.dumps({"type": kind, **content}))
+
+    def until(self, kind, condition=lambda _: True):
+        """The next message of that kind that a condition holds of."""
+        while True:
+            message = json.loads(self.socket.recv())
+            if message["type"] == kind and condition(message):
+                return message
+
+    def ask(self, kind, **content):
+        """The reply to a message with the next number."""
+        self._id += 1
+        self.send(kind, id=self._id, **content)
+        return self.until("reply", lambda reply: reply["id"] == self._id)
+
+    def command(self, kind, **fields):
+        return self.ask("command", command={"type": kind, **fields})
+
+    def close_code(self):
+        """The code with which the server closes the connection."""
+        try:
+            while True:
+                self.socket.recv()
+        except ConnectionClosed as closed:
+            return closed.rcvd.code
+
+    def lease(self, do):
+        return self.ask("lease", do=do)
+
+
+class Browser:
+    """Requests as a browser sends them, to one page server."""
+
+    def __init__(self, address, stack):
+        self.address, self.origin, self.cookie, self._stack = address, f"http://{address}", "", stack
+
+    def request(self, method, path, body=None, **headers):
+        """Status, headers (names in lower case) and body of the answer; None as a header: it is left out."""
+        given = {"Origin": self.origin, "Cookie": self.cookie, **headers}
+        connection = http.client.HTTPConnection(self.address)
+        try:
+            connection.request(method, path, body, {name: value for name, value in given.items() if value is not None})
+            answer = connection.getresponse()
+            found = {name.lower(): value for name, value in answer.getheaders()}
+            return SimpleNamespace(status=answer.status, headers=found, body=answer.read())
+        finally:
+            connection.close()
+
+    def get(self, path, **headers):
+        return self.request("GET", path, **headers)
+
+    def json(self, path):
+        return json.loads(self.get(path).body)
+
+    def log_in(self, name="", token="", **headers):
+        fields = {"token": token or PAGE_TOKEN.hex(), "name": name}
+        answer = self.request("POST", "/login", urlencode(fields), **headers)
+        if "set-cookie" in answer.headers:
+            self.cookie = answer.headers["set-cookie"].partition(";")[0]
+        return answer
+
+    def viewer(self, origin=None, cookie=None):
+        """Open a WebSocket. Raises InvalidStatus: it is refused."""
+        headers = {"Cookie": self.cookie if cookie is None else cookie}
+        socket = connect(
+            f"ws://{self.address}/ws", origin=self.origin if origin is None else origin or None,
+            additional_headers=headers, compression=None,
+        )  # fmt: skip
+        return Viewer(self._stack.enter_context(socket))
+
+
+class Served:
+    """A page server in a thread."""
+
+    def __init__(self, rig, runs, series=SERIES):
+        listening = bind("127.0.0.1:*")
+        self.address = "{}:{}".format(*listening.getsockname())
+        self.rig = Rig(lambda name: CommandClient(rig.endpoint, token=TOKEN, name=name), Feed(""), realtime=True)
+        access = Access(PAGE_TOKEN, self.address, encrypted=False)
+        page = Page(access, self.rig, RunFolder(runs, ("false",)), CONTENT, CHECKS, series)
+        self.server = make_server(page.app(), None, None)
+        self.thread = threading.Thread(target=serve, args=(self.server, listening))
+        self.thread.start()
+
+    def close(self):
+        self.server.should_exit = True
+        self.thread.join()
 
 
 @pytest.fixture
-def opened(chromium):
-    """Opens an address in a context of its own; `problems` of the page are collected, and so are its requests."""
-    contexts = []
-
-    def open_page(url, **settings):
-        contexts.append(chromium.new_context(**settings))
-        page = contexts[-1].new_page()
-        page.set_default_timeout(120_000)
-        page.problems, page.asked = [], []
-        page.on("pageerror", lambda error: page.problems.append(str(error)))
-        page.on("console", lambda line: page.problems.append(line.text) if line.type == "error" else None)
-        page.on("request", lambda request: page.asked.append(request.url))
-        page.goto(url)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-
-
-@pytest.fixture
-def server():
-    one = ScriptedServer()
+def rig(command_rig, tmp_path):
+    """The command socket; its clock stands."""
+    one = command_rig(tmp_path, token=TOKEN)
     yield one
     one.close()
 
 
 @pytest.fixture
-def page(server, opened):
-    """The page, connected, and drawn."""
-    one = opened(server.url)
-    one.get_by_text("left extend").wait_for()
+def show(rig):
+    """Makes the resident process's status."""
+
+    def write(**status):
+        rig.memory.status.write(np.array([(json.dumps({"t_ns": 1, "state": "idle", **status}).encode(),)], STATUS))
+
+    write()
+    return write
+
+
+@pytest.fixture
+def runs(tmp_path):
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def served(rig, show, runs):
+    one = Served(rig, runs)
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def browsers(served):
+    """Makes browsers."""
+    with ExitStack() as stack:
+        yield lambda: Browser(served.address, stack)
+
+
+@pytest.fixture
+def browser(browsers):
+    """One that has logged in."""
+    one = browsers()
+    one.log_in("Ada")
     return one

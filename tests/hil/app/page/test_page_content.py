@@ -1,0 +1,76 @@
+"""What the page draws with: any registered rover, every series of telemetry, and the rows of the fault table."""
+
+from __future__ import annotations
+
+import io
+
+import msgspec
+import numpy as np
+import pytest
+
+from hil.app.page.content import fixed_checks, page_content, series
+from hil.config import load_config
+from hil.messages.layout import WHEELS, Layout
+from hil.messages.schema import tick_dtype
+from hil.operator.page.telemetry import Feed, Series
+from hil.operator.telemetry import Publisher
+from hil.safety.fault_table import FAULT_TABLE
+from models.rover.registry import ROVERS
+
+
+@pytest.mark.parametrize("kind", sorted(ROVERS))
+def test_any_rover_stands_with_its_wheels_on_the_ground(kind):
+    config = load_config("sim_impact", [f"rover.type={kind}"])
+    rover = page_content(config, None)["rover"]
+    assert tuple(wheel["name"] for wheel in rover["wheels"]) == config.layout.wheels
+    for wheel in rover["wheels"]:
+        assert wheel["z_m"] == pytest.approx(config.rover.wheel_radius_m, abs=0.01)
+        assert wheel["radius_m"] == pytest.approx(config.wheel_radius_m)
+        assert wheel["width_m"] > 0.0
+        assert ("left" in wheel["name"]) == (wheel["y_m"] > 0.0)
+    assert all(min(body["size_m"]) >= 0.0 < max(body["size_m"]) for body in rover["bodies"])
+    assert rover["links"]
+
+
+def test_the_content_is_json_and_has_all_faults_with_what_to_do():
+    content = msgspec.json.decode(
+        msgspec.json.encode(page_content(load_config("sim_impact"), {"name": "p", "trials": []}))
+    )
+    assert {int(number) for number in content["faults"]} == set(FAULT_TABLE)
+    assert all(row["operator"] for row in content["faults"].values())
+    assert content["obstacle"]["angle_deg"] == 60.0
+    assert (content["plan"]["name"], content["states"][:2]) == ("p", ["idle", "armed"])
+
+
+def test_set_points_and_modes_are_those_that_the_experiment_takes():
+    drive = page_content(load_config("sim_impact", ["experiment=drive"]), None)
+    assert [one["name"] for one in drive["set_points"]] == ["speed_mps", "turn_mps"]
+    assert (drive["modes"], drive["obstacle"]) == ([], None)
+    assert page_content(load_config("sim_impact"), None)["set_points"] == []
+
+
+def test_every_series_finds_its_number_in_what_telemetry_publishes():
+    layout = Layout(WHEELS, ("left", "right"), ("top", "lower_left", "lower_right"), regulators=("left_extend",))
+    row = np.zeros(1, tick_dtype(layout))
+    numbers = iter(range(1, 10_000))
+    for name in row.dtype.names:
+        field = row[name][0]
+        row[name][0] = np.array([next(numbers) for _ in range(field.size)]).reshape(field.shape).astype(field.dtype)
+    row["t_ns"] = 5
+    with Publisher("", 100.0, 1000.0, 0.0, layout) as publisher:
+        sent = io.BytesIO()
+        publisher._send = lambda _, payload: sent.write(msgspec.msgpack.encode(payload))
+        publisher._publish(row[0])
+    feed = Feed("")
+    feed.take(b"tick", sent.getvalue())
+    (tick,) = feed.ticks.since(0)
+    found = [Series(one["name"], tuple(one["path"])).of(tick) for one in series(layout)]
+    assert len(found) == sum(row[name][0].size for name in row.dtype.names)
+    assert None not in found
+    assert len({one["name"] for one in series(layout)}) == len(found)
+
+
+def test_checks_that_follow_from_the_config_alone_are_there_before_arming():
+    checks = fixed_checks(load_config("sim_impact"))
+    assert "cylinder supply" in [check["item"] for check in checks]
+    assert all(check["ok"] for check in checks)

@@ -1,0 +1,144 @@
+"""The page server has a process of its own: it can be lost and started again, and takes its token with it."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import stat
+from contextlib import suppress
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from drivers.interfaces import DeviceError
+from hil.app.command_server import CommandServer
+from hil.app.page import server as server_module
+from hil.app.page.server import PageServer
+from hil.config import load_config
+from hil.operator.curve import new_keys
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    return tmp_path / "rover-hil"
+
+
+@pytest.fixture
+def page(tmp_path):
+    config = load_config("sim_impact")
+    with CommandServer(config) as commands, PageServer(config, commands.endpoint, commands.token_file, tmp_path) as one:
+        yield one
+
+
+def session(page):
+    """The cookie of a session that the printed address opens."""
+    url = urlsplit(page.url)
+    connection = http.client.HTTPConnection(url.netloc)
+    fields = urlencode({"token": url.fragment.removeprefix("token="), "name": "Ada"})
+    connection.request("POST", "/login", fields, {"Origin": f"http://{url.netloc}"})
+    cookie = connection.getresponse().headers["set-cookie"].partition(";")[0]
+    connection.close()
+    return cookie
+
+
+def viewer(page, cookie):
+    return connect(
+        f"ws://{page.address}/ws",
+        origin=f"http://{page.address}",
+        additional_headers={"Cookie": cookie},
+        compression=None,
+    )
+
+
+def until_closed(socket):
+    """What ends a connection."""
+    with suppress(ConnectionClosed):
+        while True:
+            socket.recv()
+
+
+def test_a_page_server_that_was_killed_starts_again_at_the_same_address_and_sessions_go_on(page):
+    cookie, address = session(page), page.address
+    with viewer(page, cookie) as socket:
+        assert '"type":"status"' in socket.recv()
+        os.kill(page.pid, signal.SIGKILL)
+        until_closed(socket)
+    while page.alive:
+        pass
+    page.restart()
+    assert page.address == address
+    with viewer(page, cookie) as socket:
+        assert '"type":"status"' in socket.recv()
+
+
+def test_a_polite_kill_ends_it_while_a_viewer_looks_on(page):
+    with viewer(page, session(page)) as socket:
+        socket.recv()
+        assert page._process.end(60.0)  # it was there, and ended with exit status 0
+        until_closed(socket)
+
+
+def test_only_its_owner_can_read_token_and_settings_and_they_go_with_it(root, tmp_path):
+    config = load_config("sim_impact")
+    with (
+        CommandServer(config) as commands,
+        PageServer(config, commands.endpoint, commands.token_file, tmp_path) as page,
+    ):
+        folder = page.token_file.parent
+        assert stat.S_IMODE(page.token_file.stat().st_mode) == 0o600
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert page.token_file.read_text() != commands.token_file.read_text()
+    assert list(root.iterdir()) == []
+
+
+def test_a_port_in_use_is_an_error_in_a_sentence_and_leaves_nothing(page, root):
+    before = sorted(root.iterdir())
+    config = load_config("sim_impact", [f"operator.page.address={page.address}"])
+    with pytest.raises(
+        DeviceError, match=r"page server: operator\.page\.address is .*: Address already in use; allowed"
+    ):
+        PageServer(config, "tcp://127.0.0.1:1", page.token_file, root)
+    assert sorted(root.iterdir()) == before
+
+
+def test_without_the_packages_it_says_how_to_install_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(server_module, "_NEEDED", ("starlette", "no_such_package"))
+    with pytest.raises(DeviceError, match=r"--page needs no_such_package: pip install 'rover-hil\[page\]'"):
+        PageServer(load_config("sim_impact"), "tcp://127.0.0.1:1", None, tmp_path)
+
+
+def test_where_clients_need_keys_the_page_needs_one_too(tmp_path):
+    _, secret = new_keys("rig", tmp_path / "keys")
+    public, own = new_keys("page", tmp_path / "keys")
+    (tmp_path / "clients").mkdir(mode=0o700)
+    (tmp_path / "clients" / "page.key").write_bytes(public.read_bytes())
+    keys = f"operator.keys={{secret: {secret}, clients: {tmp_path / 'clients'}}}"
+    with pytest.raises(DeviceError, match=r"operator\.page\.client_key is null"):
+        PageServer(load_config("sim_impact", [keys]), "tcp://127.0.0.1:1", None, tmp_path)
+    config = load_config("sim_impact", [keys, f"operator.page.client_key={own}"])
+    with (
+        CommandServer(config) as commands,
+        PageServer(config, commands.endpoint, None, tmp_path) as page,
+        viewer(page, session(page)) as socket,
+    ):
+        while '"command_server":true' not in socket.recv():
+            pass
+
+
+def test_a_certificate_that_is_none_is_an_error_in_a_sentence(tmp_path):
+    wrong = tmp_path / "wrong.pem"
+    wrong.write_text("no certificate")
+    config = load_config("sim_impact", [f"operator.page.certificate={wrong}", f"operator.page.certificate_key={wrong}"])
+    with pytest.raises(DeviceError, match=r"operator\.page\.certificate is .*wrong\.pem"):
+        PageServer(config, "tcp://127.0.0.1:1", _token(tmp_path), tmp_path)
+
+
+def _token(folder):
+    file = folder / "token"
+    file.write_text("0" * 64)
+    file.chmod(0o600)
+    return file

@@ -1,0 +1,110 @@
+"""The page over HTTP: who gets what, and that no request but a login changes anything."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hil.operator.page.app import HEADERS
+
+PATHS = ("/api/config", "/api/check", "/api/runs", "/api/runs/run_1/summary.json", "/api/runs/run_1/impact")
+
+
+def test_without_a_session_there_is_the_login_form_and_nothing_of_the_rig(browsers):
+    stranger = browsers()
+    form = stranger.get("/")
+    assert (form.status, b'action="/login"' in form.body) == (401, True)
+    assert stranger.get("/static/page/login.js").status == 200
+    assert [stranger.get(path).status for path in PATHS] == [401] * len(PATHS)
+
+
+def test_the_token_opens_a_session(browsers):
+    browser = browsers()
+    answer = browser.log_in("Ada")
+    assert (answer.status, answer.headers["location"]) == (303, "/")
+    assert b"<title>" in browser.get("/").body
+    assert browser.get("/").status == 200
+
+
+def test_a_wrong_token_opens_none_and_is_told_so(browsers):
+    browser = browsers()
+    answer = browser.log_in("Ada", token="0" * 64)
+    assert (answer.status, b"This is not the token" in answer.body) == (401, True)
+    assert "set-cookie" not in answer.headers
+    assert browser.get("/api/config").status == 401
+
+
+@pytest.mark.parametrize("origin", ["http://rig.example", "null", None])
+def test_a_login_that_a_page_from_elsewhere_sends_is_refused(browsers, origin):
+    browser = browsers()
+    assert browser.log_in("Ada", Origin=origin).status == 403
+    assert browser.cookie == ""
+
+
+def test_a_request_for_another_host_is_refused(browser):
+    assert browser.get("/", Host="rig.example").status == 421
+
+
+def test_a_login_that_is_too_long_is_not_read(browser):
+    assert browser.request("POST", "/login", b"token=" + b"0" * 2000).status == 413
+
+
+def test_no_get_changes_anything(browser, rig):
+    for path in ("/", "/login", "/logout", "/ws", *PATHS, "/login?token=0", "/api/stop", "/api/command?type=stop"):
+        answer = browser.get(path)
+        assert "set-cookie" not in answer.headers, path
+    assert browser.get("/logout").status == browser.get("/login").status == 405
+    assert browser.request("POST", "/api/runs").status == 405
+    assert (rig.commands(), rig.lease()) == ([], None)
+
+
+def test_a_session_ends_by_logging_out(browser):
+    answer = browser.request("POST", "/logout", Origin="http://rig.example")
+    assert answer.status == 403
+    answer = browser.request("POST", "/logout")
+    assert "Max-Age=0" in answer.headers["set-cookie"]
+
+
+@pytest.mark.parametrize("path", ["/", "/api/config", "/static/page/login.js", "/no_such_page"])
+def test_every_answer_forbids_scripts_from_elsewhere(browser, path):
+    headers = browser.get(path).headers
+    assert {name: headers[name.lower()] for name in HEADERS} == HEADERS
+    assert "unsafe" not in headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("path", ["/static/../app.py", "/static/%2e%2e/client.py", "/static/page/../../client.py"])
+def test_only_files_of_the_page_are_served(browser, path):
+    assert browser.get(path).status == 404
+
+
+def test_the_checks_are_those_of_the_last_arming_or_before_it_of_the_config(browser, show):
+    viewer = browser.viewer()
+    viewer.until("status", lambda status: status.get("state") == "idle")
+    assert browser.json("/api/check")["source"] == "config"
+    made = [{"item": "fault latch", "ok": False, "found": "18", "allowed": "none"}]
+    show(checks=made, state="armed")
+    viewer.until("status", lambda status: status["state"] == "armed")
+    assert browser.json("/api/check") == {"source": "arming", "checks": made}
+
+
+def test_a_run_is_listed_and_its_files_are_served(browser, runs):
+    run = runs / "run_1"
+    run.mkdir()
+    (run / "summary.json").write_text(json.dumps({"accepted": True, "peak_force_N": 87.5}))
+    (run / "trial.png").write_bytes(b"picture")
+    (run / "report.html").write_text("<script>1</script>")
+    (listed,) = browser.json("/api/runs")
+    assert (listed["name"], listed["state"], listed["numbers"]["peak_force_N"]) == ("run_1", "done", 87.5)
+    assert browser.get("/api/runs/run_1/figure.png").body == b"picture"
+    assert browser.json("/api/runs/run_1/summary.json")["accepted"]
+    assert browser.get("/api/runs/run_1/trial.h5").status == 404
+    assert browser.get("/api/runs/run_1/impact").status == 404
+
+
+def test_the_scripts_of_a_report_run_as_those_of_nobody(browser, runs):
+    (runs / "campaign_1").mkdir()
+    (runs / "campaign_1" / "report.html").write_text("<script>1</script>")
+    policy = browser.get("/api/runs/campaign_1/report.html").headers["content-security-policy"]
+    assert policy.startswith("sandbox allow-scripts;")
+    assert "allow-same-origin" not in policy
