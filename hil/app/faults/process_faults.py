@@ -6,6 +6,7 @@ bound then says nothing about the controller.
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -136,10 +137,13 @@ def _judge(control: ControlClient, run: Path, start_ns: int, acted_ns: int, expe
         )
     wrong: list[str] = []
     reacted_ms = stopped_ms(seen, acted_ns)
+    if reacted_ms is None:
+        return Outcome(remark="not injected", disturbed="the drives had stopped before the signal")
+    if reacted_ms == math.inf:
+        wrong.append("not every controller has stopped")
+        reacted_ms = None
     if any(at_ns > acted_ns for _, at_ns in seen["starts"]):
         wrong.append("a controller was started again after the fault")
-    if reacted_ms is None:
-        wrong.append("no controller was stopped")
     lost_ms = (acted_ns - start_ns - int(record.tick["t_ns"][-1])) * 1e-6
     if lost_ms > RECORD_LOST_NS * 1e-6:
         wrong.append(f"record: {lost_ms:.0f} ms of ticks lost, allowed: {RECORD_LOST_NS * 1e-6:g}")

@@ -5,6 +5,7 @@ What the simulated controllers saw is the proof that everything stopped.
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -88,6 +89,9 @@ class _Disturbed:
         record, seen = read_trial(self._folder), self._rig.ask("stops", device=DRIVES)
         wrong += self._unsafe(record, seen)
         reacted_ms = stopped_ms(seen, self._acted_ns)
+        if reacted_ms == math.inf:  # the stop that a controller makes by itself, at its own button, is not recorded
+            wrong += ["not every controller has stopped"] if expected.react_ms is not None else []
+            reacted_ms = None
         faults = record.events[record.events["id"] > 0]
         if not len(faults):
             wrong += ["not noticed"] if expected.rows else []
@@ -129,7 +133,9 @@ class _Disturbed:
 
 
 def stopped_ms(seen: Mapping[str, Any], acted_ns: int) -> float | None:
-    """Until the last controller that ran has stopped, by a command or its time-out [ms]; None: none ran.
+    """Until the last controller that ran has stopped, by a command or its time-out [ms].
+
+    None: none ran. Infinity: one of them has not stopped.
 
     Args:
         seen: starts, stops and time-outs that the simulated controllers of a bus have recorded.
@@ -144,4 +150,6 @@ def stopped_ms(seen: Mapping[str, Any], acted_ns: int) -> float | None:
             (running.add if starts else running.discard)(address)
         elif not starts and address in running:
             first.setdefault(address, at_ns)
+    if running - set(first):
+        return math.inf
     return max(((at_ns - acted_ns) * 1e-6 for at_ns in first.values()), default=None)

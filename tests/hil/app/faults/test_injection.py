@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from drivers.faults import KINDS
@@ -140,6 +142,7 @@ def test_stops_count_for_controllers_that_ran_at_the_injection():
     seen = {"starts": [(1, 5), (2, 5)], "stops": [(2, 8), (1, 25_000_000)], "timeouts": [(2, 90_000_000)]}
     assert stopped_ms(seen, 10) == pytest.approx(25.0, abs=1e-3)
     assert stopped_ms(seen, 30_000_000) is None
+    assert stopped_ms({**seen, "stops": []}, 10) == math.inf
 
 
 def test_a_row_is_what_json_has(config):
