@@ -80,7 +80,7 @@ class Found:
         """Whether all that was promised holds."""
         all_found = all(all(found) for found in self.injected.values())
         grown = [row for row in self.growth if row["grown"]]
-        return bool(self.runs) and all_found and not (self.unexplained or self.invented or grown)
+        return bool(self.injected) and all_found and not (self.unexplained or self.invented or grown)
 
 
 class Growth:
@@ -135,4 +135,6 @@ def show(found: Found, minutes: float) -> None:
         print(f"| {what} | {words} |")
     for line in (*found.unexplained, *found.invented):
         print(f"not explained: {line}")
-    print("all promises held" if found.ok else "a promise was broken")
+    if not found.injected:
+        print("no injected fault was judged: other faults came first; give it more MINUTES, or a quieter machine")
+    print("all promises held" if found.ok else "not all promises were shown to hold")

@@ -10,6 +10,7 @@ from hil.app.faults.disk_faults import cannot_mount, disk_cases
 from hil.app.faults.injection import NO_ROW, Case, FaultResult
 from hil.app.faults.lockstep import state_ticks
 from hil.app.faults.operator_faults import operator_cases
+from hil.app.faults.process_faults import process_cases
 from hil.app.faults.refusals import refusal_cases
 from hil.app.faults.stage_faults import stage_cases
 from hil.app.faults.virtual_faults import virtual_cases
@@ -55,6 +56,7 @@ def all_cases(config: Config) -> Iterator[Case]:
     if not cannot_mount():
         yield from disk_cases(config)
     yield from virtual_cases()
+    yield from process_cases()
 
 
 def inject_all(config: Config, only: Collection[int], progress: Progress) -> tuple[list[FaultResult], list[LeftOut]]:

@@ -138,7 +138,8 @@ def line_disturbances(config: Config) -> Iterator[Disturbance]:
         # a fault of the device server begins with its next read, a block later
         bound_ms = (FAULT_TABLE[row].bound_for(config) or 0.0) + config.daq.block_ms
         device = "roboclaw" if kind == "emergency stop" else "daq"
-        yield Disturbance(row, kind, device, act, faults, bound_ms, stopped_ms(bound_ms), EVERY_STATE)
+        react_ms = stopped_ms(bound_ms) if device == "daq" else None  # at its button a controller stops by itself
+        yield Disturbance(row, kind, device, act, faults, bound_ms, react_ms, EVERY_STATE)
 
 
 def process_disturbances(config: Config) -> Iterator[Disturbance]:

@@ -42,7 +42,8 @@ class Client(CommandClient):
                 self.wait_until(lambda status: status["state"] == state, within_s=5.0)
 
     def idle(self):
-        return self.wait_until(lambda status: status.get("state") == "idle")
+        """Wait until the rig is open; its kernels may have to be compiled first."""
+        return self.wait_until(lambda status: status.get("state") == "idle", within_s=600.0)
 
 
 @pytest.fixture

@@ -32,13 +32,18 @@ def served(tmp_path):
             sim.kill()
 
 
-def test_every_endpoint_is_there_and_a_polite_kill_leaves_nothing_behind(served):
+def test_every_endpoint_is_there_for_its_owner_only_and_a_polite_kill_leaves_nothing_behind(served):
     sim, endpoints = served
     places = json.loads(endpoints.read_text())
     assert {"roboclaw", "roboteq", "modbus", "daq", "control"} <= set(places)
     for name in ("roboclaw", "roboteq", "modbus"):
         assert stat.S_ISCHR(Path(places[name]).stat().st_mode)
     assert stat.S_ISSOCK(Path(places["control"]).stat().st_mode)
+    folder = Path(places["control"]).parent
+    for place in (folder, *(Path(places[name]) for name in ("roboclaw", "roboteq", "modbus", "control"))):
+        assert place.stat().st_mode & 0o077 == 0, f"{place} is open to other users"
+        assert place.stat().st_uid == os.getuid()
+    assert {Path(places[name]).parent for name in ("roboclaw", "roboteq", "modbus")} == {folder}
     processes = descendants(sim.pid)
     assert len(processes) >= 4  # itself, plant, serial devices, device server
     sim.send_signal(signal.SIGTERM)

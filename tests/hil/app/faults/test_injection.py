@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from drivers.faults import KINDS
@@ -9,10 +11,12 @@ from hil.app.faults import operator_faults
 from hil.app.faults.device_faults import device_cases, valve_case
 from hil.app.faults.injection import LOCKSTEP, Case, Expected, Injection, Outcome, times_wrong
 from hil.app.faults.operator_faults import operator_cases
+from hil.app.faults.process_faults import process_cases
 from hil.app.faults.refusals import refusal_cases
 from hil.app.faults.stage_faults import stage_cases
 from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL
 from hil.app.faults.virtual_faults import virtual_cases
+from hil.app.faults.virtual_run import stopped_ms, virtual_config
 from hil.config import load_config
 from hil.operator.command_messages import Lease
 from hil.safety.fault_table import FAULT_TABLE
@@ -122,6 +126,23 @@ def test_a_fault_at_the_protocol_level_is_stopped_within_its_bound(device, kind)
     result = case.result()
     assert result.ok, result.outcome
     assert result.outcome.reacted_ms <= result.bound_ms
+
+
+def test_processes_are_killed_and_stopped_and_their_bounds_are_those_of_the_table():
+    cases = list(process_cases())
+    struck = {(case.injection.device, case.injection.kind) for case in cases}
+    names = ("loop process", "drives process", "watchdog process")
+    assert struck == {(name, kind) for name in names for kind in ("killed", "stopped")} | {("loop process", "Ctrl-C")}
+    assert {case.injection.row for case in cases} == {12, 18, 29}
+    workers = [case.expected.react_ms for case in cases if case.injection.row == 29]
+    assert workers == [FAULT_TABLE[29].bound_for(virtual_config())] * 2
+
+
+def test_stops_count_for_controllers_that_ran_at_the_injection():
+    seen = {"starts": [(1, 5), (2, 5)], "stops": [(2, 8), (1, 25_000_000)], "timeouts": [(2, 90_000_000)]}
+    assert stopped_ms(seen, 10) == pytest.approx(25.0, abs=1e-3)
+    assert stopped_ms(seen, 30_000_000) is None
+    assert stopped_ms({**seen, "stops": []}, 10) == math.inf
 
 
 def test_a_row_is_what_json_has(config):
