@@ -82,6 +82,11 @@ class FaultyDevice(Generic[S, C]):
         """End the fault. Delayed samples and commands still arrive at their times."""
         self._fault = None
 
+    @property
+    def commands_under_way(self) -> bool:
+        """Whether delayed commands have not arrived yet."""
+        return bool(self._commands)
+
     def open(self) -> None:
         """See `drivers.interfaces.Link`."""
         self._device.open()

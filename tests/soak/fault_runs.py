@@ -169,11 +169,13 @@ def at_protocol_level(seed):
     chance = random.Random(seed)
     first, second = chance.sample(disturbances(), 2)
     at_s, pause_s = chance.uniform(*MOMENTS_S), chance.uniform(0.0, 0.2)
-    names, expected, act = [f"{first.device}: {first.kind}"], Expected(frozenset(first.faults)), first.act
+    names, act = [f"{first.device}: {first.kind}"], first.act
+    expected = Expected(frozenset(first.faults), optional=first.optional)
     settings, ends = first.settings, first.ends
     if chance.random() < 0.5 and not first.ends:
         names.append(f"{second.device}: {second.kind}")
-        expected = Expected(frozenset((*first.faults, *second.faults, *OF_DOUBLE_FAULTS)))
+        rows = frozenset((*first.faults, *second.faults, *OF_DOUBLE_FAULTS))
+        expected = Expected(rows, optional=all(one.optional or not one.faults for one in (first, second)))
         settings, ends = (*settings, *second.settings), second.ends
 
         def act(run):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.faults import FaultyDevice
+from drivers.interfaces import DeviceError
 from drivers.sim.rig import InProcessRig
 from hil.app.build import record_meta
 from hil.config import Config
@@ -32,6 +33,8 @@ from hil.simulator.build import build_simulated_rig
 
 # Simulated time recorded after a fault [s]: longer than any device takes to stop itself.
 AFTER_FAULT_S = 0.6
+# Devices are held after a run for so long at most [s].
+HELD_S = 1.0
 # An experiment that goes on is stopped so long after the injection [s]: longer than any fault takes to be noticed.
 STOPPED_AFTER_S = 2.5
 # States that begin later than this in a run without a fault are left out [s].
@@ -73,7 +76,7 @@ class LockstepResult:
         config: of it.
         ticks: rows of `tick_dtype`.
         events: rows of `EVENT`.
-        rig: the simulated rig as the loop has left it.
+        rig: the simulated rig, held.
         injected: number of the tick in which the first fault was injected; 0: none was.
         over: the experiment came to an end.
         refused: arming was refused.
@@ -151,12 +154,13 @@ class LockstepRun:
         self._cycle.rig_io.operator.put(Stop(reason))
 
     def run(self) -> LockstepResult:
-        """Run to the end; the devices are left as they are then."""
+        """Run to the end, and hold the devices then."""
         with ExitStack() as stack:
             if self._writer is not None:
                 stack.callback(self._writer.close)
             self._cycle.rig_io.open()
             self.loop.run()
+        self._hold()
         ticks, events = self._memory.ticks, self._memory.events
         if self._folder is not None:
             record = read_trial(self._folder)
@@ -165,6 +169,22 @@ class LockstepRun:
         return LockstepResult(
             self._config, ticks, events, self.simulated_rig, self._injected, experiment.over, experiment.refused
         )
+
+    def _hold(self) -> None:
+        """Stop the devices and hold them so, as after every run, until the commands that are under way have arrived."""
+        rig, period_ns = self.simulated_rig, 1_000_000_000 // self._config.loop.rate_hz
+        until_ns = rig.plant.t_ns + round(HELD_S * 1e9)
+
+        def settled() -> bool:
+            under_way = any(device.commands_under_way for device in self.devices.values())
+            return not (rig.driven or rig.powered or under_way)
+
+        while not settled() and rig.plant.t_ns < until_ns:
+            rig.advance(rig.plant.t_ns + period_ns)
+            for device in self.devices.values():
+                with suppress(DeviceError):
+                    device.read(rig.plant.t_ns)
+            self._cycle.rig_io.stop(rig.plant.t_ns)
 
     def _act(self, tick: Tick) -> None:
         for due in [one for one in self._due if one[0] <= tick.number]:

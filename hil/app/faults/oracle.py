@@ -70,6 +70,8 @@ def _at_the_end(run: LockstepResult) -> Iterator[str]:
     """The simulated devices have no power, whatever they were told."""
     if not run.over and not len(latched(run.config, run.events)):
         yield "the experiment did not end"
+    if not len(latched(run.config, run.events)) and run.ticks["cut"][-1] != 1:
+        yield "the last command was no cut"
     if run.rig.driven:
         yield "the drives have power at the end"
     if run.rig.powered:

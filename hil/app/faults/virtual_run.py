@@ -94,7 +94,7 @@ class _Disturbed:
             reacted_ms = None
         faults = record.events[record.events["id"] > 0]
         if not len(faults):
-            wrong += ["not noticed"] if expected.rows else []
+            wrong += ["not noticed"] if expected.rows and not expected.optional else []
             wrong += times_wrong(expected, None, reacted_ms)
             return Outcome(None, reacted_ms if expected.react_ms else None, tuple(wrong))
         first = faults[0]

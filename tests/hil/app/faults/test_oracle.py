@@ -72,3 +72,18 @@ def test_devices_with_power_at_the_end_are_found(config):
 
 def test_each_state_of_a_trial_has_a_tick(config):
     assert list(state_ticks(config)) == ["idle", "armed", "run_up", "impact", "settle"]
+
+
+def test_a_run_that_ends_without_a_cut_is_found(finished):
+    ticks = finished.ticks.copy()
+    ticks["cut"][-1] = 0
+    found = unsafe(replace(finished, ticks=ticks, events=finished.events[:0]))
+    assert "the last command was no cut" in found
+
+
+def test_a_delayed_cut_is_waited_for_at_the_end_of_a_run(config):
+    run = LockstepRun(config, after_fault_s=0.1)
+    run.at(TICK, inject("drives", DeviceFault("delayed", ms=400.0)))
+    finished = run.run()
+    assert finished.rig.cut_ns - finished.faults["t_ns"][0] > 300_000_000
+    assert unsafe(finished) == []
