@@ -73,6 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # each process that a test starts would compile our sources again.
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ.pop("COLUMNS", None)  # pytest-xdist gives its workers 80; tables are as wide as their content without
     if os.environ.get("PYTEST_XDIST_WORKER") and LOCKS in os.environ:
         compile_each_kernel_once(Path(os.environ[LOCKS]))
 

@@ -136,7 +136,7 @@ class Experiment(ABC):
             self.stopped, self._stopping = True, self.state > ARMED and samples.drives.stopped_ns < 0
             self._enter(ABORTED, t_ns)
         elif self.state == IDLE and self._arm_asked and self._can_be_armed(samples, estimate):
-            self._arm_asked = False
+            self._arm_asked = not self._attended
             self.checks = (*self._arming_checks(samples, estimate), *self.fixed_checks)
             if not self.refused:
                 self._enter(ARMED, t_ns)

@@ -183,7 +183,7 @@ def _wrong(name: str, path: tuple[Any, ...]) -> st.SearchStrategy[Any]:
             wrong.append(st.sampled_from(["a\nb", "x\n", "\x07"]))
         if path in (("name",), ("telemetry", "endpoint")):
             wrong.append(st.sampled_from(["a b", "../x", "tcp://x", "tcp://:1", "http://a:1"]))
-        wrong.append(st.just("x" * 300))
+        wrong.append(st.just("x" * 500))
     return st.one_of(wrong)
 
 
