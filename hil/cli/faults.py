@@ -66,15 +66,18 @@ def _show(results: list[FaultResult], left_out: list[LeftOut], name: str) -> Non
         words = (str(row["id"] or "-"), row["fault"], row["kind"], row["device"], row["state"])
         times = [_ms(row[key]) for key in ("detected_ms", "reacted_ms", "bound_ms")]
         verdict = f"ok{', ' if row['detail'] else ''}{row['detail']}" if result.ok else f"WRONG: {row['detail']}"
-        if result.outcome.disturbed:
+        if not result.outcome.injected:
+            verdict = f"not injected: {result.outcome.disturbed}"
+        elif result.outcome.disturbed:
             verdict += f" (beside it: {result.outcome.disturbed})"
         where = row["level"] if row["rig"] == name else f"{row['level']}, {row['rig']}"
         table.add_row(*map(Text, (*words, *times, where)), Text(verdict, "green" if result.ok else "bold red"))
     show(table)
     for one in left_out:
         print(f"left out: {one.row}: {one.reason}")
-    counts = Counter(result.ok for result in results)
-    print(f"{len(results)} faults injected: {counts[True]} ok, {counts[False]} wrong; {len(left_out)} rows left out")
+    counts = Counter(result.row()["ok"] for result in results)
+    made = f"{counts[True] + counts[False]} faults injected: {counts[True]} ok, {counts[False]} wrong"
+    print(f"{made}; {counts[None]} not injected, {len(left_out)} rows left out")
 
 
 def _ms(time_ms: float | None) -> str:

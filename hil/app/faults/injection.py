@@ -69,6 +69,7 @@ class Outcome:
         remark: what else there is to know.
         disturbed: what this machine or the simulated rig did late beside it: the times then say nothing about the
             controller. Empty: nothing.
+        injected: it could be injected; otherwise `disturbed` says why not.
     """
 
     detected_ms: float | None = None
@@ -76,6 +77,7 @@ class Outcome:
     wrong: tuple[str, ...] = ()
     remark: str = ""
     disturbed: str = ""
+    injected: bool = True
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ class FaultResult:
             "detected_ms": outcome.detected_ms,
             "reacted_ms": outcome.reacted_ms,
             "bound_ms": self.bound_ms,
-            "ok": self.ok,
+            "ok": self.ok if outcome.injected else None,
             "level": injection.level,
             "rig": injection.rig,
             "disturbed": outcome.disturbed,

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from hil.app.faults import table
-from hil.app.faults.injection import LOCKSTEP, Expected, FaultResult, Injection, Outcome
+from hil.app.faults.injection import LOCKSTEP, PROCESSES, Expected, FaultResult, Injection, Outcome
 from hil.cli import run
 
 
@@ -37,9 +37,16 @@ def test_a_result_that_is_wrong_ends_with_status_1(capsys, monkeypatch):
         Expected(frozenset({1}), 11.0, 11.0),
         Outcome(40.0, 40.0, ("noticed after 40.0 ms, allowed: 11.0",)),
     )
+    outcome = Outcome(disturbed="the trial ended by itself before the signal", injected=False)
+    not_made = FaultResult(
+        Injection(12, "killed", "loop process", "run_up", PROCESSES, "sim_wire"), Expected(), outcome
+    )
+    assert not_made.row()["ok"] is None
     left_out = [table.LeftOut(22, "no tmpfs can be mounted")]
-    monkeypatch.setattr(table, "inject_all", lambda *_: ([wrong], left_out))
+    monkeypatch.setattr(table, "inject_all", lambda *_: ([wrong, not_made], left_out))
     assert run(["faults", "sim_impact"]) == 1
     said = capsys.readouterr().out
     assert "WRONG: noticed after 40.0 ms" in said
+    assert "not injected: the trial ended by itself" in said
+    assert "1 faults injected: 0 ok, 1 wrong; 1 not injected, 1 rows left out" in said
     assert "left out: 22: no tmpfs can be mounted" in said
