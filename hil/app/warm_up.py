@@ -57,6 +57,13 @@ class _Progress:
 def warm_up(config: Config, progress: Progress = lambda _: None) -> None:
     """Run every kernel once, so that no tick and no worker has to compile one, and report what is compiled."""
     report_compiling(progress)
+    try:
+        _run_all(config, progress)
+    finally:
+        on_compiling(None)  # whoever was told may be gone by the next kernel
+
+
+def _run_all(config: Config, progress: Progress) -> None:
     if next(CACHE_FOLDER.rglob("*.nbi"), None) is None:
         progress(f"compiling some {ABOUT} kernels in two processes, once for this version")
         with _second_process(config) as step_is_compiled:
