@@ -1,5 +1,6 @@
 /** Runs that are over: list, figure, summary, and the force sensors around the impact. */
 
+import { axisStyle, COLOURS, drawMarks, HEIGHT, widthIn } from "./chart.js";
 import { byId, digits, make, read, row } from "./dom.js";
 
 export function startRuns(connection) {
@@ -37,29 +38,14 @@ async function show(run) {
 }
 
 function drawImpact(place, impact) {
-  const colours = ["#0072b2", "#e69f00", "#009e73", "#cc79a7"];
-  const text = getComputedStyle(document.body).color;
-  const axis = { stroke: text, grid: { stroke: "#8884" } };
-  const marks = [["detected", impact.detected_ms], ["cut", impact.cut_ms]].filter(([, at]) => typeof at === "number");
+  const axis = axisStyle();
+  const marks = [[impact.detected_ms, "detected", [], 14], [impact.cut_ms, "cut", [], 28]].filter(([at]) => typeof at === "number");
   const box = make("div", { class: "plot", role: "img", "aria-label": "Force sensors around the impact" });
   place.append(make("h3", {}, "Force sensors around the impact"), box);
   new uPlot({
-    width: Math.max(260, box.clientWidth), height: 260, scales: { x: { time: false } },
+    width: widthIn(box), height: HEIGHT, scales: { x: { time: false } },
     axes: [{ ...axis, label: "time from the impact [ms]" }, { ...axis, label: "[V]" }],
-    series: [{}, ...impact.channels.map((one, i) => ({ label: one.name, stroke: colours[i % colours.length], width: 2 }))],
-    hooks: { draw: [(chart) => {
-      const { ctx, bbox } = chart;
-      ctx.save();
-      ctx.strokeStyle = ctx.fillStyle = text;
-      for (const [word, at] of marks) {
-        const x = chart.valToPos(at, "x", true);
-        ctx.beginPath();
-        ctx.moveTo(x, bbox.top);
-        ctx.lineTo(x, bbox.top + bbox.height);
-        ctx.stroke();
-        ctx.fillText(word, x + 4, bbox.top + (word === "cut" ? 28 : 14));
-      }
-      ctx.restore();
-    }] },
+    series: [{}, ...impact.channels.map((one, i) => ({ label: one.name, stroke: COLOURS[i % COLOURS.length], width: 2 }))],
+    hooks: { draw: [(chart) => drawMarks(chart, marks)] },
   }, [impact.t_ms, ...impact.channels.map((one) => one.V)], box);
 }

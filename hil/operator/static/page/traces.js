@@ -1,10 +1,10 @@
 /** Traces of any telemetry series: 30 s back, freeze, zoom, two cursors, statistics, export. */
 
+import { axisStyle, COLOURS, drawMarks, HEIGHT, widthIn } from "./chart.js";
 import { byId, digits, make, row } from "./dom.js";
 
 const MOST = 20;
 const DRAW_MS = 200;
-const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8c6bb1", "#7f7f7f"];
 const DASHES = [[], [8, 4], [2, 3]];
 const CHOSEN = ["speed_mps", "force_sum_N"];
 
@@ -62,7 +62,7 @@ class Plot {
   }
 
   size() {
-    return { width: Math.max(260, byId("plot").clientWidth), height: 260 };
+    return { width: widthIn(byId("plot")), height: HEIGHT };
   }
 
   draw(data, cursors) {
@@ -80,8 +80,7 @@ class Plot {
 
   build(names) {
     this.chart?.destroy();
-    const text = getComputedStyle(document.body).color;
-    const axis = { stroke: text, grid: { stroke: "#8884" } };
+    const axis = axisStyle();
     const scales = [...new Set(names.map((name) => this.units.get(name)))];
     this.chart = new uPlot({
       ...this.size(),
@@ -95,7 +94,7 @@ class Plot {
         dash: DASHES[Math.floor(i / COLOURS.length) % DASHES.length],
       }))],
       hooks: {
-        draw: [(chart) => this.lines(chart, text)],
+        draw: [(chart) => this.lines(chart)],
         setSelect: [(chart) => {
           const { left, width } = chart.select;
           if (width < 5) return;
@@ -107,22 +106,11 @@ class Plot {
   }
 
   /** Cursors, and what the state changed to. */
-  lines(chart, colour) {
-    const { ctx, bbox } = chart;
-    const marks = [...this.data.marks, ...this.cursors.map((at, i) => [at, "AB"[i]])];
-    ctx.save();
-    ctx.strokeStyle = ctx.fillStyle = colour;
-    for (const [at, text] of marks) {
-      const x = chart.valToPos(at, "x", true);
-      if (x < bbox.left || x > bbox.left + bbox.width) continue;
-      ctx.setLineDash(text.length === 1 ? [] : [4, 4]);
-      ctx.beginPath();
-      ctx.moveTo(x, bbox.top);
-      ctx.lineTo(x, bbox.top + bbox.height);
-      ctx.stroke();
-      ctx.fillText(text, x + 4, bbox.top + 12);
-    }
-    ctx.restore();
+  lines(chart) {
+    drawMarks(chart, [
+      ...this.data.marks.map(([at, text]) => [at, text, [4, 4], 12]),
+      ...this.cursors.map((at, i) => [at, "AB"[i], [], 12]),
+    ]);
   }
 
   inView(data) {

@@ -1,0 +1,31 @@
+/** What the charts of the page have in common: colours, axes, and vertical marks with a word. */
+
+// After Okabe and Ito, which colour-blind people can tell apart.
+export const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8c6bb1", "#7f7f7f"];
+export const HEIGHT = 260;
+
+export const textColour = () => getComputedStyle(document.body).color;
+
+/** Style of an axis, in the colour of the text. */
+export const axisStyle = () => ({ stroke: textColour(), grid: { stroke: "#8884" } });
+
+/** Width of a chart in a box. */
+export const widthIn = (box) => Math.max(260, box.clientWidth);
+
+/** Draw marks [time, word, dash, offset of the word], those that are in view. */
+export function drawMarks(chart, marks) {
+  const { ctx, bbox } = chart;
+  ctx.save();
+  ctx.strokeStyle = ctx.fillStyle = textColour();
+  for (const [at, word, dash, offset] of marks) {
+    const x = chart.valToPos(at, "x", true);
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    ctx.setLineDash(dash);
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    ctx.fillText(word, x + 4, bbox.top + offset);
+  }
+  ctx.restore();
+}
