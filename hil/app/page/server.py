@@ -6,19 +6,17 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from drivers.interfaces import DeviceError
 from hil.app.page.content import fixed_checks, page_content
+from hil.app.server_process import ServerProcess
 from hil.config import Config
 from hil.config.schema.operator import KeysConfig
 from hil.operator.curve import own_path
 from hil.operator.page.settings import PageSettings, write_settings
-from hil.operator.runtime_folder import RuntimeFolder, RuntimeFolderError, read_token
-from hil.processes.process import Process
+from hil.operator.runtime_folder import read_token
 
-# How long the process may take to start, and to end [s].
-_STARTS_S, _ENDS_S = 60.0, 5.0
 _NEEDED = ("starlette", "uvicorn", "websockets")
 
 
@@ -28,8 +26,8 @@ def missing_parts() -> str:
     return f"--page needs {', '.join(missing)}: pip install 'rover-hil[page]'" if missing else ""
 
 
-class PageServer:
-    """Serves the operator's page in a process of its own.
+class PageServer(ServerProcess):
+    """Serves the operator's page; sessions stay open over a restart.
 
     Args:
         config: its section `operator.page` says where.
@@ -46,6 +44,8 @@ class PageServer:
         DeviceError: the page cannot be served, with the reason.
     """
 
+    what, module, listens = "page server", "hil.app.page.process", "address"
+
     def __init__(
         self,
         config: Config,
@@ -56,21 +56,15 @@ class PageServer:
     ) -> None:
         if problem := missing_parts():
             raise DeviceError(problem)
+        super().__init__()
         self._encrypted = config.operator.page.certificate is not None
-        self._process: Process | None = None
         with ExitStack() as stack:
-            try:
-                self._folder = RuntimeFolder.make()
-            except RuntimeFolderError as error:
-                raise DeviceError(f"page server: {error}") from None
-            stack.callback(self._folder.close)
+            self._folder = self._make_folder(stack)
             self.token_file = self._folder.new_token()
             settings = _settings(config, self.token_file, command_endpoint, command_token_file, runs, plan)
             write_settings(self._folder.path, settings)
-            stack.callback(self._end)
             self.address = settings.address
-            self._start()
-            self._stack = stack.pop_all()
+            self._begin(stack)
 
     @property
     def url(self) -> str:
@@ -79,47 +73,7 @@ class PageServer:
         return f"{scheme}://{self.address}/#token={read_token(self.token_file).hex()}"
 
     def _start(self) -> None:
-        self._process = Process("hil.app.page.process", str(self._folder.path), self.address)
-        answer = self._process.receive(_STARTS_S)
-        if "address" not in answer:
-            problem = answer.get("error") or f"not ready within {_STARTS_S:g} s (exit status {self._process.status()})"
-            raise DeviceError(f"page server: {problem}")
-        self.address = str(answer["address"])
-
-    @property
-    def alive(self) -> bool:
-        """Whether its process is running."""
-        return self._process is not None and self._process.status() is None
-
-    @property
-    def pid(self) -> int:
-        """Id of its process."""
-        assert self._process is not None
-        return self._process.pid
-
-    def restart(self) -> None:
-        """Start the process again, at the same address and with the same token; sessions stay open.
-
-        Raises:
-            DeviceError: the page cannot be served.
-        """
-        self._end()
-        self._start()
-
-    def _end(self) -> None:
-        if self._process is not None:
-            self._process.end(_ENDS_S)
-            self._process = None
-
-    def close(self) -> None:
-        """End the process, and remove the token; may be called twice."""
-        self._stack.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        self.address = self._launch(str(self._folder.path), self.address)
 
 
 def _settings(
