@@ -111,14 +111,16 @@ def send(
         complain(f"{what}: accepted")
 
 
-def hold_lease(rig: CommandClient) -> None:
-    """Be the console until Ctrl-C."""
+def hold_lease(rig: CommandClient, wait_s: float) -> None:
+    """Be the console until Ctrl-C; ask another one for the lease for so long [s]."""
     from hil.operator.command_messages import Status
 
     rig.ask(Status())
     if rig.lease_state.yours:
         complain(f"another process of {rig.lease_state.holder} holds the operator lease already")
         raise typer.Exit(FAULT)
+    if wait_s:
+        rig.wait_for_lease(wait_s)
     with rig.lease():
         _watch(rig)
 
@@ -133,7 +135,7 @@ def _watch(rig: CommandClient) -> None:
             if newest != message:
                 complain(newest)
             if rig.lease_state.asked_by not in ("", asked_by):
-                complain(f"{rig.lease_state.asked_by} asks for the operator lease: Ctrl-C releases it")
+                complain(f"{rig.lease_state.asked_by} asks for the operator lease: `hil command lease --give` gives it")
             message, asked_by = newest, rig.lease_state.asked_by
             time.sleep(_LOOK_S)
     except KeyboardInterrupt:

@@ -42,13 +42,25 @@ def status(
 
 @command.command()
 @with_groups
-def lease(client: ClientOptions, hold: Hold = False) -> None:
-    """Hold the operator lease (--hold: until Ctrl-C), or ask its holder for it."""
+def lease(
+    client: ClientOptions,
+    hold: Hold = False,
+    wait_s: Annotated[
+        float, typer.Option("--wait", metavar="S", min=0.0, help="With --hold: ask its holder for it for so long.")
+    ] = 0.0,
+    give: Annotated[bool, typer.Option("--give", help="Give it to the client that asks for it.")] = False,
+) -> None:
+    """Hold the operator lease (--hold: until Ctrl-C), ask its holder for it, or give it to who asks."""
     from hil.operator.command_messages import Lease
 
+    if (hold and give) or (wait_s and not hold):
+        raise typer.BadParameter("allowed: --hold, --hold --wait S, or --give")
     with client.client() as rig:
         if hold:
-            hold_lease(rig)
+            hold_lease(rig, wait_s)
+            return
+        if give:
+            print(f"given to {rig.give_lease()}")
             return
         rig.ask(Lease("ask"))
         state = rig.lease_state

@@ -136,11 +136,11 @@ class LeaseChange(_Message, frozen=True, tag="lease"):
 
     Attributes:
         holder: its name; "": nobody.
-        why: taken, released or expired.
+        why: taken, given by the one that held it, released or expired.
     """
 
     holder: str
-    why: Literal["taken", "released", "expired"]
+    why: Literal["taken", "given", "released", "expired"]
 
 
 class RefusedCommands(_Message, frozen=True, tag="refused"):

@@ -199,6 +199,20 @@ class CommandClient:
             self._heartbeat.start()
         return self.lease_state
 
+    def wait_for_lease(self, within_s: float = 60.0) -> LeaseState:
+        """Ask its holder for the lease until it is given or free, and keep it as `take_lease`. Raises CommandError."""
+        until = time.monotonic() + within_s
+        while (lease := self.ask(Lease("ask")).lease) and lease.holder and not lease.yours:
+            if time.monotonic() > until:
+                raise CommandError(f"{lease.holder} has not given the operator lease within {within_s:g} s")
+            time.sleep(_LOOK_AGAIN_S)
+        return self.take_lease()
+
+    def give_lease(self) -> str:
+        """Give the lease to the client that asks for it, and return its name. Raises CommandError."""
+        self.ask(Lease("give"))
+        return self.lease_state.holder
+
     def release_lease(self) -> None:
         """Release the lease, if this client holds it. Raises CommandError: there is no answer."""
         self.stop_heartbeat()

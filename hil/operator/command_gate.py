@@ -5,11 +5,10 @@ from __future__ import annotations
 import secrets
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
-from hil.messages.fault_bounds import CONSOLE_SILENT_NS
 from hil.messages.operator_input import (
     EStop,
     LeaseChange,
@@ -27,12 +26,14 @@ from hil.operator.command_messages import (
     Lease,
     LeaseState,
     Refusal,
+    RefusedError,
     Reply,
     Request,
     Seal,
     Status,
     read_request,
 )
+from hil.operator.operator_lease import Client, LeaseSink, OperatorLease
 
 # Sessions that are open at the same time; another one ends the one that was used longest ago.
 MOST_SESSIONS = 64
@@ -45,7 +46,7 @@ REPORT_EVERY_NS = 1_000_000_000
 _SECOND_NS = 1_000_000_000
 
 
-class CommandSink(Protocol):
+class CommandSink(LeaseSink, Protocol):
     """Where accepted commands, the lease and the status are (`hil.operator.command_socket.SharedCommands`)."""
 
     def put(self, command: OperatorRequest) -> bool:
@@ -54,17 +55,8 @@ class CommandSink(Protocol):
     def report(self, notice: LeaseChange | RefusedCommands) -> None:
         """Hand a notice to the loop, unless that would take the room of commands."""
 
-    def set_lease(self, holder: str, t_ns: int) -> None:
-        """Publish who holds the lease ("": nobody), and its last heartbeat [ns of CLOCK_MONOTONIC]."""
-
     def status(self) -> bytes:
         """The newest status as JSON; empty: none yet."""
-
-
-class _RefusedError(Exception):
-    def __init__(self, refusal: Refusal, error: str) -> None:
-        super().__init__(error)
-        self.refusal: Refusal = refusal
 
 
 @dataclass
@@ -97,13 +89,10 @@ class CommandGate:
         self._requests, self._replies = Seal(token, "request"), Seal(token, "reply")
         self._most_bytes = MOST_REQUEST_BYTES + (0 if token is None else CODE_BYTES)
         self._sessions: dict[str, _Session] = {}
-        self._holder: tuple[str, str] | None = None
-        self._kept_ns = 0
-        self._asked_by = ""
+        self._operator_lease = OperatorLease(sink, self._name)
         self.refused: Counter[Refusal] = Counter()
         self._unreported, self._why, self._reported_ns = 0, "", -REPORT_EVERY_NS
         self._strangers: tuple[int, int] = (0, 0)  # second, answers in it
-        sink.set_lease("", 0)
 
     def handle(self, frame: bytes, key: str, now_ns: int) -> bytes | None:
         """Answer a request.
@@ -123,10 +112,10 @@ class CommandGate:
             try:
                 request = read_request(content)
             except ValueError as error:
-                raise _RefusedError("malformed", str(error)) from None
+                raise RefusedError("malformed", str(error)) from None
             session = request.session
             reply = self._answer(request, key or "token", now_ns)
-        except _RefusedError as error:
+        except RefusedError as error:
             self.count(error.refusal)
             if error.refusal == "not_authenticated" and not self._answers_stranger(now_ns):
                 return None
@@ -137,8 +126,7 @@ class CommandGate:
 
     def pass_time(self, now_ns: int) -> None:
         """End a lease without a heartbeat, and report what was refused; to be called at least every 0.1 s."""
-        if self._holder is not None and now_ns - self._kept_ns > CONSOLE_SILENT_NS:
-            self._end_lease("expired")
+        self._operator_lease.pass_time(now_ns)
         if self._unreported and now_ns - self._reported_ns >= REPORT_EVERY_NS:
             self._sink.report(RefusedCommands(self._unreported, self._why))
             self._unreported, self._reported_ns = 0, now_ns
@@ -150,10 +138,10 @@ class CommandGate:
 
     def _content(self, frame: bytes, key: str) -> bytes:
         if len(frame) > self._most_bytes:
-            raise _RefusedError("too_long", f"a request of {len(frame)} bytes, allowed: {self._most_bytes}")
+            raise RefusedError("too_long", f"a request of {len(frame)} bytes, allowed: {self._most_bytes}")
         content = self._requests.opened(frame)
         if content is None or (self._token is None and not key):
-            raise _RefusedError("not_authenticated", "the key is not valid here: wrong token, or changed on the way")
+            raise RefusedError("not_authenticated", "the key is not valid here: wrong token, or changed on the way")
         return content
 
     def _answer(self, request: Request, key: str, now_ns: int) -> Reply:
@@ -162,16 +150,17 @@ class CommandGate:
             return self._open(request, command, key, now_ns)
         session = self._session(request, key, now_ns)
         client, status = (session.key, session.name), None
-        held_before = self._holder == client
+        holder = self._operator_lease.holder
+        held_before = holder == client
         if isinstance(command, Lease):
-            self._change_lease(command, client, now_ns)
+            self._operator_lease.change(command, client, now_ns)
         elif isinstance(command, Status):
             status = self._status()
         elif isinstance(command, Stop | EStop):
             self._hand_over(_recordable(command))
         elif not held_before:
-            who = f"held by {self._name(self._holder)}" if self._holder else "held by nobody"
-            raise _RefusedError("no_lease", f"this command needs the operator lease, which is {who}")
+            who = f"held by {self._name(holder)}" if holder else "held by nobody"
+            raise RefusedError("no_lease", f"this command needs the operator lease, which is {who}")
         else:
             self._hand_over(command)
         lease = self._lease(client, held_before=held_before)
@@ -188,7 +177,7 @@ class CommandGate:
     # ---- sessions ----
     def _open(self, request: Request, hello: Hello, key: str, now_ns: int) -> Reply:
         if request.session or not CLIENT_NAME.fullmatch(hello.name):
-            raise _RefusedError("malformed", f"hello: a name, {CLIENT_NAME_ALLOWED}, and no session")
+            raise RefusedError("malformed", f"hello: a name, {CLIENT_NAME_ALLOWED}, and no session")
         while len(self._sessions) >= MOST_SESSIONS:
             del self._sessions[min(self._sessions, key=self._worth)]
         name = secrets.token_hex(16)
@@ -199,15 +188,15 @@ class CommandGate:
     def _worth(self, name: str) -> tuple[bool, bool, int]:
         """Sessions end in this order: never used before used, without the lease before with it, oldest first."""
         session = self._sessions[name]
-        return self._holder == (session.key, session.name), session.sequence > 0, session.used_ns
+        return self._operator_lease.holder == (session.key, session.name), session.sequence > 0, session.used_ns
 
     def _session(self, request: Request, key: str, now_ns: int) -> _Session:
         session = self._sessions.get(request.session)
         if session is None or session.key != key:
-            raise _RefusedError("no_session", "no such session of this client: say hello first")
+            raise RefusedError("no_session", "no such session of this client: say hello first")
         if request.sequence <= session.sequence:
             error = f"sequence number {request.sequence}, allowed: above {session.sequence}; nothing is done twice"
-            raise _RefusedError("replayed", error)
+            raise RefusedError("replayed", error)
         session.sequence, session.used_ns = request.sequence, now_ns
         self._limit_rate(session, request, now_ns)
         return session
@@ -221,7 +210,7 @@ class CommandGate:
         kind = "stops" if isinstance(command, Stop | EStop) else "commands"
         session.counts[kind] += 1
         if session.counts[kind] > MOST_COMMANDS_PER_S:
-            raise _RefusedError("too_many", f"over {MOST_COMMANDS_PER_S} {kind} in a second")
+            raise RefusedError("too_many", f"over {MOST_COMMANDS_PER_S} {kind} in a second")
 
     def _answers_stranger(self, now_ns: int) -> bool:
         second, answers = self._strangers
@@ -229,44 +218,16 @@ class CommandGate:
         self._strangers = now_ns // _SECOND_NS, answers
         return answers <= MOST_STRANGERS_PER_S
 
-    # ---- lease ----
-    def _change_lease(self, command: Lease, client: tuple[str, str], now_ns: int) -> None:
-        mine = self._holder == client
-        if command.do == "ask":
-            self._asked_by = "" if mine or self._holder is None else self._name(client)
-        elif command.do == "take":
-            if self._holder is not None and not mine:
-                error = f"{self._name(self._holder)} holds the operator lease: ask for it, or wait until it is released"
-                raise _RefusedError("lease_held", error)
-            if not mine:
-                self._holder = client
-                self._sink.report(LeaseChange(self._name(client), "taken"))
-            self._keep(now_ns)
-        elif not mine:
-            raise _RefusedError("lease_lost", "this client does not hold the operator lease (any more): take it again")
-        elif command.do == "keep":
-            self._keep(now_ns)
-        else:
-            self._end_lease("released")
+    def _lease(self, client: Client | None, *, held_before: bool = False) -> LeaseState:
+        lease = self._operator_lease
+        yours = client is not None and lease.holder == client
+        return LeaseState(self._name(lease.holder), yours, held_before, self._name(lease.asked_by))
 
-    def _keep(self, now_ns: int) -> None:
-        self._kept_ns = now_ns
-        self._sink.set_lease(self._name(self._holder), now_ns)
-
-    def _end_lease(self, why: Literal["released", "expired"]) -> None:
-        self._holder, self._asked_by = None, ""
-        self._sink.set_lease("", self._kept_ns)
-        self._sink.report(LeaseChange("", why))
-
-    def _lease(self, client: tuple[str, str] | None, *, held_before: bool = False) -> LeaseState:
-        yours = client is not None and self._holder == client
-        return LeaseState(self._name(self._holder), yours, held_before, self._asked_by)
-
-    def _client(self, session: str) -> tuple[str, str] | None:
+    def _client(self, session: str) -> Client | None:
         found = self._sessions.get(session)
         return (found.key, found.name) if found else None
 
-    def _name(self, client: tuple[str, str] | None) -> str:
+    def _name(self, client: Client | None) -> str:
         """As people see it: with the name of its key, where each client has its own."""
         if client is None:
             return ""
@@ -276,9 +237,9 @@ class CommandGate:
         try:
             command_to_bytes(command)
         except ValueError as error:
-            raise _RefusedError("too_long", str(error)) from None
+            raise RefusedError("too_long", str(error)) from None
         if not self._sink.put(command):
-            raise _RefusedError("not_read", "the loop does not read commands now: wait for the end of the last one")
+            raise RefusedError("not_read", "the loop does not read commands now: wait for the end of the last one")
 
 
 def _recordable(command: Stop | EStop) -> Stop | EStop:

@@ -25,8 +25,20 @@ CODE_BYTES = hashlib.sha256().digest_size
 
 Refusal: TypeAlias = Literal[
     "not_authenticated", "too_long", "malformed", "no_session", "replayed", "too_many", "no_lease", "lease_held",
-    "lease_lost", "not_read",
+    "lease_lost", "not_asked", "not_read",
 ]  # fmt: skip
+
+
+class RefusedError(Exception):
+    """A request is refused.
+
+    Attributes:
+        refusal: why.
+    """
+
+    def __init__(self, refusal: Refusal, error: str) -> None:
+        super().__init__(error)
+        self.refusal: Refusal = refusal
 
 
 class Hello(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="hello"):
@@ -46,9 +58,9 @@ class Status(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="statu
 
 
 class Lease(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="lease"):
-    """Take the operator lease, keep it (the heartbeat), release it, or ask its holder for it."""
+    """Take the operator lease, keep it (the heartbeat), release it, ask its holder for it, or give it to who asks."""
 
-    do: Literal["take", "keep", "release", "ask"]
+    do: Literal["take", "keep", "release", "ask", "give"]
 
 
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,7 +84,7 @@ class LeaseState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         holder: name of the client that holds it; "": nobody.
         yours: the client that is answered holds it.
         held_before: that client held it already before this request.
-        asked_by: name of a client that asks for it; "": nobody does.
+        asked_by: name of the client that asked for it last, for 5 s; "": nobody does.
     """
 
     holder: str

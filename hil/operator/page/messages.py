@@ -31,14 +31,14 @@ class Command(_Message, frozen=True, tag="command"):
 
 
 class Lease(_Message, frozen=True, tag="lease"):
-    """Take, release or ask for the operator lease.
+    """Take, release or ask for the operator lease, or give it to the client that asks.
 
     Attributes:
         do: which of them.
         id: as of a command.
     """
 
-    do: Literal["take", "release", "ask"]
+    do: Literal["take", "release", "ask", "give"]
     id: int
 
 

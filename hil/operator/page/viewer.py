@@ -50,7 +50,7 @@ class Viewer:
         self._tasks: set[asyncio.Task[None]] = set()
         self._using = threading.Lock()  # the client is not disconnected while a thread still waits for its answer
         self._last_id = 0
-        self._holds, self._alive_s = False, 0.0
+        self._holds, self._asks, self._alive_s = False, False, 0.0
         self._heartbeat: asyncio.Task[None] | None = None
 
     async def serve(self) -> None:
@@ -83,6 +83,8 @@ class Viewer:
         shown, due_s = "", 0.0
         with suppress(WebSocketDisconnect, RuntimeError):
             while True:
+                if self._asks and rig.held_by(self._name):  # it was given to this viewer
+                    self._hold()
                 state = str((rig.status, rig.lease, rig.answers))
                 if state != shown or time.monotonic() >= due_s:
                     shown, due_s = state, time.monotonic() + STATUS_S - EVERY_S / 2
@@ -171,18 +173,29 @@ class Viewer:
             except (CommandError, zmq.ZMQError) as error:
                 self._rig.note(self._name, f"{words} refused: {error}")
                 return await self._reply(number, str(error))
-        self._rig.note(self._name, words)
-        if self._holds and (self._heartbeat is None or self._heartbeat.done()):
+        repeated = self._asks and isinstance(request, LeaseRequest) and request.do == "ask"
+        if not repeated:
+            self._rig.note(self._name, words)
+        if isinstance(request, LeaseRequest):
+            self._asks = request.do == "ask"
+        if self._holds:
+            self._hold()
+        return await self._reply(number)
+
+    def _hold(self) -> None:
+        """Keep the lease from now on."""
+        self._holds, self._asks = True, False
+        if self._heartbeat is None or self._heartbeat.done():
             self._alive_s = time.monotonic()
             self._heartbeat = self._begin(self._keep())
-        return await self._reply(number)
 
     async def _keep(self) -> None:
         """Send heartbeats of the lease, as long as there are signs of life of the browser."""
         while self._holds and time.monotonic() - self._alive_s <= ALIVE_S:
             try:
                 async with self._order:
-                    await asyncio.to_thread(self._exchange, LeaseRequest("keep"))
+                    if self._holds:  # not released while this waited
+                        await asyncio.to_thread(self._exchange, LeaseRequest("keep"))
             except (CommandError, zmq.ZMQError) as error:
                 self._holds = False
                 self._rig.note(self._name, f"the lease was lost: {error}")
@@ -197,7 +210,7 @@ class Viewer:
             if self._client is None:
                 self._client = self._rig.connect(self._name)
             self._client.ask(request)
-            if isinstance(request, LeaseRequest) and request.do in ("take", "release"):
+            if isinstance(request, LeaseRequest) and request.do in ("take", "release", "give"):
                 self._holds = request.do == "take"
 
     def _disconnect(self) -> None:

@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -90,6 +91,23 @@ def test_the_lease_of_another_client_is_respected_and_its_name_said(rig, capsys)
         assert capsys.readouterr().out == "held by ben; it has been asked for it\n"
         assert run(["command", "e-stop"]) == 0
     assert rig.commands() == [EStop()]
+
+
+def test_the_lease_is_given_from_any_terminal_to_the_client_that_waits_for_it(rig, capsys):
+    with CommandClient.running(own_name()) as console, CommandClient.running("ben") as ben:
+        console.take_lease()
+        assert run(["command", "lease", "--give"]) == 1
+        assert "nobody asks for the operator lease" in capsys.readouterr().err
+        waits = threading.Thread(target=ben.wait_for_lease)
+        waits.start()
+        while console.status() and console.lease_state.asked_by != "ben":
+            pass
+        assert run(["command", "lease", "--give"]) == 0
+        waits.join()
+        assert capsys.readouterr().out == "given to ben\n"
+        assert rig.lease() == "ben"
+        ben.arm()
+    assert rig.commands() == [Arm()]
 
 
 def test_status_is_printed_for_people_and_for_programs(capsys):

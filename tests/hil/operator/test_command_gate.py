@@ -74,15 +74,6 @@ def test_two_clients_never_hold_the_lease_together(client, sink):
     assert held == [LeaseChange("anna", "taken"), LeaseChange("", "released"), LeaseChange("ben", "taken")]
 
 
-def test_whoever_wants_the_lease_can_ask_its_holder_for_it(client):
-    anna, ben = client("anna"), client("ben")
-    anna.lease("take")
-    assert ben.lease("ask").lease.holder == "anna"
-    assert anna.lease("keep").lease.asked_by == "ben"
-    anna.lease("release")
-    assert ben.lease("take").lease.asked_by == ""
-
-
 def test_processes_with_the_same_key_and_name_are_one_client(client, sink):
     console, script = client("anna"), client("anna")
     console.lease("take")

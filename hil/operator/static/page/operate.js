@@ -1,17 +1,27 @@
-/** Lease, arming with its check-list, start, faults, set-points and modes. */
+/** Lease, who asks for it, arming with its check-list, start, faults, set-points and modes. */
 
 import { byId, confirmTwice, make, read, row, setText } from "./dom.js";
+
+// A request for the lease is shown to its holder for 5 s; it is repeated while this page waits.
+const ASK_AGAIN_MS = 2000;
 
 export function startOperate(connection, config) {
   const complain = (reply) => { if (!reply.ok) setText(byId("asked"), reply.error); };
   const order = (command) => connection.command(command).then(complain);
+  const change = (act) => connection.ask({ type: "lease", do: act }).then(complain);
   let status = null;
+  let asking = null; // whom
 
   byId("lease").addEventListener("click", () => {
     const lease = status?.lease;
-    const act = lease?.yours ? "release" : lease?.holder ? "ask" : "take";
-    connection.ask({ type: "lease", do: act }).then(complain);
+    asking = lease?.holder && !lease.yours && asking !== lease.holder ? lease.holder : null;
+    if (asking) change("ask");
+    else if (lease?.yours) change("release");
+    else if (!lease?.holder) change("take");
+    if (status) showLease(status.lease, asking);
   });
+  setInterval(() => asking && change("ask"), ASK_AGAIN_MS);
+  byId("give").addEventListener("click", () => change("give"));
   confirmTwice(byId("arm"), () => order({ type: "arm" }));
   confirmTwice(byId("start"), () => order({ type: "start" }));
   byId("safe").addEventListener("click", () => order({ type: "e_stop", reason: "page" }));
@@ -23,13 +33,22 @@ export function startOperate(connection, config) {
   connection.on("status", (now) => {
     status = now;
     const { lease } = now;
-    setText(byId("lease"), lease.yours ? "Release the lease" : lease.holder ? `Ask ${lease.holder} for the lease` : "Take the lease");
+    if (lease.yours || lease.holder !== asking) asking = null;
+    showLease(lease, asking);
     for (const name of ["arm", "start"]) byId(name).disabled = !lease.yours;
-    if (lease.asked_by && lease.yours) setText(byId("asked"), `${lease.asked_by} asks for the lease`);
     if (now.state !== before) showChecks();
     before = now.state;
     showFaults(now, config, order);
   });
+}
+
+function showLease(lease, asking) {
+  setText(byId("lease"), lease.yours ? "Release the lease"
+    : asking ? `Waiting for ${asking}: cancel`
+      : lease.holder ? `Ask ${lease.holder} for the lease` : "Take the lease");
+  setText(byId("asker"), lease.asked_by ? `${lease.asked_by} asks ${lease.yours ? "you" : lease.holder} for the lease.` : "");
+  byId("request").hidden = !lease.asked_by;
+  byId("give").hidden = !lease.yours;
 }
 
 async function showChecks() {

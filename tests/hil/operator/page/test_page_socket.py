@@ -117,6 +117,27 @@ def test_the_second_operator_sees_who_has_the_lease_and_the_first_who_asks_for_i
     assert rig.lease().startswith("Ben-")
 
 
+def test_a_lease_that_is_given_is_kept_by_the_new_viewer_and_the_log_says_so(browsers, rig, monkeypatch):
+    monkeypatch.setattr(viewer_module, "ALIVE_S", float("inf"))
+    first, second = browsers(), browsers()
+    first.log_in("Ada")
+    second.log_in("Ben")
+    ada, ben = first.viewer(), second.viewer()
+    ada.lease("take")
+    assert not ada.lease("give")["ok"]
+    ben.lease("ask")
+    assert ada.lease("give")["ok"]
+    ben.until("status", lambda status: status["lease"]["yours"])
+    for _ in range(3):
+        rig.t_ns += STEP_NS
+        rig.heartbeat()
+    assert rig.lease() == ben.until("status")["you"]
+    ada.until("log", lambda line: line["text"] == "give the lease")
+    ada.until("log", lambda line: line["who"].startswith("Ben-") and line["text"] == "holds the lease")
+    assert ben.command("arm")["ok"]
+    assert not ada.command("arm")["ok"]
+
+
 def test_a_lease_is_kept_while_there_are_signs_of_life(browser, rig, monkeypatch):
     monkeypatch.setattr(viewer_module, "ALIVE_S", float("inf"))
     viewer = browser.viewer()

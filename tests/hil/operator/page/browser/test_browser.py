@@ -73,6 +73,20 @@ def test_signs_of_life_are_sent_only_while_this_viewer_holds_the_lease(page, ser
     assert server.alive <= before + 1
 
 
+def test_the_second_operator_asks_until_the_first_one_gives_the_lease(page, server):
+    server.show(lease={"holder": "another", "yours": False, "asked_by": ""})
+    page.click("text=Ask another for the lease")
+    asked = lambda: [one["do"] for one in server.received if one["type"] == "lease"]  # noqa: E731
+    until(lambda: asked() == ["ask", "ask"])
+    server.show(lease=MINE | {"asked_by": "Ben-1"})
+    page.get_by_text("Ben-1 asks you for the lease.").wait_for()
+    page.click("text=Give it")
+    until(lambda: asked()[-1] == "give")
+    server.show(lease={"holder": "Ben-1", "yours": False, "asked_by": ""})
+    page.get_by_text("Ask Ben-1 for the lease").wait_for()
+    assert page.is_hidden("#give")
+
+
 def test_a_motion_lasts_as_long_as_its_button_is_held(page, server):
     server.show(lease=MINE)
     button = page.get_by_text("Hold: left retract")
