@@ -18,7 +18,7 @@ from hil.messages.fault import Fault
 from hil.safety.fault_table import FAULT_TABLE
 from hil.safety.fault_table.row import period_ms
 
-# The rig of a stuck valve: it measures the pressures of its chambers, and powers one valve.
+# The rig of the cylinders' faults: it measures the pressures of its chambers, and powers one valve.
 VALVE_RIG = "sim_wire"
 VALVE_SETTINGS = (
     "rig=simulated", "clock=lockstep", "telemetry.endpoint=''", "experiment=jog", "jog.wheels=[]",
@@ -26,6 +26,9 @@ VALVE_SETTINGS = (
     "devices.valves.pressure_registers={left_extend: 0, left_retract: 1, right_extend: 2, right_retract: 3, "
     "kPa_per_count: 0.1}",
 )  # fmt: skip
+# A regulator that lets through so much more than the supply of that rig, limits between the two, and how long a chamber
+# takes to fill [s].
+OVERPRESSURE, LIMIT_KPA, FULL_AFTER_S = 1.5, 250.0, 0.5
 
 
 def device_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
@@ -46,16 +49,26 @@ def device_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
                 yield Case(injection, expected, run)
 
 
-def valve_case() -> Case:
-    """A valve that stays as it was when it is powered (row 17), on a rig that measures the pressures."""
+def cylinder_cases() -> Iterator[Case]:
+    """Faults of the cylinders, on a rig that measures their pressures (rows 17, 30, 31)."""
     config = load_config(VALVE_RIG, VALVE_SETTINGS)
-    powered = LockstepRun(config).run().ticks["valves"].any(axis=(1, 2))
-    bound_ms = FAULT_TABLE[Fault.VALVE_STUCK].bound_for(config) or 0.0
+    powered = int(LockstepRun(config).run().ticks["valves"].any(axis=(1, 2)).argmax())
     # it takes no command any more, the last one included: its own time-out switches it off
-    expected = Expected(frozenset({Fault.VALVE_STUCK}), bound_ms, VALVES_TIMEOUT_NS * 1e-6 + period_ms(config))
-    injection = Injection(Fault.VALVE_STUCK, "stuck", "valves", "jog", LOCKSTEP, VALVE_RIG)
-    tick = int(powered.argmax()) + 2  # the one after the command
-    return Case(injection, expected, partial(run_disturbed, config, tick, inject("valves", DeviceFault("stuck"))))
+    own_ms = VALVES_TIMEOUT_NS * 1e-6 + period_ms(config)
+    stuck = DeviceFault("stuck")
+    yield _of_cylinders(config, Fault.VALVE_STUCK, stuck, powered + 2, own_ms)  # the tick after the command
+    full = powered + round(FULL_AFTER_S * config.loop.rate_hz)
+    too_high = DeviceFault("wrong", factor=OVERPRESSURE)
+    for row, key in ((Fault.MEASURED_OUT_OF_LIMIT, "safe_above"), (Fault.MEASURED_NEAR_LIMIT, "warn_above")):
+        config = load_config(VALVE_RIG, [*VALVE_SETTINGS, f"limits.pressure_kPa={{{key}: {LIMIT_KPA:g}}}"])
+        react_ms = FAULT_TABLE[row].bound_for(config) if FAULT_TABLE[row].latched else None
+        yield _of_cylinders(config, row, too_high, full, react_ms)
+
+
+def _of_cylinders(config: Config, row: int, fault: DeviceFault, tick: int, react_ms: float | None) -> Case:
+    expected = Expected(frozenset({row}), FAULT_TABLE[row].bound_for(config) or 0.0, react_ms)
+    injection = Injection(row, fault.kind, "valves", "jog", LOCKSTEP, VALVE_RIG)
+    return Case(injection, expected, partial(run_disturbed, config, tick, inject("valves", fault)))
 
 
 def inject(device: str, fault: DeviceFault) -> Disturb:

@@ -1,4 +1,4 @@
-"""Faults of the operator's side: a console that is lost, and commands that are forged (rows 19, 20)."""
+"""Faults of the operator's side in lockstep: a console that is lost, and forged commands (rows 19, 20)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hil.ipc.command_memory import LEASE, CommandMemory
 from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, LeaseChange, OperatorRequest, RefusedCommands, Start
 from hil.operator.command_gate import CommandGate
-from hil.operator.command_messages import MOST_REQUEST_BYTES, Hello, Lease, Request, Seal, read_reply
+from hil.operator.command_messages import MOST_REQUEST_BYTES, Hello, Lease, Request, Seal, Status, read_reply
 from hil.safety.fault_table import FAULT_TABLE
 
 # Forged commands of each kind.
@@ -108,25 +108,31 @@ class _Sink:
         return b"{}"
 
 
-class _Client:
-    """A client of a gate with a session; it holds no lease."""
+class Client:
+    """A client with a session; it holds no lease.
 
-    def __init__(self, gate: CommandGate) -> None:
-        self.seal, self.number, self.session = Seal(_TOKEN, "request"), 0, ""
-        reply = Seal(_TOKEN, "reply").opened(gate.handle(self.frame(Hello("client", "n")), "", 0) or b"")
+    Args:
+        exchange: sends a frame, and returns the answer.
+        token: that the server asks for.
+    """
+
+    def __init__(self, exchange: Callable[[bytes], bytes | None], token: bytes) -> None:
+        self._seal, self._number, self._session = Seal(token, "request"), 0, ""
+        reply = Seal(token, "reply").opened(exchange(self.frame(Hello("client", "n"))) or b"")
         assert reply is not None
-        self.session = read_reply(reply).session
+        self._session = read_reply(reply).session
 
-    def frame(self, command: OperatorRequest | Hello | Lease, token: bytes = _TOKEN) -> bytes:
-        """A request with the next number."""
-        self.number += 1
-        return Seal(token, "request").closed(msgspec.json.encode(Request(self.session, self.number, command)))
-
-
-Forge = Callable[[_Client, random.Random], bytes]
+    def frame(self, command: OperatorRequest | Hello | Lease | Status, token: bytes | None = None) -> bytes:
+        """A request with the next number, under the client's own token or another."""
+        self._number += 1
+        seal = self._seal if token is None else Seal(token, "request")
+        return seal.closed(msgspec.json.encode(Request(self._session, self._number, command)))
 
 
-def _mutated(client: _Client, chance: random.Random) -> bytes:
+Forge = Callable[[Client, random.Random], bytes]
+
+
+def _mutated(client: Client, chance: random.Random) -> bytes:
     frame = bytearray(client.frame(Lease("take")))
     frame[chance.randrange(len(frame))] ^= chance.randrange(1, 256)
     return bytes(frame)
@@ -145,7 +151,7 @@ def _forged(forge: Forge, expected: Expected) -> Outcome:  # noqa: ARG001
     """Many forged commands: none may come through."""
     sink, chance = _Sink(), random.Random(1)
     gate = CommandGate(sink, _TOKEN)
-    client = _Client(gate)
+    client = Client(lambda frame: gate.handle(frame, "", 0), _TOKEN)
     for number in range(FORGED):
         gate.handle(forge(client, chance), "", number * BETWEEN_NS)
     wrong = (f"{len(sink.accepted)} of {FORGED} came through",) if sink.accepted else ()

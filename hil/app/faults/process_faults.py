@@ -105,14 +105,14 @@ def _run(strike: Strike, expected: Expected) -> Outcome:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        stack.callback(_end, trial, run)
+        stack.callback(end_processes, trial, run)
 
         def driven() -> bool:
             return trial.poll() is not None or bool(control.ask("stops", device=DRIVES)["starts"])
 
         wait_for(driven, READY_S, 0.02)
         time.sleep(MOMENT_S)
-        start_ns = _start_ns(run)
+        start_ns = start_ns_of(run)
         processes = processes_of(run)
         if trial.poll() is not None or start_ns is None or strike.process not in processes:
             return Outcome(disturbed="the trial ended by itself before the signal", injected=False)
@@ -125,10 +125,19 @@ def _run(strike: Strike, expected: Expected) -> Outcome:
         with suppress(subprocess.TimeoutExpired):
             trial.wait(END_S)
         wait_for(lambda: not processes_of(run), END_S, 0.05)
-        return _judge(control, run, start_ns, acted_ns, expected)
+        return judge(control, run, start_ns, acted_ns, expected)
 
 
-def _judge(control: ControlClient, run: Path, start_ns: int, acted_ns: int, expected: Expected) -> Outcome:
+def judge(control: ControlClient, run: Path, start_ns: int, acted_ns: int, expected: Expected) -> Outcome:
+    """What came of a signal, by the record and by what the simulated controllers saw.
+
+    Args:
+        control: of the simulated rig.
+        run: folder of the run, which is over.
+        start_ns: T = 0 of the run on CLOCK_MONOTONIC [ns].
+        acted_ns: when the signal was sent, on the same clock [ns].
+        expected: what must come of it.
+    """
     if (run / FOLDER).is_dir():
         recover(run)
     record, seen = read_trial(run), control.ask("stops", device=DRIVES)
@@ -177,7 +186,7 @@ def processes_of(run: Path) -> dict[str, int]:
     return found
 
 
-def _start_ns(run: Path) -> int | None:
+def start_ns_of(run: Path) -> int | None:
     """T = 0 of a run on CLOCK_MONOTONIC [ns]; None: it has not begun."""
     start = np.zeros(1, START)
     with suppress(OSError, ValueError, ShmError):
@@ -189,8 +198,9 @@ def _start_ns(run: Path) -> int | None:
     return None
 
 
-def _end(trial: subprocess.Popen[bytes], run: Path) -> None:
-    """End whatever is left of a trial: these processes were started here."""
+def end_processes(trial: subprocess.Popen[bytes], run: Path) -> None:
+    """End a process that makes runs, and whatever is left of them: all of them were started here."""
+    trial.kill()
     for process in processes_of(run).values():
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)

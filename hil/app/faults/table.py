@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from hil.app.faults.device_faults import device_cases, valve_case
+from hil.app.faults.console_process import console_process_cases
+from hil.app.faults.device_faults import cylinder_cases, device_cases
 from hil.app.faults.disk_faults import cannot_mount, disk_cases
 from hil.app.faults.injection import NO_ROW, Case, FaultResult
 from hil.app.faults.lockstep import state_ticks
 from hil.app.faults.operator_faults import operator_cases
 from hil.app.faults.process_faults import process_cases
 from hil.app.faults.refusals import refusal_cases
+from hil.app.faults.socket_faults import socket_cases
 from hil.app.faults.stage_faults import stage_cases
 from hil.app.faults.virtual_faults import virtual_cases
 from hil.config import Config
@@ -24,13 +26,6 @@ IN_LOCKSTEP = ("rig=simulated", "clock=lockstep", "telemetry.endpoint=''")
 SHORT_TRIAL = (
     "trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=1.3", "record.after_s=0.5", "trial.timeout_s=2",
 )  # fmt: skip
-
-
-# Rows of the fault table that no injection here stands for.
-NOT_INJECTED = {
-    21: "a subscriber that does not read takes real time: tests/hil/operator has it",
-    24: "a silent recorder is found as row 12 before its ring is full; a slow one needs a slow disk",
-}
 
 
 @dataclass(frozen=True)
@@ -50,13 +45,15 @@ def all_cases(config: Config) -> Iterator[Case]:
     states = state_ticks(config)
     yield from device_cases(config, states)
     yield from stage_cases(config, states)
-    yield valve_case()
+    yield from cylinder_cases()
     yield from operator_cases(config, states)
+    yield from socket_cases(config)
     yield from refusal_cases(config)
     if not cannot_mount():
         yield from disk_cases(config)
     yield from virtual_cases()
     yield from process_cases()
+    yield from console_process_cases()
 
 
 def inject_all(config: Config, only: Collection[int], progress: Progress) -> tuple[list[FaultResult], list[LeftOut]]:
@@ -81,4 +78,4 @@ def inject_all(config: Config, only: Collection[int], progress: Progress) -> tup
 
 def _reason(row: int) -> str:
     """Why a row was not injected."""
-    return cannot_mount() or "-" if row == Fault.DISK_FULL else NOT_INJECTED.get(row, "this rig has no device for it")
+    return cannot_mount() or "-" if row == Fault.DISK_FULL else "this rig has no device for it"

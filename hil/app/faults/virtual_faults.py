@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from unittest import mock
 
 from hil.app.faults.injection import VIRTUAL_TIME, Case, Expected, Injection
 from hil.app.faults.virtual_run import RIG, Act, VirtualFault, run_disturbed, virtual_config
@@ -22,6 +23,8 @@ from hil.messages.fault_bounds import (
     WATCHDOG_SILENT_NS,
     WORKER_SILENT_NS,
 )
+from hil.recording.recorder import PERIOD_S
+from hil.recording.writer import RecordWriter
 from hil.safety.fault_table import FAULT_TABLE
 from hil.safety.fault_table.row import period_ms
 
@@ -30,6 +33,11 @@ MOMENTS_S = {"idle": 0.1, "run_up": 0.5, "settle": 1.4}
 RUN_UP, EVERY_STATE = ("run_up",), tuple(MOMENTS_S)
 # A trial that goes on for longer than a silent recorder is waited for.
 LONGER = ("trial.settle_s=4",)
+# One whose wheels still run when the record ring is full.
+LONGER_RUN_UP = ("trial.start_distance_m=0.3",)
+# A disk on which a flush of the record takes so long, and for how long it is so slow [s]. The recorder has a heartbeat
+# between two of them, so it is not taken for a lost process.
+SLOW_FLUSH_S, SLOW_FOR_S = 1.5, 3.0
 # Simulated controllers look at their time-outs so often [ms].
 WAKE_MS = 2.0
 # Rows of the fault table that are no faults of a record.
@@ -147,7 +155,7 @@ def line_disturbances(config: Config) -> Iterator[Disturbance]:
 
 
 def process_disturbances(config: Config) -> Iterator[Disturbance]:
-    """Processes that are late, stopped or killed (rows 10 to 12, 23, 29)."""
+    """Processes that are late, stopped or killed (rows 10 to 12, 23, 24, 29)."""
     lost, tick_ms = Fault.PROCESS_LOST, period_ms(config)
     own_ms, stop_ms = _timeout_ms(config), STOP_WRITTEN_NS * 1e-6
     dead_man_ms = FAULT_TABLE[lost].bound_for(config)
@@ -176,6 +184,9 @@ def process_disturbances(config: Config) -> Iterator[Disturbance]:
         for kind, act in (("killed", _kill(name)), ("stopped", _stop(name))):
             what = (row, kind, f"{name} process", act, faults, detect_ms, stopped_ms)
             yield Disturbance(*what, states=states, settings=settings)
+    full = Fault.RECORD_RING_FULL
+    behind_ms = (FAULT_TABLE[full].bound_for(config) or 0.0) + PERIOD_S * 1e3  # slow from the recorder's next round on
+    yield Disturbance(full, "slow", "disk", _slow_disk, (full,), behind_ms, behind_ms + stop_ms, settings=LONGER_RUN_UP)
 
 
 def _timeout_ms(config: Config) -> float:
@@ -221,6 +232,17 @@ def _stop(name: str) -> Act:
         run.time.stop(actor)
 
     return act
+
+
+def _slow_disk(run: VirtualRun) -> None:
+    flush = RecordWriter.flush
+
+    def slow(writer: RecordWriter) -> None:
+        flush(writer)
+        run.host.sleep(SLOW_FLUSH_S)
+
+    with mock.patch.object(RecordWriter, "flush", slow):
+        run.host.sleep(SLOW_FOR_S)
 
 
 def _kill_all(run: VirtualRun) -> None:

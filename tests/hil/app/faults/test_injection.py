@@ -7,14 +7,14 @@ import math
 import pytest
 
 from drivers.faults import KINDS
-from hil.app.faults import operator_faults
-from hil.app.faults.device_faults import device_cases, valve_case
-from hil.app.faults.injection import LOCKSTEP, Case, Expected, Injection, Outcome, times_wrong
+from hil.app.faults import operator_faults, table
+from hil.app.faults.device_faults import cylinder_cases, device_cases
+from hil.app.faults.injection import LOCKSTEP, NO_ROW, Case, Expected, Injection, Outcome, times_wrong
 from hil.app.faults.operator_faults import operator_cases
 from hil.app.faults.process_faults import process_cases
 from hil.app.faults.refusals import refusal_cases
 from hil.app.faults.stage_faults import stage_cases
-from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL
+from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL, all_cases
 from hil.app.faults.virtual_faults import virtual_cases
 from hil.app.faults.virtual_run import stopped_ms, virtual_config
 from hil.config import load_config
@@ -40,6 +40,12 @@ def test_every_kind_is_injected_into_every_device(config):
     assert injected == {(device, kind) for device in ("daq", "drives", "valves") for kind in KINDS}
 
 
+def test_every_row_of_the_fault_table_is_injected(config, monkeypatch):
+    monkeypatch.setattr(table, "state_ticks", lambda _: RUN_UP)
+    monkeypatch.setattr(table, "cannot_mount", lambda: "")
+    assert {case.injection.row for case in all_cases(config)} == {NO_ROW, *FAULT_TABLE}
+
+
 @pytest.mark.parametrize(
     ("device", "kind", "row"), [("daq", "off", 1), ("daq", "garbage", 3), ("drives", "stuck", 2), ("valves", "off", 2)]
 )
@@ -58,11 +64,14 @@ def test_drives_that_take_no_command_are_stopped_by_their_own_time_out(config):
     assert result.outcome.reacted_ms == pytest.approx(100.0)
 
 
-def test_a_stuck_valve_is_noticed_and_switched_off_by_its_own_time_out():
-    result = valve_case().result()
-    assert result.ok, result.outcome
-    assert result.outcome.detected_ms <= 111.0
-    assert result.outcome.reacted_ms == pytest.approx(500.0, abs=1.0)
+def test_faults_of_cylinders_are_noticed_within_their_bounds_and_only_marked_where_the_table_says_so():
+    stuck, beyond, near = (case.result() for case in cylinder_cases())
+    assert [(one.injection.row, one.ok) for one in (stuck, beyond, near)] == [(17, True), (30, True), (31, True)]
+    assert stuck.outcome.detected_ms <= 111.0
+    assert stuck.outcome.reacted_ms == pytest.approx(500.0, abs=1.0)
+    assert beyond.outcome.reacted_ms <= beyond.bound_ms == 101.0
+    assert near.outcome.detected_ms <= near.bound_ms
+    assert near.outcome.reacted_ms is None
 
 
 def test_a_lost_console_and_forged_commands_come_to_what_the_table_says(config):
