@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hil.app.check.budgets import bus_loads, cut_latency
 from hil.config import Config
 from hil.config.model_parameters import nominal_rig
 from hil.experiments.base import Experiment
@@ -47,8 +48,14 @@ def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, An
         "series": series(layout),
         "set_points": _set_points(config),
         "modes": [{"name": mode.name.lower()} for mode in LoadMode] if layout.controls_loads else [],
-        "cylinders": [{"name": name, "ways": list(layout.ways)} for name in layout.cylinders],
+        "cylinders": [
+            {"name": name, "ways": list(layout.ways), "regulator": _regulator(name, layout)}
+            for name in layout.cylinders
+        ],
+        "supply_kPa": config.cylinders.supply_kPa,
         "channels": list(layout.channels),
+        "line_loads": _shown(bus_loads(config)),
+        "cut_budget": _shown(cut_latency(config)),
         "limits": config.limits.model_dump(mode="json"),
         "telemetry": bool(config.telemetry.endpoint),
         "console_lost": config.operator.console_lost,
@@ -61,7 +68,10 @@ def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, An
 
 def fixed_checks(config: Config) -> list[dict[str, Any]]:
     """Arming checks that follow from the config alone."""
-    checks: Sequence[Check] = [*cylinder_checks(config), *_experiment(config).fixed_checks]
+    return _shown([*cylinder_checks(config), *_experiment(config).fixed_checks])
+
+
+def _shown(checks: Sequence[Check]) -> list[dict[str, Any]]:
     return [{"item": one.item, "ok": one.ok, "found": one.found, "allowed": one.allowed} for one in checks]
 
 
@@ -84,6 +94,11 @@ def series(layout: Layout) -> list[dict[str, Any]]:
             path = [name, element] if name in BY_WHEEL else [name, *places]
             found.append({"name": f"{name}/{element}", **about, "path": path})
     return found
+
+
+def _regulator(cylinder: str, layout: Layout) -> str | None:
+    """The regulator that sets a cylinder's pressure in a run: its own, or the only one; None: nobody moves it."""
+    return cylinder if cylinder in layout.regulators else next(iter(layout.regulators), None)
 
 
 def _experiment(config: Config) -> Experiment:

@@ -1,19 +1,34 @@
-/** Devices: the newest values of their links, and motions that last as long as a button is held. */
+/** Devices: their links, the pneumatics, and motions that last as long as a button is held. */
 
 import { byId, digits, make, row, setText } from "./dom.js";
+import { startPneumatics } from "./pneumatics.js";
 
 const LONGEST_S = 10;
-const FIELDS = ["daq_age_ns", "load_age_ns", "drives_t_ns", "valves_t_ns", "pressure_Pa", "regulator_Pa", "wheel_speed_radps", "set_speed_radps", "clamped", "cut"];
+const SHOW_MS = 200;
+const FIELDS = ["t_ns", "daq_age_ns", "load_age_ns", "drives_t_ns", "valves_t_ns", "power_t_ns", "valves", "pressure_Pa", "regulator_Pa",
+  "wheel_speed_radps", "set_speed_radps", "current_A", "supply_V", "clamped", "cut"];
+// By link: the series that tells its age, whether that is a time instead, and the limit that is its longest age.
+const LINKS = [
+  ["force sensors", "daq_age_ns", false, "daq_age_ms"], ["wheel drives", "drives_t_ns", true, "drives_age_ms"],
+  ["bogie valves", "valves_t_ns", true, "valves_age_ms"], ["load channels", "load_age_ns", false, "loads_age_ms"],
+  ["motor power", "power_t_ns", true, null],
+];
+const VALUES = ["set_speed_radps", "wheel_speed_radps", "current_A", "supply_V", "clamped"];
 
 /** The series that are shown. */
-export const deviceSeries = (config) => config.series.map((one) => one.name)
-  .filter((name) => FIELDS.includes(name.split("/")[0])).slice(0, 30);
+export const deviceSeries = (config) => config.series.map((one) => one.name).filter((name) => FIELDS.includes(name.split("/")[0]));
 
 export function startDevices(connection, config, newest) {
+  startHolding(connection, config);
+  const shows = [startLinks(config, newest), startPneumatics(config, newest), startValues(config, newest)];
+  setInterval(() => shows.forEach((show) => show()), SHOW_MS);
+}
+
+function startHolding(connection, config) {
   const said = make("p", { role: "status" });
   const speed = make("input", { type: "number", id: "jog-speed", value: 0.02, step: 0.01 });
   const wheels = make("select", { id: "jog-wheel" },
-    ...["all", ...config.rover.wheels.map((wheel) => wheel.name)].map((name) => make("option", { value: name }, name)));
+    ...["all", ...config.rover.wheels.map((wheel) => wheel.name)].map((name) => make("option", { value: name }, name.replaceAll("_", " "))));
   byId("hold").append(
     make("p", {}, "Hold a button to move; the motion stops when it is released. Wheels off the ground."),
     make("p", { class: "row" }, make("label", { for: "jog-wheel" }, "Wheel"), wheels,
@@ -23,16 +38,37 @@ export function startDevices(connection, config, newest) {
       connection, said, `Hold: ${name.replaceAll("_", " ")} ${way}`, () => ({ type: "valve", cylinder: name, way, seconds: LONGEST_S }))))),
     said,
   );
+}
+
+/** Age of what each link last sent, and what the lines and workers carry by calculation. */
+function startLinks(config, newest) {
+  const series = new Set(config.series.map((one) => one.name));
+  const links = LINKS.filter(([, name]) => series.has(name)).map(([link, name, isTime, limit]) => {
+    const [age, state] = [make("td", {}), make("td", {})];
+    const allowed = config.limits[limit] ?? null;
+    byId("links").append(make("tr", {}, make("td", {}, link), age, make("td", {}, allowed === null ? "-" : `at most ${digits(allowed)} ms`), state));
+    return { name, isTime, allowed, age, state };
+  });
+  byId("links").append(...(config.line_loads ?? []).map((one) => row(one.item, one.found, one.allowed, one.ok ? "good" : "TOO MUCH")));
+  return () => {
+    for (const { name, isTime, allowed, age, state } of links) {
+      const [value, now] = [newest.of(name), newest.of("t_ns")];
+      const ms = value === null || (isTime && (now === null || value < 0)) ? null : (isTime ? now - value : value) * 1e-6;
+      const old = ms !== null && allowed !== null && ms > allowed;
+      setText(age, ms === null ? "-" : `${ms.toFixed(1)} ms`);
+      setText(state, ms === null ? "no data" : old ? "TOO OLD" : "good");
+      state.className = ms === null ? "" : old ? "bad" : "good";
+    }
+  };
+}
+
+function startValues(config, newest) {
   const units = new Map(config.series.map((one) => [one.name, one.unit]));
-  const shown = deviceSeries(config).map((name) => [name, make("td", {})]);
-  byId("values").append(...shown.map(([name, cell]) => {
-    const line = row(name, "", units.get(name));
-    line.children[1].replaceWith(cell);
-    return line;
-  }));
-  setInterval(() => {
+  const shown = deviceSeries(config).filter((name) => VALUES.includes(name.split("/")[0])).map((name) => [name, make("td", {})]);
+  byId("values").append(...shown.map(([name, cell]) => make("tr", {}, make("td", {}, name), cell, make("td", {}, units.get(name)))));
+  return () => {
     for (const [name, cell] of shown) setText(cell, digits(newest.of(name)));
-  }, 500);
+  };
 }
 
 /** A button that sends a command when it is pressed, and a stop when it is released or lost. */

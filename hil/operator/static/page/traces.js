@@ -14,7 +14,7 @@ export function startTraces(connection, config, newest, always) {
   const plot = new Plot(units);
   let frozen = null;
 
-  const subscribe = () => connection.subscribe([...new Set([...chosen, ...always])].slice(0, 64));
+  const subscribe = () => connection.subscribe([...new Set([...chosen, ...always])].slice(0, 128));
   for (const one of config.series) {
     const box = make("input", { type: "checkbox", checked: chosen.has(one.name) });
     box.addEventListener("change", () => {

@@ -42,6 +42,19 @@ def test_the_content_is_json_and_has_all_faults_with_what_to_do():
     assert (content["plan"]["name"], content["states"][:2]) == ("p", ["idle", "armed"])
 
 
+def test_the_content_names_the_regulator_of_each_cylinder_and_what_lines_and_a_cut_take():
+    content = page_content(load_config("sim_normal_force_wire"), None)
+    assert {one["name"]: one["regulator"] for one in content["cylinders"]}["left"] in ("left", "supply")
+    assert content["supply_kPa"] > 0.0
+    assert [one["item"] for one in content["line_loads"] if one["item"].startswith("bus load")]
+    without = page_content(load_config("sim_impact"), None)
+    assert {one["regulator"] for one in without["cylinders"]} == {None}
+    assert (without["line_loads"], without["cut_budget"]) == ([], [])
+    assert [one["item"] for one in page_content(load_config("sim_wire"), None)["cut_budget"]][
+        -1
+    ] == "cut: in all, at worst"
+
+
 def test_set_points_and_modes_are_those_that_the_experiment_takes():
     drive = page_content(load_config("sim_impact", ["experiment=drive"]), None)
     assert [one["name"] for one in drive["set_points"]] == ["speed_mps", "turn_mps"]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import threading
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -19,6 +22,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from hil.operator.page.app import HEADERS, STATIC
 from hil.operator.page.server import bind, make_server
 
+# A busy machine may take so long for each step [s].
+LONGEST_S = 120.0
 WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")
 SERIES = ("speed_mps", "force_sum_N", "time_to_impact_s", *(f"normal_force_N/{name}" for name in WHEELS))
 CONFIG: dict[str, Any] = {
@@ -35,7 +40,8 @@ CONFIG: dict[str, Any] = {
     "obstacle": {"angle_deg": 60.0, "distance_m": 0.5}, "ground": {}, "limits": {}, "channels": [],
     "series": [{"name": name, "unit": "1", "description": name} for name in SERIES],
     "set_points": [{"name": "speed_mps", "unit": "m/s", "lowest": 0.0, "highest": 0.1, "now": 0.03}],
-    "modes": [], "cylinders": [{"name": "left", "ways": ["extend", "retract"]}],
+    "modes": [], "cylinders": [{"name": "left", "ways": ["extend", "retract"], "regulator": None}], "supply_kPa": 200.0,
+    "line_loads": [], "cut_budget": [],
     "plan": {"name": "two", "trials": [{"number": 1, "angle_deg": 60.0}, {"number": 2, "angle_deg": 70.0}]},
     "faults": {"18": {"operator": "Release the emergency stop, then clear the fault."}},
 }  # fmt: skip
@@ -52,6 +58,7 @@ class ScriptedServer:
 
     Attributes:
         url: of the page.
+        answers: to GET /api/..., by what follows that; others are 404.
         received: messages of the page but its signs of life, oldest first.
         alive: number of its signs of life.
     """
@@ -59,18 +66,18 @@ class ScriptedServer:
     def __init__(self) -> None:
         self.received: list[dict[str, Any]] = []
         self.alive = 0
+        self.answers: dict[str, Any] = {
+            "config": copy.deepcopy(CONFIG),
+            "check": {"source": "config", "checks": [_check("fault latch", True), _check("disk", False)]},
+            "runs": [],
+        }
         self.status = dict(STATUS)
         self._viewers: set[WebSocket] = set()
         listening = bind("127.0.0.1:*")
         self.url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
         routes = [
             Route("/", lambda _: FileResponse(STATIC / "page" / "index.html", headers=HEADERS)),
-            Route("/api/config", _json(CONFIG)),
-            Route(
-                "/api/check",
-                _json({"source": "config", "checks": [_check("fault latch", True), _check("disk", False)]}),
-            ),
-            Route("/api/runs", _json([])),
+            Route("/api/{what:path}", self._answer),
             Mount("/static", StaticFiles(directory=STATIC)),
             WebSocketRoute("/ws", self._socket),
         ]
@@ -83,6 +90,12 @@ class ScriptedServer:
 
         self._thread = threading.Thread(target=lambda: asyncio.run(serve()))
         self._thread.start()
+
+    def _answer(self, request: Request) -> Response:
+        what = request.path_params["what"]
+        if what not in self.answers:
+            return Response(status_code=404, headers=HEADERS)
+        return JSONResponse(self.answers[what], headers=HEADERS)
 
     async def _socket(self, socket: WebSocket) -> None:
         await socket.accept()
@@ -125,6 +138,17 @@ class ScriptedServer:
 
         asyncio.run_coroutine_threadsafe(end(), self._loop.result()).result()
 
+    def add_series(self, unit: str, *names: str) -> None:
+        """Have the rig these series, too; before the page is opened."""
+        self.answers["config"]["series"] += [{"name": name, "unit": unit, "description": name} for name in names]
+
+    def show_ticks(self, **columns: Sequence[float]) -> None:
+        """Send ticks of 0.1 s; in names of series, __ stands for /."""
+        names = [name.replace("__", "/") for name in columns]
+        count = len(next(iter(columns.values())))
+        t = [1e9 + 0.1 * i for i in range(count)]
+        self.send({"type": "ticks", "names": names, "t": t, "values": [*columns.values()]})
+
     def commands(self) -> list[dict[str, Any]]:
         """The commands that the page has sent."""
         return [message["command"] for message in self.received if message["type"] == "command"]
@@ -135,11 +159,12 @@ class ScriptedServer:
         self._thread.join()
 
 
-def _json(content: Any) -> Any:
-    def answer(_: Request) -> Response:
-        return JSONResponse(content, headers=HEADERS)
-
-    return answer
+def until(true: Callable[[], object]) -> None:
+    """Wait until a condition holds."""
+    give_up = time.monotonic() + LONGEST_S
+    while not true():
+        assert time.monotonic() < give_up
+        time.sleep(0.02)
 
 
 def _check(item: str, ok: bool) -> dict[str, Any]:

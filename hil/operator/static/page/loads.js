@@ -1,0 +1,69 @@
+/** Loads of the wheels: wanted, estimated and measured, with slip and sinkage. */
+
+import { byId, make, setText } from "./dom.js";
+
+const KINDS = [["estimated", "normal_force_N"], ["wanted", "load_wanted_N"], ["measured", "wheel_load_N"]];
+const STEP_N = 50;
+const [LONG, HIGH] = [100, 14];
+
+export function startLoads(config, newest) {
+  const series = new Set(config.series.map((one) => one.name));
+  const has = (field) => config.rover.wheels.some((wheel) => series.has(`${field}/${wheel.name}`));
+  const kinds = KINDS.filter(([, field]) => has(field));
+  const others = [["slip", "slip", "%", 100], ["sinkage", "sinkage_m", "mm", 1000]].filter(([, field]) => has(field));
+  if (!kinds.length) {
+    byId("loads").append(make("p", {}, "This rig has no wheel loads."));
+    return () => {};
+  }
+  const heads = ["Wheel", "Load", ...kinds.map(([word]) => `${word} [N]`), ...others.map(([word, , unit]) => `${word} [${unit}]`)];
+  const bars = config.rover.wheels.map(({ name }) => new Bar(name, kinds, others));
+  byId("loads").append(make("table", { class: "loads" },
+    make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", {}, head)))),
+    make("tbody", {}, ...bars.map((bar) => bar.line))));
+  byId("loads").after(make("p", { class: "note" },
+    ["bar: estimated", kinds.some(([word]) => word === "wanted") && "line: wanted", kinds.some(([word]) => word === "measured") && "circle: measured"]
+      .filter(Boolean).join("; ")));
+  let scale = STEP_N;
+  return () => {
+    const loads = bars.map((bar) => bar.loads(newest));
+    scale = Math.max(scale, STEP_N * Math.ceil(1.1 * Math.max(0, ...loads.flatMap((one) => Object.values(one))) / STEP_N));
+    bars.forEach((bar, i) => bar.draw(loads[i], scale, newest));
+  };
+}
+
+class Bar {
+  constructor(name, kinds, others) {
+    this.name = name;
+    this.kinds = kinds;
+    this.others = others;
+    this.marks = {
+      estimated: make("rect", { class: "estimated", height: HIGH, width: 0 }),
+      wanted: make("line", { class: "wanted", y1: -2, y2: HIGH + 2 }),
+      measured: make("circle", { class: "measured", r: 4, cy: HIGH / 2 }),
+    };
+    const label = name.replaceAll("_", " ");
+    const shown = kinds.map(([word]) => this.marks[word]);
+    this.svg = make("svg", { viewBox: `0 -3 ${LONG} ${HIGH + 6}`, preserveAspectRatio: "none", role: "img", "aria-label": `Load of the wheel ${label}` },
+      make("rect", { class: "full", width: LONG, height: HIGH }), ...shown);
+    this.cells = [...kinds, ...others].map(() => make("td", {}));
+    this.line = make("tr", {}, make("th", { scope: "row" }, label), make("td", {}, this.svg), ...this.cells);
+  }
+
+  /** The newest loads by kind [N]. */
+  loads(newest) {
+    return Object.fromEntries(this.kinds.map(([word, field]) => [word, newest.of(`${field}/${this.name}`)]).filter(([, load]) => load !== null));
+  }
+
+  draw(loads, scale, newest) {
+    for (const [word, mark] of Object.entries(this.marks)) mark.classList.toggle("none", loads[word] === undefined);
+    const along = (load) => LONG * Math.max(0, load ?? 0) / scale;
+    this.marks.estimated.setAttribute("width", along(loads.estimated));
+    for (const end of ["x1", "x2"]) this.marks.wanted.setAttribute(end, along(loads.wanted));
+    this.marks.measured.setAttribute("cx", along(loads.measured));
+    const values = [...this.kinds.map(([word]) => loads[word] ?? null), ...this.others.map(([, field, , times]) => {
+      const value = newest.of(`${field}/${this.name}`);
+      return value === null ? null : times * value;
+    })];
+    values.forEach((value, i) => setText(this.cells[i], value === null ? "-" : value.toFixed(0)));
+  }
+}

@@ -1,0 +1,108 @@
+"""What the page draws of a rig: views, loads of the wheels, links, pneumatics; and what a rig does not have."""
+
+from __future__ import annotations
+
+import pytest
+
+from .scripted_server import WHEELS, until
+
+pytestmark = pytest.mark.slow
+NO_WEBGL = "HTMLCanvasElement.prototype.getContext = () => null"
+
+
+@pytest.fixture
+def rig_page(server, opened):
+    """Opens the page of the rig that the test has described."""
+
+    def open_page():
+        page = opened(server.url)
+        page.locator("#values").wait_for(state="attached")
+        page.locator("#side svg").wait_for()
+        until(lambda: any(message["type"] == "subscribe" and message["series"] for message in server.received))
+        return page
+
+    return open_page
+
+
+def cells(page, place):
+    """Texts of the rows of a table body."""
+    return page.evaluate(
+        f"[...document.querySelectorAll('{place} tr')].map((one) => [...one.cells].map((cell) => cell.textContent))"
+    )
+
+
+def test_the_view_in_three_dimensions_is_loaded_when_asked_for_and_turns_by_the_keys(page, server):
+    assert not [url for url in page.asked if "/three/" in url]
+    page.click("#solid")
+    canvas = page.locator("#scene canvas")
+    canvas.wait_for()
+    assert [url for url in page.asked if "/three/" in url]
+    before = canvas.screenshot()
+    canvas.press("ArrowLeft")
+    assert canvas.screenshot() != before
+    assert page.problems == []
+    assert all(url.startswith(server.url) for url in page.asked)
+
+
+def test_without_webgl_the_page_says_so_and_keeps_its_drawings(page):
+    page.evaluate(NO_WEBGL)
+    page.click("#solid")
+    page.get_by_text("this browser has no WebGL").wait_for()
+    assert page.locator("#scene canvas").count() == 0
+    assert page.is_visible("#side svg")
+
+
+def test_loads_are_shown_as_wanted_estimated_and_measured(server, rig_page):
+    server.add_series("N", "load_wanted_N/front_left", "wheel_load_N/front_left", "slip/front_left")
+    page = rig_page()
+    server.show_ticks(
+        normal_force_N__front_left=[150.0], load_wanted_N__front_left=[160.0], wheel_load_N__front_left=[140.0],
+        slip__front_left=[0.12],
+    )  # fmt: skip
+    wanted = ["front left", "", "150", "160", "140", "12"]
+    until(lambda: cells(page, "#loads tbody")[0] == wanted)
+    places = [("estimated", "width"), ("wanted", "x1"), ("measured", "cx")]
+    ends = [float(page.locator(f"#loads .{mark}").first.get_attribute(place)) for mark, place in places]
+    assert ends == pytest.approx([75.0, 80.0, 70.0])  # of 200 N
+
+
+def test_the_pneumatics_show_which_valve_is_powered_and_the_pressures(server, rig_page):
+    server.add_series("Pa", "pressure_Pa/left_extend", "pressure_Pa/left_retract")
+    server.add_series("1", "valves/left_extend", "valves/left_retract")
+    page = rig_page()
+    server.show_ticks(
+        pressure_Pa__left_extend=[80e3],
+        pressure_Pa__left_retract=[2e3],
+        valves__left_extend=[1],
+        valves__left_retract=[0],
+    )
+    wanted = "Cylinder left, extend: supply, 80 kPa; retract: vented, 2 kPa"
+    until(lambda: page.locator(".cylinder").get_attribute("aria-label") == wanted)
+    assert page.locator(".cylinder .powered").count() == 1
+
+
+def test_a_link_whose_newest_data_is_too_old_is_marked_with_a_word(server, rig_page):
+    server.answers["config"]["limits"] = {"daq_age_ms": 10.0, "drives_age_ms": 200.0}
+    server.answers["config"]["line_loads"] = [{"item": "bus load of A", "found": "7%", "allowed": "80%", "ok": True}]
+    server.add_series("ns", "t_ns", "daq_age_ns", "drives_t_ns")
+    page = rig_page()
+    server.show_ticks(t_ns=[5e9], daq_age_ns=[25e6], drives_t_ns=[4.9e9])
+    wanted = [
+        ["force sensors", "25.0 ms", "at most 10 ms", "TOO OLD"],
+        ["wheel drives", "100.0 ms", "at most 200 ms", "good"],
+        ["bus load of A", "7%", "80%", "good"],
+    ]
+    until(lambda: cells(page, "#links") == wanted)
+
+
+def test_a_rig_without_loads_cylinders_obstacle_or_series_is_shown_all_the_same(server, opened):
+    config = server.answers["config"]
+    config |= {"series": [], "cylinders": [], "obstacle": None, "set_points": [], "plan": None, "faults": {}}
+    config["rover"]["wheels"] = config["rover"]["wheels"][:4]
+    page = opened(server.url)
+    page.get_by_text("This rig has no wheel loads.").wait_for()
+    page.locator("#values").wait_for(state="attached")
+    page.click("#solid")
+    page.locator("#scene canvas").wait_for()
+    assert page.locator("#side .wheel").count() == 4 < len(WHEELS)
+    assert page.problems == []
