@@ -17,20 +17,35 @@ from hil.safety.arming import Check
 
 Rows = NDArray[np.void]
 _EVER = 2**62
+# Faults after which a link may be opened again. A worker reports only its first: its link may be lost after an
+# emergency stop.
+REOPENED_AFTER = (Fault.LINK_LOST, Fault.FRAMES_DAMAGED, Fault.STOP_BY_OPERATOR)
 
 
-def confirmed_in_order(device: str, ticks: Rows) -> Check:
-    """What a device has confirmed was commanded before, and is never taken back."""
+def confirmed_in_order(device: str, ticks: Rows, events: Rows) -> Check:
+    """What a device has confirmed was commanded before, and is never taken back.
+
+    A link that was lost and opened again has confirmed nothing yet, which is recorded as -1.
+
+    Args:
+        device: its name.
+        ticks: in order, rows of `/tick`.
+        events: of the record.
+    """
     confirmed_ns = ticks[f"{device}_acknowledged_ns"]
     ahead = confirmed_ns >= ticks["t_ns"]
-    back = np.diff(confirmed_ns, prepend=confirmed_ns[:1]) < 0
+    faults = faults_of(events)
+    lost = faults["tick"][np.isin(faults["id"], REOPENED_AFTER)]
+    opened_again = (confirmed_ns == -1) & (ticks["tick"] >= lost.min(initial=_EVER))
+    back = (confirmed_ns < np.maximum.accumulate(confirmed_ns)) & ~opened_again
     found = "in order"
-    for wrong, what in ((ahead, "not given yet"), (back, "older than the one confirmed before")):
+    for wrong, what in ((ahead, "not given yet"), (back, "older than one confirmed before")):
         if wrong.any():
             at = int(wrong.argmax())
             found = f"tick {ticks['tick'][at]}: confirmed is the command of {confirmed_ns[at]} ns, {what}"
             break
-    return Check(f"{device}: order", not (ahead | back).any(), found, "confirmed once given, and never taken back")
+    allowed = "confirmed once given, and never taken back while the link is open"
+    return Check(f"{device}: order", not (ahead | back).any(), found, allowed)
 
 
 def confirmed_in_time(device: str, ticks: Rows, fields: Sequence[str], limit_ns: int, delay: str = "") -> Check:

@@ -166,14 +166,14 @@ def _of_commands(record: TrialRecord, config: Config) -> list[Check]:
     if devices is not None and devices.drives is not None:
         drives_ns, why = _periods_ns(devices.drives.rate_hz), "two periods of devices.drives.rate_hz, "
     checks = [
-        command_checks.confirmed_in_order("drives", rows),
+        command_checks.confirmed_in_order("drives", rows, record.events),
         command_checks.confirmed_in_time("drives", rows, ("cut", "set_speed_radps"), quick_ns + drives_ns, why),
     ]
     if config.layout.valves:
         valves_ns, why = 0, ""
         if devices is not None and devices.valves is not None:
             valves_ns, why = _periods_ns(devices.valves.rate_hz), "two periods of devices.valves.rate_hz, "
-        checks.append(command_checks.confirmed_in_order("valves", rows))
+        checks.append(command_checks.confirmed_in_order("valves", rows, record.events))
         checks.append(command_checks.confirmed_in_time("valves", rows, ("valves",), quick_ns + valves_ns, why))
     return [
         *checks,

@@ -3,10 +3,13 @@
 The stops recorded by the simulated controllers are the proof.
 """
 
+import numpy as np
 import pytest
 
+from hil.analysis.verify import verify
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import E_STOP_NS, LINK_LOST_NS, WATCHDOG_STOP_WRITTEN_NS, WORKER_SILENT_NS
+from hil.recording import read_trial
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # wall-clock seconds, of which a busy machine may need many
 ADDRESSES = {0x80, 0x81, 0x82}
@@ -58,6 +61,10 @@ def test_an_unplugged_bus_stops_by_itself_and_never_runs_again_when_it_comes_bac
     assert done.noticed_ms(Fault.LINK_LOST) <= PERIOD_MS + WAKE_MS
     stopped_within(done, TIMEOUT_MS + WAKE_MS, "timeouts")
     assert done.healths["drives"]["open"]  # reopened, to be stopped
+    confirmed_ns = read_trial(done.folder).tick["drives_acknowledged_ns"]
+    assert -1 in confirmed_ns[1:][np.diff(confirmed_ns) < 0]  # the link that is open again has confirmed nothing yet
+    (order,) = (check for check in verify(done.folder) if check.item == "drives: order")
+    assert order.ok, order.found
 
 
 def test_a_bus_that_falls_silent_is_noticed_within_the_bound_of_the_fault_table(trial):

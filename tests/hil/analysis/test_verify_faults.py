@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from hil.analysis.verify import verify
 from hil.messages.fault import Fault
@@ -34,3 +35,29 @@ def test_safe_ends_where_the_operator_clears_the_last_fault(edited):
 def test_a_fault_of_the_run_before_is_a_reason_for_safe_from_the_first_tick_on(edited):
     carried = event_row(0, LATCHED_BEFORE, 0, 0, Fault.VALVE_STUCK, detail="a valve")
     assert failed(edited("good", with_events(carried))) == {"Safe after a fault"}
+
+
+def lost_link(fault, tick, *changes):
+    """The drives' link is lost in that tick; each change is the command that is confirmed from a tick on."""
+
+    def change(edit):
+        with_events(event_row(fault, fault.name.lower(), tick, tick * 1_000_000, detail="drives: no answer"))(edit)
+        for since, confirmed_ns in changes:
+            edit.cells("tick", "drives_acknowledged_ns", slice(edit.tick(since), None), lambda _, ns=confirmed_ns: ns)
+
+    return change
+
+
+@pytest.mark.parametrize("fault", [Fault.LINK_LOST, Fault.FRAMES_DAMAGED])
+def test_a_link_that_was_lost_and_opened_again_has_confirmed_nothing_yet(edited, fault):
+    opened_again = lost_link(fault, 450, (600, -1), (700, 650_000_000))
+    assert "drives: order" not in failed(edited("stopped", opened_again))
+
+
+def test_a_link_that_was_not_lost_takes_no_confirmation_back(edited):
+    assert "drives: order" in failed(edited("good", lost_link(Fault.LINK_LOST, 650, (600, -1))))
+
+
+def test_a_link_that_was_opened_again_does_not_confirm_a_command_of_before(edited):
+    older = lost_link(Fault.LINK_LOST, 450, (600, -1), (700, 100_000_000))
+    assert "drives: order" in failed(edited("stopped", older))
