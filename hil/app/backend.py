@@ -44,6 +44,9 @@ class Backend(Protocol):
     def close_record(self) -> None:
         """The run is over and the devices are held: finish the record. Raises DeviceError: there is none."""
 
+    def lost(self) -> str:
+        """Between two runs: which of its processes are gone, in words; empty: none is, and it can run again."""
+
     def publish(self, summary: Mapping[str, Any]) -> None:
         """Tell viewers how it ended."""
 

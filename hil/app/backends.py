@@ -167,8 +167,8 @@ class RealtimeBackend:
             self._as_given = config
             shared.config = config if self._endpoints is None else at_endpoints(config, self._endpoints)
         config, self._attended = shared.config, self._attended if attended is None else attended
-        if not self._supervisor.record_closed:
-            raise DeviceError("recorder: its process is gone, and no further run can be recorded; start anew")
+        if lost := self.lost():
+            raise DeviceError(f"{lost}; no further run can be made on the rig as it is open: start the command again")
         if self._control:
             self._control.ask("place", angle_deg=config.trial.angle_deg, seed=config.seed)
         try:
@@ -205,6 +205,11 @@ class RealtimeBackend:
         start["start_ns"] = self._clock.start_ns = self._host.now_ns() + START_DELAY_NS
         start["wall_start_s"] = time.time() + START_DELAY_NS * 1e-9
         self.shared.start.write(start)
+
+    def lost(self) -> str:
+        """See `Backend`."""
+        supervisor = self._supervisor
+        return supervisor.lost() if supervisor.record_closed else "recorder: its process is gone"
 
     def hold(self) -> None:
         """See `Backend`; the links' health is that of now."""

@@ -120,6 +120,10 @@ class LockstepBackend:
     def _close_file(self) -> None:
         self.file_sink.recorder.close()
 
+    def lost(self) -> str:
+        """Nothing: there are no other processes."""
+        return ""
+
     def publish(self, summary: Mapping[str, Any]) -> None:
         """Send the summary to viewers."""
         self.file_sink.publisher.trial(summary)

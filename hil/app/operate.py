@@ -5,15 +5,16 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from drivers.interfaces import DeviceError
 from hil.app.backend import Backend
+from hil.app.campaign_runs import CampaignRuns
 from hil.app.console import Console
 from hil.app.latched_faults import LatchedFaults
 from hil.app.resident import Outcome, Resident
-from hil.app.run import open_backend, summarise_what_there_is
+from hil.app.run import begin_again, open_backend, summarise_what_there_is
 from hil.app.run_loop import Signals
 from hil.config import Config, ConfigError
 from hil.experiments.base import Summary
@@ -43,28 +44,6 @@ HOLD_TO_RUN = "operator.console_lost=stop"
 
 class CommandRefusedError(Exception):
     """A command that cannot be done now; the message says why, and what to do."""
-
-
-class CampaignRuns(Protocol):
-    """A campaign that an operator leads by commands (`hil.campaign.commanded`)."""
-
-    def go_on(self, operator: str) -> EStop | None:
-        """Make trials until it is paused, ended or done, each on a rig of its own.
-
-        Args:
-            operator: name of the operator.
-
-        Returns:
-            The E-stop that ended it between two trials, if one did.
-
-        Raises:
-            KeyboardInterrupt: a signal ended a trial.
-            DeviceError, NotArmedError: a trial could not begin.
-            ConfigError, FolderError: it cannot go on where it was paused.
-        """
-
-    def end(self) -> None:
-        """It will not go on: the next start begins a new one."""
 
 
 class ResidentProcess:
@@ -124,6 +103,8 @@ class ResidentProcess:
             while not self._signals.ended:
                 if (command := self._console.wait()) is not None:
                     self._take(command)
+                else:
+                    self._close_if_lost()
         except KeyboardInterrupt:
             self._progress("ended by a signal")
         finally:
@@ -232,8 +213,17 @@ class ResidentProcess:
             self._latched.take_over(self._resident)
         self._close()
         summarise_what_there_is(folder, error, self._progress)
-        self._console.show("closed", f"{error}; the rig is closed, arm opens it again")
-        self._report(f"{error}; the rig is closed, arm opens it again")
+        self._show_closed(str(error))
+
+    def _close_if_lost(self) -> None:
+        """A process of the rig was lost between two runs: its devices are stopped, and no run can begin on it."""
+        if self._resident is not None and (lost := self._resident.lost):
+            self._close()
+            self._show_closed(f"{lost}, between two runs")
+
+    def _show_closed(self, why: str) -> None:
+        self._console.show("closed")
+        self._progress(f"{why}; the rig is closed, arm opens it again")
 
     def _after(self) -> None:
         """Commands that came while nobody could take them would surprise people now: only an E-stop counts."""
@@ -245,7 +235,8 @@ class ResidentProcess:
                 self._progress(f"{command.__struct_config__.tag} refused: it came while the process was busy")
 
     def _rig_for(self, config: Config) -> Resident:
-        """The open rig; closed, or of another layout, it is opened."""
+        """The open rig; closed, lost, or of another layout, it is opened."""
+        self._close_if_lost()
         if self._resident is None or self._layout != config.layout:
             self._close()
             return self._open(config)
@@ -261,14 +252,20 @@ class ResidentProcess:
     def _open(self, config: Config) -> Resident:
         """Open the rig, held cut. Raises DeviceError."""
         self._console.show("opening")
+        self._resident = resident = begin_again(partial(self._opened, config), self._progress)
+        self._layout, self._console.status.run = config.layout, ""
+        self._console.show("idle")
+        return resident
+
+    def _opened(self, config: Config) -> Resident:
         folder = self._out / OPENING
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        rig = self._open_backend(config, folder, self._progress, self._stack, attended=True, console=self._console)
-        resident = Resident(config, rig, self._signals, self._progress)
-        resident.make_no_run()
-        self._resident, self._layout, self._console.status.run = resident, config.layout, ""
-        self._console.show("idle")
+        with ExitStack() as stack:
+            rig = self._open_backend(config, folder, self._progress, stack, attended=True, console=self._console)
+            resident = Resident(config, rig, self._signals, self._progress)
+            resident.make_no_run()
+            self._stack = stack.pop_all()
         return resident
 
     def _close(self) -> None:

@@ -61,6 +61,11 @@ class Resident:
         """The faults that are latched now; between two runs an operator may add to them, and take from them."""
         return self.rig.cycle.safety.events
 
+    @property
+    def lost(self) -> str:
+        """Between two runs: which processes of the rig are gone, in words; empty: none is, and it can run again."""
+        return self.rig.lost()
+
     def make_no_run(self) -> None:
         """Hold the rig and close the record without a run, so that the next run may be of another config.
 

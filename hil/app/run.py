@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,7 @@ from hil.runtime.loop import Loop
 from hil.simulator.build import build_simulated_rig
 
 Progress = Callable[[str], None]
+T = TypeVar("T")
 # How often a run on a simulated rig may begin, and the pause before it begins again [s], longer each time.
 STARTS, PAUSE_S = 3, 1.0
 
@@ -165,25 +167,42 @@ def run_repeatedly(
 
     Raises: as `run_experiment`.
     """
-    folder = folder_of(0)
+    begun, done = [folder_of(0)], list[Outcome]()
 
     def open_here(place: Path, stack: ExitStack) -> Backend:
         return open_backend(config, place, progress, stack, endpoints, console)
 
-    for start in range(1, STARTS + 1):
-        done: list[Outcome] = []
-        begun = [folder]
+    def begin() -> None:
+        (begun[0] / FILE_NAME).unlink(missing_ok=True)  # a record of nothing, of the start before
+        _run_on_one_rig(config, count, begun, folder_of, progress, open_here, go_on, done, figure)
+
+    try:
+        begin_again(begin, progress, lambda: not done)
+    except BaseException as error:
+        summarise_what_there_is(begun[-1], error, progress)
+        raise
+    return done[-1]
+
+
+def begin_again(begin: Callable[[], T], progress: Progress, may: Callable[[], bool] = lambda: True) -> T:
+    """Open a rig, and once more where a simulated device was late itself; it may begin STARTS times.
+
+    Args:
+        begin: opens the rig, and closes it if that fails.
+        progress: told that it begins again.
+        may: whether it may begin again, since nothing has run yet.
+
+    Raises: as `begin`.
+    """
+    for start in range(1, STARTS):
         try:
-            _run_on_one_rig(config, count, begun, folder_of, progress, open_here, go_on, done, figure)
-            break
-        except BaseException as error:
-            if not isinstance(error, SimulatedRigLateError) or done or start == STARTS:
-                summarise_what_there_is(begun[-1], error, progress)
+            return begin()
+        except SimulatedRigLateError as error:
+            if not may():
                 raise
-            (folder / FILE_NAME).unlink(missing_ok=True)  # a record of nothing: it is made anew
             progress(f"{error}; nothing was driven, starting again ({start + 1} of {STARTS})")
         time.sleep(start * PAUSE_S)
-    return done[-1]
+    return begin()
 
 
 def _run_on_one_rig(

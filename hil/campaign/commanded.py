@@ -82,7 +82,7 @@ class CommandedOperator:
 
 
 class CommandedCampaign:
-    """A campaign that starts, pauses and ends by commands (`hil.app.operate.CampaignRuns`).
+    """A campaign that starts, pauses and ends by commands (`hil.app.campaign_runs.CampaignRuns`).
 
     Args:
         wanted: the campaign.

@@ -134,9 +134,15 @@ class WorkerSupervisor:
             self._host.sleep(LOOK_AGAIN_S)
         if alarm := self._reported_fault():
             raise DeviceError(alarm.detail)
-        for name, process in self._processes.items():
-            if (code := process.status()) is not None:
-                raise DeviceError(f"{name}: its process ended with status {code}; see its output above")
+        if lost := self.lost():
+            raise DeviceError(f"{lost}; see its output above")
+
+    def lost(self) -> str:
+        """The workers that have ended by themselves, in words; empty: none has."""
+        codes = {name: process.status() for name, process in self._processes.items()}
+        return "; ".join(
+            f"{name}: its process ended with status {code}" for name, code in codes.items() if code is not None
+        )
 
     def feed(self) -> None:
         """Called at the end of each good tick: the heartbeat that the dead-man of each link checks."""
@@ -177,7 +183,7 @@ class WorkerSupervisor:
             DeviceError: a worker has ended.
         """
         if self._not_held:
-            raise DeviceError(f"{', '.join(self._not_held)}: no process holds its devices now; restart the program")
+            raise DeviceError(f"{', '.join(self._not_held)}: no process holds its devices now; start the command again")
         if "simulated_rig" in self._processes:
             self._processes["simulated_rig"].receive(READY_S)  # it is at its start place again
         self.record_closed = False

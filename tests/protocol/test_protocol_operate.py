@@ -128,3 +128,26 @@ def test_without_its_console_the_controllers_are_cut_and_after_clearing_the_oper
     for folder in folders:
         assert [check for check in verify(folder) if not check.ok] == []
     assert [str(read_trial(folder).meta["experiment"]) for folder in folders] == ["drive", "jog", "drive"]
+
+
+@pytest.mark.parametrize("lost", ["drives", "recorder"])
+def test_a_process_that_is_lost_between_two_runs_is_named_at_once_and_the_next_arm_starts_all_of_them_again(rig, lost):
+    rig.drive()
+    rig.writer.put(Stop())
+    rig.until("idle")
+    before = rig.processes.by_name.copy()
+    before[lost].kill()
+    rig.until("closed")
+    assert rig.console.status.message == (
+        f"{lost}: its process ended with status -9, between two runs; the rig is closed, arm opens it again"
+    )
+    assert all(process.status() is not None for process in before.values())
+    assert max(map(abs, rig.simulated_rig.driven_radps())) == 0.0
+    rig.drive()
+    assert all(rig.processes.by_name[name] is not process for name, process in before.items())
+    rig.writer.put(Stop())
+    rig.until("idle")
+    rig.signals.ended = True
+    rig.finish()
+    assert [folder.name for folder in sorted(rig.folder.iterdir())] == ["run_1", "run_2"]
+    assert [check for check in verify(rig.folder / "run_2") if not check.ok] == []

@@ -100,18 +100,23 @@ def test_between_two_runs_no_command_is_taken_and_the_next_run_does_not_find_it(
     assert [at for _, at in done.all_seen("starts") if done.run.held_ns <= at <= begun_ns] == []
 
 
-def test_a_worker_that_hangs_between_two_runs_is_killed_its_bus_is_stopped_and_no_run_begins(trial):
+@pytest.mark.parametrize("how", ["hangs", "is killed"])
+def test_a_worker_that_is_lost_between_two_runs_is_named_its_bus_is_stopped_and_no_run_begins(trial, how):
     def between(run):
         rests(run)
         noted = run.shared.watchdog_events.reader("test", newest=True)
-        run.stop("drives")
+        if how == "hangs":
+            run.stop("drives")  # the watchdog kills it
+        else:
+            run.processes.by_name["drives"].kill()
         rests(run)
         run.noted = [name.decode() for name in noted.read(10)["name"].tolist()]
 
     done = trial(None, again=1, between=between)
     assert sorted(done.run.noted) == ["drives_silent", "stopped by the watchdog"]
     assert isinstance(done.error, DeviceError)
-    assert "drives: its process ended with status -9" in str(done.error)
+    assert "drives: its process ended with status -9; no further run can be made" in str(done.error)
+    assert list(done.more[0].iterdir()) == []
     assert len(read_trial(done.folder).tick) > 500  # of the first run nothing is lost
 
 

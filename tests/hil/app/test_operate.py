@@ -7,6 +7,8 @@ import pytest
 
 from drivers.interfaces import DeviceError
 from hil.analysis.replay import replay
+from hil.app import run
+from hil.app.backends import SimulatedRigLateError
 from hil.app.run import open_backend
 from hil.messages.operator_input import (
     Arm,
@@ -194,6 +196,26 @@ def test_a_rig_that_fails_is_closed_and_opened_again_by_the_next_arm(operated):
     assert len(opened) == 2
     assert summary_of(rig.folder / "run_1")["reasons"] == ["ended early: drives: roboclaw 0x80 does not answer"]
     assert wrong(rig.folder / "run_2") == []
+
+
+def test_a_simulated_rig_that_was_late_itself_is_opened_again_as_for_a_trial(operated, monkeypatch):
+    monkeypatch.setattr(run, "PAUSE_S", 0.0)
+    opened, closed = [], []
+
+    def opener(config, folder, progress, stack, **more):
+        opened.append(folder)
+        if len(opened) < run.STARTS:
+            stack.callback(closed.append, len(opened))
+            raise SimulatedRigLateError("drives: no answer")
+        return open_backend(config, folder, progress, stack, **more)
+
+    rig = operated("sim_impact", *DRIVE, opener=opener)
+    rig.until(state="idle")
+    rig.end()
+    assert closed == [1, 2]  # what was open of the rig, before it is opened again
+    assert [line for line in rig.said if "again" in line] == [
+        f"drives: no answer; nothing was driven, starting again ({start} of {run.STARTS})" for start in (2, 3)
+    ]
 
 
 def test_a_signal_ends_a_run_in_safe_and_the_process_with_it(rig):
