@@ -6,11 +6,13 @@ from hil.config import Config
 from hil.config.cylinder_parameters import cylinder_forces
 from hil.config.model_parameters import nominal_rig
 from hil.config.resting_loads import load_limits
+from hil.config.valve_delay import least_pulse_s, valve_delay_s
 from hil.control.allocation import Allocator
 from hil.control.base import Controller
 from hil.control.load_state import Doubts, DoubtSettings
 from hil.control.normal_force import LoadSettings, NormalForce
-from hil.control.pressure import PressureSettings, make_loops
+from hil.control.pressure import make_loops
+from hil.control.pressure_settings import PressureSettings
 from models.contact.ground import Ground
 from models.plant.parameters import GRAVITY
 from models.rover import Rover
@@ -40,9 +42,13 @@ def load_controller(config: Config, drive: Controller) -> NormalForce:
             PressureSettings(
                 supply_Pa=config.cylinders.supply_kPa * 1e3,
                 dead_band_Pa=wanted.dead_band_kPa * 1e3,
-                least_cycle_ns=round(1e9 / wanted.switchings_per_s),
+                cycle_ns=round(1e9 / wanted.switchings_per_s),
                 integral_per_s=wanted.integral_per_s,
                 period_s=period_s,
+                fill_s=config.cylinders.fill_time_s,
+                vent_s=config.cylinders.vent_time_s,
+                delay_s=valve_delay_s(config),
+                least_pulse_s=least_pulse_s(config),
             ),
             len(layout.cylinders),
             config.cylinders.regulators,

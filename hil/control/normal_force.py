@@ -89,7 +89,8 @@ class NormalForce:
         if not wanted.mode and max(map(abs, aimed.torque_Nm)) <= self._settings.no_torque_Nm:
             return self._released(drive, prediction)
         measured_Pa = [pressure for pair in samples.valves.pressure_Pa for pressure in pair]
-        return _with_loads(drive, *self._loops.step(samples.t_ns, aimed.pressure_Pa, measured_Pa), aimed)
+        commands = self._loops.step(samples.t_ns, aimed.pressure_Pa, measured_Pa, samples.valves.t_ns)
+        return _with_loads(drive, *commands, aimed)
 
     def _allocate(self, wanted: LoadGoal, t_ns: int, prediction: Prediction) -> bool:
         """Run the outer loop; whether it has an answer."""

@@ -1,15 +1,18 @@
 """Pressure loops: from the wanted pressure of each chamber to its valve, and to the regulators that can be moved.
 
 An on-off valve feeds its chamber or vents it to the atmosphere; in between there is nothing, so a pressure between is
-held by switching. A regulator that is moved holds any pressure, and its cylinder's valves only choose the chamber.
+held as the mean of pulses (hil.control.pulse_width). A regulator that is moved holds any pressure, and its cylinder's
+valves only choose the chamber.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from drivers.messages import ValveSet
+from hil.control.pressure_settings import PressureSettings
+from hil.control.pulse_width import EndPressures, PulseWidth
 
 # Part of the supply that the integral may add to or take from a wanted pressure.
 _MOST_CORRECTION = 0.25
@@ -19,24 +22,6 @@ _MOVING, _MOVING_S = 0.5, 0.1
 _OPENS_AT = 1.0
 
 
-class PressureSettings(NamedTuple):
-    """Constants of the loops.
-
-    Attributes:
-        supply_Pa: highest gauge pressure.
-        dead_band_Pa: an on-off valve switches this far below and above the wanted pressure.
-        least_cycle_ns: shortest time from one switch-on of a valve to its next.
-        integral_per_s: correction per second of the error.
-        period_s: between ticks.
-    """
-
-    supply_Pa: float
-    dead_band_Pa: float
-    least_cycle_ns: int
-    integral_per_s: float
-    period_s: float
-
-
 class PressureLoops(Protocol):
     """The loops of all chambers."""
 
@@ -44,7 +29,7 @@ class PressureLoops(Protocol):
         """All valves are off: begin anew."""
 
     def step(
-        self, t_ns: int, wanted_Pa: Sequence[float], measured_Pa: Sequence[float]
+        self, t_ns: int, wanted_Pa: Sequence[float], measured_Pa: Sequence[float], read_ns: int
     ) -> tuple[ValveSet, tuple[float, ...]]:
         """Valves and regulators of this tick.
 
@@ -52,6 +37,7 @@ class PressureLoops(Protocol):
             t_ns: time of the tick [ns].
             wanted_Pa: (chambers,) gauge; at most one of a cylinder's two above 0.
             measured_Pa: (chambers,) gauge.
+            read_ns: time of these [ns].
         """
 
 
@@ -92,45 +78,40 @@ class Correction:
 
 
 class OnOffLoops:
-    """Two-point control of each chamber by its on-off valve, with dead band and a cap on the number of switchings.
-
-    A valve is switched on `dead_band` below the wanted pressure, off as far above it, and not on again before
-    `least_cycle` has passed: its life is counted in switchings. The integral removes what the cap, and lines that
-    fill and vent at different rates, leave of the mean error.
+    """Pulse-width control of all chambers.
 
     Args:
         settings: constants.
         cylinders: how many.
-        common: one regulator feeds all valves and is moved: to the highest pressure asked for, so that its valve stays
+        common: one regulator feeds all valves and is moved: to the highest pressure wanted, so that its valve stays
             on, and the others fill more slowly.
     """
 
     def __init__(self, settings: PressureSettings, cylinders: int, *, common: bool = False) -> None:
-        self._settings, self._common = settings, common
-        self._correction = Correction(settings, 2 * cylinders)
-        self._on = [False] * (2 * cylinders)
-        self._since_ns = [-settings.least_cycle_ns] * (2 * cylinders)
+        self._supply_Pa, self._common = settings.supply_Pa, common
+        self._correction = Correction(settings, 1)
+        ends = EndPressures(settings)
+        self._chambers = [PulseWidth(settings, ends) for _ in range(2 * cylinders)]
 
     def reset(self) -> None:
         """All valves are off: begin anew."""
-        self._on = [False] * len(self._on)
         self._correction.reset()
+        for chamber in self._chambers:
+            chamber.reset()
 
     def step(
-        self, t_ns: int, wanted_Pa: Sequence[float], measured_Pa: Sequence[float]
+        self, t_ns: int, wanted_Pa: Sequence[float], measured_Pa: Sequence[float], read_ns: int
     ) -> tuple[ValveSet, tuple[float, ...]]:
         """See `PressureLoops`."""
-        band_Pa, on, highest_Pa = self._settings.dead_band_Pa, self._on, 0.0
-        for chamber, (wanted, measured) in enumerate(zip(wanted_Pa, measured_Pa, strict=True)):
-            asked = self._correction.corrected(chamber, wanted, measured)
-            highest_Pa = max(highest_Pa, asked)
-            if asked <= 0.0:
-                on[chamber] = False
-            elif on[chamber]:
-                on[chamber] = measured <= min(asked + band_Pa, self._settings.supply_Pa)
-            elif measured < asked - band_Pa and t_ns - self._since_ns[chamber] >= self._settings.least_cycle_ns:
-                on[chamber], self._since_ns[chamber] = True, t_ns
-        return tuple(zip(on[::2], on[1::2], strict=True)), (highest_Pa,) * self._common
+        supply_Pa = self._supply_Pa
+        if self._common:
+            highest = max(range(len(wanted_Pa)), key=wanted_Pa.__getitem__)
+            supply_Pa = self._correction.corrected(0, wanted_Pa[highest], measured_Pa[highest])
+        on = [
+            chamber.step(t_ns, wanted, measured, read_ns, supply_Pa)
+            for chamber, wanted, measured in zip(self._chambers, wanted_Pa, measured_Pa, strict=True)
+        ]
+        return tuple(zip(on[::2], on[1::2], strict=True)), (supply_Pa,) * self._common
 
 
 class RegulatedLoops:
@@ -156,6 +137,7 @@ class RegulatedLoops:
         t_ns: int,  # noqa: ARG002
         wanted_Pa: Sequence[float],
         measured_Pa: Sequence[float],
+        read_ns: int,  # noqa: ARG002
     ) -> tuple[ValveSet, tuple[float, ...]]:
         """See `PressureLoops`. A valve stays on while its chamber is wanted at all: noise around 0 switches nothing."""
         asked_Pa = []

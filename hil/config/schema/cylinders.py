@@ -103,8 +103,13 @@ class CylindersConfig(Section):
     supply_kPa: float = Field(
         207.0, ge=0, le=689, description="regulated gauge pressure; limits.cylinder_kPa limits it at arming"
     )
-    fill_time_s: float = Field(0.05, ge=1e-3, le=10, description="time constant of filling a chamber")
-    vent_time_s: float = Field(0.03, ge=1e-3, le=10, description="time constant of venting a chamber")
+    fill_time_s: float = Field(
+        0.05,
+        ge=1e-3,
+        le=10,
+        description="time constant of filling a chamber; the load controller takes it for compressible gas as well",
+    )
+    vent_time_s: float = Field(0.03, ge=1e-3, le=10, description="time constant of venting a chamber, likewise")
     regulator_time_s: float = Field(
         0.02, ge=1e-3, le=10, description="time constant of a regulator's outlet, model compressible"
     )

@@ -54,13 +54,16 @@ class NormalForceConfig(Section):
     least_load_N: float = Field(20.0, ge=0, le=1e5, description="least load wanted on a wheel")
     most_load_N: float | None = Field(None, ge=1, le=1e5, description="largest load wanted on a wheel; null: any")
     dead_band_kPa: float = Field(
-        4.0, ge=0.1, le=100, description="on-off valves switch this far below and above the wanted pressure"
+        4.0, ge=0.1, le=100, description="smaller changes of the mean pressure are not worth a switching of a valve"
     )
     switchings_per_s: float = Field(
-        4.0, gt=0, le=100, description="how many times a second a valve is switched on at most, for its life"
+        4.0, gt=0, le=100, description="pulses of an on-off valve a second, at most, for its life"
     )
     integral_per_s: float = Field(
-        1.0, ge=0, le=100, description="integral gain of the pressure loops: correction per second of the error"
+        1.0,
+        ge=0,
+        le=100,
+        description="integral gain of the regulators that are moved: correction per second of the error",
     )
     follow_kPa: float = Field(
         50.0, ge=1, le=1000, description="a chamber this far from its wanted pressure for follow_s: passive"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
 FloatArray = NDArray[np.floating[Any]]
-# The spread is that of loads averaged over this time [s].
+# Spread and step response are those of loads averaged over this time [s].
 WINDOW_S = 0.5
 # A spread so close to its best has settled.
 BAND = 0.03

@@ -111,7 +111,9 @@ def _reached(
     if before is None:
         return None, None
     wheel = int(np.abs(final - before).argmax())
-    found = step_response(t_s, loads.load_N[inside, wheel], float(before[wheel]), float(final[wheel]))
+    found = step_response(
+        t_s, running_mean(t_s, loads.load_N[inside])[:, wheel], float(before[wheel]), float(final[wheel])
+    )
     return (found.settle_s, found.overshoot) if found else (None, None)
 
 

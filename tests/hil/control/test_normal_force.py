@@ -51,7 +51,8 @@ class Rig:
         readings = {"pressure": self.pressure_Pa.copy(), "load": self.load_N, "finite": True}
         self.falsify(readings)
         t_ns = round(self.ticks * PERIOD_S * 1e9)
-        valves = type("Valves", (), {"pressure_Pa": tuple(map(tuple, readings["pressure"].tolist()))})
+        pressures = tuple(map(tuple, readings["pressure"].tolist()))
+        valves = type("Valves", (), {"pressure_Pa": pressures, "t_ns": t_ns})
         samples = Samples(t_ns, (), 0, 0, None, valves, operator=operator)
         estimate = Estimate(True, (), (), True, False, None, (), (0.0, 0.0), (0.0,) * 6)
         measured_Nm = (readings["pressure"][:, 0] - readings["pressure"][:, 1]) * NM_PER_PA

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 
 import pytest
 
-from hil.control.pressure import OnOffLoops, PressureSettings, RegulatedLoops, make_loops
+from hil.control.pressure import OnOffLoops, RegulatedLoops, make_loops
+from hil.control.pressure_settings import PressureSettings
 
 SUPPLY_Pa, PERIOD_S = 207e3, 1e-3
-SETTINGS = PressureSettings(SUPPLY_Pa, 4e3, 250_000_000, 1.0, PERIOD_S)
+SETTINGS = PressureSettings(SUPPLY_Pa, 4e3, 250_000_000, 1.0, PERIOD_S, 0.4, 0.4)
 
 
 class Chambers:
@@ -33,32 +33,11 @@ def held(loops, chambers, wanted_Pa, seconds, *, regulated=False, begin_s=0.0):
     pressures, switched, last = [], 0, False
     for tick in range(round(seconds / PERIOD_S)):
         t_ns = round((begin_s + tick * PERIOD_S) * 1e9)
-        ((extend, retract),), regulators = loops.step(t_ns, (wanted_Pa, 0.0), chambers.pressure_Pa)
+        ((extend, retract),), regulators = loops.step(t_ns, (wanted_Pa, 0.0), chambers.pressure_Pa, t_ns)
         chambers.step((extend, retract), regulators[0] if regulated else None)
         switched, last = switched + (extend and not last), extend
         pressures.append(chambers.pressure_Pa[0])
     return pressures, switched
-
-
-@pytest.mark.parametrize("wanted_kPa", [30.0, 100.0, 170.0])
-def test_an_on_off_valve_with_a_throttled_line_holds_a_pressure_by_few_switchings(wanted_kPa):
-    pressures, switched = held(OnOffLoops(SETTINGS, 1), Chambers(0.8, 0.8), wanted_kPa * 1e3, 10.0)
-    late = pressures[5000:]
-    assert sum(late) / len(late) == pytest.approx(wanted_kPa * 1e3, abs=2e3)
-    assert switched <= 40
-
-
-def test_a_valve_is_switched_on_no_more_often_than_its_life_allows_whatever_the_line_does():
-    chambers, loops = Chambers(0.05, 0.03), OnOffLoops(SETTINGS, 1)
-    times_s, last = [], False
-    for tick in range(5000):
-        (((on, _),), _) = loops.step(tick * 1_000_000, (90e3, 0.0), chambers.pressure_Pa)
-        chambers.step((on, False))
-        if on and not last:
-            times_s.append(tick * PERIOD_S)
-        last = on
-    assert len(times_s) > 10
-    assert min(b - a for a, b in pairwise(times_s)) >= 0.25
 
 
 def test_one_moved_regulator_lets_the_valve_of_the_highest_pressure_rest():
@@ -70,7 +49,7 @@ def test_one_moved_regulator_lets_the_valve_of_the_highest_pressure_rest():
 def test_what_a_regulator_droops_is_made_up_for():
     chambers, loops = Chambers(0.05, 0.03), RegulatedLoops(SETTINGS, 1)
     for tick in range(8000):
-        valves, (regulator_Pa,) = loops.step(tick * 1_000_000, (100e3, 0.0), chambers.pressure_Pa)
+        valves, (regulator_Pa,) = loops.step(tick * 1_000_000, (100e3, 0.0), chambers.pressure_Pa, tick * 1_000_000)
         chambers.step(valves[0], 0.92 * regulator_Pa)
     assert chambers.pressure_Pa[0] == pytest.approx(100e3, abs=200.0)
 
@@ -96,7 +75,9 @@ def test_a_pressure_out_of_reach_winds_nothing_up(kind):
 def test_noise_around_no_pressure_switches_no_valve_of_a_regulated_cylinder():
     loops = RegulatedLoops(SETTINGS, 1)
     for tick in range(200):
-        valves, regulators_Pa = loops.step(tick * 1_000_000, (1e3 * (tick % 3), 1e3 * (tick % 2)), (0.0, 0.0))
+        valves, regulators_Pa = loops.step(
+            tick * 1_000_000, (1e3 * (tick % 3), 1e3 * (tick % 2)), (0.0, 0.0), tick * 1_000_000
+        )
         assert valves == ((False, False),)
         assert regulators_Pa == (0.0,)
 
@@ -104,6 +85,6 @@ def test_noise_around_no_pressure_switches_no_valve_of_a_regulated_cylinder():
 def test_a_cylinder_changes_its_way_without_both_chambers_powered():
     loops, seen = RegulatedLoops(SETTINGS, 1), []
     for tick, torque in enumerate((50e3, 20e3, 1e3, -1e3, -20e3, -50e3)):
-        valves, _ = loops.step(tick * 1_000_000, (max(torque, 0.0), max(-torque, 0.0)), (0.0, 0.0))
+        valves, _ = loops.step(tick * 1_000_000, (max(torque, 0.0), max(-torque, 0.0)), (0.0, 0.0), 0)
         seen.append(valves[0])
     assert seen == [(True, False), (True, False), (True, False), (False, False), (False, True), (False, True)]
