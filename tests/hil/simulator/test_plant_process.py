@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from drivers.modbus.protocol import Function
+from drivers.modbus.simulated.relay_board import RelayBoard, Terminal
 from hil.config import Config, load_config
 from hil.simulator.memory import RESET, CylindersInMemory, SimulatorMemory, WheelsInMemory
 from hil.simulator.plant_process import RealtimePlant
@@ -51,6 +53,23 @@ def test_valves_obey_and_pressures_are_told(rig):
     pressures = [cylinders.pressure_Pa(valve) for valve in range(4)]
     assert pressures[2] > 1e5
     assert pressures[0] == pressures[1] == pressures[3] == 0.0
+
+
+def test_devices_at_the_protocol_level_read_the_noise_of_the_config(tmp_path):
+    """The relay board's registers, and the speeds that the drives' encoders give."""
+    noise = ("plant.noise.pressure_kPa=0.8", "plant.noise.speed_radps=0.004")
+    memory = SimulatorMemory(tmp_path, load_config("sim_normal_force_wire", [*noise, "telemetry.endpoint=''"]))
+    plant, wheels = RealtimePlant(memory, START_NS), WheelsInMemory(memory)
+    board = RelayBoard(CylindersInMemory(memory), tuple(range(6)), terminal=Terminal(tuple(range(6)), 100.0))
+    pressures, speeds = [], []
+    for ms in range(150):
+        plant.round(START_NS + (ms + 1) * MS)
+        answer = board.served[Function.READ_INPUT](bytes((0, 0, 0, 6)), 0)
+        pressures.append(np.frombuffer(answer[1:], ">i2") * 100.0)
+        speeds.append([wheels.speed_radps(wheel) for wheel in range(6)])
+    assert (plant.plant.pressure == 0.0).all()
+    assert np.std(pressures) == pytest.approx(800.0, rel=0.1)
+    assert (np.array(speeds) - plant.plant.wheel_speed).std() == pytest.approx(0.004, rel=0.1)
 
 
 def test_valves_of_one_way_and_regulators_obey_in_the_order_of_the_rig(tmp_path, config):
