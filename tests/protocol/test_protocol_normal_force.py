@@ -1,5 +1,7 @@
 """Wheel loads controlled over simulated devices: valves on a relay board at 9600 baud, a module with regulators."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,17 @@ def test_a_drive_moves_valves_and_regulators_verifies_and_replays(drive):
     assert reached == pytest.approx(controlled["regulator_Pa"][-1], abs=40e3)  # a period of the link behind
     passive, shared = tick["normal_force_N"][[600, controlled["tick"][-1]]]
     assert np.std(shared) < 0.6 * np.std(passive)
+
+
+def test_on_off_valves_on_a_relay_board_of_9600_baud_reach_the_best_within_four_seconds(trial):
+    steps = "normal_force.steps=[{for_s: 0.5, mode: passive}, {for_s: 3.5, mode: uniform}]"
+    on_off = "cylinders.regulators=none", "devices.valves.regulators=null"
+    done = trial(None, steps, *on_off, config="sim_normal_force_wire")
+    assert done.faults == []
+    found = json.loads((done.folder / "summary.json").read_text(encoding="utf-8"))["normal_force"]
+    assert found["spread_after"] == pytest.approx(found["spread_best"], abs=0.03)
+    assert found["settle_s"] <= 4.0
+    assert found["switchings_per_s"] < 5.0
 
 
 def test_a_lost_line_of_the_regulators_ends_the_drive_with_the_valves_off(drive):
