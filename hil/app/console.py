@@ -120,10 +120,14 @@ class Console:
             self._waiting.extend(_requests(self._read()))
         if self._waiting:
             return self._waiting.popleft()
+        self.rest()
+        return None
+
+    def rest(self) -> None:
+        """Pass LOOK_S where no loop runs: clients see a new status."""
         self._idle()
         self.show()
         self.host.sleep(LOOK_S)
-        return None
 
     def take_all(self) -> OperatorInput:
         """All commands that have come so far."""

@@ -90,6 +90,7 @@ class CommandedCampaign:
         console: of the operator.
         progress: told what is going on, a line at a time.
         run: makes a trial; as `hil.app.run.run_experiment`.
+        report: writes the report of a campaign that is over, from its folder; what is wrong with it, or nothing.
     """
 
     def __init__(
@@ -99,8 +100,10 @@ class CommandedCampaign:
         console: Console,
         progress: Progress,
         run: Callable[..., Any] = run_experiment,
+        report: Callable[[Path], str] = lambda _: "",
     ) -> None:
         self._wanted, self._out, self._console, self._progress, self._run = wanted, out, console, progress, run
+        self._report = report
         self._folder: Path | None = None
         self._count = 0
         self._interrupted = False
@@ -116,9 +119,17 @@ class CommandedCampaign:
             raise KeyboardInterrupt
         over = "over" if asked.ended or not stop.wanted else "paused"
         self.text(f"the campaign is {over}, {len(trials)} attempts in {folder}")
+        if over == "over" and trials:
+            self._write_report(folder)
         if asked.ended:
             self.end()
         return asked.e_stop
+
+    def _write_report(self, folder: Path) -> None:
+        said = self._console.status.message
+        self.text(f"{said}; its report is written")
+        problem = self._report(folder)
+        self.text(f"{said}; without a report: {problem}" if problem else said)
 
     def end(self) -> None:
         """See `CampaignRuns`."""

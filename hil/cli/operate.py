@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +20,7 @@ from hil.cli.options import RunOptions, progress, with_groups
 
 if TYPE_CHECKING:
     from hil.app.command_server import CommandServer
+    from hil.app.console import Console
     from hil.app.page.server import PageServer
     from hil.config import Config
 
@@ -65,7 +70,7 @@ def operate(
         campaign = None
         if wanted is not None:
             run = partial(run_experiment, endpoints=options.endpoints)
-            campaign = CommandedCampaign(wanted, out, console, progress, run)
+            campaign = CommandedCampaign(wanted, out, console, progress, run, partial(_report, console))
         opener = partial(open_backend, endpoints=options.endpoints)
         process = ResidentProcess(config, vary, out, console, signals, progress, opener=opener, campaign=campaign)
         _print_doors(server, pages, options.as_json)
@@ -83,6 +88,23 @@ def _print_doors(server: CommandServer, pages: Sequence[PageServer], as_json: bo
         page = f"page {url} (token in {page_token_file}), " if url else ""
         needs = f"token in {token_file}" if token_file else "clients need keys"
         print(f"{page}command socket {server.endpoint}, {needs}", flush=True)
+
+
+def _report(console: Console, folder: Path) -> str:
+    """Have another process write the report of a campaign, because it can take minutes; what is wrong with it."""
+    command = [sys.executable, "-P", "-m", "hil.cli", "report", str(folder)]
+    with tempfile.TemporaryFile() as errors, subprocess.Popen(command, stdout=errors, stderr=errors) as process:
+        try:
+            while process.poll() is None:
+                console.rest()
+        except BaseException:
+            process.kill()
+            raise
+        if process.returncode == 0:
+            return ""
+        errors.seek(0)
+        last = errors.read().decode(errors="replace").strip().rpartition("\n")[2]
+        return last or f"hil report ended with status {process.returncode}"
 
 
 def _keep_alive(server: CommandServer, pages: Sequence[PageServer]) -> None:

@@ -32,7 +32,7 @@ def rig(operated, tmp_path):
     def lead(folder, console, report):
         plan, base = load_plan(file), load_config("sim_impact", QUIET)
         wanted = Wanted(plan, base, expand(plan, "sim_impact", QUIET), campaign_seed(plan, base, None))
-        return CommandedCampaign(wanted, folder, console, report)
+        return CommandedCampaign(wanted, folder, console, report, report=lambda campaign: f"no room in {campaign.name}")
 
     one = operated("sim_impact", *QUIET, lead=lead)
     one.until(state="idle")
@@ -52,7 +52,7 @@ def test_a_trial_of_the_campaign_is_started_judged_and_kept_and_then_the_rig_is_
     question = rig.until(question=rig.asked("verdict"))["question"]
     assert "The trial is accepted" in question["text"]
     rig.ask(Verdict("keep", "clean"))
-    rig.until(state="idle", runs=1, question=None)
+    assert rig.until(state="idle", runs=1, question=None)["message"].endswith("without a report: no room in campaign_1")
     rig.ask(Arm())
     rig.until(state="armed")
     rig.ask(EStop())

@@ -24,6 +24,10 @@ export function startBar(connection) {
   }, true);
 
   connection.on("cut", (ms) => setText(byId("cut"), `drives cut, confirmed ${digits(ms)} ms after the stop arrived`));
+  connection.on("silent", () => {
+    document.body.classList.add("stale");
+    setText(byId("age"), "over 1 s OLD: the page server is silent");
+  });
   connection.on("closed", () => show(null));
   connection.on("status", show);
 }

@@ -1,25 +1,27 @@
-/** The WebSocket to the page server: messages by type, replies to commands, the heartbeat of the lease. */
+/** The WebSocket to the page server: messages by type, replies to commands, signs of life for the lease. */
 
-const ALIVE_MS = 150;
+// Signs of life are sent whether or not this viewer holds the lease: then none is missing just after it was taken.
+const ALIVE_MS = 100;
 const AGAIN_MS = 500;
+// A server that sends nothing for 4 looks (1 s) is shown as silent; after 8 the page connects again.
+const LOOK_MS = 250;
+const SILENT_LOOKS = 4;
+const LOST_LOOKS = 8;
 
 export class Connection {
   constructor() {
     this.listeners = new Map();
     this.waiting = new Map();
     this.id = 0;
-    this.holds = false;
     this.status = null;
     this.series = [];
-    setInterval(() => this.holds && this.send({ type: "alive" }), ALIVE_MS);
-    this.on("status", (status) => {
-      this.status = status;
-      this.holds = status.lease.yours;
-    });
+    setInterval(() => document.hidden || this.send({ type: "alive" }), ALIVE_MS);
+    setInterval(() => this.look(), LOOK_MS);
+    this.on("status", (status) => { this.status = status; });
     this.on("reply", (reply) => this.answer(reply));
   }
 
-  /** Call `listener` with each message of a type, and the newest status at once; "open" and "closed" are of the connection. */
+  /** Call `listener` with each message of a type, and the newest status at once; "open", "silent" and "closed" are of the connection. */
   on(type, listener) {
     this.listeners.set(type, [...(this.listeners.get(type) ?? []), listener]);
     if (type === "status" && this.status) listener(this.status);
@@ -37,18 +39,32 @@ export class Connection {
       this.subscribe(this.series);
       this.tell("open");
     };
+    this.silent = 0;
     this.socket.onmessage = (event) => {
+      this.silent = 0;
       const message = JSON.parse(event.data);
       this.tell(message.type, message);
     };
-    this.socket.onclose = () => {
-      this.holds = false;
-      this.status = null;
-      for (const done of this.waiting.values()) done({ ok: false, error: "the page server is gone" });
-      this.waiting.clear();
-      this.tell("closed");
-      setTimeout(() => this.open(), AGAIN_MS);
-    };
+    this.socket.onclose = () => this.lose();
+  }
+
+  /** Count looks, not time: a page that was asleep itself has not yet read what was sent meanwhile. */
+  look() {
+    if (this.socket?.readyState !== WebSocket.OPEN) return;
+    this.silent += 1;
+    if (this.silent === SILENT_LOOKS) this.tell("silent");
+    if (this.silent >= LOST_LOOKS) this.lose();
+  }
+
+  /** The connection is gone: say so, and make another one. */
+  lose() {
+    this.socket.onclose = this.socket.onmessage = null;
+    this.socket.close(); // a server that hangs would not answer that for long
+    this.status = null;
+    for (const done of this.waiting.values()) done({ ok: false, error: "the page server is gone" });
+    this.waiting.clear();
+    this.tell("closed");
+    setTimeout(() => this.open(), AGAIN_MS);
   }
 
   /** Send a message; false: there is no connection. */

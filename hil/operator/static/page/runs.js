@@ -4,12 +4,13 @@ import { axisStyle, COLOURS, drawMarks, HEIGHT, widthIn } from "./chart.js";
 import { byId, digits, make, read, row } from "./dom.js";
 
 export function startRuns(connection) {
-  let runs = 0;
+  let before = "";
   byId("list").addEventListener("click", list);
   byId("find-run").addEventListener("input", list);
   connection.on("status", (status) => {
-    if (status.runs !== runs) list();
-    runs = status.runs;
+    const now = `${status.runs} ${status.state === "idle"}`; // the report of a campaign is written after its last run
+    if (now !== before) list();
+    before = now;
   });
   list();
 }

@@ -118,7 +118,7 @@ def test_the_second_operator_sees_who_has_the_lease_and_the_first_who_asks_for_i
 
 
 def test_a_lease_that_is_given_is_kept_by_the_new_viewer_and_the_log_says_so(browsers, rig, monkeypatch):
-    monkeypatch.setattr(viewer_module, "ALIVE_S", float("inf"))
+    monkeypatch.setattr(viewer_module, "MOST_WITHOUT_SIGN", float("inf"))
     first, second = browsers(), browsers()
     first.log_in("Ada")
     second.log_in("Ben")
@@ -139,7 +139,7 @@ def test_a_lease_that_is_given_is_kept_by_the_new_viewer_and_the_log_says_so(bro
 
 
 def test_a_lease_is_kept_while_there_are_signs_of_life(browser, rig, monkeypatch):
-    monkeypatch.setattr(viewer_module, "ALIVE_S", float("inf"))
+    monkeypatch.setattr(viewer_module, "MOST_WITHOUT_SIGN", float("inf"))
     viewer = browser.viewer()
     viewer.lease("take")
     for _ in range(4):
@@ -149,7 +149,7 @@ def test_a_lease_is_kept_while_there_are_signs_of_life(browser, rig, monkeypatch
 
 
 def test_a_browser_that_sleeps_loses_the_lease_and_is_told_so(browser, rig, monkeypatch):
-    monkeypatch.setattr(viewer_module, "ALIVE_S", 0.0)
+    monkeypatch.setattr(viewer_module, "MOST_WITHOUT_SIGN", 0)
     viewer = browser.viewer()
     viewer.lease("take")
     viewer.until("log", lambda line: "no sign of life of the browser" in line["text"])
@@ -160,7 +160,7 @@ def test_a_browser_that_sleeps_loses_the_lease_and_is_told_so(browser, rig, monk
 
 
 def test_a_tab_that_is_closed_loses_the_lease(browser, rig, monkeypatch):
-    monkeypatch.setattr(viewer_module, "ALIVE_S", float("inf"))
+    monkeypatch.setattr(viewer_module, "MOST_WITHOUT_SIGN", float("inf"))
     viewer, other = browser.viewer(), browser.viewer()
     viewer.lease("take")
     viewer.socket.close()

@@ -60,12 +60,13 @@ class ScriptedServer:
         url: of the page.
         answers: to GET /api/..., by what follows that; others are 404.
         received: messages of the page but its signs of life, oldest first.
-        alive: number of its signs of life.
+        alive: number of its signs of life; the status is sent again with each of them.
+        hangs: as if it did not run any more: it sends nothing by itself.
     """
 
     def __init__(self) -> None:
         self.received: list[dict[str, Any]] = []
-        self.alive = 0
+        self.alive, self.hangs = 0, False
         self.answers: dict[str, Any] = {
             "config": copy.deepcopy(CONFIG),
             "check": {"source": "config", "checks": [_check("fault latch", True), _check("disk", False)]},
@@ -106,6 +107,8 @@ class ScriptedServer:
                 message = json.loads(await socket.receive_text())
                 if message["type"] == "alive":
                     self.alive += 1
+                    if not self.hangs:
+                        await socket.send_json(self.status)
                     continue
                 self.received.append(message)
                 if "id" in message:

@@ -1,0 +1,100 @@
+"""`hil operate sim_impact --page` in processes of its own, as a user starts it, and what a script can learn of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from hil.bench.cpu_usage import seconds_used as descendants
+from hil.operator.client import CommandClient
+from hil.operator.runtime_folder import read_token
+from hil.recording import TrialRecord, read_trial
+
+# The run-up lasts until somebody stops it; the trials of the plan are short, and their operator may lose the lease.
+SETTINGS = ("trial.start_distance_m=5", "trial.speed_mps=0.02", "trial.timeout_s=2000")
+PLAN = (
+    "name: two\nangles_deg: [60, 70]\n"
+    "set: {trial.speed_mps: 0.07, trial.start_distance_m: 0.03, trial.ramp_s: 0.1, trial.settle_s: 0.5, "
+    "record.after_s: 0.5, operator.console_lost: finish}\n"
+)
+LONGEST_S = 300.0
+
+
+class OperatedRig:
+    """The processes, and a client of theirs.
+
+    Args:
+        folder: for runs, plan and runtime files.
+
+    Attributes:
+        url: of the page, with its token.
+        client: of the command socket.
+        runs: folder of the runs.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.runs, plan = folder / "runs", folder / "plan.yaml"
+        plan.write_text(PLAN)
+        settings = [*SETTINGS, f"telemetry.endpoint=tcp://127.0.0.1:{_free_port()}"]
+        command = [sys.executable, "-P", "-m", "hil.cli", "operate", "sim_impact", "--page", "--json"]
+        command += ["--plan", str(plan), "--out", str(self.runs)]
+        command += [part for setting in settings for part in ("--set", setting)]
+        environment = {**os.environ, "XDG_RUNTIME_DIR": str(folder)}
+        self._process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+        )
+        assert self._process.stdout is not None
+        doors = json.loads(self._process.stdout.readline())
+        self.url: str = doors["url"]
+        token = read_token(Path(doors["token_file"]))
+        self.client = CommandClient(doors["command_endpoint"], token=token, name="script")
+        self.until(state="idle")
+
+    def until(self, **wanted: Any) -> dict[str, Any]:
+        """The status, once it has these values."""
+        return self.client.wait_until(
+            lambda status: {key: status.get(key) for key in wanted} == wanted, within_s=LONGEST_S
+        )
+
+    def rest(self) -> None:
+        """End what goes on: then there is no run, no fault and no lease."""
+        self.client.stop()
+        self.client.wait_until(lambda status: status["state"] == "idle" and not status["running"], within_s=LONGEST_S)
+        while faults := self.client.status()["faults"]:
+            with self.client.lease():
+                self.client.clear(faults[0]["number"])
+                self.client.wait_until(lambda status: status["faults"] != faults, within_s=LONGEST_S)
+        self.client.wait_until(lambda status: not status["holder"], within_s=LONGEST_S)
+
+    def record(self) -> TrialRecord:
+        """The record of the newest run, which is over."""
+        return read_trial(Path(self.client.status()["run"]))
+
+    def server(self) -> int | None:
+        """Process id of the page server; None: it is not there."""
+        for pid in descendants(self._process.pid):
+            with suppress(OSError):
+                if b"hil.app.page.process" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    return pid
+        return None
+
+    def close(self) -> None:
+        """End all processes."""
+        self.client.close()
+        self._process.send_signal(signal.SIGTERM)
+        self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
