@@ -88,9 +88,10 @@ ROWS = (
         _valve_ms,
         f"{TIMEOUT_FACTOR:g} times devices.valves.moves_within_s, one reading of the pressures and one tick; a chamber "
         f"still on the wrong side of {SWITCHING_PRESSURE_RATIO:.0%} of cylinders.supply_kPa, or, with regulators that "
-        "are moved, not within devices.valves.follows_within_kPa of a pressure that has stood for so long",
+        "are moved, not within devices.valves.follows_within_kPa of a pressure that has stood for so long. A valve "
+        "that sticks open under its own closed regulator is found when that opens for the other chamber",
         "Safe: all valves off. The other chambers are empty after about 0.15 s (assumed valve); one whose valve sticks "
-        "open stays under pressure",
+        "open stays under the pressure of the supply, and under a moved regulator, which closes, it empties as well",
         True,
         BY_OPERATOR,
         "Shut the supply at the bottle and vent it; keep hands away until the gauge shows zero. Then look at the plug "

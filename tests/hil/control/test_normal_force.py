@@ -37,6 +37,7 @@ class Rig:
         self.pressure_Pa = np.zeros((3, 2))
         self.ticks = 0
         self.stuck: int | None = None
+        self.stuck_open: tuple[int, int] | None = None
         self.falsify = lambda readings: None
 
     @property
@@ -67,7 +68,10 @@ class Rig:
 
     def _move(self, asked) -> None:
         supply = np.array(asked.regulators_Pa or (0.0,) * 3)[:, None]
-        target = np.where(np.array(asked.valves or ((False, False),) * 3), supply, 0.0)
+        powered = np.array(asked.valves or ((False, False),) * 3)
+        if self.stuck_open is not None:
+            powered[self.stuck_open] = True
+        target = np.where(powered, supply, 0.0)
         step = (target - self.pressure_Pa) * (1.0 - math.exp(-PERIOD_S / LINE_S))
         if self.stuck is not None:
             step[self.stuck] = 0.0
@@ -173,6 +177,25 @@ def test_a_chamber_that_does_not_move_is_noticed_and_a_slow_line_is_not_blamed()
     rig = Rig()
     rig.stuck = 0
     asked, _ = rig.run(UNIFORM, 3.0)
+    assert doubt_names(asked[-1].loads.binding) == ("pressure_does_not_follow",)
+    assert off(asked[-1])
+
+
+def test_a_valve_that_sticks_open_does_nothing_under_its_closed_regulator_and_is_noticed_when_that_opens():
+    """Both chambers of the cylinder then have the same pressure: it does not push, whatever is wanted."""
+    rig = Rig()
+    rig.run(UNIFORM, 2.0)
+    pushing = 0
+    used = int(rig.pressure_Pa[pushing].argmax())
+    assert rig.pressure_Pa[pushing, used] > CONFIG.normal_force.follow_kPa * 1e3
+    rig.run(PASSIVE, 2.0)
+    rig.stuck_open = pushing, 1 - used
+    asked, _ = rig.run(PASSIVE, 0.5)
+    assert off(asked[-1])
+    assert not asked[-1].loads.binding
+    assert rig.load_N == pytest.approx(PASSIVE_N, abs=0.5)
+    asked, _ = rig.run(UNIFORM, 3.0)
+    assert abs(rig.torque_Nm[pushing]) < 0.1
     assert doubt_names(asked[-1].loads.binding) == ("pressure_does_not_follow",)
     assert off(asked[-1])
 

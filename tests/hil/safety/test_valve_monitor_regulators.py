@@ -55,6 +55,21 @@ def test_a_chamber_that_keeps_its_pressure_with_its_valve_off_is_stuck():
     assert words == "valve left_extend is off for 0.2 s and has 40 kPa, allowed: below 15"
 
 
+def test_a_valve_that_sticks_open_is_found_in_the_reading_in_which_its_regulator_has_filled_both_chambers():
+    """Under its closed regulator it is empty like a chamber that vents, and pushes nothing: nothing can be found."""
+    rig = Rig()
+    assert rig.step(40.0, 40.0, 500)[1] == 0
+    assert rig.step(0.0, 0.0, 500, on=False)[1] == 0
+    found = []
+    for tick in range(1, 101):
+        t_ns, both_Pa = (rig.t_ms + tick) * MS, 1e3 * tick
+        rig.monitor.record_command(t_ns, ((False, True), OFF, OFF), (both_Pa, 0.0, 0.0))
+        sample = ValveSample(0, t_ns, ((both_Pa, both_Pa), (0.0, 0.0), (0.0, 0.0)), -1)
+        found.append(rig.monitor.stuck(Samples(t_ns, (), 0, 0, None, sample)))
+    first = next(number for number, one in enumerate(found) if one is not None)
+    assert found[first] == (15e3, 15e3, "valve left_extend is off for 0.2 s and has 15 kPa, allowed: below 15")
+
+
 def test_a_chamber_above_its_regulator_is_stuck_too():
     assert Rig().step(40.0, 60.0, 300)[0][1] == 55e3
 
