@@ -77,6 +77,7 @@ fuzz: $(DEV_STAMP) ## 5000 random and mutated bytes for each promise of a parser
 	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 -m hypothesis tests/drivers tests/hil/config
 	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 tests/hil/operator/test_command_forgeries.py
 	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 tests/hostile
+	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 tests/hil/control/test_lost_cylinders.py
 	$(BIN)/python tests/soak/fuzz_coverage.py --seconds 60
 
 bench: $(DEV_STAMP) ## what the figures of docs/benchmarks.md come from: models, loop and rig, 10 min on a machine with nothing else to do
