@@ -73,7 +73,7 @@ soak-endurance:
 	@mkdir -p build
 	$(BIN)/python tests/soak/endurance.py --minutes $(MINUTES) --seed $(SEED) --json build/endurance.json
 
-fuzz: $(DEV_STAMP) ## 5000 random and mutated bytes for each promise of a parser, both directions, and wrong configs; 1,000,000 forged commands; hostile files; guided by coverage, what reads text; 20 min
+fuzz: $(DEV_STAMP) ## 5000 random and mutated bytes for each promise of a parser, both directions, and wrong configs; 1,000,000 forged commands; hostile files; lost cylinders; guided by coverage, what reads text; 25 min
 	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 -m hypothesis tests/drivers tests/hil/config
 	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 tests/hil/operator/test_command_forgeries.py
 	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 tests/hostile

@@ -1,8 +1,8 @@
 """Cylinders are lost at once while the simulated rig drives on sand: no wheel's load leaves its bounds.
 
 A lost cylinder's torque, and that of each other one until the valves are off, is between none and what it was at the
-fault; with on-off valves, whose pulses fill the chambers, it is at most what the supply gives in that direction. So each
-wheel's load is between the least and the largest that statics give for torques in these ranges, around its passive
+fault; with on-off valves, whose pulses fill the chambers, it is at most what the supply gives in that direction. So
+each wheel's load is between the least and the largest that statics give for torques in these ranges, around its passive
 load. `make fuzz` looks for new examples.
 """
 
@@ -48,7 +48,7 @@ MODES = {
     "hold": "mode: hold",
 }
 LOSSES = ("stuck", "leaking", "lost_worker")
-EXAMPLES = 400 if os.environ.get("HIL_FUZZ") else 4
+EXAMPLES = 100 if os.environ.get("HIL_FUZZ") else 4
 # Half the usual rate: the bounds do not depend on it, and an example takes 0.3 s.
 RATE_HZ = 500
 LOST = st.lists(
