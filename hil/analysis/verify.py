@@ -20,8 +20,8 @@ from hil.ipc.run_memory import FOLDER
 from hil.messages.fault_bounds import DEAD_MAN_NS
 from hil.messages.layout import SAMPLED
 from hil.messages.schema import SEQUENCE
-from hil.recording import RecordError, TrialRecord, read_trial
-from hil.recording.reader import file_of, read_digests
+from hil.recording import RecordError, TrialRecord
+from hil.recording.reader import file_of, read_trial_and_digests
 from hil.recording.run_folder import recorded_run, summary_of
 from hil.safety.arming import Check
 from hil.safety.fault_table import warnings_for
@@ -44,7 +44,7 @@ def verify(run: Path) -> list[Check]:
     """
     summary = summary_of(recorded_run(run))
     try:
-        digests, record = read_digests(run), read_trial(run)
+        record, digests = read_trial_and_digests(run)
     except RecordError as error:
         return [Check("file", False, str(error), "a record of a run")]
     proven = digest_checks(digests, summary, run)

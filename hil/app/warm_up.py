@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -32,6 +33,10 @@ Progress = Callable[[str], None]
 REPORT_EVERY_S = 2.0
 # Number of functions compiled for a trial on soil, including numpy functions in kernels.
 ABOUT = 120
+# Configs whose kernels this process has run, as `_kernels_of` gives them.
+_WARM: set[str] = set()
+# A number of a config's JSON that is not 0.
+_NUMBER = re.compile(r"([:,\[])-?(?!0(?:\.0)?[,\]}])[0-9][0-9.eE+-]*")
 
 
 def report_compiling(progress: Progress) -> None:
@@ -55,12 +60,24 @@ class _Progress:
 
 
 def warm_up(config: Config, progress: Progress = lambda _: None) -> None:
-    """Run every kernel once, so that no tick and no worker has to compile one, and report what is compiled."""
+    """Run every kernel once, so that no tick and no worker has to compile one, and report what is compiled.
+
+    Nothing is run where this process has done so already for a config with the same kernels.
+    """
+    kernels = _kernels_of(config)
+    if kernels in _WARM:
+        return
     report_compiling(progress)
     try:
         _run_all(config, progress)
     finally:
         on_compiling(None)  # whoever was told may be gone by the next kernel
+    _WARM.add(kernels)
+
+
+def _kernels_of(config: Config) -> str:
+    """A config with its texts, choices and zeros: which kernels run depends on them, not on a number's size."""
+    return _NUMBER.sub(r"\1#", config.model_dump_json())
 
 
 def _run_all(config: Config, progress: Progress) -> None:

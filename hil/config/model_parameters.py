@@ -18,7 +18,7 @@ from models.contact.laws import make_law
 from models.contact.obstacle import Obstacle
 from models.contact.plate import Plate, make_plate
 from models.plant import GroundParameters, ReadingNoise, RigParameters, Spread, Towing, Veer
-from models.rover import rover_of
+from models.rover.registry import kind_of
 from models.rover.tree import WheelMount
 from models.sensors.piezo import Piezo
 from models.sensors.rear_frame import rear_link_reach
@@ -36,7 +36,7 @@ def nominal_rig(config: Config) -> RigParameters:
         grouser_height=config.wheel_radius_m - config.rover.wheel_radius_m,
         ground=_ground(config),
         launch_speed=config.trial.speed_mps if config.ground.glides else 0.0,
-        obstacle=_obstacle(config, rover_of(rover).tree.wheels) if config.has_obstacle else None,
+        obstacle=_obstacle(config, kind_of(rover).tree(rover).wheels) if config.has_obstacle else None,
         start_distance=config.trial.start_distance_m,
         start_across=0.0,
         drive=Drive(

@@ -92,18 +92,19 @@ def fault_reasons(safety: SafetyMonitor, beside: Callable[[int], str]) -> list[s
     return [f"fault {one.fault.value}: {recorded_detail(one.detail)}{beside(one.t_ns)}" for one in safety.events]
 
 
-def with_digests(summary: Summary, folder: Path, meta: Mapping[str, Any]) -> Summary:
+def with_digests(summary: Summary, folder: Path, meta: Mapping[str, Any], *, trusted: bool = False) -> Summary:
     """The summary with the digests of the record that it is of, and of itself; see docs/reference/summary.md.
 
     Args:
         summary: of a run, without them.
         folder: of the run, its record closed.
         meta: what `/meta` of the record holds.
+        trusted: see `hil.recording.reader.read_trial`.
 
     Raises:
         RecordError: there is no record, or it cannot be read.
     """
-    found = read_digests(folder)
+    found = read_digests(folder, trusted=trusted)
     digests = {
         "content": found.content,
         "file": found.file,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import resource
+import select
 import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,16 +43,18 @@ def child_can_read(place: Path, read: Callable[[Path], Any]) -> bool:
             status = 0
         finally:
             os._exit(status)
-    asleep, looks = "", 0
-    while not (ended := os.waitpid(child, os.WNOHANG))[0]:
-        before, asleep = asleep, _sleep_of(child)
-        looks = looks + 1 if asleep and asleep == before else 0
-        if looks * _LOOK_S > _DAMAGED_AFTER_S:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return False
-        time.sleep(_LOOK_S)
-    return ended[1] == 0
+    ends = os.pidfd_open(child)
+    try:
+        asleep, looks = "", 0
+        while not select.select([ends], [], [], _LOOK_S)[0]:
+            before, asleep = asleep, _sleep_of(child)
+            looks = looks + 1 if asleep and asleep == before else 0
+            if looks * _LOOK_S > _DAMAGED_AFTER_S:
+                os.kill(child, signal.SIGKILL)
+                break
+    finally:
+        os.close(ends)
+    return os.waitpid(child, 0)[1] == 0
 
 
 def _sleep_of(process: int) -> str:

@@ -103,12 +103,22 @@ def read_trial(path: Path, *, trusted: bool = False) -> TrialRecord:
     return _read(file_of(path), _content, trusted)
 
 
-def read_digests(path: Path) -> Digests:
-    """The digests of a record as it stands. Argument and errors as of `read_trial`."""
+def read_digests(path: Path, *, trusted: bool = False) -> Digests:
+    """The digests of a record as it stands. Arguments and errors as of `read_trial`."""
     place = file_of(path)
-    content, stored, closed = _read(place, _digests)
+    return _with_file(place, _read(place, _digests, trusted))
+
+
+def read_trial_and_digests(path: Path) -> tuple[TrialRecord, Digests]:
+    """Both of a record that is not trusted, of one reading by a child. Argument and errors as of `read_trial`."""
+    place = file_of(path)
+    record, found = _read(place, lambda file: (_content(file), _digests(file)))
+    return record, _with_file(place, found)
+
+
+def _with_file(place: Path, found: tuple[str, str, bool]) -> Digests:
     try:
-        return Digests(content, stored, closed, file_sha256(place))
+        return Digests(*found, file_sha256(place))
     except OSError as error:
         raise RecordError(f"{place} cannot be read: {error.strerror}") from None
 

@@ -70,6 +70,8 @@ class Rover:
         """
         if not (math.isfinite(height) and height >= 0.0):
             raise ValueError(f"height is {height} m, allowed: 0 or more")
+        if height == 0.0:
+            return self
         wheels = tuple(replace(wheel, radius=wheel.radius + height) for wheel in self.tree.wheels)
         return Rover(replace(self.tree, wheels=wheels))
 
