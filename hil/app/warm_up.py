@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ import numpy as np
 
 from hil.app.build import simulated_rig_io
 from hil.config import Config
+from hil.config.kernel_kinds import kernel_kind
 from hil.config.model_parameters import nominal_rig
 from hil.estimation.estimator import Estimator
 from hil.estimation.twin import RoverTwin
@@ -33,10 +33,8 @@ Progress = Callable[[str], None]
 REPORT_EVERY_S = 2.0
 # Number of functions compiled for a trial on soil, including numpy functions in kernels.
 ABOUT = 120
-# Configs whose kernels this process has run, as `_kernels_of` gives them.
+# Kinds of configs whose kernels this process has run.
 _WARM: set[str] = set()
-# A number of a config's JSON that is not 0.
-_NUMBER = re.compile(r"([:,\[])-?(?!0(?:\.0)?[,\]}])[0-9][0-9.eE+-]*")
 
 
 def report_compiling(progress: Progress) -> None:
@@ -64,20 +62,15 @@ def warm_up(config: Config, progress: Progress = lambda _: None) -> None:
 
     Nothing is run where this process has done so already for a config with the same kernels.
     """
-    kernels = _kernels_of(config)
-    if kernels in _WARM:
+    kind = kernel_kind(config)
+    if kind in _WARM:
         return
     report_compiling(progress)
     try:
         _run_all(config, progress)
     finally:
         on_compiling(None)  # whoever was told may be gone by the next kernel
-    _WARM.add(kernels)
-
-
-def _kernels_of(config: Config) -> str:
-    """A config with its texts, choices and zeros: which kernels run depends on them, not on a number's size."""
-    return _NUMBER.sub(r"\1#", config.model_dump_json())
+    _WARM.add(kind)
 
 
 def _run_all(config: Config, progress: Progress) -> None:

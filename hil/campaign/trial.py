@@ -104,24 +104,3 @@ def warm(configs: tuple[str, ...]) -> None:
     with _ONE_AT_A_TIME:
         for text in configs:
             warm_up(Config.model_validate_json(text))
-
-
-def kinds_of(configs: list[Config]) -> list[Config]:
-    """Of many configs, one for each set of kernels that they may need.
-
-    Kernels are compiled for types. Those follow from choices, counts, and from what is there at all, zero included; two
-    configs that differ in the value of other numbers only need the same.
-    """
-    kinds: dict[str, Config] = {}
-    for config in configs:
-        shape = _shape(config.model_dump(exclude={"seed", "name", "telemetry", "record"}))
-        kinds.setdefault(repr(shape), config)
-    return list(kinds.values())
-
-
-def _shape(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _shape(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_shape(item) for item in value]
-    return bool(value) if isinstance(value, float) else value

@@ -92,9 +92,9 @@ class BatchOptions:
         """Opens the place where runs are made, with every kernel that these configs need."""
         from hil.campaign import workers
         from hil.campaign.cluster import cluster
-        from hil.campaign.trial import kinds_of
+        from hil.config.kernel_kinds import one_of_each_kind
 
-        kinds = kinds_of(configs)
+        kinds = one_of_each_kind(configs)
         if self.cluster:
             return partial(cluster, self.cluster, kinds, report.text)
         if configs[0].clock != "lockstep":

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import h5py
-from h5py import h5s
 import numpy as np
+from h5py import h5s
 from numpy.typing import NDArray
 
 from hil.messages.layout import SAMPLED, Layout

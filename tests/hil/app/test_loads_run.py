@@ -37,7 +37,9 @@ def run(folder, monkeypatch, tamper=lambda _: None, *overrides: str):
 
     if tamper.__code__.co_argcount == 2:
         monkeypatch.setattr(app, "open_backend", open_and_tamper)
-    done = app.run_experiment(load_config("sim_juno", [*QUICK, *overrides]), folder, progress=lambda _: None)
+    done = app.run_experiment(
+        load_config("sim_juno", [*QUICK, *overrides]), folder, progress=lambda _: None, figure=False
+    )
     return done, read_trial(folder)
 
 

@@ -20,7 +20,9 @@ QUICK = [
 
 def trial(folder, *settings: str):
     folder.mkdir()
-    summary = run_experiment(load_config("sim_impact", [*QUICK, *settings]), folder, progress=lambda _: None).summary
+    summary = run_experiment(
+        load_config("sim_impact", [*QUICK, *settings]), folder, progress=lambda _: None, figure=False
+    ).summary
     assert [check for check in verify(folder) if not check.ok] == []
     events = read_trial(folder).events
     return summary, RecordedTruth(events), {bytes(name).decode() for name in events["name"]}

@@ -22,7 +22,7 @@ CONFIG = load_config("bumper", ["rig=simulated", "clock=lockstep", "telemetry.en
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bumper")
-    assert run_experiment(CONFIG, folder, progress=lambda _: None).exit_code == 0
+    assert run_experiment(CONFIG, folder, progress=lambda _: None, figure=False).exit_code == 0
     return folder
 
 

@@ -24,7 +24,7 @@ CONFIG = load_config("sim_impact", [*REAR, *QUICK, *FRAME], seed=3)
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("rear")
-    assert run_experiment(CONFIG, folder, progress=lambda _: None).exit_code == 0
+    assert run_experiment(CONFIG, folder, progress=lambda _: None, figure=False).exit_code == 0
     return folder
 
 

@@ -21,7 +21,7 @@ QUICK = [
 def trial(folder, *settings: str):
     folder.mkdir()
     config = load_config("sim_impact", [*QUICK, *settings])
-    return config, run_experiment(config, folder, progress=lambda _: None).summary
+    return config, run_experiment(config, folder, progress=lambda _: None, figure=False).summary
 
 
 @pytest.mark.parametrize(

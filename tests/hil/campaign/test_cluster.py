@@ -13,9 +13,9 @@ import pytest
 
 from hil.campaign.cluster import check_cluster, cluster
 from hil.campaign.run import run_campaign
-from hil.campaign.trial import kinds_of
 from hil.campaign.workers import WorkersError
 from hil.cli import run
+from hil.config.kernel_kinds import one_of_each_kind
 
 from .conftest import QUICK, Lines, NeverStop
 from .test_run import bytes_of, folder_of
@@ -64,7 +64,7 @@ def test_a_cluster_gives_the_same_bytes_though_a_worker_is_lost(wanted, here, sc
             if count == 1:
                 processes[0].kill()
 
-    kinds = kinds_of([trial.config for trial in campaign.trials])
+    kinds = one_of_each_kind([trial.config for trial in campaign.trials])
     report = KillOne()
     run_campaign(campaign, far, lambda: cluster(address, kinds, report.text), report, NeverStop())
     assert report.counts[-1] == (6, 6)

@@ -199,7 +199,7 @@ def test_trials_have_folders_that_verify_and_damaged_foreign_or_unfinished_ones_
 
 
 @pytest.mark.slow
-def test_the_same_bytes_with_one_and_two_workers_and_after_a_kill_at_half_way(plan_file, tmp_path) -> None:
+def test_the_same_bytes_with_one_worker_and_with_two_that_were_killed_at_half_way(plan_file, tmp_path) -> None:
     plan = plan_file(
         f"name: four\nangles_deg: [50, 90]\n{QUICK}soils: {{hard: {{set: {{ground.kind: firm}}}}, soft: {{}}}}\n"
     )
@@ -209,8 +209,6 @@ def test_the_same_bytes_with_one_and_two_workers_and_after_a_kill_at_half_way(pl
         subprocess.run([*command, *options], check=True, capture_output=True)
 
     run(str(tmp_path / "one"), "--workers", "1")
-    run(str(tmp_path / "two"), "--workers", "2")
-    assert bytes_of(tmp_path / "one") == bytes_of(tmp_path / "two")
     killed = tmp_path / "killed"
     process = subprocess.Popen([*command, str(killed), "--workers", "2"], stderr=subprocess.DEVNULL)
     while process.poll() is None and len(list(killed.glob("trial_????"))) < 2:

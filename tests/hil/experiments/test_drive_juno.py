@@ -23,7 +23,9 @@ SLOPE_DEG = 10.0
 
 
 def driven(folder, *overrides):
-    outcome = run_experiment(load_config("sim_juno", [*QUICK, *overrides]), folder, progress=lambda _: None)
+    outcome = run_experiment(
+        load_config("sim_juno", [*QUICK, *overrides]), folder, progress=lambda _: None, figure=False
+    )
     assert outcome.summary["reasons"] == []
     assert outcome.exit_code == 0
     return outcome.summary, read_trial(folder)

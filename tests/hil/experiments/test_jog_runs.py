@@ -25,7 +25,7 @@ QUIET = ("telemetry.endpoint=''",)
 def run(folder, motion, *overrides):
     config = load_config("sim_impact", [*QUIET, "experiment=jog", *motion, *overrides])
     folder.mkdir()
-    return run_experiment(config, folder, progress=lambda _: None)
+    return run_experiment(config, folder, progress=lambda _: None, figure=False)
 
 
 def turn(speed_mps, seconds):

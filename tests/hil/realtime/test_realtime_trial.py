@@ -29,7 +29,9 @@ def run(folder, watch_rig=lambda _: None):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hil.app.run, "open_backend", watched)
-        return hil.app.run.run_experiment(load_config("sim_impact", SHORT), folder, progress=lambda _: None)
+        return hil.app.run.run_experiment(
+            load_config("sim_impact", SHORT), folder, progress=lambda _: None, figure=False
+        )
 
 
 def put_on_a_realtime_clock(rig) -> None:
