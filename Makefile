@@ -62,7 +62,7 @@ soak-deadlines:
 	@echo "This measures deadlines: it wants a quiet machine, and says little on a busy one."
 	$(BIN)/python tests/soak/kill_run.py --kills $(SOAK) --seed $(SEED)
 	$(BIN)/python tests/soak/stop_run.py --kills $(SOAK) --seed $(SEED)
-	$(BIN)/pytest --timeout 0 -m soak tests/protocol_realtime
+	$(BIN)/pytest --timeout 0 -m soak tests/protocol_realtime tests/soak
 	SOAK_STALLS=30 $(BIN)/pytest --timeout 0 tests/protocol/test_protocol_stalls.py
 	$(BIN)/python tests/soak/damage_records.py --records $(SOAK) --seed $(SEED)
 

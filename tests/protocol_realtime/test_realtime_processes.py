@@ -196,7 +196,7 @@ def test_devices_finds_the_keys_of_the_config(wire, capsys):
     "arguments",
     [
         ("jog", "--wheel", "middle_right", "--speed", "-0.03", "--for", "0.6"),
-        ("valve", "--for", "0.8", "right", "retract"),
+        pytest.param(("valve", "--for", "0.8", "right", "retract"), marks=pytest.mark.soak),
     ],
     ids=["jog", "valve"],
 )
