@@ -22,7 +22,7 @@ from hil.app.backends import RealtimeBackend
 from hil.app.run_loop import Signals, run_loop
 from hil.app.warm_up import warm_up
 from hil.bench.cpu_usage import ALLOWED_IN_ALL_MB, ALLOWED_MB
-from hil.bench.impacts import CutTimes, RepeatedImpacts, parts_ms
+from hil.bench.impacts import RepeatedImpacts
 from hil.bench.left_out import LeftOut
 from hil.bench.machine import machine
 from hil.bench.watched_trial import watched_trial
@@ -33,6 +33,7 @@ from hil.experiments.summary import common_reasons
 from hil.processes.disturbances import beside
 from hil.realtime.process_memory import Memory
 from hil.recording import read_trial
+from hil.recording.cut_times import CutTimes, parts_ms
 from hil.safety.arming import NotArmedError
 from hil.simulator.connection import read_endpoints, spawn_simulator
 from hil.simulator.control_socket import ControlClient

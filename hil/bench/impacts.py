@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import msgspec
-import numpy as np
 
 from hil.config import Config
 from hil.control.base import DirectSetPoints
 from hil.experiments.base import ArmingChecks, Experiment
 from hil.experiments.impact.experiment import State
 from hil.messages.stages import ByWheel, Estimate, Goal, Prediction, Samples
+from hil.recording.cut_times import CutTimes
 
 # Pause after a cut: the sensor returns to rest, and the channels are zeroed again.
 PAUSE_NS = 150_000_000
-
-
-class CutTimes(msgspec.Struct, frozen=True):
-    """The stop-latency breakdown of one cut, in times of the run [ns].
-
-    Attributes:
-        sample_ns: of the first sample over the threshold.
-        block_ns: of the last sample in its block.
-        arrived_ns: when the driver had received that block.
-        tick_ns: deadline of the tick that read it.
-        stopped_ns: when the last byte of the last controller's stop had been sent.
-    """
-
-    sample_ns: int
-    block_ns: int
-    arrived_ns: int
-    tick_ns: int
-    stopped_ns: int
 
 
 class RepeatedImpacts(Experiment):
@@ -99,11 +81,3 @@ def _cut_times(samples: Samples, impact_ns: int) -> CutTimes:
     """Times of the block with the sample of the impact; it may be an earlier one: detection takes several samples."""
     block = next((block for block in samples.blocks if block.t_ns[-1] >= impact_ns), samples.blocks[-1])
     return CutTimes(impact_ns, int(block.t_ns[-1]), block.arrived_ns, samples.t_ns, -1)
-
-
-def parts_ms(cuts: Sequence[CutTimes]) -> dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]]:
-    """The parts of the duration of each cut [ms]."""
-    rows = np.array([(c.sample_ns, c.block_ns, c.arrived_ns, c.tick_ns, c.stopped_ns) for c in cuts], float) * 1e-6
-    names = ("block", "delivery", "tick", "wire")
-    parts = {name: rows[:, i + 1] - rows[:, i] for i, name in enumerate(names)}
-    return {"cut_latency": rows[:, 4] - rows[:, 0], **{f"cut_{name}": part for name, part in parts.items()}}

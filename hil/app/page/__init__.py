@@ -3,5 +3,7 @@
 content  what the page draws with, from config and models
 server   its process, as the resident process starts it, looks after it and ends it
 process  entry point of that process
-impact   entry point of a process that reads the sensors around an impact
+series   every number of a tick, by the name that the page has for it
+bands    the values that limits allow a series
+record   entry point of a process that reads a record: sensors around the impact, timing, traces, or an export
 """

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from hil.app.check.budgets import bus_loads, cut_latency
+from hil.app.page.bands import band
+from hil.app.page.series import series
 from hil.config import Config
 from hil.config.model_parameters import nominal_rig
 from hil.experiments.base import Experiment
 from hil.experiments.registry import experiment_type
 from hil.messages.layout import Layout
 from hil.messages.loads import LoadMode
-from hil.messages.schema import BY_WHEEL, tick_dtype
-from hil.recording.fields import TICK_FIELDS, element_names
 from hil.safety.arming import Check
 from hil.safety.cylinder_limits import cylinder_checks
 from hil.safety.fault_table import FAULT_TABLE
@@ -45,7 +45,7 @@ def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, An
             "pitch_deg": config.ground.pitch_deg,
             "roll_deg": config.ground.roll_deg,
         },
-        "series": series(layout),
+        "series": [one | {"band": band(one["name"], config)} for one in series(layout)],
         "set_points": _set_points(config),
         "modes": [{"name": mode.name.lower()} for mode in LoadMode] if layout.controls_loads else [],
         "cylinders": [
@@ -73,27 +73,6 @@ def fixed_checks(config: Config) -> list[dict[str, Any]]:
 
 def _shown(checks: Sequence[Check]) -> list[dict[str, Any]]:
     return [{"item": one.item, "ok": one.ok, "found": one.found, "allowed": one.allowed} for one in checks]
-
-
-def series(layout: Layout) -> list[dict[str, Any]]:
-    """Every number of a tick: name, unit, description, and where telemetry has it.
-
-    Args:
-        layout: of the rig.
-    """
-    found: list[dict[str, Any]] = []
-    dtype = tick_dtype(layout)
-    for name in dtype.names or ():
-        field = TICK_FIELDS[name]
-        about = {"unit": field.unit, "description": field.description}
-        elements = element_names(field, layout)
-        if not elements:
-            found.append({"name": name, **about, "path": [name]})
-        for index, element in enumerate(elements):
-            places = [int(place) for place in np.unravel_index(index, dtype[name].shape)]
-            path = [name, element] if name in BY_WHEEL else [name, *places]
-            found.append({"name": f"{name}/{element}", **about, "path": path})
-    return found
 
 
 def _regulator(cylinder: str, layout: Layout) -> str | None:

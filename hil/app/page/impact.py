@@ -1,20 +1,13 @@
-"""Entry point: `python -m hil.app.page.impact RUN` prints the force sensors around the impact of a run, as JSON.
-
-A process of its own: the page server stays small, and a damaged record harms nobody else.
-"""
+"""The force sensors around the impact of a run, from its record."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from hil.messages.layout import Layout
-from hil.recording import RecordError, TrialRecord, read_trial
-from hil.recording.run_folder import FolderError, summary_of
+from hil.recording import TrialRecord
 
 # Around the impact [ms].
 BEFORE_MS, AFTER_MS = 20.0, 100.0
@@ -55,18 +48,3 @@ def impact_of(record: TrialRecord, summary: dict[str, Any]) -> dict[str, Any]:
         "cut_ms": summary.get("cut_latency_ms"),
         "every": int(every),
     }
-
-
-def main(run: Path) -> int:
-    """Print it; the exit status is 1, and the reason on stderr, if there is none."""
-    try:
-        found = impact_of(read_trial(run), summary_of(run) or {})
-    except (LookupError, RecordError, FolderError) as error:
-        print(error.args[0], file=sys.stderr)  # noqa: T201
-        return 1
-    sys.stdout.buffer.write(msgspec.json.encode(found))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))

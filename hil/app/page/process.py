@@ -18,7 +18,7 @@ from hil.operator.page.telemetry import Feed, Series
 from hil.operator.runtime_folder import RuntimeFolderError, read_token
 from hil.processes.lifecycle import WorkerLifecycle
 
-READ_IMPACT = (sys.executable, "-P", "-m", "hil.app.page.impact")
+READ_RECORD = (sys.executable, "-P", "-m", "hil.app.page.record")
 
 
 def make_page(settings: PageSettings, access: Access) -> Page:
@@ -31,7 +31,7 @@ def make_page(settings: PageSettings, access: Access) -> Page:
     content = settings.content
     return Page(
         access, Rig(_connect(settings), _feed(settings), realtime=settings.realtime),
-        RunFolder(Path(settings.runs), READ_IMPACT), content, settings.checks,
+        RunFolder(Path(settings.runs), READ_RECORD), content, settings.checks,
         [Series(one["name"], tuple(one["path"])) for one in content["series"]],
     )  # fmt: skip
 

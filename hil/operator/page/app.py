@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from hil.operator.page.access import Access, viewer_name
+from hil.operator.page.messages import MOST_SERIES
 from hil.operator.page.rig import Rig
 from hil.operator.page.runs import RunFolder
 from hil.operator.page.telemetry import Series
@@ -33,6 +34,8 @@ STATIC = Path(__file__).parents[1] / "static"
 MOST_VIEWERS = 16
 _MOST_LOGIN_BYTES = 1000
 _TRY_AGAIN_LATER = 1013
+# What another process reads from a record: shown by the page, or a file to download.
+_SHOWN, _EXPORTS = ("impact", "timing", "traces"), ("tdms", "mat", "mcap")
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
     "object-src 'none'",
@@ -104,7 +107,7 @@ class Page:
             Route("/api/config", self._for_operators(self._config)),
             Route("/api/check", self._for_operators(self._check)),
             Route("/api/runs", self._for_operators(self._list)),
-            Route("/api/runs/{name:path}/impact", self._for_operators(self._impact)),
+            Route("/api/runs/{name:path}/record/{what}", self._for_operators(self._record)),
             Route("/api/runs/{name:path}/{kind}", self._for_operators(self._file)),
             Mount("/static", StaticFiles(directory=STATIC)),
             WebSocketRoute("/ws", self._socket),
@@ -197,11 +200,19 @@ class Page:
             return PlainTextResponse(str(error), 404)
         return FileResponse(file, headers={"Content-Security-Policy": _REPORT} if kind == "report.html" else None)
 
-    def _impact(self, request: Request) -> Response:
+    def _record(self, request: Request) -> Response:
+        what, series = request.path_params["what"], request.query_params.getlist("series")
+        if what not in _SHOWN + _EXPORTS or len(series) > MOST_SERIES or not self._series.keys() >= set(series):
+            return PlainTextResponse(f"not in a record, allowed: {', '.join(_SHOWN + _EXPORTS)}", 404)
+        name = request.path_params["name"]
         try:
-            return _json(self._runs.impact(request.path_params["name"]))
+            content = self._runs.read(name, what, *series)
         except LookupError as error:
             return PlainTextResponse(str(error), 404)
+        if what in _SHOWN:
+            return _json(content)
+        file = f"{name.replace('/', '_')}.{what}"
+        return Response(content, headers={"Content-Disposition": f'attachment; filename="{file}"'})
 
 
 def _json(content: bytes) -> Response:

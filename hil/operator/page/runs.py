@@ -24,11 +24,14 @@ class RunFolder:
 
     Args:
         folder: of the runs.
-        read_impact: command that prints the sensors around the impact of the run folder that is added to it.
+        read_record: command that prints JSON from the record of a run, with its folder and what of it added.
+
+    Attributes:
+        read_record: the same command.
     """
 
-    def __init__(self, folder: Path, read_impact: Sequence[str]) -> None:
-        self._folder, self._read_impact = folder.resolve(), read_impact
+    def __init__(self, folder: Path, read_record: Sequence[str]) -> None:
+        self._folder, self.read_record = folder.resolve(), read_record
         self._summaries: dict[Path, tuple[int, dict[str, Any] | None]] = {}
 
     def listed(self, running: str) -> list[dict[str, Any]]:
@@ -57,13 +60,18 @@ class RunFolder:
             raise LookupError(f"{name} has no {kind[:40]}")
         return found
 
-    def impact(self, name: str) -> bytes:
-        """The force sensors around the impact, as JSON; another process reads the record.
+    def read(self, name: str, what: str, *series: str) -> bytes:
+        """Something from the record of a run; another process reads it.
+
+        Args:
+            name: of the run, as listed.
+            what: impact, timing or traces, as JSON; or tdms, mat or mcap.
+            series: names of series, of traces.
 
         Raises:
-            LookupError: there was no impact, or the record cannot be read.
+            LookupError: the run has nothing of that, or its record cannot be read.
         """
-        command = [*self._read_impact, str(self._run(name))]
+        command = [*self.read_record, str(self._run(name)), what, *series]
         try:
             done = subprocess.run(command, capture_output=True, timeout=_READS_S, check=False)
         except subprocess.TimeoutExpired:

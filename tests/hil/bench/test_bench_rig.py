@@ -8,11 +8,12 @@ import pytest
 import hil.bench.bench_rig
 from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.bench.bench_rig import CUTS_A_RUN, MOST_WITHOUT, Cuts, _cut_rows, _many_cuts, _seen_by_devices
-from hil.bench.impacts import PAUSE_NS, CutTimes, RepeatedImpacts, parts_ms
+from hil.bench.impacts import PAUSE_NS, RepeatedImpacts
 from hil.config import load_config
 from hil.experiments.base import ARMED_NS
 from hil.experiments.impact.experiment import State
 from hil.messages.stages import Estimate, Samples
+from hil.recording.cut_times import CutTimes, parts_ms
 
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 

@@ -5,7 +5,7 @@ import { startPneumatics } from "./pneumatics.js";
 
 const LONGEST_S = 10;
 const SHOW_MS = 200;
-const FIELDS = ["t_ns", "daq_age_ns", "load_age_ns", "drives_t_ns", "valves_t_ns", "power_t_ns", "valves", "pressure_Pa", "regulator_Pa",
+const FIELDS = ["daq_age_ns", "load_age_ns", "drives_t_ns", "valves_t_ns", "power_t_ns", "valves", "pressure_Pa", "regulator_Pa",
   "wheel_speed_radps", "set_speed_radps", "current_A", "supply_V", "clamped", "cut"];
 // By link: the series that tells its age, whether that is a time instead, and the limit that is its longest age.
 const LINKS = [

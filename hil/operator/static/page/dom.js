@@ -25,6 +25,9 @@ export const row = (...cells) => make("tr", {}, ...cells.map((cell) => make("td"
 /** A number for people: four digits, or a dash. */
 export const digits = (value) => (typeof value === "number" && Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "-");
 
+/** Address of what is read from the record of a run. */
+export const recordOf = (run) => `/api/runs/${run.split("/").map(encodeURIComponent).join("/")}/record`;
+
 /** JSON of an address of this server; null: there is none. */
 export async function read(address) {
   const answer = await fetch(address);

@@ -6,11 +6,12 @@ import { Connection } from "./connection.js";
 import { deviceSeries, startDevices } from "./devices.js";
 import { read } from "./dom.js";
 import { startLog } from "./log.js";
+import { startLoop } from "./loop.js";
 import { Newest } from "./newest.js";
 import { startOperate } from "./operate.js";
 import { roverSeries, startRover } from "./rover.js";
 import { startRuns } from "./runs.js";
-import { startTraces } from "./traces.js";
+import { startTraces, traceSeries } from "./traces.js";
 
 const connection = new Connection();
 startBar(connection); // first of all: the stop works whatever else is missing
@@ -22,7 +23,8 @@ document.title = `${config.name} - rover rig`;
 const newest = new Newest(connection);
 startOperate(connection, config);
 startRover(config, newest);
-startTraces(connection, config, newest, [...roverSeries(config), ...deviceSeries(config)]);
+const earlier = startTraces(connection, config, newest, [...traceSeries(config), ...roverSeries(config), ...deviceSeries(config)]);
+const showTiming = startLoop(config);
 startCampaign(connection, config);
 startDevices(connection, config, newest);
-startRuns(connection);
+startRuns(connection, (runs) => earlier.offer(runs), showTiming);

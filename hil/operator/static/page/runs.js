@@ -1,41 +1,69 @@
-/** Runs that are over: list, figure, summary, and the force sensors around the impact. */
+/** Runs that are over: list, figure, summary, exports, comparison, and the force sensors around the impact. */
 
 import { axisStyle, COLOURS, drawMarks, HEIGHT, widthIn } from "./chart.js";
-import { byId, digits, make, read, row } from "./dom.js";
+import { byId, digits, make, read, recordOf, row } from "./dom.js";
 
-export function startRuns(connection) {
-  let before = "";
+const EXPORTS = ["mat", "tdms", "mcap"];
+
+/** `onList` is called with the runs whenever they are read, `onShow` with one that is opened. */
+export function startRuns(connection, onList, onShow) {
+  let [before, all] = ["", []];
+  const draw = () => drawList(all, (run) => { show(run, all); onShow(run); });
+  const list = async () => {
+    all = await read("/api/runs") ?? [];
+    draw();
+    onList(all);
+  };
   byId("list").addEventListener("click", list);
-  byId("find-run").addEventListener("input", list);
+  byId("find-run").addEventListener("input", draw);
   connection.on("status", (status) => {
     const now = `${status.runs} ${status.state === "idle"}`; // the report of a campaign is written after its last run
     if (now !== before) list();
     before = now;
   });
-  list();
 }
 
-async function list() {
-  const all = await read("/api/runs") ?? [];
+function drawList(all, open) {
   const wanted = byId("find-run").value.toLowerCase();
   byId("run-list").replaceChildren(...all.filter((run) => JSON.stringify(run).toLowerCase().includes(wanted)).map((run) => row(
-    make("button", { type: "button", onclick: () => show(run) }, run.name),
+    make("button", { type: "button", onclick: () => open(run) }, run.name),
     run.experiment ?? run.state,
     run.accepted === null || run.accepted === undefined ? run.state : run.accepted ? "accepted" : `not accepted: ${(run.reasons ?? []).join("; ")}`,
-    Object.entries(run.numbers ?? {}).slice(0, 4).map(([key, value]) => `${key} ${digits(value)}`).join(", "),
+    Object.entries(numbersOf(run)).slice(0, 4).map(([key, value]) => `${key} ${digits(value)}`).join(", "),
   )));
 }
 
-async function show(run) {
+const numbersOf = (run) => Object.fromEntries(Object.entries(run.numbers ?? {}).filter(([, value]) => typeof value === "number"));
+
+async function show(run, all) {
   const address = `/api/runs/${run.name.split("/").map(encodeURIComponent).join("/")}`;
   const place = byId("one-run");
   place.replaceChildren(make("h3", {}, run.name));
-  const links = [["figure.png", "Figure"], ["summary.json", "Summary"], ["report.html", "Report"]];
-  place.append(make("p", {}, ...links.filter(([file]) => run.files.includes(file)).flatMap(([file, text]) => [
-    make("a", { href: `${address}/${file}`, target: "_blank", rel: "noopener" }, text), " "])));
+  const files = [["figure.png", "Figure"], ["summary.json", "Summary"], ["report.html", "Report"]].filter(([file]) => run.files.includes(file));
+  const links = files.map(([file, text]) => make("a", { href: `${address}/${file}`, target: "_blank", rel: "noopener" }, text));
+  const exports = run.state === "done" ? EXPORTS.map((to) => make("a", { href: `${recordOf(run.name)}/${to}` }, `Export ${to}`)) : [];
+  place.append(make("p", { class: "row" }, ...links, ...exports));
   if (run.files.includes("figure.png")) place.append(make("img", { src: `${address}/figure.png`, alt: `Figure of ${run.name}` }));
-  const impact = await read(`${address}/impact`);
-  if (impact) drawImpact(place, impact);
+  if (run.state === "done") place.append(comparison(run, all));
+  const impact = run.state === "done" ? await read(`${recordOf(run.name)}/impact`) : null;
+  if (impact && place.firstChild?.textContent === run.name) drawImpact(place, impact);
+}
+
+/** Numbers of a run beside those of another one, with the difference. */
+function comparison(run, all) {
+  const others = all.filter((other) => other.state === "done" && other.name !== run.name);
+  const rows = make("tbody", {});
+  const choice = make("select", { id: "other-run" }, make("option", { value: "" }, "none"), ...others.map((one) => make("option", {}, one.name)));
+  choice.addEventListener("change", () => {
+    const other = others.find((one) => one.name === choice.value);
+    const [first, second] = [numbersOf(run), other ? numbersOf(other) : {}];
+    table.hidden = !other;
+    rows.replaceChildren(...Object.keys(first).filter((key) => key in second).map((key) => row(
+      key, digits(first[key]), digits(second[key]), digits(second[key] - first[key]))));
+  });
+  const table = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Comparison", hidden: true },
+    make("table", {}, make("thead", {}, make("tr", {}, ...["Number", "This run", "Other run", "Difference"].map((head) => make("th", {}, head)))), rows));
+  return make("div", {}, make("p", { class: "row" }, make("label", { for: "other-run" }, "Compare with"), choice), table);
 }
 
 function drawImpact(place, impact) {

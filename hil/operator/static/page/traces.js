@@ -1,20 +1,26 @@
-/** Traces of any telemetry series: 30 s back, freeze, zoom, two cursors, statistics, export. */
+/** Traces of any telemetry series: 30 s back, freeze, zoom, two cursors, earlier runs, statistics, export. */
 
-import { axisStyle, COLOURS, drawMarks, HEIGHT, widthIn } from "./chart.js";
 import { byId, digits, make, row } from "./dom.js";
+import { Earlier } from "./earlier.js";
+import { Plot } from "./plot.js";
 
 const MOST = 20;
+const MOST_SUBSCRIBED = 128;
 const DRAW_MS = 200;
-const DASHES = [[], [8, 4], [2, 3]];
 const CHOSEN = ["speed_mps", "force_sum_N"];
 
+/** The series that tell where in its run the newest value is. */
+export const traceSeries = (config) => config.series.map((one) => one.name).filter((name) => ["t_ns", "impact"].includes(name));
+
+/** Returns what offers runs to be laid over. */
 export function startTraces(connection, config, newest, always) {
-  const units = new Map(config.series.map((one) => [one.name, one.unit]));
-  const chosen = new Set(CHOSEN.filter((name) => units.has(name)));
-  const plot = new Plot(units);
+  const series = new Map(config.series.map((one) => [one.name, one]));
+  const chosen = new Set(CHOSEN.filter((name) => series.has(name)));
+  const plot = new Plot(series);
+  const earlier = new Earlier(chosen);
   let frozen = null;
 
-  const subscribe = () => connection.subscribe([...new Set([...chosen, ...always])].slice(0, 128));
+  const subscribe = () => connection.subscribe([...new Set([...chosen, ...always])].slice(0, MOST_SUBSCRIBED));
   for (const one of config.series) {
     const box = make("input", { type: "checkbox", checked: chosen.has(one.name) });
     box.addEventListener("change", () => {
@@ -22,6 +28,7 @@ export function startTraces(connection, config, newest, always) {
       else if (box.checked) chosen.add(one.name);
       else chosen.delete(one.name);
       subscribe();
+      earlier.update();
     });
     byId("series").append(make("label", { title: one.description, "data-name": one.name }, box, ` ${one.name} [${one.unit}]`));
   }
@@ -29,119 +36,66 @@ export function startTraces(connection, config, newest, always) {
     for (const label of byId("series").querySelectorAll("label")) label.hidden = !label.dataset.name.includes(event.target.value);
   });
   byId("freeze").addEventListener("click", (event) => {
-    frozen = frozen ? null : current();
+    frozen = frozen ? null : live();
     event.target.setAttribute("aria-pressed", String(frozen !== null));
     event.target.textContent = frozen ? "Go on" : "Freeze";
   });
   byId("all-time").addEventListener("click", () => { plot.zoom = null; draw(); });
-  byId("csv").addEventListener("click", () => save(plot.inView(frozen ?? current())));
+  byId("csv").addEventListener("click", () => save(plot.inView()));
 
-  const current = () => ({
-    names: [...chosen],
-    t: newest.t.map((t) => t - (newest.t.at(-1) ?? 0)),
-    columns: [...chosen].map((name) => [...(newest.columns.get(name) ?? new Array(newest.t.length).fill(null))]),
-    marks: newest.marks.map(([at, text]) => [at - (newest.t.at(-1) ?? 0), text]),
-  });
+  const live = () => {
+    const now = newest.t.at(-1) ?? 0;
+    const [names, t_ns] = [[...chosen], newest.of("t_ns")];
+    return {
+      names,
+      t: newest.t.map((t) => t - now),
+      columns: names.map((name) => [...(newest.columns.get(name) ?? new Array(newest.t.length).fill(null))]),
+      marks: newest.marks.map(([at, text]) => [at - now, text]),
+      run_s: t_ns === null ? null : t_ns * 1e-9,
+      impact: impactOf(newest, now),
+    };
+  };
   function draw() {
-    const data = frozen ?? current();
+    const data = frozen ?? live();
     const cursors = ["mark-a", "mark-b"].map((id) => byId(id).valueAsNumber);
-    plot.draw(data, cursors);
-    showStatistics(plot.inView(data), data, cursors, units);
+    plot.draw({ ...data, earlier: earlier.over(data.names, data.run_s, data.impact) }, cursors);
+    showStatistics(plot.inView(), plot.table, cursors, series);
   }
   setInterval(draw, DRAW_MS);
   subscribe();
+  return earlier;
 }
 
-class Plot {
-  constructor(units) {
-    this.units = units;
-    this.zoom = null;
-    this.names = "";
-    this.chart = null;
-    new ResizeObserver(() => this.chart?.setSize(this.size())).observe(byId("plot"));
-  }
-
-  size() {
-    return { width: widthIn(byId("plot")), height: HEIGHT };
-  }
-
-  draw(data, cursors) {
-    this.data = data;
-    this.cursors = cursors;
-    const names = data.names.join();
-    if (names !== this.names || !this.chart) this.build(data.names);
-    this.names = names;
-    if (data.names.length) this.chart.setData([data.t, ...data.columns], false);
-    const [from, to] = this.zoom ?? [-30, 0];
-    this.busy = true;
-    this.chart.setScale("x", { min: from, max: to });
-    this.busy = false;
-  }
-
-  build(names) {
-    this.chart?.destroy();
-    const axis = axisStyle();
-    const scales = [...new Set(names.map((name) => this.units.get(name)))];
-    this.chart = new uPlot({
-      ...this.size(),
-      legend: { live: false },
-      scales: { x: { time: false } },
-      cursor: { drag: { setScale: false, x: true, y: false } },
-      axes: [{ ...axis, label: "time before the newest value [s]" },
-        ...scales.slice(0, 2).map((unit, i) => ({ ...axis, scale: unit, label: `[${unit}]`, side: i ? 1 : 3 }))],
-      series: [{}, ...names.map((name, i) => ({
-        label: name, scale: this.units.get(name), stroke: COLOURS[i % COLOURS.length], width: 2,
-        dash: DASHES[Math.floor(i / COLOURS.length) % DASHES.length],
-      }))],
-      hooks: {
-        draw: [(chart) => this.lines(chart)],
-        setSelect: [(chart) => {
-          const { left, width } = chart.select;
-          if (width < 5) return;
-          this.zoom = [chart.posToVal(left, "x"), chart.posToVal(left + width, "x")];
-          chart.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
-        }],
-      },
-    }, [[], ...names.map(() => [])], byId("plot"));
-  }
-
-  /** Cursors, and what the state changed to. */
-  lines(chart) {
-    drawMarks(chart, [
-      ...this.data.marks.map(([at, text]) => [at, text, [4, 4], 12]),
-      ...this.cursors.map((at, i) => [at, "AB"[i], [], 12]),
-    ]);
-  }
-
-  inView(data) {
-    const [from, to] = this.zoom ?? [-30, 0];
-    const rows = data.t.map((t, i) => i).filter((i) => data.t[i] >= from && data.t[i] <= to);
-    return { names: data.names, t: rows.map((i) => data.t[i]), columns: data.columns.map((column) => rows.map((i) => column[i])) };
-  }
+/** When the newest impact was detected, before the newest value [s]; null: there was none. */
+function impactOf(newest, now) {
+  const column = newest.columns.get("impact") ?? [];
+  const hit = column.findLastIndex((value, i) => value === 1 && column[i - 1] === 0);
+  return hit < 0 ? null : newest.t[hit] - now;
 }
 
-function at(data, column, time) {
+function at(times, column, time) {
   let best = null;
-  for (let i = 0; i < data.t.length; i++) {
-    if (column[i] !== null && (best === null || Math.abs(data.t[i] - time) < Math.abs(data.t[best] - time))) best = i;
+  for (let i = 0; i < times.length; i++) {
+    if ((column[i] ?? null) !== null && (best === null || Math.abs(times[i] - time) < Math.abs(times[best] - time))) best = i;
   }
   return best === null ? null : column[best];
 }
 
-function showStatistics(view, data, [a, b], units) {
-  byId("statistics").replaceChildren(...view.names.map((name, i) => {
-    const values = view.columns[i].filter((value) => value !== null);
+function showStatistics({ lines, columns }, [times, ...whole], [a, b], series) {
+  byId("statistics").replaceChildren(...lines.map(({ label, name }, i) => {
+    const values = columns[i].filter((value) => value !== null);
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-    const [first, second] = [at(data, data.columns[i], a), at(data, data.columns[i], b)];
+    const [first, second] = [at(times, whole[i], a), at(times, whole[i], b)];
     const difference = first === null || second === null ? null : second - first;
     const [least, most] = values.length ? [Math.min(...values), Math.max(...values)] : [null, null];
-    return row(name, units.get(name) ?? "", ...[first, second, difference, least, mean, most].map(digits));
+    return row(label, series.get(name).unit, ...[first, second, difference, least, mean, most].map(digits));
   }));
 }
 
-function save({ names, t, columns }) {
-  const lines = [["t_s", ...names].join(), ...t.map((time, i) => [time, ...columns.map((column) => column[i] ?? "")].join())];
-  const link = make("a", { href: URL.createObjectURL(new Blob([`${lines.join("\n")}\n`], { type: "text/csv" })), download: "traces.csv" });
+function save({ lines, t, columns }) {
+  const quoted = lines.map(({ label }) => `"${label}"`);
+  const text = [["t_s", ...quoted].join(), ...t.map((time, i) => [time, ...columns.map((column) => column[i] ?? "")].join())];
+  const link = make("a", { href: URL.createObjectURL(new Blob([`${text.join("\n")}\n`], { type: "text/csv" })), download: "traces.csv" });
   link.click();
   URL.revokeObjectURL(link.href);
 }

@@ -8,7 +8,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from hil.app.page.content import fixed_checks, page_content, series
+from hil.app.page.bands import band
+from hil.app.page.content import fixed_checks, page_content
+from hil.app.page.series import series
 from hil.config import load_config
 from hil.messages.layout import WHEELS, Layout
 from hil.messages.schema import tick_dtype
@@ -53,6 +55,20 @@ def test_the_content_names_the_regulator_of_each_cylinder_and_what_lines_and_a_c
     assert [one["item"] for one in page_content(load_config("sim_wire"), None)["cut_budget"]][
         -1
     ] == "cut: in all, at worst"
+
+
+def test_a_series_has_the_band_that_the_limits_allow_it():
+    limits = ["limits.motor_current_A={safe_above: 5.0}", "limits.pressure_kPa={warn_above: 150.0, safe_above: 180.0}"]
+    config = load_config("sim_impact", [*limits, "limits.supply_V={safe_below: 20.0}"])
+    assert band("wheel_speed_radps/front_left", config) == (-1.0, 1.0)
+    assert band("force_N/top", config) == (None, 445.0)
+    assert band("daq_age_ns", config) == (None, 10e6)
+    assert band("current_A/front_left", config) == (-5.0, 5.0)
+    assert band("pressure_Pa/left_extend", config) == (None, 180e3)
+    assert band("supply_V/left", config) == (20.0, None)
+    assert band("speed_mps", config) is None
+    shown = {one["name"]: one["band"] for one in page_content(load_config("sim_impact"), None)["series"]}
+    assert shown["pressure_Pa/left_extend"] == (None, 207e3)
 
 
 def test_set_points_and_modes_are_those_that_the_experiment_takes():

@@ -8,7 +8,7 @@ import pytest
 
 from hil.operator.page.app import HEADERS
 
-PATHS = ("/api/config", "/api/check", "/api/runs", "/api/runs/run_1/summary.json", "/api/runs/run_1/impact")
+PATHS = ("/api/config", "/api/check", "/api/runs", "/api/runs/run_1/summary.json", "/api/runs/run_1/record/impact")
 
 
 def test_without_a_session_there_is_the_login_form_and_nothing_of_the_rig(browsers):
@@ -99,7 +99,25 @@ def test_a_run_is_listed_and_its_files_are_served(browser, runs):
     assert browser.get("/api/runs/run_1/figure.png").body == b"picture"
     assert browser.json("/api/runs/run_1/summary.json")["accepted"]
     assert browser.get("/api/runs/run_1/trial.h5").status == 404
-    assert browser.get("/api/runs/run_1/impact").status == 404
+    assert browser.get("/api/runs/run_1/record/impact").status == 404
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        ("timing", 200), ("traces?series=speed_mps", 200), ("mat", 200), ("traces?series=no_such_series", 404),
+        ("traces?series=--help", 404), ("secret", 404), ("csv", 404),
+    ],
+)  # fmt: skip
+def test_only_what_the_page_shows_of_a_record_can_be_asked_for(browser, served, runs, asked, status):
+    (runs / "run_1").mkdir()
+    (runs / "run_1" / "trial.h5").touch()
+    served.prints_records()
+    answer = browser.get(f"/api/runs/run_1/record/{asked}")
+    assert answer.status == status
+    if status == 200:
+        assert answer.body.decode().split()[1:] == asked.replace("?series=", " ").split()
+    assert ("attachment" in answer.headers.get("content-disposition", "")) == (asked == "mat")
 
 
 def test_the_scripts_of_a_report_run_as_those_of_nobody(browser, runs):

@@ -10,7 +10,7 @@ import pytest
 
 from hil.operator.page.runs import RunFolder
 
-PRINTS = (sys.executable, "-c", "import sys; print(sys.argv[1])")
+PRINTS = (sys.executable, "-c", "import sys; print(*sys.argv[1:])")
 FAILS = (sys.executable, "-c", "import sys; sys.exit('no impact there')")
 
 
@@ -69,7 +69,7 @@ def test_a_summary_that_is_written_later_is_shown_and_a_damaged_one_harms_nothin
 )  # fmt: skip
 def test_a_name_that_leads_elsewhere_is_no_run(out, name):
     folder = RunFolder(out, PRINTS)
-    for ask in (lambda: folder.file(name, "summary.json"), lambda: folder.impact(name)):
+    for ask in (lambda: folder.file(name, "summary.json"), lambda: folder.read(name, "impact")):
         with pytest.raises(LookupError, match="no run"):
             ask()
 
@@ -86,7 +86,9 @@ def test_a_file_that_is_a_link_is_not_served(out, tmp_path):
         RunFolder(out, PRINTS).file("run_1", "report.html")
 
 
-def test_the_sensors_around_an_impact_are_read_by_another_process(out):
-    assert RunFolder(out, PRINTS).impact("campaign_1/trial_0001").decode().strip().endswith("out/campaign_1/trial_0001")
+def test_a_record_is_read_by_another_process(out):
+    found = RunFolder(out, PRINTS).read("campaign_1/trial_0001", "traces", "speed_mps").decode().split()
+    assert found[0].endswith("out/campaign_1/trial_0001")
+    assert found[1:] == ["traces", "speed_mps"]
     with pytest.raises(LookupError, match="run_1: no impact there"):
-        RunFolder(out, FAILS).impact("run_1")
+        RunFolder(out, FAILS).read("run_1", "impact")

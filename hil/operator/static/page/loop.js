@@ -1,0 +1,52 @@
+/** How the loop kept time in a run: counts, quantiles, a histogram of its work, and the parts of the last cut. */
+
+import { byId, digits, make, read, recordOf, row } from "./dom.js";
+
+const QUANTILES = ["p50", "p99", "p99_9", "max"];
+const PARTS = {
+  cut_latency: "in all", cut_block: "rest of the block of samples", cut_delivery: "block to the driver",
+  cut_tick: "wait for the next tick", cut_wire: "stop to the last drive",
+};
+const [WIDE, HIGH] = [300, 90];
+
+/** Returns what shows a run. */
+export function startLoop(config) {
+  byId("cut-budget").append(...config.cut_budget.map((one) => row(one.item, one.found, one.allowed)));
+  byId("budget").hidden = !config.cut_budget.length;
+  return showRun;
+}
+
+async function showRun(run) {
+  const timing = await read(`${recordOf(run.name)}/timing`);
+  byId("loop-run").textContent = timing ? run.name : `${run.name} has no timing`;
+  if (!timing) return;
+  const loop = timing.loop ?? {};
+  byId("loop-counts").textContent = timing.loop
+    ? `${loop.ticks} ticks at ${loop.rate_hz} Hz, ${loop.late} late, ${loop.skipped} skipped.` : "The run has no summary.";
+  const stages = [["work", loop.work_us], ["wake-up", loop.wake_us], ["simulated rig", loop.plant_us],
+    ...Object.entries(loop.phases_us ?? {}).map(([name, times]) => [`stage ${name}`, times])];
+  byId("stages").replaceChildren(...stages.filter(([, times]) => times)
+    .map(([name, times]) => row(name, ...QUANTILES.map((one) => digits(times[one])))));
+  drawHistogram(timing.histogram, loop.rate_hz);
+  byId("cut-parts").replaceChildren(...(timing.cut ?? []).map(({ name, ms }) => row(PARTS[name] ?? name, `${ms.toFixed(2)} ms`)));
+  byId("no-cut").hidden = timing.cut !== null;
+}
+
+/** Ticks by the time that their work took, on logarithmic axes; the period of the loop is marked. */
+function drawHistogram({ from_us: edges, ticks }, rate) {
+  const [first, last] = [Math.log10(edges[0]), Math.log10(edges.at(-1)) + 0.125];
+  const along = (us) => WIDE * (Math.log10(us) - first) / (last - first);
+  const up = (count) => (count ? HIGH * (0.1 + 0.9 * Math.log10(count) / Math.max(1, Math.log10(Math.max(...ticks)))) : 0);
+  const svg = make("svg", {
+    viewBox: `0 0 ${WIDE} ${HIGH + 16}`, class: "histogram", role: "img",
+    "aria-label": `Ticks by the time of their work, ${digits(edges[0])} to ${digits(edges.at(-1))} microseconds`,
+  }, ...ticks.map((count, i) => make("rect", {
+    class: "gas", x: along(edges[i]) + 0.5, width: WIDE / ticks.length - 1, y: HIGH - up(count), height: up(count),
+  })));
+  for (let decade = Math.ceil(first); decade <= last; decade++) {
+    svg.append(make("text", { x: along(10 ** decade), y: HIGH + 12, class: "middle" }, `${10 ** decade} us`));
+  }
+  const period = rate ? along(1e6 / rate) : -1;
+  if (period > 0 && period < WIDE) svg.append(make("line", { class: "plate", x1: period, x2: period, y1: 0, y2: HIGH }));
+  byId("histogram").replaceChildren(svg, make("p", { class: "note" }, "Ticks by the time that their work took, both logarithmic. Line: the period of the loop."));
+}

@@ -1,0 +1,117 @@
+"""Runs that are over, in a browser: laid over the traces, their timing, their exports, two of them compared."""
+
+from __future__ import annotations
+
+import pytest
+
+from .scripted_server import until
+
+pytestmark = pytest.mark.slow
+
+
+def run_of(name, **numbers):
+    """A run as the server lists it."""
+    return {
+        "name": name, "state": "done", "experiment": "impact", "angle_deg": 60.0, "accepted": True, "reasons": [],
+        "numbers": numbers, "files": ["summary.json"], "time": "2026-11-22T10:00:00+00:00",
+    }  # fmt: skip
+
+
+@pytest.fixture
+def runs_page(server, opened):
+    """The page of a rig with two runs; a tick every 0.1 s is at 8.0 to 10.0 s of the run that is on."""
+    server.answers["runs"] = [run_of("run_2", peak_force_N=90.0, seed=2), run_of("run_1", peak_force_N=87.0)]
+    server.answers["runs/run_1/record/traces"] = {
+        "t_s": [7.0, 8.0, 9.0], "columns": {"speed_mps": [1.0, 2.0, 3.0]}, "impact_s": 8.5,
+    }  # fmt: skip
+    server.answers["runs/run_1/record/timing"] = {
+        "loop": {"ticks": 1000, "rate_hz": 1000, "late": 2, "skipped": 0, "wake_us": None, "plant_us": None,
+                 "work_us": {"p50": 100.0, "p99": 300.0, "p99_9": 500.0, "max": 900.0}, "phases_us": {}},
+        "histogram": {"from_us": [100.0, 133.3, 177.8], "ticks": [900, 0, 100]},
+        "cut": [{"name": "cut_latency", "ms": 4.7}, {"name": "cut_wire", "ms": 2.0}],
+    }  # fmt: skip
+    server.answers["runs/run_1/record/impact"] = {
+        "t_ms": [-1.0, 0.0, 1.0],
+        "channels": [],
+        "detected_ms": 0.0,
+        "cut_ms": 1.0,
+        "every": 1,
+    }
+    server.add_series("ns", "t_ns")
+    server.add_series("1", "impact")
+    page = opened(server.url)
+    page.locator("#run-list tr").nth(1).wait_for()
+    return page
+
+
+def live_ticks(server):
+    """Send two seconds of a run that hits at 9.0 s."""
+    t_s = [8.0 + 0.1 * i for i in range(21)]
+    server.show_ticks(t_ns=[t * 1e9 for t in t_s], impact=[int(t > 8.95) for t in t_s], speed_mps=[0.5] * 21)
+
+
+def statistics(page):
+    """Texts of the statistics, by series."""
+    rows = page.evaluate(
+        "[...document.querySelectorAll('#statistics tr')].map((one) => [...one.cells].map((cell) => cell.textContent))"
+    )
+    return {row[0]: row[1:] for row in rows}
+
+
+def put_cursor(page, cursor, place):
+    page.evaluate(f"one = document.getElementById('{cursor}'); one.value = {place}")
+
+
+@pytest.mark.parametrize(("align", "place"), [("start", -2.0), ("impact", -1.5)])
+def test_an_earlier_run_is_laid_over_the_traces_aligned_at_its_start_or_its_impact(server, runs_page, align, place):
+    live_ticks(server)
+    runs_page.select_option("#earlier-run", "run_1")
+    runs_page.select_option("#align", align)
+    put_cursor(runs_page, "mark-a", place)  # there its speed is 2: 8 s is 0.5 s before its impact
+    runs_page.click("#lay-over")
+    until(lambda: statistics(runs_page).get("speed_mps, run_1", [None] * 2)[1] == "2")
+    assert statistics(runs_page)["speed_mps"][1] == "0.5"
+    runs_page.get_by_label("Remove run_1").click()
+    until(lambda: "speed_mps, run_1" not in statistics(runs_page))
+    assert runs_page.problems == []
+
+
+def test_what_lies_beyond_a_limit_is_shaded(server, opened):
+    next(one for one in server.answers["config"]["series"] if one["name"] == "speed_mps")["band"] = [None, 0.75]
+    page = opened(server.url)
+    page.locator(".u-over").wait_for()
+    canvas = "document.querySelector('#plot canvas').getContext('2d').getImageData(100, 30, 20, 20).data"
+    shaded = f"[...{canvas}].filter((one, i) => i % 4 === 3 && one > 0).length"  # of 400; lines of the grid are thin
+    until(lambda: page.evaluate(shaded) < 100)
+    server.show_ticks(speed_mps=[0.5, 0.6, 1.0], force_sum_N=[0.5] * 3)
+    until(lambda: page.evaluate(shaded) == 400)
+    assert page.problems == []
+
+
+def test_a_run_that_is_opened_shows_how_the_loop_kept_time_and_its_cut_part_by_part(runs_page):
+    runs_page.get_by_role("button", name="run_1", exact=True).click()
+    runs_page.get_by_text("1000 ticks at 1000 Hz, 2 late, 0 skipped.").wait_for()
+    assert runs_page.locator("#histogram rect").count() == 3
+    assert runs_page.locator("#stages tr").all_inner_texts() == ["work\t100\t300\t500\t900"]
+    assert runs_page.locator("#cut-parts tr").all_inner_texts() == [
+        "in all\t4.70 ms",
+        "stop to the last drive\t2.00 ms",
+    ]
+    assert runs_page.is_hidden("#no-cut")
+    assert runs_page.get_by_role("link", name="Export mat").get_attribute("href") == "/api/runs/run_1/record/mat"
+    runs_page.locator("#one-run .u-over").wait_for()
+
+
+def test_two_runs_are_compared_number_by_number(runs_page):
+    runs_page.get_by_role("button", name="run_1", exact=True).click()
+    runs_page.get_by_label("Compare with").select_option("run_2")
+    rows = runs_page.locator("[aria-label=Comparison] tbody tr")
+    rows.first.wait_for()
+    assert rows.all_inner_texts() == ["peak_force_N\t87\t90\t3"]
+
+
+def test_runs_are_filtered_by_any_of_their_words(runs_page):
+    runs_page.fill("#find-run", "run_2")
+    until(lambda: runs_page.locator("#run-list tr").count() == 1)
+    runs_page.fill("#find-run", "no such run")
+    until(lambda: runs_page.locator("#run-list tr").count() == 0)
