@@ -29,7 +29,7 @@ def broken_rules(page):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_section_of_the_page_breaks_a_rule(server, opened, scheme):
-    server.answers["runs"], server.answers["runs/run_1/impact"] = [RUN], IMPACT
+    server.answers["runs"], server.answers["runs/run_1/record/impact"] = [RUN], IMPACT
     page = opened(server.url, color_scheme=scheme)
     page.get_by_text("left extend").wait_for()
     server.show(
