@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,6 +24,7 @@ class Reserve:
 
     def __init__(self, folder: Path) -> None:
         self._file = -1
+        self._full: OSError | None = None
         with suppress(OSError):
             self._file, name = tempfile.mkstemp(dir=folder)
             os.unlink(name)
@@ -30,15 +32,39 @@ class Reserve:
             return
         self.free()
 
-    def free_if_full(self) -> OSError | None:
-        """Release the space if the disk is full, and return the error: a failed write would corrupt the HDF5 file."""
+    def free_if_full(self) -> None:
+        """Release the space if the disk is full; `take_full` tells of it."""
         if self._file < 0:
-            return None
+            return
         disk = os.fstatvfs(self._file)
-        if disk.f_bavail * disk.f_frsize >= LOW:
-            return None
+        if disk.f_bavail * disk.f_frsize < LOW:
+            self._release()
+
+    def write(self, write: Callable[[], None]) -> None:
+        """Write; once more with the space released, where another program has taken the last of the disk meanwhile.
+
+        Args:
+            write: may be called twice for one result.
+
+        Raises:
+            OSError: there is no room at all.
+        """
+        try:
+            write()
+        except (OSError, RuntimeError) as error:  # h5py raises RuntimeError for a write that fails in the HDF5 library
+            if self._file < 0:
+                raise OSError(errno.ENOSPC, str(error)) from error
+            self._release()
+            self.write(write)
+
+    def take_full(self) -> OSError | None:
+        """The error of a disk that has become full; None: it has not, or the error was taken before."""
+        full, self._full = self._full, None
+        return full
+
+    def _release(self) -> None:
         self.free()
-        return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def free(self) -> None:
         """Release the space; may be called twice."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -90,15 +90,25 @@ def create_datasets(file: h5py.File, meta: Meta, layout: Layout, rates_hz: Mappi
     file.create_dataset(CONTENT, (), h5py.string_dtype("utf-8", 64), data=b"", track_times=False)
 
 
-def append(dataset: Any, rows: NDArray[Any]) -> None:
-    """Append rows to a dataset and make them visible to readers."""
+def append(dataset: Any, rows: NDArray[Any], write: Callable[[Callable[[], None]], None] = lambda put: put()) -> None:
+    """Append rows to a dataset and make them visible to readers.
+
+    Args:
+        dataset: of the record.
+        rows: of its dtype.
+        write: calls what it is given, and again if that fails and may succeed then (`Reserve.write`).
+    """
     place, more = dataset.id, rows.shape[1:]  # h5py's own slices take twice the time
     length = place.shape[0]
-    place.set_extent((length + len(rows), *more))
-    end = place.get_space()
-    end.select_hyperslab((length, *(0 for _ in more)), rows.shape)
-    place.write(h5s.create_simple(rows.shape), end, np.ascontiguousarray(rows))
-    dataset.flush()
+
+    def put() -> None:
+        place.set_extent((length + len(rows), *more))
+        end = place.get_space()
+        end.select_hyperslab((length, *(0 for _ in more)), rows.shape)
+        place.write(h5s.create_simple(rows.shape), end, np.ascontiguousarray(rows))
+        dataset.flush()
+
+    write(put)
 
 
 def write_content_digest(file: h5py.File) -> None:

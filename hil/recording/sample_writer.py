@@ -10,17 +10,20 @@ from numpy.typing import NDArray
 
 from drivers.messages import DaqBlock
 from hil.messages.schema import Row
-from hil.recording.file_layout import Rows, append
+from hil.recording.file_layout import Rows
 from hil.recording.triggered_capture import TriggeredCapture
 
+Append = Callable[[Any, NDArray[Any]], None]
 _ROWS = 1024  # of a buffer: 256 ms at 4 kHz; a full one is written early
 
 
 class Table:
-    """Rows on their way to a dataset; `seen` is shown them when they are written."""
+    """Rows on their way to a dataset; `append` appends them to it, and `seen` is shown them when they are written."""
 
-    def __init__(self, dataset: Any, dtype: np.dtype[Any], seen: Callable[[Rows], None] = lambda _: None) -> None:
-        self._dataset, self._dtype, self._seen = dataset, dtype, seen
+    def __init__(
+        self, dataset: Any, dtype: np.dtype[Any], append: Append, seen: Callable[[Rows], None] = lambda _: None
+    ) -> None:
+        self._dataset, self._dtype, self._append, self._seen = dataset, dtype, append, seen
         self._rows = np.zeros(_ROWS, dtype)
         self._bytes = self._rows.view(np.uint8).data  # assigning bytes is 4 times as quick as assigning a record
         self._size = dtype.itemsize
@@ -49,7 +52,7 @@ class Table:
             self._put(self._rows[:count])
 
     def _put(self, rows: Rows) -> None:
-        append(self._dataset, rows)
+        self._append(self._dataset, rows)
         self._seen(rows)
 
 
@@ -61,12 +64,15 @@ class SampleWriter:
         dtype: of a row of blocks.
         captured: which samples are kept.
         flush_ns: kept samples of so long are written [ns].
+        append: appends rows to a dataset.
     """
 
-    def __init__(self, group: Any, dtype: np.dtype[Any], captured: TriggeredCapture, flush_ns: int) -> None:
-        self._group, self.captured, self._flush_ns = group, captured, flush_ns
+    def __init__(
+        self, group: Any, dtype: np.dtype[Any], captured: TriggeredCapture, flush_ns: int, append: Append
+    ) -> None:
+        self._group, self.captured, self._flush_ns, self._append = group, captured, flush_ns, append
         self._row = Row(dtype)
-        self._blocks = None if group is None else Table(group["blocks"], dtype)
+        self._blocks = None if group is None else Table(group["blocks"], dtype, append)
 
     def block(self, block: DaqBlock) -> None:
         """Take a block. Raises ValueError: times do not increase, or the shapes do not fit."""
@@ -97,5 +103,5 @@ class SampleWriter:
 
     def _write_samples(self) -> None:
         if (samples := self.captured.take()) is not None:
-            append(self._group["raw"], samples[1])
-            append(self._group["t_ns"], samples[0])
+            self._append(self._group["raw"], samples[1])
+            self._append(self._group["t_ns"], samples[0])

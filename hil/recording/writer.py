@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import h5py
 
@@ -82,11 +82,11 @@ class RecordWriter:
     def _create(self, meta: Meta, layout: Layout, rates_hz: Mapping[str, float]) -> None:
         create_datasets(self._file, meta, layout, rates_hz)
         self._event_set, self._timing_set = self._file["events"], self._file["timing"]
-        self._ticks = Table(self._file["tick"], tick_dtype(layout))
-        self._timing = Table(self._timing_set, TIMING, self._count)
+        self._ticks = Table(self._file["tick"], tick_dtype(layout), self._append)
+        self._timing = Table(self._timing_set, TIMING, self._append, self._count)
         all_loads = TriggeredCapture(len(layout.loads), None, 0)
         self._sampled = [
-            SampleWriter(self._file.get(group), block_dtype(layout, group), captured, self._flush_ns)
+            SampleWriter(self._file.get(group), block_dtype(layout, group), captured, self._flush_ns, self._append)
             for group, captured in zip(SAMPLED, (self._burst, all_loads), strict=True)
         ]
         self._parts: list[Table | SampleWriter] = [self._ticks, self._timing, *self._sampled]
@@ -146,15 +146,21 @@ class RecordWriter:
             raise TypeError(f"Recorder.event: row has dtype {row.dtype}, allowed: EVENT")
         if triggers_capture(row[0]):
             self._burst.trigger(int(row["t_ns"][0]))
-        append(self._event_set, row)
+        self._append(self._event_set, row)
 
     def flush(self) -> None:
         """Writes to disk what is buffered; raises OSError once only the reserve has room for it."""
-        full = self._reserve.free_if_full()
+        self._reserve.free_if_full()
+        self._write_parts()
+        if full := self._reserve.take_full():
+            raise full
+
+    def _write_parts(self) -> None:
         for part in self._parts:
             part.write()
-        if full:
-            raise full
+
+    def _append(self, dataset: Any, rows: Rows) -> None:
+        append(dataset, rows, self._reserve.write)
 
     def _count(self, rows: Rows) -> None:
         count_times(rows, self._histogram)
@@ -167,7 +173,7 @@ class RecordWriter:
         self._reserve.free()
         try:
             self._burst.finish()
-            self.flush()
+            self._write_parts()
             self._timing_set.attrs.modify("histogram", self._histogram)
             write_content_digest(self._file)
         finally:

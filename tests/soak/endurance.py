@@ -4,10 +4,11 @@
 
 One simulated rig, one resident controller, run after run. Beside them: processes that compute, write to the disk and
 send over the loopback interface; telemetry subscribers that are slow, stopped, or die. In every other run a fault is
-injected: a device drops out and comes back, an emergency stop, samples that are lost, a record that cannot be written.
+injected: a device drops out and comes back, an emergency stop, samples that are lost, a full disk. The records lie on a
+small disk of their own: they fill it until arming is refused, and are removed then.
 
 Prints a table. Exit status 1: a period was skipped or a fault noted with no cause beside it, an injected fault was not
-found, or a process has grown since the first minute.
+found, a full disk has cost recorded data, or a process has grown since the first minute.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import argparse
 import json
 import os
 import random
-import resource
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -46,6 +47,7 @@ from hil.simulator.control_socket import ControlClient, wait_for
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
+import endurance_disk as disk  # noqa: E402
 from endurance_findings import Found, Growth, show  # noqa: E402
 
 SETTINGS = (
@@ -67,16 +69,14 @@ class Injection:
     expected: frozenset[Fault]
     act: Act
     mend: Act = lambda _: None
-    reopens: bool = False  # the rig does not go on after it
 
 
 @dataclass
 class Round:
-    """One run: the rig that it is made on."""
+    """One run: the rig that it is made on, and the disk of its record."""
 
     control: ControlClient
-    recorder: int
-    folder: Path
+    disk: Path
 
 
 def _device(device: str, kind: str, **how: Any) -> Act:
@@ -85,13 +85,6 @@ def _device(device: str, kind: str, **how: Any) -> Act:
 
 def _press(pressed: bool) -> Act:
     return lambda made: made.control.ask("e_stop", device="daq", pressed=pressed) and None
-
-
-def _fill_disk(made: Round) -> None:
-    """The record cannot grow any more: each write of the recorder fails, as on a full disk."""
-    size = (made.folder / FILE_NAME).stat().st_size
-    _, most = resource.prlimit(made.recorder, resource.RLIMIT_FSIZE)
-    resource.prlimit(made.recorder, resource.RLIMIT_FSIZE, (size, most))
 
 
 LOST = frozenset({Fault.LINK_LOST, Fault.PROCESS_LOST, Fault.SENSOR_STALE})
@@ -104,9 +97,10 @@ INJECTIONS = (
     Injection("samples lost", frozenset({Fault.SAMPLES_LOST, Fault.SENSOR_DROPOUT, Fault.LINK_LOST}),
               _device("daq", "error", code=-200279), _device("daq", "reconnect")),
     Injection("emergency stop", frozenset({Fault.STOP_BY_OPERATOR}), _press(True), _press(False)),
-    Injection("record cannot grow", frozenset({Fault.DISK_FULL, Fault.RECORD_RING_FULL, Fault.PROCESS_LOST}),
-              _fill_disk, reopens=True),
 )  # fmt: skip
+DISK_FULL = Injection(
+    "disk full", frozenset({Fault.DISK_FULL}), lambda made: disk.fill(made.disk), lambda made: disk.make_room(made.disk)
+)
 
 
 def _silent(_: str) -> None:
@@ -125,18 +119,20 @@ def beside(folder: Path, telemetry: str) -> Iterator[None]:
         ("dead", telemetry),
         ("dies", telemetry),
     )
-    started = [subprocess.Popen([sys.executable, script, *kind]) for kind in kinds]
+    started = [subprocess.Popen([sys.executable, script, *kind], start_new_session=True) for kind in kinds]
     try:
         yield
     finally:
         for process in started:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)  # with its children
             process.wait()
 
 
-def made_run(resident: Resident, folder: Path, control: ControlClient, injection: Injection | None) -> dict[str, Any]:
-    """Make a run, and inject the fault in its middle. Returns its summary."""
-    made = Round(control, resident.rig._supervisor._processes["recorder"].pid, folder)
+def made_run(
+    resident: Resident, folder: Path, control: ControlClient, injection: Injection | None
+) -> tuple[dict[str, Any], bool]:
+    """Make a run, and inject the fault in its middle. Returns its summary, and whether it came to the injection."""
+    made, acted = Round(control, folder.parent), threading.Event()
     over, called_ns, start = threading.Event(), time.monotonic_ns(), np.zeros(1, START)
 
     def inject() -> None:
@@ -144,25 +140,36 @@ def made_run(resident: Resident, folder: Path, control: ControlClient, injection
             resident.rig.shared.start.read(start)
             if start["start_ns"][0] > called_ns and not over.wait(INJECT_AFTER_S):
                 injection.act(made)
+                acted.set()
                 return
 
     thread = threading.Thread(target=inject)
     thread.start()
     try:
-        return resident.run(folder, figure=False).summary
+        return resident.run(folder, figure=False).summary, acted.is_set()
     finally:
         over.set()
         thread.join()
-        if injection:
+        if injection and acted.is_set():
             time.sleep(BACK_AFTER_S)
             injection.mend(made)
 
 
-def session(
-    config: Config, endpoints: Path, folder: Path, minutes: float, found: Found, growth: Growth, chance: random.Random
-) -> None:
+@dataclass
+class Plan:
+    """What all runs have in common: the rig, the folder of their records, for how long, and what is injected."""
+
+    config: Config
+    endpoints: Path
+    folder: Path
+    minutes: float
+    injections: tuple[Injection, ...]
+
+
+def session(plan: Plan, found: Found, growth: Growth, chance: random.Random) -> None:
     """Open the rig and make runs on it until the time is over, or the rig does not go on."""
     injection: Injection | None = None
+    folder, minutes = plan.folder, plan.minutes
 
     def new_folder() -> Path:
         place = folder / f"run_{found.folders:04d}"
@@ -170,36 +177,44 @@ def session(
         place.mkdir()
         return place
 
-    def take(summary: dict[str, Any]) -> None:
-        known = {int(fault) for fault in injection.expected} if injection else set()
-        found.take(place, summary, injection.name if injection else "", known)
-        what = injection.name if injection else "no fault"
+    def take(summary: dict[str, Any], injected: bool) -> None:
+        known = {int(fault) for fault in injection.expected} if injection and injected else set()
+        found.take(place, summary, injection.name if injection and injected else "", known)
+        if injection is DISK_FULL and injected:
+            found.take_record(place)
+        what = injection.name if injection and injected else "no fault"
         print(f"{found.runs}: {what}: {'; '.join(summary['reasons']) or 'done'}"[:160], flush=True)
 
     place = new_folder()
     found.opened += 1
     try:
         with Signals() as signals, ExitStack() as stack:
-            control = stack.enter_context(ControlClient(json.loads(endpoints.read_text())["control"]))
-            resident = Resident(config, open_backend(config, place, _silent, stack, endpoints), signals, _silent)
+            control = stack.enter_context(ControlClient(json.loads(plan.endpoints.read_text())["control"]))
+            resident = Resident(
+                plan.config, open_backend(plan.config, place, _silent, stack, plan.endpoints), signals, _silent
+            )
             found.began = found.began or time.monotonic()
             workers = {name: process.pid for name, process in resident.rig._supervisor._processes.items()}
             while True:
-                injection = chance.choice(INJECTIONS) if found.runs % 2 else None
-                take(made_run(resident, place, control, injection))
+                injection = chance.choice(plan.injections) if found.runs % 2 else None
+                take(*made_run(resident, place, control, injection))
                 if time.monotonic() - found.began > min(WARM_UP_S, 30.0 * minutes):
                     growth.note({**workers, "loop": os.getpid()})
-                if found.over(minutes) or (injection and injection.reopens):
+                if found.over(minutes):
                     return
                 signals.loop = None
                 resident.latched.clear()  # the operator looks, and clears each fault
-                before, injection, place = place, None, new_folder()
+                before, injection, place = folder.glob("run_*"), None, new_folder()
                 resident.next_run(place)
-                shutil.rmtree(before)
+                if found.disk_full or DISK_FULL not in plan.injections:
+                    found.disk_full = False
+                    for one in before:
+                        if one != place:
+                            shutil.rmtree(one)
     except DeviceError as error:  # after some faults a link is not used again until the rig is opened anew
         if not (place / FILE_NAME).is_file() or not len(read_trial(place).tick):
             raise
-        take(summarise_afterwards(place, f"ended early: {error}"))
+        take(summarise_afterwards(place, f"ended early: {error}"), False)
     finally:
         found.growth = list(growth.rows())
 
@@ -210,18 +225,29 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, help="file for the figures")
+    parser.add_argument("--small-disk", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
+    if why := "" if asked.small_disk else disk.cannot_mount():
+        print(f"no small disk can be mounted, and none is filled: {why}")
+    elif not asked.small_disk:
+        return disk.in_a_namespace(sys.argv[1:] if arguments is None else arguments)
+    injections = (*INJECTIONS, DISK_FULL) if asked.small_disk else INJECTIONS
     found, growth, chance = Found(), Growth(), random.Random(asked.seed)
     with tempfile.TemporaryDirectory(prefix="hil-endurance-") as name, ExitStack() as stack:
-        folder = Path(name)
+        folder, records = Path(name), Path(name) / "records"
+        if asked.small_disk:
+            disk.mount(records)
+            stack.callback(disk.unmount, records)
+        else:
+            records.mkdir()
         telemetry = f"tcp://127.0.0.1:{_free_port()}"
         settings = [*SETTINGS, f"telemetry.endpoint={telemetry}"]
         endpoints = served(settings, folder, stack)
         stack.enter_context(beside(folder, telemetry))
-        config = load_config("sim_wire", settings)
+        plan = Plan(load_config("sim_wire", settings), endpoints, records, asked.minutes, injections)
         while not found.over(asked.minutes):
             try:
-                session(config, endpoints, folder, asked.minutes, found, growth, chance)
+                session(plan, found, growth, chance)
             except DeviceError as error:
                 found.not_opened.append(str(error))
                 print(f"not opened: {error}"[:160], flush=True)

@@ -11,12 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from hil.analysis.verify import verify
 from hil.processes.disturbances import longest_near
 from hil.realtime.process_memory import memory_of
 from hil.recording import read_trial
 
 # Growth since the first minute that is allowed: memory is counted in pages, and one run is not as another.
 GROWTH_MB = 8.0
+# Checks of `hil verify` that fail where a record lacks something.
+WHOLE = ("tick order", "ticks missing", "timing", "blocks missing", "block length")
 State = tuple[float, int, int]  # memory of its own [MB], descriptors, threads
 
 
@@ -39,9 +42,14 @@ class Found:
     not_opened: list[str] = field(default_factory=list)
     began: float = 0.0  # time of the first run [s of CLOCK_MONOTONIC]
     growth: list[dict[str, Any]] = field(default_factory=list)
+    refused_full: int = 0  # arming refused because the records had filled the disk
+    disk_full: bool = False  # the last of them was
+    damaged: list[str] = field(default_factory=list)  # what a full disk has cost
 
     def take(self, folder: Path, summary: dict[str, Any], injected: str, known: set[int]) -> None:
         """Take a run that is over; what was injected, and the numbers of the faults that tell of it."""
+        self.disk_full = any("disk space" in reason for reason in summary["reasons"])
+        self.refused_full += self.disk_full
         record = read_trial(folder)
         loop = summary["loop"]
         self.runs += 1
@@ -71,6 +79,12 @@ class Found:
             numbers = {int(number) for number in record.events["id"]}
             self.injected.setdefault(injected, []).append(bool(numbers & known))
 
+    def take_record(self, folder: Path) -> None:
+        """Look for what a record lacks whose disk was full."""
+        for check in verify(folder):
+            if check.item in WHOLE and not check.ok:
+                self.damaged.append(f"{folder.name}: {check.item}: {check.found}")
+
     def over(self, minutes: float) -> bool:
         """Whether the runs have taken so long; before the first of them the clock does not go."""
         return bool(self.began) and time.monotonic() - self.began > 60.0 * minutes
@@ -80,7 +94,7 @@ class Found:
         """Whether all that was promised holds."""
         all_found = all(all(found) for found in self.injected.values())
         grown = [row for row in self.growth if row["grown"]]
-        return bool(self.injected) and all_found and not (self.unexplained or self.invented or grown)
+        return bool(self.injected) and all_found and not (self.unexplained or self.invented or self.damaged or grown)
 
 
 class Growth:
@@ -122,6 +136,7 @@ def show(found: Found, minutes: float) -> None:
             "of these: beside a stall; woken late by the machine; after work that took too long",
             f"{found.beside_stalls}; {found.woken_late}; {len(found.unexplained)}",
         ),
+        ("arming refused because the records had filled the disk", f"{found.refused_full}"),
         ("faults nobody injected: with a stall beside; without", f"{found.beside}; {len(found.invented)}"),
         *((f"injected, found: {name}", f"{len(all_)}, {sum(all_)}") for name, all_ in sorted(found.injected.items())),
         *(
@@ -133,7 +148,7 @@ def show(found: Found, minutes: float) -> None:
     print("\n| what | found |\n|---|---|")
     for what, words in rows:
         print(f"| {what} | {words} |")
-    for line in (*found.unexplained, *found.invented):
+    for line in (*found.unexplained, *found.invented, *found.damaged):
         print(f"not explained: {line}")
     if not found.injected:
         print("no injected fault was judged: other faults came first; give it more MINUTES, or a quieter machine")

@@ -208,7 +208,7 @@ def test_failing_disk_raises_once_and_leaves_a_readable_file(tmp_path, monkeypat
         raise OSError("no space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("hil.recording.sample_writer.append", full)
+        patch.setattr("hil.recording.writer.append", full)
         with pytest.raises(OSError, match="no space left"):
             record.flush()
     for row in given[30:]:
@@ -217,6 +217,43 @@ def test_failing_disk_raises_once_and_leaves_a_readable_file(tmp_path, monkeypat
     found = read_trial(tmp_path).tick["tick"]
     assert (np.diff(found) > 0).all()
     assert set(range(30, 50)) <= set(found.tolist())
+
+
+@pytest.fixture
+def failing_writes(monkeypatch):
+    """Has so many of the next writes to the disk fail, as h5py says it."""
+    flush, left = h5py.Dataset.flush, []
+
+    def failing(dataset):
+        if left:
+            left.pop()
+            raise RuntimeError("Unable to flush dataset (file write failed: errno = 28, 'No space left on device')")
+        flush(dataset)
+
+    monkeypatch.setattr(h5py.Dataset, "flush", failing)
+    return left
+
+
+def test_a_disk_that_another_program_fills_in_the_middle_of_a_write_costs_no_row(tmp_path, failing_writes):
+    given = rows(50)
+    with recorder(tmp_path, flush_ns=10_000_000) as record:
+        for row in given[:35]:
+            record.tick(row)
+        failing_writes.append(1)
+        with pytest.raises(OSError, match="No space left"):
+            record.flush()
+        for row in given[35:]:
+            record.tick(row)
+    assert read_trial(tmp_path).tick["tick"].tolist() == [int(row["tick"]) for row in given]
+
+
+def test_a_disk_without_any_room_is_an_error_of_the_disk_with_the_words_of_the_library(tmp_path, failing_writes):
+    with recorder(tmp_path, flush_ns=10_000_000) as record:
+        for row in rows(35):
+            record.tick(row)
+        failing_writes += [1] * 2
+        with pytest.raises(OSError, match="Unable to flush dataset"):
+            record.flush()
 
 
 def test_place_without_content_is_left_out(tmp_path, daq):
