@@ -10,9 +10,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
+from hil.recording.disk_reserve import LOW
 from hil.safety.arming import DISK_NEEDED
 
 # Room for some runs beside what arming asks for [bytes].
@@ -50,12 +50,10 @@ def unmount(place: Path) -> None:
 
 
 def fill(place: Path) -> None:
-    """Write until nothing more fits: quickly at first, as a program that fills a disk beside the recorder."""
+    """Write until the disk counts as full; the reserve of the recorder, which it frees then, is left to it."""
     with (place / BALLAST).open("wb", buffering=0) as file:
-        for piece in (bytes(2**20), bytes(2**12)):
-            with suppress(OSError):
-                while True:
-                    file.write(piece)
+        while (disk := os.statvfs(place)).f_bavail * disk.f_frsize > LOW // 2:
+            file.write(bytes(LOW // 4))
 
 
 def make_room(place: Path) -> None:
