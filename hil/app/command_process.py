@@ -34,7 +34,7 @@ def main(folder: Path, parent: int, endpoint: str, keys: Sequence[Path]) -> None
     except (ValueError, KeysError) as error:
         lifecycle.report(error=str(error))
         return
-    lifecycle.ready(endpoint=server.endpoint)
+    lifecycle.ready(address=server.endpoint)
     try:
         while not (lifecycle.ending or lifecycle.orphaned):
             server.serve(_EVERY_S)

@@ -1,4 +1,4 @@
-"""The command server's process, as the resident process starts it, looks after it and ends it."""
+"""The command server, as the resident process starts it and ends it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CommandServer(ServerProcess):
         DeviceError: the socket cannot be opened, with the reason.
     """
 
-    what, module, listens = "command server", "hil.app.command_process", "endpoint"
+    server = "command"
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -43,6 +43,6 @@ class CommandServer(ServerProcess):
             self._begin(stack)
 
     def _start(self) -> None:
-        self.endpoint = self._launch(str(self._folder.path), self.endpoint, *self._keys)
+        self.endpoint = self._launch(self._folder, self.endpoint, *self._keys)
         token_file = None if self.token_file is None else str(self.token_file)
         self._folder.announce(Running(os.getpid(), self._name, self.endpoint, token_file))

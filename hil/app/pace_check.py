@@ -11,7 +11,8 @@ from hil.config import Config
 from hil.experiments.build_cycle import build_cycle
 from hil.messages.fault_bounds import DEAD_MAN_NS
 from hil.messages.stages import Tick
-from hil.realtime import Granted, Histogram, rights
+from hil.realtime import Granted, rights
+from hil.realtime.histogram import Histogram
 from hil.realtime.wake_up_test import WakeUpTest, measure_wake_ups
 from hil.recording.sinks import Rows
 from hil.safety.arming import Check, NotArmedError

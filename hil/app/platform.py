@@ -11,7 +11,7 @@ from drivers.host import COMPUTER, Host
 from hil.config import Config
 from hil.processes.process import Process
 from hil.processes.supervisor import Launch
-from hil.realtime import RealtimeClock
+from hil.realtime.clock import RealtimeClock
 from hil.simulator.connection import Endpoints, connect
 from hil.simulator.control_socket import RigControl
 

@@ -1,4 +1,7 @@
-"""A server for operators in a process of its own, as the resident process starts it, looks after it and ends it."""
+"""A server for operators in a process of its own, as the resident process starts it and ends it.
+
+Between the two stands a process that starts the server again when it is gone (`hil.app.server_supervisor`).
+"""
 
 from __future__ import annotations
 
@@ -7,25 +10,22 @@ from contextlib import ExitStack
 from typing import Any, ClassVar, Self
 
 from drivers.interfaces import DeviceError
+from hil.app.server_supervisor import SERVERS, STARTS_S
 from hil.operator.runtime_folder import RuntimeFolder, RuntimeFolderError
 from hil.processes.process import Process
 
-# How long the process may take to start, and to end [s].
-_STARTS_S, _ENDS_S = 60.0, 5.0
+# How long the process above the server may take to end [s].
+_ENDS_S = 5.0
 
 
 class ServerProcess(ABC):
-    """The life of one such process; a subclass starts it with `_launch`, within `_begin`.
+    """The life of one such server; a subclass starts it with `_launch`, within `_begin`.
 
     Attributes:
-        what: name of the server, for messages.
-        module: that the process runs.
-        listens: name of the place where it listens, in its answer once it is ready.
+        server: which one, a key of `hil.app.server_supervisor.SERVERS`.
     """
 
-    what: ClassVar[str]
-    module: ClassVar[str]
-    listens: ClassVar[str]
+    server: ClassVar[str]
 
     def __init__(self) -> None:
         self._process: Process | None = None
@@ -50,32 +50,32 @@ class ServerProcess(ABC):
         try:
             folder = RuntimeFolder.make()
         except RuntimeFolderError as error:
-            raise DeviceError(f"{self.what}: {error}") from None
+            raise DeviceError(f"{SERVERS[self.server][0]}: {error}") from None
         stack.callback(folder.close)
         return folder
 
-    def _launch(self, *arguments: str) -> str:
-        """Start the process with these arguments; where it listens. Raises DeviceError, with the reason."""
-        self._process = Process(self.module, *arguments)
-        answer: dict[str, Any] = self._process.receive(_STARTS_S)
-        if self.listens not in answer:
-            problem = answer.get("error") or f"not ready within {_STARTS_S:g} s (exit status {self._process.status()})"
-            raise DeviceError(f"{self.what}: {problem}")
-        return str(answer[self.listens])
+    def _launch(self, folder: RuntimeFolder, address: str, *more: str) -> str:
+        """Start the server at that address; where it listens. Raises DeviceError, with the reason."""
+        self._process = Process("hil.app.server_supervisor", str(folder.path), self.server, address, *more)
+        answer: dict[str, Any] = self._process.receive(STARTS_S + _ENDS_S)
+        if "address" not in answer:
+            problem = answer.get("error") or f"not started (exit status {self._process.status()})"
+            raise DeviceError(f"{SERVERS[self.server][0]}: {problem}")
+        return str(answer["address"])
 
     @property
     def alive(self) -> bool:
-        """Whether its process is running."""
+        """Whether the process above the server is running."""
         return self._process is not None and self._process.status() is None
 
     @property
     def pid(self) -> int:
-        """Id of its process."""
+        """Id of the process above the server."""
         assert self._process is not None
         return self._process.pid
 
     def restart(self) -> None:
-        """Start the process again, where it listened before and with the same token.
+        """Start it again, where it listened before and with the same token.
 
         Raises:
             DeviceError: it cannot listen.

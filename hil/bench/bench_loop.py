@@ -11,7 +11,9 @@ from hil.bench.cyclictest import Counts, cyclictest, cyclictest_version, summary
 from hil.bench.left_out import LeftOut
 from hil.bench.load import busy_processors
 from hil.bench.machine import machine
-from hil.realtime import Granted, Histogram, RealtimeClock, RightsWanted, rights
+from hil.realtime import Granted, RightsWanted, rights
+from hil.realtime.clock import RealtimeClock
+from hil.realtime.histogram import Histogram
 from hil.safety.arming import NotArmedError
 
 WANTED = RightsWanted(fifo_priority=80, lock_memory=True, timer_slack_ns=1000, awake=True, freeze_gc=True)

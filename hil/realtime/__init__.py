@@ -1,7 +1,8 @@
-"""Real time: the clock on a fixed grid, the real-time rights from the kernel, and timing measurements."""
+"""Real time: the clock on a fixed grid, the real-time rights from the kernel, and timing measurements.
 
-from hil.realtime.clock import RealtimeClock
-from hil.realtime.histogram import Histogram
+What needs numpy is not imported here: processes that only ask for rights, or end with their parent, stay small.
+"""
+
 from hil.realtime.rights import Granted, RightsWanted, rights
 
-__all__ = ["Granted", "Histogram", "RealtimeClock", "RightsWanted", "rights"]
+__all__ = ["Granted", "RightsWanted", "rights"]

@@ -16,7 +16,8 @@ import numpy as np
 from drivers.host import COMPUTER, Host
 from hil.ipc.lateness import LatenessLog
 from hil.processes.lifecycle import WorkerLifecycle
-from hil.realtime import RealtimeClock, RightsWanted, rights
+from hil.realtime import RightsWanted, rights
+from hil.realtime.clock import RealtimeClock
 from hil.simulator.build import build_plant, build_simulated_rig, power_model, warm_up_simulated_rig
 from hil.simulator.memory import RESET, RESET_DONE, SimulatorMemory
 from hil.simulator.sampled_memory import SamplePublisher

@@ -18,7 +18,9 @@ from hil.ipc.shared_types import GROUND_TRUTH, MOST_STRETCHES, START
 from hil.ipc.shm import Mailbox
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.processes.link_bridge import BlockFeed, DriveFeed, Feed, LinkBridge, ValveFeed
-from hil.realtime import Histogram, RealtimeClock, RightsWanted, rights
+from hil.realtime import RightsWanted, rights
+from hil.realtime.clock import RealtimeClock
+from hil.realtime.histogram import Histogram
 from models.plant import Plant
 from models.plant.plate_truth import PlateTruth
 

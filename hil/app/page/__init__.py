@@ -1,7 +1,7 @@
 """The page server of `hil operate`, and what it can show of a rig and its runs.
 
 content  what the page draws with, from config and models
-server   its process, as the resident process starts it, looks after it and ends it
+server   as the resident process starts it and ends it
 process  entry point of that process
 series   every number of a tick, by the name that the page has for it
 bands    the values that limits allow a series

@@ -1,4 +1,4 @@
-"""The page server's process, as the resident process starts it, looks after it and ends it."""
+"""The page server, as the resident process starts it and ends it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class PageServer(ServerProcess):
         DeviceError: the page cannot be served, with the reason.
     """
 
-    what, module, listens = "page server", "hil.app.page.process", "address"
+    server = "page"
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class PageServer(ServerProcess):
         return f"{scheme}://{self.address}/#token={read_token(self.token_file).hex()}"
 
     def _start(self) -> None:
-        self.address = self._launch(str(self._folder.path), self.address)
+        self.address = self._launch(self._folder, self.address)
 
 
 def _settings(

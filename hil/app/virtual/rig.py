@@ -14,7 +14,7 @@ from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.serial import VirtualLines
 from hil.config import Config
 from hil.ipc.shared_types import GROUND_TRUTH
-from hil.realtime import RealtimeClock
+from hil.realtime.clock import RealtimeClock
 from hil.simulator.daq_process import DaqServer
 from hil.simulator.ground_truth import loads_in
 from hil.simulator.memory import RESET, SimulatorMemory

@@ -22,7 +22,8 @@ from hil.config import Config
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_types import START
 from hil.messages.stages import Tick
-from hil.realtime import RealtimeClock, RightsWanted
+from hil.realtime import RightsWanted
+from hil.realtime.clock import RealtimeClock
 from hil.simulator.connection import Endpoints
 from hil.simulator.control_socket import RigControl
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import time
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -208,3 +211,17 @@ def drives(rig):
     rig.ask(Start())
     rig.until(state="drive")
     return rig.folder / f"run_{rig.status['runs'] + 1}"
+
+
+@pytest.fixture
+def killed():
+    """Kills a server, or the process above it; returns once that process is gone."""
+
+    def kill(server, *, supervisor=False):
+        children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+        pid = server.pid if supervisor else int(children[0])
+        os.kill(pid, signal.SIGKILL)
+        while server.alive if supervisor else Path(f"/proc/{pid}").exists():
+            time.sleep(0.01)
+
+    return kill

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hil.messages.fault_bounds import LATE_LIMIT_NS, SKIPPED_LIMIT, WINDOW
-from hil.realtime import RealtimeClock, libc
+from hil.realtime import libc
+from hil.realtime.clock import RealtimeClock
 
 MS = 1_000_000
 

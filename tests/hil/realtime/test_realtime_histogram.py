@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hil.realtime import Histogram
-from hil.realtime.histogram import BIN_EDGES_NS, bin_counts
+from hil.realtime.histogram import BIN_EDGES_NS, Histogram, bin_counts
 
 
 @given(

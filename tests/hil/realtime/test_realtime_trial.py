@@ -10,7 +10,7 @@ import hil.app.run
 from hil.config import load_config
 from hil.messages.fault import Alarm, Fault
 from hil.messages.stages import Tick
-from hil.realtime import RealtimeClock
+from hil.realtime.clock import RealtimeClock
 from hil.recording import read_trial
 from hil.runtime.loop import TICKS_AFTER_FAULT, Loop
 from hil.safety.monitor import SafetyMonitor

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hil.realtime import Histogram
+from hil.realtime.histogram import Histogram
 from hil.realtime.stalls import Stall
 from hil.realtime.wake_up_test import measure_wake_ups
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import os
-import signal
 import stat
 from contextlib import suppress
 from urllib.parse import urlencode, urlsplit
@@ -61,15 +59,33 @@ def until_closed(socket):
             socket.recv()
 
 
-def test_a_page_server_that_was_killed_starts_again_at_the_same_address_and_sessions_go_on(page):
+def viewer_after_all(page, cookie):
+    """A viewer, as soon as the server is there."""
+    while True:
+        with suppress(OSError):
+            return viewer(page, cookie)
+
+
+def test_a_page_server_that_was_killed_starts_again_by_itself_at_the_same_address_and_sessions_go_on(page, killed):
     cookie, address = session(page), page.address
     with viewer(page, cookie) as socket:
         assert '"type":"status"' in socket.recv()
-        os.kill(page.pid, signal.SIGKILL)
+        killed(page)
         until_closed(socket)
-    while page.alive:
-        pass
-    page.restart()
+    with viewer_after_all(page, cookie) as socket:
+        assert '"type":"status"' in socket.recv()
+    assert (page.alive, page.address) == (True, address)
+
+
+def test_without_the_process_above_it_a_page_server_ends_and_both_can_be_started_again(page, killed):
+    cookie, address = session(page), page.address
+    with viewer(page, cookie) as socket:
+        killed(page, supervisor=True)
+        until_closed(socket)
+    while True:
+        with suppress(DeviceError):  # the server needs a moment to let go of its port
+            page.restart()
+            break
     assert page.address == address
     with viewer(page, cookie) as socket:
         assert '"type":"status"' in socket.recv()
