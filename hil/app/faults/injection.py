@@ -119,7 +119,9 @@ class FaultResult:
     @property
     def bound_ms(self) -> float | None:
         """Longest time allowed, to the reaction if there is one, otherwise to the detection [ms]."""
-        return self.expected.detect_ms if self.expected.react_ms is None else self.expected.react_ms
+        expected, outcome = self.expected, self.outcome
+        nothing_ran = outcome.reacted_ms is None and outcome.detected_ms is not None
+        return expected.detect_ms if expected.react_ms is None or nothing_ran else expected.react_ms
 
     def row(self) -> dict[str, Any]:
         """For JSON (docs/reference/faults.md)."""

@@ -143,7 +143,7 @@ def judge(control: ControlClient, run: Path, start_ns: int, acted_ns: int, expec
     record, seen = read_trial(run), control.ask("stops", device=DRIVES)
     own = record.events[(record.events["id"] > 0) & ~np.char.startswith(record.events["name"], OF_THE_LOOP)]
     if len(own) and start_ns + int(own["t_ns"][0]) < acted_ns:
-        return Outcome(disturbed=f"the trial was in Safe before the signal, fault {own['id'][0]}")
+        return Outcome(disturbed=f"the trial was in Safe before the signal, fault {own['id'][0]}", injected=False)
     wrong: list[str] = []
     reacted_ms = stopped_ms(seen, acted_ns)
     if reacted_ms is None:

@@ -31,10 +31,8 @@ from hil.safety.fault_table.row import period_ms
 # When the trial is in each state [s].
 MOMENTS_S = {"idle": 0.1, "run_up": 0.5, "settle": 1.4}
 RUN_UP, EVERY_STATE = ("run_up",), tuple(MOMENTS_S)
-# A trial that goes on for longer than a silent recorder is waited for.
-LONGER = ("trial.settle_s=4",)
-# One whose wheels still run when the record ring is full.
-LONGER_RUN_UP = ("trial.start_distance_m=0.3",)
+# A trial whose wheels run for longer than a silent recorder is waited for, or its ring is full.
+LONGER = ("trial.start_distance_m=0.3",)
 # A disk on which a flush of the record takes so long, and for how long it is so slow [s]. The recorder has a heartbeat
 # between two of them, so it is not taken for a lost process.
 SLOW_FLUSH_S, SLOW_FOR_S = 1.5, 3.0
@@ -186,7 +184,7 @@ def process_disturbances(config: Config) -> Iterator[Disturbance]:
             yield Disturbance(*what, states=states, settings=settings)
     full = Fault.RECORD_RING_FULL
     behind_ms = (FAULT_TABLE[full].bound_for(config) or 0.0) + PERIOD_S * 1e3  # slow from the recorder's next round on
-    yield Disturbance(full, "slow", "disk", _slow_disk, (full,), behind_ms, behind_ms + stop_ms, settings=LONGER_RUN_UP)
+    yield Disturbance(full, "slow", "disk", _slow_disk, (full,), behind_ms, behind_ms + stop_ms, settings=LONGER)
 
 
 def _timeout_ms(config: Config) -> float:

@@ -154,6 +154,16 @@ def test_stops_count_for_controllers_that_ran_at_the_injection():
     assert stopped_ms({**seen, "stops": []}, 10) == math.inf
 
 
+def test_the_bound_is_that_of_the_detection_where_nothing_ran_that_had_to_stop(config):
+    case, expected = device_case(config, "daq", "off"), Expected(frozenset({1}), 10.0, 20.0)
+
+    def bound_ms(outcome):
+        return Case(case.injection, expected, lambda _: outcome).result().bound_ms
+
+    assert bound_ms(Outcome(9.0, 15.0)) == bound_ms(Outcome(None, 15.0)) == 20.0
+    assert bound_ms(Outcome(9.0)) == 10.0
+
+
 def test_a_row_is_what_json_has(config):
     result = device_case(config, "daq", "off")
     outcome = Outcome(9.0, 9.0)
