@@ -20,6 +20,8 @@ from models.statics.pull import PullTable, make_pull_table
 
 # No wheel bears more than this part of the weight for long.
 _MOST_LOAD = 0.6
+# A cycle has room for so many shortest pulses.
+_LEAST_CYCLE = 3.0
 # A torque so small, relative to the largest, counts as none: the valves may be switched off.
 _NO_TORQUE = 0.01
 
@@ -39,17 +41,7 @@ def load_controller(config: Config, drive: Controller) -> NormalForce:
         drive,
         _allocator(config),
         make_loops(
-            PressureSettings(
-                supply_Pa=config.cylinders.supply_kPa * 1e3,
-                dead_band_Pa=wanted.dead_band_kPa * 1e3,
-                cycle_ns=round(1e9 / wanted.switchings_per_s),
-                integral_per_s=wanted.integral_per_s,
-                period_s=period_s,
-                fill_s=config.cylinders.fill_time_s,
-                vent_s=config.cylinders.vent_time_s,
-                delay_s=valve_delay_s(config),
-                least_pulse_s=least_pulse_s(config),
-            ),
+            pressure_settings(config),
             len(layout.cylinders),
             config.cylinders.regulators,
         ),
@@ -60,6 +52,22 @@ def load_controller(config: Config, drive: Controller) -> NormalForce:
             no_torque_Nm=_NO_TORQUE * wanted.torque_limit_Nm,
             sensors=sensors,
         ),
+    )
+
+
+def pressure_settings(config: Config) -> PressureSettings:
+    """Constants of the pressure loops of a rig; slow valves are pulsed less often than `switchings_per_s` allows."""
+    wanted, least_s = config.normal_force, least_pulse_s(config)
+    return PressureSettings(
+        supply_Pa=config.cylinders.supply_kPa * 1e3,
+        dead_band_Pa=wanted.dead_band_kPa * 1e3,
+        cycle_ns=round(1e9 * max(1.0 / wanted.switchings_per_s, _LEAST_CYCLE * least_s)),
+        integral_per_s=wanted.integral_per_s,
+        period_s=1.0 / config.loop.rate_hz,
+        fill_s=config.cylinders.fill_time_s,
+        vent_s=config.cylinders.vent_time_s,
+        delay_s=valve_delay_s(config),
+        least_pulse_s=least_s,
     )
 
 

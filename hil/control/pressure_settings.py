@@ -11,7 +11,7 @@ class PressureSettings(NamedTuple):
     Attributes:
         supply_Pa: highest gauge pressure.
         dead_band_Pa: smaller changes of a pressure are not worth a switching.
-        cycle_ns: from one switch-on of an on-off valve to its next.
+        cycle_ns: from one switch-on of an on-off valve to its next; at least twice `least_pulse_s`.
         integral_per_s: of the moved regulators: correction per second of the error.
         period_s: between ticks.
         fill_s: time constant of a chamber that fills.

@@ -105,10 +105,8 @@ class PulseWidth:
         self._predictor.reset()
         self._on = False
         self._last_ns: int | None = None
-        self._missing = 0.0  # integral of wanted less present pressure over the cycle [Pa s]
-        self._to_come: float | None = (
-            None  # integral of the pressure, and what is then left, expected of venting [Pa s]
-        )
+        self._missing = 0.0  # integral of the wanted less the present pressure, over the cycle [Pa s]
+        self._to_come: float | None = None  # integral of the pressure that is still expected of the venting [Pa s]
 
     def step(self, t_ns: int, wanted_Pa: float, measured_Pa: float, read_ns: int, supply_Pa: float) -> bool:
         """Whether the valve is on in this tick.
@@ -126,27 +124,26 @@ class PulseWidth:
         if wanted_Pa <= 0.0 or supply_Pa <= 0.0:
             self._on, self._missing, self._to_come = False, 0.0, None
         else:
-            end = self._vent_s * supply_Pa * self._ends.after(wanted_Pa / supply_Pa)
             decide = self._stays_on if self._on else self._begins
-            self._on = decide(t_ns, passed_s, wanted_Pa, pressure_Pa, end)
+            self._on = decide(t_ns, passed_s, wanted_Pa, pressure_Pa, supply_Pa)
         self._predictor.add(self._on, supply_Pa)
         return self._on
 
-    def _stays_on(self, t_ns: int, passed_s: float, wanted_Pa: float, pressure_Pa: float, end: float) -> bool:
+    def _stays_on(self, t_ns: int, passed_s: float, wanted_Pa: float, pressure_Pa: float, supply_Pa: float) -> bool:
         self._missing += (wanted_Pa - pressure_Pa) * passed_s
         left_s = self._left_s(t_ns)
         if left_s <= 0.0:  # a whole cycle on is all that there is, so what is missing is not made up for
             self._begin_ns, self._missing = t_ns, min(self._missing, 0.0)
             return True
         vented = pressure_Pa * self._vent_s
-        missing = self._missing + wanted_Pa * left_s + end - vented
+        missing = self._missing + wanted_Pa * left_s + self._vented_next(wanted_Pa, supply_Pa) - vented
         longest_s = self._cycle_s - self._least_s
         if missing > 0.0 or not self._least_s <= left_s <= longest_s or pressure_Pa * left_s <= self._least_area:
             return True
         self._missing, self._to_come = max(missing, -pressure_Pa * self._least_s), vented
         return False
 
-    def _begins(self, t_ns: int, passed_s: float, wanted_Pa: float, pressure_Pa: float, end: float) -> bool:
+    def _begins(self, t_ns: int, passed_s: float, wanted_Pa: float, pressure_Pa: float, supply_Pa: float) -> bool:
         if self._left_s(t_ns) > 0.0:
             if self._to_come is not None:
                 self._to_come -= pressure_Pa * passed_s
@@ -155,10 +152,15 @@ class PulseWidth:
         if self._to_come is not None:
             self._missing, self._to_come = self._missing + self._to_come - vented, None
         self._missing += max(wanted_Pa - pressure_Pa, 0.0) * passed_s  # less than none cannot be had either
-        if self._missing + wanted_Pa * self._cycle_s + end - vented <= self._least_area:
+        missing = self._missing + wanted_Pa * self._cycle_s + self._vented_next(wanted_Pa, supply_Pa) - vented
+        if missing <= self._least_area:
             return False
         self._begin_ns = t_ns
         return True
+
+    def _vented_next(self, wanted_Pa: float, supply_Pa: float) -> float:
+        """What the pressure at the end of a repeated cycle gives while it vents [Pa s]."""
+        return self._vent_s * supply_Pa * self._ends.after(wanted_Pa / supply_Pa)
 
     def _left_s(self, t_ns: int) -> float:
         """Of the running cycle [s]; below 0: it is over."""

@@ -57,7 +57,10 @@ class NormalForceConfig(Section):
         4.0, ge=0.1, le=100, description="smaller changes of the mean pressure are not worth a switching of a valve"
     )
     switchings_per_s: float = Field(
-        4.0, gt=0, le=100, description="pulses of an on-off valve a second, at most, for its life"
+        4.0,
+        gt=0,
+        le=100,
+        description="pulses of an on-off valve a second, at most, for its life; a slow valve gets fewer",
     )
     integral_per_s: float = Field(
         1.0,

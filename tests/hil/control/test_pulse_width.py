@@ -9,6 +9,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from hil.config import load_config
+from hil.control.build import pressure_settings
 from hil.control.pressure_settings import PressureSettings
 from hil.control.pulse_width import EndPressures, PulseWidth
 
@@ -114,6 +116,23 @@ def test_a_mean_below_that_of_shortest_pulses_is_held_by_fewer_of_them():
     assert all(off - on >= 50 for on, off in zip(held.on_ticks, held.off_ticks, strict=False))
     assert len(held.on_ticks) <= 30  # of 40 cycles
     assert held.pressure_Pa[2000:].mean() == pytest.approx(20e3, abs=2e3)
+
+
+@pytest.mark.parametrize("valve_ms", [20, 100, 150])
+def test_a_slow_valve_gets_cycles_that_it_can_follow(valve_ms):
+    """A cycle without room for a shortest pulse and a shortest gap would leave the valve on for good."""
+    valve = ("cylinders.model=compressible", f"cylinders.valve.on_ms={valve_ms}", f"cylinders.valve.off_ms={valve_ms}")
+    found = pressure_settings(load_config("sim_normal_force", ["cylinders.regulators=none", *valve]))
+    assert found.least_pulse_s == pytest.approx(valve_ms * 1e-3, abs=0.01)
+    assert found.cycle_ns * 1e-9 >= max(CYCLE_S, 3.0 * valve_ms * 1e-3)
+    loop, pressure_Pa, pressures = PulseWidth(found, EndPressures(found)), 0.0, []
+    commands = deque([False] * round(found.delay_s / PERIOD_S))
+    for tick in range(9000):
+        commands.append(loop.step(tick * MS, 100e3, pressure_Pa, tick * MS, SUPPLY_Pa))
+        end_Pa, time_s = (SUPPLY_Pa, found.fill_s) if commands.popleft() else (0.0, found.vent_s)
+        pressure_Pa = end_Pa + (pressure_Pa - end_Pa) * math.exp(-PERIOD_S / time_s)
+        pressures.append(pressure_Pa)
+    assert np.mean(pressures[-6000:]) == pytest.approx(100e3, abs=8e3)
 
 
 def test_a_pressure_of_all_the_supply_keeps_the_valve_on():
