@@ -18,6 +18,7 @@ SEED ?= 1
 PART ?= deadlines
 RUNS ?= 2000
 MINUTES ?= 30
+STOPS ?= 50
 
 LOCK_VENV := build/lock-venv
 UV_VERSION := 0.13.8
@@ -34,7 +35,7 @@ define CHECK_PYTHON
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev trial test test-loaded soak soak-deadlines soak-faults soak-endurance fuzz bench lint docs format lock clean
+.PHONY: help install install-dev trial test test-loaded soak soak-deadlines soak-faults soak-endurance soak-page fuzz bench lint docs format lock clean
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -55,7 +56,7 @@ test: $(DEV_STAMP) ## run the tests, in random order, on every processor (WORKER
 test-loaded: $(DEV_STAMP) ## run the tests as `make test` does, beside two processes that spin, without real-time rights
 	$(BIN)/python tests/soak/loaded.py -- $(SUITE) $(ARGS)
 
-soak: $(DEV_STAMP) ## PART=deadlines: SOAK=200 trials and 200 drives workers, killed (SEED=1: of the first); faults at the protocol level; stalls; 200 damaged records. PART=faults: RUNS=2000 randomised fault runs. PART=endurance: MINUTES=30 of runs under load, with faults
+soak: $(DEV_STAMP) ## PART=deadlines: SOAK=200 trials and 200 drives workers, killed (SEED=1: of the first); faults at the protocol level; stalls; 200 damaged records. PART=faults: RUNS=2000 randomised fault runs. PART=endurance: MINUTES=30 of runs under load, with faults. PART=page: STOPS=50 stops from a browser, first paint, load and memory over MINUTES=30
 	@$(MAKE) --no-print-directory soak-$(PART)
 
 soak-deadlines:
@@ -72,6 +73,10 @@ soak-faults:
 soak-endurance:
 	@mkdir -p build
 	$(BIN)/python tests/soak/endurance.py --minutes $(MINUTES) --seed $(SEED) --json build/endurance.json
+
+soak-page:
+	@mkdir -p build
+	$(BIN)/python tests/soak/page_figures.py --stops $(STOPS) --minutes $(MINUTES) --json build/page.json
 
 fuzz: $(DEV_STAMP) ## 5000 random and mutated bytes for each promise of a parser, both directions, and wrong configs; 1,000,000 forged commands; hostile files; lost cylinders; guided by coverage, what reads text; 25 min
 	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 -m hypothesis tests/drivers tests/hil/config

@@ -85,6 +85,7 @@ def state():
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_everything_is_given_back_also_after_an_exception(fails):
+    gc.unfreeze()  # what the collection of the tests froze
     before = state()
     with suppress(RuntimeError), rights(ALL) as granted:
         inside = state()

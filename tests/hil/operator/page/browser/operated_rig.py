@@ -1,4 +1,4 @@
-"""`hil operate sim_impact --page` in processes of its own, as a user starts it, and what a script can learn of it."""
+"""`hil operate CONFIG --page` in processes of its own, as a user starts it, and what a script can learn of it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,15 +18,6 @@ from hil.operator.client import CommandClient
 from hil.operator.runtime_folder import read_token
 from hil.recording import TrialRecord, read_trial
 
-# The run-up lasts until somebody stops it. A busy machine may stand still for longer than a lease lasts: runs go on.
-SETTINGS = (
-    "trial.start_distance_m=5", "trial.speed_mps=0.02", "trial.timeout_s=2000", "operator.console_lost=finish",
-)  # fmt: skip
-PLAN = (
-    "name: two\nangles_deg: [60, 70]\n"
-    "set: {trial.speed_mps: 0.07, trial.start_distance_m: 0.03, trial.ramp_s: 0.1, trial.settle_s: 0.5, "
-    "record.after_s: 0.5}\n"
-)
 LONGEST_S = 300.0
 
 
@@ -33,7 +25,10 @@ class OperatedRig:
     """The processes, and a client of theirs.
 
     Args:
-        folder: for runs, plan and runtime files.
+        folder: for runs and runtime files.
+        config: of the rig.
+        settings: of it.
+        more: further arguments.
 
     Attributes:
         url: of the page, with its token.
@@ -41,13 +36,23 @@ class OperatedRig:
         runs: folder of the runs.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.runs, plan = folder / "runs", folder / "plan.yaml"
-        plan.write_text(PLAN)
-        settings = [*SETTINGS, f"telemetry.endpoint=tcp://127.0.0.1:{_free_port()}"]
-        command = [sys.executable, "-P", "-m", "hil.cli", "operate", "sim_impact", "--page", "--json"]
-        command += ["--plan", str(plan), "--out", str(self.runs)]
-        command += [part for setting in settings for part in ("--set", setting)]
+    def __init__(self, folder: Path, config: str, settings: Sequence[str], more: Sequence[str] = ()) -> None:
+        self.runs = folder / "runs"
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "hil.cli",
+            "operate",
+            config,
+            "--page",
+            "--json",
+            "--out",
+            str(self.runs),
+        ]
+        for setting in (*settings, f"telemetry.endpoint=tcp://127.0.0.1:{_free_port()}"):
+            command += ["--set", setting]
+        command += more
         environment = {**os.environ, "XDG_RUNTIME_DIR": str(folder)}
         self._process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment

@@ -23,12 +23,23 @@ from .scripted_server import until
 pytestmark = pytest.mark.slow
 # A press that is not possible, or has no effect, for so long is tried again.
 PRESS_MS = 4000.0
+# The run-up lasts until somebody stops it. A busy machine may stand still for longer than a lease lasts: runs go on.
+SETTINGS = (
+    "trial.start_distance_m=5", "trial.speed_mps=0.02", "trial.timeout_s=2000", "operator.console_lost=finish",
+)  # fmt: skip
+PLAN = (
+    "name: two\nangles_deg: [60, 70]\n"
+    "set: {trial.speed_mps: 0.07, trial.start_distance_m: 0.03, trial.ramp_s: 0.1, trial.settle_s: 0.5, "
+    "record.after_s: 0.5}\n"
+)
 
 
 @pytest.fixture(scope="module")
 def processes(chromium, tmp_path_factory):
     """One rig for all tests; each leaves it at rest."""
-    rig = OperatedRig(tmp_path_factory.mktemp("operated"))
+    folder = tmp_path_factory.mktemp("operated")
+    (folder / "plan.yaml").write_text(PLAN)
+    rig = OperatedRig(folder, "sim_impact", SETTINGS, ("--plan", str(folder / "plan.yaml")))
     yield rig
     rig.close()
 
