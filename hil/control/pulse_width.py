@@ -47,7 +47,7 @@ class PressurePredictor:
         """Pressure [Pa] that the commands before a tick [ns] lead to; measured at another time [ns]."""
         if read_ns != self._read_ns:
             self._read_ns = read_ns
-            ticks = (t_ns - read_ns + self._delay_ns) // self._period_ns
+            ticks = max(t_ns - read_ns + self._delay_ns, 0) // self._period_ns  # a reading may be newer than the tick
             self._error_Pa = measured_Pa - self._past_Pa[self._newest - min(ticks, len(self._past_Pa) - 1)]
         return self._model_Pa + self._error_Pa
 

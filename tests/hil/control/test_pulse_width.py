@@ -30,12 +30,23 @@ class PulsedChamber:
         supply_Pa: of the valve.
         delay_s: from the command to the valve.
         read_every: the pressure is read in every so many ticks.
+        ahead_ns: a reading counts as so much newer than its tick.
         least_s: the valve stays on for so long.
         **known: what the controller takes for fill_s, vent_s, delay_s, least_pulse_s.
     """
 
     def __init__(
-        self, line, wanted_Pa, seconds=4.0, *, supply_Pa=SUPPLY_Pa, delay_s=0.0, read_every=1, least_s=0.0, **known
+        self,
+        line,
+        wanted_Pa,
+        seconds=4.0,
+        *,
+        supply_Pa=SUPPLY_Pa,
+        delay_s=0.0,
+        read_every=1,
+        ahead_ns=0,
+        least_s=0.0,
+        **known,
     ) -> None:
         fill_s, vent_s = line
         given = {"fill_s": fill_s, "vent_s": vent_s, "delay_s": delay_s, "least_pulse_s": least_s} | known
@@ -44,18 +55,18 @@ class PulsedChamber:
         filling, venting = math.exp(-PERIOD_S / fill_s), math.exp(-PERIOD_S / vent_s)
         commands = deque([False] * round(delay_s / PERIOD_S))
         pressure_Pa = read_Pa = 0.0
-        open_until, read_ns, was_on = -1, 0, False
+        open_until, read_ns, was_on, powered = -1, 0, False, False
         pressures, self.on_ticks, self.off_ticks = [], [], []
         for tick in range(round(seconds / PERIOD_S)):
             if tick % read_every == 0:
-                read_Pa, read_ns = pressure_Pa, tick * MS
+                read_Pa, read_ns = pressure_Pa, tick * MS + ahead_ns
             on = loop.step(tick * MS, wanted_Pa, read_Pa, read_ns, SUPPLY_Pa)
             if on != was_on:
                 (self.on_ticks if on else self.off_ticks).append(tick)
             was_on = on
             commands.append(on)
             arrived = commands.popleft()
-            if arrived and tick > open_until:
+            if arrived and not powered:
                 open_until = tick + round(least_s / PERIOD_S)
             powered = arrived or tick < open_until
             end_Pa, decay = (supply_Pa, filling) if powered else (0.0, venting)
@@ -108,6 +119,12 @@ def test_a_lower_supply_than_configured_costs_little_of_the_mean(line, wanted_kP
 def test_pressures_read_eight_times_a_second_are_enough(line, wanted_kPa):
     held = PulsedChamber(line, wanted_kPa * 1e3, delay_s=0.03, read_every=125)
     assert held.pressure_Pa[-2000:].mean() == pytest.approx(wanted_kPa * 1e3, abs=2e3)
+
+
+@pytest.mark.parametrize("ahead_ns", [1_500_000, -700_000, -800_000_000])
+def test_a_reading_newer_than_its_tick_or_very_old_costs_little_of_the_mean(ahead_ns):
+    held = PulsedChamber(LINES[2], 100e3, ahead_ns=ahead_ns)
+    assert held.pressure_Pa[-2000:].mean() == pytest.approx(100e3, abs=12e3)
 
 
 def test_a_mean_below_that_of_shortest_pulses_is_held_by_fewer_of_them():
