@@ -36,11 +36,13 @@ class Question(msgspec.Struct, frozen=True):
         key: ready or verdict.
         text: for people.
         choices: the answers that count.
+        trial: number of the trial in the plan; 0: of none.
     """
 
     key: str
     text: str
     choices: tuple[str, ...]
+    trial: int = 0
 
 
 class Status(msgspec.Struct):

@@ -50,7 +50,7 @@ class CommandedOperator:
         for early in self._console.take_all():
             if isinstance(early, EStop | Campaign):
                 self._answer(question.key, early)
-        self._console.ask(ShownQuestion(question.key, question.text, ANSWERS[question.key]))
+        self._console.ask(ShownQuestion(question.key, question.text, ANSWERS[question.key], question.trial))
         try:
             while True:
                 if self._paused and question.key == "ready":

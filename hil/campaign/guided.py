@@ -92,7 +92,7 @@ def _one(
     wanted, ledger = progressing.wanted, progressing.ledger
     config = trial.attempt(attempt)[1]
     text = f"{_which(trial, attempt, len(wanted.trials))}\n{to_set(trial, before)}\nReady"
-    if operator.ask(Question("ready", text, ("go", "stop"), "go")) == "stop":
+    if operator.ask(Question("ready", text, ("go", "stop"), "go", trial.number)) == "stop":
         raise NoAnswerError("ready")
     place = run_folder(ledger.place(trial.number, attempt), config.name, "")
     summary = run(config, place)
@@ -102,7 +102,7 @@ def _one(
         return None
     default = "keep" if summary["accepted"] else "repeat"
     try:
-        verdict = operator.ask(Question("verdict", verdict_text(summary), ("keep", "repeat"), default))
+        verdict = operator.ask(Question("verdict", verdict_text(summary), ("keep", "repeat"), default, trial.number))
         word = operator.ask(Question("word", "A word on it, if any"))
     except NoAnswerError:  # the rules' verdict stands
         progressing.take(trial, attempt, summary, processor_name())

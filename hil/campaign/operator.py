@@ -22,12 +22,14 @@ class Question:
         text: for people; what has to be done before the answer comes first.
         choices: the answers that count; empty: any text.
         default: the answer to an empty line.
+        trial: number of the trial that it is about; 0: of none.
     """
 
     key: str
     text: str
     choices: tuple[str, ...] = ()
     default: str = ""
+    trial: int = 0
 
 
 class Operator(Protocol):

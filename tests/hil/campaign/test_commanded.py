@@ -80,6 +80,9 @@ def test_start_begins_a_trial_and_a_verdict_keeps_or_repeats_it(led):
     assert {row["operator_name"] for row in rows} == {"Ada"}
     assert [row["operator_word"] for row in rows] == ["the shield was loose", "", "clean"]
     assert [question["key"] for question in led.host.asked] == 3 * ["ready", "verdict"]
+    numbers = [question["trial"] for question in led.host.asked]
+    assert numbers[::2] == numbers[1::2]
+    assert min(numbers) >= 1
     assert "40 degrees" in led.host.asked[0]["text"]
     assert led.host.asked[0]["choices"] == ["start", "campaign pause", "campaign end"]
     assert "accepted: peak force 80.0 N" in led.host.asked[1]["text"]

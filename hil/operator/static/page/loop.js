@@ -8,6 +8,8 @@ const PARTS = {
   cut_tick: "wait for the next tick", cut_wire: "stop to the last drive",
 };
 const [WIDE, HIGH] = [300, 90];
+const EDGE = 20;
+const inWords = (decade) => (decade < 3 ? `${10 ** decade} us` : decade < 6 ? `${10 ** (decade - 3)} ms` : `${10 ** (decade - 6)} s`);
 
 /** Returns what shows a run. */
 export function startLoop(config) {
@@ -44,7 +46,8 @@ function drawHistogram({ from_us: edges, ticks }, rate) {
     class: "gas", x: along(edges[i]) + 0.5, width: WIDE / ticks.length - 1, y: HIGH - up(count), height: up(count),
   })));
   for (let decade = Math.ceil(first); decade <= last; decade++) {
-    svg.append(make("text", { x: along(10 ** decade), y: HIGH + 12, class: "middle" }, `${10 ** decade} us`));
+    const x = along(10 ** decade);
+    if (x > EDGE && x < WIDE - EDGE) svg.append(make("text", { x, y: HIGH + 12, class: "middle" }, inWords(decade)));
   }
   const period = rate ? along(1e6 / rate) : -1;
   if (period > 0 && period < WIDE) svg.append(make("line", { class: "plate", x1: period, x2: period, y1: 0, y2: HIGH }));

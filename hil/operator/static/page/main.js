@@ -25,6 +25,6 @@ startOperate(connection, config);
 startRover(config, newest);
 const earlier = startTraces(connection, config, newest, [...traceSeries(config), ...roverSeries(config), ...deviceSeries(config)]);
 const showTiming = startLoop(config);
-startCampaign(connection, config);
+const showTrials = startCampaign(connection, config);
 startDevices(connection, config, newest);
-startRuns(connection, (runs) => earlier.offer(runs), showTiming);
+startRuns(connection, (runs) => { earlier.offer(runs); showTrials(runs); }, showTiming);

@@ -96,9 +96,25 @@ function showSetPoints(config, order) {
     button.addEventListener("click", () => order({ type: "set_point", name: one.name, value: input.valueAsNumber }));
     place.append(make("p", { class: "row" }, make("label", { for: input.id }, `${one.name} [${one.unit}]`), input, button));
   }
-  if (!config.modes.length) return;
-  const choice = make("select", { id: "mode" }, ...config.modes.map((mode) => make("option", { value: mode.name }, mode.name)));
+  if (config.modes.length) place.append(...loadControls(config, order));
+}
+
+/** Choice of the load distribution, with what its mode needs: shares of all wheels, or the wheel to unload. */
+function loadControls(config, order) {
+  const names = config.rover.wheels.map((one) => one.name);
+  const choice = make("select", { id: "mode" }, ...config.modes.map((mode) => make("option", { value: mode.name }, mode.name.replaceAll("_", " "))));
+  const wheel = make("select", { id: "unload" }, ...names.map((name) => make("option", { value: name }, name.replaceAll("_", " "))));
+  const shares = names.map((name) => make("input", { type: "number", id: `share-${name}`, min: 0, max: 1, step: 0.01, value: (1 / names.length).toFixed(3) }));
+  const unload = make("p", { class: "row", hidden: true }, make("label", { for: "unload" }, "Wheel to unload"), wheel);
+  const share = make("p", { class: "row", hidden: true }, ...names.flatMap((name, i) => [make("label", { for: `share-${name}` }, name.replaceAll("_", " ")), shares[i]]));
+  choice.addEventListener("change", () => {
+    unload.hidden = choice.value !== "unload";
+    share.hidden = choice.value !== "share";
+  });
   const button = make("button", { type: "button" }, "Set the mode");
-  confirmTwice(button, () => order({ type: "set_loads", mode: choice.value }));
-  place.append(make("p", { class: "row" }, make("label", { for: "mode" }, "Share of the loads"), choice, button));
+  confirmTwice(button, () => order({
+    type: "set_loads", mode: choice.value,
+    ...(choice.value === "unload" && { wheel: wheel.value }), ...(choice.value === "share" && { share: shares.map((one) => one.valueAsNumber) }),
+  }));
+  return [make("p", { class: "row" }, make("label", { for: "mode" }, "Wheel loads"), choice, button), unload, share];
 }

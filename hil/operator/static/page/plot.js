@@ -4,7 +4,7 @@ import { axisStyle, COLOURS, drawMarks, HEIGHT, widthIn } from "./chart.js";
 import { byId } from "./dom.js";
 
 const DASHES = [[], [8, 4], [2, 3]];
-const EARLIER = [1, 4];
+const EARLIER = [5, 3];
 export const BACK_S = 30;
 
 export class Plot {
@@ -31,7 +31,7 @@ export class Plot {
     this.lines = [
       ...data.names.map((name, i) => ({ label: name, name, i, width: 2, dash: DASHES[Math.floor(i / COLOURS.length) % DASHES.length] })),
       ...data.earlier.flatMap(({ label, names }) => names.map((name) => (
-        { label: `${name}, ${label}`, name, i: data.names.indexOf(name), width: 1, dash: EARLIER }))),
+        { label: `${name}, ${label}`, name, i: data.names.indexOf(name), width: 1.5, dash: EARLIER }))),
     ];
     const key = this.lines.map((line) => line.label).join();
     if (key !== this.key || !this.chart) this.build();

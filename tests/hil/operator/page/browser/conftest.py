@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -48,6 +50,13 @@ def opened(chromium):
     yield open_page
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def picture(tmp_path):
+    """Takes a picture of what is in view; those of the docs are made with ROVER_HIL_PICTURES=docs/images."""
+    folder = Path(os.environ.get("ROVER_HIL_PICTURES", tmp_path))
+    return lambda page, name: page.screenshot(path=folder / f"{name}.png")
 
 
 @pytest.fixture

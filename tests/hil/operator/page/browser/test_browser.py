@@ -101,8 +101,12 @@ def test_a_fault_says_what_to_do_and_is_cleared_by_its_number(page, server):
 
 
 def test_a_campaign_is_led_by_clicks(page, server):
-    server.show(lease=MINE, question={"key": "ready", "text": "Set: obstacle 60 degrees", "choices": ["start"]})
-    page.get_by_text("Set: obstacle 60 degrees").wait_for()
+    asked = {"key": "ready", "text": "Set: obstacle 70 degrees", "choices": ["start"], "trial": 2}
+    server.show(lease=MINE, question=asked)
+    page.get_by_text("Set: obstacle 70 degrees").wait_for()
+    page.get_by_role("img", name="Set: angle deg 70").wait_for()
+    assert page.inner_text("[aria-current=step]") == "angle deg 70"
+    assert page.get_by_text("trial 2 of 2").is_visible()
     page.click("text=Everybody is clear: go")
     page.click("text=Everybody is clear: go: press again")
     server.show(question={"key": "verdict", "text": "The trial is accepted", "choices": ["verdict keep"]})

@@ -106,3 +106,20 @@ def test_a_rig_without_loads_cylinders_obstacle_or_series_is_shown_all_the_same(
     page.locator("#scene canvas").wait_for()
     assert page.locator("#side .wheel").count() == 4 < len(WHEELS)
     assert page.problems == []
+
+
+def test_a_load_distribution_is_set_with_the_wheel_or_the_shares_that_it_needs(server, rig_page):
+    server.answers["config"]["modes"] = [{"name": "uniform"}, {"name": "unload"}, {"name": "share"}]
+    server.show(lease={"holder": "page-1", "yours": True, "asked_by": ""})
+    page = rig_page()
+    for mode in ("uniform", "unload", "share"):
+        page.select_option("#mode", mode)
+        if mode == "unload":
+            page.select_option("#unload", "rear_left")
+        page.evaluate("b = [...document.querySelectorAll('#set-points button')].at(-1); b.click(); b.click()")
+    until(lambda: len(server.commands()) == 3)
+    assert server.commands() == [
+        {"type": "set_loads", "mode": "uniform"},
+        {"type": "set_loads", "mode": "unload", "wheel": "rear_left"},
+        {"type": "set_loads", "mode": "share", "share": [0.167] * 6},
+    ]

@@ -115,3 +115,19 @@ def test_runs_are_filtered_by_any_of_their_words(runs_page):
     until(lambda: runs_page.locator("#run-list tr").count() == 1)
     runs_page.fill("#find-run", "no such run")
     until(lambda: runs_page.locator("#run-list tr").count() == 0)
+
+
+def test_the_last_trials_of_a_campaign_are_small_multiples_to_the_same_scale(server, opened):
+    forces = {"campaign_1/trial_0002": [0.0, 80.0, 40.0], "campaign_1/trial_0001": [0.0, 40.0, 20.0]}
+    server.answers["runs"] = [*map(run_of, forces), run_of("run_1")]
+    for name, force_N in forces.items():
+        traces = {"t_s": [4.0, 4.1, 4.2], "columns": {"force_sum_N": force_N}, "impact_s": 4.0}
+        server.answers[f"runs/{name}/record/traces"] = traces
+    page = opened(server.url)
+    captions = page.locator("#last-trials figcaption")
+    captions.nth(1).wait_for()
+    assert captions.all_inner_texts() == ["60 deg, peak 80 N, accepted", "60 deg, peak 40 N, accepted"]
+    tops = [
+        line.get_attribute("points").split()[1].split(",")[1] for line in page.locator("#last-trials polyline").all()
+    ]
+    assert tops == ["0.0", "30.0"]
