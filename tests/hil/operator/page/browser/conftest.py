@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -50,21 +48,6 @@ def opened(chromium):
     yield open_page
     for context in contexts:
         context.close()
-
-
-@pytest.fixture
-def picture():
-    """Takes a picture of what is in view for the docs, if ROVER_HIL_PICTURES=docs/images asks for them.
-
-    A page that is photographed on a busy machine gives no sign of life meanwhile, and may lose its lease.
-    """
-    folder = os.environ.get("ROVER_HIL_PICTURES")
-
-    def take(page, name):
-        if folder:
-            page.screenshot(path=Path(folder) / f"{name}.png")
-
-    return take
 
 
 @pytest.fixture
