@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hil.messages.stages import Estimate, Prediction, Samples
+from hil.messages.stages import ByWheel, Estimate, Prediction, Samples
 from models.actuators.drive import Drive
 from models.actuators.pneumatic import CylinderMounts
 from models.contact.constraints import effective_kinetic_energy_on_ground
@@ -74,6 +74,7 @@ class RoverTwin:
         self.energy_at_impact_J = math.nan
         self._q_at_impact, self._v_at_impact = np.zeros_like(self._state.q), np.zeros_like(self._state.v)
         self._wheels = self._state.ground.vertical.size
+        self._speeds_radps: ByWheel = (0.0,) * self._wheels
         passable = None if self._obstacle is None else self._obstacle._replace(stiffness=0.0, damping=0.0)
         self._twin = _Twin(
             vehicle._replace(drive=FOLLOW, obstacle=passable),
@@ -95,7 +96,10 @@ class RoverTwin:
     def predict(self, samples: Samples, estimate: Estimate) -> Prediction:
         """Advance the twin to the time of these samples."""
         state, span = self._state, samples.t_ns - self._t_ns
-        state.drives.set_speed[:] = estimate.wheel_speed_radps
+        speeds = estimate.wheel_speed_radps
+        if speeds is not self._speeds_radps and math.isfinite(sum(speeds)):  # others are left out
+            self._speeds_radps = speeds
+        state.drives.set_speed[:] = self._speeds_radps
         if samples.valves.pressure_Pa != self._pressure_Pa:
             self._take_pressures(samples.valves.pressure_Pa)
         if estimate.pull_N and self._pull is not None:  # NaN before the first sample

@@ -8,6 +8,7 @@ from functools import partial
 
 from hil.config import Config
 from hil.messages.fault import Event, Fault
+from hil.messages.fault_bounds import BAD_TICKS_ALLOWED
 from hil.messages.operator_input import ClearFault, EStop, RefusedCommands
 from hil.messages.stages import Command, Estimate, LoadState, Prediction, Samples
 from hil.safety.block_monitor import BlockMonitor
@@ -46,6 +47,7 @@ class SafetyMonitor:
         valves_age_ms = limits.valves_age_ms if config.layout.valves else math.inf
         self._ages_ns = {"drives": limits.drives_age_ms * 1e6, "valves": valves_age_ms * 1e6}
         self._valves, self._measured = ValveMonitor(config), MeasuredMonitor(config)
+        self._answered_ns, self._bad_answers = -1, 0
         self._announce, self._only_recorded = announce, warnings_for(config)
         self.events: list[Event] = list(latched)
         self.warnings: list[Event] = []
@@ -112,6 +114,8 @@ class SafetyMonitor:
             )
         if estimate.loads is not None:
             self._check_loads(tick, samples, estimate.loads)
+        if samples.drives.t_ns != self._answered_ns:  # in most ticks there is no new answer
+            self._check_speeds(tick, samples)
         if not prediction.finite:
             self.latch(Fault.MODEL_NOT_FINITE, tick, t_ns, math.nan, math.nan, "rover twin: state is not finite")
         if self._measured.watched:
@@ -126,6 +130,14 @@ class SafetyMonitor:
             if age_ns > allowed_ns:
                 detail = f"{name}: newest sample is {age_ns * 1e-6:.0f} ms old (limits.{name}_age_ms)"
                 self.latch(Fault.SENSOR_STALE, tick, samples.t_ns, age_ns * 1e-6, allowed_ns * 1e-6, detail)
+
+    def _check_speeds(self, tick: int, samples: Samples) -> None:
+        """Latch a fault if a few answers of the drives in a row have a speed that is not finite."""
+        self._answered_ns = samples.drives.t_ns
+        self._bad_answers = 0 if math.isfinite(sum(samples.drives.speed_radps)) else self._bad_answers + 1
+        if self._bad_answers > BAD_TICKS_ALLOWED:
+            detail = f"drives: wheel speeds that are not finite in {self._bad_answers} answers in a row"
+            self.latch(Fault.SAMPLE_NOT_FINITE, tick, samples.t_ns, math.nan, BAD_TICKS_ALLOWED, detail)
 
     def _check_loads(self, tick: int, samples: Samples, state: LoadState) -> None:
         """The same of the load channels, of a rig that has any."""

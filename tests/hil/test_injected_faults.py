@@ -27,7 +27,8 @@ CASES = [
     ("drives", DeviceFault("off"), Fault.SENSOR_STALE),
     ("drives", DeviceFault("stuck"), Fault.SENSOR_STALE),
     ("drives", DeviceFault("delayed", ms=300.0), Fault.SENSOR_STALE),
-    ("drives", DeviceFault("garbage"), Fault.MODEL_NOT_FINITE),
+    ("drives", DeviceFault("garbage"), Fault.SAMPLE_NOT_FINITE),
+    ("drives", DeviceFault("wrong", factor=1e300), Fault.MODEL_NOT_FINITE),
     ("valves", DeviceFault("off"), Fault.SENSOR_STALE),
 ]
 

@@ -16,6 +16,8 @@ from hil.safety.fault_table.row import period_ms
 
 # A gain with which noise alone reaches the end of any converter's range.
 CLIPPING = 1e6
+# With it a speed is finite, and the state of the twin that follows from it is not.
+OVERFLOWING = 1e300
 _STALE = frozenset({Fault.SENSOR_STALE})
 # What a plausible wrong reading, or one that is lost now and then, may lead to; it may also lead to nothing.
 _SUSPECT = {
@@ -64,7 +66,9 @@ def table_faults(config: Config, device: str) -> Sequence[tuple[int, DeviceFault
             (Fault.SEQUENCE_GAP, DeviceFault("slow", every=GAP_ALLOWED + 2)),
         ]
     else:
-        faults.append((Fault.MODEL_NOT_FINITE if device == "drives" else NO_ROW, DeviceFault("garbage")))
+        faults.append((Fault.SAMPLE_NOT_FINITE if device == "drives" else NO_ROW, DeviceFault("garbage")))
+    if device == "drives":
+        faults.append((Fault.MODEL_NOT_FINITE, DeviceFault("wrong", factor=OVERFLOWING)))
     return [*faults, (NO_ROW, DeviceFault("wrong", factor=1.5))]
 
 
@@ -100,11 +104,11 @@ def _noticed(config: Config, device: str, fault: DeviceFault) -> Expected:
 
 
 def _not_finite(config: Config, device: str) -> Expected | None:
-    """Of readings that are not finite; None: nobody uses them."""
-    if device == "valves":
+    """Of readings that are not finite; None: they are no fault."""
+    if device == "valves":  # a pressure that is no number is one that is not measured
         return None
-    row = Fault.SAMPLE_NOT_FINITE if device in SAMPLED else Fault.MODEL_NOT_FINITE
-    return Expected(frozenset({row}), FAULT_TABLE[row].bound_for(config))
+    row = Fault.SAMPLE_NOT_FINITE
+    return Expected(frozenset({row}), FAULT_TABLE[row].bound_for(config, device))
 
 
 def _looks_for_equal(config: Config, device: str) -> bool:

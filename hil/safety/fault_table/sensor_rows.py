@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hil.config import Config
 from hil.messages.fault_bounds import BAD_TICKS_ALLOWED, CLAMPS_ALLOWED, GAP_ALLOWED, POWER_AGE_NS
+from hil.messages.layout import SAMPLED
 from hil.safety.fault_table.row import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow, period_ms
 
 
@@ -43,8 +44,17 @@ def _blocks_ms(config: Config, blocks: int) -> float:
     return blocks * _block_ms(config) + period_ms(config)
 
 
+def _not_finite_by_device_ms(config: Config) -> dict[str, float]:
+    """Drives that are simulated in the loop's process answer in each tick."""
+    drives = config.devices.drives if config.devices and config.rig != "simulated" else None
+    answers_ms = 1e3 / drives.rate_hz if drives else period_ms(config)
+    found = {"drives": (BAD_TICKS_ALLOWED + 1) * answers_ms + period_ms(config)}
+    sampled = [name for name in config.layout.links if name in SAMPLED]
+    return found | dict.fromkeys(sampled, _blocks_ms(config, BAD_TICKS_ALLOWED + 1))
+
+
 def _not_finite_ms(config: Config) -> float:
-    return _blocks_ms(config, BAD_TICKS_ALLOWED + 1)
+    return max(_not_finite_by_device_ms(config).values())
 
 
 def _one_block_ms(config: Config) -> float:
@@ -97,13 +107,14 @@ ROWS = (
     FaultRow(
         3,
         "sample not finite",
-        "each sample is a finite number",
+        "each sample of the force sensors and of the load channels, and each wheel speed, is a finite number",
         _not_finite_ms,
-        f"{BAD_TICKS_ALLOWED + 1} ticks with samples in a row, and one tick",
-        f"the sample is left out; {BAD_TICKS_ALLOWED + 1} ticks in a row: Safe",
+        f"{BAD_TICKS_ALLOWED + 1} ticks with samples in a row, or answers of the drives; and one tick",
+        f"the sample is left out; {BAD_TICKS_ALLOWED + 1} in a row: Safe",
         True,
         BY_OPERATOR,
-        "The data acquisition delivers no number. Restart it, and look for its driver's own error message.",
+        "The text names the device, which delivers no number. Restart it, and look for its driver's own error message.",
+        by_device=_not_finite_by_device_ms,
     ),
     FaultRow(
         4,
@@ -161,7 +172,7 @@ ROWS = (
         "Safe",
         True,
         BY_OPERATOR,
-        "Look at the wheel speeds in the report: values that no wheel can have come from the drives. Otherwise send "
+        "Look at the wheel speeds in the report: speeds that no wheel can have come from the drives. Otherwise send "
         "the record to the maintainers; hil replay repeats it.",
     ),
     FaultRow(

@@ -32,18 +32,14 @@ class Watched:
     def watch(
         self, age_ns: int = 0, finite: bool = True, twin: bool = True, block: bool = True, drives_ns: int = 0,
         valves_ns: int = 0, gap: int = 0, still=(1, 1, 1), saturated: bool = False, overload: bool = False,
-        pressures=((0.0, 0.0), (0.0, 0.0)),
+        pressures=((0.0, 0.0), (0.0, 0.0)), speeds=ZERO_SPEEDS,
     ) -> bool:  # fmt: skip
         self.tick += 1
         t_ns = self.tick * MS
-        valves, drives = (
-            ValveSample(0, t_ns - valves_ns, pressures, -1),
-            DriveSample(0, t_ns - drives_ns, ZERO_SPEEDS, -1),
-        )
+        valves, drives = ValveSample(0, t_ns - valves_ns, pressures, -1), DriveSample(0, t_ns - drives_ns, speeds, -1)
         blocks = (msgspec.structs.replace(BLOCK, overload=(False, overload, False)),) if block else ()
         samples = Samples(t_ns, blocks, age_ns, 1, drives, valves, gap)
-        nothing = (0.0,) * 3
-        unplaced = (math.nan, math.nan)
+        nothing, unplaced = (0.0,) * 3, (math.nan, math.nan)
         estimate = Estimate(True, nothing, nothing, finite, saturated, None, nothing, unplaced, ZERO_SPEEDS, still)
         self.safety.check(
             self.tick, samples, estimate, Prediction(ZERO_SPEEDS, ZERO_SPEEDS, ZERO_SPEEDS, 0.0, 0.0, math.inf, twin)
@@ -101,6 +97,25 @@ def test_ticks_without_a_block_do_not_forgive_bad_samples(ticks_between):
         for _ in range(ticks_between):
             watched.watch(block=False)
     assert tripped == [False, False, True]
+
+
+@pytest.mark.parametrize("wheel", range(6))
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_the_third_answer_of_the_drives_in_a_row_that_is_not_finite_trips(wheel, bad):
+    watched, speeds = Watched(), list(ZERO_SPEEDS)
+    speeds[wheel] = bad
+    assert [watched.watch(speeds=tuple(speeds)) for _ in range(3)] == [False, False, True]
+    assert watched.faults == [Fault.SAMPLE_NOT_FINITE]
+    assert watched.told[0].detail == "drives: wheel speeds that are not finite in 3 answers in a row"
+
+
+def test_an_answer_of_the_drives_counts_once_and_a_good_one_forgives():
+    watched, bad = Watched(), (math.nan,) * 6
+    for _ in range(20):
+        assert not watched.watch(speeds=bad)
+        assert not watched.watch(speeds=bad, drives_ns=MS)  # the same answer, a tick later
+        assert not watched.watch(speeds=bad)
+        assert not watched.watch()
 
 
 def test_a_twin_that_is_not_finite_trips_in_that_tick():
