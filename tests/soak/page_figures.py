@@ -76,6 +76,7 @@ class Bench:
 
     def drive(self):
         """Arm and start, until the rover moves."""
+        self.rig.rest()
         client = self.rig.client
         client.take_lease()
         for command, state in ((Arm(), "armed"), (Start(), "drive")):
@@ -83,7 +84,7 @@ class Bench:
             self.rig.until(state=state)
 
     def stop_ms(self, page):
-        """From a click on the stop button to the last stop byte at the controllers [ms]."""
+        """From a click on the stop button to the last stop byte at the controllers [ms]; None: the run had a fault."""
         self.drive()
         time.sleep(0.5)
         page.evaluate(
@@ -92,7 +93,8 @@ class Bench:
         )
         zero_ns = _zero_of_page_ns(page)
         page.click("#stop")
-        self.rig.until(state="idle", running=False)
+        if self.rig.until(state="idle", running=False)["faults"]:
+            return None
         clicked_ns = zero_ns + page.evaluate("window.clicked") * 1e6
         first = {}
         for address, at_ns in self._control.ask("stops", device="roboclaw")["stops"]:
@@ -190,9 +192,11 @@ def main():
         bench = Bench(stack)
         if arguments.stops:
             page = bench.viewer()
-            stops = figures["stop_ms"] = _spread([bench.stop_ms(page) for _ in range(arguments.stops)])
+            found = [bench.stop_ms(page) for _ in range(arguments.stops)]
             page.context.close()
-            print("click to last stop byte: {p50:.1f} ms p50, {p99:.1f} p99, {max:.1f} longest".format(**stops))
+            stops = figures["stop_ms"] = _spread([ms for ms in found if ms is not None])
+            text = "click to last stop byte: {p50:.1f} ms p50, {p99:.1f} p99, {max:.1f} longest".format(**stops)
+            print(f"{text} of {len(stops['values'])}; {found.count(None)} runs more had a fault")
         paints = figures["paint_ms"] = _spread([bench.paint_ms() for _ in range(PAINTS)])
         print(f"first paint: {paints['p50']:.0f} ms p50, {paints['max']:.0f} longest of {PAINTS}")
         if arguments.pairs:

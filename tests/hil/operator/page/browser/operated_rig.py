@@ -83,6 +83,7 @@ class OperatedRig:
             with self.client.lease():
                 self.client.clear(faults[0]["number"])
                 self.client.wait_until(lambda status: status["faults"] != faults, within_s=LONGEST_S)
+        self.client.release_lease()
         self.client.wait_until(lambda status: not status["holder"], within_s=LONGEST_S)
 
     def record(self) -> TrialRecord:
