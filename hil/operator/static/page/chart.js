@@ -17,6 +17,7 @@ export function drawMarks(chart, marks) {
   const { ctx, bbox } = chart;
   ctx.save();
   ctx.strokeStyle = ctx.fillStyle = textColour();
+  ctx.textAlign = "left"; // the axes leave another one
   for (const [at, word, dash, offset] of marks) {
     const x = chart.valToPos(at, "x", true);
     if (x < bbox.left || x > bbox.left + bbox.width) continue;

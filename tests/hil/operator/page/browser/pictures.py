@@ -13,7 +13,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from .conftest import CHROMIUM, FLAGS
 from .operated_rig import OperatedRig
-from .test_operated_rig import drives, press
+from .test_operated_rig import PLAN, SETTINGS, drives, press
 
 
 def take(rig: OperatedRig, page: Page, folder: Path) -> None:
@@ -29,9 +29,6 @@ def take(rig: OperatedRig, page: Page, folder: Path) -> None:
     page.locator("#checks tr").first.wait_for()
     picture("ready")
     drives(page, rig)
-    page.click("#solid")
-    page.locator("#scene canvas").wait_for()
-    page.wait_for_timeout(3000)
     picture("run_up")
     page.click("#stop")
     rig.until(state="idle", running=False)
@@ -49,10 +46,12 @@ def take(rig: OperatedRig, page: Page, folder: Path) -> None:
 def main(folder: Path) -> None:
     """Start the rig and a browser, and take the pictures."""
     with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
-        rig = OperatedRig(Path(place))
+        plan = Path(place) / "plan.yaml"
+        plan.write_text(PLAN)
+        rig = OperatedRig(Path(place), "sim_impact", SETTINGS, ("--plan", str(plan)))
         try:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-            page = browser.new_page(viewport={"width": 1280, "height": 900})
+            page = browser.new_page(viewport={"width": 1280, "height": 800})
             page.set_default_timeout(60_000)
             take(rig, page, folder)
             browser.close()
