@@ -75,7 +75,7 @@ class Found:
                 self.beside += 1
             else:
                 self.invented.append(before[-1])
-        if injected and not before:  # a run that another fault has ended shows nothing of this one
+        if injected and not (before or self.disk_full):  # a run that was refused, or ended before, shows nothing of it
             numbers = {int(number) for number in record.events["id"]}
             self.injected.setdefault(injected, []).append(bool(numbers & known))
 
