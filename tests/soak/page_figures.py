@@ -93,7 +93,8 @@ class Bench:
         )
         zero_ns = _zero_of_page_ns(page)
         page.click("#stop")
-        if self.rig.until(state="idle", running=False)["faults"]:
+        over = self.rig.over()
+        if over["faults"] or over["state"] == "closed":
             return None
         clicked_ns = zero_ns + page.evaluate("window.clicked") * 1e6
         first = {}
@@ -116,7 +117,7 @@ class Bench:
         self.drive()
         time.sleep(RUN_S)
         self.rig.client.stop()
-        summary = self.rig.until(state="idle", running=False)["run"]
+        summary = self.rig.over()["run"]
         for page in pages:
             page.context.close()
         return json.loads((Path(summary) / "summary.json").read_text())["loop"]["work_us"]["p50"]
@@ -131,9 +132,10 @@ class Bench:
             time.sleep(LOOK_S)
             memory.append(_memory())
         after, passed = _used(), time.monotonic() - began
+        goes_on = self.rig.client.status()["state"] == "drive"
         self.rig.rest()
         page.context.close()
-        return {
+        return {"goes_on": goes_on} | {
             name: {"share": (after[name] - before[name]) / passed, "memory_MB": [one[name] for one in memory]}
             for name in (SERVER, BROWSER)
         }
@@ -206,7 +208,10 @@ def main():
             print(f"work_us p50: {alone:.1f} alone, {watched:.1f} with three viewers; pairs {work}")
         if arguments.minutes:
             figures["load"] = bench.load(arguments.minutes)
-            for name, one in figures["load"].items():
+            if not figures["load"]["goes_on"]:
+                print("the run has ended before: what follows is less than it should be")
+            for name in (SERVER, BROWSER):
+                one = figures["load"][name]
                 first, last = one["memory_MB"][0], one["memory_MB"][-1]
                 print(
                     f"{name}: {100 * one['share']:.1f} % of a processor, {first:.0f} MB at first, {last:.0f} MB at last"

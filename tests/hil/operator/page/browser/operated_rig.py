@@ -75,10 +75,16 @@ class OperatedRig:
         question = self.client.status()["question"]
         return question is not None and question["key"] == key
 
+    def over(self) -> dict[str, Any]:
+        """The status, once no run is on; a rig that has failed is closed, and the next arming opens it again."""
+        return self.client.wait_until(
+            lambda status: status["state"] in ("idle", "closed") and not status["running"], within_s=LONGEST_S
+        )
+
     def rest(self) -> None:
         """End what goes on: then there is no run, no fault and no lease."""
         self.client.stop()
-        self.client.wait_until(lambda status: status["state"] == "idle" and not status["running"], within_s=LONGEST_S)
+        self.over()
         while faults := self.client.status()["faults"]:
             with self.client.lease():
                 self.client.clear(faults[0]["number"])
