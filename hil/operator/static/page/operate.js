@@ -29,12 +29,17 @@ export function startOperate(connection, config) {
   showSetPoints(config, order);
   showChecks();
 
+  connection.on("closed", () => {
+    status = null;
+    for (const name of ["lease", "arm", "start"]) byId(name).disabled = true;
+  });
   let before = "";
   connection.on("status", (now) => {
     status = now;
     const { lease } = now;
     if (lease.yours || lease.holder !== asking) asking = null;
     showLease(lease, asking);
+    byId("lease").disabled = false;
     for (const name of ["arm", "start"]) byId(name).disabled = !lease.yours;
     if (now.state !== before) showChecks();
     before = now.state;

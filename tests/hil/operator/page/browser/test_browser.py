@@ -90,6 +90,17 @@ def test_a_server_that_hangs_is_shown_as_silent_and_the_page_connects_again(page
     until(lambda: page.inner_text("#armed") == "not armed")
 
 
+def test_without_a_server_no_lease_can_be_taken_and_nothing_armed(page, server):
+    server.show(lease=MINE)
+    buttons = [page.locator(f"#{name}") for name in ("lease", "arm", "start")]
+    until(lambda: all(button.is_enabled() for button in buttons))
+    server.hangs = True
+    page.get_by_text("no connection to the page server").wait_for()
+    until(lambda: all(button.is_disabled() for button in buttons))
+    server.hangs = False
+    until(lambda: all(button.is_enabled() for button in buttons))
+
+
 def test_a_fault_says_what_to_do_and_is_cleared_by_its_number(page, server):
     fault = {"number": 18, "name": "stop by operator", "detail": "E-stop <b>pressed</b>"}
     server.show(lease=MINE, safe=True, faults=[fault])
