@@ -15,7 +15,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from playwright.sync_api import sync_playwright
 
 from hil.bench.cpu_usage import seconds_used
 from hil.messages.operator_input import Arm, Start
+from hil.operator.client import CommandError
 from hil.realtime.process_memory import memory_of
 from hil.simulator.control_socket import ControlClient
 
@@ -36,6 +38,8 @@ SETTINGS = (
     "realtime.measure_s=0",
 )  # fmt: skip
 SERIES, PAINTS, RUN_S, LOOK_S = 20, 5, 20.0, 15.0
+# How long arming may take, with a rig that is opened again, and starting [s].
+STARTS_S = 30.0
 SERVER, BROWSER = "page server", "browser"
 
 
@@ -75,13 +79,15 @@ class Bench:
         return page
 
     def drive(self):
-        """Arm and start, until the rover moves."""
-        self.rig.rest()
+        """Arm and start, until the rover moves; again, where a simulated device that was late has ended that."""
         client = self.rig.client
-        client.take_lease()
-        for command, state in ((Arm(), "armed"), (Start(), "drive")):
-            client.ask(command)
-            self.rig.until(state=state)
+        while not _is_in("drive", client.status()):
+            self.rig.rest()
+            with suppress(CommandError):  # not armed or started in time, or not possible any more
+                client.take_lease()
+                for command, state in ((Arm(), "armed"), (Start(), "drive")):
+                    client.ask(command)
+                    client.wait_until(partial(_is_in, state), within_s=STARTS_S)
 
     def stop_ms(self, page):
         """From a click on the stop button to the last stop byte at the controllers [ms]; None: the run had a fault."""
@@ -139,6 +145,10 @@ class Bench:
             name: {"share": (after[name] - before[name]) / passed, "memory_MB": [one[name] for one in memory]}
             for name in (SERVER, BROWSER)
         }
+
+
+def _is_in(state, status):
+    return status["state"] == state
 
 
 def _zero_of_page_ns(page):
