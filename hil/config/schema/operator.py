@@ -8,26 +8,19 @@ from pydantic import Field
 
 from hil.config.schema.base import PORT, Section
 
+# Of a text that names a file or folder.
+_PATH: dict[str, Any] = {
+    "pattern": r"^[^\p{C}]+$",
+    "max_length": 400,
+    "json_schema_extra": {"note": "a path, seen from the folder where hil is started"},
+}
+
 
 class KeysConfig(Section):
     """CURVE keys: of this computer, and of all clients that may connect (`hil keys new`)."""
 
-    secret: str = Field(
-        pattern=r"^[^\p{C}]+$",
-        max_length=400,
-        description="file of this computer's secret key; only its owner may read it",
-        json_schema_extra={"note": "a path, seen from the folder where hil is started"},
-    )
-    clients: str = Field(
-        pattern=r"^[^\p{C}]+$",
-        max_length=400,
-        description="folder of the public keys (NAME.key) of all clients that may connect",
-        json_schema_extra={"note": "a path, seen from the folder where hil is started"},
-    )
-
-
-_FILE: dict[str, Any] = {"pattern": r"^[^\p{C}]+$", "max_length": 400}
-_SEEN_FROM: dict[str, Any] = {"note": "a path, seen from the folder where hil is started"}
+    secret: str = Field(**_PATH, description="file of this computer's secret key; only its owner may read it")
+    clients: str = Field(**_PATH, description="folder of the public keys (NAME.key) of all clients that may connect")
 
 
 class PageConfig(Section):
@@ -40,17 +33,12 @@ class PageConfig(Section):
         description="where browsers connect; * as the port: a free one",
         json_schema_extra={"note": "ADDRESS:PORT, or ADDRESS:* for a free port"},
     )
-    certificate: str | None = Field(
-        None, **_FILE, description="file of the TLS certificate, PEM; null: no TLS", json_schema_extra=_SEEN_FROM
-    )
-    certificate_key: str | None = Field(
-        None, **_FILE, description="file of the certificate's key, PEM", json_schema_extra=_SEEN_FROM
-    )
+    certificate: str | None = Field(None, **_PATH, description="file of the TLS certificate, PEM; null: no TLS")
+    certificate_key: str | None = Field(None, **_PATH, description="file of the certificate's key, PEM")
     client_key: str | None = Field(
         None,
-        **_FILE,
+        **_PATH,
         description="file of the page's own secret key (hil keys new), with operator.keys or telemetry.keys",
-        json_schema_extra=_SEEN_FROM,
     )
 
 

@@ -15,7 +15,6 @@ import pytest
 
 from hil.app import run as app
 from hil.config import load_config
-from hil.experiments.impact import figure
 from hil.experiments.summary import with_digests, write_summary
 from hil.messages.fault import Alarm, Fault
 from hil.recording import read_trial
@@ -157,8 +156,8 @@ def make_run(folder: Path, overrides: tuple[str, ...], tamper: Callable[[Any], N
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(app, "open_backend", open_and_tamper)
-        patch.setattr(figure, "draw_trial", lambda *_: None)  # saves half the time
-        app.run_experiment(load_config("sim_impact", [*QUICK, *overrides], 3), folder, progress=lambda _: None)
+        config = load_config("sim_impact", [*QUICK, *overrides], 3)
+        app.run_experiment(config, folder, progress=lambda _: None, figure=False)  # saves half the time
 
 
 class Edit:

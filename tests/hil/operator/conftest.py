@@ -88,7 +88,7 @@ def by_key(sink):
 # ---- at the end of a wire ----
 @pytest.fixture
 def rig(command_rig, tmp_path):
-    """Whose clients know the token."""
+    """A command socket whose clients know the token; its clock stands."""
     rig = command_rig(tmp_path, token=TOKEN)
     yield rig
     rig.close()

@@ -132,14 +132,6 @@ class Served:
 
 
 @pytest.fixture
-def rig(command_rig, tmp_path):
-    """The command socket; its clock stands."""
-    one = command_rig(tmp_path, token=TOKEN)
-    yield one
-    one.close()
-
-
-@pytest.fixture
 def show(rig):
     """Makes the resident process's status."""
 
