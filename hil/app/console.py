@@ -174,9 +174,7 @@ class Console:
             status.state, status.armed = experiment.state.name.lower(), not experiment.over and experiment.state > 0
             status.faults, status.safe = faults_shown(safety.events), safety.safe
             status.warnings = faults_shown(safety.warnings)
-            status.refused = [
-                f"{one.item}: {one.found}, allowed: {one.allowed}" for one in experiment.checks if not one.ok
-            ]
+            status.refused = [str(one) for one in experiment.checks if not one.ok]
             status.checks = experiment.checks or status.checks
         else:
             status.armed = False

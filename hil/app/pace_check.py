@@ -41,15 +41,15 @@ def check_pace(config: Config, progress: Progress, seconds: float = CHECK_S) -> 
     longest_ms = max((stall.length_ns * 1e-6 for stall in pace.stalls), default=0.0)
     count = f"{len(pace.stalls)}, longest {longest_ms:.0f} ms" if pace.stalls else "none"
     period = f"work and wake-up (p99) within {1e6 / config.loop.rate_hz:.0f} us"
-    allowed = period if pace.holds else f"{period}; {_advice(pace, granted)}"
+    quiet = "end other programs on this machine; turn off its power saving; or use a machine with a real-time kernel"
     away_ms, source = _away_ms(config)
     stalls = f"none over {away_ms:g} ms ({source}), each of which ends a run in Safe"
     return [
         Check("wake-up of the loop", True, _in_words(pace.wake_us), f"within {pace.allowed_us:.0f} us (p99.9)"),
         Check("work of a tick", True, _in_words(pace.work_us or {}), period),
         # a stall says little about when the next comes, but on a real rig the wheels keep turning during it
-        Check("machine stalls", config.rig != "real" or longest_ms <= away_ms, count, stalls),
-        Check("rate of the loop", pace.holds, _verdict(pace), allowed),
+        Check("machine stalls", config.rig != "real" or longest_ms <= away_ms, count, stalls, quiet),
+        Check("rate of the loop", pace.holds, _verdict(pace), period, "" if pace.holds else _advice(pace, granted)),
     ]
 
 

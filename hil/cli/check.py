@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,12 +48,15 @@ def check(options: ConfigOptions, endpoints: Endpoints = None, quick: Quick = Fa
 def show_checks(checks: Sequence[Check], title: str, as_json: bool) -> None:
     """Print checks as a table, or as JSON."""
     if as_json:
-        print(
-            json.dumps([{key: getattr(check, key) for key in ("item", "ok", "found", "allowed")} for check in checks])
-        )
+        import msgspec
+
+        print(msgspec.json.encode(checks).decode())
         return
     table = Table("item", "ok", "found", "allowed", title=title)
     for check in checks:
         verdict = Text("yes", "green") if check.ok else Text("NO", "bold red")
-        table.add_row(Text(check.item), verdict, Text(check.found), Text(check.allowed))
+        allowed = Text(check.allowed)
+        if check.to_do:
+            allowed.append(f"\n{check.to_do}", "bold")
+        table.add_row(Text(check.item), verdict, Text(check.found), allowed)
     show(table)

@@ -75,11 +75,7 @@ def common_reasons(
         safety: of the run.
         beside: what disturbed a fault of a time [ns], in words.
     """
-    reasons = [
-        f"not armed: {check.item} is {check.found}, allowed: {check.allowed}"
-        for check in experiment.checks
-        if not check.ok
-    ]
+    reasons = [f"not armed: {check}" for check in experiment.checks if not check.ok]
     reasons += fault_reasons(safety, beside)
     reasons += [event.detail for event in safety.warnings if event.fault is Fault.MEASURED_NEAR_LIMIT]
     if experiment.stopped:

@@ -19,15 +19,38 @@ from hil.safety.valve_monitor import measures_pressures
 STANDING_RADPS = 0.01
 # Disk space that the record of a trial and its reserve need [bytes].
 DISK_NEEDED = 200_000_000
+# What to do about a device that does not answer, or sends nothing.
+NO_ANSWER = "check its power, its cable and its port in the config; hil check shows which device does not answer"
+_SILENT = "check the device's power and cable; hil check shows whether and how often it sends"
+_BIASED = "unload the sensor; then look for an open wire, a short circuit, or an amplifier without power"
+_NOISY = "keep rover and obstacle still; then check the sensor's cable, its shield and its earth"
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One line of `hil check`: the item, the value found, the value allowed."""
+    """One line of `hil check`.
+
+    Attributes:
+        item: that is checked.
+        ok: it passes.
+        found: the value found.
+        allowed: the value allowed.
+        to_do: what the person at the rig can do about it; "" where it passes.
+    """
 
     item: str
     ok: bool
     found: str
     allowed: str
+    to_do: str = ""
+
+    def __post_init__(self) -> None:
+        """Who makes a check need not look whether it passes to say what to do."""
+        if self.ok:
+            msgspec.structs.force_setattr(self, "to_do", "")
+
+    def __str__(self) -> str:
+        """All of it in a sentence."""
+        return f"{self.item} is {self.found}, allowed: {self.allowed}" + (f"; {self.to_do}" if self.to_do else "")
 
 
 class NotArmedError(Exception):
@@ -44,7 +67,8 @@ def arming_checks(config: Config, samples: Samples, estimate: Estimate, faults: 
         faults: names of the faults latched.
     """
     links, drives, valves = config.layout.links, samples.drives, samples.valves
-    checks = [Check("fault latch", not faults, ", ".join(faults) or "none", "none")]
+    to_do = "remove the cause of each latched fault, then clear it by its number"
+    checks = [Check("fault latch", not faults, ", ".join(faults) or "none", "none", to_do)]
     if "daq" in links:
         checks.append(age_check(config, samples.daq_age_ns * 1e-6))
     checks.append(_fresh("drives", samples.t_ns - drives.t_ns, config.limits.drives_age_ms))
@@ -69,20 +93,24 @@ def load_checks(config: Config, samples: Samples, estimate: Estimate, standing_N
     if estimate.loads is None:
         return []
     limits = config.limits
-    checks = [_at_most("load sample age", samples.load_age_ns * 1e-6, limits.loads_age_ms, "ms", "limits.loads_age_ms")]
+    checks = [load_age_check(config, samples.load_age_ns * 1e-6)]
     if estimate.wheel_load_N and standing_N > 0.0:
         found, share = sum(estimate.wheel_load_N), limits.loads_weight
-        allowed = (
-            f"{standing_N:.0f} N within {share:.0%} (limits.loads_weight); zero the leg sensors: hil calibrate zero"
-        )
+        allowed = f"{standing_N:.0f} N within {share:.0%} (limits.loads_weight)"
         ok = abs(found - standing_N) <= share * standing_N
-        checks.append(Check("sum of the wheel loads", ok, f"{found:.0f} N", allowed))
+        to_do = "let the rover stand on its wheels alone; if it does, zero the leg sensors: hil calibrate zero"
+        checks.append(Check("sum of the wheel loads", ok, f"{found:.0f} N", allowed, to_do))
     return checks
 
 
 def age_check(config: Config, age_ms: float) -> Check:
     """Whether the newest sample is recent enough."""
-    return _at_most("DAQ sample age", age_ms, config.limits.daq_age_ms, "ms", "limits.daq_age_ms")
+    return _at_most("DAQ sample age", age_ms, config.limits.daq_age_ms, "ms", "limits.daq_age_ms", _SILENT)
+
+
+def load_age_check(config: Config, age_ms: float) -> Check:
+    """The same of the load channels."""
+    return _at_most("load sample age", age_ms, config.limits.loads_age_ms, "ms", "limits.loads_age_ms", _SILENT)
 
 
 def sensor_checks(config: Config, estimate: Estimate) -> list[Check]:
@@ -91,8 +119,8 @@ def sensor_checks(config: Config, estimate: Estimate) -> list[Check]:
     for channel, bias, noise in zip(config.layout.channels, estimate.bias_V, estimate.noise_V, strict=True):
         name = f"sensor {channel}"
         checks += [
-            _at_most(f"{name} bias", abs(bias), limits.bias_V, "V", "limits.bias_V; an open or shorted sensor is off"),
-            _at_most(f"{name} noise", noise, limits.noise_V, "V", "limits.noise_V"),
+            _at_most(f"{name} bias", abs(bias), limits.bias_V, "V", "limits.bias_V", _BIASED),
+            _at_most(f"{name} noise", noise, limits.noise_V, "V", "limits.noise_V", _NOISY),
         ]
     return checks
 
@@ -103,8 +131,9 @@ def pressure_checks(config: Config, valves: ValveSample) -> list[Check]:
         return []
     allowed = SWITCHING_PRESSURE_RATIO * config.cylinders.supply_kPa
     words = "half of cylinders.supply_kPa, because all valves are off"
+    to_do = "vent the cylinder; if its pressure stays, look for a valve that is stuck, or a sensor that is off"
     return [
-        _at_most(f"pressure {name}", abs(pressure_Pa) * 1e-3, allowed, "kPa", words)
+        _at_most(f"pressure {name}", abs(pressure_Pa) * 1e-3, allowed, "kPa", words, to_do)
         for name, pressure_Pa in zip(config.layout.valves, config.layout.by_valve(valves.pressure_Pa), strict=True)
     ]
 
@@ -112,25 +141,28 @@ def pressure_checks(config: Config, valves: ValveSample) -> list[Check]:
 def standing_check(speed_radps: ByWheel) -> Check:
     """Whether all wheels stand still."""
     quickest = float(np.abs(speed_radps).max())  # NaN if one is, unlike max()
-    return _at_most("wheel speed before the start", quickest, STANDING_RADPS, "rad/s", "standing still")
+    to_do = "wait until all wheels stand still, and keep the rover from rolling"
+    return _at_most("wheel speed before the start", quickest, STANDING_RADPS, "rad/s", "standing still", to_do)
 
 
 def disk_check(folder: Path) -> Check:
     """Whether the disk of the record's folder has enough space for the record."""
     free = shutil.disk_usage(folder).free
-    return Check("disk space", free >= DISK_NEEDED, f"{free / 1e6:.0f} MB free", f"at least {DISK_NEEDED / 1e6:.0f} MB")
+    allowed = f"at least {DISK_NEEDED / 1e6:.0f} MB"
+    to_do = "delete what is not needed on that disk, or write the runs to another one (--out)"
+    return Check("disk space", free >= DISK_NEEDED, f"{free / 1e6:.0f} MB free", allowed, to_do)
 
 
 def _fresh(device: str, age_ns: int, allowed_ms: float) -> Check:
-    return _at_most(f"{device} sample age", age_ns * 1e-6, allowed_ms, "ms", f"limits.{device}_age_ms")
+    return _at_most(f"{device} sample age", age_ns * 1e-6, allowed_ms, "ms", f"limits.{device}_age_ms", _SILENT)
 
 
 def _confirmed(device: str, acknowledged_ns: int, what: str) -> Check:
     """Before arming only the safe state has been commanded, so any confirmation confirms that state."""
     ok = acknowledged_ns >= 0
-    return Check(f"{device} confirmed {what}", ok, "confirmed" if ok else "not confirmed", "confirmed")
+    return Check(f"{device} confirmed {what}", ok, "confirmed" if ok else "not confirmed", "confirmed", NO_ANSWER)
 
 
-def _at_most(item: str, value: float, limit: float, unit: str, setting: str) -> Check:
+def _at_most(item: str, value: float, limit: float, unit: str, setting: str, to_do: str) -> Check:
     # a value that is not a number is not at most anything
-    return Check(item, value <= limit, f"{value:.4g} {unit}", f"at most {limit:g} {unit} ({setting})")
+    return Check(item, value <= limit, f"{value:.4g} {unit}", f"at most {limit:g} {unit} ({setting})", to_do)

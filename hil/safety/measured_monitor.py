@@ -93,7 +93,8 @@ def _checks(readings: Iterator[Reading]) -> list[Check]:
         both = (("at least", least), ("at most", most))
         sides = [f"{side} {limit:g}" for side, limit in both if limit is not None]
         allowed = f"{' and '.join(sides)} {one.unit}" if sides else "any: it is only marked"
-        checks.append(Check(one.name, ok, found, f"{allowed} ({one.key})"))
+        to_do = "measure it by hand; then mend its cause, its sensor, or the limit in the config"
+        checks.append(Check(one.name, ok, found, f"{allowed} ({one.key})", to_do))
     return checks
 
 

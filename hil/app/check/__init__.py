@@ -17,7 +17,7 @@ from hil.app.pace_check import check_pace
 from hil.app.warm_up import report_compiling
 from hil.config import Config
 from hil.experiments.registry import experiment_type
-from hil.safety.arming import Check
+from hil.safety.arming import NO_ANSWER, Check
 from hil.safety.cylinder_limits import cylinder_checks
 
 Progress = Callable[[str], None]
@@ -64,7 +64,7 @@ def check_rig(
                 checks += look(config, access)
             except DeviceError as error:
                 missing.append(str(error))
-                checks.append(Check(name, False, str(error), "a device that answers as in the config"))
+                checks.append(Check(name, False, str(error), "a device that answers as in the config", NO_ANSWER))
         if config.rig != "simulated":
             checks += [*bus_loads(config), *actuation(config), *cut_latency(config, access.filter_delay_ms)]
     pace = [] if quick else check_pace(config, progress)

@@ -40,7 +40,8 @@ def cut_latency(config: Config, filter_delay_ms: float = 0.0) -> list[Check]:
     checks = [Check(f"cut: {part.name}", True, f"{part.ms:.2f} ms", part.source) for part in parts]
     total_ms, allowed_ms = sum(part.ms for part in parts), DEAD_MAN_NS * 1e-6
     allowed = f"at most {allowed_ms:g} ms, after which a dead-man would cut; about 1 % of peak force for each"
-    return [*checks, Check("cut: in all, at worst", total_ms <= allowed_ms, f"{total_ms:.2f} ms", allowed)]
+    to_do = "shorten the longest part above: a faster line (baud), shorter blocks of samples (daq.block_ms)"
+    return [*checks, Check("cut: in all, at worst", total_ms <= allowed_ms, f"{total_ms:.2f} ms", allowed, to_do)]
 
 
 def actuation(config: Config) -> list[Check]:
@@ -55,9 +56,11 @@ def actuation(config: Config) -> list[Check]:
 
 def _load(load: LineLoad) -> Check:
     allowed = f"at most {ALLOWED_LOAD:.0%} of its line time"
-    return Check(f"bus load of {load.port}", load.share <= ALLOWED_LOAD, f"{load.share:.0%}", allowed)
+    to_do = "raise the baud rate of the line, or ask its devices less often (rate_hz)"
+    return Check(f"bus load of {load.port}", load.share <= ALLOWED_LOAD, f"{load.share:.0%}", allowed, to_do)
 
 
 def _busy(link: str, busy: float, key: str) -> Check:
     found = f"{busy:.0%} of its time, including the pauses of its devices"
-    return Check(f"worker of the {link}", busy <= 1.0, found, f"at most 100%, or it is slower than {key}")
+    allowed = f"at most 100%, or it is slower than {key}"
+    return Check(f"worker of the {link}", busy <= 1.0, found, allowed, f"lower {key}")

@@ -18,7 +18,7 @@ from hil.app.check.access import Access, read_blocks
 from hil.config import Config
 from hil.estimation.estimator import ZERO_TIME_S, Estimator
 from hil.messages.stages import Samples
-from hil.safety.arming import Check, age_check, sensor_checks, standing_check
+from hil.safety.arming import NO_ANSWER, Check, age_check, sensor_checks, standing_check
 from hil.safety.measured_monitor import MeasuredMonitor
 
 # Sensors are measured for so long [ns], and their rate may seem to differ by this share: blocks arrive unevenly.
@@ -26,6 +26,7 @@ LOOK_NS = 1_500_000_000
 RATE_OFF = 0.02
 # Time for a device to confirm a stop and to report its full state [ns]: slow state is read once a second.
 ANSWER_NS = 3_000_000_000
+_RELEASE = "release the emergency stop; if it is released, check its wire"
 
 
 def check_daq(config: Config, access: Access) -> list[Check]:
@@ -39,13 +40,14 @@ def check_daq(config: Config, access: Access) -> list[Check]:
         raise DeviceError(
             f"{health.device}: {found}, too few to zero the sensors ({ZERO_TIME_S:g} s); is it connected?"
         )
-    checks = [_open(health), age_check(config, age_ms), *sensor_checks(config, estimate)]
+    checks = [opened(health), age_check(config, age_ms), *sensor_checks(config, estimate)]
     rate_hz = sample_rate_hz(blocks)
     if rate_hz is not None and config.daq is not None:
         wanted_hz = config.daq.rate_hz
         ok = abs(rate_hz / wanted_hz - 1.0) <= RATE_OFF
         allowed = f"{wanted_hz} Hz within {RATE_OFF:.0%} (daq.rate_hz)"
-        checks.append(Check("sample rate", ok, f"{rate_hz:.0f} Hz, from the arrival of blocks", allowed))
+        found, to_do = f"{rate_hz:.0f} Hz, from the arrival of blocks", "set daq.rate_hz to a rate that the device has"
+        checks.append(Check("sample rate", ok, found, allowed, to_do))
     if config.devices and config.devices.daq:
         checks += _sheets(config, config.devices.daq)
         checks.append(_e_stop(config.devices.daq, health))
@@ -69,8 +71,8 @@ def check_drives(config: Config, access: Access) -> list[Check]:
         raise DeviceError(f"{health.device}: no speeds within {ANSWER_NS * 1e-9:g} s")
     confirmed = sample.acknowledged_ns >= began_ns
     checks = [
-        Check(health.device, health.open, f"{len(states)} controllers" if states else health.detail, "open"),
-        Check("drives cut", confirmed, "confirmed" if confirmed else "not confirmed", "confirmed by all of them"),
+        opened(health, f"{len(states)} controllers" if states else health.detail),
+        _confirmed("drives cut", confirmed, "confirmed", "confirmed by all of them"),
         standing_check(sample.speed_radps),
         *MeasuredMonitor(config).power_checks(sample.power),
         *map(_controller, states),
@@ -79,10 +81,12 @@ def check_drives(config: Config, access: Access) -> list[Check]:
         _, timeout_ms = drives_driver(given).timeout(given)
         least_hz = 1e3 * PERIODS_IN_TIMEOUT / timeout_ms
         allowed = f"at least {least_hz:g} Hz, for their time-out of {timeout_ms:g} ms (set: {given.rate_hz:g} Hz)"
-        checks.append(Check("rate of the drives", health.rate_hz >= least_hz, f"{health.rate_hz:.1f} Hz", allowed))
+        to_do = "raise the baud rate of the drives, or their time-out"
+        ok, found = health.rate_hz >= least_hz, f"{health.rate_hz:.1f} Hz"
+        checks.append(Check("rate of the drives", ok, found, allowed, to_do))
         checks.append(Check("at the cut", True, config.drives.on_cut, "what is set in the controllers (drives.on_cut)"))
     if health.e_stop:
-        checks.append(Check("emergency stop of the drives", False, "pressed", "released"))
+        checks.append(Check("emergency stop of the drives", False, "pressed", "released", _RELEASE))
     return checks
 
 
@@ -100,8 +104,8 @@ def check_valves(config: Config, access: Access) -> list[Check]:
     confirmed = sample is not None and sample.acknowledged_ns >= began_ns
     safe = "all off, regulators closed" if config.layout.regulators else "all off"
     checks = [
-        _open(health),
-        Check("valves", confirmed, f"{safe}, confirmed" if confirmed else "not confirmed", f"{safe}, confirmed"),
+        opened(health),
+        _confirmed("valves", confirmed, f"{safe}, confirmed", f"{safe}, confirmed"),
         *(MeasuredMonitor(config).pressure_checks(sample) if sample else ()),
         Check("pressures", True, in_kPa(config, sample.pressure_Pa if sample else _no_pressures(config)), "as it is"),
     ]
@@ -163,14 +167,21 @@ def _no_pressures(config: Config) -> tuple[tuple[float, float], ...]:
     return ((math.nan, math.nan),) * len(config.layout.cylinders)
 
 
-def _open(health: Health) -> Check:
-    return Check(health.device, health.open, health.detail, "open")
+def opened(health: Health, found: str | None = None) -> Check:
+    """Whether a device is open; by default its own words are what was found."""
+    return Check(health.device, health.open, health.detail if found is None else found, "open", NO_ANSWER)
+
+
+def _confirmed(item: str, ok: bool, found: str, allowed: str) -> Check:
+    return Check(item, ok, found if ok else "not confirmed", allowed, NO_ANSWER)
 
 
 def _controller(state: ControllerState) -> Check:
     said = f"{state.version}, {state.supply_V:.1f} V, {' and '.join(f'{each:.2f} A' for each in state.currents_A)}"
     found = f"{said}, {state.trouble or 'no trouble'}"
-    return Check(state.where, state.known and not state.trouble, found, "its full state read, and no trouble reported")
+    allowed = "its full state read, and no trouble reported"
+    to_do = "mend what the controller reports (its manual has the words), then switch it off and on"
+    return Check(state.where, state.known and not state.trouble, found, allowed, to_do)
 
 
 def _sheets(config: Config, daq: DaqSection) -> list[Check]:
@@ -191,7 +202,8 @@ def _e_stop(daq: DaqSection, health: Health) -> Check:
     if daq.e_stop is None:
         return Check("emergency stop", True, "not read back", "devices.daq.e_stop, where it is wired; test it by hand")
     found = "pressed, or its wire is broken" if health.e_stop else "released"
-    return Check("emergency stop", not health.e_stop, f"{found}, by {daq.e_stop}", "released; test it by hand")
+    allowed = "released; test it by hand"
+    return Check("emergency stop", not health.e_stop, f"{found}, by {daq.e_stop}", allowed, _RELEASE)
 
 
 def _dead_men(config: Config, valves: ValvesSection) -> list[Check]:

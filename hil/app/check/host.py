@@ -29,7 +29,9 @@ def _telemetry(config: Config) -> Check:
     open_publisher(config, warnings.append).close()
     found = "; ".join(warnings) or config.telemetry.endpoint or "off"
     real = config.rig == "real"
-    return Check("telemetry port", not (real and warnings), found, "free" if real else "free (a warning in simulation)")
+    allowed = "free" if real else "free (a warning in simulation)"
+    to_do = "end the program that uses the port, or set another one (telemetry.endpoint)"
+    return Check("telemetry port", not (real and warnings), found, allowed, to_do)
 
 
 def _command_socket(config: Config) -> Check:
@@ -43,4 +45,5 @@ def _command_socket(config: Config) -> Check:
             found = f"keys of {', '.join(names) or 'nobody'}"
         except KeysError as error:
             found, ok = str(error), False
-    return Check("command socket", ok, found, "a token, or keys that are in order (operator.keys)")
+    allowed = "a token, or keys that are in order (operator.keys)"
+    return Check("command socket", ok, found, allowed, "make the keys again, where it says so: hil keys new")

@@ -6,10 +6,10 @@ import numpy as np
 
 from drivers.interfaces import DeviceError
 from hil.app.check.access import Access
-from hil.app.check.device_checks import LOOK_NS, RATE_OFF, sample_rate_hz, seen_blocks
+from hil.app.check.device_checks import LOOK_NS, RATE_OFF, opened, sample_rate_hz, seen_blocks
 from hil.config import Config
 from hil.config.load_channels import normal_force_rows, offsets_V
-from hil.safety.arming import Check
+from hil.safety.arming import Check, load_age_check
 
 
 def check_loads(config: Config, access: Access) -> list[Check]:
@@ -18,17 +18,13 @@ def check_loads(config: Config, access: Access) -> list[Check]:
     blocks, age_ms, _, health = seen_blocks(access, access.loads())
     if len(blocks) < 2:
         raise DeviceError(f"{health.device}: {len(blocks)} blocks in {LOOK_NS * 1e-9:g} s; is it connected?")
-    limit_ms = config.limits.loads_age_ms
-    allowed = f"at most {limit_ms:g} ms (limits.loads_age_ms)"
-    checks = [
-        Check(health.device, health.open, health.detail, "open"),
-        Check("load sample age", age_ms <= limit_ms, f"{age_ms:.4g} ms", allowed),
-    ]
+    checks = [opened(health), load_age_check(config, age_ms)]
     if (rate_hz := sample_rate_hz(blocks)) is not None:
         wanted_hz = config.loads.rate_hz
         ok = abs(rate_hz / wanted_hz - 1.0) <= RATE_OFF
         found, allowed = f"{rate_hz:.1f} Hz, from the arrival of blocks", f"{wanted_hz} Hz within {RATE_OFF:.0%}"
-        checks.append(Check("load sample rate", ok, found, f"{allowed} (loads.rate_hz)"))
+        to_do = "set loads.rate_hz to a rate that the device has"
+        checks.append(Check("load sample rate", ok, found, f"{allowed} (loads.rate_hz)", to_do))
     volts = np.concatenate([block.volts for block in blocks])
     return [*checks, *_channels(config, volts), _loads(config, volts.mean(axis=0))]
 
@@ -39,8 +35,9 @@ def _channels(config: Config, volts: np.ndarray[tuple[int, int], np.dtype[np.flo
     full_V = 0.99 * config.loads.range_V
     means, noise = volts.mean(axis=0).tolist(), volts.std(axis=0).tolist()
     allowed = f"within {full_V:.4g} V, 99 % of loads.range_V"
+    to_do = "look for a broken wire, or choose a larger loads.range_V"
     return [
-        Check(f"load channel {name}", abs(mean) <= full_V, f"{mean:.4g} V, noise {spread:.2g} V", allowed)
+        Check(f"load channel {name}", abs(mean) <= full_V, f"{mean:.4g} V, noise {spread:.2g} V", allowed, to_do)
         for name, mean, spread in zip(config.layout.loads, means, noise, strict=True)
     ]
 

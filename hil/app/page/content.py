@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from hil.app.check.budgets import bus_loads, cut_latency
@@ -72,7 +73,7 @@ def fixed_checks(config: Config) -> list[dict[str, Any]]:
 
 
 def _shown(checks: Sequence[Check]) -> list[dict[str, Any]]:
-    return [{"item": one.item, "ok": one.ok, "found": one.found, "allowed": one.allowed} for one in checks]
+    return [msgspec.to_builtins(one) for one in checks]
 
 
 def _regulator(cylinder: str, layout: Layout) -> str | None:

@@ -7,17 +7,19 @@ from hil.experiments.impact.obstacle_frame import LARGEST_ANGLE_DEG, LEAST_ANGLE
 from hil.experiments.impact.predicted_force import predicted_force
 from hil.safety.arming import Check
 
-LOWER = "lower trial.speed_mps, or cut sooner"
+_LOWER = "lower trial.speed_mps, or cut sooner"
 
 
 def impact_checks(config: Config) -> list[Check]:
     """Speed, angle of a real obstacle, and the predicted force on each sensor and bumper."""
     trial, limits = config.trial, config.limits
     allowed = f"at most {limits.impact_speed_mps:g} m/s (limits.impact_speed_mps)"
-    checks = [Check("impact speed", trial.speed_mps <= limits.impact_speed_mps, f"{trial.speed_mps:g} m/s", allowed)]
+    ok, found = trial.speed_mps <= limits.impact_speed_mps, f"{trial.speed_mps:g} m/s"
+    checks = [Check("impact speed", ok, found, allowed, "lower trial.speed_mps")]
     if config.rig == "real":
         allowed = f"{LEAST_ANGLE_DEG:g} to {LARGEST_ANGLE_DEG:g} deg: under that it meets a wheel too near the ground"
-        checks.append(Check("obstacle angle", trial.angle_deg >= LEAST_ANGLE_DEG, f"{trial.angle_deg:g} deg", allowed))
+        ok, found = trial.angle_deg >= LEAST_ANGLE_DEG, f"{trial.angle_deg:g} deg"
+        checks.append(Check("obstacle angle", ok, found, allowed, "raise the obstacle, and trial.angle_deg with it"))
     if config.daq is None:
         return checks
     force = predicted_force(config)
@@ -32,8 +34,8 @@ def impact_checks(config: Config) -> list[Check]:
         if limit_N is None:
             checks.append(Check(item, True, f"{load_N:.0f} N: {how}", f"not checked ({key} is null)"))
         else:
-            allowed = f"at most {limit_N:g} N ({key}); {LOWER}"
-            checks.append(Check(item, load_N <= limit_N, f"{load_N:.0f} N: {how}", allowed))
+            allowed = f"at most {limit_N:g} N ({key})"
+            checks.append(Check(item, load_N <= limit_N, f"{load_N:.0f} N: {how}", allowed, _LOWER))
     return checks
 
 

@@ -112,7 +112,7 @@ def test_check_proposes_a_rate_where_the_machine_does_not_hold_that_of_the_confi
     *_, rate = check_pace(config, progress)
     assert not rate.ok
     assert "cannot hold 1000 Hz" in rate.found
-    assert "--set loop.rate_hz=" in rate.allowed
+    assert "--set loop.rate_hz=" in rate.to_do
 
 
 def test_a_stall_that_would_end_a_run_fails_the_check_of_a_real_rig_and_is_named_for_a_simulated_one(machine):

@@ -114,7 +114,8 @@ def test_check_as_json_names_what_failed_and_ends_with_status_three(capsys):
     limits = ("--set", "limits.noise_V=1e-6", "--set", "telemetry.endpoint=''")
     assert run(["check", "sim_impact", "--json", *limits]) == 3
     items = json.loads(capsys.readouterr().out)
-    assert all(set(item) == {"item", "ok", "found", "allowed"} for item in items)
+    assert all(set(item) == {"item", "ok", "found", "allowed", "to_do"} for item in items)
+    assert all(bool(item["to_do"]) != item["ok"] for item in items)
     failed = [item["item"] for item in items if not item["ok"]]
     assert failed == [f"sensor {name} noise" for name in ("top", "lower_left", "lower_right")]
     assert not list(Path().iterdir())  # a check creates no files

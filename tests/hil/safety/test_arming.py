@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import shutil
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+import hil
 from drivers.messages import DriveSample, ValveSample
 from hil.config import load_config
 from hil.messages.stages import Estimate, Samples
 from hil.safety.arming import DISK_NEEDED, STANDING_RADPS, Check, arming_checks, disk_check
 
+PACKAGE = Path(hil.__file__).parent
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 
 CONFIG = load_config("sim_impact", ["limits.bias_V=0.05", "limits.noise_V=0.01", "limits.daq_age_ms=10"])
@@ -75,7 +79,8 @@ def test_a_sensor_off_its_bias_is_refused(tmp_path, channel, volts, shown):
 @pytest.mark.parametrize("channel", range(3))
 def test_a_noisy_sensor_is_refused(tmp_path, channel):
     check = refused(checks(tmp_path, noise=one(0.02, channel, 0.0005)))
-    assert check == Check(f"sensor {CHANNELS[channel]} noise", False, "0.02 V", "at most 0.01 V (limits.noise_V)")
+    assert check.item == f"sensor {CHANNELS[channel]} noise"
+    assert (check.found, check.allowed) == ("0.02 V", "at most 0.01 V (limits.noise_V)")
 
 
 def test_values_just_within_are_armed(tmp_path):
@@ -101,7 +106,8 @@ def test_a_wheel_that_turns_or_that_nobody_knows_of_is_refused(tmp_path, wheel, 
 
 def test_old_samples_are_refused(tmp_path):
     check = refused(checks(tmp_path, age_ms=10.5))
-    assert check == Check("DAQ sample age", False, "10.5 ms", "at most 10 ms (limits.daq_age_ms)")
+    assert check.item == "DAQ sample age"
+    assert (check.found, check.allowed) == ("10.5 ms", "at most 10 ms (limits.daq_age_ms)")
 
 
 @pytest.mark.parametrize(("device", "at_most_ms"), [("drives", 200.0), ("valves", 1000.0)])
@@ -118,7 +124,8 @@ def test_drives_or_valves_that_nobody_has_heard_of_lately_are_refused(tmp_path, 
     ("confirmed", "item"), [((-1, 0), "drives confirmed cut"), ((0, -1), "valves confirmed all off")]
 )
 def test_what_has_not_confirmed_its_stop_is_refused(tmp_path, confirmed, item):
-    assert refused(checks(tmp_path, confirmed=confirmed)) == Check(item, False, "not confirmed", "confirmed")
+    check = refused(checks(tmp_path, confirmed=confirmed))
+    assert (check.item, check.found, check.allowed) == (item, "not confirmed", "confirmed")
 
 
 REGISTERS = "{left_extend: 0, left_retract: 1, right_extend: 2, right_retract: 3, kPa_per_count: 0.1}"
@@ -138,7 +145,7 @@ def test_a_chamber_under_pressure_or_of_unknown_pressure_is_refused_where_it_is_
 def test_a_disk_with_too_little_room_is_refused(tmp_path, monkeypatch):
     have(monkeypatch, DISK_NEEDED - 1)
     check = refused(checks(tmp_path))
-    assert check == Check("disk space", False, "200 MB free", "at least 200 MB")
+    assert (check.item, check.found, check.allowed) == ("disk space", "200 MB free", "at least 200 MB")
     have(monkeypatch, DISK_NEEDED)
     assert all(check.ok for check in checks(tmp_path))
 
@@ -152,7 +159,7 @@ def test_the_disk_looked_at_is_the_one_the_record_goes_to(tmp_path, monkeypatch)
 
 def test_a_latched_fault_is_refused_and_named(tmp_path):
     check = refused(checks(tmp_path, faults=["sensor dropout", "exception"]))
-    assert check == Check("fault latch", False, "sensor dropout, exception", "none")
+    assert (check.item, check.found, check.allowed) == ("fault latch", "sensor dropout, exception", "none")
 
 
 def test_everything_that_is_wrong_is_said_at_once(tmp_path, monkeypatch):
@@ -160,3 +167,19 @@ def test_everything_that_is_wrong_is_said_at_once(tmp_path, monkeypatch):
     found = checks(tmp_path, bias=(1.0,) * 3, noise=(1.0,) * 3, wheels=(1.0,) * 6, age_ms=99.0, faults=["exception"],
                    drives_ms=999.0, valves_ms=9999.0, confirmed=(-1, -1))  # fmt: skip
     assert [check.item for check in found if not check.ok] == EVERY_ITEM
+    assert all(check.to_do in str(check) and len(check.to_do) > 15 for check in found)
+
+
+def test_what_to_do_is_said_of_a_check_that_fails_and_of_no_other():
+    assert [Check("disk", ok, "1 MB", "2 MB", "delete runs").to_do for ok in (False, True)] == ["delete runs", ""]
+
+
+def test_no_check_of_a_rig_can_fail_without_saying_what_to_do():
+    made = []
+    for file in (file for part in ("app", "experiments", "safety") for file in (PACKAGE / part).rglob("*.py")):
+        for call in ast.walk(ast.parse(file.read_text())):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Check":
+                can_fail = ast.unparse(call.args[1]) != "True"
+                made.append(file.name)
+                assert len(call.args) == (5 if can_fail else 4), f"{file}: {ast.unparse(call)}"
+    assert {"arming.py", "device_checks.py", "limits.py"} <= set(made)

@@ -63,7 +63,7 @@ async function showChecks() {
     check.item,
     make("span", { class: check.ok ? "good" : "bad" }, check.ok ? "passes" : "FAILS"),
     check.found,
-    check.allowed,
+    make("span", {}, check.allowed, ...(check.to_do ? [make("strong", { class: "to-do" }, `What to do: ${check.to_do}`)] : [])),
   )));
 }
 

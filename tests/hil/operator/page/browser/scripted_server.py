@@ -171,4 +171,4 @@ def until(true: Callable[[], object]) -> None:
 
 
 def _check(item: str, ok: bool) -> dict[str, Any]:
-    return {"item": item, "ok": ok, "found": "one", "allowed": "none"}
+    return {"item": item, "ok": ok, "found": "one", "allowed": "none", "to_do": "" if ok else f"mend the {item}"}

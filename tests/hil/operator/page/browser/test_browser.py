@@ -111,6 +111,12 @@ def test_a_fault_says_what_to_do_and_is_cleared_by_its_number(page, server):
     until(lambda: server.commands() == [{"type": "clear", "fault": 18}])
 
 
+def test_an_arming_check_that_fails_says_what_to_do(page):
+    page.get_by_text("What to do: mend the disk").wait_for()
+    rows = page.locator("#checks tr").all_inner_texts()
+    assert ["What to do" in row for row in rows] == ["FAILS" in row for row in rows] == [False, True]
+
+
 def test_a_campaign_is_led_by_clicks(page, server):
     asked = {"key": "ready", "text": "Set: obstacle 70 degrees", "choices": ["start"], "trial": 2}
     server.show(lease=MINE, question=asked)
