@@ -1,4 +1,4 @@
-"""Live values for any viewer: ZeroMQ PUB, frames [topic, msgpack map], topics `tick`, `event` and `trial`.
+"""Live values for any viewer: ZeroMQ PUB, frames [topic, msgpack map], topics `tick`, `event`, `link`, `trial`.
 
 Numbers only and nested maps, as PlotJuggler wants them: it shows tick/normal_force_N/front_left. It never blocks and
 never waits for a viewer: a message without a receiver is dropped.
@@ -146,6 +146,15 @@ class Publisher:
         numbers = {name: event[name] for name in ("id", "tick", "value", "limit", "reaction_tick")}
         name = event["name"].decode(errors="replace")
         self._send(b"event", {"timestamp": self._timestamp(int(event["t_ns"])), name: _numbers(numbers)})
+
+    def links(self, healths: Mapping[str, Mapping[str, Any]]) -> None:
+        """Publishes the state of each link: link/NAME/errors, retries, rate_hz and age_ms, as far as they are counted.
+
+        Args:
+            healths: By name of the link (`hil.ipc.link_health.healths`).
+        """
+        if healths:
+            self._send(b"link", {"timestamp": self._timestamp(self._newest_ns)} | _numbers(healths))
 
     def trial(self, summary: Mapping[str, Any], t_ns: int | None = None) -> None:
         """Publishes the numbers of a trial's summary; true and false become 1 and 0, text and null are left out.

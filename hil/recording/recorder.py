@@ -15,6 +15,7 @@ import numpy as np
 
 from drivers.host import COMPUTER, Host
 from drivers.interfaces import DeviceError
+from hil.ipc.link_health import healths
 from hil.ipc.run_memory import RECORDER, RunMemory
 from hil.ipc.shared_types import NO_FAULT, START, fault_message
 from hil.ipc.shm import Cursor
@@ -34,6 +35,8 @@ PERIOD_S = 0.035
 BELOW_LOOP = 20
 # Told to end, it does so once nothing has come for this long.
 QUIET_S = 0.1
+# Between two messages on the links [ns].
+LINKS_EVERY_NS = 1_000_000_000
 _BATCH = 2**16
 _READ_CHUNK = 65536
 
@@ -169,7 +172,7 @@ def _record(
 ) -> None:
     start = np.zeros(1, START)
     seen = shared.start.read(start)
-    quiet_since_ns = host.now_ns()
+    quiet_since_ns = links_due_ns = host.now_ns()
     closing = False
     while True:
         shared.heartbeat.beat("recorder", host.now_ns())
@@ -182,6 +185,9 @@ def _record(
         except OSError as error:  # a full disk: what has been read so far is in the file, the reserve holds the rest
             _report_disk_full(shared, error)
             count = 1
+        if host.now_ns() >= links_due_ns:
+            links_due_ns = host.now_ns() + LINKS_EVERY_NS
+            file_sink.publisher.links(healths(shared))
         if count:
             quiet_since_ns = host.now_ns()
         elif (closing or lifecycle.ending) and host.now_ns() - quiet_since_ns > QUIET_S * 1e9:

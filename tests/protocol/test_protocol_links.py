@@ -9,6 +9,7 @@ import pytest
 from hil.analysis.verify import verify
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import E_STOP_NS, LINK_LOST_NS, WATCHDOG_STOP_WRITTEN_NS, WORKER_SILENT_NS
+from hil.operator.telemetry import Publisher
 from hil.recording import read_trial
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # wall-clock seconds, of which a busy machine may need many
@@ -28,7 +29,12 @@ def stopped_within(trial, within_ms, what="stops"):
     assert trial.runs_at_the_end() == set()
 
 
-def test_late_doubled_and_now_and_then_damaged_answers_are_counted_and_change_nothing(trial):
+def test_late_doubled_and_now_and_then_damaged_answers_are_counted_and_published_and_change_nothing(
+    trial, monkeypatch
+):
+    published = []
+    monkeypatch.setattr(Publisher, "links", lambda _, healths: published.append(healths))
+
     def act(run):
         run.inject_fault("roboclaw", "delayed", ms=25.0)
         run.host.sleep(0.2)
@@ -42,6 +48,11 @@ def test_late_doubled_and_now_and_then_damaged_answers_are_counted_and_change_no
     assert done.stopped_ns is not None
     assert drives["open"]
     assert 4 <= drives["retries"] <= 9  # one late answer, three damaged ones, and duplicates in between
+    counted = [healths["drives"]["retries"] for healths in published if "drives" in healths]
+    assert counted == sorted(counted)
+    assert 0 < counted[-1] <= drives["retries"]
+    run_s = 1e-9 * read_trial(done.folder).tick["t_ns"][-1]
+    assert abs(len(published) - run_s) < 3  # one a second; there is a little before and after the run
 
 
 def test_three_damaged_answers_in_ten_are_a_fault_and_everything_stops(trial):

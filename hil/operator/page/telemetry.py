@@ -52,6 +52,7 @@ class Feed:
     Attributes:
         ticks: the newest, at RATE_HZ, as published.
         events: the newest: name, `t` in Unix seconds, id, value, limit.
+        links: the newest state of each link, by its name: errors, retries, rate_hz, age_ms, as far as they are known.
         received_s: when the newest tick was received, on the monotonic clock [s].
         watching: called with each tick that is received, and its time of reception in Unix seconds.
     """
@@ -60,6 +61,7 @@ class Feed:
         self.endpoint, self._keys = endpoint, keys
         self.ticks: Recent[dict[str, Any]] = Recent(_KEPT)
         self.events: Recent[dict[str, Any]] = Recent(_KEPT_EVENTS)
+        self.links: dict[str, Any] = {}
         self.received_s = float("-inf")
         self.watching: list[Callable[[dict[str, Any], float], None]] = []
         self._slot = -1
@@ -73,7 +75,7 @@ class Feed:
             socket.setsockopt(zmq.RCVHWM, _QUEUE)
             if self._keys is not None:
                 prove(socket, *self._keys)
-            for topic in (b"tick", b"event"):
+            for topic in (b"tick", b"event", b"link"):
                 socket.subscribe(topic)
             socket.connect(self.endpoint)
             while True:
@@ -91,6 +93,9 @@ class Feed:
         if topic == b"event":
             for name, numbers in payload.items():
                 self.events.add({"name": name, "t": t_s, **numbers})
+            return
+        if topic == b"link":
+            self.links = payload
             return
         self.received_s = time.monotonic()
         payload["timestamp"] = t_s

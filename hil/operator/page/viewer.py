@@ -107,6 +107,7 @@ class Viewer:
             "you": self._name,
             "command_server": self._rig.answers,
             "telemetry_age_s": self._rig.age_s(),
+            "links": self._rig.feed.links,
         }
 
     def _detail(self, event: Mapping[str, Any]) -> str:

@@ -159,6 +159,15 @@ def test_trial_arrives_without_text_and_null(publisher):
     }
 
 
+def test_links_arrive_by_name_without_their_words_and_what_is_not_counted(publisher):
+    counted = {"errors": 0, "retries": 3, "rate_hz": 49.5, "age_ms": None, "detail": "two controllers"}
+    with viewer(publisher) as socket:
+        publisher.links({})
+        publisher.links({"drives": counted})
+        topic, payload = receive(socket)
+    assert (topic, payload["drives"]) == ("link", {"errors": 0, "retries": 3, "rate_hz": 49.5})
+
+
 def test_trial_without_a_time_has_that_of_the_newest_message(publisher):
     with viewer(publisher) as socket:
         publisher.tick(row(tick=10, t_ns=3_000_000_000))

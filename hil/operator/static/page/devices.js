@@ -7,11 +7,11 @@ const LONGEST_S = 10;
 const SHOW_MS = 200;
 const FIELDS = ["daq_age_ns", "load_age_ns", "drives_t_ns", "valves_t_ns", "power_t_ns", "valves", "pressure_Pa", "regulator_Pa",
   "wheel_speed_radps", "set_speed_radps", "current_A", "supply_V", "clamped", "cut"];
-// By link: the series that tells its age, whether that is a time instead, and the limit that is its longest age.
+// By link: the series that tells its age, whether that is a time instead, the limit that is its longest age, and its name in telemetry.
 const LINKS = [
-  ["force sensors", "daq_age_ns", false, "daq_age_ms"], ["wheel drives", "drives_t_ns", true, "drives_age_ms"],
-  ["bogie valves", "valves_t_ns", true, "valves_age_ms"], ["load channels", "load_age_ns", false, "loads_age_ms"],
-  ["motor power", "power_t_ns", true, null],
+  ["force sensors", "daq_age_ns", false, "daq_age_ms", "daq"], ["wheel drives", "drives_t_ns", true, "drives_age_ms", "drives"],
+  ["bogie valves", "valves_t_ns", true, "valves_age_ms", "valves"], ["load channels", "load_age_ns", false, "loads_age_ms", "loads"],
+  ["motor power", "power_t_ns", true, null, null],
 ];
 const VALUES = ["set_speed_radps", "wheel_speed_radps", "current_A", "supply_V", "clamped"];
 
@@ -20,7 +20,7 @@ export const deviceSeries = (config) => config.series.map((one) => one.name).fil
 
 export function startDevices(connection, config, newest) {
   startHolding(connection, config);
-  const shows = [startLinks(config, newest), startPneumatics(config, newest), startValues(config, newest)];
+  const shows = [startLinks(connection, config, newest), startPneumatics(config, newest), startValues(config, newest)];
   setInterval(() => shows.forEach((show) => show()), SHOW_MS);
 }
 
@@ -40,16 +40,24 @@ function startHolding(connection, config) {
   );
 }
 
-/** Age of what each link last sent, and what the lines and workers carry by calculation. */
-function startLinks(config, newest) {
+/** Age of what each link last sent, its rate and errors as its process counts them, and what the lines and workers carry by calculation. */
+function startLinks(connection, config, newest) {
   const series = new Set(config.series.map((one) => one.name));
-  const links = LINKS.filter(([, name]) => series.has(name)).map(([link, name, isTime, limit]) => {
-    const [age, state] = [make("td", {}), make("td", {})];
+  const links = LINKS.filter(([, name]) => series.has(name)).map(([link, name, isTime, limit, counted]) => {
+    const [age, rate, errors, state] = [1, 2, 3, 4].map(() => make("td", {}, "-"));
     const allowed = config.limits[limit] ?? null;
-    byId("links").append(make("tr", {}, make("td", {}, link), age, make("td", {}, allowed === null ? "-" : `at most ${digits(allowed)} ms`), state));
-    return { name, isTime, allowed, age, state };
+    byId("links").append(make("tr", {}, make("td", {}, link), age, make("td", {}, allowed === null ? "-" : `at most ${digits(allowed)} ms`), state, rate, errors));
+    return { name, isTime, allowed, age, state, rate, errors, counted };
   });
-  byId("links").append(...(config.line_loads ?? []).map((one) => row(one.item, one.found, one.allowed, one.ok ? "good" : "TOO MUCH")));
+  byId("line-loads").append(...config.line_loads.map((one) => row(one.item, one.found, one.allowed, one.ok ? "good" : "TOO MUCH")));
+  byId("line-load").hidden = !config.line_loads.length;
+  connection.on("status", (status) => {
+    for (const { rate, errors, counted } of links) {
+      const found = status.links?.[counted] ?? {};
+      setText(rate, found.rate_hz === undefined ? "-" : `${digits(found.rate_hz)} Hz`);
+      setText(errors, found.errors === undefined ? "-" : `${found.errors}, ${found.retries} sent again`);
+    }
+  });
   return () => {
     for (const { name, isTime, allowed, age, state } of links) {
       const [value, now] = [newest.of(name), newest.of("t_ns")];

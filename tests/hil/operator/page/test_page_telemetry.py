@@ -32,6 +32,14 @@ def test_whoever_watches_sees_each_tick():
     assert seen == list(range(10))
 
 
+def test_the_newest_state_of_each_link_is_kept_and_is_no_tick():
+    feed = Feed("")
+    for errors in (0, 2):
+        feed.take(b"link", tick(1.0, drives={"errors": errors, "rate_hz": 50.0}))
+    assert feed.links == {"drives": {"errors": 2, "rate_hz": 50.0}}
+    assert (feed.ticks.count, feed.received_s) == (0, float("-inf"))
+
+
 def test_what_is_no_telemetry_changes_nothing():
     feed = Feed("")
     for content in (

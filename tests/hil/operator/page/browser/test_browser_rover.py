@@ -88,11 +88,19 @@ def test_a_link_whose_newest_data_is_too_old_is_marked_with_a_word(server, rig_p
     page = rig_page()
     server.show_ticks(t_ns=[5e9], daq_age_ns=[25e6], drives_t_ns=[4.9e9])
     wanted = [
-        ["force sensors", "25.0 ms", "at most 10 ms", "TOO OLD"],
-        ["wheel drives", "100.0 ms", "at most 200 ms", "good"],
-        ["bus load of A", "7%", "80%", "good"],
+        ["force sensors", "25.0 ms", "at most 10 ms", "TOO OLD", "-", "-"],
+        ["wheel drives", "100.0 ms", "at most 200 ms", "good", "-", "-"],
     ]
     until(lambda: cells(page, "#links") == wanted)
+    assert cells(page, "#line-loads") == [["bus load of A", "7%", "80%", "good"]]
+
+
+def test_a_link_shows_the_rate_errors_and_retries_that_its_process_counts(server, rig_page):
+    server.add_series("ns", "t_ns", "daq_age_ns", "drives_t_ns")
+    page = rig_page()
+    server.show(links={"daq": {"errors": 0, "retries": 0}, "drives": {"errors": 1, "retries": 3, "rate_hz": 49.96}})
+    wanted = [["-", "0, 0 sent again"], ["49.96 Hz", "1, 3 sent again"]]
+    until(lambda: [row[-2:] for row in cells(page, "#links")] == wanted)
 
 
 def test_a_rig_without_loads_cylinders_obstacle_or_series_is_shown_all_the_same(server, opened):
