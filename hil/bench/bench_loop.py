@@ -119,7 +119,8 @@ def _tick_rows(seconds: float, load: str, wanted: RightsWanted, left_out: LeftOu
         left_out.add(f"tick_1khz_{load}: everything after {loop['ticks']} ticks", summary["reasons"])
     if not loop["work_us"] or not loop["wake_us"]:
         return []
-    times = {"work": loop["work_us"], "wake": loop["wake_us"], **loop["phases_us"]}
+    wake_us = {key: loop["wake_us"][key] for key in loop["work_us"]}  # without its histogram
+    times = {"work": loop["work_us"], "wake": wake_us, **loop["phases_us"]}
     rows = [_summary_row(f"tick_1khz_{name}_{load}", figures, loop["ticks"]) for name, figures in times.items()]
     rows[0] |= {key: loop[key] for key in ("late", "skipped")} | {"stalls": summary["machine"]["count"]}
     simulated_rig = loop["far_end"]

@@ -127,7 +127,7 @@ def _trial_rows(left_out: LeftOut) -> list[Row]:
     counts = {key: loop[key] for key in ("ticks", "late", "skipped")} | {"reasons": summary["reasons"]}
     rows = [
         _row("trial_work", "us", loop["work_us"]) | counts,
-        _row("trial_wake", "us", loop["wake_us"]),
+        _row("trial_wake", "us", {key: loop["wake_us"][key] for key in loop["work_us"]}),
         _row("trial_plant", "us", loop["plant_us"])
         | {key: loop["far_end"][key] for key in ("ticks", "late", "skipped")},
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 from hil.messages.fault import Alarm, Fault
 from hil.messages.fault_bounds import LATE_LIMIT_NS, SKIPPED_LIMIT, WINDOW
@@ -86,9 +87,10 @@ class RealtimeClock:
         return self.skipped / (self.ticks + self.skipped) if self.ticks else 0.0
 
     @property
-    def wake_us(self) -> dict[str, float] | None:
-        """Quantiles of the wake-up latency [us], as in summary.json."""
-        return self.wake.summary_us()
+    def wake_us(self) -> dict[str, Any] | None:
+        """Quantiles and histogram of the wake-up latency [us], as in summary.json."""
+        quantiles = self.wake.summary_us()
+        return quantiles and {**quantiles, "histogram": self.wake.for_people()}
 
     def next(self) -> Tick:
         """Wait for the next point of the grid; if that has passed, return the tick of the current period at once."""

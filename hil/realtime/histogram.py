@@ -34,6 +34,27 @@ def _middle(index: int) -> float:
     return _low(index) + 0.5 * ((1 << max(index // _BINS - 1, 0)) - 1)
 
 
+# Bins of a histogram for people, for each tenfold of time.
+BINS_PER_DECADE = 8
+
+
+def for_people(times_us: NDArray[np.float64], ticks: NDArray[Any]) -> dict[str, list[float]]:
+    """A histogram that can be drawn.
+
+    Args:
+        times_us: (n,) [us]; those under 1 us count as that.
+        ticks: (n,) how many took each of them.
+
+    Returns:
+        from_us: lower edges of the bins (bins,) [us], none left out between the first and the last; ticks: (bins,).
+    """
+    places = np.floor(np.log10(times_us.clip(1.0)) * BINS_PER_DECADE).astype(int)
+    first = places.min()
+    counts = np.bincount(places - first, weights=ticks).astype(int)
+    edges_us = 10.0 ** ((first + np.arange(counts.size)) / BINS_PER_DECADE)
+    return {"from_us": edges_us.tolist(), "ticks": counts.tolist()}
+
+
 # Lower edge of each bin [ns].
 BIN_EDGES_NS = np.array([_low(index) for index in range(_SIZE)], "<i8")
 
@@ -79,3 +100,11 @@ class Histogram:
             return None
         p50, p99, p99_9 = (self.quantile_ns(share) * 1e-3 for share in (0.5, 0.99, 0.999))
         return {"p50": p50, "p99": p99, "p99_9": p99_9, "max": self.longest_ns * 1e-3}
+
+    def for_people(self) -> dict[str, list[float]] | None:
+        """All of it (`for_people`), or None if nothing has been counted."""
+        if not self.count:
+            return None
+        counts = np.array(self._counts)
+        used = np.flatnonzero(counts)
+        return for_people(np.array([_middle(index) * 1e-3 for index in used]), counts[used])

@@ -80,4 +80,4 @@ def measure_wake_ups(
         pass
     stalls = tuple(clock.stalls.take())
     work_us = work.summary_us() if work else None
-    return WakeUpTest(rate_hz, clock.wake_us or {}, work_us, clock.skipped, clock.ticks, stalls, allowed_us)
+    return WakeUpTest(rate_hz, clock.wake.summary_us() or {}, work_us, clock.skipped, clock.ticks, stalls, allowed_us)

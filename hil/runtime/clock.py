@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Protocol
+from typing import Any, Protocol
 
 from drivers.host import Host
 from hil.messages.fault import Alarm
@@ -28,7 +28,7 @@ class Clock(Protocol):
         late: ticks that ended after the next deadline.
         skipped: periods without a tick.
         alarm: the reason to go Safe in this tick, or None.
-        wake_us: quantiles of the wake-up latency [us], or None in virtual time.
+        wake_us: quantiles and histogram of the wake-up latency [us], or None in virtual time.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Clock(Protocol):
     alarm: Alarm | None
 
     @property
-    def wake_us(self) -> dict[str, float] | None:
+    def wake_us(self) -> dict[str, Any] | None:
         """See above."""
 
     def next(self) -> Tick:

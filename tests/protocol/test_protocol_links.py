@@ -29,9 +29,7 @@ def stopped_within(trial, within_ms, what="stops"):
     assert trial.runs_at_the_end() == set()
 
 
-def test_late_doubled_and_now_and_then_damaged_answers_are_counted_and_published_and_change_nothing(
-    trial, monkeypatch
-):
+def test_late_doubled_and_now_and_then_damaged_answers_are_counted_and_published_and_change_nothing(trial, monkeypatch):
     published = []
     monkeypatch.setattr(Publisher, "links", lambda _, healths: published.append(healths))
 

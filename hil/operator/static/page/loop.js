@@ -1,4 +1,4 @@
-/** How the loop kept time in a run: counts, quantiles, a histogram of its work, and the parts of the last cut. */
+/** How the loop kept time in a run: counts, quantiles, histograms of its work and its wake-ups, and the parts of the last cut. */
 
 import { byId, digits, make, read, recordOf, row } from "./dom.js";
 
@@ -29,19 +29,20 @@ async function showRun(run) {
     ...Object.entries(loop.phases_us ?? {}).map(([name, times]) => [`stage ${name}`, times])];
   byId("stages").replaceChildren(...stages.filter(([, times]) => times)
     .map(([name, times]) => row(name, ...QUANTILES.map((one) => digits(times[one])))));
-  drawHistogram(timing.histogram, loop.rate_hz);
+  byId("histogram").replaceChildren(...[["work", timing.histogram], ["wake-up", timing.wake_histogram]]
+    .filter(([, histogram]) => histogram).map(([what, histogram]) => drawHistogram(what, histogram, loop.rate_hz)));
   byId("cut-parts").replaceChildren(...(timing.cut ?? []).map(({ name, ms }) => row(PARTS[name] ?? name, `${ms.toFixed(2)} ms`)));
   byId("no-cut").hidden = timing.cut !== null;
 }
 
-/** Ticks by the time that their work took, on logarithmic axes; the period of the loop is marked. */
-function drawHistogram({ from_us: edges, ticks }, rate) {
+/** Ticks by the time of their work or wake-up, on logarithmic axes; the period of the loop is marked. */
+function drawHistogram(what, { from_us: edges, ticks }, rate) {
   const [first, last] = [Math.log10(edges[0]), Math.log10(edges.at(-1)) + 0.125];
   const along = (us) => WIDE * (Math.log10(us) - first) / (last - first);
   const up = (count) => (count ? HIGH * (0.1 + 0.9 * Math.log10(count) / Math.max(1, Math.log10(Math.max(...ticks)))) : 0);
   const svg = make("svg", {
     viewBox: `0 0 ${WIDE} ${HIGH + 16}`, class: "histogram", role: "img",
-    "aria-label": `Ticks by the time of their work, ${digits(edges[0])} to ${digits(edges.at(-1))} microseconds`,
+    "aria-label": `Ticks by the time of their ${what}, ${digits(edges[0])} to ${digits(edges.at(-1))} microseconds`,
   }, ...ticks.map((count, i) => make("rect", {
     class: "gas", x: along(edges[i]) + 0.5, width: WIDE / ticks.length - 1, y: HIGH - up(count), height: up(count),
   })));
@@ -51,5 +52,5 @@ function drawHistogram({ from_us: edges, ticks }, rate) {
   }
   const period = rate ? along(1e6 / rate) : -1;
   if (period > 0 && period < WIDE) svg.append(make("line", { class: "plate", x1: period, x2: period, y1: 0, y2: HIGH }));
-  byId("histogram").replaceChildren(svg, make("p", { class: "note" }, "Ticks by the time that their work took, both logarithmic. Line: the period of the loop."));
+  return make("figure", {}, svg, make("figcaption", {}, `Ticks by the time of their ${what}, both logarithmic. Line: the period of the loop.`));
 }

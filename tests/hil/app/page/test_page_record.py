@@ -13,6 +13,7 @@ from hil.app.page.series import column, series
 from hil.app.page.timing import timing_of
 from hil.app.page.traces import MOST_TICKS, traces_of
 from hil.messages.schema import TIMING, block_dtype, tick_dtype
+from hil.realtime.histogram import Histogram
 from hil.recording.cut_times import CutTimes, cut_at_impact
 
 from .records import LAYOUT, MS, record_of
@@ -57,7 +58,18 @@ def test_the_histogram_counts_every_tick_in_bins_of_equal_ratio():
     found = timing_of(dataclasses.replace(record_of(), timing=timing), {"loop": {"late": 3}})
     bins = zip(found["histogram"]["from_us"], found["histogram"]["ticks"], strict=True)
     assert {round(edge): count for edge, count in bins if count} == {1: 1, 100: 900, 1000: 99}
-    assert (found["loop"], found["cut"]) == ({"late": 3}, None)
+    assert (found["loop"], found["wake_histogram"], found["cut"]) == ({"late": 3}, None, None)
+
+
+def test_the_histogram_of_the_wake_ups_is_that_of_the_loop_in_the_same_bins():
+    wake = Histogram()
+    for time_ns in [20_000] * 90 + [300_000] * 10:
+        wake.add(time_ns)
+    record = dataclasses.replace(record_of(), timing=np.ones(1, TIMING))
+    found = timing_of(record, {"loop": {"wake_us": {"p50": 20.0, "histogram": wake.for_people()}}})["wake_histogram"]
+    bins = zip(found["from_us"], found["ticks"], strict=True)
+    assert {round(edge): count for edge, count in bins if count} == {18: 90, 237: 10}
+    assert Histogram().for_people() is None
 
 
 def test_traces_of_a_run_are_those_of_the_series_that_it_has():

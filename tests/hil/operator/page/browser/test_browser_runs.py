@@ -28,6 +28,7 @@ def runs_page(server, opened):
         "loop": {"ticks": 1000, "rate_hz": 1000, "late": 2, "skipped": 0, "wake_us": None, "plant_us": None,
                  "work_us": {"p50": 100.0, "p99": 300.0, "p99_9": 500.0, "max": 900.0}, "phases_us": {}},
         "histogram": {"from_us": [100.0, 133.3, 177.8], "ticks": [900, 0, 100]},
+        "wake_histogram": {"from_us": [10.0, 13.3], "ticks": [990, 10]},
         "cut": [{"name": "cut_latency", "ms": 4.7}, {"name": "cut_wire", "ms": 2.0}],
     }  # fmt: skip
     server.answers["runs/run_1/record/impact"] = {
@@ -91,7 +92,8 @@ def test_what_lies_beyond_a_limit_is_shaded(server, opened):
 def test_a_run_that_is_opened_shows_how_the_loop_kept_time_and_its_cut_part_by_part(runs_page):
     runs_page.get_by_role("button", name="run_1", exact=True).click()
     runs_page.get_by_text("1000 ticks at 1000 Hz, 2 late, 0 skipped.").wait_for()
-    assert runs_page.locator("#histogram rect").count() == 3
+    drawn = [runs_page.get_by_label(f"Ticks by the time of their {what}") for what in ("work", "wake-up")]
+    assert [one.locator("rect").count() for one in drawn] == [3, 2]
     assert runs_page.locator("#stages tr").all_inner_texts() == ["work\t100\t300\t500\t900"]
     assert runs_page.locator("#cut-parts tr").all_inner_texts() == [
         "in all\t4.70 ms",
