@@ -107,4 +107,4 @@ class Histogram:
             return None
         counts = np.array(self._counts)
         used = np.flatnonzero(counts)
-        return for_people(np.array([_middle(index) * 1e-3 for index in used]), counts[used])
+        return for_people(np.array([_middle(index) * 1e-3 for index in used.tolist()]), counts[used])
