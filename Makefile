@@ -53,8 +53,8 @@ trial: $(STAMP) ## one simulated impact trial (CONFIG=..., default rig_configs/s
 test: $(DEV_STAMP) ## run the tests, in random order, on every processor (WORKERS=auto)
 	$(SUITE) $(ARGS)
 
-test-loaded: $(DEV_STAMP) ## run the tests as `make test` does, beside two processes that spin, without real-time rights
-	$(BIN)/python tests/soak/loaded.py -- $(SUITE) $(ARGS)
+test-loaded: $(DEV_STAMP) ## run the tests as `make test` does, without real-time rights, beside two processes that spin; STALLS=1: on a machine that stands still for 30 to 150 ms once a second instead (SEED=1)
+	$(BIN)/python tests/soak/loaded.py $(if $(STALLS),--spinning 0 --stalls --seed $(SEED)) -- $(SUITE) $(ARGS)
 
 soak: $(DEV_STAMP) ## PART=deadlines: SOAK=200 trials and 200 drives workers, killed (SEED=1: of the first); faults at the protocol level; stalls; 200 damaged records. PART=faults: RUNS=2000 randomised fault runs. PART=endurance: MINUTES=30 of runs under load, with faults. PART=page: STOPS=50 stops from a browser, first paint, load and memory over MINUTES=30
 	@$(MAKE) --no-print-directory soak-$(PART)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from drivers.interfaces import DeviceError
+from drivers.interfaces import DeviceError, LinkLostError, SamplesLostError
 from hil.app.check.access import open_access
 from hil.app.check.budgets import actuation, bus_loads, cut_latency
 from hil.app.check.device_checks import check_daq, check_drives, check_valves
@@ -61,7 +62,7 @@ def check_rig(
         for name, look in (_CHECKS[link] for link in config.layout.links):
             progress(f"checking the {name}")
             try:
-                checks += look(config, access)
+                checks += _asked(name, partial(look, config, access), progress)
             except DeviceError as error:
                 missing.append(str(error))
                 checks.append(Check(name, False, str(error), "a device that answers as in the config", NO_ANSWER))
@@ -69,3 +70,19 @@ def check_rig(
             checks += [*bus_loads(config), *actuation(config), *cut_latency(config, access.filter_delay_ms)]
     pace = [] if quick else check_pace(config, progress)
     return Checked([*checks, *check_host(config), *pace], missing)
+
+
+def _asked(name: str, look: Callable[[], list[Check]], progress: Progress) -> list[Check]:
+    """The checks of a device, asked a second time if its link is lost at the first; raises DeviceError of the second.
+
+    A machine that stalls for longer than a driver waits loses a link that is in order.
+    """
+    try:
+        return look()
+    except (LinkLostError, SamplesLostError) as error:
+        lost = str(error)
+    progress(f"{lost}; checking the {name} a second time")
+    return [
+        Check(f"{name}, first attempt", True, f"lost: {lost}", "lost once, and not again at the second attempt"),
+        *look(),
+    ]

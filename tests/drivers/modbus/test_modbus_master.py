@@ -67,9 +67,9 @@ def server(wire):
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    assert started.wait(20.0)
+    started.wait()
     yield wire[0]
-    asyncio.run_coroutine_threadsafe(holder[0].shutdown(), loop).result(20.0)
+    asyncio.run_coroutine_threadsafe(holder[0].shutdown(), loop).result()
     loop.call_soon_threadsafe(loop.stop)
     thread.join()
     loop.close()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hil.app.check.access
-from drivers.interfaces import ControllerState, DeviceError, Health, LinkLostError
+from drivers.interfaces import ControllerState, DeviceError, Health, LinkLostError, SamplesLostError
 from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.app.check import check_rig
 from hil.app.check.device_checks import check_daq, check_drives, check_valves, sample_rate_hz
@@ -212,17 +212,67 @@ def test_valves_without_a_dead_man_say_so(devices):
     )
 
 
-def test_a_device_that_is_missing_hides_no_other(monkeypatch):
+@pytest.fixture
+def rig(monkeypatch):
+    """The devices of a rig that `check_rig` looks at."""
     access = Devices()
-
-    def gone():
-        raise LinkLostError("wheel drives: /dev/ttyUSB0: there is no such port")
-
-    access.drives = gone
     monkeypatch.setattr(
         hil.app.check.access, "connect", lambda *_: ({"roboclaw": "/a", "modbus": "/b", "daq": "c:1"}, None)
     )
     monkeypatch.setattr(hil.app.check.access, "DirectAccess", lambda config: access)
+    return access
+
+
+def fails(errors, works):
+    """A call that raises these errors in turn, and then works."""
+    left = list(errors)
+
+    def call():
+        if left:
+            raise left.pop(0)
+        return works()
+
+    return call
+
+
+NO_SAMPLES = "NI-DAQ: reading a block: NI -200284: no samples in time"
+
+
+@pytest.mark.parametrize("kind", [LinkLostError, SamplesLostError])
+def test_a_link_that_is_lost_once_is_opened_again_and_the_result_says_so(rig, kind):
+    go_on, said = rig.go_on, []
+    rig.go_on = fails([kind(NO_SAMPLES)], go_on)
+    checks, missing = check_rig(CONFIG, said.append, quick=True)
+    assert missing == failed(checks) == []
+    assert (rig._daq.opened, rig._daq.closed) == (2, 2)
+    first = one(checks, "data acquisition, first attempt")
+    assert NO_SAMPLES in first.found
+    assert f"{NO_SAMPLES}; checking the data acquisition a second time" in said
+    assert "emergency stop" in [check.item for check in checks]
+    assert not [check for check in checks if check.item.startswith(("wheel drives,", "bogie valves,"))]
+
+
+def test_a_link_that_is_lost_twice_is_a_missing_device(rig):
+    again = f"{NO_SAMPLES} again"
+    rig.go_on = fails([LinkLostError(NO_SAMPLES), LinkLostError(again)], rig.go_on)
+    checks, missing = check_rig(CONFIG, quick=True)
+    assert missing == [again]
+    assert failed(checks) == ["data acquisition"]
+    assert (rig._daq.opened, rig._daq.closed) == (2, 2)
+
+
+def test_a_device_that_is_there_and_wrong_is_not_asked_again(rig):
+    rig._daq.open = fails([DeviceError("NI-DAQ: there is no channel 'cDAQ1Mod9/ai0'")], rig._daq.open)
+    checks, missing = check_rig(CONFIG, quick=True)
+    assert missing == ["NI-DAQ: there is no channel 'cDAQ1Mod9/ai0'"]
+    assert failed(checks) == ["data acquisition"]
+
+
+def test_a_device_that_is_missing_hides_no_other(rig):
+    def gone():
+        raise LinkLostError("wheel drives: /dev/ttyUSB0: there is no such port")
+
+    rig.drives = gone
     checks, missing = check_rig(CONFIG, quick=True)
     assert missing == ["wheel drives: /dev/ttyUSB0: there is no such port"]
     assert failed(checks) == ["wheel drives"]

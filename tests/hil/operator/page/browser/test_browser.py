@@ -53,9 +53,12 @@ def test_arm_and_start_need_a_second_click_and_the_lease(page, server):
 def test_signs_of_life_are_sent_while_the_page_is_in_view(page, server):
     until(lambda: server.alive > 3)
     page.evaluate("Object.defineProperty(document, 'hidden', { get: () => true, configurable: true })")
-    page.wait_for_timeout(400)  # one may be on its way
+    page.keyboard.press("Escape")
+    until(lambda: len(stops(server)) == 1)  # and with it all that was sent before
     before = server.alive
     page.wait_for_timeout(400)
+    page.keyboard.press("Escape")
+    until(lambda: len(stops(server)) == 2)
     assert server.alive == before
     page.evaluate("delete document.hidden")
     until(lambda: server.alive > before)
