@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from itertools import islice
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -20,15 +19,18 @@ class Recent(Generic[T]):
     """
 
     def __init__(self, most: int) -> None:
-        self._entries: deque[T] = deque(maxlen=most)
+        self._entries: deque[tuple[int, T]] = deque(maxlen=most)
         self.count = 0
 
     def add(self, entry: T) -> None:
         """Add the newest."""
-        self._entries.append(entry)
+        self._entries.append((self.count + 1, entry))
         self.count += 1
 
-    def since(self, count: int) -> list[T]:
-        """Those added since there were so many, as far as they are kept, oldest first."""
-        kept = len(self._entries)
-        return list(islice(self._entries, max(0, kept - (self.count - count)), None))
+    def since(self, count: int) -> tuple[int, list[T]]:
+        """Those added since there were so many, as far as they are kept, oldest first; and the count to ask with next.
+
+        The count is that of the entries returned: a reader sends them one by one, and others are added meanwhile.
+        """
+        new = [numbered for numbered in tuple(self._entries) if numbered[0] > count]
+        return (new[-1][0] if new else count), [entry for _, entry in new]

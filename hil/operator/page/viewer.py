@@ -90,13 +90,15 @@ class Viewer:
                 if state != shown or time.monotonic() >= due_s:
                     shown, due_s = state, time.monotonic() + STATUS_S - EVERY_S / 2
                     await self._send("status", self._status())
-                if self._wanted and (new := feed.ticks.since(ticks)):
-                    await self._send("ticks", columns(new, self._wanted))
-                for event in feed.events.since(events):
+                ticks, new_ticks = feed.ticks.since(ticks)
+                if self._wanted and new_ticks:
+                    await self._send("ticks", columns(new_ticks, self._wanted))
+                events, new_events = feed.events.since(events)
+                for event in new_events:
                     await self._send("event", {**event, "detail": self._detail(event)})
-                for line in rig.log.since(log):
+                log, lines = rig.log.since(log)
+                for line in lines:
                     await self._send("log", line)
-                ticks, events, log = feed.ticks.count, feed.events.count, rig.log.count
                 await asyncio.sleep(EVERY_S)
 
     def _status(self) -> dict[str, Any]:

@@ -27,6 +27,8 @@ from hil.operator.page.telemetry import Feed, Series
 TOKEN, PAGE_TOKEN = bytes(range(32)), bytes(range(32, 64))
 CONTENT = {"name": "sim_impact", "series": []}
 CHECKS = [{"item": "cylinder supply", "ok": True, "found": "207 kPa", "allowed": "at most 207 kPa"}]
+# A message that does not come within this time on any machine is lost [s].
+PATIENCE_S = 60.0
 SERIES = [Series("speed_mps", ("speed_mps",)), Series("slip/front_left", ("slip", "front_left"))]
 
 
@@ -42,7 +44,7 @@ class Viewer:
     def until(self, kind, condition=lambda _: True):
         """The next message of that kind that a condition holds of."""
         while True:
-            message = json.loads(self.socket.recv())
+            message = json.loads(self.socket.recv(PATIENCE_S))
             if message["type"] == kind and condition(message):
                 return message
 
@@ -59,7 +61,7 @@ class Viewer:
         """The code with which the server closes the connection."""
         try:
             while True:
-                self.socket.recv()
+                self.socket.recv(PATIENCE_S)
         except ConnectionClosed as closed:
             return closed.rcvd.code
 

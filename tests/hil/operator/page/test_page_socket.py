@@ -208,6 +208,21 @@ def test_viewers_get_the_series_that_they_subscribed_to_and_events(browser, serv
     assert viewer.until("event")["detail"] == "smoke"
 
 
+def test_what_comes_while_a_viewer_is_sent_something_reaches_it_too(browser, served, monkeypatch):
+    sent, events = viewer_module.Viewer._send, served.rig.feed.events
+
+    async def send(self, kind, content):
+        if kind == "event" and content["id"] == 18:
+            events.add({"name": "machine stall", "t": 5.1, "id": 19, "value": 1.0, "limit": 0.0})
+        await sent(self, kind, content)
+
+    monkeypatch.setattr(viewer_module.Viewer, "_send", send)
+    viewer = browser.viewer()
+    viewer.until("status")
+    events.add({"name": "stop by operator", "t": 5.0, "id": 18, "value": 1.0, "limit": 0.0})
+    assert [viewer.until("event")["id"] for _ in range(2)] == [18, 19]
+
+
 def test_a_stop_in_a_run_shows_when_the_drives_were_cut(browser, served, show):
     show(running=True, state="drive")
     viewer = browser.viewer()

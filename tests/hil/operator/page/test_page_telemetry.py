@@ -21,7 +21,7 @@ def test_ticks_are_thinned_to_30_hz_and_a_run_that_begins_earlier_is_shown_at_on
         feed.take(b"tick", tick(100.0 + number * 1e-3))
     assert 30 <= feed.ticks.count <= 31
     feed.take(b"tick", tick(50.0))
-    assert feed.ticks.since(feed.ticks.count - 1)[0]["timestamp"] == 50.0
+    assert feed.ticks.since(feed.ticks.count - 1)[1][0]["timestamp"] == 50.0
 
 
 def test_whoever_watches_sees_each_tick():
@@ -67,7 +67,7 @@ def test_a_slow_reader_misses_the_oldest_entries_and_no_others():
     recent = Recent(3)
     for number in range(5):
         recent.add(number)
-    assert [recent.since(count) for count in (0, 2, 4, 5)] == [[2, 3, 4], [2, 3, 4], [4], []]
+    assert [recent.since(count) for count in (0, 2, 4, 5)] == [(5, [2, 3, 4]), (5, [2, 3, 4]), (5, [4]), (5, [])]
 
 
 def test_ticks_and_events_come_from_the_publisher():
@@ -91,5 +91,5 @@ def test_ticks_and_events_come_from_the_publisher():
             return feed
 
     feed = asyncio.run(receive())
-    assert feed.ticks.since(0) == [{"timestamp": 1.0, "speed_mps": 0.1}]
-    assert feed.events.since(0) == [{"name": "impact", "t": 1.0, "id": 0, "value": 2.0}]
+    assert feed.ticks.since(0) == (1, [{"timestamp": 1.0, "speed_mps": 0.1}])
+    assert feed.events.since(0) == (1, [{"name": "impact", "t": 1.0, "id": 0, "value": 2.0}])
