@@ -10,7 +10,7 @@ import pytest
 from hil.analysis.campaign import read_campaign
 from hil.app.run import run_experiment
 from hil.campaign import operator as terminal
-from hil.campaign.guided import run_guided
+from hil.campaign.guided import run_guided, to_set
 from hil.campaign.operator import NoAnswerError, Question, TerminalOperator
 
 from .conftest import QUICK, Lines, NeverStop
@@ -61,6 +61,15 @@ def test_the_operator_sets_what_is_said_repeats_a_trial_and_is_named_with_a_word
         (2, 1, "keep", "clean"),
     ]
     assert {row["operator_name"] for row in rows} == {"Ann"}
+
+
+def test_what_is_drawn_of_a_trial_are_the_numbers_that_the_operator_is_told(wanted) -> None:
+    campaign = wanted(TWO)
+    for shown, trial in zip(campaign.shown()["trials"], campaign.trials, strict=True):
+        told, frame = to_set(trial), shown["frame"]
+        assert (shown["number"], shown["angle_deg"]) == (trial.number, trial.config.trial.angle_deg)
+        assert f"{frame['feet_m']:.3f} m" in told
+        assert f"{1e3 * frame['sensor_height_m']:.0f} mm over the ground" in told
 
 
 def test_an_operator_who_leaves_finds_the_campaign_as_it_was(wanted, tmp_path) -> None:

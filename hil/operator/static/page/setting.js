@@ -1,25 +1,49 @@
-/** A drawing of what to set for a trial: the inclination of the obstacle, and its other settings in words. */
+/** A drawing of what to set for a trial: inclination of the obstacle, feet of its links, height of the sensors; all in words, too. */
 
 import { make } from "./dom.js";
 
-const [WIDE, HIGH, LONG, FOOT_X, GROUND_Y, ARC] = [220, 130, 95, 90, 112, 34];
+// Of the drawing, per metre and in its own units; the largest frame, at 40 degrees, is 0.9 m long.
+const SCALE = 230;
+const [WIDE, HIGH, GROUND_Y, LEFT, ARC] = [400, 186, 140, 12, 58];
+const NOT_IN_WORDS = ["number", "frame"];
 
 /** Settings of a trial in words. */
-export const inWords = (trial) => Object.entries(trial).filter(([key]) => key !== "number")
+export const inWords = (trial) => Object.entries(trial).filter(([key]) => !NOT_IN_WORDS.includes(key))
   .map(([key, value]) => `${key.replaceAll("_", " ")} ${value}`).join(", ");
 
-/** SVG of a trial; null: it has no angle to draw. */
+/** SVG of a trial; null: it has no frame to draw. */
 export function drawSetting(trial) {
-  const angle = trial.angle_deg;
-  if (typeof angle !== "number") return null;
+  const { frame, angle_deg: angle } = trial;
+  if (!frame || typeof angle !== "number") return null;
   const rad = angle * Math.PI / 180;
-  const end = (length) => ({ x: FOOT_X + length * Math.cos(rad), y: GROUND_Y - length * Math.sin(rad) });
-  const tip = end(LONG);
-  const arc = Array.from({ length: 13 }, (_, i) => i / 12 * rad).map((one) => `${FOOT_X + ARC * Math.cos(one)},${GROUND_Y - ARC * Math.sin(one)}`);
-  return make("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "setting", role: "img", "aria-label": `Set: ${inWords(trial)}` },
+  const [plate, feet, radius, height] = [frame.plate_m, frame.feet_m, frame.wheel_radius_m, frame.sensor_height_m ?? 0].map((one) => one * SCALE);
+  const touching = radius * Math.tan(rad / 2); // of a wheel that touches the plate: its centre to the plate's foot, along the ground
+  const foot = LEFT + radius + touching;
+  const [tip, rear] = [{ x: foot + plate * Math.cos(rad), y: GROUND_Y - plate * Math.sin(rad) }, foot + feet];
+  const arc = Array.from({ length: 13 }, (_, i) => i / 12 * rad).map((one) => `${foot + ARC * Math.cos(one)},${GROUND_Y - ARC * Math.sin(one)}`);
+  const [apart, high] = [`feet ${frame.feet_m.toFixed(3)} m apart`, `sensors ${Math.round(1e3 * frame.sensor_height_m)} mm`];
+  const measures = frame.sensor_height_m === null ? apart : `${high} over the ground, ${apart}`;
+  const svg = make("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "setting", role: "img", "aria-label": `Set: ${inWords(trial)}; ${measures}` },
     make("line", { class: "pipe", x1: 0, x2: WIDE, y1: GROUND_Y, y2: GROUND_Y }),
-    make("circle", { class: "wheel", cx: FOOT_X - 42, cy: GROUND_Y - 26, r: 26 }),
-    make("polyline", { class: "pipe", points: arc.join(" ") }),
-    make("line", { class: "plate", x1: FOOT_X, y1: GROUND_Y, x2: tip.x, y2: tip.y }),
-    make("text", { x: FOOT_X + ARC + 8, y: GROUND_Y - 10 }, `${angle} deg`));
+    make("circle", { class: "wheel", cx: LEFT + radius, cy: GROUND_Y - radius, r: radius }),
+    make("line", { class: "pipe", x1: tip.x, y1: tip.y, x2: rear, y2: GROUND_Y }),
+    make("line", { class: "plate", x1: foot, y1: GROUND_Y, x2: tip.x, y2: tip.y }),
+    make("polyline", { class: "measure", points: arc.join(" ") }),
+    make("text", { x: foot + (ARC + 8) * Math.cos(rad / 2), y: GROUND_Y - (ARC + 8) * Math.sin(rad / 2) }, `${angle}\u00b0`),
+    ...measure(foot, rear, GROUND_Y + 16),
+    make("text", { x: (foot + rear) / 2, y: GROUND_Y + 36, class: "middle" }, apart),
+  );
+  if (frame.sensor_height_m === null) return svg;
+  const [x, y, side] = [foot + height / Math.tan(rad), GROUND_Y - height, rear + 16];
+  svg.append(
+    make("line", { class: "measure", x1: x, y1: y, x2: side + 5, y2: y }),
+    make("line", { class: "measure", x1: side, y1: y, x2: side, y2: GROUND_Y }),
+    make("circle", { class: "sensor", cx: x, cy: y, r: 5 }),
+    make("text", { x: Math.min(side, WIDE - 4), y: y - 6, class: side > WIDE - 110 ? "end" : "" }, high),
+  );
+  return svg;
 }
+
+/** A line with a stroke at each end. */
+const measure = (from, to, y) => [[from, to, y, y], [from, from, y - 5, y + 5], [to, to, y - 5, y + 5]]
+  .map(([x1, x2, y1, y2]) => make("line", { class: "measure", x1, x2, y1, y2 }));

@@ -26,6 +26,7 @@ from hil.operator.page.server import bind, make_server
 LONGEST_S = 120.0
 WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")
 SERIES = ("speed_mps", "force_sum_N", "time_to_impact_s", *(f"normal_force_N/{name}" for name in WHEELS))
+FRAME = {"plate_m": 0.5, "feet_m": 0.763, "wheel_radius_m": 0.175}
 CONFIG: dict[str, Any] = {
     "name": "sim_impact", "rig": "simulated", "clock": "lockstep", "experiment": "impact", "states": [],
     "rover": {
@@ -42,7 +43,13 @@ CONFIG: dict[str, Any] = {
     "set_points": [{"name": "speed_mps", "unit": "m/s", "lowest": 0.0, "highest": 0.1, "now": 0.03}],
     "modes": [], "cylinders": [{"name": "left", "ways": ["extend", "retract"], "regulator": None}], "supply_kPa": 200.0,
     "line_loads": [], "cut_budget": [],
-    "plan": {"name": "two", "trials": [{"number": 1, "angle_deg": 60.0}, {"number": 2, "angle_deg": 70.0}]},
+    "plan": {
+        "name": "two",
+        "trials": [
+            {"number": number, "angle_deg": angle_deg, "frame": FRAME | {"sensor_height_m": height_m}}
+            for number, angle_deg, height_m in ((1, 60.0, 0.0875), (2, 70.0, 0.115))
+        ],
+    },
     "faults": {"18": {"operator": "Release the emergency stop, then clear the fault."}},
 }  # fmt: skip
 STATUS: dict[str, Any] = {
