@@ -12,6 +12,8 @@ import numpy as np
 
 from hil.campaign.plan import Plan, PlannedRover, PlannedWheels
 from hil.config import Config, ConfigError, Problem, load_config
+from hil.experiments.impact.obstacle_frame import frame_settings
+from models.sensors.rear_frame import FRONT_LINK_M
 
 OFFSET = "wheel.grouser_offset_deg"
 MOST_TRIALS = 100_000
@@ -36,6 +38,17 @@ class PlannedTrial:
     random_offset: bool
     config: Config
     campaign_seed: int
+
+    def frame(self) -> dict[str, float | None]:
+        """How the obstacle's frame stands, as the page draws it [m]; without a triangle no sensors on its plate."""
+        config = self.config
+        frame = frame_settings(config.trial.angle_deg, config.wheel_radius_m)
+        return {
+            "plate_m": FRONT_LINK_M,
+            "feet_m": frame.bottom_link_m,
+            "wheel_radius_m": config.wheel_radius_m,
+            "sensor_height_m": frame.contact_height_m if config.triangle else None,
+        }
 
     def attempt(self, attempt: int) -> tuple[dict[str, Any], Config]:
         """Settings and config of an attempt, from 1: the seed follows from campaign seed, number and attempt."""

@@ -29,8 +29,6 @@ from hil.campaign.trial import Job, Result
 from hil.campaign.workers import Workers, run_jobs
 from hil.config import Config
 from hil.config.model import fingerprint
-from hil.experiments.impact.obstacle_frame import frame_settings
-from models.sensors.rear_frame import FRONT_LINK_M
 
 # What must be the same when a campaign is resumed, and its name in messages.
 _SAME = {"version": "rover-hil", "plan_sha256": "--plan", "config_sha256": "CONFIG", "seed": "--seed", "kept": "kept"}
@@ -68,7 +66,7 @@ class Wanted:
 
     def shown(self) -> dict[str, Any]:
         """What an operator sees of it: name, and of each trial its settings and how the obstacle's frame stands."""
-        trials = [{"number": one.number, **one.settings, "frame": _frame(one.config)} for one in self.trials]
+        trials = [{"number": one.number, **one.settings, "frame": one.frame()} for one in self.trials]
         return {"name": self.plan.name, "trials": trials}
 
     def head(self) -> dict[str, Any]:
@@ -85,17 +83,6 @@ class Wanted:
             "kept": "folders" if self.folders else "summaries",
             "planned": len(self.trials),
         }
-
-
-def _frame(config: Config) -> dict[str, float | None]:
-    """The obstacle's frame for a trial, as the page draws it [m]; without a triangle no sensors on its plate."""
-    frame = frame_settings(config.trial.angle_deg, config.wheel_radius_m)
-    return {
-        "plate_m": FRONT_LINK_M,
-        "feet_m": frame.bottom_link_m,
-        "wheel_radius_m": config.wheel_radius_m,
-        "sensor_height_m": frame.contact_height_m if config.triangle else None,
-    }
 
 
 class Stop:
