@@ -104,9 +104,12 @@ def read_trial(path: Path, *, trusted: bool = False) -> TrialRecord:
 
 
 def read_digests(path: Path, *, trusted: bool = False) -> Digests:
-    """The digests of a record as it stands. Arguments and errors as of `read_trial`."""
+    """The digests of a record as it stands. Arguments and errors as of `read_trial`.
+
+    The content of a trusted record is not read again: its digest is the one that its writer has computed.
+    """
     place = file_of(path)
-    return _with_file(place, _read(place, _digests, trusted))
+    return _with_file(place, _read(place, _stored_digests if trusted else _digests, trusted))
 
 
 def read_trial_and_digests(path: Path) -> tuple[TrialRecord, Digests]:
@@ -165,8 +168,18 @@ def _read(place: Path, take: Callable[[h5py.File], T], trusted: bool = False) ->
 
 def _digests(file: h5py.File) -> tuple[str, str, bool]:
     """Of the content, computed and as the file says it; whether it was closed."""
-    stored = file[CONTENT][()] if CONTENT in file else b""
-    return content_sha256(file), stored.decode(errors="replace"), not file.swmr_mode
+    return content_sha256(file), _stored(file), not file.swmr_mode
+
+
+def _stored_digests(file: h5py.File) -> tuple[str, str, bool]:
+    """The same; computed only where the file does not say it."""
+    stored = _stored(file)
+    return stored or content_sha256(file), stored, not file.swmr_mode
+
+
+def _stored(file: h5py.File) -> str:
+    stored: bytes = file[CONTENT][()] if CONTENT in file else b""
+    return stored.decode(errors="replace")
 
 
 def _content(file: h5py.File) -> TrialRecord:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import h5py
 
@@ -70,23 +71,26 @@ class RecordWriter:
         self._open = True
         self._histogram = new_histogram()
         self._file = h5py.File(file_of(path), "x", **FORMAT)
+        self._reserve = Reserve(file_of(path).parent)
         try:
             self._create(meta, layout, rates_hz)
             self._file.swmr_mode = True
             self._held = hold(file_of(path))
-            self._reserve = Reserve(file_of(path).parent)
         except BaseException:
+            self._reserve.free()
             self._file.close()
             raise
 
     def _create(self, meta: Meta, layout: Layout, rates_hz: Mapping[str, float]) -> None:
         create_datasets(self._file, meta, layout, rates_hz)
+        # no part refers to this object: then its memory is free once it is closed, without the garbage collector
+        put, seen = partial(append, write=self._reserve.write), partial(count_times, histogram=self._histogram)
         self._event_set, self._timing_set = self._file["events"], self._file["timing"]
-        self._ticks = Table(self._file["tick"], tick_dtype(layout), self._append)
-        self._timing = Table(self._timing_set, TIMING, self._append, self._count)
+        self._ticks = Table(self._file["tick"], tick_dtype(layout), put)
+        self._timing = Table(self._timing_set, TIMING, put, seen)
         all_loads = TriggeredCapture(len(layout.loads), None, 0)
         self._sampled = [
-            SampleWriter(self._file.get(group), block_dtype(layout, group), captured, self._flush_ns, self._append)
+            SampleWriter(self._file.get(group), block_dtype(layout, group), captured, self._flush_ns, put)
             for group, captured in zip(SAMPLED, (self._burst, all_loads), strict=True)
         ]
         self._parts: list[Table | SampleWriter] = [self._ticks, self._timing, *self._sampled]
@@ -146,7 +150,7 @@ class RecordWriter:
             raise TypeError(f"Recorder.event: row has dtype {row.dtype}, allowed: EVENT")
         if triggers_capture(row[0]):
             self._burst.trigger(int(row["t_ns"][0]))
-        self._append(self._event_set, row)
+        append(self._event_set, row, self._reserve.write)
 
     def flush(self) -> None:
         """Writes to disk what is buffered; raises OSError once only the reserve has room for it."""
@@ -158,12 +162,6 @@ class RecordWriter:
     def _write_parts(self) -> None:
         for part in self._parts:
             part.write()
-
-    def _append(self, dataset: Any, rows: Rows) -> None:
-        append(dataset, rows, self._reserve.write)
-
-    def _count(self, rows: Rows) -> None:
-        count_times(rows, self._histogram)
 
     def close(self) -> None:
         """Writes what is left (a burst never triggered: the last `before_s`) and closes the file; twice is fine."""

@@ -23,15 +23,12 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from drivers.interfaces import DeviceError
 from hil.analysis.afterwards import summarise_afterwards
@@ -39,68 +36,23 @@ from hil.app.resident import Resident
 from hil.app.run import open_backend
 from hil.app.run_loop import Signals
 from hil.config import Config, load_config
-from hil.ipc.shared_types import START
-from hil.messages.fault import Fault
 from hil.recording import read_trial
 from hil.recording.reader import FILE_NAME
-from hil.simulator.control_socket import ControlClient, wait_for
+from hil.simulator.connection import read_endpoints
+from hil.simulator.control_socket import wait_for
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import endurance_disk as disk  # noqa: E402
 from endurance_findings import Found, Growth, show  # noqa: E402
+from endurance_injections import DISK_FULL, INJECTIONS, Injection, Injector  # noqa: E402
 
 SETTINGS = (
     "experiment=drive", "drive.steps=[{for_s: 6, speed_mps: 0.02}]", "realtime.measure_s=0",
     "devices.daq.e_stop=cDAQ1Mod4/port0/line0", "record.sensors=all",
 )  # fmt: skip
-INJECT_AFTER_S = 2.5
-BACK_AFTER_S = 1.0
 READY_S = 200.0
 WARM_UP_S = 60.0
-Act = Callable[["Round"], None]
-
-
-@dataclass
-class Injection:
-    """A fault to be injected, and the faults that tell of it."""
-
-    name: str
-    expected: frozenset[Fault]
-    act: Act
-    mend: Act = lambda _: None
-
-
-@dataclass
-class Round:
-    """One run: the rig that it is made on, and the disk of its record."""
-
-    control: ControlClient
-    disk: Path
-
-
-def _device(device: str, kind: str, **how: Any) -> Act:
-    return lambda made: made.control.ask("inject_fault", device=device, kind=kind, **how) and None
-
-
-def _press(pressed: bool) -> Act:
-    return lambda made: made.control.ask("e_stop", device="daq", pressed=pressed) and None
-
-
-LOST = frozenset({Fault.LINK_LOST, Fault.PROCESS_LOST, Fault.SENSOR_STALE})
-INJECTIONS = (
-    Injection("drives unplugged, back", LOST, _device("roboclaw", "disconnect"), _device("roboclaw", "reconnect")),
-    Injection("valves unplugged, back", LOST, _device("modbus", "disconnect"), _device("modbus", "reconnect")),
-    Injection("drives silent, back", LOST, _device("roboclaw", "off"), _device("roboclaw", "reconnect")),
-    Injection("drives' answers damaged", LOST | {Fault.FRAMES_DAMAGED},
-              _device("roboclaw", "garbage", count=100_000, every=1), _device("roboclaw", "reconnect")),
-    Injection("samples lost", frozenset({Fault.SAMPLES_LOST, Fault.SENSOR_DROPOUT, Fault.LINK_LOST}),
-              _device("daq", "error", code=-200279), _device("daq", "reconnect")),
-    Injection("emergency stop", frozenset({Fault.STOP_BY_OPERATOR}), _press(True), _press(False)),
-)  # fmt: skip
-DISK_FULL = Injection(
-    "disk full", frozenset({Fault.DISK_FULL}), lambda made: disk.fill(made.disk), lambda made: disk.make_room(made.disk)
-)
 
 
 def _silent(_: str) -> None:
@@ -128,33 +80,6 @@ def beside(folder: Path, telemetry: str) -> Iterator[None]:
             process.wait()
 
 
-def made_run(
-    resident: Resident, folder: Path, control: ControlClient, injection: Injection | None
-) -> tuple[dict[str, Any], bool]:
-    """Make a run, and inject the fault in its middle. Returns its summary, and whether it came to the injection."""
-    made, acted = Round(control, folder.parent), threading.Event()
-    over, called_ns, start = threading.Event(), time.monotonic_ns(), np.zeros(1, START)
-
-    def inject() -> None:
-        while injection and not over.wait(0.05):
-            resident.rig.shared.start.read(start)
-            if start["start_ns"][0] > called_ns and not over.wait(INJECT_AFTER_S):
-                injection.act(made)
-                acted.set()
-                return
-
-    thread = threading.Thread(target=inject)
-    thread.start()
-    try:
-        return resident.run(folder, figure=False).summary, acted.is_set()
-    finally:
-        over.set()
-        thread.join()
-        if injection and acted.is_set():
-            time.sleep(BACK_AFTER_S)
-            injection.mend(made)
-
-
 @dataclass
 class Plan:
     """What all runs have in common: the rig, the folder of their records, for how long, and what is injected."""
@@ -164,11 +89,13 @@ class Plan:
     folder: Path
     minutes: float
     injections: tuple[Injection, ...]
+    injector: Injector
 
 
 def session(plan: Plan, found: Found, growth: Growth, chance: random.Random) -> None:
     """Open the rig and make runs on it until the time is over, or the rig does not go on."""
     injection: Injection | None = None
+    injected = False
     folder, minutes = plan.folder, plan.minutes
 
     def new_folder() -> Path:
@@ -189,7 +116,6 @@ def session(plan: Plan, found: Found, growth: Growth, chance: random.Random) -> 
     found.opened += 1
     try:
         with Signals() as signals, ExitStack() as stack:
-            control = stack.enter_context(ControlClient(json.loads(plan.endpoints.read_text())["control"]))
             resident = Resident(
                 plan.config, open_backend(plan.config, place, _silent, stack, plan.endpoints), signals, _silent
             )
@@ -197,8 +123,14 @@ def session(plan: Plan, found: Found, growth: Growth, chance: random.Random) -> 
             workers = {name: process.pid for name, process in resident.rig._supervisor._processes.items()}
             while True:
                 injection = chance.choice(plan.injections) if found.runs % 2 else None
-                take(*made_run(resident, place, control, injection))
-                if time.monotonic() - found.began > min(WARM_UP_S, 30.0 * minutes):
+                plan.injector.begin(injection, place)
+                try:
+                    summary = resident.run(place, figure=False).summary
+                finally:
+                    injected = plan.injector.end()
+                take(summary, injected)
+                injected = False
+                if not summary["reasons"] and time.monotonic() - found.began > min(WARM_UP_S, 30.0 * minutes):
                     growth.note({**workers, "loop": os.getpid()})
                 if found.over(minutes):
                     return
@@ -214,7 +146,7 @@ def session(plan: Plan, found: Found, growth: Growth, chance: random.Random) -> 
     except DeviceError as error:  # after some faults a link is not used again until the rig is opened anew
         if not (place / FILE_NAME).is_file() or not len(read_trial(place).tick):
             raise
-        take(summarise_afterwards(place, f"ended early: {error}"), False)
+        take(summarise_afterwards(place, f"ended early: {error}"), injected)
     finally:
         found.growth = list(growth.rows())
 
@@ -244,7 +176,8 @@ def main(arguments: list[str] | None = None) -> int:
         settings = [*SETTINGS, f"telemetry.endpoint={telemetry}"]
         endpoints = served(settings, folder, stack)
         stack.enter_context(beside(folder, telemetry))
-        plan = Plan(load_config("sim_wire", settings), endpoints, records, asked.minutes, injections)
+        injector = stack.enter_context(closing(Injector(read_endpoints(endpoints)["control"], records)))
+        plan = Plan(load_config("sim_wire", settings), endpoints, records, asked.minutes, injections, injector)
         while not found.over(asked.minutes):
             try:
                 session(plan, found, growth, chance)

@@ -18,6 +18,8 @@ from hil.safety.arming import DISK_NEEDED
 # Room for some runs beside what arming asks for [bytes].
 SIZE = DISK_NEEDED + 60_000_000
 BALLAST = "ballast"
+# The last of the disk is taken in so small a piece that the recorder hardly writes meanwhile [bytes].
+LAST_PIECE = 4_000_000
 # Root keeps its rights there, SCHED_FIFO among them; another user has those that its limits grant.
 NAMESPACE = ("unshare", "--mount") if os.geteuid() == 0 else ("unshare", "--mount", "--map-root-user")
 
@@ -50,13 +52,25 @@ def unmount(place: Path) -> None:
 
 
 def fill(place: Path) -> None:
-    """Fill the disk until it counts as full; the reserve of the recorder, which it frees then, is left to it.
+    """Fill the disk until it counts as full; the reserve of the recorder, which it frees then, is left to it."""
+    with (place / BALLAST).open("wb", buffering=0) as file:
+        most = _free(place) - LAST_PIECE
+        os.posix_fallocate(file.fileno(), 0, most)
+        free = _free(place)
+        while (piece := free - LOW // 2) > 0:
+            try:
+                os.posix_fallocate(file.fileno(), most, piece)
+                return
+            except OSError:  # the recorder has written meanwhile: nothing was allocated
+                before, free = free, _free(place)
+                if free > before:  # it has seen the full disk, and freed its reserve
+                    return
 
-    In a process of its own: a thread that writes would keep the loop in this process waiting.
-    """
+
+def _free(place: Path) -> int:
+    """Free space [bytes]."""
     disk = os.statvfs(place)
-    most = disk.f_bavail * disk.f_frsize - LOW // 2
-    subprocess.run(["fallocate", "--length", str(most), str(place / BALLAST)], check=False)  # the recorder writes, too
+    return disk.f_bavail * disk.f_frsize
 
 
 def make_room(place: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from drivers.messages import DaqBlock
 from hil.messages.layout import TRIANGLE, Layout
 from hil.messages.schema import event_row
-from hil.recording import RecordError, RecordWriter, digests, read_trial
+from hil.recording import RecordError, RecordWriter, digests, read_trial, reader
 from hil.recording.reader import hold, is_held, read_digests
 
 LAYOUT = Layout(("left", "right"), (), TRIANGLE)
@@ -40,6 +40,20 @@ def test_the_file_says_the_digest_of_its_own_content(record):
     assert found.closed
     assert len(found.file) == 64
     assert set(read_trial(record).meta) == set(META)
+
+
+def test_the_content_of_a_record_that_was_just_closed_is_not_read_again_for_its_digest(record, monkeypatch):
+    found = read_digests(record)
+    monkeypatch.setattr(reader, "content_sha256", lambda _: "computed again")
+    assert read_digests(record, trusted=True) == found
+    assert read_digests(record).content == "computed again"
+
+
+def test_the_digest_of_a_trusted_record_that_does_not_say_it_is_computed(record):
+    content = read_digests(record).content
+    with h5py.File(record / "trial.h5", "r+") as file:
+        file[digests.CONTENT][()] = b""
+    assert read_digests(record, trusted=True).content == content
 
 
 def test_another_time_of_day_is_another_file_of_the_same_content(record, tmp_path_factory):

@@ -1,5 +1,8 @@
 """The guarantees for the record `trial.h5`."""
 
+import gc
+import weakref
+
 import h5py
 import numpy as np
 import pytest
@@ -192,6 +195,22 @@ def test_close_is_idempotent_and_ends_a_failed_run_readably(tmp_path):
         assert len(file["tick"]) == 10
 
 
+def test_the_memory_of_a_closed_record_is_free_without_the_garbage_collector(tmp_path):
+    record = recorder(tmp_path)
+    for row in rows(10):
+        record.tick(row)
+    record.close()
+    alive = weakref.ref(record)
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        del record
+        assert alive() is None
+    finally:
+        if collecting:
+            gc.enable()
+
+
 def test_bad_meta_leaves_no_open_file(tmp_path):
     with pytest.raises((TypeError, ValueError)):
         recorder(tmp_path, meta={"bad": object()})
@@ -208,7 +227,7 @@ def test_failing_disk_raises_once_and_leaves_a_readable_file(tmp_path, monkeypat
         raise OSError("no space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("hil.recording.writer.append", full)
+        patch.setattr("hil.recording.sample_writer.Table._put", full)
         with pytest.raises(OSError, match="no space left"):
             record.flush()
     for row in given[30:]:

@@ -1,0 +1,137 @@
+"""The faults that `tests/soak/endurance.py` injects, and the process that injects them.
+
+It is a process of its own: a thread in the loop's process would keep the loop waiting for the interpreter's lock.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import endurance_disk
+import numpy as np
+
+from hil.ipc.run_memory import RunMemory
+from hil.ipc.shared_types import START
+from hil.messages.fault import Fault
+from hil.simulator.control_socket import ControlClient
+
+INJECT_AFTER_S = 2.5
+BACK_AFTER_S = 1.0
+LOOK_S = 0.05
+
+
+@dataclass(frozen=True)
+class Round:
+    """What a fault is injected into: the rig, and the disk of its records."""
+
+    control: ControlClient
+    disk: Path
+
+
+Act = Callable[[Round], None]
+
+
+@dataclass(frozen=True)
+class Injection:
+    """A fault to be injected, and the faults that tell of it."""
+
+    name: str
+    expected: frozenset[Fault]
+    act: Act
+    mend: Act = lambda _: None
+
+
+def _device(device: str, kind: str, **how: Any) -> Act:
+    return lambda made: made.control.ask("inject_fault", device=device, kind=kind, **how) and None
+
+
+def _press(pressed: bool) -> Act:
+    return lambda made: made.control.ask("e_stop", device="daq", pressed=pressed) and None
+
+
+LOST = frozenset({Fault.LINK_LOST, Fault.PROCESS_LOST, Fault.SENSOR_STALE})
+INJECTIONS = (
+    Injection("drives unplugged, back", LOST, _device("roboclaw", "disconnect"), _device("roboclaw", "reconnect")),
+    Injection("valves unplugged, back", LOST, _device("modbus", "disconnect"), _device("modbus", "reconnect")),
+    Injection("drives silent, back", LOST, _device("roboclaw", "off"), _device("roboclaw", "reconnect")),
+    Injection("drives' answers damaged", LOST | {Fault.FRAMES_DAMAGED},
+              _device("roboclaw", "garbage", count=100_000, every=1), _device("roboclaw", "reconnect")),
+    Injection("samples lost", frozenset({Fault.SAMPLES_LOST, Fault.SENSOR_DROPOUT, Fault.LINK_LOST}),
+              _device("daq", "error", code=-200279), _device("daq", "reconnect")),
+    Injection("emergency stop", frozenset({Fault.STOP_BY_OPERATOR}), _press(True), _press(False)),
+)  # fmt: skip
+DISK_FULL = Injection(
+    "disk full",
+    frozenset({Fault.DISK_FULL}),
+    lambda made: endurance_disk.fill(made.disk),
+    lambda made: endurance_disk.make_room(made.disk),
+)
+
+
+class Injector:
+    """Injects faults in the middle of runs.
+
+    Args:
+        control: control socket of the simulated rig.
+        disk: of the records.
+    """
+
+    def __init__(self, control: str, disk: Path) -> None:
+        spawn = multiprocessing.get_context("spawn")
+        self._pipe, theirs = spawn.Pipe()
+        self._process = spawn.Process(target=_serve, args=(theirs, control, disk), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def begin(self, injection: Injection | None, run: Path) -> None:
+        """A run begins, whose folder this is; None: it is left alone."""
+        self._pipe.send(("" if injection is None else injection.name, run))
+
+    def end(self) -> bool:
+        """The run is over: mend what was done. Returns whether the fault was injected."""
+        self._pipe.send(None)
+        return bool(self._pipe.recv())
+
+    def close(self) -> None:
+        """End the process."""
+        self._pipe.close()
+        self._process.join()
+
+
+def _serve(pipe: Connection, control: str, disk: Path) -> None:
+    by_name = {one.name: one for one in (*INJECTIONS, DISK_FULL)}
+    with ControlClient(control) as client:
+        made = Round(client, disk)
+        while True:
+            try:
+                name, run = pipe.recv()
+                injection = by_name.get(name)
+                acted = injection is not None and _moment_came(pipe, run)
+                if acted:
+                    injection.act(made)
+                pipe.recv()
+            except EOFError:
+                return
+            if acted:
+                time.sleep(BACK_AFTER_S)
+                injection.mend(made)
+            pipe.send(acted)
+
+
+def _moment_came(pipe: Connection, run: Path) -> bool:
+    """Wait for the middle of a run. False: it has ended before."""
+    start = np.zeros(1, START)
+    with closing(RunMemory(run)) as shared:
+        shared.leave()
+        while not start["start_ns"][0]:  # of the run before there is none any more
+            if pipe.poll(LOOK_S):
+                return False
+            shared.start.read(start)
+    return not pipe.poll(INJECT_AFTER_S)
