@@ -82,7 +82,7 @@ class Viewer:
         rig, feed = self._rig, self._rig.feed
         ticks, events, log = feed.ticks.count, feed.events.count, 0
         shown, due_s = "", 0.0
-        with suppress(WebSocketDisconnect, RuntimeError):
+        with suppress(WebSocketDisconnect):
             while True:
                 if self._asks and rig.held_by(self._name):  # it was given to this viewer
                     self._hold()
@@ -120,11 +120,15 @@ class Viewer:
     async def _send(self, kind: str, content: Mapping[str, Any]) -> None:
         text = msgspec.json.encode({"type": kind, **content}).decode()
         async with self._writing:
-            if self._socket.application_state == WebSocketState.CONNECTED:
+            if self._socket.application_state != WebSocketState.CONNECTED:
+                return
+            try:
                 await self._socket.send_text(text)
+            except RuntimeError as error:  # so uvicorn says that it has closed the connection itself
+                raise WebSocketDisconnect from error
 
     async def _reply(self, number: int, error: str = "", cut_ms: float | None = None) -> None:
-        with suppress(WebSocketDisconnect, RuntimeError):
+        with suppress(WebSocketDisconnect):
             await self._send("reply", {"id": number, "ok": not error, "error": error, "cut_ms": cut_ms})
 
     # ---- from the browser ----
@@ -168,15 +172,17 @@ class Viewer:
 
     async def _ask(self, number: int, request: Any, words: str) -> None:
         """Send a request with this viewer's client, and reply."""
-        asked_s = time.monotonic()
+        asked_s, refused = time.monotonic(), ""
         async with self._order:
             try:
                 if time.monotonic() - asked_s > _TOO_LATE_S:
                     raise CommandError("not sent: the one before it got no answer")
                 await asyncio.to_thread(self._exchange, request)
             except (CommandError, zmq.ZMQError) as error:
-                self._rig.note(self._name, f"{words} refused: {error}")
-                return await self._reply(number, str(error))
+                refused = str(error)
+        if refused:  # a browser that reads slowly keeps its reply waiting, but no heartbeat of the lease
+            self._rig.note(self._name, f"{words} refused: {refused}")
+            return await self._reply(number, refused)
         repeated = self._asks and isinstance(request, LeaseRequest) and request.do == "ask"
         if not repeated:
             self._rig.note(self._name, words)
