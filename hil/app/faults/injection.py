@@ -13,6 +13,8 @@ LOCKSTEP, VIRTUAL_TIME, PROCESSES, NO_RUN = "lockstep", "virtual time", "process
 # A reading that is plausible and wrong is no row of the fault table: nothing can tell that it is wrong.
 NO_ROW = 0
 NOT_IN_THE_TABLE = "plausible wrong value"
+# A trial in real time may end by itself before its signal, as on a busy machine: it is made so often at most.
+TRIES = 3
 
 
 @dataclass(frozen=True)
@@ -95,11 +97,14 @@ class Case:
     run: Callable[[Expected], Outcome]
 
     def result(self) -> FaultResult:
-        """Make it. An exception of the injection itself is a result that is wrong."""
-        try:
-            outcome = self.run(self.expected)
-        except Exception as error:  # the other injections are made all the same
-            outcome = Outcome(wrong=(f"{type(error).__name__}: {error}",))
+        """Make it, again if it could not be injected. An exception of the injection itself is a wrong result."""
+        for _ in range(TRIES):
+            try:
+                outcome = self.run(self.expected)
+            except Exception as error:  # the other injections are made all the same
+                outcome = Outcome(wrong=(f"{type(error).__name__}: {error}",))
+            if outcome.injected:
+                break
         return FaultResult(self.injection, self.expected, outcome)
 
 

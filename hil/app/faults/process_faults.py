@@ -194,7 +194,7 @@ def start_ns_of(run: Path) -> int | None:
         shared.leave()
         begun = shared.start.read(start) > 0
         shared.close()
-        return int(start["start_ns"][0]) if begun else None
+        return int(start["start_ns"][0]) or None if begun else None
     return None
 
 

@@ -9,7 +9,7 @@ import pytest
 from drivers.faults import KINDS
 from hil.app.faults import operator_faults, table
 from hil.app.faults.device_faults import cylinder_cases, device_cases
-from hil.app.faults.injection import LOCKSTEP, NO_ROW, Case, Expected, Injection, Outcome, times_wrong
+from hil.app.faults.injection import LOCKSTEP, NO_ROW, PROCESSES, Case, Expected, Injection, Outcome, times_wrong
 from hil.app.faults.operator_faults import operator_cases
 from hil.app.faults.process_faults import process_cases
 from hil.app.faults.refusals import refusal_cases
@@ -110,6 +110,19 @@ def test_an_injection_that_fails_itself_is_wrong_and_ends_nothing():
     result = Case(Injection(1, "off", "daq", "idle", LOCKSTEP, "sim_impact"), Expected(), broken).result()
     assert result.row()["ok"] is False
     assert result.row()["detail"] == "RuntimeError: no rig"
+
+
+@pytest.mark.parametrize(("in_vain", "ok", "made"), [(0, True, 1), (2, True, 3), (3, None, 3)])
+def test_a_fault_that_could_not_be_injected_is_tried_again_and_then_is_neither_ok_nor_wrong(in_vain, ok, made):
+    tries = []
+
+    def run(_):
+        tries.append(1)
+        late = len(tries) <= in_vain
+        return Outcome(disturbed="the trial ended by itself before the signal", injected=False) if late else Outcome()
+
+    result = Case(Injection(12, "killed", "loop process", "run_up", PROCESSES, "sim_wire"), Expected(), run).result()
+    assert (result.row()["ok"], len(tries)) == (ok, made)
 
 
 def test_times_are_compared_with_their_own_bounds():
