@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import termios
@@ -19,6 +20,8 @@ BITS_PER_BYTE = 10  # 8N1
 Alive = Callable[[], None]
 # Between two looks at a serial port whose bytes are awaited [s].
 LOOK_S = 0.0003
+# A port that takes no byte for so long is gone [s].
+WRITE_S = 1.0
 
 
 class SerialPort(Protocol):
@@ -121,10 +124,11 @@ class Descriptor:
 
 
 class PatientPort:
-    """A `SerialPort` that waits by looking at how many bytes have come.
+    """A `SerialPort` that waits by looking at how many bytes have come, and by writing again.
 
     A poll or a read of an empty terminal waits, whatever the signal, until ordinary threads of the kernel have moved
     the bytes that are just arriving. On a busy machine that took 17 ms, in which a worker cannot show that it is alive.
+    pyserial polls after each write, too.
 
     Args:
         port: of pyserial, which returns at once.
@@ -132,7 +136,7 @@ class PatientPort:
 
     def __init__(self, port: Any) -> None:
         self._port = port
-        self.write, self.flush, self.close = port.write, port.flush, port.close
+        self.flush, self.close = port.flush, port.close
 
     @property
     def in_waiting(self) -> int:
@@ -147,6 +151,18 @@ class PatientPort:
         data: bytes = self._port.read(min(come, size)) if come else b""
         return data
 
+    def write(self, data: bytes, /) -> int:
+        """See `SerialPort`. Raises OSError: the port is gone, or has not taken the bytes within WRITE_S."""
+        until_ns, sent = time.monotonic_ns() + round(WRITE_S * 1e9), 0
+        while sent < len(data):
+            with suppress(BlockingIOError):
+                sent += os.write(self._port.fileno(), data[sent:])
+                continue
+            if time.monotonic_ns() > until_ns:
+                raise OSError(errno.EIO, f"{len(data) - sent} bytes not sent within {WRITE_S:g} s")
+            time.sleep(LOOK_S)
+        return sent
+
 
 class Computer:
     """The computer that this process runs on."""
@@ -158,7 +174,7 @@ class Computer:
         """See `Host`."""
         import serial  # not every process that reads the clock has ports
 
-        return PatientPort(serial.Serial(port, baud, timeout=0, write_timeout=1.0, exclusive=True))
+        return PatientPort(serial.Serial(port, baud, timeout=0, write_timeout=0, exclusive=True))
 
     def open_shared(self, port: str, baud: int | None) -> SharedPort:
         """See `Host`."""

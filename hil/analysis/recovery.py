@@ -267,6 +267,6 @@ def _samples(
 def _lost_ms(record: TrialRecord, shared: RunMemory) -> float | None:
     start = np.zeros(1, START)
     alive_ns = shared.heartbeat.last_ns("loop_turn")
-    if shared.start.read(start) <= 0 or not alive_ns:
+    if shared.start.read(start) <= 0 or not start["start_ns"][0] or not alive_ns:
         return None
     return max(0.0, (alive_ns - int(start["start_ns"][0]) - int(record.tick["t_ns"][-1])) * 1e-6)

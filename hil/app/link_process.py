@@ -56,8 +56,8 @@ def serve(
     """
 
     def alive() -> None:
-        if shared.heartbeat.last_ns(name):  # it is watched
-            shared.heartbeat.beat(name, host.now_ns())
+        if last_ns := shared.heartbeat.last_ns(name):  # it is watched, and may have been given time to open its device
+            shared.heartbeat.beat(name, max(host.now_ns(), last_ns))
 
     try:
         device, feed = open_link(name, shared.config, shared, alive, host)

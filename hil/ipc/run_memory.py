@@ -144,7 +144,7 @@ class RunMemory:
         """
         start = np.zeros(1, START)
         self.start.read(start)
-        start["over"] = 1
+        start["over"], start["start_ns"] = 1, 0  # it has not begun
         for name, ring in self.rings.items():
             start[f"first_{name}"] = ring.written
         self.start.write(start)

@@ -106,7 +106,7 @@ class Watchdog:
 
     def note_stalls(self, stalls: Iterable[Stall], *, real_time: bool) -> None:
         """Log stalls of the machine for the record; those before the run are ignored."""
-        if (start_ns := self._start_ns) is None:
+        if (start_ns := self._start_ns) is None or self._start["over"][0]:
             return
         ring = self._shared.watchdog_events
         for stall in stalls:
@@ -141,15 +141,15 @@ class Watchdog:
                 del self._begun[port]
 
     def _t_ns(self, now_ns: int) -> int:
-        """Time of the run [ns], 0 outside of a run."""
+        """Time of the run [ns], or since the start of one that is over but may still be recorded; 0 before a run."""
         start_ns = self._start_ns
         return 0 if start_ns is None else max(now_ns - start_ns, 0)
 
     @property
     def _start_ns(self) -> int | None:
-        """Start of the current run [ns of CLOCK_MONOTONIC]."""
-        begun = self._shared.start.read(self._start) > 0 and not self._start["over"][0]
-        return int(self._start["start_ns"][0]) if begun else None
+        """Start of the run that the memory is of [ns of CLOCK_MONOTONIC]; None: it has not begun."""
+        self._shared.start.read(self._start)
+        return int(self._start["start_ns"][0]) or None
 
     def _report_stopped(self, stop: StopFrames, now_ns: int) -> None:
         name = "stopped by the watchdog"

@@ -7,6 +7,7 @@ import tty
 
 import pytest
 
+from drivers import host
 from drivers.host import COMPUTER
 
 
@@ -36,6 +37,49 @@ def test_whether_a_port_is_there_is_not_asked_by_a_poll(line, monkeypatch):
     for name in ("poll", "select", "epoll"):
         monkeypatch.delattr(select, name)
     assert not port.is_disconnected()
+    port.close()
+    os.close(master)
+
+
+def test_a_write_to_a_port_is_not_followed_by_a_poll(line, monkeypatch):
+    master, path = line
+    port = COMPUTER.open_serial(path, 115200)
+    for name in ("poll", "select", "epoll"):
+        monkeypatch.delattr(select, name)
+    assert port.write(b"a request") == 9
+    assert os.read(master, 9) == b"a request"
+    port.close()
+    os.close(master)
+
+
+def test_a_write_that_the_port_takes_piece_by_piece_is_sent_whole(line, monkeypatch):
+    master, path = line
+    port = COMPUTER.open_serial(path, 115200)
+    write, refused = os.write, [True]
+
+    def a_byte(handle, data):
+        if refused and refused.pop():
+            raise BlockingIOError
+        return write(handle, data[:1])
+
+    monkeypatch.setattr(os, "write", a_byte)
+    assert port.write(b"abc") == 3
+    assert os.read(master, 3) == b"abc"
+    port.close()
+    os.close(master)
+
+
+def test_a_port_that_takes_no_byte_is_an_error(line, monkeypatch):
+    master, path = line
+    port = COMPUTER.open_serial(path, 115200)
+    monkeypatch.setattr(host, "WRITE_S", 0.0)
+
+    def full(*_):
+        raise BlockingIOError
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OSError, match="3 bytes not sent within 0 s"):
+        port.write(b"abc")
     port.close()
     os.close(master)
 

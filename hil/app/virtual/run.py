@@ -89,7 +89,7 @@ class VirtualRun:
         """See above."""
         start = np.zeros(1, START)
         begun = self.shared is not None and self.shared.start.read(start) > 0
-        return int(start["start_ns"][0]) if begun else None
+        return int(start["start_ns"][0]) or None if begun else None
 
     def until(self, t_s: float) -> bool:
         """Wait for a time of the run [s], or for its end. False: it is over."""

@@ -5,7 +5,7 @@ import pytest
 
 from drivers.messages import DaqBlock
 from hil.ipc.run_memory import EVENTS, RECORDER, RunMemory
-from hil.ipc.shared_types import GROUND_TRUTH
+from hil.ipc.shared_types import GROUND_TRUTH, START
 from hil.messages.fault import Fault
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
 from hil.messages.schema import TIMING, event_row, tick_dtype
@@ -86,6 +86,16 @@ def test_a_worker_opens_what_the_loop_made(shared):
     again = RunMemory(shared.run)
     assert (again.config, again.meta) == (shared.config, {"version": "1"})
     assert again.blocks.dtype == shared.blocks.dtype
+
+
+def test_a_run_has_no_start_until_it_begins_though_the_run_before_had_one(shared, tmp_path):
+    start = np.zeros(1, START)
+    start["start_ns"] = 7_000_000_000
+    shared.start.write(start)
+    (tmp_path / "next").mkdir()
+    shared.move(tmp_path / "next", {"version": "1"})
+    shared.start.read(start)
+    assert (start["start_ns"][0], start["over"][0]) == (0, 1)
 
 
 def test_a_run_is_alone_only_when_every_other_process_of_it_is_gone(shared):

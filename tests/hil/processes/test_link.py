@@ -1,10 +1,13 @@
 """The worker of one link, round by round, with a device controlled by the test."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError, SamplesLostError
 from drivers.messages import DriveCommand, DriveSample
+from hil.app import link_process
 from hil.ipc.shared_devices import SharedDrives
 from hil.ipc.shared_types import FAULT_MESSAGE, HEALTH, START
 from hil.messages.fault import Fault
@@ -230,3 +233,24 @@ def test_a_device_that_never_confirms_its_stop_is_given_up_after_a_second(rig, m
     steps = rig.device.log.count("step")
     assert steps == 3 + link.GIVE_UP_NS // 10_000_000 + 1  # one per round: 3 before the dead-man, then for a second
     assert rig.device.log[-1] == "cut"
+
+
+def test_a_sign_of_life_while_a_lost_device_is_opened_takes_no_time_from_it(shared, monkeypatch):
+    """Kernel calls that open and close a port may keep a worker waiting for longer than it may be silent."""
+    given = {}
+
+    def open_link(name, config, shared, alive, host):
+        given["alive"] = alive
+        raise LinkLostError("gone")
+
+    monkeypatch.setattr(link_process, "open_link", open_link)
+    link_process.serve(
+        "drives", shared, SimpleNamespace(report=lambda **_: None), host=SimpleNamespace(now_ns=lambda: NOW_NS)
+    )
+    heartbeat = shared.heartbeat
+    given["alive"]()
+    assert heartbeat.last_ns("drives") == 0  # not watched yet
+    for last_ns, wanted_ns in ((NOW_NS - 1, NOW_NS), (NOW_NS + link.LEAVE_NS, NOW_NS + link.LEAVE_NS)):
+        heartbeat.beat("drives", last_ns)
+        given["alive"]()
+        assert heartbeat.last_ns("drives") == wanted_ns

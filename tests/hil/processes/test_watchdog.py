@@ -85,6 +85,17 @@ def test_a_note_carries_the_time_of_the_run(dog, shared, killed):
     assert row["value"] == pytest.approx(20.000001)
 
 
+@pytest.mark.parametrize(("over", "t_ns"), [(1, 3_000_000_000), (0, 0)])
+def test_a_worker_that_is_killed_after_the_run_is_noted_with_the_time_since_its_start(dog, shared, killed, over, t_ns):
+    """Before the next run has begun, its memory holds no start any more."""
+    start = np.zeros(1, START)
+    start["start_ns"], start["over"] = (NOW_NS - t_ns if t_ns else 0), over
+    shared.start.write(start)
+    beat(shared, simulated_rig=WORKER_SILENT_NS + 1)
+    dog.look(NOW_NS)
+    assert events(shared)["simulated_rig_silent"]["t_ns"] == t_ns
+
+
 STUBBORN = "import signal, sys; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); sys.stdin.read()"
 POLITE = "import sys; print(flush=True); sys.stdin.read()"
 
