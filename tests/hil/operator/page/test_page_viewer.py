@@ -13,6 +13,7 @@ from hil.operator.client import CommandError
 from hil.operator.command_messages import Lease, LeaseState
 from hil.operator.page import viewer
 from hil.operator.page.recent import Recent
+from hil.operator.page.telemetry import Feed
 from hil.operator.page.viewer import Viewer
 
 HANGS_S = 20.0  # only a viewer that does nothing any more needs so long
@@ -43,7 +44,7 @@ class Rig:
     """A rig that refuses to be armed, and counts the heartbeats of the lease."""
 
     def __init__(self):
-        self.feed = SimpleNamespace(ticks=Recent(1), events=Recent(1))
+        self.feed = Feed("")
         self.log, self.status, self.answers = Recent(9), {}, True
         self.lease = LeaseState("", yours=False, held_before=False, asked_by="")
         self.kept = 0
@@ -83,7 +84,7 @@ def test_a_browser_that_reads_slowly_keeps_the_lease_after_a_command_was_refused
         browser.says('{"type":"lease","id":1,"do":"take"}')
         await rig.until(lambda rig: rig.kept)
         browser.says('{"type":"command","id":2,"command":{"type":"arm"}}')
-        await rig.until(lambda rig: any("refused" in line["text"] for line in rig.log.since(0)))
+        await rig.until(lambda rig: any("refused" in line["text"] for line in rig.log.since(0)[1]))
         kept = rig.kept
         await rig.until(lambda rig: rig.kept > kept + 1)  # one may have been on its way
         browser.leaves()
