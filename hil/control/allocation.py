@@ -1,9 +1,8 @@
 """Allocation: from a wanted distribution of the wheels' loads to torques of the cylinders, the nearest within limits.
 
 Twice as many wheels as cylinders bear the weight, and equilibrium fixes three combinations of their loads; the
-cylinders move the others. The torques are those of a small quadratic program (hil.control.load_program), solved by
-DAQP (Arnstrom, Bemporad and Axehill 2022). Its program is about the change from the present loads, so whatever the
-tractions do to the loads is in it.
+cylinders move the others. The torques are those of a small quadratic program (hil.control.load_program) about the
+change from the present loads, so whatever the tractions do to the loads is in it.
 """
 
 from __future__ import annotations
@@ -11,11 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import daqp
 import msgspec
 import numpy as np
 
-from hil.control.load_program import fill_program, make_program, read_solution
+from hil.control.load_program import find_torques, make_program
 from hil.messages.load_limits import SOLVER, LoadLimits, require_shares
 from hil.messages.loads import LoadGoal, LoadMode
 from models.actuators.cylinder_forces import CylinderForces
@@ -24,8 +22,6 @@ from models.rover import Rover
 from models.statics import RoverStatics
 from models.statics.pull import PullTable, aim_at_traction
 
-# DAQP's marks of a hard and of a soft constraint.
-_HARD, _SOFT = 0, 8
 # With a wheel to be unloaded, the weight of the others' deviation from their mean.
 _OTHERS = 0.01
 
@@ -86,16 +82,10 @@ class Allocator:
         self.unreachable = statics.influence(rover.neutral())[:, p.open_joint].T
         self._joints_without = tuple(statics.joint_names[j] for j in p.open_joint)
         self._bound = BoundArguments(p)
-        self._sense = np.array([_HARD] * n + [_SOFT] * w, dtype=np.int32)
-        self._no_torque, self._no_multiplier = np.zeros(n), np.zeros(n + w)
         self._goal: LoadGoal | None = None
-        self._model = daqp.Model()
         if self._pull is not None:  # it compiles here, and not in a tick
             aim_at_traction(self._pull, p.load, p.slip, p.target, p.weight)
-        fill_program(self._bound, True, False)
-        self._model.setup(p.H, p.f, p.A, p.upper, p.lower, self._sense)
-        self._model.solve()
-        read_solution(self._bound, self._no_torque, self._no_multiplier, True)
+        find_torques(self._bound, True, False, True, True)
         self.reset()
 
     @property
@@ -145,16 +135,16 @@ class Allocator:
         traction = mode == LoadMode.MAX_TRACTION
         if traction and self._pull is not None:
             aim_at_traction(self._pull, p.load, p.slip, p.target, p.weight)
-        fill_program(self._bound, not traction, mode == LoadMode.HOLD)
-        x, multipliers = self._no_torque, self._no_multiplier
-        if mode != LoadMode.PASSIVE:
-            self._model.update(p.H, p.f, p.A, p.upper, p.lower, self._sense)
-            x, _, flag, info = self._model.solve()
-            if flag <= 0:
-                self.reset()
-                return Allocation(tuple(load_N), tuple(torque_Nm), (0.0,) * len(p.pressure), SOLVER)
-            multipliers = info["lam"]
-        binding = read_solution(self._bound, x, multipliers, mode in (LoadMode.UNIFORM, LoadMode.SHARE))
+        binding = find_torques(
+            self._bound,
+            mode == LoadMode.PASSIVE,
+            mode == LoadMode.HOLD,
+            not traction,
+            mode in (LoadMode.UNIFORM, LoadMode.SHARE),
+        )
+        if binding == SOLVER:
+            self.reset()
+            return Allocation(tuple(load_N), tuple(torque_Nm), (0.0,) * len(p.pressure), SOLVER)
         values, (loads, torques) = p.result.tolist(), self._ends
         return Allocation(tuple(values[:loads]), tuple(values[loads:torques]), tuple(values[torques:]), binding)
 

@@ -1,8 +1,8 @@
-"""The quadratic program of the wheels' loads, as arrays: how it is filled in a tick, and its solution read.
+"""The quadratic program of the wheels' loads: how it is filled in a tick, solved, and its solution read.
 
 Unknown are the cylinders' torques x. Loads N = c + B x, with c the passive loads; to be minimised is
-sum w (N - T)^2 / 2 plus a trace of x^2, so x is unique. Torques have bounds, loads soft bounds.
-All that is not the solver itself is two calls of compiled code, because a tick cannot pay for more.
+sum w (N - T)^2 / 2 plus a trace of x^2, so x is unique. Torques have bounds, loads soft limits.
+All of it is one call of compiled code: what is called in Python, once in 10 ms, is out of the caches each time.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.statics.balance import Balance
 from models.statics.placing import fill_present_influence
+from models.statics.quadratic_program import QuadraticProgram, make_quadratic_program, solve_quadratic_program
 
 # Part of the torques in the cost, against the loads' part.
 TRACE = 1e-6
+# Of the limits of the loads: they give way by 1e-6 of what would undo the multiplier.
+SOFTNESS = 1e-6
 # Deviation from a goal, over the mean load, from which on it counts as missed.
 _MISSED = 0.01
 
@@ -35,6 +38,7 @@ class LimitBits(NamedTuple):
     slew: int = load_limits.SLEW
     least_load: int = load_limits.LEAST_LOAD
     most_load: int = load_limits.MOST_LOAD
+    solver: int = load_limits.SOLVER
 
 
 class Program(NamedTuple):
@@ -55,9 +59,7 @@ class Program(NamedTuple):
         share: (w,) wanted shares of the whole load; not used where the loads aimed at come from elsewhere.
         target: (w,) wanted loads T [N].
         weight: (w,) of each wheel's deviation.
-        H, f: (n, n), (n,) cost.
-        A: (w, n) influence B of the cylinders.
-        upper, lower: (n + w,) bounds of torques and loads; lower and upper of the loads are in passive loads' terms.
+        qp: torques as unknowns, loads less the passive ones as A x: A is the influence B of the cylinders.
         load_limit: (2,) least and most load [N].
         passive: (w,) loads without torques [N].
         free: (joints, w) scratch: orthonormal directions that the joints can move the loads in, cylinders' first.
@@ -86,11 +88,7 @@ class Program(NamedTuple):
     share: FloatArray
     target: FloatArray
     weight: FloatArray
-    H: FloatArray
-    f: FloatArray
-    A: FloatArray
-    upper: FloatArray
-    lower: FloatArray
+    qp: QuadraticProgram
     load_limit: FloatArray
     passive: FloatArray
     free: FloatArray
@@ -123,22 +121,37 @@ def make_program(
         balance, forces, LimitBits(), limits.torque_Nm, step, tree_q,
         np.array(column, dtype=np.int64), np.array(others, dtype=np.int64), ground,
         state, load, torque, angle, gravity, slip, np.full(w, 1.0 / w), np.zeros(w), np.ones(w),
-        np.zeros((n, n)), np.zeros(n), np.zeros((w, n)), np.zeros(n + w), np.zeros(n + w),
+        make_quadratic_program(n, w, SOFTNESS),
         np.array((limits.least_load_N, limits.most_load_N)), np.zeros(w), np.zeros((joints, w)), np.zeros(w),
         np.full(n, math.nan), np.full(n, math.nan), result, *np.split(result, (w, w + n)),
     )  # fmt: skip
 
 
 @kernel
-def fill_program(bound: BoundArguments[Program], shares: bool, hold: bool) -> None:
-    """Influence, passive loads, cost and bounds, from the present state.
+def find_torques(bound: BoundArguments[Program], passive: bool, hold: bool, shares: bool, named: bool) -> int:
+    """Fill the results; the limits that bind, a bit each, or only that of the solver if there is no solution.
 
     Args:
         bound: the program.
+        passive: no torques are wanted.
+        hold: the torques of the first such call are wanted, whatever the loads.
         shares: the loads aimed at are `share`; else they are in `target`.
-        hold: the torques of the first such call are aimed at, whatever the loads.
+        named: whether what keeps the loads from these shares is named.
     """
     p = unpack(bound)
+    _fill(p, shares, hold)
+    if passive:
+        p.qp.x[:] = 0.0
+        p.qp.multiplier[:] = 0.0
+    elif not solve_quadratic_program(p.qp):
+        return p.bits.solver
+    return _read(p, named)
+
+
+@kernel
+def _fill(p: Program, shares: bool, hold: bool) -> None:
+    """Influence, passive loads, cost and bounds, from the present state."""
+    qp = p.qp
     fill_present_influence(p.balance, p.tree_q, p.column, p.open_joint, p.angle, p.gravity, p.ground)
     n, w = p.column.size, p.load.size
     whole = 0.0
@@ -149,65 +162,57 @@ def fill_program(bound: BoundArguments[Program], shares: bool, hold: bool) -> No
             p.target[wheel] = p.share[wheel] * whole
         p.passive[wheel] = p.load[wheel]
         for c in range(n):
-            p.A[wheel, c] = p.balance.influence[wheel, p.column[c]]
-            p.passive[wheel] -= p.A[wheel, c] * p.torque[c]
-        p.lower[n + wheel] = p.load_limit[0] - p.passive[wheel]
-        p.upper[n + wheel] = p.load_limit[1] - p.passive[wheel]
+            qp.A[wheel, c] = p.balance.influence[wheel, p.column[c]]
+            p.passive[wheel] -= qp.A[wheel, c] * p.torque[c]
+        qp.lower[n + wheel] = p.load_limit[0] - p.passive[wheel]
+        qp.upper[n + wheel] = p.load_limit[1] - p.passive[wheel]
     trace = 0.0
     for c in range(n):
         least, most = reachable(p.forces, c, p.angle[c])
-        p.lower[c], p.upper[c] = max(least, -p.most_torque), min(most, p.most_torque)
+        qp.lower[c], qp.upper[c] = max(least, -p.most_torque), min(most, p.most_torque)
         if math.isnan(p.last[c]):
             p.last[c] = p.torque[c]
         if not hold:
             p.held[c] = math.nan
         elif math.isnan(p.held[c]):
             p.held[c] = p.last[c]
-        p.f[c] = -p.held[c] if hold else 0.0
+        qp.f[c] = -p.held[c] if hold else 0.0
         for wheel in range(w if not hold else 0):
-            p.f[c] += p.A[wheel, c] * p.weight[wheel] * (p.passive[wheel] - p.target[wheel])
+            qp.f[c] += qp.A[wheel, c] * p.weight[wheel] * (p.passive[wheel] - p.target[wheel])
         for d in range(n):
-            p.H[c, d] = 1.0 if hold and c == d else 0.0
+            qp.H[c, d] = 1.0 if hold and c == d else 0.0
             for wheel in range(w if not hold else 0):
-                p.H[c, d] += p.A[wheel, c] * p.weight[wheel] * p.A[wheel, d]
-        trace += p.H[c, c]
+                qp.H[c, d] += qp.A[wheel, c] * p.weight[wheel] * qp.A[wheel, d]
+        trace += qp.H[c, c]
     for c in range(n if not hold else 0):
-        p.H[c, c] += TRACE * trace
+        qp.H[c, c] += TRACE * trace
 
 
 @kernel
-def read_solution(bound: BoundArguments[Program], x: FloatArray, multiplier: FloatArray, shares: bool) -> int:
-    """Loads at the torques x, the torques and pressures on the way there, and the limits that bind, a bit each.
-
-    Args:
-        bound: the program.
-        x: (n,) the solution [N m].
-        multiplier: (n + w,) of its constraints: above 0 where an upper bound pushes, below where a lower one does.
-        shares: whether the loads were to have given shares, which they may miss.
-    """
-    p = unpack(bound)
-    bits, binding = p.bits, 0
+def _read(p: Program, named: bool) -> int:
+    """Loads of the solution, the torques and pressures on the way there, and the limits that bind, a bit each."""
+    qp, bits, binding = p.qp, p.bits, 0
     n, w = p.column.size, p.load.size
     for c in range(n):
-        if multiplier[c] > 0.0:
-            binding |= bits.pressure if p.upper[c] < p.most_torque else bits.torque
-        elif multiplier[c] < 0.0:
-            binding |= bits.pressure if p.lower[c] > -p.most_torque else bits.torque
+        if qp.multiplier[c] > 0.0:
+            binding |= bits.pressure if qp.upper[c] < p.most_torque else bits.torque
+        elif qp.multiplier[c] < 0.0:
+            binding |= bits.pressure if qp.lower[c] > -p.most_torque else bits.torque
     whole = 0.0
     for wheel in range(w):
         whole += p.load[wheel]
-        if multiplier[n + wheel] > 0.0:
+        if qp.multiplier[n + wheel] > 0.0:
             binding |= bits.most_load
-        elif multiplier[n + wheel] < 0.0:
+        elif qp.multiplier[n + wheel] < 0.0:
             binding |= bits.least_load
         p.aimed[wheel] = p.passive[wheel]
         for c in range(n):
-            p.aimed[wheel] += p.A[wheel, c] * x[c]
-    if shares:
+            p.aimed[wheel] += qp.A[wheel, c] * qp.x[c]
+    if named:
         by_equilibrium, by_cylinders = _missed(p)
         binding |= bits.equilibrium if by_equilibrium > _MISSED * whole / w else 0
         binding |= bits.cylinders if by_cylinders > _MISSED * whole / w else 0
-    if _step_towards(p, x):
+    if _step_towards(p, qp.x):
         binding |= bits.slew
     fill_pressures(p.forces, p.wanted, p.angle, p.pressure)
     return binding

@@ -156,6 +156,15 @@ def test_limits_that_the_present_state_breaks_give_the_nearest_loads_and_say_so(
     assert np.isfinite(found.load_N).all()
 
 
+def test_a_state_that_is_not_a_number_has_no_solution_and_no_pressures_and_is_forgotten():
+    one, goal = allocator(), LoadGoal(LoadMode.UNIFORM)
+    good = allocate(one, goal)
+    found = one.allocate(tuple(PASSIVE_N), (0.0,) * 3, (0.0, np.nan, 0.0), DOWN, (0.2,) * 6, goal)
+    assert binding_names(found.binding) == ("solver",)
+    assert found.pressure_Pa == (0.0,) * 6
+    assert allocate(one, goal) == good
+
+
 @pytest.mark.parametrize(
     ("goal", "message"),
     [
