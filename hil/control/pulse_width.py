@@ -28,27 +28,30 @@ class PressurePredictor:
             -math.expm1(-settings.period_s / time_s) for time_s in (settings.fill_s, settings.vent_s)
         )
         self._period_ns, self._delay_ns = round(settings.period_s * 1e9), round(settings.delay_s * 1e9)
-        self._past_Pa = [0.0] * (round((settings.delay_s + _OLDEST_S) / settings.period_s) + 1)
+        self._length = round((settings.delay_s + _OLDEST_S) / settings.period_s) + 1
+        self._past_Pa = [0.0] * self._length
         self.reset()
 
     def reset(self) -> None:
         """The valve has been off for long."""
-        self._past_Pa[:] = [0.0] * len(self._past_Pa)
+        self._past_Pa[:] = [0.0] * self._length
         self._newest, self._model_Pa, self._error_Pa = 0, 0.0, 0.0
         self._read_ns = -1
 
     def add(self, on: bool, supply_Pa: float) -> None:
         """Take the command of a tick, of a valve that this pressure [Pa] feeds."""
-        self._model_Pa += (supply_Pa - self._model_Pa) * self._fill if on else -self._model_Pa * self._vent
-        self._newest = (self._newest + 1) % len(self._past_Pa)
-        self._past_Pa[self._newest] = self._model_Pa
+        model_Pa, newest = self._model_Pa, self._newest + 1
+        model_Pa += (supply_Pa - model_Pa) * self._fill if on else -model_Pa * self._vent
+        newest = newest if newest < self._length else 0
+        self._past_Pa[newest] = self._model_Pa = model_Pa
+        self._newest = newest
 
     def predicted(self, t_ns: int, measured_Pa: float, read_ns: int) -> float:
         """Pressure [Pa] that the commands before a tick [ns] lead to; measured at another time [ns]."""
         if read_ns != self._read_ns:
             self._read_ns = read_ns
             ticks = max(t_ns - read_ns + self._delay_ns, 0) // self._period_ns  # a reading may be newer than the tick
-            self._error_Pa = measured_Pa - self._past_Pa[self._newest - min(ticks, len(self._past_Pa) - 1)]
+            self._error_Pa = measured_Pa - self._past_Pa[self._newest - min(ticks, self._length - 1)]
         return self._model_Pa + self._error_Pa
 
 
@@ -74,7 +77,7 @@ class EndPressures:
         place = bisect(self._means, mean)
         if place > _POINTS:
             return 1.0
-        low, high = self._means[place - 1 : place + 1]
+        low, high = self._means[place - 1], self._means[place]
         return self._ends[place - 1] + (self._ends[place] - self._ends[place - 1]) * (mean - low) / (high - low)
 
 
@@ -98,6 +101,7 @@ class PulseWidth:
         self._least_area = settings.dead_band_Pa * self._cycle_s
         self._predictor = PressurePredictor(settings)
         self._begin_ns = -settings.cycle_ns
+        self._vented_for, self._vented_Pas = (0.0, 0.0), 0.0
         self.reset()
 
     def reset(self) -> None:
@@ -159,8 +163,11 @@ class PulseWidth:
         return True
 
     def _vented_next(self, wanted_Pa: float, supply_Pa: float) -> float:
-        """What the pressure at the end of a repeated cycle gives while it vents [Pa s]."""
-        return self._vent_s * supply_Pa * self._ends.after(wanted_Pa / supply_Pa)
+        """What the pressure at the end of a repeated cycle gives while it vents [Pa s]; kept from tick to tick."""
+        if (wanted_Pa, supply_Pa) != self._vented_for:
+            self._vented_for = wanted_Pa, supply_Pa
+            self._vented_Pas = self._vent_s * supply_Pa * self._ends.after(wanted_Pa / supply_Pa)
+        return self._vented_Pas
 
     def _left_s(self, t_ns: int) -> float:
         """Of the running cycle [s]; below 0: it is over."""

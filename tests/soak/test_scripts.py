@@ -8,7 +8,15 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOAK = [
     ROOT / "tests/soak" / name
-    for name in ("damage_records.py", "fault_runs.py", "endurance.py", "loaded.py", "page_figures.py", "stop_run.py")
+    for name in (
+        "damage_records.py",
+        "fault_runs.py",
+        "endurance.py",
+        "load_runs.py",
+        "loaded.py",
+        "page_figures.py",
+        "stop_run.py",
+    )
 ]
 SCRIPTS = [*sorted((ROOT / "benchmarks").glob("*.py")), *SOAK]
 
