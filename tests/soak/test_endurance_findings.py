@@ -1,0 +1,90 @@
+"""What a run of `make soak PART=endurance` has shown is judged by its record."""
+
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hil.config import load_config
+from hil.messages.fault import Fault
+from hil.messages.schema import TIMING, event_row, tick_dtype
+from hil.processes.disturbances import stall_event
+from hil.realtime.stalls import Stall
+from hil.recording import open_writer
+
+MS = 1_000_000
+DONE = {"reasons": [], "loop": {"rate_hz": 1000, "ticks": 0, "late": 0, "skipped": 0}}
+
+
+@pytest.fixture
+def findings(monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    return importlib.import_module("endurance_findings")
+
+
+@pytest.fixture
+def judged(findings, tmp_path):
+    """Judges a run with these ticks, each with the time of its work [ms], and events."""
+    config = load_config("sim_wire")
+
+    def judge(ticks, events=(), injected="", known=(), summary=DONE):
+        with open_writer(tmp_path, config, {"config": ""}) as record:
+            for number, work_ms in ticks.items():
+                row, timing = np.zeros(1, tick_dtype(config.layout)), np.zeros(1, TIMING)
+                row["tick"] = timing["tick"] = number
+                row["t_ns"], timing["work_ns"] = number * MS, round(work_ms * MS)
+                record.timing(timing)
+                record.tick(row)
+            for event in events:
+                record.event(event)
+        found = findings.Found()
+        found.take(tmp_path, summary, injected, set(known))
+        return found
+
+    return judge
+
+
+def noted(fault, at_ms):
+    return event_row(fault, fault.name.lower(), at_ms, at_ms * MS, detail="words")
+
+
+def test_periods_skipped_before_the_first_tick_and_between_two_are_counted_with_their_cause(judged):
+    found = judged({5: 0.2, 6: 0.2, 8: 0.2})
+    assert (found.woken_late, found.beside_stalls, found.unexplained) == (4 + 1, 0, [])
+
+
+def test_periods_skipped_after_work_that_took_too_long_are_not_explained(judged):
+    found = judged({1: 0.2, 2: 3.1, 6: 0.2})
+    assert [line.partition(": ")[2] for line in found.unexplained] == ["3 after a tick of 3.1 ms"]
+    assert not found.ok
+
+
+def test_periods_skipped_beside_a_stall_are_its_doing(judged):
+    stall = stall_event(Stall(2 * MS, 4 * MS), 0, 1000, real_time=True)
+    found = judged({1: 0.2, 2: 3.1, 6: 0.2}, [stall])
+    assert (found.beside_stalls, found.unexplained) == (3, [])
+
+
+def test_a_fault_that_nobody_injected_needs_a_cause_beside_it(judged):
+    assert judged({1: 0.2}, [noted(Fault.SENSOR_STALE, 1)]).invented
+
+
+def test_skipped_periods_are_the_cause_of_a_late_loop_and_are_judged_themselves(judged):
+    found = judged({1: 0.2, 9: 0.2}, [noted(Fault.LOOP_LATE, 9)])
+    assert (found.woken_late, found.beside, found.invented) == (7, 1, [])
+
+
+@pytest.mark.parametrize(
+    ("fault", "reasons", "judged_as"),
+    [
+        (Fault.LINK_LOST, [], {"drives silent": [True]}),
+        (Fault.SENSOR_STALE, [], {}),  # another fault came first
+        (None, [], {"drives silent": [False]}),
+        (None, ["not armed: disk space is 199 MB free, allowed: at least 200 MB"], {}),
+    ],
+)
+def test_an_injected_fault_is_found_or_not_or_could_not_show(judged, fault, reasons, judged_as):
+    events = [] if fault is None else [noted(fault, 1)]
+    found = judged({1: 0.2}, events, "drives silent", {Fault.LINK_LOST}, {**DONE, "reasons": reasons})
+    assert found.injected == judged_as
