@@ -75,10 +75,10 @@ class Found:
         """Look for the cause of each gap in the numbers of the ticks, one before the first tick included."""
         tick = record.tick
         work_ns = dict(zip(record.timing["tick"].tolist(), record.timing["work_ns"].tolist(), strict=True))
-        steps = np.diff(tick["tick"], prepend=0)
+        steps, gaps_ns = np.diff(tick["tick"], prepend=0), np.diff(tick["t_ns"], prepend=0)
         for after in np.flatnonzero(steps > 1):
             lost, worked_ns = int(steps[after]) - 1, work_ns.get(int(tick["tick"][after - 1]), 0) if after else 0
-            if longest_near(record.events, int(tick["t_ns"][after])):
+            if longest_near(record.events, int(tick["t_ns"][after]), int(gaps_ns[after])):  # it was not over before
                 self.beside_stalls += lost
             elif worked_ns < period_ns:  # it slept in time, and was not woken in time
                 self.woken_late += lost

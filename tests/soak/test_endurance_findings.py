@@ -66,6 +66,11 @@ def test_periods_skipped_beside_a_stall_are_its_doing(judged):
     assert (found.beside_stalls, found.unexplained) == (3, [])
 
 
+def test_a_stall_that_was_over_before_explains_no_skipped_period(judged):
+    stall = stall_event(Stall(2 * MS, 4 * MS), 0, 1000, real_time=True)
+    assert judged({7: 0.2, 8: 3.1, 12: 0.2}, [stall]).unexplained
+
+
 def test_a_fault_that_nobody_injected_needs_a_cause_beside_it(judged):
     assert judged({1: 0.2}, [noted(Fault.SENSOR_STALE, 1)]).invented
 
