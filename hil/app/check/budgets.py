@@ -57,7 +57,9 @@ def actuation(config: Config) -> list[Check]:
 def _load(load: LineLoad) -> Check:
     allowed = f"at most {ALLOWED_LOAD:.0%} of its line time"
     to_do = "raise the baud rate of the line, or ask its devices less often (rate_hz)"
-    return Check(f"bus load of {load.port}", load.share <= ALLOWED_LOAD, f"{load.share:.0%}", allowed, to_do)
+    return Check(
+        f"bus load of {load.port or 'a line'}", load.share <= ALLOWED_LOAD, f"{load.share:.0%}", allowed, to_do
+    )
 
 
 def _busy(link: str, busy: float, key: str) -> Check:

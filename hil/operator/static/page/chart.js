@@ -12,20 +12,26 @@ export const axisStyle = () => ({ stroke: textColour(), grid: { stroke: "#8884" 
 /** Width of a chart in a box. */
 export const widthIn = (box) => Math.max(260, box.clientWidth);
 
-/** Draw marks [time, word, dash, offset of the word], those that are in view. */
+/** Draw marks [time, word, dash, offset of the word], those that are in view; each word lies over all lines, on the background. */
 export function drawMarks(chart, marks) {
   const { ctx, bbox } = chart;
+  const shown = marks.map(([at, ...mark]) => [chart.valToPos(at, "x", true), ...mark]).filter(([x]) => x >= bbox.left && x <= bbox.left + bbox.width);
+  const { color, backgroundColor } = getComputedStyle(document.body);
   ctx.save();
-  ctx.strokeStyle = ctx.fillStyle = textColour();
-  ctx.textAlign = "left"; // the axes leave another one
-  for (const [at, word, dash, offset] of marks) {
-    const x = chart.valToPos(at, "x", true);
-    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+  ctx.strokeStyle = color;
+  for (const [x, , dash] of shown) {
     ctx.setLineDash(dash);
     ctx.beginPath();
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
+  }
+  ctx.textAlign = "left"; // the axes leave another one
+  for (const [x, word, , offset] of shown) {
+    const { width, actualBoundingBoxAscent: up, actualBoundingBoxDescent: down } = ctx.measureText(word);
+    ctx.fillStyle = backgroundColor;
+    ctx.fillRect(x + 3, bbox.top + offset - up - 1, width + 2, up + down + 2);
+    ctx.fillStyle = color;
     ctx.fillText(word, x + 4, bbox.top + offset);
   }
   ctx.restore();

@@ -22,8 +22,11 @@ export function setText(element, text) {
 /** A table row of texts and elements. */
 export const row = (...cells) => make("tr", {}, ...cells.map((cell) => make("td", {}, cell)));
 
-/** A number for people: four digits, or a dash. */
-export const digits = (value) => (typeof value === "number" && Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "-");
+/** A number for people: four digits, with a power of ten where that is shorter, or a dash. */
+export function digits(value) {
+  if (typeof value !== "number" || !Number.isFinite(value)) return "-";
+  return Math.abs(value) < 1e7 ? String(Number(value.toPrecision(4))) : value.toExponential(3);
+}
 
 /** Address of what is read from the record of a run. */
 export const recordOf = (run) => `/api/runs/${run.split("/").map(encodeURIComponent).join("/")}/record`;

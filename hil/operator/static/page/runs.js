@@ -29,7 +29,8 @@ function drawList(all, open) {
     make("button", { type: "button", onclick: () => open(run) }, run.name),
     run.experiment ?? run.state,
     run.accepted === null || run.accepted === undefined ? run.state : run.accepted ? "accepted" : `not accepted: ${(run.reasons ?? []).join("; ")}`,
-    Object.entries(numbersOf(run)).slice(0, 4).map(([key, value]) => `${key} ${digits(value)}`).join(", "),
+    make("ul", { class: "numbers-of-run" }, ...Object.entries(numbersOf(run)).slice(0, 4)
+      .map(([key, value]) => make("li", {}, ...key.split(/(?<=_)/).flatMap((part) => [part, make("wbr")]), ` ${digits(value)}`))),
   )));
 }
 
