@@ -32,7 +32,7 @@ SETTINGS = (
     "devices.valves.pressure_registers={left_extend: 0, left_retract: 1, right_extend: 2, right_retract: 3, "
     "kPa_per_count: 0.1}",
 )  # fmt: skip
-READY_S = 100.0
+READY_S = 300.0
 
 
 def overrides(settings) -> list[str]:

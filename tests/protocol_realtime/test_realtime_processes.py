@@ -21,7 +21,7 @@ from hil.simulator.control_socket import wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("stalls")]
 ADDRESSES = {0x80, 0x81, 0x82}
-PATIENCE_S = 120.0
+PATIENCE_S = 500.0
 # Checks that may fail on a busy machine: how often and how late processes run.
 OF_TIME = {"DAQ sample age", "sample rate", "rate of the drives"}
 # Devices of `hil check`, and how it says that one did not answer in time. The shortest such time is 15 ms.
@@ -52,7 +52,9 @@ def all_stand(wire):
 
 def strike(wire, loop, act):
     """Act once the wheels of all controllers run; False: the run ended before, and nothing was done."""
-    wait_for(lambda: loop.ended or (set(newest(wire, "starts")) == ADDRESSES and not all_stand(wire)), PATIENCE_S)
+    assert wait_for(
+        lambda: loop.ended or (set(newest(wire, "starts")) == ADDRESSES and not all_stand(wire)), PATIENCE_S
+    )
     if loop.ended:
         return False
     act()
@@ -67,7 +69,7 @@ def stay_stopped(wire, struck_ns):
     assert all(at_ns <= struck_ns for at_ns in newest(wire, "starts").values())
 
 
-def test_a_stopped_loop_does_not_drive_when_it_goes_on(wire, loop):
+def test_a_stopped_loop_does_not_drive_when_it_goes_on(wire, loop, kill_run):
     def act():
         os.kill(loop.process.pid, signal.SIGSTOP)
         assert wait_for(lambda: all_stand(wire), PATIENCE_S)
@@ -75,11 +77,16 @@ def test_a_stopped_loop_does_not_drive_when_it_goes_on(wire, loop):
 
     struck = strike(wire, loop, act)
     struck_ns = time.monotonic_ns()
-    status = loop.process.wait(PATIENCE_S)
-    assert status in ((1,) if struck else (0, 1, 2, 3))
+    status = loop.process.wait()
     stay_stopped(wire, struck_ns)
+    if status == -signal.SIGKILL:  # a busy machine continued it after the second that the watchdog allows
+        assert wait_for(lambda: kill_run.processes_of(loop.run) == {}, PATIENCE_S)
+        assert b"loop_hung" in read_trial(loop.run).events["name"]
+    else:
+        assert status in ((1,) if struck else (0, 1, 2, 3))
 
 
+@pytest.mark.soak  # in virtual time, each `make test` looks at it (tests/protocol)
 def test_when_every_process_is_killed_the_controllers_stop_by_themselves(wire, loop, kill_run):
     def act():
         processes = kill_run.processes_of(loop.run)
@@ -92,7 +99,7 @@ def test_when_every_process_is_killed_the_controllers_stop_by_themselves(wire, l
     assert wait_for(lambda: kill_run.processes_of(loop.run) == {}, PATIENCE_S)
 
 
-# The watchdog's end is in virtual time too (tests/protocol), where each `make test` looks at it.
+# The watchdog's end is in virtual time too.
 @pytest.mark.parametrize("name", ["drives", pytest.param("watchdog", marks=pytest.mark.soak)])
 def test_a_killed_worker_leaves_stopped_wheels_and_a_run_that_ends_in_safe(wire, loop, kill_run, name):
     def act():
@@ -100,7 +107,7 @@ def test_a_killed_worker_leaves_stopped_wheels_and_a_run_that_ends_in_safe(wire,
 
     struck = strike(wire, loop, act)
     struck_ns = time.monotonic_ns()
-    status = loop.process.wait(PATIENCE_S)
+    status = loop.process.wait()
     assert status in ((1,) if struck else (0, 1, 2, 3))
     stay_stopped(wire, struck_ns)
     assert kill_run.processes_of(loop.run) == {}
@@ -108,21 +115,30 @@ def test_a_killed_worker_leaves_stopped_wheels_and_a_run_that_ends_in_safe(wire,
 
 POWER_AND_HOLD = """
 import sys
+from drivers.interfaces import LinkLostError
 from drivers.modbus.settings import ModbusValvesSettings
 from drivers.messages import ValveCommand
 from drivers.modbus.valves import ModbusValves
 settings = ModbusValvesSettings(port=sys.argv[1], baud=38400, coils=(0, 1, 2, 3), flash_on=True, flash_s=0.5)
 valves = ModbusValves(settings)
-valves.open()
-valves.write(ValveCommand(1, settings.valves.valves_off))
-for _ in range(20):
-    valves.step()
-valves.write(ValveCommand(2, ((True, False), (False, False))))
+
+def power():
+    valves.open()
+    valves.write(ValveCommand(1, settings.valves.valves_off))
+    for _ in range(20):
+        valves.step()
+    valves.write(ValveCommand(2, ((True, False), (False, False))))
+    while True:
+        valves.step()
+        sample = valves.read(0)
+        if sample and sample.acknowledged_ns == 2:
+            print("on", flush=True)
+
 while True:
-    valves.step()
-    sample = valves.read(0)
-    if sample and sample.acknowledged_ns == 2:
-        print("on", flush=True)
+    try:
+        power()
+    except LinkLostError:  # a stall of the machine; then the board lets its valves go, too
+        continue
 """
 
 
@@ -142,7 +158,8 @@ def test_when_their_worker_is_killed_the_relay_board_lets_its_valves_go(wire):
         ]
 
     assert wait_for(lambda: switched()[-1:] == [(0, False)], PATIENCE_S)
-    assert switched() == [(0, True), (0, False)]
+    found = switched()
+    assert found == [(0, True), (0, False)] * (len(found) // 2)
 
 
 def checked(wire, capsys, *more):
@@ -210,17 +227,18 @@ def test_devices_finds_the_keys_of_the_config(wire, capsys):
     assert "simulated IEPE input" in [device["product"] for device in found["ni"][0]["devices"]]
 
 
+@pytest.mark.soak  # in virtual time, each `make test` looks at both (tests/protocol)
 @pytest.mark.parametrize(
     "arguments",
     [
         ("jog", "--wheel", "middle_right", "--speed", "-0.03", "--for", "0.6"),
-        pytest.param(("valve", "--for", "0.8", "right", "retract"), marks=pytest.mark.soak),
+        ("valve", "--for", "0.8", "right", "retract"),
     ],
     ids=["jog", "valve"],
 )
 @pytest.mark.usefixtures("empty_folder")
 def test_a_motion_is_made_or_the_summary_says_what_kept_it(wire, capsys, arguments):
-    """The motion is tested in virtual time (tests/protocol); here a busy machine may end it in Safe."""
+    """A busy machine may end the motion in Safe."""
     wire.mend()
     command, *more = arguments
     status = run([command, *wire.arguments, *more, "--yes", "--json", "--out", "run"])

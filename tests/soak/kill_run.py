@@ -38,7 +38,9 @@ ALLOWED_MS = RECORD_LOST_NS / 1e6
 GONE_WITHIN_S = 30.0
 # Reported if the run ended by itself on a busy machine, in Safe or not armed.
 ENDED_BEFORE = "the run ended by itself before"
-SURVIVED = (0, 1)  # exit statuses of a loop that lost a worker, or ended before it noticed
+# Exit statuses of a loop that lost a worker, or ended before it noticed; and of one that never drove.
+SURVIVED = (0, 1)
+NOT_BEGUN = (2, 3)
 SAMPLE_NS = 1e9 / 30000
 
 
@@ -137,7 +139,7 @@ def kill_one(seed, victim, moment, folder):
     survived = "loop" not in VICTIMS[victim]
     if "Traceback" in words or "not expected" in words:
         kill.wrong.append("an unexpected exception")
-    if survived and loop.returncode not in (*SURVIVED, *((2,) if np.isnan(kill.at_ms) else ())):
+    if survived and loop.returncode not in (*SURVIVED, *(NOT_BEGUN if np.isnan(kill.at_ms) else ())):
         kill.wrong.append(f"exit status {loop.returncode}")
     if (run / FOLDER).is_dir():
         if survived and not np.isnan(kill.at_ms):

@@ -31,6 +31,7 @@ def test_a_kill_leaves_no_process_and_a_whole_record(kill_run, tmp_path, seed, v
 
 
 @pytest.mark.slow
+@pytest.mark.soak  # in virtual time, each `make test` looks at it (tests/protocol)
 def test_a_stopped_loop_cannot_drive_again(kill_run, tmp_path):
     """The dead-man cuts 20 ms after the last good tick, by the clock of the simulated rig; SIGCONT changes nothing."""
     period_ns = 1_000_000

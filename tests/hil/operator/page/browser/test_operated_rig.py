@@ -16,6 +16,7 @@ from hil.analysis.campaign import read_campaign
 from hil.experiments.impact.experiment import State
 from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, Start
+from hil.operator import client as client_module
 
 from .operated_rig import LONGEST_S, OperatedRig
 from .scripted_server import until
@@ -39,9 +40,11 @@ def processes(chromium, tmp_path_factory):
     """One rig for all tests; each leaves it at rest."""
     folder = tmp_path_factory.mktemp("operated")
     (folder / "plan.yaml").write_text(PLAN)
-    rig = OperatedRig(folder, "sim_impact", SETTINGS, ("--plan", str(folder / "plan.yaml")))
-    yield rig
-    rig.close()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(client_module, "ANSWER_S", LONGEST_S)  # the command server lives, however late it answers
+        rig = OperatedRig(folder, "sim_impact", SETTINGS, ("--plan", str(folder / "plan.yaml")))
+        yield rig
+        rig.close()
 
 
 @pytest.fixture
