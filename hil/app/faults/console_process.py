@@ -25,7 +25,7 @@ from hil.operator.runtime_folder import read_token
 from hil.safety.fault_table import FAULT_TABLE
 from hil.safety.fault_table.row import period_ms
 from hil.simulator.connection import read_endpoints, spawn_simulator
-from hil.simulator.control_socket import ControlClient, wait_for
+from hil.simulator.control_socket import ControlClient
 
 # The console and the client that arms and starts share a name, and so the lease.
 NAME = "console"
@@ -69,17 +69,16 @@ def _killed(
     """Lead a trial to its run-up, kill its console, and judge what came of it. Raises CommandError."""
     endpoint, token_file = doors["command_endpoint"], Path(doors["token_file"])
     client = stack.enter_context(closing(CommandClient(endpoint, token=read_token(token_file), name=NAME)))
-    client.wait_until(lambda status: status.get("state") == "idle", READY_S)
+    client.wait_until(_before_its_end(run, lambda status: status.get("state") == "idle"), READY_S)
     hold = ("lease", "--hold", "--endpoint", endpoint, "--token-file", str(token_file), "--name", NAME)
     console = _started("command", *hold, stdout=subprocess.DEVNULL)
     stack.callback(console.wait)
     stack.callback(console.kill)
-    client.wait_until(lambda status: status.get("holder") == NAME, READY_S)
+    client.wait_until(_before_its_end(run, lambda status: status.get("holder") == NAME), READY_S)
     client.ask(Arm())
-    client.wait_until(_at("armed", run), READY_S)
+    client.wait_until(_before_its_end(run, lambda status: status.get("state") == "armed"), READY_S)
     client.ask(Start())
-    if not wait_for(lambda: bool(control.ask("stops", device=DRIVES)["starts"]), READY_S, 0.02):
-        return Outcome(disturbed="the trial did not start", injected=False)
+    client.wait_until(_before_its_end(run, lambda _: bool(control.ask("stops", device=DRIVES)["starts"])), READY_S)
     time.sleep(MOMENT_S)
     start_ns = start_ns_of(run)
     acted_ns = time.monotonic_ns()
@@ -92,15 +91,15 @@ def _killed(
     return judge(control, run, start_ns, acted_ns, expected)
 
 
-def _at(state: str, run: Path) -> Callable[[dict[str, Any]], bool]:
-    """Whether the run is in that state. Raises CommandError: it has ended before."""
+def _before_its_end(run: Path, reached: Callable[[dict[str, Any]], bool]) -> Callable[[dict[str, Any]], bool]:
+    """Whether a run has come to something. Raises CommandError: it has ended before."""
 
-    def reached(status: dict[str, Any]) -> bool:
+    def look(status: dict[str, Any]) -> bool:
         if status.get("runs"):
-            raise CommandError(f"{run.name} ended before it was {state}: {status.get('message')}")
-        return status.get("state") == state
+            raise CommandError(f"{run.name} ended before its console was killed: {status.get('message')}")
+        return reached(status)
 
-    return reached
+    return look
 
 
 def _started(*words: str, stdout: int) -> subprocess.Popen[bytes]:

@@ -7,10 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from hil.app.faults.console_process import _before_its_end
 from hil.app.faults.injection import Expected
 from hil.app.faults.process_faults import judge
 from hil.config import load_config
 from hil.messages.schema import event_row, tick_dtype
+from hil.operator.client import CommandError
 from hil.recording import open_writer
 
 START_NS, ACTED_NS = 10_000_000_000, 10_500_000_000  # on the computer's clock
@@ -75,3 +77,11 @@ def test_what_must_not_be_is_wrong(judged, seen, faults, wrong):
     outcome = judged(seen, *faults)
     assert outcome.injected
     assert wrong in outcome.wrong
+
+
+def test_a_trial_that_has_ended_is_not_waited_for(tmp_path):
+    armed = _before_its_end(tmp_path / "run_1", lambda status: status["state"] == "armed")
+    assert not armed({"state": "idle"})
+    assert armed({"state": "armed", "runs": 0})
+    with pytest.raises(CommandError, match="run_1 ended before its console was killed: drives: silent"):
+        armed({"state": "closed", "runs": 1, "message": "drives: silent"})
