@@ -105,7 +105,7 @@ class Browser:
         headers = {"Cookie": self.cookie if cookie is None else cookie}
         socket = connect(
             f"ws://{self.address}/ws", origin=self.origin if origin is None else origin or None,
-            additional_headers=headers, compression=None,
+            additional_headers=headers, compression=None, open_timeout=PATIENCE_S,
         )  # fmt: skip
         return Viewer(self._stack.enter_context(socket))
 
