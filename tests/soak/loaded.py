@@ -15,6 +15,7 @@ import os
 import random
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -93,6 +94,7 @@ def main(words: list[str]) -> int:
             print("root keeps its rights here: setpriv is not installed (part of util-linux)", file=sys.stderr)
             return 2
         command = ["setpriv", f"--inh-caps={CAPABILITIES}", f"--bounding-set={CAPABILITIES}", *command]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what was begun here ends, too
     without_rights()
     spinners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(arguments.spinning)]
     try:
