@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import zmq
@@ -64,6 +65,9 @@ class Rig:
                 await asyncio.sleep(_RETRY_S)
                 continue
             self._take(status, lease)
+            if "stop" not in self._own:  # the first stop does not wait for a connection
+                with suppress(CommandError, zmq.ZMQError):
+                    await loop.run_in_executor(self._stops, self._client, "stop")
             await asyncio.sleep(_LOOK_S)
 
     def _look(self) -> tuple[dict[str, Any], LeaseState]:

@@ -63,6 +63,20 @@ def test_a_viewer_without_the_lease_can_stop_and_do_nothing_else(browser, rig):
     assert rig.commands() == [Stop(f"{you}: space bar"), EStop(you)]
 
 
+def test_the_first_stop_uses_a_connection_that_is_there_already(browser, served, rig, monkeypatch):
+    def refuse(name):
+        raise client_module.CommandError(f"a connection of {name} that was not there")
+
+    viewer = browser.viewer()
+    for _ in range(20):  # a busy machine makes it a few messages later
+        if "stop" in served.rig._own:
+            break
+        viewer.until("status")
+    monkeypatch.setattr(served.rig, "connect", refuse)
+    assert viewer.command("stop", reason="")["ok"]
+    assert len(rig.commands()) == 1
+
+
 def test_a_replayed_message_is_refused_and_nothing_changes(browser, rig):
     viewer = browser.viewer()
     viewer.lease("take")
