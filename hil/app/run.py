@@ -169,12 +169,19 @@ def run_repeatedly(
     """
     begun, done = [folder_of(0)], list[Outcome]()
 
-    def open_here(place: Path, stack: ExitStack) -> Backend:
-        return open_backend(config, place, progress, stack, endpoints, console)
-
     def begin() -> None:
         (begun[0] / FILE_NAME).unlink(missing_ok=True)  # a record of nothing, of the start before
-        _run_on_one_rig(config, count, begun, folder_of, progress, open_here, go_on, done, figure)
+        with Signals() as signals, ExitStack() as stack:
+            backend = open_backend(config, begun[0], progress, stack, endpoints, console)
+            resident = Resident(config, backend, signals, progress)
+            done.append(resident.run(begun[0], figure=figure))
+            for number in range(1, count):
+                signals.loop = None  # no run to be ended in Safe: the rig is
+                if done[-1].exit_code or not go_on(done[-1]):
+                    break
+                begun.append(folder_of(number))
+                resident.next_run(begun[-1])
+                done.append(resident.run(begun[-1], figure=figure))
 
     try:
         begin_again(begin, progress, lambda: not done)
@@ -203,30 +210,6 @@ def begin_again(begin: Callable[[], T], progress: Progress, may: Callable[[], bo
             progress(f"{error}; nothing was driven, starting again ({start + 1} of {STARTS})")
         time.sleep(start * PAUSE_S)
     return begin()
-
-
-def _run_on_one_rig(
-    config: Config,
-    count: int,
-    begun: list[Path],
-    folder_of: Callable[[int], Path],
-    progress: Progress,
-    open_here: Callable[[Path, ExitStack], Backend],
-    go_on: Callable[[Outcome], bool],
-    done: list[Outcome],
-    figure: bool,
-) -> None:
-    """Open the rig once, for the folder in `begun`; append those of further runs there, and outcomes to `done`."""
-    with Signals() as signals, ExitStack() as stack:
-        resident = Resident(config, open_here(begun[-1], stack), signals, progress)
-        done.append(resident.run(begun[-1], figure=figure))
-        for number in range(1, count):
-            signals.loop = None  # no run to be ended in Safe: the rig is
-            if done[-1].exit_code or not go_on(done[-1]):
-                break
-            begun.append(folder_of(number))
-            resident.next_run(begun[-1])
-            done.append(resident.run(begun[-1], figure=figure))
 
 
 def summarise_what_there_is(folder: Path, error: BaseException, progress: Progress) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from drivers.interfaces import DriveLink, Source, ValveLink
 from drivers.messages import DaqBlock, DriveCommand, PowerSample, ValveCommand
 from hil.ipc.run_memory import RunMemory
-from hil.ipc.shm import NEVER_NS
+from hil.ipc.shm import NEVER_NS, Mailbox
 from hil.messages.fault_bounds import DEAD_MAN_NS
 from hil.messages.schema import Row, power_numbers
 
@@ -79,15 +79,38 @@ class BlockFeed:
         return True
 
 
-class DriveFeed:
+class _CommandedFeed:
+    """What the feeds of links with commands have in common: which commands are new, and whether a stop is confirmed."""
+
+    def __init__(self, commands: Mailbox, samples: Mailbox) -> None:
+        self._commands, self._samples = commands, samples
+        self._command, self._sample = Row(commands.dtype), Row(samples.dtype)
+        self._version, self._acknowledged_ns = 0, -1
+
+    def skip(self) -> None:
+        """Skip the commands written so far."""
+        self._version = max(self._commands.read(self._command.array), self._version)
+
+    def stopped(self, t_ns: int) -> bool:
+        """Whether the stop is confirmed."""
+        return self._acknowledged_ns >= t_ns
+
+    def _new_command(self) -> tuple[Any, ...]:
+        """The numbers of a new command; empty: there is none."""
+        if (version := self._commands.read(self._command.array)) <= self._version:
+            return ()
+        self._version = version
+        return self._command.numbers()
+
+
+class DriveFeed(_CommandedFeed):
     """Wheel drives."""
 
     def __init__(self, shared: RunMemory, drives: DriveLink) -> None:
-        self._commands, self._samples, self._drives = shared.drive_command, shared.drives, drives
-        self._command, self._sample = Row(self._commands.dtype), Row(self._samples.dtype)
+        super().__init__(shared.drive_command, shared.drives)
+        self._drives = drives
         self._zero_speeds = shared.config.layout.zero_speeds
         self._no_power = shared.config.layout.no_power
-        self._version, self._acknowledged_ns = 0, -1
 
     def _power_since(self, power: PowerSample | None, start_ns: int) -> tuple[float, ...]:
         """Numbers of currents and supply, where they are watched, in the time of the run."""
@@ -107,15 +130,10 @@ class DriveFeed:
             self._sample.set(drive.sequence, at_ns, *drive.speed_radps, acknowledged_ns, stopped_ns, *power)
             self._samples.write(self._sample.array)
 
-    def skip(self) -> None:
-        """Skip the commands written so far."""
-        self._version = max(self._commands.read(self._command.array), self._version)
-
     def apply_commands(self, start_ns: int) -> None:
         """Send new speeds or a cut."""
-        if (version := self._commands.read(self._command.array)) > self._version:
-            self._version = version
-            sent_ns, cut, *outputs = self._command.numbers()
+        if command := self._new_command():
+            sent_ns, cut, *outputs = command
             wheels = len(self._zero_speeds)
             speeds, duty = tuple(outputs[:wheels]), tuple(outputs[wheels:])
             by_duty = bool(duty) and not math.isnan(duty[0])
@@ -125,21 +143,16 @@ class DriveFeed:
         """Cut."""
         self._drives.write(DriveCommand(t_ns, True, self._zero_speeds))
 
-    def stopped(self, t_ns: int) -> bool:
-        """Whether the cut is confirmed."""
-        return self._acknowledged_ns >= t_ns
 
-
-class ValveFeed:
+class ValveFeed(_CommandedFeed):
     """Bogie valves and their regulators."""
 
     def __init__(self, shared: RunMemory, valves: ValveLink) -> None:
-        self._commands, self._samples, self._valves = shared.valve_command, shared.valves, valves
-        self._command, self._sample = Row(self._commands.dtype), Row(self._samples.dtype)
+        super().__init__(shared.valve_command, shared.valves)
+        self._valves = valves
         layout = shared.config.layout
         self._off, self._closed = layout.valves_off, layout.regulators_closed
         self._switches = 2 * len(layout.cylinders)
-        self._version, self._acknowledged_ns = 0, -1
 
     def publish_samples(self, t_ns: int, start_ns: int | None) -> None:
         """Publish the newest pressures."""
@@ -152,25 +165,16 @@ class ValveFeed:
             self._sample.set(valve.sequence, valve.t_ns - start_ns, *pressures, acknowledged_ns)
             self._samples.write(self._sample.array)
 
-    def skip(self) -> None:
-        """Skip the commands written so far."""
-        self._version = max(self._commands.read(self._command.array), self._version)
-
     def apply_commands(self, start_ns: int) -> None:
         """Send which valves to power, and the regulators' pressures."""
-        if (version := self._commands.read(self._command.array)) > self._version:
-            self._version = version
-            sent_ns, *numbers = self._command.numbers()
+        if command := self._new_command():
+            sent_ns, *numbers = command
             on, regulators_Pa = map(bool, numbers[: self._switches]), tuple(numbers[self._switches :])
             self._valves.write(ValveCommand(start_ns + sent_ns, tuple(zip(on, on, strict=True)), regulators_Pa))
 
     def stop(self, t_ns: int) -> None:
         """Switch all valves off and close the regulators."""
         self._valves.write(ValveCommand(t_ns, self._off, self._closed))
-
-    def stopped(self, t_ns: int) -> bool:
-        """Whether the stop is confirmed."""
-        return self._acknowledged_ns >= t_ns
 
 
 class LinkBridge:
