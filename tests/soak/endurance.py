@@ -44,7 +44,7 @@ from hil.simulator.control_socket import wait_for
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import endurance_disk as disk  # noqa: E402
-from endurance_findings import Found, Growth, show  # noqa: E402
+from endurance_findings import Found, Growth, Injected, show  # noqa: E402
 from endurance_injections import DISK_FULL, INJECTIONS, Injection, Injector  # noqa: E402
 
 SETTINGS = (
@@ -95,7 +95,7 @@ class Plan:
 def session(plan: Plan, found: Found, growth: Growth, chance: random.Random) -> None:
     """Open the rig and make runs on it until the time is over, or the rig does not go on."""
     injection: Injection | None = None
-    injected = False
+    injected_ns: int | None = None
     folder, minutes = plan.folder, plan.minutes
 
     def new_folder() -> Path:
@@ -104,12 +104,12 @@ def session(plan: Plan, found: Found, growth: Growth, chance: random.Random) -> 
         place.mkdir()
         return place
 
-    def take(summary: dict[str, Any], injected: bool) -> None:
-        known = {int(fault) for fault in injection.expected} if injection and injected else set()
-        found.take(place, summary, injection.name if injection and injected else "", known)
-        if injection is DISK_FULL and injected:
+    def take(summary: dict[str, Any]) -> None:
+        made = injection if injected_ns is not None else None
+        found.take(place, summary, made and Injected(made.name, {int(one) for one in made.expected}, injected_ns or 0))
+        if made is DISK_FULL:
             found.take_record(place)
-        what = injection.name if injection and injected else "no fault"
+        what = made.name if made else "no fault"
         print(f"{found.runs}: {what}: {'; '.join(summary['reasons']) or 'done'}"[:160], flush=True)
 
     place = new_folder()
@@ -127,9 +127,9 @@ def session(plan: Plan, found: Found, growth: Growth, chance: random.Random) -> 
                 try:
                     summary = resident.run(place, figure=False).summary
                 finally:
-                    injected = plan.injector.end()
-                take(summary, injected)
-                injected = False
+                    injected_ns = plan.injector.end()
+                take(summary)
+                injected_ns = None
                 if not summary["reasons"] and time.monotonic() - found.began > min(WARM_UP_S, 30.0 * minutes):
                     growth.note({**workers, "loop": os.getpid()})
                 if found.over(minutes):
@@ -146,7 +146,7 @@ def session(plan: Plan, found: Found, growth: Growth, chance: random.Random) -> 
     except DeviceError as error:  # after some faults a link is not used again until the rig is opened anew
         if not (place / FILE_NAME).is_file() or not len(read_trial(place).tick):
             raise
-        take(summarise_afterwards(place, f"ended early: {error}"), injected)
+        take(summarise_afterwards(place, f"ended early: {error}"))
     finally:
         found.growth = list(growth.rows())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +22,15 @@ GROWTH_MB = 8.0
 # Checks of `hil verify` that fail where a record lacks something.
 WHOLE = ("tick order", "ticks missing", "timing", "blocks missing", "block length")
 State = tuple[float, int, int]  # memory of its own [MB], descriptors, threads
+
+
+@dataclass(frozen=True)
+class Injected:
+    """A fault that was injected, the numbers of the faults that tell of it, and when it was [ns of the run]."""
+
+    name: str
+    known: Set[int]
+    at_ns: int
 
 
 @dataclass
@@ -47,8 +56,8 @@ class Found:
     disk_full: bool = False  # the last of them was
     damaged: list[str] = field(default_factory=list)  # what a full disk has cost
 
-    def take(self, folder: Path, summary: dict[str, Any], injected: str, known: set[int]) -> None:
-        """Take a run that is over; what was injected, and the numbers of the faults that tell of it."""
+    def take(self, folder: Path, summary: dict[str, Any], injected: Injected | None) -> None:
+        """Take a run that is over, and what was injected into it."""
         self.disk_full = any("disk space" in reason for reason in summary["reasons"])
         self.refused_full += self.disk_full
         record = read_trial(folder)
@@ -58,18 +67,20 @@ class Found:
             setattr(self, key, getattr(self, key) + int(loop[key] or 0))
         self._take_gaps(folder.name, record, 1e9 / float(loop["rate_hz"]))
         before: list[str] = []
+        told = False
         for event in record.events[record.events["id"] > 0]:
-            if int(event["id"]) in known:
+            number, t_ns = int(event["id"]), int(event["t_ns"])
+            told = injected is not None and number in injected.known and t_ns >= injected.at_ns
+            if told:
                 break  # what follows from the fault is noted after it
             before.append(f"{folder.name}: {event['name'].decode()}, {event['detail'].decode()}")
             # skipped periods are a cause by themselves, and what has caused these is judged above
-            if int(event["id"]) == Fault.LOOP_LATE or longest_near(record.events, int(event["t_ns"])):
+            if number == Fault.LOOP_LATE or longest_near(record.events, t_ns):
                 self.beside += 1
             else:
                 self.invented.append(before[-1])
         if injected and not (before or self.disk_full):  # a run that was refused, or ended before, shows nothing of it
-            numbers = {int(number) for number in record.events["id"]}
-            self.injected.setdefault(injected, []).append(bool(numbers & known))
+            self.injected.setdefault(injected.name, []).append(told)
 
     def _take_gaps(self, name: str, record: TrialRecord, period_ns: float) -> None:
         """Look for the cause of each gap in the numbers of the ticks, one before the first tick included."""

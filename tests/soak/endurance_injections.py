@@ -94,10 +94,11 @@ class Injector:
         """A run begins, whose folder this is; None: it is left alone."""
         self._pipe.send(("" if injection is None else injection.name, run))
 
-    def end(self) -> bool:
-        """The run is over: mend what was done. Returns whether the fault was injected."""
+    def end(self) -> int | None:
+        """The run is over: mend what was done. Returns when that was [ns of the run]; None: nothing was injected."""
         self._pipe.send(None)
-        return bool(self._pipe.recv())
+        injected_ns: int | None = self._pipe.recv()
+        return injected_ns
 
     def close(self) -> None:
         """End the process."""
@@ -112,26 +113,26 @@ def _serve(pipe: Connection, control: str, disk: Path) -> None:
         while True:
             try:
                 name, run = pipe.recv()
-                injection = by_name.get(name)
-                acted = injection is not None and _moment_came(pipe, run)
-                if acted:
+                injection, injected_ns = by_name.get(name), None
+                if injection is not None and (start_ns := _middle_of(pipe, run)):
+                    injected_ns = time.monotonic_ns() - start_ns
                     injection.act(made)
                 pipe.recv()
             except EOFError:
                 return
-            if acted:
+            if injection is not None and injected_ns is not None:
                 time.sleep(BACK_AFTER_S)
                 injection.mend(made)
-            pipe.send(acted)
+            pipe.send(injected_ns)
 
 
-def _moment_came(pipe: Connection, run: Path) -> bool:
-    """Wait for the middle of a run. False: it has ended before."""
+def _middle_of(pipe: Connection, run: Path) -> int | None:
+    """Wait for the middle of a run. Returns its start [ns of CLOCK_MONOTONIC]; None: it has ended before."""
     start = np.zeros(1, START)
     with closing(RunMemory(run)) as shared:
         shared.leave()
         while not start["start_ns"][0]:  # of the run before there is none any more
             if pipe.poll(LOOK_S):
-                return False
+                return None
             shared.start.read(start)
-    return not pipe.poll(INJECT_AFTER_S)
+    return None if pipe.poll(INJECT_AFTER_S) else int(start["start_ns"][0])

@@ -1,6 +1,7 @@
 """What a run of `make soak PART=endurance` has shown is judged by its record."""
 
 import importlib
+import json
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ def judged(findings, tmp_path):
     """Judges a run with these ticks, each with the time of its work [ms], and events."""
     config = load_config("sim_wire")
 
-    def judge(ticks, events=(), injected="", known=(), summary=DONE):
+    def judge(ticks, events=(), injected=None, summary=DONE):
         with open_writer(tmp_path, config, {"config": ""}) as record:
             for number, work_ms in ticks.items():
                 row, timing = np.zeros(1, tick_dtype(config.layout)), np.zeros(1, TIMING)
@@ -39,7 +40,7 @@ def judged(findings, tmp_path):
             for event in events:
                 record.event(event)
         found = findings.Found()
-        found.take(tmp_path, summary, injected, set(known))
+        found.take(tmp_path, summary, injected and findings.Injected(*injected))
         return found
 
     return judge
@@ -85,11 +86,13 @@ def test_skipped_periods_are_the_cause_of_a_late_loop_and_are_judged_themselves(
     [
         (Fault.LINK_LOST, [], {"drives silent": [True]}),
         (Fault.SENSOR_STALE, [], {}),  # another fault came first
+        (Fault.LOOP_LATE, [], {}),  # one that could tell of it, but before it was injected
         (None, [], {"drives silent": [False]}),
         (None, ["not armed: disk space is 199 MB free, allowed: at least 200 MB"], {}),
     ],
 )
 def test_an_injected_fault_is_found_or_not_or_could_not_show(judged, fault, reasons, judged_as):
-    events = [] if fault is None else [noted(fault, 1)]
-    found = judged({1: 0.2}, events, "drives silent", {Fault.LINK_LOST}, {**DONE, "reasons": reasons})
-    assert found.injected == judged_as
+    events = [] if fault is None else [noted(fault, 4 if fault is Fault.LOOP_LATE else 5)]
+    injected = ("drives silent", {Fault.LINK_LOST, Fault.LOOP_LATE}, 5 * MS)
+    found = judged({1: 0.2}, events, injected, {**DONE, "reasons": reasons})
+    assert json.loads(json.dumps(found.injected)) == judged_as
