@@ -26,7 +26,7 @@ PATIENCE_S = 500.0
 OF_TIME = {"DAQ sample age", "sample rate", "rate of the drives"}
 # Devices of `hil check`, and how it says that one did not answer in time. The shortest such time is 15 ms.
 DEVICES = {"data acquisition", "wheel drives", "bogie valves"}
-LOST = ("no answer", "no samples in time")
+LOST = ("no answer", "no samples in time", "not read in time", "unread blocks")
 WAITED_NS = 10_000_000
 
 
