@@ -13,6 +13,7 @@ ARGS ?=
 # Processes that run tests, at most 8; WORKERS=0: none but pytest's own, as a debugger wants it.
 WORKERS ?= auto
 SUITE = $(BIN)/pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal --durations 20 --durations-min 1
+QUICK = "not slow and not soak and not hardware"
 SOAK ?= 200
 SEED ?= 1
 PART ?= deadlines
@@ -35,7 +36,7 @@ define CHECK_PYTHON
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev trial test test-loaded soak soak-deadlines soak-faults soak-endurance soak-page fuzz bench lint docs format lock clean
+.PHONY: help install install-dev trial test test-all test-loaded soak soak-deadlines soak-faults soak-endurance soak-page fuzz bench lint docs format lock clean
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -50,10 +51,13 @@ install-dev: $(DEV_STAMP) ## the same, and what test, lint and bench need (requi
 trial: $(STAMP) ## one simulated impact trial (CONFIG=..., default rig_configs/sim_impact.yaml)
 	@$(BIN)/hil trial $(CONFIG) $(ARGS)
 
-test: $(DEV_STAMP) ## run the tests, in random order, on every processor (WORKERS=auto)
+test: $(DEV_STAMP) ## run the quick tests, nine in ten of all, in random order, on every processor (WORKERS=auto)
+	$(SUITE) -m $(QUICK) $(ARGS)
+
+test-all: $(DEV_STAMP) ## run the slow ones too, as .ci/run does: whole campaigns, real processes, a browser
 	$(SUITE) $(ARGS)
 
-test-loaded: $(DEV_STAMP) ## run the tests as `make test` does, without real-time rights, beside two processes that spin; STALLS=1: on a machine that stands still for 30 to 150 ms once a second instead (SEED=1)
+test-loaded: $(DEV_STAMP) ## run all tests without real-time rights, beside two processes that spin; STALLS=1: on a machine that stands still for 30 to 150 ms once a second instead (SEED=1)
 	$(BIN)/python tests/soak/loaded.py $(if $(STALLS),--spinning 0 --stalls --seed $(SEED)) -- $(SUITE) $(ARGS)
 
 soak: $(DEV_STAMP) ## PART=deadlines: SOAK=200 trials and 200 drives workers, killed (SEED=1: of the first); faults at the protocol level; stalls; controlled wheel loads; 200 damaged records. PART=faults: RUNS=2000 randomised fault runs. PART=endurance: MINUTES=30 of runs under load, with faults. PART=page: STOPS=50 stops from a browser, first paint, load and memory over MINUTES=30

@@ -12,7 +12,7 @@ from hil.messages.fault_bounds import E_STOP_NS, LINK_LOST_NS, WATCHDOG_STOP_WRI
 from hil.operator.telemetry import Publisher
 from hil.recording import read_trial
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # wall-clock seconds, of which a busy machine may need many
+pytestmark = pytest.mark.timeout(900)  # wall-clock seconds, of which a busy machine may need many
 ADDRESSES = {0x80, 0x81, 0x82}
 TIMEOUT_MS = 100  # devices.drives.timeout_ms
 WAKE_MS = 2  # a simulated controller checks its time-out so often

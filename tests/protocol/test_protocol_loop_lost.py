@@ -7,7 +7,7 @@ from hil.messages.fault import Fault
 from hil.messages.fault_bounds import DEAD_MAN_NS, STOP_WRITTEN_NS
 from hil.recording import read_trial
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # wall-clock seconds, of which a busy machine may need many
+pytestmark = pytest.mark.timeout(900)  # wall-clock seconds, of which a busy machine may need many
 ADDRESSES = {0x80, 0x81, 0x82}
 DEAD_MAN_MS, TRANSACTIONS_MS = DEAD_MAN_NS / 1e6, STOP_WRITTEN_NS / 1e6
 TIMEOUT_MS, WAKE_MS = 100, 2

@@ -6,7 +6,7 @@ from hil.config import load_config
 from hil.experiments.jog.summary import what_moved
 from hil.recording import read_trial
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # wall-clock seconds, of which a busy machine may need many
+pytestmark = pytest.mark.timeout(900)  # wall-clock seconds, of which a busy machine may need many
 PRESSURES = (
     "devices.valves.baud=38400",
     "devices.valves.pressure_registers={left_extend: 0, left_retract: 1, right_extend: 2, right_retract: 3, "

@@ -20,7 +20,7 @@ from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, ClearFault, Jog, Start, Stop
 from hil.recording import read_trial
 
-pytestmark = pytest.mark.timeout(900)  # wall-clock seconds, of which a busy machine may need many
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # wall-clock seconds, of which a busy machine may need many
 SETTINGS = (
     "experiment=drive", "drive.steps=[{for_s: 60, speed_mps: 0.03}]", "telemetry.endpoint=''",
     "realtime.fifo_priority=0", "realtime.lock_memory=false", "realtime.awake=false", "realtime.measure_s=0",

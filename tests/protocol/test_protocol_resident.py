@@ -20,7 +20,7 @@ from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, ClearFault, EStop, Start, Stop
 from hil.recording import read_trial
 
-pytestmark = pytest.mark.timeout(900)  # wall-clock seconds, of which a busy machine may need many
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # wall-clock seconds, of which a busy machine may need many
 ADDRESSES = {0x80, 0x81, 0x82}
 ALL_SAMPLES = "record.sensors=all"
 

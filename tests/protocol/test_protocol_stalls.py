@@ -9,7 +9,7 @@ from hil.recording import read_trial
 
 SEEDS = range(int(os.environ.get("SOAK_STALLS", "3")))  # `make soak` tests more moments
 STALL_NS = 30_000_000
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # wall-clock seconds, of which a busy machine may need many
+pytestmark = pytest.mark.timeout(900)  # wall-clock seconds, of which a busy machine may need many
 ADDRESSES = {0x80, 0x81, 0x82}
 
 

@@ -12,9 +12,10 @@ from hil.ipc.shm import STALE
 from hil.messages.fault_bounds import DEAD_MAN_NS
 from hil.recording import read_trial
 
+pytestmark = pytest.mark.slow
+
 
 # A killed loop is in virtual time too (tests/protocol), where each `make test` looks at it.
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "victim", "moment"),
     [
@@ -30,7 +31,6 @@ def test_a_kill_leaves_no_process_and_a_whole_record(kill_run, tmp_path, seed, v
     assert kill.readable
 
 
-@pytest.mark.slow
 @pytest.mark.soak  # in virtual time, each `make test` looks at it (tests/protocol)
 def test_a_stopped_loop_cannot_drive_again(kill_run, tmp_path):
     """The dead-man cuts 20 ms after the last good tick, by the clock of the simulated rig; SIGCONT changes nothing."""

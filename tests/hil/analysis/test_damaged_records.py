@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SOAK = runpy.run_path(str(Path(__file__).parents[2] / "soak" / "damage_records.py"), run_name="imported")
 EACH = 2  # of each kind
 

@@ -17,6 +17,8 @@ from hil.analysis.export.run import FORMATS
 from hil.cli import run as hil
 from hil.recording import read_trial
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def good(recorded):

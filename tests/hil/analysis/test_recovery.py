@@ -21,6 +21,8 @@ from hil.recording import open_writer, read_trial
 from hil.recording.recorder import RingConsumer
 from hil.recording.sinks import FileAndTelemetrySink
 
+pytestmark = pytest.mark.slow
+
 START_NS = 7_000_000_000
 BURST = ("record.sensors=burst", "record.before_s=0.1", "record.after_s=0.2", "trial.settle_s=0.5")
 GRID = np.arange(200_000) * 1_000_000_000 // 30_000

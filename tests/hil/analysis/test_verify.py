@@ -134,6 +134,7 @@ TAMPERINGS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tampering", TAMPERINGS)
 def test_one_thing_changed_in_a_record_is_the_one_thing_found(edited, tampering):
     name, change, item = TAMPERINGS[tampering]

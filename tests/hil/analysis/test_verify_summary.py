@@ -16,6 +16,8 @@ from hil.config import parse_config
 from hil.recording import read_trial
 from hil.recording.run_folder import replacing
 
+pytestmark = pytest.mark.slow
+
 
 def checks_of(folder):
     """Checks by item."""

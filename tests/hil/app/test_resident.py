@@ -24,6 +24,8 @@ from hil.messages.operator_input import Arm, ClearFault, EStop, Start, Stop
 from hil.recording import read_trial
 from hil.recording.run_folder import summary_of
 
+pytestmark = pytest.mark.slow
+
 QUICK = (
     "trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5",
     "telemetry.endpoint=''",

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).parents[3] / "docs" / "figures" / "sensing_accuracy.py"
 TRIALS = range(0, 24, 2)
 
@@ -24,7 +26,6 @@ def trials():
     return [module.trial(number, 90_000) for number in TRIALS]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("quantity", "largest"), [("filtered peak [N]", 0.02), ("impulse [N s]", 0.02), ("onset [s]", 5e-4)]
 )
@@ -37,6 +38,5 @@ def test_recovered_quantity_is_near_the_truth_and_mostly_within_its_interval(tri
     assert all(one.u95 < largest * one.ground_truth for one in errors)  # no interval is wide for safety's sake
 
 
-@pytest.mark.slow
 def test_good_trials_are_not_dropped(trials):
     assert [one.reasons for one in trials] == [[]] * len(trials)

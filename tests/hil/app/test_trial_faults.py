@@ -156,6 +156,7 @@ def test_an_exception_in_any_room_cuts_at_once_and_is_recorded(run, where, state
     assert record.tick["state"][-1] == State.ABORTED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ROOMS)
 def test_an_exception_in_every_tick_from_now_on_ends_the_same_way(run, where):
     drawn = where in SPOIL_THE_RECORD

@@ -11,6 +11,8 @@ from hil.app.run import open_backend
 from hil.config import load_config
 from hil.experiments.impact.experiment import State
 
+pytestmark = pytest.mark.slow
+
 SHORT = (
     "telemetry.endpoint=''", "trial.start_distance_m=0.05", "trial.ramp_s=0.2", "trial.settle_s=0.5",
     "record.after_s=0.5",

@@ -12,6 +12,8 @@ from hil.config import load_config
 from hil.experiments.impact.release import Release, operator_delay_s
 from hil.recording import read_trial
 
+pytestmark = pytest.mark.slow
+
 QUICK = [
     "telemetry.endpoint=''", "trial.start_distance_m=0.03", "trial.ramp_s=0.2", "trial.settle_s=0.5",
     "record.after_s=0.5",

@@ -20,6 +20,8 @@ from hil.config.kernel_kinds import one_of_each_kind
 from .conftest import QUICK, Lines, NeverStop
 from .test_run import bytes_of, folder_of
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("distributed")
 
 
@@ -49,7 +51,6 @@ def scheduler(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes
         yield address, processes
 
 
-@pytest.mark.slow
 def test_a_cluster_gives_the_same_bytes_though_a_worker_is_lost(wanted, here, scheduler, tmp_path) -> None:
     address, processes = scheduler
     assert address.startswith("tcp://127.0.0.1:")

@@ -25,6 +25,8 @@ from hil.recording.run_folder import FolderError
 
 from .conftest import QUICK, Lines, NeverStop, summary_of_job
 
+pytestmark = pytest.mark.slow
+
 FOUR = "name: four\nangles_deg: [50, 90]\nrepeats: 2\n"
 
 
@@ -171,7 +173,6 @@ def test_a_changed_campaign_json_is_seen(wanted, here, pretend, tmp_path) -> Non
     assert "does not match its digest" in read_campaign(tmp_path / "c").wrong
 
 
-@pytest.mark.slow
 def test_trials_have_folders_that_verify_and_damaged_foreign_or_unfinished_ones_are_set_aside_and_run_again(
     wanted, here, tmp_path
 ) -> None:
@@ -198,7 +199,6 @@ def test_trials_have_folders_that_verify_and_damaged_foreign_or_unfinished_ones_
     assert not (folder / "trial_0009.unfinished").exists()
 
 
-@pytest.mark.slow
 def test_the_same_bytes_with_one_worker_and_with_two_that_were_killed_at_half_way(plan_file, tmp_path) -> None:
     plan = plan_file(
         f"name: four\nangles_deg: [50, 90]\n{QUICK}soils: {{hard: {{set: {{ground.kind: firm}}}}, soft: {{}}}}\n"
@@ -221,7 +221,6 @@ def test_the_same_bytes_with_one_worker_and_with_two_that_were_killed_at_half_wa
     assert not list(killed.glob("*.unfinished"))
 
 
-@pytest.mark.slow
 def test_ctrl_c_lets_the_running_trials_end_and_ends_with_130(plan_file, tmp_path) -> None:
     plan, folder = plan_file(f"name: many\nangles_deg: [50]\nrepeats: 200\n{QUICK}"), tmp_path / "c"
     command = [sys.executable, "-m", "hil.cli", "campaign", "sim_impact", "--plan", str(plan), "--out", str(folder)]

@@ -11,6 +11,8 @@ import hil.app.run
 from hil.bench import bench_loop, cyclictest, load
 from hil.cli import run
 
+pytestmark = pytest.mark.slow
+
 FAKE = """#!/bin/sh
 [ "$1" = --help ] && { echo "cyclictest V 9.87"; exit 0; }
 echo "$@" >> "$(dirname "$0")/calls"

@@ -12,6 +12,8 @@ import pytest
 from hil.bench import bench_models, start_time
 from hil.cli import run
 
+pytestmark = pytest.mark.slow
+
 OURS = {"substep", "tick_10", "call_overhead", "wheel_exact", "wheel_split_quadrature"}
 PEERS = {"mujoco_step_plane", "mujoco_step_free", "pinocchio_aba"}
 

@@ -14,6 +14,8 @@ from hil.config import load_config
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
 from hil.recording import RecordWriter
 
+pytestmark = pytest.mark.slow
+
 LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
 
 COMMANDS_ON_A_RUN = ("report", "verify", "replay", "recover", "explain --run")

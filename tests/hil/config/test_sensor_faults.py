@@ -13,6 +13,8 @@ from hil.estimation.estimator import channel_parameters
 from hil.simulator.build import build_plant
 from models.plant import Plant
 
+pytestmark = pytest.mark.slow
+
 S = 1_000_000_000
 SHORT = ["trial.start_distance_m=0.02", "plant.spread.start_m=0"]
 DRIVING = (0.4,) * 6

@@ -26,6 +26,8 @@ from models.actuators.cylinder_forces import reachable
 from models.rover import rcp
 from models.statics import RoverStatics
 
+pytestmark = pytest.mark.slow
+
 MS = 1_000_000
 PASSIVE_S, ACTIVE_S, FAULTY_S, RELEASED_S = 1.0, 1.2, 0.6, 1.4
 # Beyond what statics say, of 250 N that the cylinders move: stick-slip holds 4 N m at each cylinder, and the rover

@@ -18,6 +18,8 @@ from hil.recording import read_trial
 from hil.safety.arming import arming_checks
 from hil.simulator.build import build_simulated_rig
 
+pytestmark = pytest.mark.slow
+
 QUICK = ("drive.steps=[{for_s: 1.5, speed_mps: 0.05}]", "telemetry.endpoint=''")
 SLOPE_DEG = 10.0
 

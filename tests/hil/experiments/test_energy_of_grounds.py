@@ -6,6 +6,8 @@ import pytest
 from hil.app.run import run
 from hil.config import load_config
 
+pytestmark = pytest.mark.slow
+
 SHORT = ("trial.start_distance_m=0.05", "trial.ramp_s=0.2", "trial.settle_s=1.0", "record.after_s=1.0")
 STEEP_DEG = (60.0, 75.0, 90.0)
 # A contact of some milliseconds, in which the weight can hold no wheel down.

@@ -8,6 +8,8 @@ from hil.app.run import run
 from hil.config import load_config
 from hil.experiments.impact.acceptance import RULES
 
+pytestmark = pytest.mark.slow
+
 SHORT = [
     "telemetry.endpoint=''", "trial.start_distance_m=0.1", "trial.ramp_s=0.3", "trial.settle_s=1.2",
     "record.after_s=1",

@@ -7,6 +7,8 @@ import pytest
 
 from hil.processes import process
 
+pytestmark = pytest.mark.slow
+
 HEAVY = {"numba", "llvmlite", "scipy", "matplotlib"}
 NO_KERNELS = HEAVY | {"models", "h5py", "zmq", "grpc", "nidaqmx", "numpy.random"}
 NO_LOOP = {"matplotlib", "h5py", "zmq", "grpc", "nidaqmx", "serial", "hil.runtime.loop", "hil.estimation"}

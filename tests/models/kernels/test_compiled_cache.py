@@ -13,6 +13,7 @@ import pytest
 import models
 from models.kernels import compiled
 
+pytestmark = pytest.mark.slow
 SOURCE = Path(models.__file__).resolve().parent
 # A package `models` of two kernels in two files, with our own `models/kernels`; `caller` is what a process calls.
 CALLEE = """

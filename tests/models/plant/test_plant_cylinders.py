@@ -57,6 +57,7 @@ def test_the_cylinders_push_with_their_regulators_pressures_and_let_go_when_the_
     assert np.abs(plant._state.cylinders.torque).max() < 0.1
 
 
+@pytest.mark.slow
 def test_the_balance_of_energies_closes(rig):
     plant = make(rig)
     begin = plant.energies()

@@ -16,6 +16,8 @@ from models.plant.drive_commands import DriveCommands
 from models.plant.towing import Tow
 from models.wheel import RigidWheel
 
+pytestmark = pytest.mark.slow
+
 MS = 1_000_000
 BACK = np.array((-1.0, 0.0, 0.0, 0.0, -0.35, 0.0))
 

@@ -8,6 +8,8 @@ import pytest
 from models.sensors.disturbance import disturb, make_disturbance
 from models.sensors.piezo import Piezo, make_piezo_state, sample, sample_pair
 
+pytestmark = pytest.mark.slow
+
 RATE = 30_000
 DT = 1.0 / RATE
 PIEZO = Piezo(

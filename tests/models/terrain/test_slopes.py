@@ -82,6 +82,7 @@ def driven(ground: str, terrain, gravity):
     return state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ground", GROUNDS)
 def test_a_slope_is_tilted_gravity_to_rounding(ground):
     slope = slope_of(PITCH, ROLL)

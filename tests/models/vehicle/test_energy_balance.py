@@ -11,6 +11,8 @@ from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
 from models.plant import Plant
 
+pytestmark = pytest.mark.slow
+
 US = 1_000
 CASES = {
     "soil": [],

@@ -21,6 +21,8 @@ from hil.config import load_config
 from hil.recording import read_trial
 from hil.recording.run_folder import FolderError, summary_of
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = '</script><script>alert("x")</script><img src=x onerror=alert(1)>'
 
 

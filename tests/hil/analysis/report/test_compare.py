@@ -9,6 +9,8 @@ from hil.analysis.report.make import DoubtedError
 from hil.cli import run
 from hil.recording.run_folder import FolderError
 
+pytestmark = pytest.mark.slow
+
 FIRST = {50.0: (80.0, 84.0, 79.0), 70.0: (90.0, 95.0, 91.0, 92.0), 90.0: (60.0,)}
 SECOND = {50.0: (100.0, 104.0, 95.0, 99.0), 70.0: (93.0, 92.0, 99.0)}
 
