@@ -6,6 +6,8 @@ converts them once and stores numba's form of them; a kernel with such an argume
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Iterable, Iterator
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 import numpy as np
@@ -14,8 +16,6 @@ from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.core.registry import cpu_target
 from numba.extending import NativeValue, intrinsic, models, register_model, typeof_impl, unbox
-
-from models.kernels.compiled import FloatArray, kernel
 
 T = TypeVar("T")
 
@@ -42,16 +42,24 @@ class BoundArguments(Generic[T]):
 
     Args:
         value: a NamedTuple of arrays and numbers, also nested.
+
+    Raises:
+        TypeError: it holds something else, or two bools in a row.
     """
 
     __slots__ = ("_buffer", "_kept", "_numba_type_", "address")
 
     def __init__(self, value: T) -> None:
         self._kept = value
-        self._numba_type_ = BoundType(typeof(value))
-        self._buffer = np.zeros(size_of(value) // 8 + 1)
+        content = typeof(value)
+        self._numba_type_ = BoundType(content)
+        self._buffer = np.frombuffer(b"".join(_words(value, content)), np.float64).copy()
+        native = cpu_target.target_context.get_value_type(content)
+        if self._buffer.nbytes != cpu_target.target_context.get_abi_sizeof(native):
+            raise TypeError(
+                f"a value of numba type {content} cannot be bound: its parts are not 64-bit words of this order"
+            )
         self.address = int(self._buffer.ctypes.data)
-        keep(value, self._buffer)
 
     def slot(self, other: BoundArguments[T]) -> int:
         """Position of the one number in which two values of the same types differ; for `set_number`.
@@ -110,24 +118,28 @@ def _unpack(_: Any, bound: types.Type) -> Any:
 unpack = cast(_Unpack, intrinsic(_unpack))
 
 
-@intrinsic
-def _store(_: Any, value: Any, buffer: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = cgutils.create_struct_proxy(signature.args[1])(context, builder, arguments[1])
-        place = builder.bitcast(array.data, arguments[0].type.as_pointer())
-        builder.store(arguments[0], place, align=8)
-        return context.get_dummy_value()
+def _words(value: Any, kind: types.Type) -> Iterator[bytes]:
+    """A value in kernel form, in pieces of whole 64-bit words; a bool is the first byte of one, if a word follows it.
 
-    return types.void(value, buffer), generate
-
-
-def size_of(value: Any) -> int:
-    """Size in bytes of a value in kernel form."""
-    context = cpu_target.target_context
-    return int(context.get_abi_sizeof(context.get_value_type(typeof(value))))
-
-
-@kernel
-def keep(value: Any, buffer: FloatArray) -> None:
-    """Write a value in kernel form into a buffer."""
-    _store(value, buffer)
+    A kernel that stored it would be compiled for each kind of value, nearly a second each.
+    """
+    if isinstance(kind, types.BaseTuple):
+        for part, part_kind in zip(value, cast(Iterable[types.Type], kind), strict=True):
+            yield from _words(part, part_kind)
+    elif isinstance(kind, types.Array):
+        # no owner: kernels count no references to an array without one, and BoundArguments keeps the array
+        data = value.ctypes.data
+        words = (0, 0, value.size, value.itemsize, data, *value.shape, *value.strides)
+        yield struct.pack(f"{len(words)}q", *words)
+    elif kind == types.float64:
+        yield struct.pack("d", value)
+    elif kind == types.int64:
+        yield struct.pack("q", value)
+    elif kind == types.boolean:
+        yield struct.pack("?7x", value)
+    elif kind == types.none:
+        yield bytes(8)
+    else:
+        raise TypeError(
+            f"a value of numba type {kind} cannot be bound, only arrays, float, int, bool and None, also nested"
+        )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
-from models.kernels.bound import BoundArguments
+from models.kernels.bound import BoundArguments, unpack
+from models.kernels.compiled import kernel
 from models.vehicle import Scene, run, run_bound
 
 
@@ -78,3 +80,39 @@ def test_values_that_differ_in_more_than_one_number_have_no_slot(pair):
     other = where._replace(drive=where.drive._replace(gain=1.0, torque_limit=1.0))
     with pytest.raises(ValueError, match="differ in 2 places, needed: one"):
         BoundArguments(Scene(where, motion)).slot(BoundArguments(Scene(other, motion)))
+
+
+@pytest.mark.parametrize("value", [(1.0, np.float32(2.0)), (True, False, 1.0), (1.0, "text")])
+def test_a_value_that_is_not_made_of_words_is_refused(value):
+    with pytest.raises(TypeError, match="cannot be bound"):
+        BoundArguments(value)
+
+
+def test_a_kernel_finds_every_part_at_its_place():
+    cube, column = np.arange(24.0).reshape(2, 3, 4), np.arange(12)[::3]
+    found = read_parts(BoundArguments(Parts(0.5, Inner(None, cube, True, 7), column, -3)))
+    assert found == (0.5, (2, 3, 4), cube.strides, 23.0, 7, 4, (24,), 9, True, -3)
+
+
+class Inner(NamedTuple):
+    nothing: None
+    cube: np.ndarray
+    flag: bool
+    count: int
+
+
+class Parts(NamedTuple):
+    number: float
+    inner: Inner
+    column: np.ndarray
+    last: int
+
+
+@kernel
+def read_parts(bound):
+    number, inner, column, last = unpack(bound)
+    cube = inner.cube
+    return (
+        number, cube.shape, cube.strides, cube[1, 2, 3], inner.count, column.size, column.strides, column[3],
+        inner.flag, last,
+    )  # fmt: skip
