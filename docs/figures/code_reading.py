@@ -169,6 +169,9 @@ def uses(process: str, names: dict[str, str]) -> Uses:
         tree = ast.parse(Path(str(import_module(module).__file__)).read_text(encoding="utf-8"))
         nodes = [node for node in tree.body if not part or getattr(node, "name", "") == part]
         assert nodes, f"{module} has no {part}"
+        bases = {base.id for node in nodes for base in getattr(node, "bases", ()) if isinstance(base, ast.Name)}
+        if part:  # what a class inherits reads and writes with the names that the class gave
+            nodes += [node for node in tree.body if getattr(node, "name", "") in bases]
         found = Uses(names)
         for node in nodes:
             found.visit(node)

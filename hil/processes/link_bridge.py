@@ -82,9 +82,11 @@ class BlockFeed:
 class _CommandedFeed:
     """What the feeds of links with commands have in common: which commands are new, and whether a stop is confirmed."""
 
-    def __init__(self, commands: Mailbox, samples: Mailbox) -> None:
-        self._commands, self._samples = commands, samples
-        self._command, self._sample = Row(commands.dtype), Row(samples.dtype)
+    _commands: Mailbox
+    _samples: Mailbox
+
+    def __init__(self) -> None:
+        self._command, self._sample = Row(self._commands.dtype), Row(self._samples.dtype)
         self._version, self._acknowledged_ns = 0, -1
 
     def skip(self) -> None:
@@ -107,7 +109,8 @@ class DriveFeed(_CommandedFeed):
     """Wheel drives."""
 
     def __init__(self, shared: RunMemory, drives: DriveLink) -> None:
-        super().__init__(shared.drive_command, shared.drives)
+        self._commands, self._samples = shared.drive_command, shared.drives
+        super().__init__()
         self._drives = drives
         self._zero_speeds = shared.config.layout.zero_speeds
         self._no_power = shared.config.layout.no_power
@@ -148,7 +151,8 @@ class ValveFeed(_CommandedFeed):
     """Bogie valves and their regulators."""
 
     def __init__(self, shared: RunMemory, valves: ValveLink) -> None:
-        super().__init__(shared.valve_command, shared.valves)
+        self._commands, self._samples = shared.valve_command, shared.valves
+        super().__init__()
         self._valves = valves
         layout = shared.config.layout
         self._off, self._closed = layout.valves_off, layout.regulators_closed

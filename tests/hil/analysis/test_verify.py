@@ -277,7 +277,7 @@ def test_exit_status_and_json_say_what_was_found(recorded, edited, tmp_path, cap
     assert hil(["verify", str(recorded("good")), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["item"] for row in rows] == EVERY_ITEM
-    assert all(set(row) == {"item", "ok", "found", "allowed"} and row["ok"] is True for row in rows)
+    assert all(set(row) == {"item", "ok", "found", "allowed", "to_do"} and row["ok"] is True for row in rows)
     assert hil(["verify", str(edited("good", lambda edit: edit.drop_tick(500)))]) == 1
     assert "NO" in capsys.readouterr().out
     assert hil(["verify", str(tmp_path)]) == 2
