@@ -20,6 +20,22 @@ def line():
     os.close(port)
 
 
+@pytest.fixture
+def port(line):
+    """The master, and its port, opened as one of a device."""
+    master, path = line
+    opened = COMPUTER.open_serial(path, 115200)
+    yield master, opened
+    opened.close()
+    os.close(master)
+
+
+@pytest.fixture
+def without_polls(monkeypatch):
+    for name in ("poll", "select", "epoll"):
+        monkeypatch.delattr(select, name)
+
+
 def test_a_port_is_gone_once_its_other_end_is_closed_and_not_before(line):
     master, path = line
     port = COMPUTER.open_shared(path, None)
@@ -30,31 +46,23 @@ def test_a_port_is_gone_once_its_other_end_is_closed_and_not_before(line):
     port.close()
 
 
-def test_whether_a_port_is_there_is_not_asked_by_a_poll(line, monkeypatch):
+def test_whether_a_port_is_there_is_not_asked_by_a_poll(line, without_polls):
     """A poll of a terminal waits for threads of the kernel that have no real-time priority; the watchdog may not."""
     master, path = line
     port = COMPUTER.open_shared(path, None)
-    for name in ("poll", "select", "epoll"):
-        monkeypatch.delattr(select, name)
     assert not port.is_disconnected()
     port.close()
     os.close(master)
 
 
-def test_a_write_to_a_port_is_not_followed_by_a_poll(line, monkeypatch):
-    master, path = line
-    port = COMPUTER.open_serial(path, 115200)
-    for name in ("poll", "select", "epoll"):
-        monkeypatch.delattr(select, name)
-    assert port.write(b"a request") == 9
+def test_a_write_to_a_port_is_not_followed_by_a_poll(port, without_polls):
+    master, opened = port
+    assert opened.write(b"a request") == 9
     assert os.read(master, 9) == b"a request"
-    port.close()
-    os.close(master)
 
 
-def test_a_write_that_the_port_takes_piece_by_piece_is_sent_whole(line, monkeypatch):
-    master, path = line
-    port = COMPUTER.open_serial(path, 115200)
+def test_a_write_that_the_port_takes_piece_by_piece_is_sent_whole(port, monkeypatch):
+    master, opened = port
     write, refused = os.write, [True]
 
     def a_byte(handle, data):
@@ -63,15 +71,12 @@ def test_a_write_that_the_port_takes_piece_by_piece_is_sent_whole(line, monkeypa
         return write(handle, data[:1])
 
     monkeypatch.setattr(os, "write", a_byte)
-    assert port.write(b"abc") == 3
+    assert opened.write(b"abc") == 3
     assert os.read(master, 3) == b"abc"
-    port.close()
-    os.close(master)
 
 
-def test_a_port_that_takes_no_byte_is_an_error(line, monkeypatch):
-    master, path = line
-    port = COMPUTER.open_serial(path, 115200)
+def test_a_port_that_takes_no_byte_is_an_error(port, monkeypatch):
+    _, opened = port
     monkeypatch.setattr(host, "WRITE_S", 0.0)
 
     def full(*_):
@@ -79,30 +84,22 @@ def test_a_port_that_takes_no_byte_is_an_error(line, monkeypatch):
 
     monkeypatch.setattr(os, "write", full)
     with pytest.raises(OSError, match="3 bytes not sent within 0 s"):
-        port.write(b"abc")
-    port.close()
-    os.close(master)
+        opened.write(b"abc")
 
 
-def test_a_read_takes_as_many_bytes_as_wanted_and_leaves_the_rest(line):
-    master, path = line
-    port = COMPUTER.open_serial(path, 115200)
+def test_a_read_takes_as_many_bytes_as_wanted_and_leaves_the_rest(port):
+    master, opened = port
     os.write(master, b"abcdef")
     come = b""
     while not come:  # on a busy machine the kernel carries a terminal's bytes later than a read waits
-        come = port.read(4)
+        come = opened.read(4)
     assert come == b"abcd"
-    assert port.read(2) == b"ef"
-    port.close()
-    os.close(master)
+    assert opened.read(2) == b"ef"
 
 
-def test_a_read_without_an_answer_returns_with_nothing(line):
-    master, path = line
-    port = COMPUTER.open_serial(path, 115200)
-    assert port.read(1) == b""
-    port.close()
-    os.close(master)
+def test_a_read_without_an_answer_returns_with_nothing(port):
+    _, opened = port
+    assert opened.read(1) == b""
 
 
 def test_a_read_of_a_port_that_is_gone_fails(line):

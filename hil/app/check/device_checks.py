@@ -41,13 +41,8 @@ def check_daq(config: Config, access: Access) -> list[Check]:
             f"{health.device}: {found}, too few to zero the sensors ({ZERO_TIME_S:g} s); is it connected?"
         )
     checks = [opened(health), age_check(config, age_ms), *sensor_checks(config, estimate)]
-    rate_hz = sample_rate_hz(blocks)
-    if rate_hz is not None and config.daq is not None:
-        wanted_hz = config.daq.rate_hz
-        ok = abs(rate_hz / wanted_hz - 1.0) <= RATE_OFF
-        allowed = f"{wanted_hz} Hz within {RATE_OFF:.0%} (daq.rate_hz)"
-        found, to_do = f"{rate_hz:.0f} Hz, from the arrival of blocks", "set daq.rate_hz to a rate that the device has"
-        checks.append(Check("sample rate", ok, found, allowed, to_do))
+    if config.daq is not None:
+        checks += rate_checks("sample rate", blocks, config.daq.rate_hz, "daq.rate_hz", 0)
     if config.devices and config.devices.daq:
         checks += _sheets(config, config.devices.daq)
         checks.append(_e_stop(config.devices.daq, health))
@@ -148,6 +143,18 @@ def sample_rate_hz(blocks: Sequence[DaqBlock]) -> float | None:
     last = min(range(len(blocks) - third, len(blocks)), key=late_ns.__getitem__)
     span_ns = blocks[last].arrived_ns - blocks[first].arrived_ns
     return (last - first) * len(blocks[0].t_ns) * 1e9 / span_ns if span_ns > 0 else None
+
+
+def rate_checks(item: str, blocks: Sequence[DaqBlock], wanted_hz: float, key: str, digits: int) -> list[Check]:
+    """Whether blocks have the rate [Hz] of a config key, shown with so many digits; no check: it is not known."""
+    if (rate_hz := sample_rate_hz(blocks)) is None:
+        return []
+    ok = abs(rate_hz / wanted_hz - 1.0) <= RATE_OFF
+    found, allowed = (
+        f"{rate_hz:.{digits}f} Hz, from the arrival of blocks",
+        f"{wanted_hz} Hz within {RATE_OFF:.0%} ({key})",
+    )
+    return [Check(item, ok, found, allowed, f"set {key} to a rate that the device has")]
 
 
 def in_kPa(config: Config, pressure_Pa: Sequence[tuple[float, float]]) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 
 from drivers.interfaces import DeviceError
 from hil.app.check.access import Access
-from hil.app.check.device_checks import LOOK_NS, RATE_OFF, opened, sample_rate_hz, seen_blocks
+from hil.app.check.device_checks import LOOK_NS, opened, rate_checks, seen_blocks
 from hil.config import Config
 from hil.config.load_channels import normal_force_rows, offsets_V
 from hil.safety.arming import Check, load_age_check
@@ -19,12 +19,7 @@ def check_loads(config: Config, access: Access) -> list[Check]:
     if len(blocks) < 2:
         raise DeviceError(f"{health.device}: {len(blocks)} blocks in {LOOK_NS * 1e-9:g} s; is it connected?")
     checks = [opened(health), load_age_check(config, age_ms)]
-    if (rate_hz := sample_rate_hz(blocks)) is not None:
-        wanted_hz = config.loads.rate_hz
-        ok = abs(rate_hz / wanted_hz - 1.0) <= RATE_OFF
-        found, allowed = f"{rate_hz:.1f} Hz, from the arrival of blocks", f"{wanted_hz} Hz within {RATE_OFF:.0%}"
-        to_do = "set loads.rate_hz to a rate that the device has"
-        checks.append(Check("load sample rate", ok, found, f"{allowed} (loads.rate_hz)", to_do))
+    checks += rate_checks("load sample rate", blocks, config.loads.rate_hz, "loads.rate_hz", 1)
     volts = np.concatenate([block.volts for block in blocks])
     return [*checks, *_channels(config, volts), _loads(config, volts.mean(axis=0))]
 

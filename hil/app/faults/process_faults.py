@@ -192,9 +192,9 @@ def start_ns_of(run: Path) -> int | None:
     with suppress(OSError, ValueError, ShmError):
         shared = RunMemory(run)
         shared.leave()
-        begun = shared.start.read(start) > 0
+        shared.start.read(start)
         shared.close()
-        return int(start["start_ns"][0]) or None if begun else None
+        return int(start["start_ns"][0]) or None
     return None
 
 
