@@ -13,6 +13,7 @@ from drivers.interfaces import DeviceError
 from hil.app.server_supervisor import SERVERS, STARTS_S
 from hil.operator.runtime_folder import RuntimeFolder, RuntimeFolderError
 from hil.processes.process import Process
+from hil.realtime.rights import Granted
 
 # How long the process above the server may take to end [s].
 _ENDS_S = 5.0
@@ -23,12 +24,14 @@ class ServerProcess(ABC):
 
     Attributes:
         server: which one, a key of `hil.app.server_supervisor.SERVERS`.
+        granted: rights that were asked for.
     """
 
     server: ClassVar[str]
 
     def __init__(self) -> None:
         self._process: Process | None = None
+        self.granted: tuple[Granted, ...] = ()
         self._stack = ExitStack()
 
     def _begin(self, stack: ExitStack) -> None:
@@ -50,7 +53,7 @@ class ServerProcess(ABC):
         try:
             folder = RuntimeFolder.make()
         except RuntimeFolderError as error:
-            raise DeviceError(f"{SERVERS[self.server][0]}: {error}") from None
+            raise DeviceError(f"{self.what}: {error}") from None
         stack.callback(folder.close)
         return folder
 
@@ -60,8 +63,20 @@ class ServerProcess(ABC):
         answer: dict[str, Any] = self._process.receive(STARTS_S + _ENDS_S)
         if "address" not in answer:
             problem = answer.get("error") or f"not started (exit status {self._process.status()})"
-            raise DeviceError(f"{SERVERS[self.server][0]}: {problem}")
+            raise DeviceError(f"{self.what}: {problem}")
+        self.granted = tuple(Granted(**item) for item in answer["granted"])
         return str(answer["address"])
+
+    @property
+    def what(self) -> str:
+        """Name of the server, for people."""
+        return SERVERS[self.server][0]
+
+    @property
+    def refused_rights(self) -> list[str]:
+        """A sentence for each right that was refused, with what it leads to and what helps."""
+        sentence = "{} without {} {}, so a stop may wait there: {}".format
+        return [sentence(self.what, it.name, it.wanted, it.detail) for it in self.granted if not it.granted]
 
     @property
     def alive(self) -> bool:

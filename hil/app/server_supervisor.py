@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import asdict
 from typing import Any
 
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.processes.process import Process
+from hil.realtime.rights import RightsWanted, rights
 
 # Names in the command line, as people know them, and the modules that they stand for.
 SERVERS = {"command": ("command server", "hil.app.command_process"), "page": ("page server", "hil.app.page.process")}
+# A stop passes through both servers, so they go before other programs, such as a browser. They are not in real time, so
+# a client that floods one of them stops no other program.
+NICE = -10
 # How long a server may take to start, and to end [s].
 STARTS_S, _ENDS_S = 60.0, 3.0
 # Between two looks at the server, and between two attempts to start it [s].
@@ -95,13 +100,14 @@ def main(folder: str, parent: int, server: str, address: str, *more: str) -> Non
     """
     lifecycle = WorkerLifecycle(parent)
     supervisor = ServerSupervisor(lifecycle, server, folder, *more)
-    try:
-        answer = supervisor.start(address)
-        lifecycle.report(**answer)
-        if "error" not in answer:
-            supervisor.watch(answer["address"])
-    finally:
-        supervisor.end()
+    with rights(RightsWanted(nice=NICE)) as granted:  # the server inherits it
+        try:
+            answer = supervisor.start(address)
+            lifecycle.report(**(answer | {"granted": [asdict(item) for item in granted]}))
+            if "error" not in answer:
+                supervisor.watch(answer["address"])
+        finally:
+            supervisor.end()
 
 
 if __name__ == "__main__":

@@ -74,6 +74,10 @@ def operate(
         opener = partial(open_backend, endpoints=options.endpoints)
         process = ResidentProcess(config, vary, out, console, signals, progress, opener=opener, campaign=campaign)
         _print_doors(server, pages, options.as_json)
+        if config.clock == "realtime":
+            for one in (server, *pages):
+                for sentence in one.refused_rights:
+                    progress(sentence)
         process.serve()
 
 

@@ -27,6 +27,7 @@ class RightsWanted:
 
     Attributes:
         fifo_priority: SCHED_FIFO with this priority, 1 to 98; 0 keeps the ordinary scheduler.
+        nice: niceness, -20 to 19: below 0 goes before other ordinary programs; 0 leaves it unchanged.
         lock_memory: keep in RAM all memory in use (mlockall), except the code of libraries used only before a run
             (`hil.realtime.process_memory`).
         cpus: processors to run on; empty: any.
@@ -37,6 +38,7 @@ class RightsWanted:
     """
 
     fifo_priority: int = 0
+    nice: int = 0
     lock_memory: bool = False
     cpus: tuple[int, ...] = ()
     timer_slack_ns: int = 0
@@ -83,6 +85,12 @@ def _requests(wanted: RightsWanted) -> tuple[_Request, ...]:
         _Request("processors", ",".join(map(str, cpus)), lambda: _set_cpus(cpus), "`taskset -p $$` shows what may be"),
         _Request("timer slack", f"{slack} ns" if slack else "", lambda: _set_slack(slack), ""),
         _Request("idle processors", "awake" if wanted.awake else "", _keep_awake, f"root may open {_DMA_LATENCY}"),
+        _Request(
+            "niceness",
+            f"{wanted.nice}" if wanted.nice else "",
+            lambda: _set_nice(wanted.nice),
+            _limits_line(f"nice {wanted.nice}", "CAP_SYS_NICE"),
+        ),
         _Request(
             "scheduler",
             f"SCHED_FIFO {priority}" if priority else "",
@@ -174,6 +182,12 @@ def _keep_awake() -> Undo:
         os.close(device)
         raise
     return lambda: os.close(device)
+
+
+def _set_nice(nice: int) -> Undo:
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    os.setpriority(os.PRIO_PROCESS, 0, nice)
+    return lambda: os.setpriority(os.PRIO_PROCESS, 0, before)
 
 
 def _set_fifo(priority: int, ordinary_on_fork: int) -> Undo:

@@ -55,7 +55,7 @@ def _exported(run: Path, to: str) -> bytes:
 
 def main(run: Path, what: str, names: Sequence[str]) -> int:
     """Print it; the exit status is 1, and the reason on stderr, if there is nothing."""
-    os.nice(10)
+    os.setpriority(os.PRIO_PROCESS, 0, 10)
     try:
         found = shown(run, what, names)
     except (LookupError, RecordError, FolderError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from hil.messages.operator_input import NOTICES, Stop
 from hil.operator.client import CommandClient, CommandError
 from hil.operator.curve import new_keys
 from hil.operator.runtime_folder import find_running
+from hil.realtime import Granted
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +59,18 @@ def test_a_server_that_was_killed_or_the_process_above_it_starts_again_for_the_s
         assert set(others) == {Stop("after")}
         assert [one.pid for one in find_running()] == [os.getpid()]
     assert list(root.iterdir()) == []
+
+
+def test_a_server_goes_before_other_programs_where_it_may():
+    with CommandServer(load_config("sim_impact")) as server:
+        (niceness,) = server.granted
+        (child,) = [int(pid) for pid in Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()]
+        expected = int(niceness.wanted) if niceness.granted else os.getpriority(os.PRIO_PROCESS, 0)
+        assert os.getpriority(os.PRIO_PROCESS, child) == expected
+        assert bool(server.refused_rights) != niceness.granted
+        server.granted = (Granted("niceness", "-10", False, "refused: Permission denied"),)
+        text = "command server without niceness -10, so a stop may wait there: refused: Permission denied"
+        assert server.refused_rights == [text]
 
 
 def test_with_keys_there_is_no_token(tmp_path):

@@ -14,7 +14,9 @@ from hil.realtime import RightsWanted, libc, rights
 from hil.realtime import rights as package_rights
 from hil.realtime.rights import LIMITS_FILE
 
-ALL = RightsWanted(fifo_priority=70, lock_memory=True, cpus=(0,), timer_slack_ns=1000, awake=True, freeze_gc=True)
+ALL = RightsWanted(
+    fifo_priority=70, nice=-10, lock_memory=True, cpus=(0,), timer_slack_ns=1000, awake=True, freeze_gc=True
+)
 module = sys.modules["hil.realtime.rights"]
 
 
@@ -27,6 +29,7 @@ def nobody(monkeypatch):
     """An ordinary user on an ordinary machine."""
     monkeypatch.setattr(os, "sched_setscheduler", denied)
     monkeypatch.setattr(os, "sched_setaffinity", denied)
+    monkeypatch.setattr(os, "setpriority", denied)
     monkeypatch.setattr(libc, "lock_memory", denied)
     monkeypatch.setattr(libc, "set_timer_slack_ns", denied)
     monkeypatch.setattr(resource, "getrlimit", lambda _: (8 << 20, 8 << 20))
@@ -40,6 +43,7 @@ def test_refused_rights_are_told_with_the_line_that_helps_and_raise_nothing(nobo
         told = {item.name: item for item in granted}
     assert [name for name, item in told.items() if item.granted] == ["garbage collector"]
     assert f"`lab - rtprio 70` to {LIMITS_FILE}" in told["scheduler"].detail
+    assert f"`lab - nice -10` to {LIMITS_FILE}" in told["niceness"].detail
     assert f"`lab - memlock unlimited` to {LIMITS_FILE}" in told["memory"].detail
     assert "8192 KiB" in told["memory"].detail
     assert told["scheduler"].wanted == "SCHED_FIFO 70"
@@ -77,6 +81,7 @@ def state():
         os.sched_getscheduler(0),
         os.sched_getparam(0).sched_priority,
         os.sched_getaffinity(0),
+        os.getpriority(os.PRIO_PROCESS, 0),
         libc.timer_slack_ns(),
         gc.isenabled(),
         gc.get_freeze_count(),
@@ -92,9 +97,12 @@ def test_everything_is_given_back_also_after_an_exception(fails):
         if fails:
             raise RuntimeError("in the loop")
     assert state() == before
-    assert not inside[4]
-    assert inside[5] > 0
-    if {item.name: item.granted for item in granted}["scheduler"]:
+    assert not inside[5]
+    assert inside[6] > 0
+    allowed = {item.name: item.granted for item in granted}
+    if allowed["niceness"]:
+        assert inside[3] == -10
+    if allowed["scheduler"]:
         assert inside[:2] == (os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, 70)
     with open("/proc/self/status", encoding="ascii") as file:
         assert "VmLck:\t       0 kB" in file.read()
