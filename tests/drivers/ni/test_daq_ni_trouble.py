@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
+import os
 import subprocess
 import sys
 
@@ -103,6 +105,30 @@ def test_a_dead_server_is_a_lost_link_and_opening_works_once_it_is_back(daq, ser
     monkeypatch.setattr(ni_session, "SETUP_TIMEOUT_S", 60.0)
     daq.open()
     assert daq.blocks(2)[-1].sequence == 2
+
+
+def held_by_connections():
+    """Number of gRPC's channels and methods; of threads and of open files, also those of the server."""
+    gc.collect()
+    kinds = (grpc._channel.Channel, grpc._channel._UnaryUnaryMultiCallable)
+    held = [sum(isinstance(one, kind) for one in gc.get_objects()) for kind in kinds]
+    return held, [len(os.listdir(f"/proc/self/{of}")) for of in ("task", "fd")]
+
+
+def test_a_link_that_is_lost_and_opened_again_holds_no_more_than_before(daq, server):
+    def lose_and_open(times):
+        for _ in range(times):
+            server.inject_fault(ServerFault("error", code=-200279))
+            with pytest.raises(SamplesLostError):
+                daq.blocks(2)
+            daq.open()
+            daq.blocks(2)
+        return held_by_connections()
+
+    (objects, first), (objects_at_end, last) = lose_and_open(3), lose_and_open(5)
+    assert objects_at_end == objects
+    # the server's threads and sockets come and go by themselves: less than one more for each opening
+    assert max(after - before for before, after in zip(first, last, strict=True)) < 5
 
 
 @pytest.mark.parametrize(

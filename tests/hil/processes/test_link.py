@@ -1,5 +1,7 @@
 """The worker of one link, round by round, with a device controlled by the test."""
 
+import gc
+import weakref
 from types import SimpleNamespace
 
 import numpy as np
@@ -220,6 +222,33 @@ def test_what_can_still_hear_a_stop_gets_one_before_the_link_is_opened_again(rig
     rig.device.failures, rig.device.cannot_open = [LinkLostError("no answer")], 10**6
     rig.worker.round(NOW_NS + 1)
     assert rig.device.log == ["step", "drive", "step", "step", "cut"]
+
+
+class Connection:
+    """As those of nidaqmx: only a collection removes it, because it refers to itself."""
+
+    def __init__(self):
+        self.itself = self
+
+
+def test_connections_that_were_lost_are_removed_although_no_automatic_collection_runs(rig, monkeypatch):
+    made, alive = [], []
+
+    def open():
+        alive.append(sum(one() is not None for one in made))
+        rig.device.connection = Connection()
+        made.append(weakref.ref(rig.device.connection))
+
+    monkeypatch.setattr(rig.device, "open", open)
+    gc.disable()
+    try:
+        for i in range(4):
+            rig.device.failures = [LinkLostError("gone")] * 2
+            rig.worker.round(NOW_NS + 2 * i)
+            rig.worker.round(NOW_NS + 2 * i + 1)
+    finally:
+        gc.enable()
+    assert alive == [0, 1, 1, 1]  # the device itself still has the last one
 
 
 def test_a_device_that_never_confirms_its_stop_is_given_up_after_a_second(rig, monkeypatch):
