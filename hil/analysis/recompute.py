@@ -98,6 +98,8 @@ def recompute(record: TrialRecord, config: Config, summary: Mapping[str, Any] | 
         left_out += ["loop.late", "loop.wake_us", "links"]
     if live and config.rig != "real":
         left_out += ["loop.plant_us", "loop.far_end"]
+    if summary and "long_ticks" not in (summary.get("loop") or {}):  # of a version that did not note them
+        left_out.append("loop.long_ticks")
     found = summarise(finished)
     found["config_sha256"] = text_fingerprint(record)  # keys that the config of an earlier version lacks count for none
     found["loop"]["ticks"] = len(record.tick)

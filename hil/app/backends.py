@@ -31,6 +31,7 @@ from hil.ipc.shared_types import START
 from hil.ipc.stop_frames import write_stops
 from hil.messages.fault import Event
 from hil.processes.disturbances import late_event, late_words, stall_event
+from hil.processes.long_ticks import long_tick_event
 from hil.processes.supervisor import WorkerSupervisor
 from hil.realtime import Granted
 from hil.recording.reader import FILE_NAME
@@ -226,6 +227,8 @@ class RealtimeBackend:
         real_time = any(item.name == "scheduler of watchdog" and item.granted for item in self.granted())
         for stall in sorted(self._clock.stalls.take(), key=lambda stall: -stall.length_ns)[:STALLS_NOTED]:
             self.shared.events.append(stall_event(stall, start_ns, rate_hz, real_time=real_time))
+        for tick in self._clock.long_ticks.take():
+            self._append_event(long_tick_event(tick, rate_hz))
         for late in sorted(self._late_since(start_ns), key=lambda late: -late.late_ns)[:LATENESS_NOTED]:
             self.shared.events.append(late_event(late, start_ns, rate_hz))
         for row in truth_events(self._ground_truth, rate_hz):

@@ -20,6 +20,7 @@ from hil.experiments.base import Experiment, Finished, Summary
 from hil.messages.fault import Fault
 from hil.messages.schema import PHASES, recorded_detail
 from hil.processes.disturbances import disturbance_lines, machine_summary, simulated_rig_summary
+from hil.processes.long_ticks import long_tick_lines, long_ticks_summary
 from hil.recording.file_layout import RECOVERED
 from hil.recording.reader import read_digests
 from hil.recording.run_folder import replacing
@@ -42,6 +43,7 @@ def run_summary(run: Finished) -> Summary:
             "ticks": ticks,
             "late": clock.late,
             "skipped": clock.skipped,
+            "long_ticks": long_ticks_summary(run.events) if config.clock == "realtime" else None,
             "work_us": _quantiles(run.timing["work_ns"]),
             "wake_us": clock.wake_us,
             "plant_us": plant_loop["cost_us"] if plant_loop else _quantiles(run.timing["plant_ns"]),
@@ -151,6 +153,7 @@ def loop_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("loop", f"{quantity(loop.get('rate_hz'), 'Hz', 0)}, {quantity(loop.get('ticks'), 'ticks', 0)}"),
         ("late, skipped", f"{quantity(loop.get('late'), '', 0)}, {quantity(loop.get('skipped'), '', 0)}"),
+        *long_tick_lines(loop),
         ("work p50, p99, p99.9, max", _spread(loop.get("work_us"))),
         ("wake p50, p99, p99.9, max", _spread(loop.get("wake_us"))),
         *disturbance_lines(summary),

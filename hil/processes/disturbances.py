@@ -1,7 +1,8 @@
 """Disturbances of a run from outside the controller: stalls of the machine, and a simulated rig that was late.
 
-Both are events of the record with id 0. Neither excuses a fault: on a real rig the wheels keep turning during a stall.
-They are listed with the fault, so that its cause is not searched for in the controller or the devices.
+Those that fall into a tick are in `hil.processes.long_ticks`. All are events of the record with id 0. None excuses a
+fault: on a real rig the wheels keep turning during a stall. They are listed with the fault, so that its cause is not
+searched for in the controller or the devices.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from hil.ipc.lateness import LATE_NS, Late
 from hil.messages.schema import event_row
+from hil.processes.long_ticks import INTERRUPTED
 from hil.realtime.stalls import STALL_NS, Stall, merged
 
 STALL = "machine stall"  # name of the event; value: its length [ms]
@@ -114,7 +116,8 @@ def longest_near(events: Events, t_ns: int, within_ns: int = NOTICED_WITHIN_NS) 
         t_ns: when the fault was noticed [ns of the run].
         within_ns: longest time from its cause to that moment [ns].
     """
-    near = [[row for row in _named(events, name) if _near(row, t_ns, within_ns)] for name in (STALL, RIG_LATE)]
+    kinds = (STALL, INTERRUPTED, RIG_LATE)
+    near = [[row for row in _named(events, name) if _near(row, t_ns, within_ns)] for name in kinds]
     return [_words(max(rows, key=lambda row: row["value"])) for rows in near if rows]
 
 

@@ -11,6 +11,7 @@ from hil.messages.fault_bounds import LATE_LIMIT_NS, SKIPPED_LIMIT, WINDOW
 from hil.messages.stages import Tick
 from hil.realtime.histogram import Histogram
 from hil.realtime.libc import monotonic_sleeper
+from hil.realtime.long_ticks import LongTickMonitor, Usage, thread_usage
 from hil.realtime.stalls import STALL_NS, StallMonitor
 
 # Spinning for a larger share of the period has no benefit.
@@ -35,6 +36,7 @@ class RealtimeClock:
         work_us: known duration of a tick's work [us]; with the spin under MOST_BUSY of the period.
         now: reads CLOCK_MONOTONIC [ns].
         sleep_until: returns at a time of that clock [ns] or later.
+        usage: reads what the calling thread has used of the processor.
 
     Attributes:
         start_ns: when the grid begins on CLOCK_MONOTONIC [ns]; by default at the first call of `next`.
@@ -45,6 +47,7 @@ class RealtimeClock:
         wake: time from a tick's deadline to its beginning.
         due_ns: deadline of the newest tick [ns of CLOCK_MONOTONIC].
         stalls: waits for a deadline that ended late; ticks whose work took too long do not count.
+        long_ticks: ticks whose work took longer than a period.
         alarm: the reason to go Safe at this tick, or None.
 
     Raises:
@@ -61,6 +64,7 @@ class RealtimeClock:
         work_us: float = 0.0,
         now: Callable[[], int] = time.monotonic_ns,
         sleep_until: Callable[[int], None] | None = None,
+        usage: Callable[[], Usage] = thread_usage,
     ) -> None:
         _refuse_if_too_busy(rate_hz, spin_share, work_us)
         self._rate_hz = rate_hz
@@ -79,6 +83,7 @@ class RealtimeClock:
         self.ticks = self.late = self.skipped = self.spins_withheld = 0
         self.wake = Histogram()
         self.stalls = StallMonitor()
+        self.long_ticks = LongTickMonitor(self._period_ns, usage)
         self.alarm: Alarm | None = None
 
     @property
@@ -100,7 +105,9 @@ class RealtimeClock:
         if not self._woke_ns:  # the first tick: no work measured yet
             self._woke_ns = now
         else:
-            self._work_ns += (min(now - self._woke_ns, 2 * self._period_ns) - self._work_ns) >> _WORK_SHIFT
+            work_ns = now - self._woke_ns
+            self.long_ticks.end(self._number, work_ns)
+            self._work_ns += (min(work_ns, 2 * self._period_ns) - self._work_ns) >> _WORK_SHIFT
         due = self._number + 1
         due_ns = self.start_ns + due * _SECOND_NS // self._rate_hz
         if now > due_ns:
@@ -118,6 +125,7 @@ class RealtimeClock:
         self.wake.add(now - due_ns)
         self._watch(due, now - due_ns)
         t_ns = self._number * _SECOND_NS // self._rate_hz
+        self.long_ticks.begin()
         return Tick(self._number, t_ns, now, 0)
 
     def _wait(self, due_ns: int) -> int:

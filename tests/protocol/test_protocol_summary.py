@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
+
 from drivers.interfaces import DeviceError
 from hil.analysis.afterwards import recover
 from hil.analysis.verify import verify
 from hil.experiments.truth_events import RecordedTruth
+from hil.processes.long_ticks import INTERRUPTED, LONG
 from hil.recording import read_trial
 
 BEFORE_ARMING_S = 0.1
@@ -47,3 +50,26 @@ def test_a_run_whose_loop_was_killed_has_a_summary_once_it_is_recovered(trial):
     assert (summary["accepted"], summary["aborted"], summary["peak_force_N"]) == (False, True, None)
     assert [check.item for check in verify(done.folder) if check.item == "summary"] == ["summary"]
     assert all(check.ok for check in verify(done.folder) if "digest" in check.item or check.item == "summary")
+
+
+def test_a_tick_that_takes_longer_than_a_period_is_in_record_and_summary(trial):
+    def take_long_once(run):
+        rig_io = run.rig.rig_io
+        sample = rig_io.sample
+
+        def slow(t_ns):
+            rig_io.sample = sample
+            run.host.sleep(0.0024)
+            return sample(t_ns)
+
+        rig_io.sample = slow
+
+    done = trial(take_long_once, at_s=BEFORE_ARMING_S)
+    record = read_trial(done.folder)
+    [event] = record.events[np.isin(record.events["name"], (INTERRUPTED.encode(), LONG.encode()))]
+    assert (event["id"], event["value"], event["limit"]) == (0, 2.4, 1.0)
+    assert set(record.tick["tick"][:1000]) >= {event["tick"], event["tick"] + 2}  # one period was skipped in between
+    assert event["tick"] + 1 not in record.tick["tick"]
+    loop = json.loads((done.folder / "summary.json").read_text())["loop"]
+    assert (loop["skipped"], loop["long_ticks"]["count"], loop["long_ticks"]["longest_ms"]) == (1, 1, 2.4)
+    assert all(check.ok for check in verify(done.folder) if check.item == "summary")

@@ -14,6 +14,7 @@ import numpy as np
 from hil.analysis.verify import verify
 from hil.messages.fault import Fault
 from hil.processes.disturbances import longest_near
+from hil.processes.long_ticks import INTERRUPTED, LONG
 from hil.realtime.process_memory import memory_of
 from hil.recording import TrialRecord, read_trial
 
@@ -21,6 +22,7 @@ from hil.recording import TrialRecord, read_trial
 GROWTH_MB = 8.0
 # Checks of `hil verify` that fail where a record lacks something.
 WHOLE = ("tick order", "ticks missing", "timing", "blocks missing", "block length")
+MEASURED = ("MB", "descriptors", "threads")
 State = tuple[float, int, int]  # memory of its own [MB], descriptors, threads
 
 
@@ -43,6 +45,8 @@ class Found:
     skipped: int = 0
     beside_stalls: int = 0  # of these, with a stall of the machine or a late simulated rig beside them
     woken_late: int = 0  # after a tick whose work was done in time: the machine woke the loop too late
+    interrupted: int = 0  # after a tick from which the processor was taken, and that would have been in time
+    interruptions: list[str] = field(default_factory=list)
     unexplained: list[str] = field(default_factory=list)
     invented: list[str] = field(default_factory=list)
     beside: int = 0  # faults with a stall, skipped periods or a late simulated rig beside them
@@ -86,15 +90,22 @@ class Found:
         """Look for the cause of each gap in the numbers of the ticks, one before the first tick included."""
         tick = record.tick
         work_ns = dict(zip(record.timing["tick"].tolist(), record.timing["work_ns"].tolist(), strict=True))
+        long = {int(row["tick"]): row for row in record.events if row["name"].decode() in (INTERRUPTED, LONG)}
+        others = record.events[record.events["name"] != INTERRUPTED.encode()]
         steps, gaps_ns = np.diff(tick["tick"], prepend=0), np.diff(tick["t_ns"], prepend=0)
         for after in np.flatnonzero(steps > 1):
-            lost, worked_ns = int(steps[after]) - 1, work_ns.get(int(tick["tick"][after - 1]), 0) if after else 0
-            if longest_near(record.events, int(tick["t_ns"][after]), int(gaps_ns[after])):  # it was not over before
+            before = int(tick["tick"][after - 1]) if after else 0
+            lost, worked_ns = int(steps[after]) - 1, work_ns.get(before, 0)
+            used = f"{name}: {long[before]['detail'].decode()}" if before in long else ""
+            if used and long[before]["name"] == INTERRUPTED.encode():
+                self.interrupted += lost
+                self.interruptions.append(used)
+            elif longest_near(others, int(tick["t_ns"][after]), int(gaps_ns[after])):  # it was not over before
                 self.beside_stalls += lost
             elif worked_ns < period_ns:  # it slept in time, and was not woken in time
                 self.woken_late += lost
             else:
-                self.unexplained.append(f"{name}: {lost} after a tick of {worked_ns * 1e-6:.1f} ms")
+                self.unexplained.append(used or f"{name}: {lost} after a tick of {worked_ns * 1e-6:.1f} ms")
 
     def take_record(self, folder: Path) -> None:
         """Look for what a record lacks whose disk was full."""
@@ -110,8 +121,13 @@ class Found:
     def ok(self) -> bool:
         """Whether all that was promised holds."""
         all_found = all(all(found) for found in self.injected.values())
-        grown = [row for row in self.growth if row["grown"]]
-        return bool(self.injected) and all_found and not (self.unexplained or self.invented or self.damaged or grown)
+        broken = self.unexplained or self.invented or self.damaged or self.grown
+        return bool(self.injected) and all_found and not broken
+
+    @property
+    def grown(self) -> list[str]:
+        """Processes that have grown since the first minute, in words."""
+        return [f"{row['process']} has grown: {_grown_words(row)}" for row in self.growth if row["grown"]]
 
 
 class Growth:
@@ -134,8 +150,13 @@ class Growth:
         """A row for each process that was noted."""
         for (name, _), (first, last) in self._noted.items():
             grown = last[0] - first[0] > GROWTH_MB or last[1] > first[1] or last[2] > first[2]
-            both = list(zip(first, last, strict=True))
-            yield {"process": name, "MB": both[0], "descriptors": both[1], "threads": both[2], "grown": grown}
+            yield {"process": name, **dict(zip(MEASURED, zip(first, last, strict=True), strict=True)), "grown": grown}
+
+
+def _grown_words(row: dict[str, Any]) -> str:
+    """Memory, descriptors and threads of a process, first and last."""
+    counted = (f"{first:g} to {last:g} {what}" for what in MEASURED for first, last in [row[what]])
+    return ", ".join(counted)
 
 
 def _state_of(process: int) -> State | None:
@@ -153,8 +174,8 @@ def show(found: Found, minutes: float) -> None:
         ("rig opened; of these, in vain", f"{found.opened}; {len(found.not_opened)}"),
         ("ticks; late; skipped", f"{found.ticks}; {found.late}; {found.skipped}"),
         (
-            "of these: beside a stall; woken late by the machine; after work that took too long",
-            f"{found.beside_stalls}; {found.woken_late}; {len(found.unexplained)}",
+            "of these: beside a stall; woken late by the machine; processor taken away; after work that took too long",
+            f"{found.beside_stalls}; {found.woken_late}; {found.interrupted}; {len(found.unexplained)}",
         ),
         ("arming refused because the records had filled the disk", f"{found.refused_full}"),
         ("faults nobody injected: with a stall or a skip beside; without", f"{found.beside}; {len(found.invented)}"),
@@ -168,7 +189,9 @@ def show(found: Found, minutes: float) -> None:
     print("\n| what | found |\n|---|---|")
     for what, words in rows:
         print(f"| {what} | {words} |")
-    for line in (*found.unexplained, *found.invented, *found.damaged):
+    for line in found.interruptions:
+        print(f"processor taken away: {line}")
+    for line in (*found.unexplained, *found.invented, *found.damaged, *found.grown):
         print(f"not explained: {line}")
     if not found.injected:
         print("no injected fault was judged: other faults came first; give it more MINUTES, or a quieter machine")

@@ -11,6 +11,8 @@ from hil.config import load_config
 from hil.messages.fault import Fault
 from hil.messages.schema import TIMING, event_row, tick_dtype
 from hil.processes.disturbances import stall_event
+from hil.processes.long_ticks import long_tick_event
+from hil.realtime.long_ticks import LongTick
 from hil.realtime.stalls import Stall
 from hil.recording import open_writer
 
@@ -70,6 +72,51 @@ def test_periods_skipped_beside_a_stall_are_its_doing(judged):
 def test_a_stall_that_was_over_before_explains_no_skipped_period(judged):
     stall = stall_event(Stall(2 * MS, 4 * MS), 0, 1000, real_time=True)
     assert judged({7: 0.2, 8: 3.1, 12: 0.2}, [stall]).unexplained
+
+
+def long_tick(number, ms, processor_ms):
+    return long_tick_event(LongTick(round(ms * MS), number, round(processor_ms * MS), 0, 0, 1), 1000)
+
+
+def test_periods_skipped_after_a_tick_from_which_the_processor_was_taken_are_counted_with_its_figures(judged):
+    found = judged({1: 0.2, 2: 3.1, 6: 0.2}, [long_tick(2, 3.1, 0.3)])
+    assert (found.interrupted, found.beside_stalls, found.unexplained) == (3, 0, [])
+    assert "took 3.1 ms: 0.3 ms on the processor; interruptions: 1" in found.interruptions[0]
+
+
+@pytest.mark.parametrize("beside", [(), (1,)])
+def test_periods_skipped_after_a_tick_that_computed_too_long_are_not_explained_but_have_its_figures(judged, beside):
+    """An interruption of the tick before is no cause."""
+    found = judged({1: 1.4, 2: 3.1, 6: 0.2}, [*(long_tick(one, 1.4, 0.2) for one in beside), long_tick(2, 3.1, 3.0)])
+    assert (found.interrupted, found.beside_stalls) == (0, 0)
+    assert "3.0 ms on the processor" in found.unexplained[0]
+
+
+@pytest.mark.parametrize("process", ["loop", "daq", "drives", "valves", "watchdog", "recorder"])
+@pytest.mark.parametrize(
+    ("last", "grown"),
+    [
+        ((58.0, 16, 9), []),
+        ((75.2, 16, 9), ["50 to 75.2 MB, 16 to 16 descriptors, 9 to 9 threads"]),
+        ((50.0, 17, 9), ["50 to 50 MB, 16 to 17 descriptors, 9 to 9 threads"]),
+        ((50.0, 16, 10), ["50 to 50 MB, 16 to 16 descriptors, 9 to 10 threads"]),
+    ],
+)
+def test_every_process_is_judged_by_what_it_has_grown_by_since_it_was_first_noted(
+    findings, monkeypatch, process, last, grown
+):
+    others = {"loop": 1, "daq": 2, "drives": 3, "valves": 4, "watchdog": 5, "recorder": 6}
+    growth, states = findings.Growth(), dict.fromkeys(others.values(), (50.5, 16, 9))
+    states[others[process]] = (50.0, 16, 9)
+    monkeypatch.setattr(findings, "_state_of", lambda number: states[number])
+    growth.note(others)
+    states[others[process]] = (99.0, 99, 99)  # in between it may have been anything
+    growth.note(others)
+    states[others[process]] = last
+    growth.note(others)
+    found = findings.Found(growth=list(growth.rows()), injected={"one": [True]})
+    assert found.grown == [f"{process} has grown: {words}" for words in grown]
+    assert found.ok is not bool(grown)
 
 
 def test_a_fault_that_nobody_injected_needs_a_cause_beside_it(judged):

@@ -59,6 +59,12 @@ def test_summary_made_before_the_analysis_of_samples_is_verified_without_it(chan
     assert "onset_s" in check.found
 
 
+def test_summary_made_before_long_ticks_were_noted_is_verified_without_them(changed):
+    check = changed("good", lambda summary: summary["loop"].pop("long_ticks"))["summary"]
+    assert check.ok, check.found
+    assert "loop" in check.found
+
+
 def test_one_measured_number_that_is_missing_is_noticed(changed):
     check = changed("good", lambda summary: summary.pop("onset_s"))["summary"]
     assert not check.ok

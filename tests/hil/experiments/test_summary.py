@@ -37,7 +37,9 @@ KEYS = {
     "effective_kinetic_energy_on_ground_J", "effective_kinetic_energy_plant_on_ground_J",
     "impact_speed_measured_mps", "quality", *MEASURED,
 }  # fmt: skip
-LOOP_KEYS = {"rate_hz", "ticks", "late", "skipped", "work_us", "wake_us", "plant_us", "phases_us", "far_end"}
+LOOP_KEYS = {
+    "rate_hz", "ticks", "late", "skipped", "work_us", "wake_us", "plant_us", "phases_us", "far_end", "long_ticks",
+}  # fmt: skip
 OF_A_HIT = {
     "impact_speed_mps", "contact_force_peak_N", "peak_force_N", "impact_peak_force_N", "sum_of_peaks_N",
     "effective_kinetic_energy_J",
