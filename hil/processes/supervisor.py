@@ -141,8 +141,19 @@ class WorkerSupervisor:
         """The workers that have ended by themselves, in words; empty: none has."""
         codes = {name: process.status() for name, process in self._processes.items()}
         return "; ".join(
-            f"{name}: its process ended with status {code}" for name, code in codes.items() if code is not None
+            f"{name}: its process ended with status {code}{self._noted(name)}"
+            for name, code in codes.items()
+            if code is not None
         )
+
+    def _noted(self, name: str) -> str:
+        """What the watchdog has noted of a worker since the rig was opened, in words to append; empty: nothing."""
+        ring = self._shared.watchdog_events
+        rows = ring.reader("lost").read(ring.capacity)
+        for row in rows[rows["name"] == f"{name}_silent".encode()]:
+            words = bytes(row["detail"]).decode(errors="replace").removeprefix(f"{name}: ")
+            return f" (watchdog, after {row['value']:.1f} ms, allowed {row['limit']:g}: {words})"
+        return ""
 
     def feed(self) -> None:
         """Called at the end of each good tick: the heartbeat that the dead-man of each link checks."""

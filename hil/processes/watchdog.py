@@ -32,9 +32,11 @@ from hil.messages.schema import event_row
 from hil.processes.disturbances import stall_event
 from hil.processes.lifecycle import Reporter, WorkerLifecycle
 from hil.realtime import Granted, RightsWanted, rights
-from hil.realtime.stalls import Stall, StallMonitor, measured_wakeups
+from hil.realtime.stalls import STALL_NS, Stall, StallMonitor, measured_wakeups
 
 PERIOD_S = 0.002
+# The watchdog has not looked for so long: the machine stood still, and a worker's silence may come of that, too [ns].
+KEPT_NS = STALL_NS + round(PERIOD_S * 1e9)
 # A port that does not accept its stop within this time is given up; the device's time-out has acted by then.
 TRIED_NS = 100_000_000
 # Time for the recorder to finish its file once the loop is gone.
@@ -68,13 +70,16 @@ class Watchdog:
         self._dying: dict[str, Callable[[], bool]] = {}  # whether a process that was killed is gone
         self._kill = kill or Killed
         self._noted: set[str] = set()
-        self._start, self._seen = np.zeros(1, START), 0
+        self._start, self._seen, self._looked_ns = np.zeros(1, START), 0, 0
 
     def look(self, now_ns: int) -> None:
         """Check all processes once, and send the stop frames that are due [ns of CLOCK_MONOTONIC]."""
         if (version := self._shared.start.read(self._start)) > self._seen:
             self._seen = version
             self._noted.clear()  # of the run before
+        waited_ns = now_ns - self._looked_ns if self._looked_ns else 0
+        self._looked_ns = now_ns
+        kept = f"; this machine kept the watchdog waiting for {waited_ns * 1e-6:.0f} ms" if waited_ns > KEPT_NS else ""
         age = self._shared.heartbeat.age
         silent_ns = age("loop", now_ns)
         if LOOP_SILENT_NS < silent_ns < NEVER_NS:
@@ -88,7 +93,7 @@ class Watchdog:
             if name in self._workers and WORKER_SILENT_NS < worker_ns < NEVER_NS:
                 self._dying[name] = self._kill(self._workers.pop(name))
                 self._stop(name, now_ns)
-                self._note(now_ns, f"{name}_silent", worker_ns, WORKER_SILENT_NS, f"{name}: silent, killed")
+                self._note(now_ns, f"{name}_silent", worker_ns, WORKER_SILENT_NS, f"{name}: silent, killed{kept}")
         self._send(now_ns)
         for name in [name for name in self._dying if self._gone(name)]:
             del self._dying[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -115,9 +116,26 @@ def test_a_worker_that_is_lost_between_two_runs_is_named_its_bus_is_stopped_and_
     done = trial(None, again=1, between=between)
     assert sorted(done.run.noted) == ["drives_silent", "stopped by the watchdog"]
     assert isinstance(done.error, DeviceError)
-    assert "drives: its process ended with status -9; no further run can be made" in str(done.error)
+    assert re.match(
+        r"drives: its process ended with status -9 \(watchdog, after 2\d\.\d ms, allowed 20: silent, killed\); "
+        "no further run can be made",
+        str(done.error),
+    )
     assert list(done.more[0].iterdir()) == []
     assert len(read_trial(done.folder).tick) > 500  # of the first run nothing is lost
+
+
+def test_workers_killed_because_the_machine_stood_still_between_two_runs_are_named_with_that_cause(trial):
+    def between(run):
+        rests(run)
+        run.time.stall(30_000_000, devices=True)
+        rests(run)
+
+    done = trial(None, again=1, between=between)
+    assert isinstance(done.error, DeviceError)
+    causes = re.findall(r"its process ended with status -9 \((.*?)\)", str(done.error))
+    assert causes
+    assert all("silent, killed; this machine kept the watchdog waiting for 3" in cause for cause in causes)
 
 
 def test_a_bus_that_was_unplugged_between_two_runs_and_came_back_runs_again(trial):

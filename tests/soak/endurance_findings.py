@@ -15,7 +15,7 @@ from hil.analysis.verify import verify
 from hil.messages.fault import Fault
 from hil.processes.disturbances import longest_near
 from hil.processes.long_ticks import INTERRUPTED, LONG
-from hil.realtime.process_memory import memory_of
+from hil.realtime.process_memory import own_memory_MB
 from hil.recording import TrialRecord, read_trial
 
 # Growth since the first minute that is allowed: memory is counted in pages, and one run is not as another.
@@ -162,8 +162,8 @@ def _grown_words(row: dict[str, Any]) -> str:
 def _state_of(process: int) -> State | None:
     with suppress(OSError):
         place = Path(f"/proc/{process}")
-        own = memory_of(process).own_MB
-        return round(own, 1), len(list((place / "fd").iterdir())), len(list((place / "task").iterdir()))
+        own_MB = own_memory_MB(process)
+        return round(own_MB, 1), len(list((place / "fd").iterdir())), len(list((place / "task").iterdir()))
     return None
 
 

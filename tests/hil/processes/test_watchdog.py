@@ -73,6 +73,20 @@ def test_a_silent_worker_with_a_device_is_killed_once(dog, shared, killed):
     assert list(events(shared)) == ["simulated_rig_silent"]
 
 
+@pytest.mark.parametrize(
+    ("looked_ms_before", "words"),
+    [(2, ""), (31, "; this machine kept the watchdog waiting for 31 ms")],
+)
+def test_a_worker_that_was_silent_while_the_machine_stood_still_is_killed_and_the_note_says_so(
+    dog, shared, killed, looked_ms_before, words
+):
+    dog.look(NOW_NS - looked_ms_before * 1_000_000)
+    beat(shared, simulated_rig=WORKER_SILENT_NS + 1)
+    dog.look(NOW_NS)
+    assert killed == [FAR_END]
+    assert events(shared)["simulated_rig_silent"]["detail"].decode() == f"simulated_rig: silent, killed{words}"
+
+
 def test_a_note_carries_the_time_of_the_run(dog, shared, killed):
     """Samples are kept around the first fault: a fault at time 0 would discard those of an impact."""
     start = np.zeros(1, START)
