@@ -173,15 +173,21 @@ def _record(
     start = np.zeros(1, START)
     seen = shared.start.read(start)
     quiet_since_ns = links_due_ns = host.now_ns()
-    closing = False
+    closing = noted = False
     while True:
         shared.heartbeat.beat("recorder", host.now_ns())
+        gone = lifecycle.orphaned  # then this round reads the last rows of the loop
         if (version := shared.start.read(start)) > seen:
             seen = version
             if not start["over"][0]:
                 file_sink.publisher.starts_at(float(start["wall_start_s"][0]))
         try:
             count = consumer.run()
+            if gone and not noted:  # at once: this process may be killed, too
+                number, t_ns = consumer.last
+                detail = f"the loop process is gone; its last tick was {number}"
+                file_sink.event(event_row(Fault.PROCESS_LOST, "loop_lost", number, t_ns, detail=detail))
+                noted = True
         except OSError as error:  # a full disk: what has been read so far is in the file, the reserve holds the rest
             _report_disk_full(shared, error)
             count = 1
@@ -190,16 +196,13 @@ def _record(
             file_sink.publisher.links(healths(shared))
         if count:
             quiet_since_ns = host.now_ns()
-        elif (closing or lifecycle.ending) and host.now_ns() - quiet_since_ns > QUIET_S * 1e9:
-            break
+        quiet = host.now_ns() - quiet_since_ns > QUIET_S * 1e9
+        if quiet and (closing or lifecycle.ending) and gone is lifecycle.orphaned:
+            return
         if (message := inbox.take(PERIOD_S)) is None:
             host.sleep(PERIOD_S)
         elif message.get("close"):
             closing = True
-    if lifecycle.orphaned:
-        number, t_ns = consumer.last
-        detail = f"the loop process is gone; its last tick was {number}"
-        file_sink.event(event_row(Fault.PROCESS_LOST, "loop_lost", number, t_ns, detail=detail))
 
 
 def _report_disk_full(shared: RunMemory, error: OSError) -> None:

@@ -3,9 +3,11 @@
 import pytest
 
 from hil.analysis.fault_report import read_reports
+from hil.analysis.recovery import recover
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import DEAD_MAN_NS, STOP_WRITTEN_NS
 from hil.recording import read_trial
+from hil.recording.recorder import PERIOD_S
 
 pytestmark = pytest.mark.timeout(900)  # wall-clock seconds, of which a busy machine may need many
 ADDRESSES = {0x80, 0x81, 0x82}
@@ -57,6 +59,23 @@ def test_a_killed_loop_leaves_stopped_wheels_and_a_whole_record(trial):
     record = read_trial(done.folder)
     assert record.events["name"].astype(str)[-1] == "loop_lost"
     assert record.tick["t_ns"][-1] == pytest.approx(done.acted_ns - done.start_ns, abs=1_000_000)
+
+
+def test_a_killed_loop_is_named_in_the_record_even_if_the_recorder_is_killed_soon_after(trial):
+    """On a busy machine the recorder may not end in the time that the watchdog gives it."""
+
+    def act(run):
+        run.kill_loop()
+        run.host.sleep(2.5 * PERIOD_S)  # the rows of the loop are read, and the recorder still waits for others
+        run.processes.by_name["recorder"].kill()
+        run.host.sleep(0.2)
+
+    done = trial(act)
+    done.run.close()
+    recover(done.folder)
+    record = read_trial(done.folder)
+    [lost] = record.events[record.events["id"] > 0]
+    assert (lost["name"], lost["tick"]) == (b"loop_lost", record.tick["tick"][-1])
 
 
 def test_when_every_process_is_killed_the_controllers_stop_by_themselves(trial):

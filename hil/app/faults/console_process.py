@@ -13,7 +13,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-from hil.app.faults.injection import PROCESSES, Case, Expected, Injection, Outcome
+from hil.app.faults.injection import PROCESSES, Case, Expected, Injection, Outcome, preparation
 from hil.app.faults.process_faults import END_S, MOMENT_S, READY_S, SLOW_RAMP, end_processes, judge, start_ns_of
 from hil.app.faults.virtual_run import DRIVES, RIG, SETTINGS, virtual_config
 from hil.app.operate import OPENING
@@ -44,29 +44,32 @@ def console_process_cases() -> Iterator[Case]:
 def _run(expected: Expected) -> Outcome:
     with ExitStack() as stack:
         out = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hil-faults-"))) / "operated"
-        endpoints = spawn_simulator(virtual_config(), stack)
-        control = stack.enter_context(ControlClient(read_endpoints(endpoints)["control"]))
-        settings = [part for item in OPERATED for part in ("--set", item)]
-        options = ["--endpoints", str(endpoints), "--out", str(out), "--json", *settings]
-        operate = _started("operate", RIG, *options, stdout=subprocess.PIPE)
-        stack.callback(end_processes, operate, out / OPENING)
-        assert operate.stdout is not None
-        try:
-            doors = json.loads(operate.stdout.readline())
-            return _killed(stack, operate, control, doors, out / "run_1", expected)
-        except (CommandError, ValueError) as error:
-            return Outcome(disturbed=f"the trial could not be made: {error}", injected=False)
+        run = out / "run_1"
+        with preparation(CommandError, ValueError):
+            endpoints = spawn_simulator(virtual_config(), stack)
+            control = stack.enter_context(ControlClient(read_endpoints(endpoints)["control"]))
+            settings = [part for item in OPERATED for part in ("--set", item)]
+            options = ["--endpoints", str(endpoints), "--out", str(out), "--json", *settings]
+            operate = _started("operate", RIG, *options, stdout=subprocess.PIPE)
+            stack.callback(end_processes, operate, out / OPENING)
+            assert operate.stdout is not None
+            client, console = _driving(stack, control, json.loads(operate.stdout.readline()), run)
+        time.sleep(MOMENT_S)
+        start_ns = start_ns_of(run)
+        acted_ns = time.monotonic_ns()
+        console.kill()
+        client.wait_until(lambda status: not status.get("running"), END_S)
+        operate.send_signal(signal.SIGINT)
+        operate.wait(END_S)
+        if start_ns is None:
+            return Outcome(disturbed="the trial ended by itself before the console was killed", injected=False)
+        return judge(control, run, start_ns, acted_ns, expected)
 
 
-def _killed(
-    stack: ExitStack,
-    operate: subprocess.Popen[bytes],
-    control: ControlClient,
-    doors: dict[str, Any],
-    run: Path,
-    expected: Expected,
-) -> Outcome:
-    """Lead a trial to its run-up, kill its console, and judge what came of it. Raises CommandError."""
+def _driving(
+    stack: ExitStack, control: ControlClient, doors: dict[str, Any], run: Path
+) -> tuple[CommandClient, subprocess.Popen[bytes]]:
+    """Lead a trial to its run-up. Returns the client that did, and its console. Raises CommandError."""
     endpoint, token_file = doors["command_endpoint"], Path(doors["token_file"])
     client = stack.enter_context(closing(CommandClient(endpoint, token=read_token(token_file), name=NAME)))
     client.wait_until(_before_its_end(run, lambda status: status.get("state") == "idle"), READY_S)
@@ -79,16 +82,7 @@ def _killed(
     client.wait_until(_before_its_end(run, lambda status: status.get("state") == "armed"), READY_S)
     client.ask(Start())
     client.wait_until(_before_its_end(run, lambda _: bool(control.ask("stops", device=DRIVES)["starts"])), READY_S)
-    time.sleep(MOMENT_S)
-    start_ns = start_ns_of(run)
-    acted_ns = time.monotonic_ns()
-    console.kill()
-    client.wait_until(lambda status: not status.get("running"), END_S)
-    operate.send_signal(signal.SIGINT)
-    operate.wait(END_S)
-    if start_ns is None:
-        return Outcome(disturbed="the trial ended by itself before the console was killed", injected=False)
-    return judge(control, run, start_ns, acted_ns, expected)
+    return client, console
 
 
 def _before_its_end(run: Path, reached: Callable[[dict[str, Any]], bool]) -> Callable[[dict[str, Any]], bool]:

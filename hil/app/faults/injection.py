@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from drivers.interfaces import DeviceError
 from hil.safety.fault_table import FAULT_TABLE
 
 # Where an injection runs.
@@ -15,6 +17,27 @@ NO_ROW = 0
 NOT_IN_THE_TABLE = "plausible wrong value"
 # A trial in real time may end by itself before its signal, as on a busy machine: it is made so often at most.
 TRIES = 3
+
+
+class NotInjectedError(Exception):
+    """A fault could not be injected; the text says why."""
+
+
+@contextmanager
+def preparation(*kinds: type[Exception]) -> Iterator[None]:
+    """Errors in here are none of the controller: the fault has not been injected yet.
+
+    Args:
+        kinds: of the errors, beside DeviceError.
+
+    Raises:
+        NotInjectedError: there was such an error.
+    """
+    expected: tuple[type[Exception], ...] = (DeviceError, *kinds)
+    try:
+        yield
+    except expected as error:
+        raise NotInjectedError(f"no trial could be made: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -101,6 +124,8 @@ class Case:
         for _ in range(TRIES):
             try:
                 outcome = self.run(self.expected)
+            except NotInjectedError as error:
+                outcome = Outcome(disturbed=str(error), injected=False)
             except Exception as error:  # the other injections are made all the same
                 outcome = Outcome(wrong=(f"{type(error).__name__}: {error}",))
             if outcome.injected:

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from hil.analysis.recovery import recover
-from hil.app.faults.injection import PROCESSES, Case, Expected, Injection, Outcome, times_wrong
+from hil.app.faults.injection import PROCESSES, Case, Expected, Injection, Outcome, preparation, times_wrong
 from hil.app.faults.virtual_run import DRIVES, OF_THE_LOOP, RIG, SETTINGS, stopped_ms, virtual_config
 from hil.config import Config
 from hil.ipc.lateness import Late
@@ -95,8 +95,9 @@ def process_cases() -> Iterator[Case]:
 def _run(strike: Strike, expected: Expected) -> Outcome:
     with ExitStack() as stack:
         run = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hil-faults-"))) / "run"
-        endpoints = spawn_simulator(virtual_config(), stack)
-        control = stack.enter_context(ControlClient(read_endpoints(endpoints)["control"]))
+        with preparation():
+            endpoints = spawn_simulator(virtual_config(), stack)
+            control = stack.enter_context(ControlClient(read_endpoints(endpoints)["control"]))
         settings = [part for item in (*SETTINGS, *SLOW_RAMP) for part in ("--set", item)]
         command = [sys.executable, "-P", "-m", "hil.cli", "trial", RIG, "--endpoints", str(endpoints)]
         trial = subprocess.Popen(
@@ -110,7 +111,8 @@ def _run(strike: Strike, expected: Expected) -> Outcome:
         def driven() -> bool:
             return trial.poll() is not None or bool(control.ask("stops", device=DRIVES)["starts"])
 
-        wait_for(driven, READY_S, 0.02)
+        with preparation():
+            wait_for(driven, READY_S, 0.02)
         time.sleep(MOMENT_S)
         start_ns = start_ns_of(run)
         processes = processes_of(run)

@@ -7,9 +7,21 @@ import math
 import pytest
 
 from drivers.faults import KINDS
-from hil.app.faults import operator_faults, table
+from drivers.interfaces import DeviceError
+from hil.app.faults import console_process, injection, operator_faults, process_faults, table
+from hil.app.faults.console_process import console_process_cases
 from hil.app.faults.device_faults import cylinder_cases, device_cases
-from hil.app.faults.injection import LOCKSTEP, NO_ROW, PROCESSES, Case, Expected, Injection, Outcome, times_wrong
+from hil.app.faults.injection import (
+    LOCKSTEP,
+    NO_ROW,
+    PROCESSES,
+    Case,
+    Expected,
+    Injection,
+    Outcome,
+    preparation,
+    times_wrong,
+)
 from hil.app.faults.operator_faults import operator_cases
 from hil.app.faults.process_faults import process_cases
 from hil.app.faults.refusals import refusal_cases
@@ -123,6 +135,34 @@ def test_a_fault_that_could_not_be_injected_is_tried_again_and_then_is_neither_o
 
     result = Case(Injection(12, "killed", "loop process", "run_up", PROCESSES, "sim_wire"), Expected(), run).result()
     assert (result.row()["ok"], len(tries)) == (ok, made)
+
+
+@pytest.mark.parametrize("module", [process_faults, console_process])
+def test_a_simulated_rig_that_did_not_start_is_no_fault_of_the_controller(monkeypatch, module):
+    def spawn(*_):
+        tries.append(1)
+        raise DeviceError("simulated rig: it could not start: no memory")
+
+    tries: list[int] = []
+    monkeypatch.setattr(module, "spawn_simulator", spawn)
+    monkeypatch.setattr(injection, "TRIES", 2)
+    case = next(iter(process_cases() if module is process_faults else console_process_cases()))
+    row = case.result().row()
+    assert (row["ok"], len(tries)) == (None, 2)
+    assert row["disturbed"] == "no trial could be made: simulated rig: it could not start: no memory"
+
+
+def test_a_simulated_rig_that_is_lost_before_the_signal_is_no_fault_of_the_controller_and_later_it_is():
+    def run(lost_before):
+        def run(_):
+            with preparation():
+                if lost_before:
+                    raise DeviceError("simulated rig: no answer")
+            raise DeviceError("simulated rig: no answer")
+
+        return Case(Injection(12, "killed", "loop process", "run_up", PROCESSES, "sim_wire"), Expected(), run).result()
+
+    assert [run(lost_before).row()["ok"] for lost_before in (True, False)] == [None, False]
 
 
 def test_times_are_compared_with_their_own_bounds():
