@@ -2,7 +2,7 @@
 
 The rig is simulated at the protocol level and drives in real time, one viewer looks on with 20 series:
 
-stops     from the click to the last stop byte at the simulated motor controllers
+stops     from the press (`pointerdown`) to the last stop byte at the simulated motor controllers
 paint     first paint of the page
 load      share of a processor and memory of page server and browser, over some minutes of driving
 viewers   work_us p50 of the loop, in runs with no viewer and with three, one after the other
@@ -90,25 +90,25 @@ class Bench:
                     client.wait_until(partial(_is_in, state), within_s=STARTS_S)
 
     def stop_ms(self, page):
-        """From a click on the stop button to the last stop byte at the controllers [ms]; None: the run had a fault."""
+        """From a press of the stop button to the last stop byte at the controllers [ms]; None: the run had a fault."""
         self.drive()
         time.sleep(0.5)
         page.evaluate(
             "document.getElementById('stop').addEventListener("
-            "'click', (event) => { window.clicked = event.timeStamp; }, { capture: true, once: true })"
+            "'pointerdown', (event) => { window.pressed = event.timeStamp; }, { capture: true, once: true })"
         )
         zero_ns = _zero_of_page_ns(page)
         page.click("#stop")
         over = self.rig.over()
         if over["faults"] or over["state"] == "closed":
             return None
-        clicked_ns = zero_ns + page.evaluate("window.clicked") * 1e6
+        pressed_ns = zero_ns + page.evaluate("window.pressed") * 1e6
         first = {}
         for address, at_ns in self._control.ask("stops", device="roboclaw")["stops"]:
-            if at_ns >= clicked_ns:
+            if at_ns >= pressed_ns:
                 first.setdefault(address, at_ns)
         assert len(first) == 3, first
-        return (max(first.values()) - clicked_ns) * 1e-6
+        return (max(first.values()) - pressed_ns) * 1e-6
 
     def paint_ms(self):
         """First paint of a page that is opened now [ms]."""
@@ -215,7 +215,7 @@ def main():
             found = [bench.stop_ms(page) for _ in range(arguments.stops)]
             page.context.close()
             stops = figures["stop_ms"] = _spread([ms for ms in found if ms is not None])
-            text = "click to last stop byte: {p50:.1f} ms p50, {p99:.1f} p99, {max:.1f} longest".format(**stops)
+            text = "press to last stop byte: {p50:.1f} ms p50, {p99:.1f} p99, {max:.1f} longest".format(**stops)
             print(f"{text} of {len(stops['values'])}; {found.count(None)} runs more had a fault")
         paints = figures["paint_ms"] = _spread([bench.paint_ms() for _ in range(PAINTS)])
         print(f"first paint: {paints['p50']:.0f} ms p50, {paints['max']:.0f} longest of {PAINTS}")

@@ -15,6 +15,7 @@ SOAK = [
         "load_runs.py",
         "loaded.py",
         "page_figures.py",
+        "page_tasks.py",
         "stop_run.py",
     )
 ]

@@ -1,17 +1,18 @@
 /** State and stop, always in view. */
 
-import { byId, digits, setText } from "./dom.js";
+import { byId, digits, onPress, setText } from "./dom.js";
 
 const STALE_S = 1.0;
 
 export function startBar(connection) {
   const stop = (how) => {
+    const answer = connection.command({ type: "stop", reason: how }); // before all else
     setText(byId("cut"), "stop is sent ...");
-    connection.command({ type: "stop", reason: how }).then((reply) => {
+    answer.then((reply) => {
       setText(byId("cut"), reply.ok ? "stop accepted" : `STOP FAILED: ${reply.error}. Use the emergency stop.`);
     });
   };
-  byId("stop").addEventListener("click", () => stop("button"));
+  onPress(byId("stop"), () => stop("button"));
   document.addEventListener("keydown", (event) => {
     const space = event.key === " ";
     if (event.key !== "Escape" && !(space && !inTextField(event.target))) return;

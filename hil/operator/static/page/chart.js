@@ -4,19 +4,22 @@
 export const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8c6bb1", "#7f7f7f"];
 export const HEIGHT = 260;
 
-export const textColour = () => getComputedStyle(document.body).color;
+/** Colours of text and background; not for each drawing, because the browser computes the page's styles for it. */
+export function bodyColours() {
+  const { color, backgroundColor } = getComputedStyle(document.body);
+  return [color, backgroundColor];
+}
 
-/** Style of an axis, in the colour of the text. */
-export const axisStyle = () => ({ stroke: textColour(), grid: { stroke: "#8884" } });
+/** Style of an axis in that colour. */
+export const axisStyle = (stroke) => ({ stroke, grid: { stroke: "#8884" } });
 
 /** Width of a chart in a box. */
 export const widthIn = (box) => Math.max(260, box.clientWidth);
 
-/** Draw marks [time, word, dash, offset of the word], those that are in view; each word lies over all lines, on the background. */
-export function drawMarks(chart, marks) {
+/** Draw marks [time, word, dash, offset of the word], those that are in view; each word lies over all lines, on the background colour. */
+export function drawMarks(chart, marks, [color, backgroundColor]) {
   const { ctx, bbox } = chart;
   const shown = marks.map(([at, ...mark]) => [chart.valToPos(at, "x", true), ...mark]).filter(([x]) => x >= bbox.left && x <= bbox.left + bbox.width);
-  const { color, backgroundColor } = getComputedStyle(document.body);
   ctx.save();
   ctx.strokeStyle = color;
   for (const [x, , dash] of shown) {

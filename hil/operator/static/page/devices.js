@@ -1,10 +1,10 @@
 /** Devices: their links, the pneumatics, and motions that last as long as a button is held. */
 
-import { byId, digits, make, row, setText } from "./dom.js";
+import { byId, digits, make, row, setAttributes, setText } from "./dom.js";
+import { drawEvery } from "./draw.js";
 import { startPneumatics } from "./pneumatics.js";
 
 const LONGEST_S = 10;
-const SHOW_MS = 200;
 const FIELDS = ["daq_age_ns", "load_age_ns", "drives_t_ns", "valves_t_ns", "power_t_ns", "valves", "pressure_Pa", "regulator_Pa",
   "wheel_speed_radps", "set_speed_radps", "current_A", "supply_V", "clamped", "cut"];
 // By link: the series that tells its age, whether that is a time instead, the limit that is its longest age, and its name in telemetry.
@@ -21,7 +21,9 @@ export const deviceSeries = (config) => config.series.map((one) => one.name).fil
 export function startDevices(connection, config, newest) {
   startHolding(connection, config);
   const shows = [startLinks(connection, config, newest), startPneumatics(config, newest), startValues(config, newest)];
-  setInterval(() => shows.forEach((show) => show()), SHOW_MS);
+  drawEvery(2, function* () {
+    for (const show of shows) yield* show();
+  });
 }
 
 function startHolding(connection, config) {
@@ -58,14 +60,15 @@ function startLinks(connection, config, newest) {
       setText(errors, found.errors === undefined ? "-" : `${found.errors}, ${found.retries} sent again`);
     }
   });
-  return () => {
+  return function* () {
     for (const { name, isTime, allowed, age, state } of links) {
       const [value, now] = [newest.of(name), newest.of("t_ns")];
       const ms = value === null || (isTime && (now === null || value < 0)) ? null : (isTime ? now - value : value) * 1e-6;
       const old = ms !== null && allowed !== null && ms > allowed;
       setText(age, ms === null ? "-" : `${ms.toFixed(1)} ms`);
       setText(state, ms === null ? "no data" : old ? "TOO OLD" : "good");
-      state.className = ms === null ? "" : old ? "bad" : "good";
+      setAttributes(state, { class: ms === null ? "" : old ? "bad" : "good" });
+      yield;
     }
   };
 }
@@ -74,8 +77,11 @@ function startValues(config, newest) {
   const units = new Map(config.series.map((one) => [one.name, one.unit]));
   const shown = deviceSeries(config).filter((name) => VALUES.includes(name.split("/")[0])).map((name) => [name, make("td", {})]);
   byId("values").append(...shown.map(([name, cell]) => make("tr", {}, make("td", {}, name), cell, make("td", {}, units.get(name)))));
-  return () => {
-    for (const [name, cell] of shown) setText(cell, digits(newest.of(name)));
+  return function* () {
+    for (const [name, cell] of shown) {
+      setText(cell, digits(newest.of(name)));
+      yield;
+    }
   };
 }
 
@@ -92,8 +98,8 @@ function holdButton(connection, said, text, command) {
   const release = () => {
     if (!held) return;
     held = false;
-    button.classList.remove("asking");
     connection.command({ type: "stop", reason: "button released" }).then((reply) => setText(said, reply.ok ? "stopped" : reply.error));
+    button.classList.remove("asking");
   };
   button.addEventListener("pointerdown", (event) => { button.setPointerCapture(event.pointerId); press(); });
   button.addEventListener("keydown", (event) => { if (event.key === "Enter") { event.preventDefault(); press(); } });

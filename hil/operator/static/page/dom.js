@@ -14,9 +14,32 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** Set a text only if it has changed, so that screen readers do not repeat it. */
+/** Set a text only if it has changed, so that screen readers do not repeat it and nothing is laid out again; its node stays. */
 export function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+  const node = element.firstChild;
+  if (!(node instanceof Text) || node.nextSibling) element.textContent = text;
+  else if (node.data !== text) node.data = text;
+}
+
+/** Set those attributes that have changed; numbers to a thousandth. */
+export function setAttributes(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    const text = typeof value === "number" ? String(Math.round(1e3 * value) / 1e3) : value;
+    if (element.getAttribute(name) !== text) element.setAttribute(name, text);
+  }
+}
+
+/** Act when a button is pressed, not when it is released; and on a click without a press, as keys and assistive technology make it. */
+export function onPress(button, act) {
+  let pressed = null; // the pointer whose press has been acted on: its click is the same press
+  button.addEventListener("pointerdown", ({ pointerId }) => {
+    pressed = pointerId;
+    act();
+  });
+  button.addEventListener("click", ({ pointerId }) => {
+    if (pressed === null || pointerId !== pressed) act();
+    pressed = null;
+  });
 }
 
 /** A table row of texts and elements. */

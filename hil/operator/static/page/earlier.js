@@ -47,7 +47,7 @@ export class Earlier {
     return [...this.runs].filter(([, run]) => run.t_s.length && !(atImpact && run.impact_s === null)).map(([label, run]) => {
       const there = names.filter((name) => run.columns[name]);
       const start = zero - (atImpact ? run.impact_s : 0);
-      return { label, names: there, t: run.t_s.map((t) => start + t), columns: there.map((name) => run.columns[name]) };
+      return { label, names: there, t: run.t_s, start, columns: there.map((name) => run.columns[name]) };
     });
   }
 }

@@ -1,6 +1,6 @@
 /** Loads of the wheels: wanted, estimated and measured, with slip and sinkage. */
 
-import { byId, make, setText } from "./dom.js";
+import { byId, make, setAttributes, setText } from "./dom.js";
 
 const KINDS = [["estimated", "normal_force_N"], ["wanted", "load_wanted_N"], ["measured", "wheel_load_N"]];
 const STEP_N = 50;
@@ -13,7 +13,7 @@ export function startLoads(config, newest) {
   const others = [["slip", "slip", "%", 100], ["sinkage", "sinkage_m", "mm", 1000]].filter(([, field]) => has(field));
   if (!kinds.length) {
     byId("loads").append(make("p", {}, "This rig has no wheel loads."));
-    return () => {};
+    return function* () {};
   }
   const heads = ["Wheel", "Load", ...kinds.map(([word]) => `${word} [N]`), ...others.map(([word, , unit]) => `${word} [${unit}]`)];
   const bars = config.rover.wheels.map(({ name }) => new Bar(name, kinds, others));
@@ -24,10 +24,13 @@ export function startLoads(config, newest) {
     ["bar: estimated", kinds.some(([word]) => word === "wanted") && "line: wanted", kinds.some(([word]) => word === "measured") && "circle: measured"]
       .filter(Boolean).join("; ")));
   let scale = STEP_N;
-  return () => {
+  return function* () {
     const loads = bars.map((bar) => bar.loads(newest));
     scale = Math.max(scale, STEP_N * Math.ceil(1.1 * Math.max(0, ...loads.flatMap((one) => Object.values(one))) / STEP_N));
-    bars.forEach((bar, i) => bar.draw(loads[i], scale, newest));
+    for (const [i, bar] of bars.entries()) {
+      bar.draw(loads[i], scale, newest);
+      yield;
+    }
   };
 }
 
@@ -57,9 +60,10 @@ class Bar {
   draw(loads, scale, newest) {
     for (const [word, mark] of Object.entries(this.marks)) mark.classList.toggle("none", loads[word] === undefined);
     const along = (load) => LONG * Math.max(0, load ?? 0) / scale;
-    this.marks.estimated.setAttribute("width", along(loads.estimated));
-    for (const end of ["x1", "x2"]) this.marks.wanted.setAttribute(end, along(loads.wanted));
-    this.marks.measured.setAttribute("cx", along(loads.measured));
+    const wanted = along(loads.wanted);
+    setAttributes(this.marks.estimated, { width: along(loads.estimated) });
+    setAttributes(this.marks.wanted, { x1: wanted, x2: wanted });
+    setAttributes(this.marks.measured, { cx: along(loads.measured) });
     const values = [...this.kinds.map(([word]) => loads[word] ?? null), ...this.others.map(([, field, , times]) => {
       const value = newest.of(`${field}/${this.name}`);
       return value === null ? null : times * value;

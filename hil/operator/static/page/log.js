@@ -1,26 +1,42 @@
 /** Events and messages, newest first. */
 
 import { byId, digits, row } from "./dom.js";
+import { drawEvery } from "./draw.js";
 
 const MOST = 500;
+const MOST_SHOWN = 200;
 
 export function startLog(connection) {
   const lines = [];
-  const draw = () => {
+  let added = 0; // since they were shown
+  const rows = (some) => {
     const wanted = byId("find-line").value.toLowerCase();
-    byId("lines").replaceChildren(...lines
-      .filter((line) => line.join(" ").toLowerCase().includes(wanted)).slice(0, 200).map((line) => row(...line)));
+    return some.filter((line) => line.join(" ").toLowerCase().includes(wanted)).slice(0, MOST_SHOWN).map((line) => row(...line));
+  };
+  const showAll = () => {
+    added = 0;
+    byId("lines").replaceChildren(...rows(lines));
   };
   const add = (t, who, text) => {
     lines.unshift([new Date(t * 1000).toLocaleTimeString(), who, text]);
     lines.length = Math.min(lines.length, MOST);
-    draw();
+    added += 1;
   };
-  connection.on("open", () => { lines.length = 0; });
+  connection.on("open", () => {
+    lines.length = 0;
+    showAll();
+  });
   connection.on("log", ({ t, who, text }) => add(t, who, text));
   connection.on("event", ({ t, name, id, value, limit, detail }) => {
     const numbers = [["value", value], ["limit", limit]].filter(([, one]) => typeof one === "number").map(([word, one]) => `${word} ${digits(one)}`);
     add(t, id ? `fault ${id}` : "event", [name, detail, ...numbers].filter(Boolean).join(", "));
   });
-  byId("find-line").addEventListener("input", draw);
+  byId("find-line").addEventListener("input", showAll);
+  drawEvery(2, function* () {
+    if (!added) return;
+    byId("lines").prepend(...rows(lines.slice(0, added)));
+    added = 0;
+    while (byId("lines").rows.length > MOST_SHOWN) byId("lines").lastElementChild.remove();
+    yield;
+  });
 }

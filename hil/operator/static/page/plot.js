@@ -1,10 +1,11 @@
 /** The chart of the traces: live series, those of earlier runs, limits, state marks and two cursors. */
 
-import { axisStyle, COLOURS, drawMarks, HEIGHT, widthIn } from "./chart.js";
+import { axisStyle, bodyColours, COLOURS, drawMarks, HEIGHT, widthIn } from "./chart.js";
 import { byId } from "./dom.js";
 
 const DASHES = [[], [8, 4], [2, 3]];
 const EARLIER = [5, 3];
+const EMPTY = [0, 1];
 export const BACK_S = 30;
 
 export class Plot {
@@ -12,51 +13,83 @@ export class Plot {
   constructor(series) {
     this.series = series;
     this.zoom = null;
+    this.lines = [];
     this.key = "";
     this.chart = null;
-    new ResizeObserver(() => this.chart?.setSize(this.size())).observe(byId("plot"));
+    this.skipped = false; // by the browser, as long as the section is out of view
+    const box = byId("plot");
+    new ResizeObserver(() => this.chart?.setSize(this.size())).observe(box);
+    box.closest("section").addEventListener("contentvisibilityautostatechange", ({ skipped }) => { this.skipped = skipped; });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.key = ""; });
   }
 
   size() {
     return { width: widthIn(byId("plot")), height: HEIGHT };
   }
 
+  /** What is in view, before the newest value [s]. */
+  span() {
+    return this.zoom ?? [-BACK_S, 0];
+  }
+
+  unit({ name }) {
+    return this.series.get(name).unit;
+  }
+
   /**
-   * Draw series over the time before the newest value.
-   * `data`: names, t, columns and marks of the live series; earlier: the same without marks of each run that is laid over it, and its label.
+   * Draw series over the time before the newest value, a line in each piece; the chart shows them all at once at the end.
+   * `data`: names, t, columns and marks of the live series, `start` is added to t; earlier: the same without marks of each run that is
+   * laid over it, and its label.
    */
-  draw(data, cursors) {
+  *draw(data, cursors) {
     this.data = data;
-    this.cursors = cursors;
+    const width = data.names.length > COLOURS.length ? 1 : 2; // of many, broad ones hide one another and take long to draw
     this.lines = [
-      ...data.names.map((name, i) => ({ label: name, name, i, width: 2, dash: DASHES[Math.floor(i / COLOURS.length) % DASHES.length] })),
-      ...data.earlier.flatMap(({ label, names }) => names.map((name) => (
-        { label: `${name}, ${label}`, name, i: data.names.indexOf(name), width: 1.5, dash: EARLIER }))),
+      ...data.names.map((name, i) => (
+        { label: name, name, i, width, dash: DASHES[Math.floor(i / COLOURS.length) % DASHES.length], t: data.t, start: data.start, column: data.columns[i] })),
+      ...data.earlier.flatMap(({ label, names, t, start, columns }) => names.map((name, k) => (
+        { label: `${name}, ${label}`, name, i: data.names.indexOf(name), width, dash: EARLIER, t, start, column: columns[k] }))),
     ];
     const key = this.lines.map((line) => line.label).join();
-    if (key !== this.key || !this.chart) this.build();
-    this.key = key;
-    const parts = [data, ...data.earlier].map(({ t, columns }) => [t, ...columns]);
-    this.table = parts.length > 1 ? uPlot.join(parts) : parts[0];
-    if (this.lines.length) this.chart.setData(this.table, false);
-    const [from, to] = this.zoom ?? [-BACK_S, 0];
-    this.chart.setScale("x", { min: from, max: to });
+    if (key !== this.key || !this.chart) {
+      this.key = key;
+      this.build();
+      return; // the chart lays itself out first
+    }
+    if (this.skipped) return;
+    const [span, extents, paths] = [this.span(), new Map(), []];
+    const shown = this.lines.filter((_, i) => this.chart.series[i + 1].show);
+    for (const line of shown) {
+      const { least, most } = summary(line, span);
+      const [lowest, highest] = extents.get(this.unit(line)) ?? [Infinity, -Infinity];
+      extents.set(this.unit(line), [Math.min(lowest, least), Math.max(highest, most)]);
+      yield;
+    }
+    const ranges = new Map([...extents].map(([unit, [least, most]]) => [unit, least <= most ? uPlot.rangeNum(least, most, 0.1, true) : EMPTY]));
+    for (const line of shown) {
+      paths.push([line, pathOf(line, span, ranges.get(this.unit(line)), this.chart.bbox)]);
+      yield;
+    }
+    Object.assign(this, { ranges, paths, cursors, marks: data.marks.map(([at, text]) => [at + data.start, text]) });
+    this.chart.setScale("x", { min: span[0], max: span[1] });
   }
 
   build() {
     this.chart?.destroy();
-    const axis = axisStyle();
-    const unit = (name) => this.series.get(name).unit;
-    const units = [...new Set(this.data.names.map(unit))];
+    this.colours = bodyColours();
+    Object.assign(this, { ranges: new Map(), paths: [], cursors: [], marks: [] });
+    const axis = axisStyle(this.colours[0]);
+    const units = [...new Set(this.lines.map((line) => this.unit(line)))];
     this.chart = new uPlot({
       ...this.size(),
       legend: { live: false },
-      scales: { x: { time: false } },
-      cursor: { drag: { setScale: false, x: true, y: false } },
+      scales: { x: { time: false }, ...Object.fromEntries(units.map((unit) => [unit, { range: () => this.ranges.get(unit) ?? EMPTY }])) },
+      cursor: { drag: { setScale: false, x: true, y: false }, points: { show: false } },
       axes: [{ ...axis, label: "time before the newest value [s]" },
         ...units.slice(0, 2).map((one, i) => ({ ...axis, scale: one, label: `[${one}]`, side: i ? 1 : 3 }))],
-      series: [{}, ...this.lines.map(({ label, name, i, width, dash }) => (
-        { label, scale: unit(name), stroke: COLOURS[i % COLOURS.length], width, dash }))],
+      // the chart makes axes and legend; the lines are made piece by piece, and drawn over it
+      series: [{}, ...this.lines.map((line) => (
+        { label: line.label, scale: this.unit(line), stroke: colourOf(line), width: line.width, dash: line.dash, paths: () => null, points: { show: false } }))],
       hooks: {
         draw: [(chart) => this.drawOver(chart)],
         setSelect: [(chart) => {
@@ -66,28 +99,90 @@ export class Plot {
           chart.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
         }],
       },
-    }, [[], ...this.lines.map(() => [])], byId("plot"));
+    }, [[-BACK_S, 0], ...this.lines.map(() => [null, null])], byId("plot"));
   }
 
-  /** Cursors, what the state changed to, and what lies beyond the limits. */
+  /** Lines, what lies beyond the limits, what the state changed to, and cursors. */
   drawOver(chart) {
-    this.data.names.forEach((name, i) => {
-      const { unit, band } = this.series.get(name);
-      if (band) shadeBeyond(chart, unit, band, COLOURS[i % COLOURS.length]);
-    });
+    const { ctx, bbox } = chart;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    for (const [line, path] of this.paths) {
+      if (!chart.series[this.lines.indexOf(line) + 1]?.show) continue;
+      ctx.strokeStyle = colourOf(line);
+      ctx.lineWidth = line.width * devicePixelRatio;
+      ctx.lineJoin = "bevel";
+      ctx.setLineDash(line.dash.map((one) => one * devicePixelRatio));
+      ctx.stroke(path);
+    }
+    ctx.restore();
+    for (const [line] of this.paths) {
+      const { unit, band } = this.series.get(line.name);
+      if (band) shadeBeyond(chart, unit, band, colourOf(line));
+    }
     drawMarks(chart, [
-      ...this.data.marks.map(([at, text]) => [at, text, [4, 4], 12]),
+      ...this.marks.map(([at, text]) => [at, text, [4, 4], 12]),
       ...this.cursors.map((at, i) => [at, "AB"[i], [], 12]),
-    ]);
+    ], this.colours);
   }
 
   /** What is in view: labels, times and columns. */
   inView() {
-    const [from, to] = this.zoom ?? [-BACK_S, 0];
-    const [t, ...columns] = this.table;
+    const [from, to] = this.span();
+    const parts = [this.data, ...this.data.earlier].map(({ t, start, columns }) => [t.map((at) => at + start), ...columns]);
+    const [t, ...columns] = parts.length > 1 ? uPlot.join(parts) : parts[0];
     const rows = t.map((_, i) => i).filter((i) => t[i] >= from && t[i] <= to);
     return { lines: this.lines, t: rows.map((i) => t[i]), columns: columns.map((column) => rows.map((i) => column[i] ?? null)) };
   }
+}
+
+const colourOf = (line) => COLOURS[line.i % COLOURS.length];
+
+/** The first index whose time is not before that one. */
+export function indexAt(times, time) {
+  let [low, high] = [0, times.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle] < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Least, largest and mean value of a line in a span of time; not finite: there is none. */
+export function summary({ t, start, column }, [from, to]) {
+  let [least, most, sum, count] = [Infinity, -Infinity, 0, 0];
+  for (let i = indexAt(t, from - start); i < t.length && t[i] <= to - start; i++) {
+    const value = column[i] ?? null;
+    if (value === null) continue;
+    if (value < least) least = value;
+    if (value > most) most = value;
+    sum += value;
+    count += 1;
+  }
+  return { least, most, mean: sum / count };
+}
+
+/** A line in pixels, from the point before a span of time to the one after it; points less than a pixel apart are one. */
+function pathOf({ t, start, column }, [from, to], [lowest, highest], { left, top, width, height }) {
+  const path = new Path2D();
+  const [across, up] = [width / (to - from), height / (highest - lowest)];
+  let [beforeX, beforeY, down] = [0, 0, false];
+  for (let i = Math.max(0, indexAt(t, from - start) - 1); i < t.length; i++) {
+    const value = column[i] ?? null;
+    const x = left + (t[i] + start - from) * across;
+    const y = top + (highest - value) * up;
+    if (value === null) down = false;
+    else if (!down || Math.abs(x - beforeX) >= 1 || Math.abs(y - beforeY) >= 1) {
+      if (down) path.lineTo(x, y);
+      else path.moveTo(x, y);
+      [beforeX, beforeY, down] = [x, y, true];
+    }
+    if (t[i] + start > to) break;
+  }
+  return path;
 }
 
 /** Shade what a limit does not allow, as far as it is in view, and draw the limit. */

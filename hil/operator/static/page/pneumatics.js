@@ -1,6 +1,6 @@
 /** The pneumatics: supply, regulator, valves and the two chambers of each cylinder, with valve commands and pressures. */
 
-import { byId, make, setText } from "./dom.js";
+import { byId, make, setAttributes, setText } from "./dom.js";
 
 const [WIDE, HIGH] = [220, 206];
 const CHAMBER = { extend: { x: 20, width: 70 }, retract: { x: 96, width: 70 } };
@@ -12,7 +12,12 @@ export function startPneumatics(config, newest) {
   const series = new Set(config.series.map((one) => one.name));
   const drawings = config.cylinders.map((cylinder) => new Drawing(cylinder, config.supply_kPa, series));
   byId("pneumatics").append(...drawings.map((one) => one.svg));
-  return () => drawings.forEach((one) => one.show(newest));
+  return function* () {
+    for (const one of drawings) {
+      one.show(newest);
+      yield;
+    }
+  };
 }
 
 class Drawing {
@@ -70,12 +75,11 @@ class Drawing {
       const powered = command === null ? null : command > 0;
       if (chamber.valve) setText(chamber.state, powered === null ? "-" : WORDS[powered]);
       chamber.box.classList.toggle("powered", powered === true);
-      chamber.gas.setAttribute("fill-opacity", Math.min(1, Math.max(0, (pressure ?? 0) / this.supply)));
+      setAttributes(chamber.gas, { "fill-opacity": Math.min(1, Math.max(0, (pressure ?? 0) / this.supply)) });
       setText(chamber.pressure, kPa(pressure));
       return `${chamber.way}: ${powered === null ? "not known" : WORDS[powered]}, ${kPa(pressure)}`;
     });
     if (this.regulator) setText(this.regulator.text, kPa(newest.of(this.regulator.name)));
-    const label = `Cylinder ${this.label}, ${said.join("; ")}`;
-    if (label !== this.svg.getAttribute("aria-label")) this.svg.setAttribute("aria-label", label);
+    setAttributes(this.svg, { "aria-label": `Cylinder ${this.label}, ${said.join("; ")}` });
   }
 }

@@ -1,10 +1,9 @@
 /** The rover: its views, the numbers of the run-up, and the loads of its wheels. */
 
 import { byId, digits, make, setText } from "./dom.js";
+import { drawEvery } from "./draw.js";
 import { startLoads } from "./loads.js";
 import { View } from "./views.js";
-
-const DRAW_MS = 100;
 
 /** The series that the views need. */
 export function roverSeries(config) {
@@ -22,7 +21,7 @@ export function startRover(config, newest) {
   let last = performance.now();
   const turn = new Map();
 
-  function draw() {
+  function* draw() {
     const now = performance.now();
     const dt = Math.min(0.2, (now - last) * 1e-3);
     last = now;
@@ -32,14 +31,16 @@ export function startRover(config, newest) {
     const left = newest.of("time_to_impact_s");
     const speed = newest.of("speed_mps");
     const distance = left !== null && speed !== null ? left * speed : config.obstacle?.distance_m ?? null;
-    for (const view of views) view.move(turn, distance);
+    for (const view of views) {
+      view.move(turn, distance);
+      yield;
+    }
     setText(byId("energy"), digits(newest.of("effective_kinetic_energy_J")));
     setText(byId("left"), digits(left));
     setText(byId("speed"), digits(speed));
-    loads();
+    yield* loads();
   }
-  setInterval(draw, DRAW_MS);
-  draw();
+  drawEvery(1, draw);
 }
 
 /** The view in three dimensions is loaded when somebody asks for it; then it is one of the views. */

@@ -1,6 +1,6 @@
 /** Runs that are over: list, figure, summary, exports, comparison, and the force sensors around the impact. */
 
-import { axisStyle, COLOURS, drawMarks, HEIGHT, widthIn } from "./chart.js";
+import { axisStyle, bodyColours, COLOURS, drawMarks, HEIGHT, widthIn } from "./chart.js";
 import { byId, digits, make, read, recordOf, row } from "./dom.js";
 
 const EXPORTS = ["mat", "tdms", "mcap"];
@@ -68,7 +68,8 @@ function comparison(run, all) {
 }
 
 function drawImpact(place, impact) {
-  const axis = axisStyle();
+  const colours = bodyColours();
+  const axis = axisStyle(colours[0]);
   const marks = [[impact.detected_ms, "detected", [], 14], [impact.cut_ms, "cut", [], 28]].filter(([at]) => typeof at === "number");
   const box = make("div", { class: "plot", role: "img", "aria-label": "Force sensors around the impact" });
   place.append(make("h3", {}, "Force sensors around the impact"), box);
@@ -76,6 +77,6 @@ function drawImpact(place, impact) {
     width: widthIn(box), height: HEIGHT, scales: { x: { time: false } },
     axes: [{ ...axis, label: "time from the impact [ms]" }, { ...axis, label: "[V]" }],
     series: [{}, ...impact.channels.map((one, i) => ({ label: one.name, stroke: COLOURS[i % COLOURS.length], width: 2 }))],
-    hooks: { draw: [(chart) => drawMarks(chart, marks)] },
+    hooks: { draw: [(chart) => drawMarks(chart, marks, colours)] },
   }, [impact.t_ms, ...impact.channels.map((one) => one.V)], box);
 }

@@ -1,12 +1,12 @@
 /** Traces of any telemetry series: 30 s back, freeze, zoom, two cursors, earlier runs, statistics, export. */
 
-import { byId, digits, make, row } from "./dom.js";
+import { byId, digits, make, setText } from "./dom.js";
+import { drawEvery } from "./draw.js";
 import { Earlier } from "./earlier.js";
-import { Plot } from "./plot.js";
+import { indexAt, Plot, summary } from "./plot.js";
 
 const MOST = 20;
 const MOST_SUBSCRIBED = 128;
-const DRAW_MS = 200;
 const CHOSEN = ["speed_mps", "force_sum_N"];
 
 /** The series that tell where in its run the newest value is. */
@@ -36,60 +36,72 @@ export function startTraces(connection, config, newest, always) {
     for (const label of byId("series").querySelectorAll("label")) label.hidden = !label.dataset.name.includes(event.target.value);
   });
   byId("freeze").addEventListener("click", (event) => {
-    frozen = frozen ? null : live();
+    frozen = frozen ? null : structuredClone(live()); // the live columns go on
     event.target.setAttribute("aria-pressed", String(frozen !== null));
     event.target.textContent = frozen ? "Go on" : "Freeze";
   });
-  byId("all-time").addEventListener("click", () => { plot.zoom = null; draw(); });
+  byId("all-time").addEventListener("click", () => { plot.zoom = null; });
   byId("csv").addEventListener("click", () => save(plot.inView()));
 
-  const live = () => {
-    const now = newest.t.at(-1) ?? 0;
-    const [names, t_ns] = [[...chosen], newest.of("t_ns")];
-    return {
-      names,
-      t: newest.t.map((t) => t - now),
-      columns: names.map((name) => [...(newest.columns.get(name) ?? new Array(newest.t.length).fill(null))]),
-      marks: newest.marks.map(([at, text]) => [at - now, text]),
-      run_s: t_ns === null ? null : t_ns * 1e-9,
-      impact: impactOf(newest, now),
-    };
-  };
-  function draw() {
+  const live = () => ({
+    names: [...chosen],
+    t: newest.t,
+    start: -(newest.t.at(-1) ?? 0),
+    columns: [...chosen].map((name) => newest.columns.get(name) ?? []),
+    marks: newest.marks,
+    run_s: newest.of("t_ns") === null ? null : newest.of("t_ns") * 1e-9,
+    impact: impactOf(newest),
+  });
+  const cursors = () => ["mark-a", "mark-b"].map((id) => byId(id).valueAsNumber);
+  drawEvery(2, function* () {
     const data = frozen ?? live();
-    const cursors = ["mark-a", "mark-b"].map((id) => byId(id).valueAsNumber);
-    plot.draw({ ...data, earlier: earlier.over(data.names, data.run_s, data.impact) }, cursors);
-    showStatistics(plot.inView(), plot.table, cursors, series);
-  }
-  setInterval(draw, DRAW_MS);
+    yield* plot.draw({ ...data, earlier: earlier.over(data.names, data.run_s, data.impact) }, cursors());
+  });
+  const statistics = new Statistics(series);
+  drawEvery(10, () => statistics.show(plot.lines, plot.span(), cursors()));
   subscribe();
   return earlier;
 }
 
 /** When the newest impact was detected, before the newest value [s]; null: there was none. */
-function impactOf(newest, now) {
+function impactOf(newest) {
   const column = newest.columns.get("impact") ?? [];
   const hit = column.findLastIndex((value, i) => value === 1 && column[i - 1] === 0);
-  return hit < 0 ? null : newest.t[hit] - now;
+  return hit < 0 ? null : newest.t[hit] - newest.t.at(-1);
 }
 
-function at(times, column, time) {
-  let best = null;
-  for (let i = 0; i < times.length; i++) {
-    if ((column[i] ?? null) !== null && (best === null || Math.abs(times[i] - time) < Math.abs(times[best] - time))) best = i;
+/** The value of a line that is nearest to a time; null: there is none. */
+function valueAt({ t, start, column }, time) {
+  let [before, after] = [indexAt(t, time - start) - 1, indexAt(t, time - start)];
+  while (before >= 0 && (column[before] ?? null) === null) before -= 1;
+  while (after < t.length && (column[after] ?? null) === null) after += 1;
+  const away = (i) => (i in t ? Math.abs(t[i] + start - time) : Infinity);
+  return column[away(before) <= away(after) ? before : after] ?? null;
+}
+
+/** The table of the statistics; its rows stay as long as the lines are the same. */
+class Statistics {
+  constructor(series) {
+    this.series = series;
+    this.rows = new Map();
   }
-  return best === null ? null : column[best];
-}
 
-function showStatistics({ lines, columns }, [times, ...whole], [a, b], series) {
-  byId("statistics").replaceChildren(...lines.map(({ label, name }, i) => {
-    const values = columns[i].filter((value) => value !== null);
-    const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-    const [first, second] = [at(times, whole[i], a), at(times, whole[i], b)];
-    const difference = first === null || second === null ? null : second - first;
-    const [least, most] = values.length ? [Math.min(...values), Math.max(...values)] : [null, null];
-    return row(label, series.get(name).unit, ...[first, second, difference, least, mean, most].map(digits));
-  }));
+  *show(lines, span, [a, b]) {
+    if (lines.length !== this.rows.size || !lines.every(({ label }) => this.rows.has(label))) this.build(lines);
+    for (const line of lines) {
+      const { least, most, mean } = summary(line, span);
+      const [first, second] = [valueAt(line, a), valueAt(line, b)];
+      const difference = first === null || second === null ? null : second - first;
+      [first, second, difference, least, mean, most].forEach((value, i) => setText(this.rows.get(line.label)[i], digits(value)));
+      yield;
+    }
+  }
+
+  build(lines) {
+    this.rows = new Map(lines.map(({ label }) => [label, Array.from({ length: 6 }, () => make("td", {}))]));
+    byId("statistics").replaceChildren(...lines.map(({ label, name }) => (
+      make("tr", {}, make("td", {}, label), make("td", {}, this.series.get(name).unit), ...this.rows.get(label)))));
+  }
 }
 
 function save({ lines, t, columns }) {

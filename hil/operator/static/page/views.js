@@ -1,6 +1,6 @@
 /** Side and top view of the rover in SVG, drawn from its own geometry. */
 
-import { make } from "./dom.js";
+import { make, setAttributes } from "./dom.js";
 
 const EDGE_M = 0.25;
 export const PLATE_M = 0.6;
@@ -59,17 +59,13 @@ export class View {
       if (!spoke) continue;
       const angle = turn.get(wheel.name) ?? 0;
       const [dx, dy] = [wheel.radius_m * Math.sin(angle), -wheel.radius_m * Math.cos(angle)];
-      place(spoke, { x1: wheel.x_m, y1: -wheel.z_m, x2: wheel.x_m + dx, y2: -wheel.z_m + dy });
+      setAttributes(spoke, { x1: wheel.x_m, y1: -wheel.z_m, x2: wheel.x_m + dx, y2: -wheel.z_m + dy });
     }
     if (!this.plate || distance === null) return;
     const angle = this.obstacle.angle_deg * Math.PI / 180;
     const foot = this.front + Math.max(distance, 0);
-    place(this.plate, this.which === "side"
+    setAttributes(this.plate, this.which === "side"
       ? { x1: foot, y1: 0, x2: foot + PLATE_M * Math.cos(angle), y2: -PLATE_M * Math.sin(angle) }
       : { x1: foot, x2: foot, y1: -PLATE_M, y2: PLATE_M });
   }
-}
-
-function place(line, ends) {
-  for (const [name, value] of Object.entries(ends)) line.setAttribute(name, value);
 }

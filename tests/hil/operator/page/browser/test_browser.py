@@ -23,6 +23,43 @@ def test_button_escape_and_space_stop_without_a_lease_and_with_one_press(page, s
     assert stops(server) == ["button", "Escape", "space bar"]
 
 
+def test_a_stop_is_sent_when_its_button_is_pressed_and_not_again_when_it_is_released(page, server):
+    page.hover("#stop")
+    page.mouse.down()
+    until(lambda: stops(server) == ["button"])
+    page.mouse.up()
+    page.keyboard.press("Escape")  # and before it all that the release sent
+    until(lambda: len(stops(server)) > 1)
+    assert stops(server) == ["button", "Escape"]
+
+
+def test_a_finger_on_the_stop_button_sends_one_stop(server, opened):
+    page = opened(server.url, has_touch=True)
+    page.get_by_text("not armed").wait_for()
+    page.tap("#stop")
+    until(lambda: stops(server) == ["button"])
+    page.tap("#stop")
+    page.keyboard.press("Escape")
+    until(lambda: "Escape" in stops(server))
+    assert stops(server) == ["button", "button", "Escape"]
+
+
+def test_the_stop_button_stops_by_its_key_and_by_a_click_without_a_press(page, server):
+    page.focus("#stop")
+    page.keyboard.press("Enter")
+    until(lambda: stops(server) == ["button"])
+    page.hover("#stop")
+    page.mouse.down()
+    page.mouse.move(5, 600)
+    page.mouse.up()  # elsewhere: no click follows this press
+    until(lambda: len(stops(server)) == 2)
+    page.evaluate("document.getElementById('stop').click()")
+    until(lambda: len(stops(server)) == 3)
+    page.keyboard.press("Escape")
+    until(lambda: "Escape" in stops(server))
+    assert stops(server) == ["button", "button", "button", "Escape"]
+
+
 def test_space_writes_in_a_text_field_and_presses_no_button(page, server):
     server.show(lease=MINE)
     page.get_by_text("Release the lease").wait_for()

@@ -1,0 +1,93 @@
+"""How the page draws: in pieces between which it handles what its operator does, and only while it is in view."""
+
+from __future__ import annotations
+
+import pytest
+
+from .scripted_server import until
+
+pytestmark = pytest.mark.slow
+# A view that never ends by itself within the test: it is drawn until a press was handled, or it has had all its pieces.
+PIECES = 3000
+ENDLESS_VIEW = """async (pieces) => {
+    const { drawEvery } = await import("/static/page/draw.js");
+    let pressed = false;
+    addEventListener("pointerdown", () => { pressed = true; });
+    window.drawn = 0;
+    drawEvery(1, function* () {
+        while (!pressed && window.drawn < pieces) {
+            const began = performance.now();
+            while (performance.now() - began < 5);
+            window.drawn += 1;
+            yield;
+        }
+        window.over = true;
+    });
+}"""
+# By column of pixels: how many have the colour of the first series.
+COLUMNS = """() => {
+    const canvas = document.querySelector("#plot canvas");
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const counts = new Array(canvas.width).fill(0);
+    for (let i = 0; i < data.length; i += 4) {
+        if (data[i] < 40 && Math.abs(data[i + 1] - 114) < 40 && Math.abs(data[i + 2] - 178) < 40 && data[i + 3] > 100) {
+            counts[(i / 4) % canvas.width] += 1;
+        }
+    }
+    return counts;
+}"""
+
+
+def test_a_press_is_handled_between_two_pieces_of_a_drawing(page, server):
+    page.evaluate(ENDLESS_VIEW, PIECES)
+    until(lambda: page.evaluate("window.drawn") > 0)
+    page.click("#stop")
+    until(lambda: page.evaluate("window.over"))
+    assert page.evaluate("window.drawn") < PIECES
+    until(lambda: [command["reason"] for command in server.commands()] == ["button"])
+
+
+def test_a_view_that_fails_leaves_the_others_drawn(page, server):
+    page.evaluate(
+        "async () => (await import('/static/page/draw.js')).drawEvery(1, function* () { throw Error('no view'); })"
+    )
+    server.show_ticks(speed_mps=[0.25])
+    until(lambda: page.inner_text("#speed") == "0.25" and page.problems)
+    assert set(page.problems) == {"no view"}
+
+
+def test_nothing_is_drawn_while_the_page_is_hidden_and_the_newest_once_it_is_not(page, server):
+    server.show_ticks(speed_mps=[0.25])
+    until(lambda: page.inner_text("#speed") == "0.25")
+    page.evaluate("Object.defineProperty(document, 'hidden', { get: () => true, configurable: true })")
+    server.show_ticks(speed_mps=[0.5])
+    page.wait_for_timeout(400)
+    assert page.inner_text("#speed") == "0.25"
+    page.evaluate("delete document.hidden")
+    until(lambda: page.inner_text("#speed") == "0.5")
+
+
+def test_the_traces_draw_a_line_with_its_gaps(page, server):
+    page.evaluate("document.getElementById('traces').scrollIntoView()")
+    page.locator("#plot canvas").wait_for()
+    server.show_ticks(speed_mps=[*[1.0] * 100, *[None] * 100, *[0.5] * 100], force_sum_N=[None] * 300)
+    until(lambda: sum(map(bool, page.evaluate(COLUMNS))) > 100)
+    drawn = [count > 0 for count in page.evaluate(COLUMNS)]
+    first, last = drawn.index(True), len(drawn) - drawn[::-1].index(True)
+    third = (last - first) // 3
+    assert all(drawn[first : first + third - 3])
+    assert not any(drawn[first + third + 3 : last - third - 3])
+    assert all(drawn[last - third + 3 : last])
+
+
+def test_traces_that_are_frozen_stay_while_the_telemetry_goes_on(page, server):
+    server.show_ticks(speed_mps=[0.25], force_sum_N=[1.0])
+    newest = page.locator("#statistics tr").first.locator("td").last
+    until(lambda: newest.count() and newest.inner_text() == "0.25")
+    page.click("#freeze")
+    server.show_ticks(speed_mps=[0.5], force_sum_N=[2.0])
+    until(lambda: page.inner_text("#speed") == "0.5")
+    page.wait_for_timeout(1500)
+    assert newest.inner_text() == "0.25"
+    page.click("#freeze")
+    until(lambda: newest.inner_text() == "0.5")
