@@ -237,7 +237,7 @@ def run(config: Config) -> RunResult:
     if config.clock == "realtime":
         quiet = config.model_copy(update={"telemetry": config.telemetry.model_copy(update={"endpoint": ""})})
         with tempfile.TemporaryDirectory(prefix="hil-run-") as folder:
-            outcome = run_experiment(quiet, Path(folder), progress=lambda _: None)
+            outcome = run_experiment(quiet, Path(folder), progress=lambda _: None, figure=False)
             record = read_trial(Path(folder), trusted=True)
         return RunResult(outcome.exit_code, outcome.summary, record.tick, record.events, samples_of(record, config))
     simulated_rig, sink = build_simulated_rig(config), MemorySink(config.layout)

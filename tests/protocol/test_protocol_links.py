@@ -49,7 +49,7 @@ def test_late_doubled_and_now_and_then_damaged_answers_are_counted_and_published
     counted = [healths["drives"]["retries"] for healths in published if "drives" in healths]
     assert counted == sorted(counted)
     assert 0 < counted[-1] <= drives["retries"]
-    run_s = 1e-9 * read_trial(done.folder).tick["t_ns"][-1]
+    run_s = 1e-9 * read_trial(done.folder, trusted=True).tick["t_ns"][-1]
     assert abs(len(published) - run_s) < 3  # one a second; there is a little before and after the run
 
 
@@ -70,7 +70,7 @@ def test_an_unplugged_bus_stops_by_itself_and_never_runs_again_when_it_comes_bac
     assert done.noticed_ms(Fault.LINK_LOST) <= PERIOD_MS + WAKE_MS
     stopped_within(done, TIMEOUT_MS + WAKE_MS, "timeouts")
     assert done.healths["drives"]["open"]  # reopened, to be stopped
-    confirmed_ns = read_trial(done.folder).tick["drives_acknowledged_ns"]
+    confirmed_ns = read_trial(done.folder, trusted=True).tick["drives_acknowledged_ns"]
     assert -1 in confirmed_ns[1:][np.diff(confirmed_ns) < 0]  # the link that is open again has confirmed nothing yet
     (order,) = (check for check in verify(done.folder) if check.item == "drives: order")
     assert order.ok, order.found

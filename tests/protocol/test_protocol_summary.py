@@ -25,14 +25,14 @@ def test_a_simulated_rig_that_is_gone_at_the_end_takes_only_its_truth_with_it(tr
 
     done = trial(hang_up, at_s=BEFORE_ARMING_S)
     assert done.error is None
-    record = read_trial(done.folder)
+    record = read_trial(done.folder, trusted=True)
     assert record.tick["impact"].any()
     assert RecordedTruth(record.events).hit_ns is None
 
 
 def test_what_a_simulated_rig_knows_is_in_the_record(trial):
     done = trial()
-    ground_truth = RecordedTruth(read_trial(done.folder).events)
+    ground_truth = RecordedTruth(read_trial(done.folder, trusted=True).events)
     row = done.run.simulated_rig.ask("truth")
     assert ground_truth.hit_ns == row["hit_ns"] - done.start_ns
     assert ground_truth.cut_ns == row["cut_ns"] - done.start_ns
@@ -65,7 +65,7 @@ def test_a_tick_that_takes_longer_than_a_period_is_in_record_and_summary(trial):
         rig_io.sample = slow
 
     done = trial(take_long_once, at_s=BEFORE_ARMING_S)
-    record = read_trial(done.folder)
+    record = read_trial(done.folder, trusted=True)
     [event] = record.events[np.isin(record.events["name"], (INTERRUPTED.encode(), LONG.encode()))]
     assert (event["id"], event["value"], event["limit"]) == (0, 2.4, 1.0)
     assert set(record.tick["tick"][:1000]) >= {event["tick"], event["tick"] + 2}  # one period was skipped in between

@@ -163,7 +163,7 @@ class LockstepRun:
         self._hold()
         ticks, events = self._memory.ticks, self._memory.events
         if self._folder is not None:
-            record = read_trial(self._folder)
+            record = read_trial(self._folder, trusted=True)
             ticks, events = record.tick, record.events
         experiment: Any = self._cycle.experiment
         return LockstepResult(

@@ -37,7 +37,7 @@ def export(good, tmp_path):
 
 @pytest.fixture(scope="module")
 def record(good):
-    return read_trial(good)
+    return read_trial(good, trusted=True)
 
 
 def test_tdms_opens_as_waveforms_with_the_right_time_axis(export, record):
@@ -166,7 +166,10 @@ def with_loads(recorded):
 def test_samples_of_leg_sensors_and_load_cell_are_exported_like_those_of_force_sensors(with_loads, tmp_path):
     from scipy.io import loadmat
 
-    loads, layout = read_trial(with_loads).loads, json.loads(str(read_trial(with_loads).meta["layout"]))
+    loads, layout = (
+        read_trial(with_loads, trusted=True).loads,
+        json.loads(str(read_trial(with_loads, trusted=True).meta["layout"])),
+    )
     assert len(loads.raw) > 100
     assert layout["loads"][-1] == "pull"
     for to in ("csv", "mat"):
@@ -185,7 +188,7 @@ def test_samples_of_leg_sensors_and_load_cell_are_exported_like_those_of_force_s
 def test_parquet_tdms_and_mcap_have_the_load_samples_too(with_loads, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     nptdms, reader = pytest.importorskip("nptdms"), pytest.importorskip("mcap.reader")
-    pull_V = read_trial(with_loads).loads.raw[:, -1]
+    pull_V = read_trial(with_loads, trusted=True).loads.raw[:, -1]
     for to in ("parquet", "tdms", "mcap"):
         assert hil(["export", str(with_loads), "--to", to, "--out", str(tmp_path / f"made.{to}")]) == 0
     table = parquet.read_table(tmp_path / "made.parquet" / "load_samples.parquet")
@@ -198,7 +201,7 @@ def test_parquet_tdms_and_mcap_have_the_load_samples_too(with_loads, tmp_path):
 
 def test_open_run_has_the_load_samples_by_their_own_times_and_channels(with_loads):
     pytest.importorskip("xarray")
-    loads, data = read_trial(with_loads).loads, open_run(with_loads)
+    loads, data = read_trial(with_loads, trusted=True).loads, open_run(with_loads)
     pull = data["load_raw_V"].sel(load_channel="pull")
     np.testing.assert_array_equal(pull, loads.raw[:, -1])
     np.testing.assert_allclose(pull["load_sample_time"], loads.t_ns * 1e-9)

@@ -40,7 +40,7 @@ def run(folder, monkeypatch, tamper=lambda _: None, *overrides: str):
     done = app.run_experiment(
         load_config("sim_juno", [*QUICK, *overrides]), folder, progress=lambda _: None, figure=False
     )
-    return done, read_trial(folder)
+    return done, read_trial(folder, trusted=True)
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -29,20 +31,20 @@ with RigLock(load_config(sys.argv[1], sys.argv[2:])):
 """
 
 
-def overrides(tmp_path: Path, drives: str = "drives", valves: str = "valves", server: str = HERE) -> list[str]:
+def overrides(folder: Path, drives: str = "drives", valves: str = "valves", server: str = HERE) -> list[str]:
     for name in (drives, valves):
-        (tmp_path / name).touch()
+        (folder / name).touch()
     return [
-        f"devices.drives.ports=[{tmp_path / drives}]",
-        f"devices.valves.port={tmp_path / valves}",
+        f"devices.drives.ports=[{folder / drives}]",
+        f"devices.valves.port={folder / valves}",
         f"devices.daq.server={server}",
     ]
 
 
-@pytest.fixture
-def holder(tmp_path):
-    """Another process that holds the lock of the rig; ended with `stdin.close` or `kill`."""
-    command = [sys.executable, "-c", HOLDER, "mars_dome", *overrides(tmp_path)]
+@contextmanager
+def another_process(folder: Path, server: str = HERE) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that holds the lock of the rig until it is killed."""
+    command = [sys.executable, "-c", HOLDER, "mars_dome", *overrides(folder, server=server)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(ROOT)}
     ) as process:
@@ -51,11 +53,24 @@ def holder(tmp_path):
         process.kill()
 
 
+@pytest.fixture(scope="module")
+def ports(tmp_path_factory):
+    """The folder of the rig's ports."""
+    return tmp_path_factory.mktemp("ports")
+
+
+@pytest.fixture(scope="module")
+def holder(ports):
+    """Another process that holds the lock of the rig; no test ends it."""
+    with another_process(ports) as process:
+        yield process
+
+
 def test_a_second_run_is_refused_with_the_owners_process_before_anything_is_opened(
-    holder, tmp_path, monkeypatch, capsys
+    holder, ports, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
-    arguments = [part for override in overrides(tmp_path) for part in ("--set", override)]
+    arguments = [part for override in overrides(ports) for part in ("--set", override)]
     assert run(["trial", "mars_dome", "--out", "run", *arguments]) == 2
     assert f"process {holder.pid} is running on this rig" in capsys.readouterr().err
     assert holder.poll() is None
@@ -70,35 +85,37 @@ def test_a_second_run_is_refused_with_the_owners_process_before_anything_is_open
         {"drives": "other-drives", "valves": "other-valves", "server": HERE.upper()},
     ],
 )
-def test_one_device_in_common_is_enough(holder, tmp_path, others):
+def test_one_device_in_common_is_enough(holder, ports, others):
     with pytest.raises(DeviceError, match=f"process {holder.pid} "):
-        RigLock(load_config("mars_dome", overrides(tmp_path, **others)))
+        RigLock(load_config("mars_dome", overrides(ports, **others)))
 
 
-def test_a_port_by_another_name_is_the_same_port(holder, tmp_path):
-    (tmp_path / "by-id").symlink_to(tmp_path / "drives")
+def test_a_port_by_another_name_is_the_same_port(holder, ports):
+    (ports / "by-id").symlink_to(ports / "drives")
     with pytest.raises(DeviceError, match=f"process {holder.pid} "):
-        RigLock(load_config("mars_dome", overrides(tmp_path, drives="by-id", server=f"else{HERE}")))
+        RigLock(load_config("mars_dome", overrides(ports, drives="by-id", server=f"else{HERE}")))
 
 
-def test_another_rig_is_free(holder, tmp_path):
-    others = overrides(tmp_path, drives="other-drives", valves="other-valves", server=f"else{HERE}")
+def test_another_rig_is_free(holder, ports):
+    others = overrides(ports, drives="other-drives", valves="other-valves", server=f"else{HERE}")
     for _ in range(2):  # and again once it is released
         with RigLock(load_config("mars_dome", others)):
             pass
 
 
-def test_a_run_that_was_refused_holds_nothing(holder, tmp_path):
+def test_a_run_that_was_refused_holds_nothing(holder, ports):
     with pytest.raises(DeviceError):
-        RigLock(load_config("mars_dome", overrides(tmp_path, drives="other-drives")))
-    free = overrides(tmp_path, drives="other-drives", valves="other-valves", server=f"else{HERE}")
+        RigLock(load_config("mars_dome", overrides(ports, drives="other-drives")))
+    free = overrides(ports, drives="other-drives", valves="other-valves", server=f"else{HERE}")
     RigLock(load_config("mars_dome", free)).close()
 
 
-def test_a_process_that_is_killed_leaves_the_rig_free(holder, tmp_path):
-    holder.kill()
-    holder.wait()
-    RigLock(load_config("mars_dome", overrides(tmp_path))).close()
+def test_a_process_that_is_killed_leaves_the_rig_free(tmp_path):
+    server = f"its-own-{HERE}"
+    with another_process(tmp_path, server) as process:
+        process.kill()
+        process.wait()
+        RigLock(load_config("mars_dome", overrides(tmp_path, server=server))).close()
 
 
 def test_simulated_rigs_need_no_lock():
@@ -116,9 +133,9 @@ def test_a_chassis_behind_a_device_server_is_the_same_by_any_name_of_this_comput
     assert (first.reserved == second.reserved) is same
 
 
-def test_load_channels_on_a_device_server_in_common_are_enough(holder, tmp_path):
+def test_load_channels_on_a_device_server_in_common_are_enough(holder, ports):
     config = load_config(
-        "mars_dome", overrides(tmp_path, drives="other-drives", valves="other-valves", server=f"else{HERE}")
+        "mars_dome", overrides(ports, drives="other-drives", valves="other-valves", server=f"else{HERE}")
     )
     loads = NI_LOADS.settings(driver="ni", server=HERE, inputs=[{"channel": "pull", "input": "cDAQ1Mod4/ai0"}])
     with_loads = config.devices.model_copy(update={"loads": loads})

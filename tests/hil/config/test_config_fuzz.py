@@ -4,6 +4,7 @@ import json
 import math
 import os
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from hil.config import Config, ConfigError, load_config
 from hil.config.error_messages import _place
 from hil.config.yaml_io import read_yaml
 
-# Wrong values of each of 154 keys; `make fuzz` tries more.
-A_KEY = 100 if os.environ.get("HIL_FUZZ") else 6
+# Wrong values of each key, and of each key of a device, whose configs are long; `make fuzz` tries more.
+A_KEY, A_DEVICE_KEY = (100, 5) if os.environ.get("HIL_FUZZ") else (4, 3)
 
 
 def _leaves(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -143,26 +144,29 @@ def _word(value: Any) -> str:
     return _dotted(value) if isinstance(value, tuple) else str(value)
 
 
+_TEXT = st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), max_size=20)
+
+
+@cache
 def _wrong(name: str, path: tuple[Any, ...]) -> st.SearchStrategy[Any]:
     """Values that the key at this path must not take."""
     schema = _schema(name, path)
     if "anyOf" in schema:  # a number or a list of them
         return st.sampled_from([None, "text", math.nan, math.inf, 1e9, [], [1e9], ["text"], {"nonsense": 1}])
-    text = st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), max_size=20)
     # a list may be empty, and a section whose keys all have defaults
     least = int(schema.get("type") == "array" or "properties" in schema)
     wrong: list[st.SearchStrategy[Any]] = [
         st.just({"nonsense": 1}) if schema.get("nullable") else st.none(),
         st.booleans(),
         st.lists(st.integers(), min_size=least, max_size=2),
-        st.dictionaries(text, st.integers(), min_size=least, max_size=2),
+        st.dictionaries(_TEXT, st.integers(), min_size=least, max_size=2),
         st.sampled_from([math.nan, math.inf, -math.inf]),
     ]
     if schema.get("type") in ("number", "integer"):
         lowest = schema.get("minimum", schema.get("exclusiveMinimum"))
         highest = schema.get("maximum", schema.get("exclusiveMaximum"))
         wrong += [
-            text,
+            _TEXT,
             st.sampled_from(["abc", "1", "1e3", "", "nan"]),
             st.sampled_from([10**250, -(10**250), 10**500]),
         ]
@@ -178,7 +182,7 @@ def _wrong(name: str, path: tuple[Any, ...]) -> st.SearchStrategy[Any]:
         wrong += [st.integers(), st.floats()]
         if "enum" in schema or "const" in schema:
             allowed = schema.get("enum", [schema.get("const")])
-            wrong.append(text.filter(lambda word: word not in allowed))
+            wrong.append(_TEXT.filter(lambda word: word not in allowed))
         if "pattern" in schema:
             wrong.append(st.sampled_from(["a\nb", "x\n", "\x07"]))
         if path in (("name",), ("telemetry", "endpoint")):
@@ -211,7 +215,7 @@ def test_a_wrong_value_is_refused_and_its_key_named(short: Path, path: tuple[Any
 
 
 @pytest.mark.parametrize(("name", "path"), [leaf for leaf in LEAVES if leaf[0] != "short"], ids=_word)
-@settings(deadline=None, max_examples=5)  # these configs are long
+@settings(deadline=None, max_examples=A_DEVICE_KEY)
 @given(data=st.data())
 def test_a_wrong_value_of_a_device_is_refused_and_its_key_named(
     files: dict[str, Path], name: str, path: tuple[Any, ...], data: st.DataObject

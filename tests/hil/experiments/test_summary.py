@@ -63,7 +63,7 @@ class Run:
                 self.rig.loop.stop(stop)
             self.rig.loop.run()
             self.rig.rig_io.close()
-        self.record = read_trial(folder)
+        self.record = read_trial(folder, trusted=True)
 
     def summary(self, ground_truth=None, wall_s: float = 0.5, simulated_rig=None, events=None):
         rig = self.rig

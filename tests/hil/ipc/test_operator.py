@@ -153,13 +153,13 @@ def test_commands_through_the_ring_are_recorded_and_replayed_bit_for_bit(memory,
             if number in asked:
                 writer.put(asked[number])
             cycle.run(clock.next())
-    events = read_trial(folder).events
+    events = read_trial(folder, trusted=True).events
     told = {int(event["tick"]): event["name"].decode() for event in events if event["name"].startswith(b"operator")}
     assert told == {tick: f"operator {command.__struct_config__.tag}" for tick, command in asked.items()}
     # what was refused is a warning, recorded once, that changes nothing
     warned = [event for event in events if event["id"] == Fault.COMMAND_REFUSED]
     assert [(event["name"], event["tick"], event["value"]) for event in warned] == [(b"command_refused", 300, 3.0)]
-    states, safe = read_trial(folder).tick["state"], read_trial(folder).tick["safe"]
+    states, safe = read_trial(folder, trusted=True).tick["state"], read_trial(folder, trusted=True).tick["safe"]
     assert not safe[:499].any()
     assert (states[398], states[399], states[-1]) == (State.IDLE, State.ARMED, State.ABORTED)
     outcome = replay(folder)

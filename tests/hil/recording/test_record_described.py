@@ -29,7 +29,7 @@ def record(request, tmp_path):
     RecordWriter(path, meta={"version": "1"}, layout=LAYOUT, rates_hz=RATES).close()
     if request.param == "recovered":
         path = tmp_path / "whole.h5"
-        write_whole(path, read_trial(tmp_path / "trial.h5"), LAYOUT, RATES)
+        write_whole(path, read_trial(tmp_path / "trial.h5", trusted=True), LAYOUT, RATES)
     with h5py.File(path, "r") as file:
         yield file
 
