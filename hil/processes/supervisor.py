@@ -14,6 +14,7 @@ from hil.ipc.shared_types import FAULT_MESSAGE, NO_FAULT, START
 from hil.ipc.shm import NEVER_NS
 from hil.messages.fault import Alarm, Fault
 from hil.messages.fault_bounds import RECORDER_SILENT_NS, WATCHDOG_SILENT_NS, WORKER_SILENT_NS
+from hil.processes.disturbances import beside
 from hil.processes.process import Child, Process
 from hil.realtime.rights import Granted
 
@@ -150,8 +151,10 @@ class WorkerSupervisor:
         """What the watchdog has noted of a worker since the rig was opened, in words to append; empty: nothing."""
         ring = self._shared.watchdog_events
         rows = ring.reader("lost").read(ring.capacity)
-        for row in rows[rows["name"] == f"{name}_silent".encode()]:
+        for place in np.flatnonzero(rows["name"] == f"{name}_silent".encode()):
+            row = rows[place]
             words = bytes(row["detail"]).decode(errors="replace").removeprefix(f"{name}: ")
+            words += beside(rows[place:], int(row["t_ns"]))  # rows before it may be of another run, with other times
             return f" (watchdog, after {row['value']:.1f} ms, allowed {row['limit']:g}: {words})"
         return ""
 

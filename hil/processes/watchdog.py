@@ -37,6 +37,7 @@ from hil.realtime.stalls import STALL_NS, Stall, StallMonitor, measured_wakeups
 PERIOD_S = 0.002
 # The watchdog has not looked for so long: the machine stood still, and a worker's silence may come of that, too [ns].
 KEPT_NS = STALL_NS + round(PERIOD_S * 1e9)
+KEPT = "this machine kept the watchdog waiting"
 # A port that does not accept its stop within this time is given up; the device's time-out has acted by then.
 TRIED_NS = 100_000_000
 # Time for the recorder to finish its file once the loop is gone.
@@ -70,6 +71,7 @@ class Watchdog:
         self._dying: dict[str, Callable[[], bool]] = {}  # whether a process that was killed is gone
         self._kill = kill or Killed
         self._noted: set[str] = set()
+        self._lost = False  # a worker was killed
         self._start, self._seen, self._looked_ns = np.zeros(1, START), 0, 0
 
     def look(self, now_ns: int) -> None:
@@ -79,7 +81,7 @@ class Watchdog:
             self._noted.clear()  # of the run before
         waited_ns = now_ns - self._looked_ns if self._looked_ns else 0
         self._looked_ns = now_ns
-        kept = f"; this machine kept the watchdog waiting for {waited_ns * 1e-6:.0f} ms" if waited_ns > KEPT_NS else ""
+        kept = f"; {KEPT} for {waited_ns * 1e-6:.0f} ms" if waited_ns > KEPT_NS else ""
         age = self._shared.heartbeat.age
         silent_ns = age("loop", now_ns)
         if LOOP_SILENT_NS < silent_ns < NEVER_NS:
@@ -91,7 +93,7 @@ class Watchdog:
         for name in WITH_DEVICES:
             worker_ns = age(name, now_ns)
             if name in self._workers and WORKER_SILENT_NS < worker_ns < NEVER_NS:
-                self._dying[name] = self._kill(self._workers.pop(name))
+                self._dying[name], self._lost = self._kill(self._workers.pop(name)), True
                 self._stop(name, now_ns)
                 self._note(now_ns, f"{name}_silent", worker_ns, WORKER_SILENT_NS, f"{name}: silent, killed{kept}")
         self._send(now_ns)
@@ -110,8 +112,11 @@ class Watchdog:
         return not stopping and self._dying[name]()
 
     def note_stalls(self, stalls: Iterable[Stall], *, real_time: bool) -> None:
-        """Log stalls of the machine for the record; those before the run are ignored."""
-        if (start_ns := self._start_ns) is None or self._start["over"][0]:
+        """Log stalls of the machine for the record; those before the run are ignored.
+
+        Between two runs they are logged only after a worker was killed as silent, whose cause they may be.
+        """
+        if (start_ns := self._start_ns) is None or (self._start["over"][0] and not self._lost):
             return
         ring = self._shared.watchdog_events
         for stall in stalls:

@@ -94,6 +94,7 @@ class Plan:
 
 def session(plan: Plan, found: Found, growth: Growth, chance: random.Random) -> None:
     """Open the rig and make runs on it until the time is over, or the rig does not go on."""
+    resident: Resident | None = None
     injection: Injection | None = None
     injected_ns: int | None = None
     folder, minutes = plan.folder, plan.minutes
@@ -144,9 +145,11 @@ def session(plan: Plan, found: Found, growth: Growth, chance: random.Random) -> 
                         if one != place:
                             shutil.rmtree(one)
     except DeviceError as error:  # after some faults a link is not used again until the rig is opened anew
-        if not (place / FILE_NAME).is_file() or not len(read_trial(place).tick):
-            raise
-        take(summarise_afterwards(place, f"ended early: {error}"))
+        if (place / FILE_NAME).is_file() and len(read_trial(place).tick):
+            take(summarise_afterwards(place, f"ended early: {error}"))
+        else:
+            found.take_end(str(error), opened=resident is not None)
+            print(f"{'not ready for another run' if resident else 'not opened'}: {error}"[:160], flush=True)
     finally:
         found.growth = list(growth.rows())
 
@@ -179,11 +182,7 @@ def main(arguments: list[str] | None = None) -> int:
         injector = stack.enter_context(closing(Injector(read_endpoints(endpoints)["control"], records)))
         plan = Plan(load_config("sim_wire", settings), endpoints, records, asked.minutes, injections, injector)
         while not found.over(asked.minutes):
-            try:
-                session(plan, found, growth, chance)
-            except DeviceError as error:
-                found.not_opened.append(str(error))
-                print(f"not opened: {error}"[:160], flush=True)
+            session(plan, found, growth, chance)
     show(found, asked.minutes)
     if asked.json:
         asked.json.write_text(json.dumps({"minutes": asked.minutes, **asdict(found), "ok": found.ok}, indent=1))

@@ -15,11 +15,13 @@ from hil.analysis.verify import verify
 from hil.messages.fault import Fault
 from hil.processes.disturbances import longest_near
 from hil.processes.long_ticks import INTERRUPTED, LONG
+from hil.processes.watchdog import KEPT
 from hil.realtime.process_memory import own_memory_MB
 from hil.recording import TrialRecord, read_trial
 
 # Growth since the first minute that is allowed: memory is counted in pages, and one run is not as another.
 GROWTH_MB = 8.0
+KILLED, BESIDE = "ended with status -9", "beside it"
 # Checks of `hil verify` that fail where a record lacks something.
 WHOLE = ("tick order", "ticks missing", "timing", "blocks missing", "block length")
 MEASURED = ("MB", "descriptors", "threads")
@@ -54,6 +56,7 @@ class Found:
     opened: int = 0
     folders: int = 0
     not_opened: list[str] = field(default_factory=list)
+    ended_between: list[str] = field(default_factory=list)  # sessions that ended between two runs
     began: float = 0.0  # time of the first run [s of CLOCK_MONOTONIC]
     growth: list[dict[str, Any]] = field(default_factory=list)
     refused_full: int = 0  # arming refused because the records had filled the disk
@@ -85,6 +88,15 @@ class Found:
                 self.invented.append(before[-1])
         if injected and not (before or self.disk_full):  # a run that was refused, or ended before, shows nothing of it
             self.injected.setdefault(injected.name, []).append(told)
+
+    def take_end(self, error: str, *, opened: bool) -> None:
+        """Take the end of a session that is not that of a run: the rig was not opened, or not ready for the next run.
+
+        A worker that was killed needs a cause as a fault does.
+        """
+        (self.ended_between if opened else self.not_opened).append(error)
+        if opened and KILLED in error and KEPT not in error and BESIDE not in error:
+            self.invented.append(f"between two runs: {error}")
 
     def _take_gaps(self, name: str, record: TrialRecord, period_ns: float) -> None:
         """Look for the cause of each gap in the numbers of the ticks, one before the first tick included."""
@@ -171,7 +183,10 @@ def show(found: Found, minutes: float) -> None:
     """Print the table."""
     rows = [
         ("minutes; runs", f"{minutes:g}; {found.runs}"),
-        ("rig opened; of these, in vain", f"{found.opened}; {len(found.not_opened)}"),
+        (
+            "rig opened; of these, in vain; not ready for another run",
+            f"{found.opened}; {len(found.not_opened)}; {len(found.ended_between)}",
+        ),
         ("ticks; late; skipped", f"{found.ticks}; {found.late}; {found.skipped}"),
         (
             "of these: beside a stall; woken late by the machine; processor taken away; after work that took too long",
@@ -191,6 +206,8 @@ def show(found: Found, minutes: float) -> None:
         print(f"| {what} | {words} |")
     for line in found.interruptions:
         print(f"processor taken away: {line}")
+    for line in found.ended_between:
+        print(f"not ready for another run: {line}")
     for line in (*found.unexplained, *found.invented, *found.damaged, *found.grown):
         print(f"not explained: {line}")
     if not found.injected:

@@ -119,6 +119,26 @@ def test_every_process_is_judged_by_what_it_has_grown_by_since_it_was_first_note
     assert found.ok is not bool(grown)
 
 
+@pytest.mark.parametrize(
+    ("error", "opened", "judged_as"),
+    [
+        ("data acquisition: not there; beside it: simulated rig late by 30 ms (daq)", False, (1, 0, 0)),
+        ("drives: its process ended with status -9 (watchdog, after 21 ms: silent, killed)", True, (0, 1, 1)),
+        ("drives: its process ended with status -9 (watchdog, after 21 ms, allowed 20: silent, killed; "
+         "beside it: this machine stood still for 31 ms at 7.104 s)", True, (0, 1, 0)),
+        ("drives: its process ended with status -9 (watchdog, after 31.0 ms, allowed 20: silent, killed; "
+         "this machine kept the watchdog waiting for 31 ms)", True, (0, 1, 0)),
+        ("drives: no process holds its devices now; start the command again", True, (0, 1, 0)),
+    ],
+)  # fmt: skip
+def test_a_rig_not_opened_and_one_not_ready_for_another_run_are_told_apart_and_a_killed_worker_needs_a_cause(
+    findings, error, opened, judged_as
+):
+    found = findings.Found()
+    found.take_end(error, opened=opened)
+    assert (len(found.not_opened), len(found.ended_between), len(found.invented)) == judged_as
+
+
 def test_a_fault_that_nobody_injected_needs_a_cause_beside_it(judged):
     assert judged({1: 0.2}, [noted(Fault.SENSOR_STALE, 1)]).invented
 

@@ -11,9 +11,12 @@ import pytest
 from drivers.interfaces import DeviceError
 from hil.ipc.shared_types import fault_message
 from hil.messages.fault import Fault
+from hil.messages.schema import event_row
 from hil.processes import process
 from hil.processes import supervisor as supervisor_module
+from hil.processes.disturbances import stall_event
 from hil.processes.supervisor import SILENT_NS, WorkerSupervisor
+from hil.realtime.stalls import Stall
 from hil.recording.recorder import _report_disk_full
 
 READY = "import json, sys; print(json.dumps({'ready': True, 'granted': []}), flush=True); "
@@ -101,6 +104,27 @@ def test_a_worker_that_is_gone_is_noticed_at_the_next_beat_that_is_due(superviso
         alarm = supervisor.alarm()
     assert alarm.fault is Fault.PROCESS_LOST
     assert alarm.detail.startswith("simulated_rig: its process has been silent for ")
+
+
+def test_a_worker_that_the_watchdog_has_killed_is_named_with_its_note_and_the_stall_that_it_found_then(
+    supervisor, shared
+):
+    """A stall that was logged before the note may be of another run."""
+    note = event_row(
+        12, "simulated_rig_silent", 3000, 3_000_000_000, 21.26, 20.0, detail="simulated_rig: silent, killed"
+    )
+    of_another_run, of_this = (
+        stall_event(Stall(2_980_000_000, length_ns), 0, 1000, real_time=True) for length_ns in (90_000_000, 31_000_000)
+    )
+    for row in (of_another_run, note, of_this):
+        shared.watchdog_events.append(row)
+    with supervisor:
+        started(supervisor, "simulated_rig", "import os; os.kill(os.getpid(), 9)")
+        supervisor._processes["simulated_rig"].status(60.0)
+        assert supervisor.lost() == (
+            "simulated_rig: its process ended with status -9 (watchdog, after 21.3 ms, allowed 20: silent, killed; "
+            "beside it: this machine stood still for 31 ms at 2.980 s)"
+        )
 
 
 def test_a_recorder_that_cannot_write_is_told(supervisor, shared):

@@ -11,7 +11,7 @@ from hil.ipc.shared_types import START
 from hil.messages.fault_bounds import LOOP_HUNG_NS, LOOP_SILENT_NS, WORKER_SILENT_NS
 from hil.processes import watchdog
 from hil.processes.watchdog import Watchdog, end_all, watch
-from hil.realtime.stalls import StallMonitor
+from hil.realtime.stalls import Stall, StallMonitor
 
 LOOP, FAR_END = 111, 222
 NOW_NS = 9_000_000_000
@@ -108,6 +108,18 @@ def test_a_worker_that_is_killed_after_the_run_is_noted_with_the_time_since_its_
     beat(shared, simulated_rig=WORKER_SILENT_NS + 1)
     dog.look(NOW_NS)
     assert events(shared)["simulated_rig_silent"]["t_ns"] == t_ns
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_between_two_runs_a_stall_is_noted_only_if_it_may_have_silenced_a_worker(dog, shared, killed, silent):
+    """Others would be events of a run that is over."""
+    start = np.zeros(1, START)
+    start["start_ns"], start["over"] = NOW_NS - 3_000_000_000, 1
+    shared.start.write(start)
+    beat(shared, simulated_rig=WORKER_SILENT_NS + silent)
+    dog.look(NOW_NS)
+    dog.note_stalls([Stall(NOW_NS - 25_000_000, 31_000_000)], real_time=True)
+    assert list(events(shared)) == (["simulated_rig_silent", "machine stall"] if silent else [])
 
 
 STUBBORN = "import signal, sys; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); sys.stdin.read()"
