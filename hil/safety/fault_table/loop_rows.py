@@ -40,8 +40,9 @@ ROWS = (
         "Safe",
         True,
         BY_OPERATOR,
-        "Look for 'machine stall' beside the fault: then another program or the machine kept the loop waiting. Run hil "
-        "check: it measures the rate that this machine holds.",
+        "Look for 'machine stall' or 'tick interrupted' beside the fault: then another program or the machine kept the "
+        "loop waiting. A 'long tick' is the controller's own. Run hil check: it measures the rate that this machine "
+        "holds.",
         external=True,
     ),
     FaultRow(
