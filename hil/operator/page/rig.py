@@ -50,7 +50,7 @@ class Rig:
         self._looks, self._stops = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
         self._own: dict[str, CommandClient] = {}
         self._running_since_s: float | None = None
-        self._stopping: dict[str, asyncio.Task[None]] = {}
+        self._stopping: dict[str, asyncio.Future[None]] = {}
 
     async def watch(self) -> None:
         """Ask for the status again and again, until cancelled."""
@@ -116,29 +116,28 @@ class Rig:
             age_s = max(age_s, time.monotonic() - max(self.feed.received_s, self._running_since_s))
         return age_s
 
-    async def stop(self, command: Stop | EStop, viewer: str) -> None:
-        """Send a stop; the same that is on its way already is not sent twice.
+    def stop(self, command: Stop | EStop, viewer: str) -> asyncio.Future[None]:
+        """Hand a stop to its thread, now: it does not wait for what the event loop has to do first.
+
+        The same stop that is on its way already is not sent twice.
 
         Args:
             command: the stop.
             viewer: who asked for it; its name stands in the reason.
 
-        Raises:
-            CommandError: there is no answer.
+        Returns:
+            Done when the stop is answered. It raises CommandError: there is no answer.
         """
         kind = type(command).__name__
         if kind not in self._stopping:
             signed = type(command)(shortened(": ".join(part for part in (viewer, command.reason) if part)))
-            task = asyncio.create_task(self._send_stop(signed))
-            self._stopping[kind] = task
-            task.add_done_callback(lambda _: self._stopping.pop(kind))
-        await asyncio.shield(self._stopping[kind])
+            sent = asyncio.get_running_loop().run_in_executor(self._stops, self._send_stop, signed)
+            self._stopping[kind] = sent
+            sent.add_done_callback(lambda _: self._stopping.pop(kind))
+        return asyncio.shield(self._stopping[kind])
 
-    async def _send_stop(self, command: Stop | EStop) -> None:
-        def send() -> None:
-            self._client("stop").ask(command)
-
-        await asyncio.get_running_loop().run_in_executor(self._stops, send)
+    def _send_stop(self, command: Stop | EStop) -> None:
+        self._client("stop").ask(command)
 
     async def cut_ms(self, since_s: float) -> float | None:
         """Wait until telemetry shows that the drives are cut.

@@ -142,7 +142,9 @@ class Viewer:
         elif isinstance(message, Alive):
             self._signs += 1
         elif isinstance(message, Command) and isinstance(message.command, Stop | EStop):
-            self._begin(self._stop(message.id, message.command))
+            asked_s = time.time()
+            answered = self._rig.stop(message.command, self._name)
+            self._begin(self._show_stop(message.id, message.command, asked_s, answered))
         elif message.id <= self._last_id:
             error = f"message {message.id}, allowed: above {self._last_id}; nothing is done twice"
             self._begin(self._reply(message.id, error))
@@ -153,11 +155,13 @@ class Viewer:
             self._last_id = message.id
             self._begin(self._ask(message.id, message.command, _in_words(message.command)))
 
-    async def _stop(self, number: int, command: Stop | EStop) -> None:
-        asked_s, running = time.time(), self._rig.running
-        shown = asyncio.create_task(self._rig.cut_ms(asked_s)) if running else None
+    async def _show_stop(
+        self, number: int, command: Stop | EStop, asked_s: float, answered: asyncio.Future[None]
+    ) -> None:
+        """Reply once a stop is answered, and again once the drives are cut."""
+        shown = asyncio.create_task(self._rig.cut_ms(asked_s)) if self._rig.running else None
         try:
-            await self._rig.stop(command, self._name)
+            await answered
         except (CommandError, zmq.ZMQError) as error:
             if shown is not None:
                 shown.cancel()

@@ -121,3 +121,36 @@ def test_an_error_in_what_is_shown_is_not_taken_for_a_closed_connection():
     rig.age_s = broken
     with pytest.raises(RuntimeError, match="a status that cannot be"):
         shown(read, rig)
+
+
+def test_a_stop_is_handed_on_before_anything_else_that_the_event_loop_has_to_do():
+    done = []
+
+    async def read(_):
+        """Take it."""
+
+    class Waiting(Browser):
+        async def receive(self):
+            message = await super().receive()
+            asyncio.get_running_loop().call_soon(done.append, "other work")
+            return message
+
+    class Stopped(Rig):
+        running = False
+
+        def stop(self, command, who):
+            done.append((command.reason, who))
+            answered = asyncio.get_running_loop().create_future()
+            answered.set_result(None)
+            return answered
+
+    async def stop():
+        browser, rig = Waiting(read), Stopped()
+        browser.says('{"type":"command","id":1,"command":{"type":"stop","reason":"button"}}')
+        serving = asyncio.create_task(Viewer(browser, rig, "Ada-1", {}).serve())
+        await rig.until(lambda rig: any(line["text"] == "stop" for line in rig.log.since(0)[1]))
+        browser.leaves()
+        await serving
+
+    asyncio.run(stop())
+    assert done[0] == ("button", "Ada-1")
