@@ -2,9 +2,10 @@
 
 import { make } from "./dom.js";
 
-// Of the drawing, per metre and in its own units; the largest frame, at 40 degrees, is 0.9 m long.
+// Of the drawing, per metre and in its own units; the longest frame, at 10 degrees, is 1.1 m long.
 const SCALE = 230;
-const [WIDE, HIGH, GROUND_Y, LEFT, ARC] = [400, 186, 140, 12, 58];
+const [WIDE, HIGH, GROUND_Y, LEFT, ARC] = [440, 186, 140, 12, 28];
+const [LETTERS_HIGH, GAP] = [11, 6];
 const NOT_IN_WORDS = ["number", "frame"];
 
 /** Settings of a trial in words. */
@@ -21,6 +22,8 @@ export function drawSetting(trial) {
   const foot = LEFT + radius + touching;
   const [tip, rear] = [{ x: foot + plate * Math.cos(rad), y: GROUND_Y - plate * Math.sin(rad) }, foot + feet];
   const arc = Array.from({ length: 13 }, (_, i) => i / 12 * rad).map((one) => `${foot + ARC * Math.cos(one)},${GROUND_Y - ARC * Math.sin(one)}`);
+  // the angle's words: over the line of the sensors, beside the plate, where the links leave room at 90 degrees, too
+  const [up, beside] = [height + GAP, (height + GAP + LETTERS_HIGH) / Math.tan(rad) + GAP];
   const [apart, high] = [`feet ${frame.feet_m.toFixed(3)} m apart`, `sensors ${Math.round(1e3 * frame.sensor_height_m)} mm`];
   const measures = frame.sensor_height_m === null ? apart : `${high} over the ground, ${apart}`;
   const svg = make("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "setting", role: "img", "aria-label": `Set: ${inWords(trial)}; ${measures}` },
@@ -29,7 +32,7 @@ export function drawSetting(trial) {
     make("line", { class: "pipe", x1: tip.x, y1: tip.y, x2: rear, y2: GROUND_Y }),
     make("line", { class: "plate", x1: foot, y1: GROUND_Y, x2: tip.x, y2: tip.y }),
     make("polyline", { class: "measure", points: arc.join(" ") }),
-    make("text", { x: foot + (ARC + 8) * Math.cos(rad / 2), y: GROUND_Y - (ARC + 8) * Math.sin(rad / 2) }, `${angle}\u00b0`),
+    make("text", { x: foot + beside, y: GROUND_Y - up }, `${angle}\u00b0`),
     ...measure(foot, rear, GROUND_Y + 16),
     make("text", { x: (foot + rear) / 2, y: GROUND_Y + 36, class: "middle" }, apart),
   );
@@ -39,7 +42,7 @@ export function drawSetting(trial) {
     make("line", { class: "measure", x1: x, y1: y, x2: side + 5, y2: y }),
     make("line", { class: "measure", x1: side, y1: y, x2: side, y2: GROUND_Y }),
     make("circle", { class: "sensor", cx: x, cy: y, r: 5 }),
-    make("text", { x: Math.min(side, WIDE - 4), y: y - 6, class: side > WIDE - 110 ? "end" : "" }, high),
+    make("text", { x: side, y: y - GAP }, high),
   );
   return svg;
 }

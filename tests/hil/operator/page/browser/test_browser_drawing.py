@@ -91,3 +91,28 @@ def test_traces_that_are_frozen_stay_while_the_telemetry_goes_on(page, server):
     assert newest.inner_text() == "0.25"
     page.click("#freeze")
     until(lambda: newest.inner_text() == "0.5")
+
+
+# Words of the drawing that a point of a link, of the plate or of the wheel lies in.
+TOUCHED = """async ([angle_deg, feet_m, sensor_height_m]) => {
+    const { drawSetting } = await import("/static/page/setting.js");
+    const frame = { plate_m: 0.5, feet_m, wheel_radius_m: 0.175, sensor_height_m };
+    const svg = drawSetting({ number: 1, angle_deg, frame });
+    document.getElementById("operate").prepend(svg);
+    const points = [...svg.querySelectorAll("line.pipe, line.plate, circle.wheel")].flatMap((one) => (
+        Array.from({ length: 201 }, (_, i) => one.getPointAtLength(i / 200 * one.getTotalLength()))));
+    return [...svg.querySelectorAll("text")].filter((text) => {
+        const { x, y, width, height } = text.getBBox();
+        const letters = height * 0.25; // above and below them the box is empty
+        return x < 0 || x + width > svg.viewBox.baseVal.width || points.some((point) => (
+            point.x > x && point.x < x + width && point.y > y + letters && point.y < y + height - letters));
+    }).map((text) => text.textContent);
+}"""
+
+
+@pytest.mark.parametrize(
+    ("angle_deg", "feet_m", "sensor_height_m"),
+    [(40.0, 0.896, 0.041), (60.0, 0.673, 0.0875), (80.0, 0.438, 0.145), (90.0, 0.341, 0.175)],
+)
+def test_no_word_of_what_to_set_touches_a_part_of_the_drawing(page, angle_deg, feet_m, sensor_height_m):
+    assert page.evaluate(TOUCHED, [angle_deg, feet_m, sensor_height_m]) == []
