@@ -49,7 +49,7 @@ export class Plot {
         { label: name, name, i, width, dash: DASHES[Math.floor(i / COLOURS.length) % DASHES.length], t: data.t, start: data.start, column: data.columns[i] })),
       ...data.earlier.flatMap(({ label, names, t, start, columns }) => names.map((name, k) => (
         { label: `${name}, ${label}`, name, i: data.names.indexOf(name), width, dash: EARLIER, t, start, column: columns[k] }))),
-    ];
+    ].map((line, k) => ({ ...line, place: k + 1 })); // among the chart's series, whose first is the time
     const key = this.lines.map((line) => line.label).join();
     if (key !== this.key || !this.chart) {
       this.key = key;
@@ -58,7 +58,7 @@ export class Plot {
     }
     if (this.skipped) return;
     const [span, extents, paths] = [this.span(), new Map(), []];
-    const shown = this.lines.filter((_, i) => this.chart.series[i + 1].show);
+    const shown = this.lines.filter(({ place }) => this.chart.series[place].show);
     for (const line of shown) {
       const { least, most } = summary(line, span);
       const [lowest, highest] = extents.get(this.unit(line)) ?? [Infinity, -Infinity];
@@ -110,7 +110,7 @@ export class Plot {
     ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
     ctx.clip();
     for (const [line, path] of this.paths) {
-      if (!chart.series[this.lines.indexOf(line) + 1]?.show) continue;
+      if (!chart.series[line.place].show) continue; // it was taken out in the legend just now
       ctx.strokeStyle = colourOf(line);
       ctx.lineWidth = line.width * devicePixelRatio;
       ctx.lineJoin = "bevel";

@@ -2,13 +2,14 @@
 
 import { axisStyle, bodyColours, COLOURS, drawMarks, HEIGHT, widthIn } from "./chart.js";
 import { byId, digits, make, read, recordOf, row } from "./dom.js";
+import { drawEvery } from "./draw.js";
 
 const EXPORTS = ["mat", "tdms", "mcap"];
 
 /** `onList` is called with the runs whenever they are read, `onShow` with one that is opened. */
 export function startRuns(connection, onList, onShow) {
-  let [before, all] = ["", []];
-  const draw = () => drawList(all, (run) => { show(run, all); onShow(run); });
+  let [before, all, drawn] = ["", [], true];
+  const draw = () => { drawn = false; };
   const list = async () => {
     all = await read("/api/runs") ?? [];
     draw();
@@ -16,6 +17,11 @@ export function startRuns(connection, onList, onShow) {
   };
   byId("list").addEventListener("click", list);
   byId("find-run").addEventListener("input", draw);
+  drawEvery(1, function* () {
+    if (drawn) return;
+    drawn = true;
+    yield* drawList(all, (run) => { show(run, all); onShow(run); });
+  });
   connection.on("status", (status) => {
     const now = `${status.runs} ${status.state === "idle"}`; // the report of a campaign is written after its last run
     if (now !== before) list();
@@ -23,15 +29,21 @@ export function startRuns(connection, onList, onShow) {
   });
 }
 
-function drawList(all, open) {
+function* drawList(all, open) {
   const wanted = byId("find-run").value.toLowerCase();
-  byId("run-list").replaceChildren(...all.filter((run) => JSON.stringify(run).toLowerCase().includes(wanted)).map((run) => row(
-    make("button", { type: "button", onclick: () => open(run) }, run.name),
-    run.experiment ?? run.state,
-    run.accepted === null || run.accepted === undefined ? run.state : run.accepted ? "accepted" : `not accepted: ${(run.reasons ?? []).join("; ")}`,
-    make("ul", { class: "numbers-of-run" }, ...Object.entries(numbersOf(run)).slice(0, 4)
-      .map(([key, value]) => make("li", {}, ...key.split(/(?<=_)/).flatMap((part) => [part, make("wbr")]), ` ${digits(value)}`))),
-  )));
+  const rows = [];
+  for (const run of all) {
+    if (!JSON.stringify(run).toLowerCase().includes(wanted)) continue;
+    rows.push(row(
+      make("button", { type: "button", onclick: () => open(run) }, run.name),
+      run.experiment ?? run.state,
+      run.accepted === null || run.accepted === undefined ? run.state : run.accepted ? "accepted" : `not accepted: ${(run.reasons ?? []).join("; ")}`,
+      make("ul", { class: "numbers-of-run" }, ...Object.entries(numbersOf(run)).slice(0, 4)
+        .map(([key, value]) => make("li", {}, ...key.split(/(?<=_)/).flatMap((part) => [part, make("wbr")]), ` ${digits(value)}`))),
+    ));
+    yield;
+  }
+  byId("run-list").replaceChildren(...rows);
 }
 
 const numbersOf = (run) => Object.fromEntries(Object.entries(run.numbers ?? {}).filter(([, value]) => typeof value === "number"));
