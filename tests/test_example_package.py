@@ -53,12 +53,14 @@ def installed(tmp_path_factory):
     return run
 
 
+@pytest.mark.slow
 def test_its_driver_drives_a_wheel_and_cuts_it_at_the_end_of_its_experiment(installed, tmp_path):
     quiet = ("telemetry.endpoint=''", "trial.start_distance_m=0.5")
     done = installed("-c", PROTOCOL_RUN, str(tmp_path), DRIVES, *SPIN, *quiet)
     assert done.stdout.split(maxsplit=3) == ["0.3", "0.0", "True", "[]\n"]
 
 
+@pytest.mark.slow
 def test_its_experiment_runs_in_lockstep_and_has_its_own_part_of_the_summary(installed, tmp_path):
     settings = [f"--set={item}" for item in (*SPIN, "telemetry.endpoint=''", "record.after_s=0.1")]
     done = installed("-m", "hil.cli", "run", "sim_impact", "--json", "--out", str(tmp_path / "run"), *settings)

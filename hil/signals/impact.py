@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import find_peaks
 
 from hil.signals.channels import SensorChannels
 from hil.signals.traces import Traces, contact_end, make_traces
@@ -82,6 +81,8 @@ def measure_impact(
     Returns:
         None: too few samples before the impact, or no force in them.
     """
+    from scipy.signal import find_peaks  # brings scipy.stats: a third of a second that no start has need of
+
     traces = make_traces(t_ns, volts, impact_ns, channels)
     if traces is None:
         return None

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
-from scipy.signal import lfilter
 
 Floats = NDArray[np.float64]
 
@@ -156,6 +155,8 @@ def remove_ring(load: Floats, spacing_s: float, ring: Ring) -> Floats:
         spacing_s: between samples [s].
         ring: of the shield.
     """
+    from scipy.signal import lfilter  # brings scipy.stats: a third of a second that no start has need of
+
     w = 2.0 * np.pi * ring.hz
     k = w / np.tan(0.5 * w * spacing_s)  # exact at the ring's own frequency
     rest = 1.0 - ring.share

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import hil
 
 ROOT = Path(hil.__path__[0]).parent
@@ -34,6 +36,7 @@ def findings(text: str) -> Iterator[str]:
         yield from (f"{name}, line {getattr(node, 'lineno', '?')}" for name in names)
 
 
+@pytest.mark.slow
 def test_no_module_turns_data_into_code():
     files = [path for package in ("hil", "drivers", "models", "rig_configs") for path in (ROOT / package).rglob("*.py")]
     assert len(files) > 300

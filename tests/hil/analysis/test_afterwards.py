@@ -113,6 +113,7 @@ def test_a_run_whose_rig_is_gone_has_a_summary_that_says_so(tmp_path, run_with, 
     assert hil(["report", str(tmp_path)]) == 0
 
 
+@pytest.mark.slow
 def test_a_realtime_run_that_could_not_begin_has_a_summary_that_says_so(tmp_path, quick, monkeypatch):
     def fail(_):
         raise DeviceError("simulated_rig: its process ended with status 1")

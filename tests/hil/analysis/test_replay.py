@@ -44,6 +44,7 @@ def test_a_run_is_the_same_bit_for_bit(recorded, name):
     assert outcome.ticks == len(read_trial(recorded(name), trusted=True).tick) > 200
 
 
+@pytest.mark.slow
 def test_a_realtime_run_is_the_same_bit_for_bit_whatever_happened_in_it(quick, tmp_path):
     # without rights a busy machine would be refused before arming (realtime.measure_s): another test's promise
     config = load_config("sim_impact", [*quick, "clock=realtime", "realtime.measure_s=0"])

@@ -166,6 +166,7 @@ def test_heavier_bodies_lower_the_peak_angle() -> None:
     assert rows["no added weights"].total_kg == pytest.approx(120.0)
 
 
+@pytest.mark.slow
 def test_the_program_itself_prints_clean_json(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "hil.cli", "energy", "sim_impact", "--angles", "55:65:5", "--json", "--out", "e"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}

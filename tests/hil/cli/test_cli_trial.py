@@ -188,6 +188,7 @@ def unwritable(tmp_path):
         subprocess.run(["umount", place], capture_output=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("out", [(), ("--out", "given")], ids=["default", "given"])
 def test_a_folder_without_write_permission_ends_with_status_two_and_one_sentence(unwritable, out):
     done = hil_process("trial", "sim_impact", *QUICK, *out, cwd=unwritable)

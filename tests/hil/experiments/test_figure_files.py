@@ -37,6 +37,8 @@ SUMMARY = {
     "accepted": True,
     "angle_deg": 60.0,
 }
+# A PDF takes over a second, for the fonts that it carries.
+KINDS = [pytest.param(kind, marks=pytest.mark.slow) if kind == "pdf" else kind for kind in FORMATS]
 
 
 def record():
@@ -60,7 +62,7 @@ def facts_in(path):
     return dict(item.split("=") for item in keywords.split("; "))
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_seed_config_version_and_digest_stand_in_the_file_and_bytes_repeat(tmp_path, kind):
     made = [tmp_path / f"{name}.{kind}" for name in ("one", "two")]
     for path in made:
@@ -84,7 +86,7 @@ def test_a_record_that_says_nothing_gives_unknown():
     assert set(facts_of(empty, {}).values()) == {"unknown"}
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_notice_is_written_across_the_figure_in_every_format(tmp_path, kind):
     plain, stamped = tmp_path / f"plain.{kind}", tmp_path / f"stamped.{kind}"
     draw_trial(record(), SUMMARY, plain, FigureForm())

@@ -171,6 +171,7 @@ def test_abort_is_shown():
     assert "operator released" in shown(SUMMARY | {"aborted": "operator released"})
 
 
+@pytest.mark.slow
 def test_import_brings_no_pyplot():
     code = "import sys, hil.experiments.impact.figure; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

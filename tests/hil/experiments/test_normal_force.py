@@ -101,7 +101,15 @@ def test_on_off_valves_with_the_lines_as_they_are_reach_the_best_within_three_se
 SLOW_VALVES = ("cylinders.model=compressible", "cylinders.valve.on_ms=20", "cylinders.valve.off_ms=20")
 
 
-@pytest.mark.parametrize("rig", [("each",), ("none",), ("none", *SLOW_VALVES)], ids=["each", "none", "slow valves"])
+@pytest.mark.parametrize(
+    "rig",
+    [
+        ("each",),
+        pytest.param(("none",), marks=pytest.mark.slow),
+        pytest.param(("none", *SLOW_VALVES), marks=pytest.mark.slow),
+    ],
+    ids=["each", "none", "slow valves"],
+)
 def test_a_step_of_a_fifth_of_a_share_settles_in_two_seconds_without_much_overshoot(rig):
     """All change the share of middle_right."""
     even, more = "[0.1667, 0.1667, 0.1667, 0.1667, 0.1666, 0.1666]", "[0.16, 0.16, 0.16, 0.2, 0.16, 0.16]"

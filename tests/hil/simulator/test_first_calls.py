@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = """
 import sys
 import numpy as np
@@ -33,6 +35,7 @@ print({name: count for name, count in loaded().items() if count != before.get(na
 """
 
 
+@pytest.mark.slow
 def test_no_kernel_is_called_for_the_first_time_at_the_impact():
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.returncode) == ("{}", 0), done.stderr
