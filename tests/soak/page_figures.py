@@ -214,6 +214,10 @@ def main():
             page = bench.viewer()
             found = [bench.stop_ms(page) for _ in range(arguments.stops)]
             page.context.close()
+            if found.count(None) == len(found):
+                sys.exit(
+                    f"all {len(found)} runs had a fault of their own: no figures, the machine has too much other work"
+                )
             stops = figures["stop_ms"] = _spread([ms for ms in found if ms is not None])
             text = "press to last stop byte: {p50:.1f} ms p50, {p99:.1f} p99, {max:.1f} longest".format(**stops)
             print(f"{text} of {len(stops['values'])}; {found.count(None)} runs more had a fault")
