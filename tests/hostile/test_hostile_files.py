@@ -97,9 +97,10 @@ def plain_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HIL_DEBUG", raising=False)
 
 
-def share(cases: Mapping[str, object]) -> list[str]:
-    """The names of every so many cases."""
-    return sorted(cases)[::EVERY]
+def share(cases: Mapping[str, object]) -> list[Any]:
+    """The names of every so many cases; each second of them is slow, for together they take ten seconds."""
+    chosen = sorted(cases)[::EVERY]
+    return [pytest.param(name, marks=pytest.mark.slow) if at % 2 else name for at, name in enumerate(chosen)]
 
 
 RECORDS = CHANGES["crafted"]() | {f"damage {n}": CHANGES["damaged"](n) for n in range(DAMAGED)}
