@@ -8,11 +8,18 @@ const EXPORTS = ["mat", "tdms", "mcap"];
 
 /** `onList` is called with the runs whenever they are read, `onShow` with one that is opened. */
 export function startRuns(connection, onList, onShow) {
-  let [before, all, drawn] = ["", [], true];
+  let [before, all, drawn, opened] = ["", [], true, null];
+  const open = (run) => {
+    opened = run;
+    show(run, all);
+    onShow(run);
+  };
   const draw = () => { drawn = false; };
   const list = async () => {
     all = await read("/api/runs") ?? [];
     draw();
+    const now = all.find((run) => run.name === opened?.name);
+    if (now && String(now.files) !== String(opened.files)) open(now); // its report is there now
     onList(all);
   };
   byId("list").addEventListener("click", list);
@@ -20,7 +27,7 @@ export function startRuns(connection, onList, onShow) {
   drawEvery(1, function* () {
     if (drawn) return;
     drawn = true;
-    yield* drawList(all, (run) => { show(run, all); onShow(run); });
+    yield* drawList(all, open);
   });
   connection.on("status", (status) => {
     const now = `${status.runs} ${status.state === "idle"}`; // the report of a campaign is written after its last run

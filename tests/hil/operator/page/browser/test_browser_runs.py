@@ -112,6 +112,15 @@ def test_two_runs_are_compared_number_by_number(runs_page):
     assert rows.all_inner_texts() == ["peak_force_N\t87\t90\t3"]
 
 
+def test_a_run_that_is_open_shows_its_report_once_that_is_written(server, runs_page):
+    runs_page.get_by_role("button", name="run_1", exact=True).click()
+    runs_page.get_by_role("link", name="Summary").wait_for()
+    assert runs_page.get_by_role("link", name="Report").count() == 0
+    server.answers["runs"][1]["files"].append("report.html")
+    server.show(runs=1)
+    runs_page.get_by_role("link", name="Report").wait_for()
+
+
 def test_runs_are_filtered_by_any_of_their_words(runs_page):
     runs_page.fill("#find-run", "run_2")
     until(lambda: runs_page.locator("#run-list tr").count() == 1)
