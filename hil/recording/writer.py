@@ -65,7 +65,9 @@ class RecordWriter:
         after_s: float = 2.0,
     ) -> None:
         self._flush_ns = flush_ns
-        self._due_ns = -(2**63)  # the first row goes to disk at once: it shows that recording works
+        # Time of the newest tick, and when the next flush is due: the first tick goes to disk at once, which shows that
+        # recording works.
+        self._t_ns = self._due_ns = -(2**63)
         before_ns = None if before_s is None else round(before_s * 1e9)
         self._burst = TriggeredCapture(len(layout.channels), before_ns, round(after_s * 1e9))
         self._open = True
@@ -96,7 +98,7 @@ class RecordWriter:
         self._parts: list[Table | SampleWriter] = [self._ticks, self._timing, *self._sampled]
 
     def tick(self, rows: Rows) -> None:
-        """Records ticks; each `flush_ns` of tick time all that is buffered goes to disk, which takes longer.
+        """Records ticks.
 
         Args:
             rows: A record of `tick_dtype`, or an array of them.
@@ -105,14 +107,24 @@ class RecordWriter:
             TypeError: They are of another kind.
         """
         self._ticks.add(rows)
-        t_ns = rows["t_ns"].item(-1)
-        if t_ns >= self._due_ns:
-            self._due_ns = t_ns + self._flush_ns
-            self.flush()
+        self._t_ns = rows["t_ns"].item(-1)
 
     def timing(self, rows: Rows) -> None:
-        """Records how long ticks took: a record of `TIMING`, or an array of them. Raises TypeError."""
+        """Records how long ticks took; each `flush_ns` of tick time all that is buffered goes to disk.
+
+        That takes longer than a tick, so it is done after the tick's work has been timed: with `clock: lockstep` the
+        loop writes its record itself.
+
+        Args:
+            rows: A record of `TIMING`, or an array of them.
+
+        Raises:
+            TypeError: They are of another kind.
+        """
         self._timing.add(rows)
+        if self._t_ns >= self._due_ns:
+            self._due_ns = self._t_ns + self._flush_ns
+            self.flush()
 
     def block(self, block: DaqBlock) -> None:
         """Takes the next block of sensor samples: into memory, and to disk what is kept of it.

@@ -28,8 +28,8 @@ for i in range(1_000_000):
     t_ns = ((i * 30 + np.arange(30)) * 1e9 / 30000).astype(np.int64)
     record.block(DaqBlock(i, t_ns, np.full((30, 3), float(i)), (False,) * 3))
     times["tick"], times["work_ns"] = i, i
-    record.timing(times)
     record.tick(row)
+    record.timing(times)
     if i == 600:
         record.event(event_row(0, "impact", i, i * 1_000_000))
     print(i, flush=True)
