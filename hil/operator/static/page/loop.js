@@ -19,7 +19,7 @@ export function startLoop(config) {
 }
 
 async function showRun(run) {
-  const timing = await read(`${recordOf(run.name)}/timing`);
+  const timing = run.state === "campaign" ? null : await read(`${recordOf(run.name)}/timing`);
   byId("loop-run").textContent = timing ? run.name : `${run.name} has no timing`;
   if (!timing) return;
   const loop = timing.loop ?? {};

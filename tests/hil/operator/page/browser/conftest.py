@@ -40,7 +40,7 @@ def opened(chromium):
         page.set_default_timeout(120_000)
         page.problems, page.asked = [], []
         page.on("pageerror", lambda error: page.problems.append(str(error)))
-        page.on("console", lambda line: page.problems.append(line.text) if line.type == "error" else None)
+        page.on("console", lambda line: line.type == "error" and page.problems.append(f"{line.text} {line.location}"))
         page.on("request", lambda request: page.asked.append(request.url))
         page.goto(url)
         return page

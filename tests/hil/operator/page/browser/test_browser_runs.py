@@ -121,6 +121,15 @@ def test_a_run_that_is_open_shows_its_report_once_that_is_written(server, runs_p
     runs_page.get_by_role("link", name="Report").wait_for()
 
 
+def test_a_campaign_that_is_opened_is_not_asked_for_a_record(server, opened):
+    server.answers["runs"] = [{**run_of("campaign_1"), "state": "campaign"}]
+    page = opened(server.url)
+    page.get_by_role("button", name="campaign_1", exact=True).click()
+    page.get_by_text("campaign_1 has no timing").wait_for()
+    assert not [address for address in page.asked if "/record/" in address]
+    assert page.problems == []
+
+
 def test_runs_are_filtered_by_any_of_their_words(runs_page):
     runs_page.fill("#find-run", "run_2")
     until(lambda: runs_page.locator("#run-list tr").count() == 1)
