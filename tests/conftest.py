@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import itertools
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -74,6 +75,8 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ.pop("COLUMNS", None)  # pytest-xdist gives its workers 80; tables are as wide as their content without
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # started with & in a script; processes of tests inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if os.environ.get("PYTEST_XDIST_WORKER") and LOCKS in os.environ:
         compile_each_kernel_once(Path(os.environ[LOCKS]))
 
