@@ -215,7 +215,7 @@ def _cuts(config: Config, events: int) -> Cuts:
             rig = RealtimeBackend(config, folder, lambda _: None, stack, make=make, endpoints=endpoints)
             (trial,) = trials
             trial.reset = rig.cycle.estimator.reset
-            _begin(injector)
+            trial.driving = partial(_begin, injector)  # not before: arming wants sensors at rest
             run_loop(rig, config, signals, lambda _: None)
             start_ns = rig.loop.clock.start_ns or 0  # type: ignore[attr-defined]
             with ControlClient(found["control"]) as control:
@@ -275,9 +275,11 @@ def _one(name: str, unit: str, value: float | None) -> Row:
 
 
 def _begin(process: subprocess.Popen[bytes]) -> None:
+    """Let the injector begin, unless it has."""
     assert process.stdin
-    process.stdin.write(b"\n")
-    process.stdin.close()
+    if not process.stdin.closed:
+        process.stdin.write(b"\n")
+        process.stdin.close()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -29,6 +29,7 @@ class RepeatedImpacts(Experiment):
 
     Attributes:
         reset: clears the detected impact; set before the first tick.
+        driving: called each time the wheels begin to turn; set before the first tick.
         found: the cuts so far.
     """
 
@@ -42,6 +43,7 @@ class RepeatedImpacts(Experiment):
         self._count, self._speeds, self._timeout_ns = count, speed_radps, timeout_s * 1e9
         self._began: CutTimes | None = None
         self.reset: Callable[[], None] = lambda: None
+        self.driving: Callable[[], None] = lambda: None
         self.found: list[CutTimes] = []
 
     def controller(self) -> DirectSetPoints:
@@ -55,6 +57,7 @@ class RepeatedImpacts(Experiment):
             pass
         elif self.state == State.ARMED and self._may_start(samples):
             self._enter(State.RUN_UP, t_ns)
+            self.driving()
         elif self.state == State.RUN_UP and estimate.impact_ns is not None:
             self._began = _cut_times(samples, estimate.impact_ns)
             self._enter(State.IMPACT, t_ns)

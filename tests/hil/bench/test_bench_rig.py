@@ -72,6 +72,15 @@ def test_after_a_pause_it_forgets_the_impact_and_begins_again(trial):
     assert (forgotten, trial.state) == ([State.IMPACT], State.IDLE)
 
 
+def test_nothing_is_injected_before_the_wheels_turn(trial):
+    begun = []
+    trial.driving = lambda: begun.append(trial.state)
+    trial.decide(samples(0), estimate(), None, False)
+    assert (trial.state, begun) == (State.ARMED, [])
+    trial.decide(samples(ARMED_NS), estimate(), None, False)
+    assert begun == [State.RUN_UP]
+
+
 def test_it_is_over_after_as_many_as_were_wanted(trial):
     t_ns = 0
     for _ in range(2):
