@@ -106,6 +106,7 @@ def share(cases: Mapping[str, object]) -> list[Any]:
 RECORDS = CHANGES["crafted"]() | {f"damage {n}": CHANGES["damaged"](n) for n in range(DAMAGED)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", share(RECORDS))
 def test_a_hostile_record_ends_in_a_sentence(good: Path, tmp_path: Path, kind: str) -> None:
     shutil.copytree(good, tmp_path / "run")
@@ -116,6 +117,7 @@ def test_a_hostile_record_ends_in_a_sentence(good: Path, tmp_path: Path, kind: s
 OTHERS = (("report", "--unverified"), ("replay", "--unverified"), ("recover",), ("export", "--to=csv", "--unverified"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(0, len(RECORDS), 3 * EVERY))
 def test_no_reader_of_records_is_trusting(good: Path, tmp_path: Path, number: int) -> None:
     """A record that only contradicts itself may still be drawn or exported, if that is asked for."""

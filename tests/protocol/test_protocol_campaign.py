@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from hil.analysis.campaign import read_campaign
 from hil.app.virtual.run import VirtualRun
 from hil.campaign.expand import campaign_seed, expand
@@ -39,6 +41,7 @@ class Silent:
     def done(self, count: int, total: int) -> None: ...
 
 
+@pytest.mark.slow
 def test_a_trial_whose_drives_are_lost_is_repeated_on_a_rig_that_is_opened_anew(tmp_path: Path) -> None:
     (tmp_path / "one.yaml").write_text(PLAN, encoding="utf-8")
     plan, base = load_plan(str(tmp_path / "one.yaml")), load_config("sim_wire", SETTINGS)

@@ -25,6 +25,7 @@ def drive(trial):
     return drive
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [(), (SLOPE,)], ids=["level", "up a slope"])
 def test_a_drive_runs_to_its_end_verifies_and_replays(drive, settings):
     done = drive(None, *settings)
@@ -42,6 +43,7 @@ def test_a_drive_runs_to_its_end_verifies_and_replays(drive, settings):
     assert driven["speed_mps"].sum() * 1e-3 > 0.5 * 0.05 * 2.5  # at least half of the distance of the rims
 
 
+@pytest.mark.slow
 def test_only_the_drives_have_a_worker_and_two_controllers_are_told_to_stop(drive):
     done = drive()
     assert set(done.run.processes.by_name) & set(LINKS) == {"drives"}

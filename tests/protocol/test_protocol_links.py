@@ -29,6 +29,7 @@ def stopped_within(trial, within_ms, what="stops"):
     assert trial.runs_at_the_end() == set()
 
 
+@pytest.mark.slow
 def test_late_doubled_and_now_and_then_damaged_answers_are_counted_and_published_and_change_nothing(trial, monkeypatch):
     published = []
     monkeypatch.setattr(Publisher, "links", lambda _, healths: published.append(healths))
@@ -53,6 +54,7 @@ def test_late_doubled_and_now_and_then_damaged_answers_are_counted_and_published
     assert abs(len(published) - run_s) < 3  # one a second; there is a little before and after the run
 
 
+@pytest.mark.slow
 def test_three_damaged_answers_in_ten_are_a_fault_and_everything_stops(trial):
     done = trial(lambda run: run.inject_fault("roboclaw", "garbage", count=3, every=3))
     assert done.faults[0] is Fault.FRAMES_DAMAGED
@@ -97,18 +99,21 @@ def test_an_overrun_of_the_daq_stops_the_wheels(trial):
     stopped_within(done, 20)
 
 
+@pytest.mark.slow
 def test_samples_that_come_late_stop_the_wheels(trial):
     done = trial(lambda run: run.inject_fault("daq", "delayed", count=3, ms=80.0))
     assert done.faults[0] is Fault.SENSOR_DROPOUT
     stopped_within(done, 10 + 20)
 
 
+@pytest.mark.slow
 def test_samples_that_do_not_come_any_more_stop_the_wheels(trial):
     done = trial(lambda run: run.inject_fault("daq", "off"))
     assert done.faults[0] in {Fault.SENSOR_DROPOUT, Fault.LINK_LOST}
     stopped_within(done, 10 + 20)
 
 
+@pytest.mark.slow
 def test_an_emergency_stop_at_the_controllers_is_noticed_within_its_bound_and_outlasts_its_release(trial):
     def act(run):
         run.press("roboclaw")
@@ -135,6 +140,7 @@ def test_the_watchdog_stops_the_wheels_of_a_drives_worker_that_is_gone(trial, wa
     stopped_within(done, (WORKER_SILENT_NS + WATCHDOG_STOP_WRITTEN_NS) / 1e6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["daq", "valves", "watchdog"])
 @pytest.mark.parametrize("way", ["kill", "stop"])
 def test_any_other_worker_that_is_gone_stops_the_wheels(trial, name, way):

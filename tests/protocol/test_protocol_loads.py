@@ -31,6 +31,7 @@ AMPLIFIER = (
 NO_SUMMARY = ("ticks missing",)  # skipped ticks would be in a summary, which is not written here
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [NI, AMPLIFIER], ids=["ni", "amplifier"])
 def test_loads_come_over_a_link_of_their_own_and_the_record_replays(trial, settings):
     done = trial(None, *settings, config="sim_juno_wire")

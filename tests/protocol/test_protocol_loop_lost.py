@@ -15,6 +15,7 @@ DEAD_MAN_MS, TRANSACTIONS_MS = DEAD_MAN_NS / 1e6, STOP_WRITTEN_NS / 1e6
 TIMEOUT_MS, WAKE_MS = 100, 2
 
 
+@pytest.mark.slow
 def test_a_stopped_loop_is_cut_by_the_dead_man_and_does_not_drive_when_it_goes_on(trial):
     def act(run):
         run.time.stop(run.loop)

@@ -17,6 +17,7 @@ ROBOTEQ = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("devices", [(), (ROBOTEQ,)], ids=["roboclaw", "roboteq"])
 def test_currents_and_supply_reach_the_loop_several_times_a_second_beside_all_speeds(trial, devices):
     done = trial(None, *SHORT, *WATCHED, *devices, config="sim_juno_wire")

@@ -24,6 +24,7 @@ def moved(trial, *settings):
     return tick, what_moved(tick, config.layout, config.rover.wheel_radius_m)
 
 
+@pytest.mark.slow
 def test_jog_turns_the_wheel_asked_for_and_no_other(trial):
     tick, summary = moved(trial, "jog={wheels: [middle_right], speed_mps: -0.03, seconds: 0.6}")
     reached = summary["speed_reached_mps"]
@@ -32,6 +33,7 @@ def test_jog_turns_the_wheel_asked_for_and_no_other(trial):
     assert tick["drives_acknowledged_ns"][-1] > 0
 
 
+@pytest.mark.slow
 def test_valve_fills_the_chamber_asked_for_and_lets_it_go(trial):
     tick, summary = moved(trial, "jog={wheels: [], valve: right_retract, seconds: 0.8}", *PRESSURES)
     reached = summary["pressure_reached_kPa"]

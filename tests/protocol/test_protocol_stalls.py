@@ -13,6 +13,7 @@ pytestmark = pytest.mark.timeout(900)  # wall-clock seconds, of which a busy mac
 ADDRESSES = {0x80, 0x81, 0x82}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("devices", [True, False], ids=["the whole machine", "all but the devices"])
 def test_a_stall_at_any_moment_comes_to_nothing_or_to_safe_with_every_controller_stopped(trial, seed, devices):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 
 from drivers.interfaces import DeviceError
 from hil.analysis.afterwards import recover
@@ -16,6 +17,7 @@ from hil.recording import read_trial
 BEFORE_ARMING_S = 0.1
 
 
+@pytest.mark.slow
 def test_a_simulated_rig_that_is_gone_at_the_end_takes_only_its_truth_with_it(trial):
     def hang_up(run):
         def gone(do, **_):
@@ -30,6 +32,7 @@ def test_a_simulated_rig_that_is_gone_at_the_end_takes_only_its_truth_with_it(tr
     assert RecordedTruth(record.events).hit_ns is None
 
 
+@pytest.mark.slow
 def test_what_a_simulated_rig_knows_is_in_the_record(trial):
     done = trial()
     ground_truth = RecordedTruth(read_trial(done.folder, trusted=True).events)
@@ -40,6 +43,7 @@ def test_what_a_simulated_rig_knows_is_in_the_record(trial):
     assert ground_truth.effective_kinetic_energy_when_hit() == row["hit_energy"]
 
 
+@pytest.mark.slow
 def test_a_run_whose_loop_was_killed_has_a_summary_once_it_is_recovered(trial):
     done = trial(lambda run: run.kill_loop(), at_s=BEFORE_ARMING_S)
     done.run.close()
@@ -52,6 +56,7 @@ def test_a_run_whose_loop_was_killed_has_a_summary_once_it_is_recovered(trial):
     assert all(check.ok for check in verify(done.folder) if "digest" in check.item or check.item == "summary")
 
 
+@pytest.mark.slow
 def test_a_tick_that_takes_longer_than_a_period_is_in_record_and_summary(trial):
     def take_long_once(run):
         rig_io = run.rig.rig_io

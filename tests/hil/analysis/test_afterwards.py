@@ -53,6 +53,7 @@ def killed(tmp_path, run_with) -> Path:
     return left
 
 
+@pytest.mark.slow
 def test_a_killed_run_in_virtual_time_is_recovered_and_reported(killed, capsys):
     assert hil(["report", str(killed)]) == 2
     assert hil(["recover", str(killed)]) == 0
@@ -101,6 +102,7 @@ def ends_with(method):
     return tamper
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["open", "start_clock", "hold"])
 def test_a_run_whose_rig_is_gone_has_a_summary_that_says_so(tmp_path, run_with, method):
     with pytest.raises(DeviceError, match="the rig is gone"):

@@ -115,6 +115,7 @@ def test_check_proposes_a_rate_where_the_machine_does_not_hold_that_of_the_confi
     assert "--set loop.rate_hz=" in rate.to_do
 
 
+@pytest.mark.slow
 def test_a_stall_that_would_end_a_run_fails_the_check_of_a_real_rig_and_is_named_for_a_simulated_one(machine):
     machine(10.0, 20.0, Stall(0, 31_000_000))
     for rig, ok in (("simulated_wire", True), ("real", False)):

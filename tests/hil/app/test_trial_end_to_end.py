@@ -66,6 +66,7 @@ def test_the_shipped_trial_is_accepted_and_lies_in_the_published_band(trial, see
     assert 0.05 <= summary["contact_duration_s"] <= 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_twin_and_plant_agree_on_the_energy_without_being_the_same_model(trial, seed):
     summary = trial(seed=seed).summary
@@ -147,6 +148,7 @@ def test_a_burst_spans_half_a_second_before_to_two_seconds_after_without_a_gap(t
     assert run.record.raw.shape == (len(t_ns), 3)
 
 
+@pytest.mark.slow
 def test_raw_channels_swing_below_zero_after_release_and_recover_as_the_coupling_does(trial):
     run = trial()
     raw = run.record.raw - run.record.raw[:3000].mean(axis=0)
@@ -176,6 +178,7 @@ def test_an_upright_obstacle_takes_less_energy_and_less_force_than_sixty_degrees
     assert steep["contact_force_peak_N"] < sixty["contact_force_peak_N"]
 
 
+@pytest.mark.slow
 def test_added_mass_raises_the_energy(trial):
     light, heavy = (trial(f"rover.added_mass_kg={kg}", *MEDIUM).summary for kg in (0, 45))
     assert heavy["effective_kinetic_energy_J"] > 1.02 * light["effective_kinetic_energy_J"]

@@ -266,6 +266,7 @@ def test_a_signal_ends_the_trial_in_safe_with_its_record_closed(interrupted, num
     assert f"fault 18: operator: {number.name}" in done.stdout
 
 
+@pytest.mark.slow
 def test_repeated_runs_have_a_folder_and_a_line_of_json_each(tmp_path, capsys):
     assert run(["trial", "sim_impact", *QUICK, "--repeat", "2", "--json", "--out", "series"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -62,6 +62,7 @@ def facts_in(path):
     return dict(item.split("=") for item in keywords.split("; "))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_seed_config_version_and_digest_stand_in_the_file_and_bytes_repeat(tmp_path, kind):
     made = [tmp_path / f"{name}.{kind}" for name in ("one", "two")]
@@ -72,6 +73,7 @@ def test_seed_config_version_and_digest_stand_in_the_file_and_bytes_repeat(tmp_p
     assert b"Date" not in re.sub(rb"(?s)stream.*?endstream", b"", made[0].read_bytes())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "mm"), [("single", 85.0), ("double", 180.0)])
 def test_a_figure_has_the_width_of_a_journals_column(tmp_path, width, mm):
     path = tmp_path / "trial.pdf"
@@ -86,6 +88,7 @@ def test_a_record_that_says_nothing_gives_unknown():
     assert set(facts_of(empty, {}).values()) == {"unknown"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_notice_is_written_across_the_figure_in_every_format(tmp_path, kind):
     plain, stamped = tmp_path / f"plain.{kind}", tmp_path / f"stamped.{kind}"

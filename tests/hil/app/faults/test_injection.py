@@ -178,6 +178,7 @@ def test_a_wrong_config_is_refused_with_every_section_named_at_once(config):
     assert result.ok, result.outcome
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("device", "kind"), [("roboclaw", "off"), ("loop", "killed")])
 def test_a_fault_at_the_protocol_level_is_stopped_within_its_bound(device, kind):
     case = next(

@@ -42,12 +42,14 @@ def test_a_command_that_the_command_server_lets_through_is_wrong(config, monkeyp
     assert case.result().outcome.wrong == ("20 of 400 came through",)
 
 
+@pytest.mark.slow
 def test_messages_are_dropped_for_the_subscriber_that_never_reads_and_for_no_other(config):
     *_, case = socket_cases(config)
     result = case.result()
     assert (result.injection.row, result.ok, result.outcome.injected) == (21, True, True), result.outcome
 
 
+@pytest.mark.slow
 def test_a_message_that_is_lost_for_the_subscriber_that_reads_is_wrong(config, monkeypatch):
     publish, lost = socket_faults.Publisher.tick, []
 
