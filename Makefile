@@ -10,9 +10,8 @@ STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 CONFIG ?= rig_configs/sim_impact.yaml
 ARGS ?=
-# Processes that run tests, at most 8; WORKERS=0: none but pytest's own, as a debugger wants it.
-WORKERS ?= auto
-SUITE = $(BIN)/pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal --durations 20 --durations-min 1
+# Processes that run tests, at most 8: one a processor. WORKERS=0: none but pytest's own, as a debugger wants it.
+SUITE = $(BIN)/pytest --numprocesses $(or $(WORKERS),auto) --maxprocesses 8 --dist worksteal --durations 20 --durations-min 1
 QUICK = "not slow and not soak and not hardware"
 SOAK ?= 200
 SEED ?= 1
@@ -51,7 +50,8 @@ install-dev: $(DEV_STAMP) ## the same, and what test, lint and bench need (requi
 trial: $(STAMP) ## one simulated impact trial (CONFIG=..., default rig_configs/sim_impact.yaml)
 	@$(BIN)/hil trial $(CONFIG) $(ARGS)
 
-test: $(DEV_STAMP) ## run the quick tests, nine in ten of all, in random order, on every processor (WORKERS=auto)
+test: WORKERS ?= $(shell expr $$(nproc) + 1)# the quick tests wait for processes of theirs, a sixth of the time
+test: $(DEV_STAMP) ## run the quick tests, nine in ten of all, in random order, on every processor (WORKERS=0: in one process)
 	$(SUITE) -m $(QUICK) $(ARGS)
 
 test-all: $(DEV_STAMP) ## run the slow ones too, as .ci/run does: whole campaigns, real processes, a browser

@@ -120,7 +120,7 @@ def assert_stopped(run: Run) -> None:
     assert (run.plant._state.drives.cut == 1.0).all()
 
 
-def assert_told(run: Run) -> None:
+def assert_reported(run: Run) -> None:
     """Exit status and summary report that the trial failed and why; the summary on disk is the one returned."""
     assert run.exit_code == 1
     assert run.summary["aborted"] is True
@@ -129,7 +129,7 @@ def assert_told(run: Run) -> None:
     assert json.loads((run.folder / "summary.json").read_text()) == run.summary
 
 
-ROOMS = (
+STAGES = (
     "rig_io.sample", "estimator.estimate", "twin.predict", "safety.check", "experiment.decide", "controller.control",
     "limiter.check", "rig_io.command", "tick_logger.record", "recorder.tick", "recorder.block", "publisher.tick",
     "simulated_rig.advance",
@@ -139,12 +139,12 @@ SPOIL_THE_RECORD = ("tick_logger.record", "recorder.tick", "recorder.block")
 
 
 @pytest.mark.parametrize("state", [State.RUN_UP, State.IMPACT], ids=["run_up", "impact"])
-@pytest.mark.parametrize("where", ROOMS)
-def test_an_exception_in_any_room_cuts_at_once_and_is_recorded(run, where, state):
+@pytest.mark.parametrize("where", STAGES)
+def test_an_exception_in_any_stage_cuts_at_once_and_is_recorded(run, where, state):
     done = run(lambda run: run.breaks(where, state, ValueError("planted")))
     assert len(done.raised_ns) == 1
     assert_stopped(done)
-    assert_told(done)
+    assert_reported(done)
     record = done.record()
     (event,) = record.events
     assert (event["id"], event["name"], event["detail"]) == (27, b"exception", b"ValueError: planted")
@@ -157,14 +157,14 @@ def test_an_exception_in_any_room_cuts_at_once_and_is_recorded(run, where, state
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("where", ROOMS)
+@pytest.mark.parametrize("where", STAGES)
 def test_an_exception_in_every_tick_from_now_on_ends_the_same_way(run, where):
     drawn = where in SPOIL_THE_RECORD
     done = run(lambda run: run.breaks(where, State.RUN_UP, DeviceError("gone"), always=True), drawn=drawn)
     assert not drawn or (done.folder / "trial.png").read_bytes()[:4] == b"\x89PNG"
     assert len(done.raised_ns) > 300  # a block comes every other tick only
     assert_stopped(done)
-    assert_told(done)
+    assert_reported(done)
     events = done.record().events
     assert events["id"].tolist()[0] == 27
 
@@ -190,7 +190,7 @@ def test_any_kind_of_exception_is_recorded_by_its_name(run, error):
     done = run(lambda run: run.breaks("estimator.estimate", State.RUN_UP, error), drawn=odd)
     assert (done.folder / "trial.png").exists() == odd
     assert_stopped(done)
-    assert_told(done)
+    assert_reported(done)
     (event,) = done.record().events
     assert event["id"] == 27
     assert event["detail"].startswith(type(error).__name__.encode())
@@ -203,7 +203,7 @@ def test_a_recorder_that_cannot_note_the_fault_does_not_keep_the_rig_from_stoppi
 
     done = run(tamper)
     assert_stopped(done)
-    assert_told(done)
+    assert_reported(done)
     assert len(done.record().events) == 0
 
 
@@ -227,7 +227,7 @@ def test_a_drive_link_that_fails_does_not_keep_the_valves_on(run):
 def test_a_fault_in_the_last_tick_is_not_passed_over(run):
     done = run(lambda run: run.breaks("tick_logger.record", State.DONE, ValueError("late")))
     assert len(done.raised_ns) == 1
-    assert_told(done)
+    assert_reported(done)
     assert done.record().events["id"].tolist() == [27]
 
 
@@ -251,7 +251,7 @@ def spoil(run: Run, channel: int, value: float, blocks: int) -> None:
 @pytest.mark.parametrize(("channel", "value"), [(0, np.nan), (1, np.inf), (2, -np.inf)])
 def test_three_reads_in_a_row_that_are_not_finite_end_in_safe(run, channel, value):
     done = run(lambda run: spoil(run, channel, value, 3))
-    assert_told(done)
+    assert_reported(done)
     record = done.record()
     (event,) = record.events
     assert event["id"] == 3
@@ -287,7 +287,7 @@ def test_a_daq_that_stops_delivering_ends_in_safe_within_ten_ms_and_a_tick(run, 
         run.rig.simulated_rig.daq.read = silent
 
     done = run(tamper, f"loop.rate_hz={rate_hz}")
-    assert_told(done)
+    assert_reported(done)
     record = done.record()
     (event,) = record.events
     assert event["id"] == 1
