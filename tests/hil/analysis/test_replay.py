@@ -217,6 +217,7 @@ def test_a_folder_without_a_record_is_refused(tmp_path):
         replay(tmp_path)
 
 
+@pytest.mark.slow
 def test_exit_status_and_json_say_what_was_found(recorded, edited, tmp_path, capsys):
     ticks = len(read_trial(recorded("good"), trusted=True).tick)
     assert hil(["replay", str(recorded("good"))]) == 0

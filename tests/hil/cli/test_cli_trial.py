@@ -144,6 +144,7 @@ def test_a_folder_that_would_shadow_ours_is_refused_with_both_places(tmp_path):
     assert not Path("runs").exists()
 
 
+@pytest.mark.slow
 def test_a_busy_telemetry_port_is_only_a_warning(capsys):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))

@@ -84,6 +84,7 @@ def no_impact():
     return full
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("record", "summary"),
     [

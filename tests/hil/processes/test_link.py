@@ -231,6 +231,7 @@ class Connection:
         self.itself = self
 
 
+@pytest.mark.slow
 def test_connections_that_were_lost_are_removed_although_no_automatic_collection_runs(rig, monkeypatch):
     made, alive = [], []
 

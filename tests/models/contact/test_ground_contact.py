@@ -197,6 +197,7 @@ def parked(bench, slope_deg):
     return where, motion
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slope_deg", [-20, 10, 20, 25])
 def test_a_parked_rover_creeps_less_than_a_millimetre_in_a_minute(bench, slope_deg):
     where, motion = parked(bench, slope_deg)

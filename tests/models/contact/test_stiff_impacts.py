@@ -96,6 +96,7 @@ def test_an_impact_costs_t_c_times_what_the_restitution_takes(bench, name, angle
     assert highest < before + 0.6 * flight.frequency * dt * flight.spent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "dt"), STIFF)
 @pytest.mark.parametrize("name", LAWS)
 def test_on_soil_and_with_friction_it_stays_bounded_and_only_loses_energy(bench, name, k, dt):

@@ -27,6 +27,7 @@ def own_runtime_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", list(FORGERIES))
 def test_the_command_server_lets_no_forged_command_through_and_answers_the_next_valid_one(config, kind):
     result = next(case for case in socket_cases(config) if case.injection.kind == kind).result()
