@@ -1,6 +1,7 @@
 """What a run of `make soak PART=endurance` has shown is judged by its record."""
 
 import importlib
+import itertools
 import json
 from pathlib import Path
 
@@ -117,6 +118,16 @@ def test_every_process_is_judged_by_what_it_has_grown_by_since_it_was_first_note
     found = findings.Found(growth=list(growth.rows()), injected={"one": [True]})
     assert found.grown == [f"{process} has grown: {words}" for words in grown]
     assert found.ok is not bool(grown)
+
+
+@pytest.mark.parametrize(("leak_MB", "grown"), [(0.0, False), (0.2, True)])
+def test_memory_that_comes_and_goes_is_no_growth_and_what_stays_of_each_run_is(findings, monkeypatch, leak_MB, grown):
+    growth, used = findings.Growth(), itertools.cycle((120.0, 130.0, 121.0, 135.0))
+    for run in range(100):
+        state = (next(used) + leak_MB * run, 16, 9)
+        monkeypatch.setattr(findings, "_state_of", lambda _, state=state: state)
+        growth.note({"loop": 1})
+    assert [row["grown"] for row in growth.rows()] == [grown]
 
 
 @pytest.mark.parametrize(
