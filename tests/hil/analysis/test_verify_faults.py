@@ -48,10 +48,10 @@ def lost_link(fault, tick, *changes):
     return change
 
 
-@pytest.mark.parametrize("fault", [Fault.LINK_LOST, Fault.FRAMES_DAMAGED])
+@pytest.mark.parametrize("fault", [Fault.PROCESS_LOST, Fault.LINK_LOST, Fault.FRAMES_DAMAGED])
 def test_a_link_that_was_lost_and_opened_again_has_confirmed_nothing_yet(edited, fault):
     opened_again = lost_link(fault, 450, (600, -1), (700, 650_000_000))
-    assert "drives: order" not in failed(edited("stopped", opened_again))
+    assert "drives: order" not in failed(edited("good", opened_again))
 
 
 def test_a_link_that_was_not_lost_takes_no_confirmation_back(edited):
