@@ -18,8 +18,8 @@ from hil.safety.arming import Check
 Rows = NDArray[np.void]
 _EVER = 2**62
 # Faults after which a link may be opened again. A worker reports only its first: its link may be lost after an
-# emergency stop. Once a process is lost, the loop is in Safe for it and reports no other link.
-REOPENED_AFTER = (Fault.PROCESS_LOST, Fault.LINK_LOST, Fault.FRAMES_DAMAGED, Fault.STOP_BY_OPERATOR)
+# emergency stop.
+REOPENED_AFTER = (Fault.LINK_LOST, Fault.FRAMES_DAMAGED, Fault.STOP_BY_OPERATOR)
 
 
 def confirmed_in_order(device: str, ticks: Rows, events: Rows) -> Check:

@@ -144,7 +144,8 @@ class RealtimeBackend:
             config, self.rig_io, record_sink, shared.run, make=self._make, attended=self._attended, latched=latched
         )
         self._clock = self._platform.make_clock(config.loop.rate_hz, config.realtime.spin_share)
-        alarms, feed = [self._supervisor.alarm, record_sink.alarm], self._supervisor.feed
+        supervisor = self._supervisor
+        alarms, feed = [supervisor.alarm, *supervisor.reports, record_sink.alarm], supervisor.feed
         if self._console:
             self._console.attend(self.cycle, shared.run, config.experiment)
             alarms.append(self._console.alarm)

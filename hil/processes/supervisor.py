@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from drivers.host import COMPUTER, Host
 from drivers.interfaces import DeviceError
 from hil.ipc.run_memory import LINKS, RECORDER, WITH_DEVICES, RunMemory
 from hil.ipc.shared_types import FAULT_MESSAGE, NO_FAULT, START
-from hil.ipc.shm import NEVER_NS
+from hil.ipc.shm import NEVER_NS, Mailbox
 from hil.messages.fault import Alarm, Fault
 from hil.messages.fault_bounds import RECORDER_SILENT_NS, WATCHDOG_SILENT_NS, WORKER_SILENT_NS
 from hil.processes.disturbances import beside
@@ -54,6 +55,8 @@ class WorkerSupervisor:
         launch: starts a process.
 
     Attributes:
+        reports: called in each tick, one of each worker: the fault that it reports, or None. All are asked, so that a
+            process that is lost hides no emergency stop and no lost link.
         record_closed: the recorder has finished its file.
     """
 
@@ -63,7 +66,9 @@ class WorkerSupervisor:
         self._messages: dict[str, dict[str, Any]] = {}
         self._watched: dict[str, int] = {}
         self._fault_message = np.zeros(1, FAULT_MESSAGE)
-        self._fault_mailboxes = list(shared.fault_mailboxes.values())
+        self.reports: list[Callable[[], Alarm | None]] = [
+            partial(self._reported, box) for box in shared.fault_mailboxes.values()
+        ]
         self._not_held: list[str] = []
         self._again = False
         self.record_closed = False
@@ -104,7 +109,7 @@ class WorkerSupervisor:
         ]
 
     def alarm(self) -> Alarm | None:
-        """Called at the beginning of each tick: the heartbeat of the loop. Returns an alarm if a worker has failed."""
+        """Called at the beginning of each tick: the heartbeat of the loop. Returns an alarm if a worker is silent."""
         now_ns, heartbeat = self._host.now_ns(), self._shared.heartbeat
         heartbeat.beat("loop_turn", now_ns)
         for name, allowed_ns in self._watched.items():
@@ -113,17 +118,17 @@ class WorkerSupervisor:
                 found, allowed = age_ns * 1e-6, allowed_ns * 1e-6
                 detail = f"{name}: its process has been silent for {found:.1f} ms, allowed: {allowed:g} ms"
                 return Alarm(Fault.PROCESS_LOST, found, allowed, detail)
-        return self._reported_fault()
-
-    def _reported_fault(self) -> Alarm | None:
-        """A fault reported by a worker that requires Safe."""
-        for box in self._fault_mailboxes:
-            if box.read(self._fault_message) <= 0:
-                continue
-            _, fault, value, limit, detail = self._fault_message[0].tolist()
-            if fault != NO_FAULT:
-                return Alarm(Fault(fault), value, limit, detail.decode(errors="replace"))
         return None
+
+    def _reported(self, box: Mailbox) -> Alarm | None:
+        """The fault in a worker's mailbox that requires Safe."""
+        if box.read(self._fault_message) <= 0:
+            return None
+        _, fault, value, limit, detail = self._fault_message[0].tolist()
+        return None if fault == NO_FAULT else Alarm(Fault(fault), value, limit, detail.decode(errors="replace"))
+
+    def _first_reported(self) -> Alarm | None:
+        return next((alarm for report in self.reports if (alarm := report())), None)
 
     def check_started(self) -> None:
         """Called before the first tick of the loop. Raises DeviceError: a worker has ended or failed meanwhile.
@@ -131,9 +136,9 @@ class WorkerSupervisor:
         Between two runs a device that has failed gets some time to answer again.
         """
         until_ns = self._host.now_ns() + round(COMES_BACK_S * 1e9)
-        while self._again and self._reported_fault() and self._host.now_ns() < until_ns:
+        while self._again and self._first_reported() and self._host.now_ns() < until_ns:
             self._host.sleep(LOOK_AGAIN_S)
-        if alarm := self._reported_fault():
+        if alarm := self._first_reported():
             raise DeviceError(alarm.detail)
         if lost := self.lost():
             raise DeviceError(f"{lost}; see its output above")

@@ -106,6 +106,19 @@ def test_a_worker_that_is_gone_is_noticed_at_the_next_beat_that_is_due(superviso
     assert alarm.detail.startswith("simulated_rig: its process has been silent for ")
 
 
+def test_a_process_that_is_lost_hides_no_fault_that_a_worker_reports(supervisor, shared):
+    with supervisor:
+        started(supervisor, "simulated_rig", READY + "sys.stdin.read()")
+        supervisor.wait_ready("simulated_rig")
+        shared.heartbeat.beat("simulated_rig", time.monotonic_ns() - 2 * SILENT_NS["simulated_rig"])
+        shared.fault_mailboxes["drives"].write(fault_message(Fault.LINK_LOST, "drives: no answer"))
+        shared.fault_mailboxes["daq"].write(fault_message(Fault.STOP_BY_OPERATOR, "daq: pressed"))
+        alarms = [alarm for look in (supervisor.alarm, *supervisor.reports) if (alarm := look())]
+    faults = {alarm.fault for alarm in alarms}
+    assert faults == {Fault.PROCESS_LOST, Fault.LINK_LOST, Fault.STOP_BY_OPERATOR}
+    assert {alarm.detail for alarm in alarms} >= {"drives: no answer", "daq: pressed"}
+
+
 def test_a_worker_that_the_watchdog_has_killed_is_named_with_its_note_and_the_stall_that_it_found_then(
     supervisor, shared
 ):
@@ -129,7 +142,7 @@ def test_a_worker_that_the_watchdog_has_killed_is_named_with_its_note_and_the_st
 
 def test_a_recorder_that_cannot_write_is_told(supervisor, shared):
     _report_disk_full(shared, OSError(28, "No space left on device"))
-    alarm = supervisor.alarm()
+    (alarm,) = (alarm for report in supervisor.reports if (alarm := report()))
     assert alarm.fault is Fault.DISK_FULL
     assert "No space left" in alarm.detail
 
