@@ -152,6 +152,10 @@ class WorkerSupervisor:
             if code is not None
         )
 
+    def was_silent(self, name: str) -> bool:
+        """Whether the watchdog has noted a worker as silent, and killed it, since the rig was opened."""
+        return bool(self._noted(name))
+
     def _noted(self, name: str) -> str:
         """What the watchdog has noted of a worker since the rig was opened, in words to append; empty: nothing."""
         ring = self._shared.watchdog_events

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hil.app.faults.process_faults import processes_of
 from hil.app.run import open_backend
 from hil.app.run_loop import Signals, run_loop
 from hil.config import Config, load_config
@@ -152,7 +153,7 @@ class Loop:
 
 
 @pytest.fixture
-def loop(wire, tmp_path, kill_run) -> Loop:
+def loop(wire, tmp_path) -> Loop:
     """A trial started with the command-line program."""
     run = tmp_path / "run"
     command = [sys.executable, "-P", "-m", "hil.cli", "trial", *wire.arguments]
@@ -162,7 +163,7 @@ def loop(wire, tmp_path, kill_run) -> Loop:
         try:
             yield Loop(process, run)
         finally:
-            for left in kill_run.processes_of(run).values():
+            for left in processes_of(run).values():
                 os.kill(left, 9)
             process.wait()
     wire.mend()

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from hil.app.faults.process_faults import processes_of
 from hil.cli import run
 from hil.recording import read_trial
 from hil.simulator.control_socket import wait_for
@@ -75,7 +76,7 @@ def stay_stopped(wire, struck_ns):
     assert all(at_ns <= struck_ns for at_ns in newest(wire, "starts").values())
 
 
-def test_a_stopped_loop_does_not_drive_when_it_goes_on(wire, loop, kill_run):
+def test_a_stopped_loop_does_not_drive_when_it_goes_on(wire, loop):
     def act():
         os.kill(loop.process.pid, signal.SIGSTOP)
         assert wait_for(lambda: all_stand(wire), PATIENCE_S)
@@ -86,37 +87,37 @@ def test_a_stopped_loop_does_not_drive_when_it_goes_on(wire, loop, kill_run):
     status = loop.process.wait()
     stay_stopped(wire, struck_ns)
     if status == -signal.SIGKILL:  # a busy machine continued it after the second that the watchdog allows
-        assert wait_for(lambda: kill_run.processes_of(loop.run) == {}, PATIENCE_S)
+        assert wait_for(lambda: processes_of(loop.run) == {}, PATIENCE_S)
         assert b"loop_hung" in read_trial(loop.run).events["name"]
     else:
         assert status in ((1,) if struck else (0, 1, 2, 3))
 
 
 @pytest.mark.soak  # in virtual time, each `make test` looks at it (tests/protocol)
-def test_when_every_process_is_killed_the_controllers_stop_by_themselves(wire, loop, kill_run):
+def test_when_every_process_is_killed_the_controllers_stop_by_themselves(wire, loop):
     def act():
-        processes = kill_run.processes_of(loop.run)
+        processes = processes_of(loop.run)
         for name in ("watchdog", "drives", *processes):  # first those that could still send a stop
             if name in processes:
                 os.kill(processes[name], signal.SIGKILL)
 
     strike(wire, loop, act)
     stay_stopped(wire, time.monotonic_ns())
-    assert wait_for(lambda: kill_run.processes_of(loop.run) == {}, PATIENCE_S)
+    assert wait_for(lambda: processes_of(loop.run) == {}, PATIENCE_S)
 
 
 # The watchdog's end is in virtual time too.
 @pytest.mark.parametrize("name", ["drives", pytest.param("watchdog", marks=pytest.mark.soak)])
-def test_a_killed_worker_leaves_stopped_wheels_and_a_run_that_ends_in_safe(wire, loop, kill_run, name):
+def test_a_killed_worker_leaves_stopped_wheels_and_a_run_that_ends_in_safe(wire, loop, name):
     def act():
-        os.kill(kill_run.processes_of(loop.run)[name], signal.SIGKILL)
+        os.kill(processes_of(loop.run)[name], signal.SIGKILL)
 
     struck = strike(wire, loop, act)
     struck_ns = time.monotonic_ns()
     status = loop.process.wait()
     assert status in ((1,) if struck else (0, 1, 2, 3))
     stay_stopped(wire, struck_ns)
-    assert kill_run.processes_of(loop.run) == {}
+    assert processes_of(loop.run) == {}
 
 
 POWER_AND_HOLD = """

@@ -17,6 +17,7 @@ import h5py
 import numpy as np
 
 from hil.analysis.recovery import NothingToRecoverError, recover
+from hil.app.faults.process_faults import processes_of
 from hil.ipc.run_memory import FOLDER, RunMemory
 from hil.ipc.shared_types import START
 from hil.ipc.shm import ShmError
@@ -70,23 +71,6 @@ class Kill:
             f"seed {self.seed:4d}  {self.victim:14s} {self.moment:9s} {self.sensors:6s} {at:>14s}"
             f"  lost {self.loss_ms:6.1f} ms  gone in {self.gone_s:4.1f} s  {wrong}"
         )
-
-
-def processes_of(run):
-    """Process ids of a run by name, with any parent: all with its folder in their command line."""
-    found = {}
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        try:
-            words = (entry / "cmdline").read_bytes().decode().split("\0")
-        except OSError:
-            continue
-        if str(run) in words:
-            module = next((word for word in words if word.startswith("hil.")), "")
-            name = "loop" if module == "hil.cli" else module.rpartition(".")[2]
-            found[words[-2] if name == "link_process" else name] = int(entry.name)
-    return found
 
 
 def trial_command(run, sensors):

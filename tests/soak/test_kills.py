@@ -7,6 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 
+from hil.app.faults.process_faults import processes_of
 from hil.ipc.shared_types import GROUND_TRUTH
 from hil.ipc.shm import STALE
 from hil.messages.fault_bounds import DEAD_MAN_NS
@@ -54,7 +55,7 @@ def test_a_stopped_loop_cannot_drive_again(kill_run, tmp_path):
             stopped_ns = int(drive["acknowledged_ns"][0])
             kill_run.ended(kill_run.Kill(0, "none", "none", "all"), run, loop)
         finally:
-            for process in kill_run.processes_of(run).values():
+            for process in processes_of(run).values():
                 os.kill(process, signal.SIGKILL)
             loop.wait()
     missed = 1 + int(ground_truth["skipped"][0])

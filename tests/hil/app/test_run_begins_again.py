@@ -1,5 +1,10 @@
 """If a simulated rig was late itself, the start of a run is tried again; any other failure ends the run."""
 
+import os
+import select
+import signal
+from types import SimpleNamespace
+
 import pytest
 
 from drivers.interfaces import DeviceError
@@ -7,6 +12,7 @@ from hil.app import backends
 from hil.app import run as app
 from hil.app.backends import SimulatedRigLateError
 from hil.app.build import record_meta
+from hil.app.faults.process_faults import processes_of
 from hil.config import load_config
 from hil.experiments.impact import figure
 from hil.ipc.lateness import Late
@@ -92,9 +98,30 @@ def test_a_device_that_fails_beside_a_rig_that_was_in_time_ends_the_run_at_once(
 @pytest.mark.parametrize("late", [[], [Late(5, 86_000_000, "serial devices"), Late(7, 4_000_000, "plant")]])
 def test_what_a_device_fails_with_names_the_longest_lateness_of_its_simulation(monkeypatch, late):
     rig = backends.RealtimeBackend.__new__(backends.RealtimeBackend)
-    rig._began_ns = 0
+    rig._began_ns, rig._supervisor = 0, SimpleNamespace(was_silent=lambda _: False)
     monkeypatch.setattr(backends.RealtimeBackend, "_late_since", lambda *_: late)
     with pytest.raises(DeviceError, match=r"^drives: no answer") as caught, rig._lateness_named():
         raise DeviceError("drives: no answer")
     assert isinstance(caught.value, SimulatedRigLateError) == bool(late)
     assert str(caught.value).endswith("simulated rig late by 86 ms (serial devices)") == bool(late)
+
+
+@pytest.mark.slow
+def test_a_simulated_rig_that_is_killed_as_silent_before_the_run_was_late_itself(tmp_path):
+    """The watchdog kills it in the first start, once all is ready."""
+    said, stopped = [], []
+
+    def progress(line):
+        said.append(line)
+        if line.startswith("running: ") and not stopped:
+            stopped.append(os.pidfd_open(processes_of(tmp_path)["simulated_rig"]))
+            signal.pidfd_send_signal(stopped[0], signal.SIGSTOP)
+            select.select(stopped, [], [], 60.0)
+            os.close(stopped[0])
+
+    config = load_config("sim_impact", [*QUICK, "clock=realtime", "realtime.measure_s=0"])
+    outcome = app.run_experiment(config, tmp_path, progress, figure=False)
+    again = [line for line in said if "starting again" in line]
+    assert again
+    assert "simulated_rig: its process ended with status -9 (watchdog, after " in again[0]
+    assert outcome.summary["loop"]["ticks"] > 50
