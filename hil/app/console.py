@@ -167,7 +167,9 @@ class Console:
     def _write(self, *, in_run: bool) -> None:
         status, now_ns = self.status, self._now_ns()
         self._due_ns = now_ns + STATUS_EVERY_NS
-        status.t_ns, status.running, status.holder = now_ns, in_run, self.holder
+        status.t_ns, status.running = now_ns, in_run
+        if (holder := self.holder) or not in_run or self._lost:  # in a run, no status lacks both a holder and fault 19
+            status.holder = holder
         if in_run and self._cycle is not None:
             experiment, safety = self._cycle.experiment, self._cycle.safety
             assert isinstance(experiment, Experiment)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import msgspec
 import numpy as np
@@ -10,9 +12,14 @@ import pytest
 
 from hil.app.console import Console
 from hil.app.console_status import FaultShown, Question, Status, encoded, main_numbers
+from hil.config import load_config
+from hil.experiments.base import Experiment
+from hil.experiments.impact.experiment import RUN_UP
 from hil.ipc.command_memory import LEASE, MOST_STATUS_BYTES, STATUS, CommandMemory
 from hil.ipc.operator import OperatorWriter
+from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, Campaign, EStop, Jog, LeaseChange, Start
+from hil.safety.monitor import SafetyMonitor
 
 HALF_SECOND_NS = 500_000_000
 
@@ -95,6 +102,27 @@ def test_the_status_of_an_idle_process_is_new_at_each_look(memory, console, host
         times.append(shown(memory)["t_ns"])
     assert max(np.diff(times)) <= 100_000_000
     assert times == sorted(set(times))
+
+
+def test_a_status_in_a_run_names_the_holder_until_the_loop_has_seen_that_the_lease_is_lost(
+    memory, console, host, tmp_path
+):
+    """The loop looks every 10 ms; a status between two looks would have neither a holder nor fault 19."""
+    experiment = Mock(spec=Experiment, state=RUN_UP, over=False, stopped=False, checks=[])
+    safety = SafetyMonitor(load_config("sim_impact"))
+    console.attend(SimpleNamespace(experiment=experiment, safety=safety), tmp_path, "impact")
+    lease(memory, host.t_ns)
+    assert console.alarm() is None
+    console.tick()
+    host.t_ns += 50_000_000
+    assert console.alarm() is None
+    lease(memory, host.t_ns, held=0)
+    console.tick()
+    assert shown(memory)["holder"] == "Ada"
+    host.t_ns += 50_000_000
+    assert console.alarm().fault is Fault.CONSOLE_LOST
+    console.tick()
+    assert shown(memory)["holder"] is None
 
 
 def test_a_status_that_is_too_long_is_cut_and_still_names_every_fault(memory):
