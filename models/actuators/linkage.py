@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from models.actuators.stops import end_stop
 from models.kernels.compiled import FloatArray, kernel
 from models.wheel.checks import Range, problem, refuse
 
@@ -103,20 +104,7 @@ def rub(linkage: Linkage, bristle: FloatArray, which: int, rate: float, dt: floa
 
 @kernel
 def stop(linkage: Linkage, extension: float, rate: float, dt: float) -> tuple[float, float]:
-    """An end of the stroke: force [N] along the extension at speed 0, and damping [N s/m]; it pushes only.
-
-    In the step that reaches an end, the damping acts for the share of the step behind that end. It takes at least the
-    energy that the stop's spring gains in this step.
-    """
+    """An end of the stroke: force [N] along the extension at speed 0, and damping [N s/m]; it pushes only."""
     if linkage.fixed_arm > 0.0:
         return 0.0, 0.0
-    damping = STOP_DAMPING + STOP_STIFFNESS * dt
-    over = max(extension - linkage.stroke, 0.0) + min(extension, 0.0)
-    if over == 0.0:
-        travel = rate * dt
-        reached = extension + travel
-        behind = max(reached - linkage.stroke, 0.0) + min(reached, 0.0)
-        return 0.0, damping * behind / travel if behind != 0.0 else 0.0
-    if over * (STOP_STIFFNESS * over + damping * rate) <= 0.0:
-        return 0.0, 0.0
-    return -STOP_STIFFNESS * over, damping
+    return end_stop(0.0, linkage.stroke, extension, rate, STOP_STIFFNESS, STOP_DAMPING, dt)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, fields
 
 from models.rover.tree import Body, Coupling, Joint, Tree, Vector, WheelMount
 
+# Where bogies and rockers meet their stops, to either side of level [rad]: an assumption, no source gives any.
+STOP = math.radians(30.0)
 WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_left", "rear_right")
 LENGTHWISE: Vector = (1.0, 0.0, 0.0)
 LATERAL: Vector = (0.0, 1.0, 0.0)
@@ -17,6 +19,8 @@ VERTICAL: Vector = (0.0, 0.0, 1.0)
 @dataclass(frozen=True)
 class Parameters:
     """Numbers of one rover: angles [rad] under a quarter turn, added weights 0 or more, all others above 0.
+
+    Stops of joints [rad] are above 0, up to a quarter turn.
 
     A field that is a bool is a choice, and either will do; one whose default is None may be left at that.
     """
@@ -34,6 +38,8 @@ class Parameters:
         value = getattr(self, name)
         if isinstance(value, bool) or (value is None and getattr(type(self), name) is None):
             return ""
+        if name.endswith("_stop") and 0.5 * math.pi < value < math.inf:
+            return f"{name} is {value} rad, allowed: up to pi/2"
         if name.endswith("_angle"):
             return "" if abs(value) < 0.5 * math.pi else f"{name} is {value} rad, allowed: within pi/2 of 0"
         if name.startswith("added_"):
@@ -76,28 +82,34 @@ class TreeBuilder:
         place: Vector,
         com: Vector | None = None,
         locked_at: float | None = None,
+        stop: float | None = None,
     ) -> None:
-        """Attach a body to another by a joint at `place`; its centre of mass `com` [m] is there too by default."""
+        """Attach a body to another by a joint at `place`; its centre of mass `com` [m] is there too by default.
+
+        A joint with a `stop` [rad] has one at that angle to either side of zero.
+        """
         self._places[body] = place
         offset = (0.0, 0.0, 0.0) if com is None else _minus(com, place)
         self._bodies.append(Body(body, mass, offset, inertia))
-        self._joints.append(Joint(joint, parent, body, _minus(place, self._places[parent]), axis, locked_at))
+        stops = None if stop is None else (-stop, stop)
+        self._joints.append(Joint(joint, parent, body, _minus(place, self._places[parent]), axis, locked_at, stops))
 
     def wheel(self, name: str, parent: str, mass: float, radius: float, width: float, place: Vector) -> None:
         """Attach a wheel, a uniform cylinder, to a body by its drive joint."""
         self.add_body(parent, f"{name}_drive", LATERAL, f"{name}_wheel", mass, cylinder(mass, radius, width), place)
         self._mounts.append(WheelMount(name, f"{name}_wheel", radius, width))
 
-    def three_bogies(self, mass: float, length: float, side: Vector, rear: Vector) -> None:
+    def three_bogies(self, mass: float, length: float, side: Vector, rear: Vector, stop: float) -> None:
         """Two side bogies that pitch at `side` (port) and its mirror, and a rear bogie that rolls at `rear`.
 
-        Each is a bar of `length` [m], 60 mm high and thick, with its centre at its pivot.
+        Each is a bar of `length` [m], 60 mm high and thick, with its centre at its pivot; all have the same `stop`.
         """
         base = self._bodies[0].name
         lengthwise, across = box(mass, (length, 0.06, 0.06)), box(mass, (0.06, length, 0.06))
         for name in ("left", "right"):
-            self.add_body(base, f"{name}_bogie", LATERAL, f"{name}_bogie", mass, lengthwise, on_side(side, name))
-        self.add_body(base, "rear_bogie", LENGTHWISE, "rear_bogie", mass, across, rear)
+            bogie, pivot = f"{name}_bogie", on_side(side, name)
+            self.add_body(base, bogie, LATERAL, bogie, mass, lengthwise, pivot, stop=stop)
+        self.add_body(base, "rear_bogie", LENGTHWISE, "rear_bogie", mass, across, rear, stop=stop)
 
     def tree(self, couplings: Sequence[Coupling] = ()) -> Tree:
         """The finished description."""

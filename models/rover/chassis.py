@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from models.rover.assembly import LATERAL, VERTICAL, WHEELS, Parameters, TreeBuilder, bogie_of, box, on_side
+from models.rover.assembly import LATERAL, STOP, VERTICAL, WHEELS, Parameters, TreeBuilder, bogie_of, box, on_side
 from models.rover.tree import Body, Tree, Vector
 
 
@@ -19,6 +19,7 @@ class ChassisParameters(Parameters):
 
     `added_mass` is the two weights of MacMahon 2016 6.2.4 (2 x 25 lb = 22.7 kg), one at either end of the main body.
     `body_com_height` is the height of the main body's centre of mass over ground; None: where the body's type has it.
+    `bogie_stop` is the angle at which each bogie meets its stop, to either side of level [rad].
     """
 
     wheel_mass: float = 4.0
@@ -34,6 +35,7 @@ class ChassisParameters(Parameters):
     body_height: float = 0.3
     bogie_length: float = 0.55
     body_com_height: float | None = None
+    bogie_stop: float = STOP
 
 
 class LegPlaces(NamedTuple):
@@ -68,7 +70,7 @@ def chassis_tree(name: str, p: ChassisParameters, places: Places, wheel_radius: 
     """All 28 bodies and 27 joints, arms, steering and walking locked."""
     ahead, left, up = places.main_body
     builder = TreeBuilder(name, _main_body(p, (ahead, left, p.body_com_height or up)))
-    builder.three_bogies(p.bogie_mass, p.bogie_length, places.side_bogie, places.rear_bogie)
+    builder.three_bogies(p.bogie_mass, p.bogie_length, places.side_bogie, places.rear_bogie, p.bogie_stop)
     for wheel in WHEELS:
         row = wheel.split("_")[0]
         _add_leg(builder, p, wheel, places.legs[row], places.walking[row], wheel_radius)

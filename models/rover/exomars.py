@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from models.rover.assembly import (
+    STOP,
     VERTICAL,
     WHEELS,
     bogie_of,
@@ -48,6 +49,7 @@ class ExomarsParameters(OutlinedParameters):
     body_length: float = 0.9
     body_width: float = 0.7
     body_height: float = 0.4
+    bogie_stop: float = STOP
 
     rover = "exomars"
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from models.rover.assembly import (
     LATERAL,
+    STOP,
     VERTICAL,
     WHEELS,
     bogie_of,
@@ -54,6 +55,7 @@ class ExomarsLikeParameters(OutlinedParameters):
     body_length: float = 0.9
     body_width: float = 0.7
     body_height: float = 0.35
+    bogie_stop: float = STOP
     body_com_height: float | None = None
 
     rover = "exomars_like"

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from models.rover.assembly import (
     LATERAL,
     LENGTHWISE,
+    STOP,
     Parameters,
     TreeBuilder,
     box,
@@ -52,6 +53,7 @@ class JunoParameters(Parameters):
         wheel_width: of a tyre.
         chassis_length, chassis_width, chassis_depth: of the chassis, a box for its inertia.
         tilt_angle: of the chassis against the frame between the rockers, positive nose up.
+        rocker_stop: angle of the rockers at which they meet their stops, to either side of level.
         chains: whether a chain ties the wheels of a side.
     """
 
@@ -70,6 +72,7 @@ class JunoParameters(Parameters):
     chassis_width: float = 0.7
     chassis_depth: float = 0.35
     tilt_angle: float = 0.0
+    rocker_stop: float = STOP
     chains: bool = True
 
     rover = "juno"
@@ -123,7 +126,9 @@ def juno_tree(p: JunoParameters) -> Tree:
         inertia = box(p.rocker_mass, (p.wheelbase, 0.10, 0.15))
         hinge = on_side((0.0, inboard, p.pivot_height), side)
         centre = (0.0, hinge[1], p.wheel_radius)  # motor and chain lie between the axles
-        builder.add_body("main_body", rocker, LATERAL, rocker, p.rocker_mass, inertia, hinge, centre)
+        builder.add_body(
+            "main_body", rocker, LATERAL, rocker, p.rocker_mass, inertia, hinge, centre, stop=p.rocker_stop
+        )
         middle = on_side((-0.25 * p.wheelbase, 0.5 * p.chassis_width, p.pivot_height), side)
         along = cylinder_along_x(p.rod_mass, 0.01, 0.5 * p.wheelbase)
         builder.add_body("main_body", f"{rod}_spin", LENGTHWISE, rod, p.rod_mass, along, middle, locked_at=0.0)

@@ -11,7 +11,11 @@ from models.rover.tree import Body
 
 @dataclass(frozen=True)
 class OutlinedParameters(Parameters):
-    """Their common parameters [kg, m]; `track` is between the outer faces of the wheels of either side."""
+    """Their common parameters [kg, m, rad].
+
+    `track` is between the outer faces of the wheels of either side, `bogie_stop` the angle at which each bogie meets
+    its stop, to either side of level.
+    """
 
     bogie_mass: float
     body_mass: float
@@ -22,6 +26,7 @@ class OutlinedParameters(Parameters):
     body_length: float
     body_width: float
     body_height: float
+    bogie_stop: float
 
 
 class Outline(NamedTuple):
@@ -59,5 +64,5 @@ def draw_body_on_bogies(p: OutlinedParameters, com_height: float | None = None) 
     """
     builder, (rows, _, inboard) = draw_body(p, com_height or p.bogie_height + 0.5 * p.body_height), outline(p)
     side, rear = (0.5 * rows["front"], inboard, p.bogie_height), (rows["rear"], 0.0, p.bogie_height)
-    builder.three_bogies(p.bogie_mass, 0.5 * p.wheelbase, side, rear)
+    builder.three_bogies(p.bogie_mass, 0.5 * p.wheelbase, side, rear, p.bogie_stop)
     return builder

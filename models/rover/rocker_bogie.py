@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from models.rover.assembly import (
     LATERAL,
+    STOP,
     VERTICAL,
     WHEELS,
     box,
@@ -35,6 +36,7 @@ class RockerBogieParameters(OutlinedParameters):
         track: between the outer faces of the wheels of either side.
         rocker_height: of the rockers' pivots on the body over ground, a tenth of the wheelbase ahead of the middle.
         bogie_height: of the bogies' pivots on the rockers, half-way between middle and rear wheels.
+        rocker_stop: angle at which a rocker meets its stop, to either side of level.
     """
 
     wheel_mass: float = 3.674
@@ -51,6 +53,8 @@ class RockerBogieParameters(OutlinedParameters):
     body_length: float = 0.9
     body_width: float = 0.7
     body_height: float = 0.4
+    bogie_stop: float = STOP
+    rocker_stop: float = STOP
 
     rover = "rocker_bogie"
 
@@ -91,9 +95,11 @@ def rocker_bogie_tree(p: RockerBogieParameters) -> Tree:
         inertia = box(p.rocker_mass, (0.75 * p.wheelbase, 0.06, 0.15))
         # centre of mass half-way between the front wheel's steer and the bogie
         centre = (0.5 * (rows["front"] + end[0]), pivot[1], 0.5 * (p.rocker_height + p.bogie_height))
-        builder.add_body("main_body", rocker, LATERAL, rocker, p.rocker_mass, inertia, pivot, centre)
+        builder.add_body(
+            "main_body", rocker, LATERAL, rocker, p.rocker_mass, inertia, pivot, centre, stop=p.rocker_stop
+        )
         inertia = box(p.bogie_mass, (0.5 * p.wheelbase, 0.06, 0.10))
-        builder.add_body(rocker, bogie, LATERAL, bogie, p.bogie_mass, inertia, end)
+        builder.add_body(rocker, bogie, LATERAL, bogie, p.bogie_mass, inertia, end, stop=p.bogie_stop)
     inertia = box(p.steer_mass, (0.08, 0.08, 0.20))
     for wheel in WHEELS:
         row, side = wheel.split("_")

@@ -59,6 +59,7 @@ class Joint:
         origin: [m] in the parent's frame.
         axis: unit vector in the parent's frame; along one of the frame's axes if locked.
         locked_at: angle [rad] of a locked joint, or None for a free one.
+        stops: angles [rad] at which it meets its lower and its upper stop, or None: it turns without end.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Joint:
     origin: Vector
     axis: Vector
     locked_at: float | None = None
+    stops: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if not np.all(np.isfinite(self.origin)):
@@ -74,6 +76,10 @@ class Joint:
         length = np.linalg.norm(self.axis)
         if not abs(length - 1.0) <= 1e-9:
             raise ValueError(f"joint {self.name}: axis {self.axis} has length {length:.9g}, allowed: 1")
+        if self.stops is not None and not (np.all(np.isfinite(self.stops)) and self.stops[0] < self.stops[1]):
+            raise ValueError(
+                f"joint {self.name}: stops are {self.stops} rad, allowed: finite, the lower one first, or None"
+            )
         if self.locked_at is None:
             return
         if not np.isfinite(self.locked_at):

@@ -8,7 +8,10 @@ from models.rover.tree import Body, Joint, Tree
 
 
 def to_urdf(tree: Tree) -> str:
-    """URDF text of a rover; a locked joint becomes a fixed joint turned by its angle, a coupled one stays free."""
+    """URDF text of a rover; a locked joint becomes a fixed joint turned by its angle, a coupled one stays free.
+
+    Stops become the limits of a revolute joint; the effort and speed that URDF wants there are without bound.
+    """
     robot = ElementTree.Element("robot", name=tree.name)
     wheels = {wheel.body: wheel for wheel in tree.wheels}
     for body in tree.bodies:
@@ -38,7 +41,8 @@ def _link(robot: ElementTree.Element, body: Body) -> ElementTree.Element:
 
 
 def _joint(robot: ElementTree.Element, joint: Joint) -> None:
-    kind = "continuous" if joint.locked_at is None else "fixed"
+    turning = "continuous" if joint.stops is None else "revolute"
+    kind = turning if joint.locked_at is None else "fixed"
     element = ElementTree.SubElement(robot, "joint", name=joint.name, type=kind)
     # axes are along body axes, so a lock's rotation is one of roll, pitch and yaw
     turn = _numbers(tuple((joint.locked_at or 0.0) * part for part in joint.axis))
@@ -47,6 +51,10 @@ def _joint(robot: ElementTree.Element, joint: Joint) -> None:
     ElementTree.SubElement(element, "child", link=joint.child)
     if joint.locked_at is None:
         ElementTree.SubElement(element, "axis", xyz=_numbers(joint.axis))
+    if kind == "revolute":
+        assert joint.stops is not None
+        low, high = (repr(float(angle)) for angle in joint.stops)
+        ElementTree.SubElement(element, "limit", lower=low, upper=high, effort="1e9", velocity="1e9")
 
 
 def _numbers(values: tuple[float, ...]) -> str:

@@ -22,6 +22,7 @@ from models.vehicle.ledger import (
     MOTOR,
     NORMAL,
     SOIL,
+    STOP,
     TORQUE,
     Ledger,
     make_ledger,
@@ -41,6 +42,7 @@ class Energies(NamedTuple):
         kinetic: of all bodies.
         potential: of the weight.
         contact: stored in plate and legs.
+        stops: stored in the stops of the suspension joints.
         ground: stored in the ground under the wheels: soil's normal force is a function of sinkage while it has no
             memory of ruts, and firm ground is a spring. 0 for others.
         drives: work of the powered drives so far, speed controllers included.
@@ -50,6 +52,7 @@ class Energies(NamedTuple):
         cut_drives: lost in the motors of cut drives.
         contact_loss: lost in the plate's contact law and in leg damping.
         plate_friction: lost in friction on the plate.
+        stop_loss: lost in those stops.
         ground_loss: lost in the ground: compaction, shear and damping of soil, damping and friction of firm ground,
             impacts on rigid ground.
     """
@@ -57,6 +60,7 @@ class Energies(NamedTuple):
     kinetic: float
     potential: float
     contact: float
+    stops: float
     ground: float
     drives: float
     cylinders: float
@@ -65,12 +69,13 @@ class Energies(NamedTuple):
     cut_drives: float
     contact_loss: float
     plate_friction: float
+    stop_loss: float
     ground_loss: float
 
     @property
     def stored(self) -> float:
         """Sum of what the vehicle and its contacts hold."""
-        return self.kinetic + self.potential + self.contact + self.ground
+        return self.kinetic + self.potential + self.contact + self.stops + self.ground
 
     @property
     def supplied(self) -> float:
@@ -80,7 +85,8 @@ class Energies(NamedTuple):
     @property
     def lost(self) -> float:
         """Sum of the losses."""
-        return self.gear + self.cut_drives + self.contact_loss + self.plate_friction + self.ground_loss
+        contacts = self.contact_loss + self.plate_friction + self.stop_loss + self.ground_loss
+        return self.gear + self.cut_drives + contacts
 
     def residue(self, start: Energies) -> float:
         """What the balance since `start` leaves unexplained: energy that the time steps made (or, negative, lost)."""
@@ -101,17 +107,18 @@ class EnergyMeter:
         self._rover = rover
         self._soil = None if vehicle.ground is None or vehicle.ground.ruts else _soil_spring(vehicle)
         self.ledger: Ledger = make_ledger(make_work(rover.chain), state.obstacle.force.size, state.v.size)
-        self._first_ground = self._ground()
+        self._first_ground, self._first_stops = self._ground(), self._stops()
 
     def read(self) -> Energies:
         """The energies now."""
         joule, state = self.ledger.joule, self._state
         kinetic, potential = motion_energy(self._rover.chain, self._vehicle.gravity, state.q, state.v, self.ledger.work)
-        ground = self._ground()
+        ground, stops = self._ground(), self._stops()
         return Energies(
             kinetic=kinetic,
             potential=potential,
             contact=float(joule[CONTACT_STORED]),
+            stops=stops,
             ground=ground,
             drives=float(joule[MOTOR]),
             cylinders=float(joule[CYLINDER]),
@@ -120,6 +127,7 @@ class EnergyMeter:
             cut_drives=-float(joule[DRAG]),
             contact_loss=float(joule[CONTACT_LOSS]),
             plate_friction=-float(joule[FRICTION]),
+            stop_loss=-float(joule[STOP]) - (stops - self._first_stops),
             ground_loss=-float(joule[SOIL]) - (ground - self._first_ground),
         )
 
@@ -136,6 +144,13 @@ class EnergyMeter:
             return float(self._soil(depths).sum())
         assert self._vehicle.compliant is not None
         return float(_spring_energy(self._vehicle.compliant.law, depths).sum())
+
+    def _stops(self) -> float:
+        """Energy stored in the stops of the joints [J]."""
+        stops = self._vehicle.stops
+        angle = self._state.q[stops.speed + 1]
+        over = np.maximum(angle - stops.high, 0.0) + np.minimum(angle - stops.low, 0.0)
+        return float(0.5 * (stops.stiffness * over**2).sum())
 
     def _depths(self) -> FloatArray:
         """Depth (wheels,) [m] of each wheel in the ground, 0 above it."""

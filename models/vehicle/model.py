@@ -8,6 +8,7 @@ import numpy as np
 
 from models.actuators.drive import Drive, DriveState, make_drives
 from models.actuators.pneumatic import NO_CYLINDERS, CylinderMounts, CylinderState, make_cylinders
+from models.actuators.stops import NO_STOPS, JointStops
 from models.contact.active_set import RigidGround
 from models.contact.compliant import CompliantGround
 from models.contact.ground import Ground, GroundContact, make_ground_contact
@@ -37,6 +38,7 @@ class VehicleModel(NamedTuple):
         rigid: ground that does not deform, as unilateral constraints, or None. It comes last in a step.
         terrain: shape of the ground; None is level.
         cylinders: joints on which air cylinders push, if any.
+        stops: of the suspension joints, if they have any.
     """
 
     chain: Chain
@@ -48,6 +50,7 @@ class VehicleModel(NamedTuple):
     rigid: RigidGround | None = None
     terrain: Terrain = None
     cylinders: CylinderMounts = NO_CYLINDERS
+    stops: JointStops = NO_STOPS
 
 
 class VehicleState(NamedTuple):

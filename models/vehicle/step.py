@@ -9,6 +9,7 @@ import numpy as np
 
 from models.actuators.drive import drive_axle
 from models.actuators.pneumatic import push_cylinders
+from models.actuators.stops import push_stops
 from models.contact.active_set import RigidGround
 from models.contact.compliant import CompliantGround, push_compliant_ground
 from models.contact.constraints import hold_ground
@@ -27,6 +28,7 @@ from models.vehicle.ledger import (
     GROUND,
     OBSTACLE,
     PULL,
+    STOPS,
     Ledger,
     close_step,
     note,
@@ -63,6 +65,8 @@ def accounted_step(vehicle: VehicleModel, state: VehicleState, dt: float, ledger
     note(ledger, DRIVES, work)
     push_cylinders(vehicle.cylinders, state.cylinders, state.q, v, dt, work)
     note(ledger, CYLINDERS, work)
+    push_stops(vehicle.stops, state.q, v, dt, work)
+    note(ledger, STOPS, work)
     for a in range(6):  # the base's speeds come first
         work.rhs[a] += state.pull[a]
     note(ledger, PULL, work)

@@ -31,8 +31,8 @@ class Peer:
         out[:3] = q[:3]
         out[3:7] = q[3:7] / np.linalg.norm(q[3:7])
         for name, angle in zip(self.names, q[7:], strict=True):
-            at = self.model.joints[self.model.getJointId(name)].idx_q
-            out[at : at + 2] = np.cos(angle), np.sin(angle)
+            joint = self.model.joints[self.model.getJointId(name)]
+            out[joint.idx_q : joint.idx_q + joint.nq] = (np.cos(angle), np.sin(angle)) if joint.nq == 2 else (angle,)
         return out
 
     def mass_matrix(self, q):

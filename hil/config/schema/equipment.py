@@ -64,6 +64,12 @@ class LimitsConfig(Section):
     loads_weight: float = Field(
         0.15, ge=0.01, le=1, description="share by which the measured wheel loads may differ from the weight at arming"
     )
+    tilt_deg: float = Field(
+        45.0,
+        ge=5,
+        le=80,
+        description="largest angle of the rover's main body to the horizontal; above it: tipping over",
+    )
     impact_speed_mps: float = Field(
         0.1,
         ge=0.005,

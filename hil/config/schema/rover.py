@@ -57,6 +57,9 @@ class ExomarsLikeRover(Section):
         le=5,
         description="of the main body's centre of mass over ground; null: half of body_height_m over the bogies",
     )
+    bogie_stop_deg: float = Field(
+        30.0, ge=1, le=90, description="of each bogie from level to its stop, either way; assumed"
+    )
 
 
 class ExomarsRover(Section):
@@ -74,6 +77,9 @@ class ExomarsRover(Section):
     body_length_m: float = Field(0.9, ge=0.05, le=5, description="of the main body, a box for its inertia")
     body_width_m: float = Field(0.7, ge=0.05, le=5, description="of the main body")
     body_height_m: float = Field(0.4, ge=0.05, le=5, description="of the main body")
+    bogie_stop_deg: float = Field(
+        30.0, ge=1, le=90, description="of each bogie from level to its stop, either way; assumed"
+    )
 
 
 class RockerBogieRover(Section):
@@ -93,6 +99,12 @@ class RockerBogieRover(Section):
     body_length_m: float = Field(0.9, ge=0.05, le=5, description="of the main body, a box for its inertia")
     body_width_m: float = Field(0.7, ge=0.05, le=5, description="of the main body")
     body_height_m: float = Field(0.4, ge=0.05, le=5, description="of the main body")
+    bogie_stop_deg: float = Field(
+        30.0, ge=1, le=90, description="of each bogie from level to its stop, either way; assumed"
+    )
+    rocker_stop_deg: float = Field(
+        30.0, ge=1, le=90, description="of each rocker from level to its stop, either way; assumed"
+    )
 
 
 class JunoRover(Section):
@@ -113,6 +125,9 @@ class JunoRover(Section):
     chassis_width_m: float = Field(0.7, ge=0.05, le=5, description="of the chassis")
     chassis_depth_m: float = Field(0.35, ge=0.05, le=5, description="of the chassis, upright")
     tilt_angle_deg: float = Field(0.0, ge=-30, le=30, description="of the chassis by its actuator, positive nose up")
+    rocker_stop_deg: float = Field(
+        30.0, ge=1, le=90, description="of each rocker from level to its stop, either way; assumed"
+    )
     chains: bool = Field(
         True, description="true: one motor a side and a chain to the other wheel; false: one motor a wheel"
     )
@@ -165,6 +180,9 @@ class RoverConfig(Section):
         "body_height_m over the bogies with parametric",
     )
     bogie_length_m: float = Field(0.55, ge=0.05, le=5, description="of each bogie, a box for its inertia")
+    bogie_stop_deg: float = Field(
+        30.0, ge=1, le=90, description="of each bogie from level to its stop, either way; assumed"
+    )
     parametric: ParametricRover = Field(default_factory=ParametricRover, description="lengths of type parametric")
     exomars_like: ExomarsLikeRover = Field(default_factory=ExomarsLikeRover, description="type exomars_like")
     exomars: ExomarsRover = Field(default_factory=ExomarsRover, description="type exomars")

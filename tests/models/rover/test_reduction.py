@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from xml.etree import ElementTree
 
 import numpy as np
@@ -133,10 +134,14 @@ def test_wheels_stand_where_table_4_1_puts_them():
         assert found == pytest.approx((x, across if side == "left" else -across, 0.175), abs=1e-12)
 
 
-def test_urdf_holds_all_28_links_and_27_joints_of_which_9_turn():
+def test_urdf_holds_all_28_links_and_27_joints_of_which_six_wheels_and_three_bogies_turn():
     robot = ElementTree.fromstring(rcp().urdf())
     assert len({link.get("name") for link in robot.iter("link")}) == 28
     joints = list(robot.iter("joint"))
     assert len(joints) == 27
-    assert sum(joint.get("type") == "continuous" for joint in joints) == 9
+    assert sum(joint.get("type") == "continuous" for joint in joints) == 6
+    limits = {joint.get("name"): joint.find("limit") for joint in joints if joint.get("type") == "revolute"}
+    assert set(limits) == {"left_bogie", "right_bogie", "rear_bogie"}
+    for limit in limits.values():
+        assert float(limit.get("upper")) == -float(limit.get("lower")) == pytest.approx(math.radians(30.0))
     assert sum(float(mass.get("value")) for mass in robot.iter("mass")) == pytest.approx(120.0)
