@@ -12,7 +12,7 @@ from models.contact.laws import HERTZ, KELVIN_VOIGT, VISCO_ELASTIC, Law, law_for
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
 from models.rover.factor import add_sliding
-from models.rover.points import axle, body_position, body_spin, body_velocity, project
+from models.rover.points import Direction, axle, body_position, body_spin, body_velocity, project
 from models.rover.reduction import Chain
 from models.terrain.surface import Terrain, axes, clearance, from_ground, to_ground
 from models.wheel.checks import Range, problem, refuse
@@ -81,34 +81,98 @@ def push_compliant_ground(
     vx, vy, vz = to_ground(terrain, ground, body_velocity(work, body))
     wx, wy, wz = to_ground(terrain, ground, body_spin(work, body))
     ax, ay, az = to_ground(terrain, ground, axle(work, body))
-    force = law_force(compliant.law, depth, -vz, 0.0)
+    none = (0.0, 0.0, 0.0)
+    force = press(chain, compliant.law, ground[2], body, none, depth, vz, dt, work)
     contact.vertical[wheel] = force
-    none, start = (0.0, 0.0, 0.0), 5 + body
     arm = from_ground(terrain, ground, (0.0, 0.0, -radius))
-    if force > 0.0:
-        # increase of the force over a step: by depth, dt * rate deeper, and by rate
-        power = 1.0 if compliant.law.exponent == 1.0 else depth ** (compliant.law.exponent - 1.0)
-        stiffness = compliant.law.stiffness * compliant.law.exponent * power
-        damping = 0.0
-        if compliant.law.law == KELVIN_VOIGT:
-            damping = compliant.law.damping
-        elif compliant.law.law == VISCO_ELASTIC:
-            damping = compliant.law.damping * depth * power
-            stiffness += compliant.law.damping * compliant.law.exponent * power * max(-vz, 0.0)
-        later = force - dt * stiffness * vz
-        if later > 0.0:  # otherwise the wheel lifts off within this step: no force pulls it back
-            project(chain, work, body, ground[2], none, none, work.row)
-            slope = dt * (damping + dt * stiffness)
-            add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, later, slope)
     level = max(np.hypot(ax, ay), 1e-9)
     hx, hy = ay / level, -ax / level
-    sx, sy = vx - wy * radius, vy + wx * radius
-    grip = compliant.friction * force / max(np.hypot(sx, sy), compliant.friction_speed)
+    sliding = (vx - wy * radius, vy + wx * radius)
+    grip = rub(chain, compliant, ground, body, arm, sliding, force, dt, work)
     rolling = radius * (wx * ax + wy * ay + wz * az)
     forward = hx * vx + hy * vy
     contact.slip[wheel] = (rolling - forward) / max(abs(rolling), abs(forward), compliant.friction_speed)
-    contact.pull[wheel] = -grip * (hx * sx + hy * sy)
-    project(chain, work, body, ground[0], none, arm, work.row)
-    add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, -grip * sx, grip * dt)
-    project(chain, work, body, ground[1], none, arm, work.row)
-    add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, -grip * sy, grip * dt)
+    contact.pull[wheel] = -grip * (hx * sliding[0] + hy * sliding[1])
+
+
+@kernel
+def press(
+    chain: Chain,
+    law: Law,
+    normal: Direction,
+    body: int,
+    arm: Direction,
+    depth: float,
+    rising: float,
+    dt: float,
+    work: Work,
+) -> float:
+    """Add the normal force at a point of a body to work, its spring and its damper linearly implicit.
+
+    Args:
+        chain: the rover.
+        law: Kelvin-Voigt, visco-elastic or Hertz.
+        normal: of the ground, world axes.
+        body: which body it acts on.
+        arm: [m] world axes, from the body's origin to the point.
+        depth: of the point in the ground [m], above 0.
+        rising: its speed along the normal [m/s].
+        dt: step [s].
+        work: placed.
+
+    Returns:
+        The force at the start of the step [N].
+    """
+    force = law_force(law, depth, -rising, 0.0)
+    if force > 0.0:
+        # increase of the force over a step: by depth, dt * rate deeper, and by rate
+        power = 1.0 if law.exponent == 1.0 else depth ** (law.exponent - 1.0)
+        stiffness = law.stiffness * law.exponent * power
+        damping = 0.0
+        if law.law == KELVIN_VOIGT:
+            damping = law.damping
+        elif law.law == VISCO_ELASTIC:
+            damping = law.damping * depth * power
+            stiffness += law.damping * law.exponent * power * max(-rising, 0.0)
+        later = force - dt * stiffness * rising
+        if later > 0.0:  # otherwise the point lifts off within this step: no force pulls it back
+            project(chain, work, body, normal, (0.0, 0.0, 0.0), arm, work.row)
+            slope = dt * (damping + dt * stiffness)
+            add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, 5 + body, later, slope)
+    return force
+
+
+@kernel
+def rub(
+    chain: Chain,
+    compliant: CompliantGround,
+    ground: tuple[Direction, Direction, Direction],
+    body: int,
+    arm: Direction,
+    sliding: tuple[float, float],
+    force: float,
+    dt: float,
+    work: Work,
+) -> float:
+    """Add the friction at a point of a body to work, implicitly.
+
+    Args:
+        chain: the rover.
+        compliant: whose friction it is.
+        ground: its axes, world axes.
+        body: which body it acts on.
+        arm: [m] world axes, from the body's origin to the point.
+        sliding: speed of the point ahead and to the left, along the ground's axes [m/s].
+        force: normal force [N].
+        dt: step [s].
+        work: placed.
+
+    Returns:
+        Friction over sliding speed [N s/m].
+    """
+    grip = compliant.friction * force / max(np.hypot(sliding[0], sliding[1]), compliant.friction_speed)
+    none = (0.0, 0.0, 0.0)
+    for k in range(2):
+        project(chain, work, body, ground[k], none, arm, work.row)
+        add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, 5 + body, -grip * sliding[k], grip * dt)
+    return grip

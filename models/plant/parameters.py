@@ -12,6 +12,7 @@ from models.actuators.drive import Drive, check_drive
 from models.actuators.linkage import Linkage, check_linkage
 from models.actuators.pneumatic import Cylinder, check_cylinder, mount_cylinders
 from models.actuators.stops import make_stops
+from models.contact.body_ground import make_body_contact
 from models.contact.obstacle import Obstacle, check_obstacle
 from models.plant.ground import GroundParameters
 from models.plant.reading_noise import ReadingNoise
@@ -153,6 +154,7 @@ class RigParameters:
             self.ground.terrain,
             mount_cylinders(rover, joints, self.cylinder, self.linkage, self.cylinder_areas),
             make_stops(rover),
+            None if self.ground.kind == "none" else make_body_contact(rover),
         )
         supply = 0.0 if self.regulated else self.cylinder.supply
         return rover, vehicle, make_vehicle_state(rover, cylinders=len(joints), supply=supply)

@@ -83,14 +83,15 @@ class TreeBuilder:
         com: Vector | None = None,
         locked_at: float | None = None,
         stop: float | None = None,
+        size: Vector | None = None,
     ) -> None:
         """Attach a body to another by a joint at `place`; its centre of mass `com` [m] is there too by default.
 
-        A joint with a `stop` [rad] has one at that angle to either side of zero.
+        A joint with a `stop` [rad] has one at that angle to either side of zero; for `size` see `Body`.
         """
         self._places[body] = place
         offset = (0.0, 0.0, 0.0) if com is None else _minus(com, place)
-        self._bodies.append(Body(body, mass, offset, inertia))
+        self._bodies.append(Body(body, mass, offset, inertia, size))
         stops = None if stop is None else (-stop, stop)
         self._joints.append(Joint(joint, parent, body, _minus(place, self._places[parent]), axis, locked_at, stops))
 

@@ -101,6 +101,7 @@ def _add_leg(
 
 def _main_body(p: ChassisParameters, com: Vector) -> Body:
     """The main body, with the added weights at its two ends."""
-    xx, yy, zz = box(p.body_mass, (p.body_length, p.body_width, p.body_height))
+    size = (p.body_length, p.body_width, p.body_height)
+    xx, yy, zz = box(p.body_mass, size)
     at_the_ends = p.added_mass * (0.5 * p.body_length) ** 2
-    return Body("main_body", p.body_mass + p.added_mass, com, (xx, yy + at_the_ends, zz + at_the_ends))
+    return Body("main_body", p.body_mass + p.added_mass, com, (xx, yy + at_the_ends, zz + at_the_ends), size)

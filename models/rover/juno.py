@@ -117,7 +117,7 @@ def juno_tree(p: JunoParameters) -> Tree:
     size = (p.chassis_length, p.chassis_width, p.chassis_depth)
     builder.add_body(
         "main_body", "chassis_tilt", LATERAL, "chassis", p.chassis_mass, box(p.chassis_mass, size), pivot,
-        (0.0, 0.0, p.chassis_height), locked_at=-p.tilt_angle,
+        (0.0, 0.0, p.chassis_height), locked_at=-p.tilt_angle, size=size,
     )  # fmt: skip
     across = 0.5 * p.track
     inboard = across - p.wheel_width

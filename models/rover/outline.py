@@ -52,7 +52,7 @@ def outline(p: OutlinedParameters) -> Outline:
 def draw_body(p: OutlinedParameters, height: float) -> TreeBuilder:
     """A tree builder with only the main body: a uniform box, its centre `height` [m] over the base frame."""
     size = (p.body_length, p.body_width, p.body_height)
-    return TreeBuilder(p.rover, Body("main_body", p.body_mass, (0.0, 0.0, height), box(p.body_mass, size)))
+    return TreeBuilder(p.rover, Body("main_body", p.body_mass, (0.0, 0.0, height), box(p.body_mass, size), size))
 
 
 def draw_body_on_bogies(p: OutlinedParameters, com_height: float | None = None) -> TreeBuilder:

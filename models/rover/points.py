@@ -8,6 +8,8 @@ from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
 from models.rover.reduction import Chain
 
+Direction = tuple[float, float, float]
+
 
 @kernel
 def to_base(work: Work, x: float, y: float, z: float) -> tuple[float, float, float]:

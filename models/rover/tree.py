@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -21,12 +22,15 @@ class Body:
         mass: [kg], positive.
         com: centre of mass [m] in the body frame, whose origin is the joint to the parent.
         inertia: principal moments (xx, yy, zz) [kg m^2] about the centre of mass, along the body axes.
+        size: sides [m] of the box, along the body axes around the centre of mass, that meets the ground if the rover
+            turns over; None: it meets nothing. It counts for bodies that are fixed to the base.
     """
 
     name: str
     mass: float
     com: Vector
     inertia: Vector
+    size: Vector | None = None
 
     def __post_init__(self) -> None:
         for key, value, unit in (
@@ -38,6 +42,8 @@ class Body:
                 raise ValueError(f"body {self.name}: {key} is {value} {unit}, allowed: finite")
         if self.mass <= 0.0:
             raise ValueError(f"body {self.name}: mass is {self.mass} kg, allowed: above 0")
+        if self.size is not None and not all(0.0 < side < math.inf for side in self.size):
+            raise ValueError(f"body {self.name}: size is {self.size} m, allowed: each above 0, or None")
         largest = max(self.inertia)
         if min(self.inertia) <= 0.0 or 2.0 * largest > sum(self.inertia) * (1.0 + 1e-12):
             raise ValueError(

@@ -16,10 +16,10 @@ import numpy as np
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.dynamics import Work, make_work, place_bodies
 from models.rover.factor import fold
-from models.rover.points import cross, dot, spread_wrench, vector
+from models.rover.points import Direction, cross, dot, spread_wrench, vector
 from models.rover.reduction import Chain
 
-Direction = tuple[float, float, float]
+
 # Motions of the base: along the normal, about the axis ahead, about the axis to the left.
 BASE_MOTIONS = 3
 

@@ -17,10 +17,9 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from models.kernels.compiled import FloatArray, kernel
-from models.rover.points import dot
+from models.rover.points import Direction, dot
 from models.wheel.checks import Range, problem, refuse
 
-Direction = tuple[float, float, float]
 # At a quarter turn the ground is a wall, and the height is not a function of the place.
 STEEPEST = math.radians(60.0)
 _ANGLE = Range(-STEEPEST, STEEPEST, "rad")
@@ -96,8 +95,16 @@ def clearance(terrain: Terrain, place: Direction, wheel: int) -> float:
     """Distance [m] of a place (world) from the tangent plane of a wheel's ground above or below it, positive above."""
     if terrain is None:
         return place[2]
+    return height_over(terrain, place) - _height(terrain.wheel_height, wheel)
+
+
+@kernel
+def height_over(terrain: Terrain, place: Direction) -> float:
+    """The same from the terrain itself, whatever lies under single wheels."""
+    if terrain is None:
+        return place[2]
     height, normal, _ = surface(terrain, place[0], place[1])
-    return (place[2] - height) * normal[2] - _height(terrain.wheel_height, wheel)
+    return (place[2] - height) * normal[2]
 
 
 @kernel

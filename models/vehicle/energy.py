@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
+from scipy.spatial.transform import Rotation
 
 from models.contact.laws import Law
 from models.kernels.compiled import FloatArray
 from models.rover import Rover
 from models.rover.dynamics import make_work
+from models.terrain.surface import height_over
 from models.vehicle.ledger import (
     CONTACT_LOSS,
     CONTACT_STORED,
@@ -19,6 +21,7 @@ from models.vehicle.ledger import (
     DRAWBAR,
     FRICTION,
     GEAR,
+    LYING,
     MOTOR,
     NORMAL,
     SOIL,
@@ -43,6 +46,7 @@ class Energies(NamedTuple):
         potential: of the weight.
         contact: stored in plate and legs.
         stops: stored in the stops of the suspension joints.
+        body: stored in the ground under the main body, where the rover lies on it.
         ground: stored in the ground under the wheels: soil's normal force is a function of sinkage while it has no
             memory of ruts, and firm ground is a spring. 0 for others.
         drives: work of the powered drives so far, speed controllers included.
@@ -53,6 +57,7 @@ class Energies(NamedTuple):
         contact_loss: lost in the plate's contact law and in leg damping.
         plate_friction: lost in friction on the plate.
         stop_loss: lost in those stops.
+        body_loss: lost in the ground under the body, friction included.
         ground_loss: lost in the ground: compaction, shear and damping of soil, damping and friction of firm ground,
             impacts on rigid ground.
     """
@@ -61,6 +66,7 @@ class Energies(NamedTuple):
     potential: float
     contact: float
     stops: float
+    body: float
     ground: float
     drives: float
     cylinders: float
@@ -70,12 +76,13 @@ class Energies(NamedTuple):
     contact_loss: float
     plate_friction: float
     stop_loss: float
+    body_loss: float
     ground_loss: float
 
     @property
     def stored(self) -> float:
         """Sum of what the vehicle and its contacts hold."""
-        return self.kinetic + self.potential + self.contact + self.stops + self.ground
+        return self.kinetic + self.potential + self.contact + self.stops + self.body + self.ground
 
     @property
     def supplied(self) -> float:
@@ -85,7 +92,7 @@ class Energies(NamedTuple):
     @property
     def lost(self) -> float:
         """Sum of the losses."""
-        contacts = self.contact_loss + self.plate_friction + self.stop_loss + self.ground_loss
+        contacts = self.contact_loss + self.plate_friction + self.stop_loss + self.body_loss + self.ground_loss
         return self.gear + self.cut_drives + contacts
 
     def residue(self, start: Energies) -> float:
@@ -107,18 +114,19 @@ class EnergyMeter:
         self._rover = rover
         self._soil = None if vehicle.ground is None or vehicle.ground.ruts else _soil_spring(vehicle)
         self.ledger: Ledger = make_ledger(make_work(rover.chain), state.obstacle.force.size, state.v.size)
-        self._first_ground, self._first_stops = self._ground(), self._stops()
+        self._first_ground, self._first_stops, self._first_body = self._ground(), self._stops(), self._body()
 
     def read(self) -> Energies:
         """The energies now."""
         joule, state = self.ledger.joule, self._state
         kinetic, potential = motion_energy(self._rover.chain, self._vehicle.gravity, state.q, state.v, self.ledger.work)
-        ground, stops = self._ground(), self._stops()
+        ground, stops, body = self._ground(), self._stops(), self._body()
         return Energies(
             kinetic=kinetic,
             potential=potential,
             contact=float(joule[CONTACT_STORED]),
             stops=stops,
+            body=body,
             ground=ground,
             drives=float(joule[MOTOR]),
             cylinders=float(joule[CYLINDER]),
@@ -128,6 +136,7 @@ class EnergyMeter:
             contact_loss=float(joule[CONTACT_LOSS]),
             plate_friction=-float(joule[FRICTION]),
             stop_loss=-float(joule[STOP]) - (stops - self._first_stops),
+            body_loss=-float(joule[LYING]) - (body - self._first_body),
             ground_loss=-float(joule[SOIL]) - (ground - self._first_ground),
         )
 
@@ -151,6 +160,15 @@ class EnergyMeter:
         angle = self._state.q[stops.speed + 1]
         over = np.maximum(angle - stops.high, 0.0) + np.minimum(angle - stops.low, 0.0)
         return float(0.5 * (stops.stiffness * over**2).sum())
+
+    def _body(self) -> float:
+        """Energy stored in the ground under the main body [J]."""
+        body, q = self._vehicle.body, self._state.q
+        if body is None:
+            return 0.0
+        places = q[:3] + Rotation.from_quat(q[3:7]).apply(body.corner)
+        depth = np.maximum([-height_over(self._vehicle.terrain, tuple(place)) for place in places.tolist()], 0.0)
+        return float(_spring_energy(body.ground.law, depth).sum())
 
     def _depths(self) -> FloatArray:
         """Depth (wheels,) [m] of each wheel in the ground, 0 above it."""

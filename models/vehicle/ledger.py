@@ -25,13 +25,15 @@ from models.rover.points import project, to_world
 from models.rover.reduction import Chain
 
 # Groups of forces in the order in which a step adds them; those of drives and obstacle have several terms.
-DRIVES, CYLINDERS, STOPS, PULL, GROUND, OBSTACLE, OUTSIDE = range(7)
-GROUPS = 7
+GROUPS = 8
+DRIVES, CYLINDERS, STOPS, BODY, PULL, GROUND, OBSTACLE, OUTSIDE = range(GROUPS)
 # Slots of Ledger.joule. Work on the vehicle since the ledger was opened: of powered drives, cut drives, gear friction,
-# cylinders, joint stops, drawbar, ground, torques from outside, the plate's normal force and its friction. Lost in the
-# plate's contact law and in leg damping. Stored now in plate and legs.
-TERMS = 12
-MOTOR, DRAG, GEAR, CYLINDER, STOP, DRAWBAR, SOIL, TORQUE, NORMAL, FRICTION, CONTACT_LOSS, CONTACT_STORED = range(TERMS)
+# cylinders, joint stops, the ground under the body, drawbar, ground under the wheels, torques from outside, the plate's
+# normal force and its friction. Lost in the plate's contact law and in leg damping. Stored now in plate and legs.
+TERMS = 13
+MOTOR, DRAG, GEAR, CYLINDER, STOP, LYING, DRAWBAR, SOIL, TORQUE, NORMAL, FRICTION, CONTACT_LOSS, CONTACT_STORED = range(
+    TERMS
+)
 
 
 class Ledger(NamedTuple):
@@ -133,6 +135,7 @@ def close_step(
         _note_drives(ledger, chain, drive, cut, v, dt)
         joule[CYLINDER] += _work_of(ledger, CYLINDERS, dt)
         joule[STOP] += _work_of(ledger, STOPS, dt)
+        joule[LYING] += _work_of(ledger, BODY, dt)
         joule[DRAWBAR] += _work_of(ledger, PULL, dt)
         joule[SOIL] += _work_of(ledger, GROUND, dt) + _impulse_work(ledger, v)
         joule[TORQUE] += _work_of(ledger, OUTSIDE, dt)

@@ -10,6 +10,7 @@ from models.actuators.drive import Drive, DriveState, make_drives
 from models.actuators.pneumatic import NO_CYLINDERS, CylinderMounts, CylinderState, make_cylinders
 from models.actuators.stops import NO_STOPS, JointStops
 from models.contact.active_set import RigidGround
+from models.contact.body_ground import BodyContact
 from models.contact.compliant import CompliantGround
 from models.contact.ground import Ground, GroundContact, make_ground_contact
 from models.contact.obstacle import Obstacle, ObstacleContact, make_contact
@@ -39,6 +40,7 @@ class VehicleModel(NamedTuple):
         terrain: shape of the ground; None is level.
         cylinders: joints on which air cylinders push, if any.
         stops: of the suspension joints, if they have any.
+        body: corners of the main body that meet the ground if the rover turns over, or None.
     """
 
     chain: Chain
@@ -51,6 +53,7 @@ class VehicleModel(NamedTuple):
     terrain: Terrain = None
     cylinders: CylinderMounts = NO_CYLINDERS
     stops: JointStops = NO_STOPS
+    body: BodyContact | None = None
 
 
 class VehicleState(NamedTuple):

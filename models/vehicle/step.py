@@ -11,6 +11,7 @@ from models.actuators.drive import drive_axle
 from models.actuators.pneumatic import push_cylinders
 from models.actuators.stops import push_stops
 from models.contact.active_set import RigidGround
+from models.contact.body_ground import BodyContact, push_body
 from models.contact.compliant import CompliantGround, push_compliant_ground
 from models.contact.constraints import hold_ground
 from models.contact.ground import Ground, push_ground
@@ -23,6 +24,7 @@ from models.rover.points import to_world
 from models.rover.reduction import Chain
 from models.terrain import Terrain
 from models.vehicle.ledger import (
+    BODY,
     CYLINDERS,
     DRIVES,
     GROUND,
@@ -67,6 +69,8 @@ def accounted_step(vehicle: VehicleModel, state: VehicleState, dt: float, ledger
     note(ledger, CYLINDERS, work)
     push_stops(vehicle.stops, state.q, v, dt, work)
     note(ledger, STOPS, work)
+    _push_body(vehicle.body, vehicle.terrain, chain, state, dt)
+    note(ledger, BODY, work)
     for a in range(6):  # the base's speeds come first
         work.rhs[a] += state.pull[a]
     note(ledger, PULL, work)
@@ -83,6 +87,12 @@ def accounted_step(vehicle: VehicleModel, state: VehicleState, dt: float, ledger
     _hold(vehicle.rigid, vehicle.terrain, chain, state, dt)
     close_step(ledger, chain, vehicle.drive, state.drives.cut, vehicle.obstacle, state.obstacle, v, dt, work)
     move(state.q, v, dt, work)
+
+
+@kernel
+def _push_body(body: BodyContact | None, terrain: Terrain, chain: Chain, state: VehicleState, dt: float) -> None:
+    if body is not None:
+        push_body(chain, body, terrain, state.q, dt, state.work)
 
 
 @kernel
