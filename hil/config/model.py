@@ -160,6 +160,17 @@ class UncheckedConfig(Section):
         return self.experiment == "normal_force" or (throttle is not None and throttle.controls_loads)
 
     @property
+    def moves_loads(self) -> bool:
+        """Whether this very run is to distribute them: of a series that has a controller, some runs are passive."""
+        throttle = self.throttle
+        return self.controls_loads and (throttle is None or throttle.mode != "passive")
+
+    @property
+    def pull_unknown(self) -> bool:
+        """A winch or a person pulls the rover, and no load cell says how much: wheel loads and slip are not known."""
+        return self.experiment == "drawbar" and not self.layout.load_cell
+
+    @property
     def plate(self) -> DaqConfig | None:
         """The sensors that bear the load of the obstacle's plate, if the rig has any: a triangle's, or rear links'."""
         return self.daq if self.daq and self.daq.layout != "bumper" else None

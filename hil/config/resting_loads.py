@@ -41,13 +41,15 @@ def resting_loads(config: Config) -> list[float]:
 
 
 def limit_problems(config: Config) -> list[Problem]:
-    """Limits that exclude the loads at rest; none of a config that controls no loads."""
+    """Limits that exclude the loads at rest; none of a run that moves no loads: a limit is one of the controller."""
     if not config.layout.controls_loads:
         return []
     try:
         loads_N = resting_loads(config)
     except ValueError as error:
         return [Problem("rover", f"type {config.rover.type}: {error}", "a rover whose wheel loads can be controlled")]
+    if not config.moves_loads:
+        return []
     return [
         Problem(
             f"normal_force.{'most' if 'most_load_N' in sentence else 'least'}_load_N",

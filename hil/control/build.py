@@ -75,10 +75,11 @@ def _allocator(config: Config) -> Allocator:
     nominal = nominal_rig(config)
     rover, vehicle, _ = nominal.assemble()
     normal = (0.0, 0.0, 1.0) if vehicle.terrain is None else vehicle.terrain.normal
+    limits, margin_N = load_limits(config), config.normal_force.load_margin_N
     return Allocator(
         rover,
         config.layout.joints,
-        load_limits(config),
+        limits._replace(least_load_N=limits.least_load_N + margin_N, most_load_N=limits.most_load_N - margin_N),
         cylinder_forces(config.cylinders, config.layout),
         config.normal_force.period_ms * 1e-3,
         ground_normal=normal,

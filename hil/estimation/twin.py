@@ -49,8 +49,8 @@ class _Twin(NamedTuple):
 class RoverTwin:
     """Predicts quantities that the rig does not measure: normal forces, sinkage, slip, T_c and the time to impact.
 
-    Its cylinders have the measured pressures of the rig; a pressure that is not measured (NaN) counts as vented. Where
-    a load cell measures the drawbar pull of an experiment of traction, the same pull acts on the twin.
+    Its cylinders have the measured pressures of the rig; a pressure that is not measured (NaN) counts as vented. The
+    drawbar pull that a load cell measures acts on the twin; without one the constant pull of the rig's drawbar does.
     Without an obstacle T_c is NaN and there is no time to impact.
 
     The position of the obstacle is known only to a few millimetres. So until an impact is measured the twin drives
@@ -59,26 +59,28 @@ class RoverTwin:
     Args:
         nominal: the rig.
         controls_loads: whether a prediction has what a controller of the wheels' loads needs.
+        pull_unknown: something else pulls the rover, and nobody measures it: normal forces, sinkage, slip and speed of
+            each prediction are NaN.
 
     Attributes:
         standing_N: sum of the wheels' normal forces at rest, at the start.
         energy_at_impact_J: T_c at the impact; NaN before.
     """
 
-    def __init__(self, nominal: RigParameters, *, controls_loads: bool = False) -> None:
+    def __init__(self, nominal: RigParameters, *, controls_loads: bool = False, pull_unknown: bool = False) -> None:
         self._rover, vehicle, self._state = nominal.build()
         self.standing_N = float(self._state.ground.vertical.sum())
         # the twin does not know to the millimetre where it hits, so its obstacle has no edges
         self._obstacle = None if vehicle.obstacle is None else vehicle.obstacle._replace(plate=None)
         self._hit = self._obstacle is None
         self._state.drives.cut[:] = 0.0
-        self._pull = None if nominal.towing is None else self._state.pull
-        self._back = nominal.drawbar.backwards()
+        self._back, self._pull_unknown = nominal.drawbar.backwards(), pull_unknown
         self._pressure_Pa: Sequence[Sequence[float]] = ()
         self.energy_at_impact_J = math.nan
         self._q_at_impact, self._v_at_impact = np.zeros_like(self._state.q), np.zeros_like(self._state.v)
         self._wheels = self._state.ground.vertical.size
         self._speeds_radps: ByWheel = (0.0,) * self._wheels
+        self._nothing = (math.nan,) * (3 * self._wheels)
         passable = None if self._obstacle is None else self._obstacle._replace(stiffness=0.0, damping=0.0)
         rolling = vehicle.rigid is not None and vehicle.rigid.per_wheel > 1
         self._twin = _Twin(
@@ -107,9 +109,8 @@ class RoverTwin:
         state.drives.set_speed[:] = self._speeds_radps
         if samples.valves.pressure_Pa != self._pressure_Pa:
             self._take_pressures(samples.valves.pressure_Pa)
-        if estimate.pull_N and self._pull is not None:  # NaN before the first sample
-            pull_N = estimate.pull_N[0]
-            np.multiply(self._back, 0.0 if math.isnan(pull_N) else pull_N, out=self._pull)
+        if estimate.pull_N and math.isfinite(estimate.pull_N[0]):  # NaN before the first sample
+            np.multiply(self._back, estimate.pull_N[0], out=state.pull)
         steps = max(-(-span // LONGEST_STEP_NS), 0)
         _predict(self._bound, steps, span * 1e-9 / max(steps, 1))
         self._t_ns = samples.t_ns
@@ -117,6 +118,8 @@ class RoverTwin:
         if estimate.impact_ns is not None and not self._hit:
             self._meet_obstacle(energy)
         wheels = self._wheels
+        if self._pull_unknown:
+            rest[: 3 * wheels], speed = self._nothing, math.nan
         return Prediction(
             normal_force_N=tuple(rest[:wheels]),
             sinkage_m=tuple(rest[wheels : 2 * wheels]),

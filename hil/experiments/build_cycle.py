@@ -56,7 +56,9 @@ def build_cycle(
     for event in latched:
         tick_logger.log_latched(event)
 
-    twin, limiter = RoverTwin(nominal_rig(config), controls_loads=config.layout.controls_loads), Limiter(config, safety)
+    controls_loads, pull_unknown = config.layout.controls_loads, config.pull_unknown
+    twin = RoverTwin(nominal_rig(config), controls_loads=controls_loads, pull_unknown=pull_unknown)
+    limiter = Limiter(config, safety)
 
     def checks(samples: Samples, estimate: Estimate) -> list[Check]:
         found = arming_checks(config, samples, estimate, safety.faults)

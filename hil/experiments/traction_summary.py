@@ -18,12 +18,13 @@ def traction_of(run: Finished, throttle: ThrottleConfig) -> Summary:
     """Keys as docs/reference/summary.md lists them, without a judgement; None for what was not measured.
 
     Pull: of the load cell, or the simulated rig's own. Slip and speed: the simulated rig's own, or the twin's. Wheel
-    loads: of the leg sensors, or the twin's.
+    loads: of the leg sensors, or the twin's. The twin knows none of them where it does not know what pulls the rover.
     """
     config, layout = run.config, run.config.layout
     ticks = run.ticks[run.ticks["state"] == MEASURE]
     known = run.ground_truth.traction
-    loads_from, field = ("leg sensors", "wheel_load_N") if layout.leg_sensors else ("twin", "normal_force_N")
+    twin = None if config.pull_unknown else "twin"
+    loads_from, field = ("leg sensors", "wheel_load_N") if layout.leg_sensors else (twin, "normal_force_N")
     loads = ticks[field].mean(axis=0) if ticks.size else np.full(len(layout.wheels), math.nan)
     pull = float(ticks["pull_N"].mean()) if layout.load_cell and ticks.size else known.pull if known else math.nan
     slip = known.slip if known else float(ticks["slip"].mean()) if ticks.size else math.nan
@@ -37,10 +38,10 @@ def traction_of(run: Finished, throttle: ThrottleConfig) -> Summary:
         "pull_from": "load cell" if layout.load_cell else "simulated rig" if known else None,
         "slip": finite(slip),
         "speed_mps": finite(speed),
-        "slip_from": "simulated rig" if known else "twin",
+        "slip_from": "simulated rig" if known else twin,
         "wheels": list(layout.wheels),
         "wheel_speed_radps": finite(float(ticks["wheel_speed_radps"].mean())) if ticks.size else None,
-        "load_N": [finite(float(load)) for load in loads],
+        "load_N": [finite(float(load)) for load in loads] if loads_from else None,
         "load_from": loads_from,
         "spread": finite(float(loads.std()) / float(loads.mean())) if ticks.size and total > 0.0 else None,
         "pitch_deg": config.ground.pitch_deg,
@@ -51,15 +52,16 @@ def traction_of(run: Finished, throttle: ThrottleConfig) -> Summary:
 def traction_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The same for the terminal, the verdict first."""
     duty = summary.get("duty")
+    unknown = "not known: what pulls is not measured (loads.load_cell)"
     throttle = f"speed {quantity(summary.get('speed_set_mps'), 'm/s', 3)}" if duty is None else f"duty {duty:g}"
     return [
         *verdict_rows(summary),
         ("wheel loads", str(summary.get("mode"))),
         ("throttle", throttle),
-        (f"slip, {summary.get('slip_from')}", quantity(summary.get("slip"), "", 3)),
-        (f"speed, {summary.get('slip_from')}", quantity(summary.get("speed_mps"), "m/s", 4)),
+        (f"slip, {summary.get('slip_from') or unknown}", quantity(summary.get("slip"), "", 3)),
+        (f"speed, {summary.get('slip_from') or unknown}", quantity(summary.get("speed_mps"), "m/s", 4)),
         (f"drawbar pull, {summary.get('pull_from') or 'not measured'}", quantity(summary.get("pull_N"), "N", 1)),
-        (f"wheel loads, {summary.get('load_from')}", quantity(summary.get("load_N"), "N", 0)),
+        (f"wheel loads, {summary.get('load_from') or unknown}", quantity(summary.get("load_N"), "N", 0)),
         ("spread of the loads", quantity(summary.get("spread"), "", 3)),
         ("wheels, in this order", ", ".join(name.replace("_", " ") for name in summary.get("wheels") or [])),
         *loop_rows(summary),

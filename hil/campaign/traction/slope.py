@@ -13,6 +13,7 @@ from hil.campaign.traction.drawbar import refuse_real
 from hil.campaign.trial import Job, Result
 from hil.campaign.workers import Workers, run_jobs
 from hil.config import Config, load_config
+from hil.config.resting_loads import limit_problems
 
 
 @dataclass
@@ -92,17 +93,23 @@ def run_slopes(
     section = base.slope
 
     def next_run(search: Search) -> tuple[tuple[Search, float], Job] | None:
-        slope_deg = search.next_deg(section.from_deg, section.to_deg, section.resolution_deg)
-        if slope_deg is None:
-            return None
-        return (search, slope_deg), Job(on_slope(base, search.mode, slope_deg).model_dump_json(), "summary")
+        while (slope_deg := search.next_deg(section.from_deg, section.to_deg, section.resolution_deg)) is not None:
+            config = on_slope(base, search.mode, slope_deg)
+            refused = limit_problems(config)
+            if not refused:
+                return (search, slope_deg), Job(config.model_dump_json(), "summary")
+            take_summary(search, slope_deg, {"accepted": False, "reasons": list(map(str, refused))})
+        return None
 
-    def take(name: tuple[Search, float], result: Result) -> tuple[Any, Job] | None:
-        search, slope_deg = name
-        search.take(slope_deg, result.summary)
+    def take_summary(search: Search, slope_deg: float, summary: dict[str, Any]) -> None:
+        search.take(slope_deg, summary)
         report.text(
             f"{search.mode}: {slope_deg:g} degrees {'climbed' if search.tried[-1]['climbed'] else 'not climbed'}"
         )
+
+    def take(name: tuple[Search, float], result: Result) -> tuple[Any, Job] | None:
+        search, slope_deg = name
+        take_summary(search, slope_deg, result.summary)
         return next_run(search)
 
     run_jobs(workers, (job for search in searches if (job := next_run(search))), take, stopped)

@@ -35,6 +35,12 @@ def traction_checks(config: UncheckedConfig) -> list[Problem]:
         wanted = ", ".join(dict.fromkeys((section.mode, *section.modes)))
         allowed = "passive: without cylinders nothing controls the wheel loads"
         problems.append(Problem(f"{name}.modes", wanted, allowed, ("cylinders.joints", "rover.type")))
+    elif section.controls_loads and config.pull_unknown:
+        wanted = ", ".join(dict.fromkeys((section.mode, *section.modes)))
+        found = f"none, with {name}.mode and {name}.modes {wanted}"
+        allowed = "a load cell (loads.load_cell={}), or passive alone: the rover twin knows the winch's pull, which "
+        allowed += "moves the wheels' loads, from the load cell only"
+        problems.append(Problem("loads.load_cell", found, allowed, (f"{name}.mode", f"{name}.modes", "loads")))
     if config.slope.from_deg >= config.slope.to_deg and name == "slope":
         allowed = f"below slope.to_deg, {config.slope.to_deg:g}"
         problems.append(Problem("slope.from_deg", f"{config.slope.from_deg:g}", allowed, ("slope.to_deg",)))

@@ -53,6 +53,13 @@ class NormalForceConfig(Section):
     )
     least_load_N: float = Field(20.0, ge=0, le=1e5, description="least load wanted on a wheel")
     most_load_N: float | None = Field(None, ge=1, le=1e5, description="largest load wanted on a wheel; null: any")
+    load_margin_N: float = Field(
+        10.0,
+        ge=0,
+        le=1e4,
+        description="the controller keeps loads this far inside least_load_N and most_load_N: what estimate, friction "
+        "of the cylinders and valves may be wrong by",
+    )
     dead_band_kPa: float = Field(
         4.0, ge=0.1, le=100, description="smaller changes of the mean pressure are not worth a switching of a valve"
     )

@@ -10,7 +10,7 @@ from hil.campaign.traction.drawbar import curves, expand_drawbar
 from hil.campaign.traction.slope import Search, expand_slope, run_slopes
 from hil.campaign.trial import Job, Result
 from hil.campaign.workers import InThisProcess, Workers
-from hil.config import Config, ConfigError
+from hil.config import Config, ConfigError, load_config
 from hil.experiments.slope.limit import limit_at_even_loads_deg
 
 from .conftest import Lines, NeverStop
@@ -73,6 +73,30 @@ def test_the_steepest_slope_of_each_mode_is_found_to_the_resolution(run_with):
         assert search.low_deg <= limit_deg < search.high_deg
         assert search.high_deg - search.low_deg <= 0.25
     assert [one["slope_deg"] for one in passive.tried[:3]] == [5.0, 28.0, 16.5]
+
+
+@pytest.mark.parametrize("mode", ["passive", "uniform"])
+def test_the_series_runs_a_slope_exactly_where_a_single_run_of_it_is_allowed(run_with, mode):
+    """At 24 degrees a front wheel bears 19 N at rest: below a limit of 20 N, which counts where loads are moved."""
+    run_with(lambda job: Result({"accepted": True, "climbed": True, "slip": 0.3, "reasons": []}, "a processor"))
+    given = [f"slope.modes=[{mode}]", "normal_force.least_load_N=20", "slope.from_deg=22", "slope.resolution_deg=0.5"]
+    (search,) = run_slopes(expand_slope("sim_slope", given, None), Here, Lines(), NeverStop().now)
+    for one in search.tried:
+        run = [*given, f"slope.mode={mode}", f"ground.pitch_deg={one['slope_deg']}"]
+        if one["accepted"]:
+            load_config("sim_slope", run)
+            continue
+        with pytest.raises(ConfigError, match="least_load_N") as refused:
+            load_config("sim_slope", run)
+        assert "; ".join(map(str, refused.value.problems)) == one["reasons"]
+    assert all(one["accepted"] for one in search.tried) == (mode == "passive")
+    assert len(search.tried) == (2 if mode == "passive" else 6)
+
+
+@pytest.mark.parametrize("slope_deg", [24.0, 25.5])
+def test_a_single_run_may_try_the_slopes_that_the_shipped_series_climbs(slope_deg):
+    for mode in ("passive", "uniform", "max_traction"):
+        load_config("sim_slope", [f"slope.mode={mode}", f"ground.pitch_deg={slope_deg}"])
 
 
 @pytest.mark.parametrize(("outcome", "low_deg", "high_deg"), [(True, 28.0, None), (False, None, 5.0)])

@@ -149,6 +149,58 @@ def test_torques_move_no_faster_than_the_slew_allows_and_arrive():
     assert torques[-1] == pytest.approx(end, abs=1e-4)
 
 
+SIDES = pytest.mark.parametrize("side", [-1.0, 1.0], ids=["low", "high"])
+CYLINDER = pytest.mark.parametrize("cylinder", [0, 1, 2])
+
+
+def wish_for(torque_Nm):
+    """Shares that these torques would give."""
+    return LoadGoal(LoadMode.SHARE, tuple((PASSIVE_N + influence() @ torque_Nm) / PASSIVE_N.sum()))
+
+
+@SIDES
+@CYLINDER
+@pytest.mark.parametrize(("name", "limit_Nm", "reach_Nm"), [("torque", 20.0, 200.0), ("pressure", 200.0, 20.0)])
+def test_a_torque_goes_to_its_limit_on_either_side_and_no_further(cylinder, side, name, limit_Nm, reach_Nm):
+    one = allocator(limits=LoadLimits(limit_Nm, 1e6), reach_Nm=reach_Nm)
+    within = 19.0 * side * np.eye(3)[cylinder]
+    found = allocate(one, wish_for(within))
+    assert found.torque_Nm == pytest.approx(within, abs=1e-3)
+    assert binding_names(found.binding) == ()
+    found = allocate(one, wish_for(40.0 * side * np.eye(3)[cylinder]))
+    assert found.torque_Nm[cylinder] == pytest.approx(20.0 * side, abs=1e-9)
+    assert np.abs(found.torque_Nm).max() <= 20.0 + 1e-9
+    assert name in binding_names(found.binding)
+
+
+@SIDES
+@CYLINDER
+def test_a_torque_rises_and_falls_by_the_same_step(cylinder, side):
+    one, goal = allocator(limits=LoadLimits(slew_Nmps=100.0)), wish_for(30.0 * side * np.eye(3)[cylinder])
+    for call in (1.0, 2.0, 3.0):
+        found = allocate(one, goal)
+        assert found.torque_Nm[cylinder] == pytest.approx(call * side, abs=1e-3)
+        assert "slew" in binding_names(found.binding)
+
+
+@SIDES
+@pytest.mark.parametrize("wheel", range(6))
+def test_a_load_goes_to_its_limit_on_either_side_and_no_further(wheel, side):
+    """From even loads; the wish moves this wheel by 60 N and the limit is at 30 N."""
+    even, limit_N = np.full(6, 196.0), 196.0 + 30.0 * side
+    limits = LoadLimits(500.0, 1e6, limit_N, np.inf) if side < 0.0 else LoadLimits(500.0, 1e6, 0.0, limit_N)
+    change = influence() @ influence()[wheel]
+    wish = even + 60.0 * side * change / change[wheel]
+    goal = LoadGoal(LoadMode.SHARE, tuple(wish / wish.sum()))
+    one = allocator(limits=limits, reach_Nm=500.0)
+    found = one.allocate(tuple(even), (0.0,) * 3, (0.0,) * 3, DOWN, (0.2,) * 6, goal)
+    assert side * (side * np.array(found.load_N)).max() == pytest.approx(limit_N, abs=1e-3)
+    assert binding_names(found.binding)[-1] == ("least_load" if side < 0.0 else "most_load")
+    free = allocator(limits=LoadLimits(500.0, 1e6, 0.0), reach_Nm=500.0)
+    found = free.allocate(tuple(even), (0.0,) * 3, (0.0,) * 3, DOWN, (0.2,) * 6, goal)
+    assert found.load_N == pytest.approx(wish, abs=0.1)
+
+
 def test_limits_that_the_present_state_breaks_give_the_nearest_loads_and_say_so():
     limits = LoadLimits(slew_Nmps=1e6, least_load_N=190.0)
     found = allocate(allocator(limits=limits, reach_Nm=5.0), LoadGoal(LoadMode.UNIFORM))

@@ -98,6 +98,17 @@ def test_on_off_valves_with_the_lines_as_they_are_reach_the_best_within_three_se
     assert found["switchings_per_s"] < 5.0
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("wheel", ["rear_left", "rear_right"])
+def test_a_wheel_made_light_stays_within_the_limit_that_it_is_aimed_at(wheel):
+    """Twin and plant differ by 5 % in mass and 10 % in soil; the cylinders' friction is another 8 N."""
+    steps = f"normal_force.steps=[{{for_s: 1, mode: passive}}, {{for_s: 5, mode: unload, wheel: {wheel}}}]"
+    summary = run(load_config("sim_normal_force", [*QUIET, steps])).summary
+    assert summary["accepted"], summary["reasons"]
+    assert min(summary["load_steps"][1]["load_N"]) < 45.0
+    assert "least_load" in summary["load_steps"][1]["limits"]
+
+
 SLOW_VALVES = ("cylinders.model=compressible", "cylinders.valve.on_ms=20", "cylinders.valve.off_ms=20")
 
 

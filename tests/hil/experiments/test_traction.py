@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from hil.analysis.replay import replay
@@ -72,6 +73,36 @@ def test_a_run_leaves_a_figure_and_a_record_that_replays(tmp_path):
     assert (tmp_path / "drawbar.png").stat().st_size > 10_000
     assert read_trial(tmp_path, trusted=True).meta["experiment"] == "drawbar"
     assert replay(tmp_path).differences == []
+
+
+WITHOUT_CELL = ("loads=null", "drawbar.modes=[passive]")
+
+
+def test_loads_that_follow_from_a_pull_which_nobody_measures_are_not_known(tmp_path):
+    """The winch moves them by half of their mean; the rover twin would be right about none."""
+    config = load_config("sim_drawbar", [*SHORT, *WITHOUT_CELL])
+    summary = run_experiment(config, tmp_path, progress=lambda _: None).summary
+    assert summary["accepted"], summary["reasons"]
+    assert (summary["load_N"], summary["load_from"], summary["spread"]) == (None, None, None)
+    assert summary["pull_from"] == summary["slip_from"] == "simulated rig"
+    tick = read_trial(tmp_path, trusted=True).tick
+    for field in ("normal_force_N", "sinkage_m", "slip", "speed_mps"):
+        assert np.isnan(tick[field]).all(), field
+
+
+def test_leg_sensors_measure_the_loads_whatever_pulls():
+    config = load_config("sim_drawbar", [*SHORT, "loads={leg_sensors: {}}", "drawbar.modes=[passive]"])
+    summary = run(config).summary
+    assert summary["load_from"] == "leg sensors"
+    assert sum(summary["load_N"]) == pytest.approx(120.0 * 9.81, rel=0.02)
+
+
+@pytest.mark.parametrize("loads", ["null", "{leg_sensors: {}}"])
+@pytest.mark.parametrize("modes", [("uniform", "passive"), ("passive", "max_traction")])
+def test_loads_are_not_controlled_against_a_pull_which_nobody_measures(loads, modes):
+    given = [f"loads={loads}", f"drawbar.mode={modes[0]}", f"drawbar.modes=[{modes[1]}]"]
+    with pytest.raises(ConfigError, match=r"loads\.load_cell: found none, .*; allowed: a load cell"):
+        load_config("sim_drawbar", given)
 
 
 def test_heavy_axles_have_their_share_and_the_others_the_rest():
