@@ -8,22 +8,15 @@ Run: python docs/figures/architecture.py    (seconds; writes docs/images/archite
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 from code_reading import PROCESSES, boxes, memory_table, stages, uses
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from outputs import outputs
 
 from hil.config.error_messages import resolved, whole_schema
 from hil.runtime.cycle import Cycle
 
-DOCS = Path(__file__).parent.parent
-OUT = DOCS / "images" / "architecture.png"
-PAGE = DOCS / "explanation" / "architecture.md"
-TABLE = re.compile(r"(<!-- memory -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 # From top to bottom; what is not named here follows.
 ORDER = ("blocks", "drives", "drive_command", "valves", "valve_command", "healths", "fault_mailboxes", "ticks",
          "timings", "events", "watchdog_events", "commands", "lease", "status", "ground_truth", "late")  # fmt: skip
@@ -137,16 +130,15 @@ def _outside(process: str) -> tuple[str, str]:
 
 def main() -> None:
     """Write the table into the page, and draw the picture."""
-    page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(TABLE.sub(lambda match: f"{match[1]}{memory_table()}\n{match[3]}", page), encoding="utf-8")
+    out = outputs(__doc__)
+    out.put("docs/explanation/architecture.md", "memory", memory_table())
     figure = Figure(figsize=(14, 10.5), layout="constrained")
-    FigureCanvasAgg(figure)
     tick, processes = figure.subplots(2, 1, height_ratios=(20, 62))
     for axes in (tick, processes):
         axes.set_axis_off()
     draw_tick(tick)
     draw_processes(processes)
-    figure.savefig(OUT, dpi=110)
+    out.picture(figure, "architecture.png")
 
 
 if __name__ == "__main__":

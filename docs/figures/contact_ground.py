@@ -6,18 +6,16 @@ Run: python docs/figures/contact_ground.py    (seconds; writes docs/images/conta
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from outputs import outputs
 
 from models.contact.constraints import effective_kinetic_energy_on_ground
 from models.impact import effective_kinetic_energy
 from models.rover import rcp
 
 SPEED, RADIUS = 0.07, 0.175
-OUT = Path(__file__).parent.parent / "images" / "contact_ground.png"
 ROVER = rcp()
 
 
@@ -46,13 +44,18 @@ def energies(angle_deg: float) -> tuple[float, float, float, float, tuple[str, .
 
 def main() -> None:
     """Print the table, draw the figure."""
-    for angle_deg in range(10, 91, 10):
-        none, rigid, gripped, six, names = energies(angle_deg)
-        print(f"| {angle_deg} | {none:.4f} | {rigid:.4f} | {gripped:.4f} | {six:.4f} | {', '.join(names) or 'none'} |")
-    angles = np.arange(10.0, 90.1, 0.5)
+    out = outputs(__doc__)
+    rows = []
+    for angle_deg in out.some(range(10, 91, 10)):
+        *found, names = energies(angle_deg)
+        cells = ["inconsistent" if math.isnan(one) else f"{one:.4f}" for one in found]
+        held = ", ".join(name.replace("_", " ") for name in names) or "none"
+        rows.append([f"{angle_deg}", *cells, held])
+    head = ("angle", "no ground", "ground, where it pushes", "and no slip", "all six held", "who is held")
+    out.table("docs/explanation/contact.md", "T_c on grounds", head, rows)
+    angles = np.arange(10.0, 90.1, 20.0 if out.quick else 0.5)
     curves = np.array([energies(angle)[:4] for angle in angles])
     figure = Figure(figsize=(8, 4.5), layout="constrained")
-    FigureCanvasAgg(figure)
     axes = figure.subplots()
     labels = ("no ground", "ground, where it pushes", "the same, and no slip", "all six wheels held")
     for curve, label, style in zip(curves.T, labels, ("-", "--", ":", "-."), strict=True):
@@ -60,7 +63,7 @@ def main() -> None:
     axes.set(xlabel="obstacle angle [deg]", ylabel="T_c [J]", ylim=(0, None), title="RCP, 120 kg, 70 mm/s")
     axes.grid(visible=True, alpha=0.3)
     axes.legend()
-    figure.savefig(OUT, dpi=110)
+    out.picture(figure, "contact_ground.png")
 
 
 if __name__ == "__main__":

@@ -5,11 +5,9 @@ Run: python docs/figures/contact_restitution.py    (seconds; writes docs/images/
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from outputs import outputs
 
 from models.contact.drop import drop
 from models.contact.laws import Law, make_law
@@ -19,7 +17,6 @@ ASKED = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
 STEPS = (1e-4, 1e-5, 1e-6, 1e-7)
 MASS, SPEED = 20.0, 0.07  # kg seen at a wheel; m/s, MacMahon 2016
 STIFFNESS = {"lumped legs": (5.5e4, 1.0), "steel": (1e9, 1.5)}
-OUT = Path(__file__).parent.parent / "images" / "contact_restitution.png"
 
 
 def law_of(name: str, restitution: float, contact: str) -> Law:
@@ -30,26 +27,25 @@ def law_of(name: str, restitution: float, contact: str) -> Law:
     return make_law(name, stiffness, exponent=exponent, restitution=restitution)
 
 
-def print_row(*cells: object) -> None:
-    """One row of a table in Markdown."""
-    print("| " + " | ".join(f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in cells) + " |")
-
-
 def main() -> None:
     """Print both tables, draw the figure."""
-    print_row("asked for", *ASKED)
+    out = outputs(__doc__)
+    steps = out.some(STEPS)
+    asked_for = out.some(ASKED)
+    rows = []
     for name in NAMES:
-        print_row(name, *(drop(law_of(name, e, "lumped legs"), MASS, SPEED, dt=1e-6).restitution for e in ASKED))
-    print()
-    print_row("step [s]", *(f"{dt:g}" for dt in STEPS))
+        given = [drop(law_of(name, e, "lumped legs"), MASS, SPEED, dt=1e-6).restitution for e in asked_for]
+        rows.append([name, *(f"{one:.4f}" for one in given)])
+    head = ["asked for", *(f"{e:g}" for e in asked_for)]
+    out.table("docs/explanation/contact.md", "restitution", head, rows)
+    print("step [s]:", *steps)
     for contact in STIFFNESS:
         for name in NAMES:
             # a contact on steel lasts 1.6 ms: sixteen of the plant's steps of 0.1 ms
-            found = (drop(law_of(name, 0.5, contact), MASS, SPEED, dt=dt).restitution for dt in STEPS)
-            print_row(f"{name}, {contact}", *found)
-    asked = np.linspace(0.04, 1.0, 97)
+            found = (drop(law_of(name, 0.5, contact), MASS, SPEED, dt=dt).restitution for dt in steps)
+            print(f"{name}, {contact}:", *(f"{one:.4f}" for one in found))
+    asked = np.linspace(0.04, 1.0, 5 if out.quick else 97)
     figure = Figure(figsize=(7, 5), layout="constrained")
-    FigureCanvasAgg(figure)
     axes = figure.subplots()
     for name in NAMES[:5]:
         given = [drop(law_of(name, e, "lumped legs"), MASS, SPEED, dt=1e-5).restitution for e in asked]
@@ -58,7 +54,7 @@ def main() -> None:
     axes.set(xlabel="restitution asked for", ylabel="restitution given", xlim=(0, 1), ylim=(0, 1.02), aspect="equal")
     axes.grid(visible=True, alpha=0.3)
     axes.legend()
-    figure.savefig(OUT, dpi=110)
+    out.picture(figure, "contact_restitution.png")
 
 
 if __name__ == "__main__":

@@ -8,11 +8,11 @@ Run: python docs/figures/cut_delay.py    (two to five minutes; writes docs/image
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from outputs import outputs
 
 from hil.app.run import run
 from hil.config import load_config
@@ -21,7 +21,6 @@ DELAYS_MS = (0, 2, 5, 10, 20, 50, 100, 150, 200, 300)
 PHASES, PHASES_A_DELAY, SEEDS = 60, 6, (1, 2, 3)
 BLOCK_WAY_M = 0.07 * 2e-3  # of the rover in a block of samples
 QUIET = ("telemetry.endpoint=''", "record.after_s=0.4", "trial.settle_s=0.5")
-OUT = Path(__file__).parent.parent / "images" / "cut_delay.png"
 
 
 def trials(delay_ms: float, phases: int) -> np.ndarray:
@@ -35,30 +34,39 @@ def trials(delay_ms: float, phases: int) -> np.ndarray:
     return np.array(rows)
 
 
+def delay_table(delays: Sequence[float], bands: np.ndarray) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of the README's table: a column for each delay, from p5, median and p95 of the peak [N]."""
+    seeds = f"phases of {len(SEEDS)} seeds"
+    medians = [f"peak force on both wheels, median over {seeds} [N]", *(f"{middle:.0f}" for _, middle, _ in bands)]
+    ranges = ["p5 to p95 [N]", *(f"{low:.0f}-{high:.0f}" for low, _, high in bands)]
+    return ["delay [ms]", *(f"{delay:g}" for delay in delays)], [medians, ranges]
+
+
 def main() -> None:
     """Run the trials, print the tables, draw the figure."""
-    found = {delay: trials(delay, PHASES if delay == 0 else PHASES_A_DELAY) for delay in DELAYS_MS}
+    out = outputs(__doc__)
+    delays = out.some(DELAYS_MS)
+    phases, phases_a_delay = (2, 1) if out.quick else (PHASES, PHASES_A_DELAY)
+    found = {delay: trials(delay, phases if delay == 0 else phases_a_delay) for delay in delays}
     latency, peak = found[0].T
     p1, p50, p99 = np.percentile(latency, (1, 50, 99))
-    print(f"latency over {PHASES} phases: min {latency.min():.2f}, p1 {p1:.2f}, p50 {p50:.2f}, p99 {p99:.2f}, ", end="")
+    print(f"latency over {phases} phases: min {latency.min():.2f}, p1 {p1:.2f}, p50 {p50:.2f}, p99 {p99:.2f}, ", end="")
     print(f"max {latency.max():.2f} ms; peaks p5 to p95: {np.percentile(peak, (5, 50, 95)).round(1)} N")
     bands = np.array([np.percentile(rows[:, 1], (5, 50, 95)) for rows in found.values()])
-    for delay, (low, middle, high) in zip(DELAYS_MS, bands, strict=True):
-        print(f"| {delay} | {middle:.0f} | {low:.0f}-{high:.0f} |")
-    slope = np.polyfit(DELAYS_MS[:5], bands[:5, 1], 1)[0]
-    print(f"slope up to {DELAYS_MS[4]} ms: {slope:.2f} N/ms")
+    out.table("README.md", "cut delay", *delay_table(delays, bands))
+    slope = np.polyfit(delays[:5], bands[:5, 1], 1)[0]
+    print(f"slope up to {delays[:5][-1]} ms: {slope:.2f} N/ms")
 
     figure = Figure(figsize=(7.1, 3.2), layout="constrained")
-    FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2)
-    left.step(np.sort(latency), np.arange(1, PHASES + 1) / PHASES, where="post", color="#004488")
+    left.step(np.sort(latency), np.arange(1, phases + 1) / phases, where="post", color="#004488")
     for value, name, style in ((p50, "p50", "--"), (p99, "p99", ":")):
         left.axvline(value, color="#bb5566", ls=style, lw=1.2, label=f"{name}: {value:.2f} ms")
-    title = f"Latency of the cut: {PHASES} trials"
+    title = f"Latency of the cut: {phases} trials"
     left.set(xlabel="first sample over the threshold to the cut [ms]", ylabel="share of trials", title=title)
     left.set(xlim=(0, None), ylim=(0, 1.02))
-    right.fill_between(DELAYS_MS, bands[:, 0], bands[:, 2], color="#bb5566", alpha=0.3, label="p5 to p95")
-    right.plot(DELAYS_MS, bands[:, 1], "o-", color="#004488", ms=3.5, lw=1.2, label="median")
+    right.fill_between(delays, bands[:, 0], bands[:, 2], color="#bb5566", alpha=0.3, label="p5 to p95")
+    right.plot(delays, bands[:, 1], "o-", color="#004488", ms=3.5, lw=1.2, label="median")
     right.axvspan(150, 300, color="0.88", zorder=0, label="a person's reaction")
     right.set(xlabel="delay from detection to the cut at the axle [ms]", ylabel="peak force, both wheels [N]")
     right.set(ylim=(0, None), title="60 degrees, 70 mm/s, dry sand, coasting")
@@ -69,7 +77,7 @@ def main() -> None:
         axes.yaxis.label.set_size(8)
         axes.grid(visible=True, alpha=0.3)
         axes.legend(fontsize=7, loc="best")
-    figure.savefig(OUT, dpi=150, metadata={"Software": None})
+    out.picture(figure, "cut_delay.png", dpi=150)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,10 @@ several peaks on the middle of the plate.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from outputs import outputs
 
 from hil.config import Config, load_config
 from hil.config.model_parameters import nominal_rig
@@ -36,7 +34,6 @@ RUN_UPS = {
     "mains, 5 mV a channel": ("mains_V=0.005",),
 }
 PEAKS_N = (5.0, 15.0, 40.0)
-OUT = Path(__file__).parent.parent / "images" / "detector_rates.png"
 Floats = NDArray[np.float64]
 CONFIG = load_config("sim_impact")
 
@@ -94,17 +91,17 @@ def vibrating(*keys: str) -> Config:
     return load_config("sim_impact", [f"plant.vibration.{key}" for key in keys or ("mains_V=1e-9",)])
 
 
-def rates() -> tuple[dict[str, Floats], dict[str, Floats]]:
+def rates(trials: int) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """False triggers a trial by run-up, and misses by peak of the impact, over the thresholds."""
     random = np.random.default_rng(12)
     false: dict[str, Floats] = {}
     for name, keys in RUN_UPS.items():
         config = vibrating(*keys)
-        made = [samples(random, config, RUN_UP_S) for _ in range(TRIALS)]
+        made = [samples(random, config, RUN_UP_S) for _ in range(trials)]
         false[name] = np.array([np.mean([detected(one, level) for one in made]) for level in THRESHOLDS_N])
     missed: dict[str, Floats] = {}
     for peak in PEAKS_N:
-        made = [samples(random, vibrating(), START_S + 3.0 * IMPACT_S, peak) for _ in range(TRIALS // 3)]
+        made = [samples(random, vibrating(), START_S + 3.0 * IMPACT_S, peak) for _ in range(trials // 3)]
         missed[f"impact of {peak:g} N"] = np.array(
             [1.0 - np.mean([detected(one, level) for one in made]) for level in THRESHOLDS_N]
         )
@@ -113,16 +110,17 @@ def rates() -> tuple[dict[str, Floats], dict[str, Floats]]:
 
 def main() -> None:
     """Count, print the table, draw the figure."""
-    false, missed = rates()
+    out = outputs(__doc__)
+    false, missed = rates(3 if out.quick else TRIALS)
     columns = {
         **{f"false: {name}": one for name, one in false.items()},
         **{f"missed: {k}": v for k, v in missed.items()},
     }
-    print("| threshold [N] | " + " | ".join(columns) + " |\n" + "|---" * (len(columns) + 1) + "|")
-    for place, level in enumerate(THRESHOLDS_N):
-        print(f"| {level:g} | " + " | ".join(f"{one[place]:.2f}" for one in columns.values()) + " |")
+    rows = [
+        [f"{level:g}", *(f"{one[place]:.2f}" for one in columns.values())] for place, level in enumerate(THRESHOLDS_N)
+    ]
+    out.table("docs/explanation/sensing.md", "detector rates", ["threshold [N]", *columns], rows)
     figure = Figure(figsize=(8, 5.2), layout="constrained")
-    FigureCanvasAgg(figure)
     axes = figure.subplots()
     for marker, (name, one) in zip("osdPX", false.items(), strict=True):
         axes.plot(THRESHOLDS_N, one, f"{marker}-", label=f"false trigger in {RUN_UP_S:g} s: {name}")
@@ -133,7 +131,7 @@ def main() -> None:
     axes.set_xticks(THRESHOLDS_N, [f"{level:g}" for level in THRESHOLDS_N])
     axes.grid(visible=True, alpha=0.3)
     figure.legend(loc="outside upper center", ncols=2, fontsize=8)
-    figure.savefig(OUT, dpi=110)
+    out.picture(figure, "detector_rates.png")
 
 
 if __name__ == "__main__":

@@ -5,17 +5,17 @@ Run: python docs/figures/energy_balance.py    (a minute; writes docs/images/ener
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from outputs import outputs
 
 from hil.analysis.energy_balance import EnergyBalance, energy_balance
 from hil.app.run import run
 from hil.config import load_config
 
-OUT = Path(__file__).parent.parent / "images" / "energy_balance.png"
 QUIET = ("trial.start_distance_m=0.08", "telemetry.endpoint=''")
 SUBSTEPS_US = (100, 50, 25, 10)
 LOSSES = {
@@ -47,26 +47,28 @@ def balance_at(substep_us: float) -> tuple[EnergyBalance, float]:
 
 def main() -> None:
     """Print the tables, draw the figure."""
+    out = outputs(__doc__)
     balance, impact_s = balance_at(100)
     t_s = balance.t_s - impact_s
     begin, end = np.searchsorted(t_s, (-0.010, 0.35))
-    print("| term [J] | start to touch | during the contact | to the end |\n|---|---|---|---|")
+    rows = []
     for name, label in {"drives": "work of the drives", **STORED, **LOSSES}.items():
         values = balance.term(name)
         parts = (values[begin] - values[0], values[end] - values[begin], values[-1] - values[end])
-        print(f"| {label} | " + " | ".join(f"{part:+.5f}" for part in parts) + " |")
+        rows.append([label, *(f"{part:+.4f}" for part in parts)])
     residue = balance.residue
     parts = (residue[begin], residue[end] - residue[begin], residue[-1] - residue[end])
-    print("| residue | " + " | ".join(f"{part:+.5f}" for part in parts) + " |")
+    rows.append(["residue", *(f"{part:+.5f}" for part in parts)])
+    head = ("term [J]", "start to touch", "the contact", "to the end")
+    out.table("docs/explanation/contact.md", "energy balance", head, rows)
     largest, last = [], []
-    for substep_us in SUBSTEPS_US:
+    for substep_us in out.some(SUBSTEPS_US, 1):
         finer = balance if substep_us == SUBSTEPS_US[0] else balance_at(substep_us)[0]
         largest.append(np.abs(finer.residue).max())
         last.append(abs(finer.residue[-1]))
         print(f"| {substep_us} | {largest[-1]:.2e} | {last[-1]:.2e} |")
 
     figure = Figure(figsize=(7.1, 6.4), layout="constrained")
-    FigureCanvasAgg(figure)
     whole, impact = figure.subplots(2, 1)
     _lines(whole, t_s, balance, {"drives": "work of the drives", **LOSSES})
     whole.set(title="The whole trial: work of the drives, and where it went", ylabel="energy since the start [J]")
@@ -82,14 +84,16 @@ def main() -> None:
         axes.tick_params(labelsize=8)
         axes.grid(visible=True, alpha=0.3)
         axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, handlelength=2.6)
-    figure.savefig(OUT, dpi=150, metadata={"Software": None})
+    out.picture(figure, "energy_balance.png", dpi=150)
 
 
-def _lines(axes, t, balance, terms, inside=slice(None)) -> None:
+def _lines(
+    axes: Axes, t: np.ndarray, balance: EnergyBalance, terms: dict[str, str], inside: slice = slice(None)
+) -> None:
     for i, (name, label) in enumerate(terms.items()):
         values = balance.term(name)[inside]
-        style = {"color": COLOURS[i % len(COLOURS)], "ls": STYLES[(i + i // len(COLOURS)) % len(STYLES)], "lw": 1.4}
-        axes.plot(t, values - values[0], label=label, **style)
+        style: Any = STYLES[(i + i // len(COLOURS)) % len(STYLES)]
+        axes.plot(t, values - values[0], label=label, color=COLOURS[i % len(COLOURS)], ls=style, lw=1.4)
 
 
 if __name__ == "__main__":

@@ -8,25 +8,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from outputs import outputs
 
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
 from models.contact.laws import Law
+from models.contact.obstacle import Obstacle
 from models.impact import effective_kinetic_energy
 from models.impact.reduced import compaction_drag, peak_over_elastic, reduced_peak_force
 from models.plant import Plant, RigParameters
 from models.wheel import RigidWheel
 
-OUT = Path(__file__).parent.parent / "images" / "impact_scaling.png"
 STIFFNESSES = (2e4, 5.5e4, 1.5e5, 4e5, 1e6)
 SPEEDS = (0.02, 0.035, 0.07, 0.12, 0.2)
 RESTITUTIONS = (0.1, 0.3, 0.6, 0.9, 1.0)
+SMOOTH = ("ground.kind=firm", "ground.friction=0", "obstacle.friction=0")
 SPEED, RAMP_S = 0.07, 0.5
 
 
@@ -44,12 +45,13 @@ GROUNDS: dict[str, Callable[[], RigParameters]] = {
     "soil, 13 % of its drag": lambda: rig("soil.rebound=1.0"),
     "the same, no gear friction": lambda: rig("soil.rebound=1.0", gear=False),
     "firm ground": lambda: rig("ground.kind=firm"),
+    "firm and smooth (no drag)": lambda: rig(*SMOOTH, gear=False),
 }
 
 
 def peak(parameters: RigParameters, speed: float = SPEED, **obstacle: Any) -> tuple[float, float]:
     """Peak force over both wheels [N] and speed at touch [m/s]; all drives are cut within 0.1 ms of the touch."""
-    parameters = replace(parameters, obstacle=parameters.obstacle._replace(**obstacle))
+    parameters = replace(parameters, obstacle=obstacle_of(parameters)._replace(**obstacle))
     if parameters.launch_speed:
         parameters = replace(parameters, launch_speed=speed)
     plant, t_ns = Plant(parameters, np.random.default_rng(0)), 0
@@ -64,6 +66,12 @@ def peak(parameters: RigParameters, speed: float = SPEED, **obstacle: Any) -> tu
     return plant.contact_force_peak, plant.hit_speed
 
 
+def obstacle_of(parameters: RigParameters) -> Obstacle:
+    """The obstacle that every rig of this script has."""
+    assert parameters.obstacle is not None
+    return parameters.obstacle
+
+
 def exponent(x: Any, y: Any) -> float:
     """Slope of log y over log x."""
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
@@ -72,7 +80,7 @@ def exponent(x: Any, y: Any) -> float:
 def bounds(parameters: RigParameters) -> tuple[float, float, float]:
     """No ground's and held wheels' mass [kg] of the reduced model, and the drag's deceleration of the rover [m/s^2]."""
     rover, _, _ = parameters.assemble()
-    q, angle, wheel = rover.neutral(), parameters.obstacle.angle, rover.tree.wheels[0]
+    q, angle, wheel = rover.neutral(), obstacle_of(parameters).angle, rover.tree.wheels[0]
     M, v = rover.mass_matrix(q), np.zeros(rover.nv)
     v[0] = 1.0
     for i, name in enumerate(rover.joint_names):
@@ -89,7 +97,7 @@ def bounds(parameters: RigParameters) -> tuple[float, float, float]:
 
 def reduced(parameters: RigParameters, mass: float, deceleration: float, speed: float, stiffness: float) -> float:
     """Peak of the reduced model [N]."""
-    obstacle = parameters.obstacle
+    obstacle = obstacle_of(parameters)
     law = Law(obstacle.law, stiffness, obstacle.exponent, obstacle.restitution, obstacle.damping)
     sine = math.sin(obstacle.angle)
     return reduced_peak_force(law, 2, mass, speed * sine, deceleration * sine, 0.02 * sine)
@@ -97,47 +105,53 @@ def reduced(parameters: RigParameters, mass: float, deceleration: float, speed: 
 
 def main() -> None:
     """Print the tables, draw the figure."""
-    rigs = {name: make() for name, make in GROUNDS.items()}
+    out = outputs(__doc__)
+    stiffnesses, speeds, restitutions = out.some(STIFFNESSES), out.some(SPEEDS, 3), out.some(RESTITUTIONS)
+    rigs = {name: make() for name, make in out.some(list(GROUNDS.items()))}
     over_k, over_v, over_e = {}, {}, {}
+    rows = []
     for name, parameters in rigs.items():
-        over_k[name] = [peak(parameters, stiffness=k) for k in STIFFNESSES]
-        over_v[name] = [peak(parameters, v) for v in SPEEDS]
-        over_e[name] = [peak(parameters, restitution=e) for e in RESTITUTIONS]
+        over_k[name] = [peak(parameters, stiffness=k) for k in stiffnesses]
+        over_v[name] = [peak(parameters, v) for v in speeds]
+        over_e[name] = [peak(parameters, restitution=e) for e in restitutions]
         forces = [force for force, _ in over_k[name]]
-        ratios = " | ".join(f"{force / speed:.0f}" for force, speed in over_v[name])
-        print(f"| {name} | {over_k[name][1][0]:.0f} | {exponent(STIFFNESSES, forces):.3f} | {ratios} |")
-        print(f"   restitution {RESTITUTIONS}: " + " | ".join(f"{force:.0f}" for force, _ in over_e[name]))
+        ratios = ", ".join(f"{force / speed:.0f}" for force, speed in over_v[name])
+        rows.append([name, f"{over_k[name][1][0]:.0f}", f"{exponent(stiffnesses, forces):.3f}", ratios])
+        print(f"{name}, restitution {restitutions}: " + ", ".join(f"{force:.0f}" for force, _ in over_e[name]))
+    at = ", ".join(f"{v:g}" for v in speeds)
+    head = ("ground", "peak [N]", "exponent of stiffness", f"F/v [N s/m] at {at} m/s")
+    out.table("docs/explanation/contact.md", "impact scaling", head, rows)
     soil = rigs["soil"]
     free, held, deceleration = bounds(soil)
     print(f"reduced model: {free:.0f} kg, {held:.0f} kg with all wheels held; drag {deceleration:.2f} m/s^2")
-    print("law alone: " + ", ".join(f"{peak_over_elastic(1.5 * (1.0 - e)):.4f}" for e in RESTITUTIONS))
+    print("law alone: " + ", ".join(f"{peak_over_elastic(1.5 * (1.0 - e)):.4f}" for e in restitutions))
 
     figure = Figure(figsize=(7.1, 3.0), layout="constrained")
-    FigureCanvasAgg(figure)
     stiffness, speed, law = figure.subplots(1, 3)
-    fine_k, fine_v = np.geomspace(STIFFNESSES[0], STIFFNESSES[-1], 30), np.geomspace(SPEEDS[0], SPEEDS[-1], 30)
+    fine_k, fine_v = np.geomspace(stiffnesses[0], stiffnesses[-1], 30), np.geomspace(speeds[0], speeds[-1], 30)
     start = over_v["soil"][2][1]
-    for axes, x, scale, curves in (
+    panels: tuple[tuple[Axes, np.ndarray, np.ndarray, Callable[[float, float], list[float]]], ...] = (
         (stiffness, fine_k, np.sqrt(fine_k), lambda m, a: [reduced(soil, m, a, start, k) for k in fine_k]),
         (speed, fine_v, fine_v, lambda m, a: [reduced(soil, m, a, v, 5.5e4) for v in fine_v]),
-    ):
+    )
+    for axes, x, scale, curves in panels:
         low, high = (np.array(curves(m, deceleration)) / scale for m in (free, held))
         axes.fill_between(x, low, high, color="0.85", label="soil, one-mass model")
     for (name, results), colour, marker in zip(
-        over_k.items(), ("#000000", "#d55e00", "#e69f00", "#cc79a7", "#0072b2"), "os^vD", strict=True
+        over_k.items(), ("#000000", "#d55e00", "#e69f00", "#cc79a7", "#0072b2", "#009e73"), "os^vDP", strict=False
     ):
         style = {"color": colour, "marker": marker, "ms": 3.5, "lw": 1.0, "label": name}
-        stiffness.plot(STIFFNESSES, np.array([force for force, _ in results]) / np.sqrt(STIFFNESSES), **style)
-        speed.plot(SPEEDS, [force / v for force, v in over_v[name]], **style)
-        forces = np.array([force for force, _ in over_e[name]])
-        law.plot(RESTITUTIONS, forces / forces[-1], **style)
+        stiffness.plot(stiffnesses, np.array([force for force, _ in results]) / np.sqrt(stiffnesses), **style)
+        speed.plot(speeds, [force / v for force, v in over_v[name]], **style)
+        by_law = np.array([force for force, _ in over_e[name]])
+        law.plot(restitutions, by_law / by_law[-1], **style)
     es = np.linspace(0.02, 1.0, 60)
     law.plot(
         es, [peak_over_elastic(1.5 * (1.0 - e)) for e in es], color="black", ls="--", lw=1.0, label="the law alone"
     )
     stiffness.set(xscale="log", xlabel="stiffness of a leg [N/m]", ylabel="peak / root of stiffness", ylim=(0, None))
     speed.set(xscale="log", xlabel="speed [m/s]", ylabel="peak / speed [N s/m]", ylim=(0, None))
-    speed.set_xticks(SPEEDS, [f"{v:g}" for v in SPEEDS])
+    speed.set_xticks(speeds, [f"{v:g}" for v in speeds])
     speed.minorticks_off()
     law.set(xlabel="restitution of the law", ylabel="peak / peak at 1")
     for axes in (stiffness, speed, law):
@@ -150,7 +164,7 @@ def main() -> None:
     figure.legend(
         [*handles, last[-1]], [*labels, text[-1]], fontsize=7, ncols=4, loc="outside lower center", frameon=False
     )
-    figure.savefig(OUT, dpi=150, metadata={"Software": None})
+    out.picture(figure, "impact_scaling.png", dpi=150)
 
 
 if __name__ == "__main__":

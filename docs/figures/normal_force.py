@@ -1,6 +1,6 @@
 """Tables of docs/explanation/normal-force.md: what tractions do to the wheels' loads, and what moving them gains.
 
-.venv/bin/python docs/figures/normal_force.py
+Run: python docs/figures/normal_force.py    (half an hour)
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import itertools
 import math
 
 import numpy as np
+from outputs import Outputs, outputs
 
 from models.contact.ground import Ground
 from models.contact.ruts import make_ruts
@@ -23,6 +24,7 @@ from models.vehicle.loads import Payload
 from models.wheel import PRESETS, RigidWheel, Soil
 
 THREE = ("left_bogie", "right_bogie", "rear_bogie")
+PAGE = "docs/explanation/normal-force.md"
 SLIP = 0.2
 SIDE_N = 588.6  # on the three wheels of a side
 FRICTION = math.radians(30.0)
@@ -51,22 +53,25 @@ def side_pull(packed: FloatArray, loads: FloatArray, ruts: bool) -> float:
     return total
 
 
-def moved_loads() -> None:
+def moved_loads(out: Outputs) -> None:
     """Moments of tractions about the bogie's pivot."""
-    print("| soil | net pull [N] | F_t [N] | moment, a wheel [N m] | moved from front to middle [N] |")
-    print("|---|---|---|---|---|")
+    rows = []
     for name, soil in SOILS.items():
         packed = ground_of(soil, rcp(), False).wheel
         _, pull, tractive = wheel_under_load(packed, SIDE_N / 3.0, 0.0, SLIP)
         moment = 0.275 * pull + 0.175 * tractive
-        print(f"| {name} | {pull:.1f} | {tractive:.1f} | {moment:.1f} | {2.0 * moment / 0.5349:.0f} |")
+        values = (pull, tractive, moment)
+        rows.append([name, *(f"{value:.1f}" for value in values), f"{2.0 * moment / 0.5349:.0f}"])
+    head = ("soil", "net pull [N]", "F_t [N]", "moment, a wheel [N m]", "moved from front to middle [N]")
+    out.table(PAGE, "moved loads", head, rows)
 
 
-def shares_in_ruts() -> None:
+def shares_in_ruts(out: Outputs) -> None:
     """Best shares of three wheels on one track."""
-    print("| soil | | equal loads [N] | best [N] | shares of the best | gain |\n|---|---|---|---|---|---|")
-    grid = [s for s in itertools.product(np.arange(0.2, 0.501, 0.01), repeat=2) if 1.0 - sum(s) > 0.15]
-    for (name, soil), ruts in itertools.product(SOILS.items(), (False, True)):
+    rows = []
+    steps = np.arange(0.2, 0.501, 0.1 if out.quick else 0.01)
+    grid = [s for s in itertools.product(steps, repeat=2) if 1.0 - sum(s) > 0.15]
+    for (name, soil), ruts in out.some(list(itertools.product(SOILS.items(), (False, True)))):
         packed = ground_of(soil, rcp(), False).wheel
         equal = side_pull(packed, np.full(3, SIDE_N / 3.0), ruts)
         best, shares = max(
@@ -75,27 +80,27 @@ def shares_in_ruts() -> None:
         if best < equal:
             best, shares = equal, (1 / 3,) * 3
         text = ", ".join(f"{share:.2f}" for share in shares)
-        print(
-            f"| {name} | {'ruts' if ruts else 'fresh'} | {equal:.1f} | {best:.1f} | {text} | {best / equal - 1:.1%} |"
-        )
+        gain = f"{100 * (best / equal - 1):.1f} %"
+        rows.append([name, "ruts" if ruts else "fresh", f"{equal:.1f}", f"{best:.1f}", text, gain])
+    head = ("soil", "", "equal loads [N]", "best [N]", "best shares: front, middle, rear", "gain")
+    out.table(PAGE, "shares in ruts", head, rows)
 
 
-def best_of_rover() -> None:
+def best_of_rover(out: Outputs) -> None:
     """Spread and pull of the whole rover, with payload, drawbar and slopes."""
-    print("| case | passive | two cylinders | three | three, 100 N m | pull passive [N] | best pull [N] |")
-    print("|---|---|---|---|---|---|---|")
+    rows = []
     payload = Payload(20.0, (0.0, 0.1, 0.9))
     sand = SOILS["dry sand"]
     cases = [
         ("level, drawbar at the ground", 0.0, 0.0, 0.0, False),
         ("level, drawbar 0.2 m up", 0.0, 0.0, 0.2, False),
         ("level, drawbar 0.45 m up", 0.0, 0.0, 0.45, False),
-        ("10 degrees across, drawbar at the ground", 0.0, 10.0, 0.0, False),
-        ("-10 degrees across, drawbar at the ground", 0.0, -10.0, 0.0, False),
+        ("10 degrees, port side up", 0.0, 10.0, 0.0, False),
+        ("10 degrees, starboard side up", 0.0, -10.0, 0.0, False),
         ("15 degrees uphill", 15.0, 0.0, 0.0, False),
         ("15 degrees uphill, ruts", 15.0, 0.0, 0.0, True),
     ]
-    for name, pitch, roll, height, ruts in cases:
+    for name, pitch, roll, height, ruts in out.some(cases, 1):
         rover = payload.on(rcp())
         terrain = slope_of(math.radians(pitch), math.radians(roll))
         q = rover.neutral()
@@ -104,12 +109,14 @@ def best_of_rover() -> None:
         drive = SteadyDrive(rover, q, ground_of(sand, rover, ruts), terrain, GRAVITY, (-0.6, 0.0, height))
         passive = drive.at(np.zeros(3), SLIP)
         spreads = []
-        for joints, most in ((THREE[:2], 60.0), (THREE, 60.0), (THREE, 100.0)):
+        for joints, most in out.some(((THREE[:2], 60.0), (THREE, 60.0), (THREE, 100.0)), 1):
             _, best = best_torques(_spread, drive, SLIP, joints, most, 20.0)
             spreads.append(f"{spread_of(best.load):.3f}")
         _, strongest = best_torques(_lost_pull, drive, SLIP, THREE, 60.0, 20.0)
-        row = [name, f"{spread_of(passive.load):.3f}", *spreads, f"{passive.drawbar:.1f}", f"{strongest.drawbar:.1f}"]
-        print("| " + " | ".join(row) + " |", flush=True)
+        pulls = (f"{passive.drawbar:.1f}", f"{strongest.drawbar:.1f}")
+        rows.append([name, f"{spread_of(passive.load):.3f}", *spreads, *pulls])
+    head = ("case", "passive", "two cylinders", "three", "three, 100 N m", "pull passive [N]", "best pull [N]")
+    out.table(PAGE, "best of the rover", head, rows)
 
 
 def _spread(state: Driving) -> float:
@@ -121,8 +128,7 @@ def _lost_pull(state: Driving) -> float:
 
 
 if __name__ == "__main__":
-    moved_loads()
-    print()
-    shares_in_ruts()
-    print()
-    best_of_rover()
+    options = outputs(__doc__)
+    moved_loads(options)
+    shares_in_ruts(options)
+    best_of_rover(options)

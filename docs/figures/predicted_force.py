@@ -5,6 +5,8 @@ Run: python docs/figures/predicted_force.py    (two minutes; prints the table of
 
 from __future__ import annotations
 
+from outputs import outputs
+
 from hil.app.run import run
 from hil.config import load_config
 from hil.experiments.impact.predicted_force import predicted_force
@@ -47,14 +49,19 @@ def cell(overrides: tuple[str, ...], angle_deg: float) -> tuple[float, float]:
 
 def main() -> None:
     """Print the table and the range of the ratios."""
-    ratios = []
-    print(f"| trial | {' | '.join(f'{angle} deg' for angle in ANGLES_DEG)} |\n|---|---|---|---|")
-    for name, overrides in CASES.items():
-        cells = [cell(overrides, angle) for angle in ANGLES_DEG]
+    out = outputs(__doc__)
+    angles, ratios = out.some(ANGLES_DEG), []
+    rows = []
+    for name, overrides in out.some(list(CASES.items())):
+        cells = [cell(overrides, angle) for angle in angles]
         ratios += [predicted / found for found, predicted in cells]
-        print(f"| {name} | {' | '.join(f'{found:.0f}, {predicted:.0f}' for found, predicted in cells)} |")
+        rows.append([name, *(f"{found:.0f}, {predicted:.0f}" for found, predicted in cells)])
     ratios.sort()
-    print(f"predicted over simulated: {ratios[0]:.2f} to {ratios[-1]:.2f}, median {ratios[len(ratios) // 2]:.2f}")
+    median = ratios[len(ratios) // 2]
+    page = "docs/explanation/limits.md"
+    out.table(page, "predicted force", ["trial", *(f"{angle} deg" for angle in angles)], rows)
+    text = f"Predicted over simulated: {ratios[0]:.2f} to {ratios[-1]:.2f}, with a median of {median:.2f}."
+    out.put(page, "predicted over simulated", text)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 
 import numpy as np
+from outputs import Outputs, outputs
 from scipy.spatial.transform import Rotation
 
 from models.actuators.drive import Drive
@@ -21,8 +23,12 @@ from models.vehicle import VehicleModel, VehicleState, make_vehicle_state, run, 
 from models.wheel import RigidWheel, Soil
 
 FREE = {"walking": None, "steering": None}
-DRIFTING = {"rcp": rcp, "rcp, 27 speeds": lambda: rcp(locks=FREE), "rocker_bogie": rocker_bogie}
-TIMED = {
+DRIFTING: dict[str, Callable[[], Rover]] = {
+    "rcp": rcp,
+    "rcp, 27 speeds": lambda: rcp(locks=FREE),
+    "rocker_bogie": rocker_bogie,
+}
+TIMED: dict[str, Callable[[], Rover]] = {
     "rcp": rcp,
     "rcp, walking and steering free": lambda: rcp(locks=FREE),
     "parametric": parametric,
@@ -75,14 +81,13 @@ def fly(rover: Rover, dt: float) -> tuple[FloatArray, FloatArray]:
     return rover.own_configuration(motion.q), rover.own_speeds(motion.v)
 
 
-def print_drifts() -> None:
+def drifts(out: Outputs) -> None:
     """Relative change of energy, linear and angular momentum in one second."""
-    print("| rover | step | models.vehicle: energy | linear | angular | trapezoidal: energy | linear | angular |")
-    print("|---|---|---|---|---|---|---|---|")
-    for name, build in DRIFTING.items():
+    rows = []
+    for name, build in out.some(list(DRIFTING.items())):
         rover = build()
         energy, linear, angular = conserved(rover, *tumbling(rover))
-        for dt in STEPS_S:
+        for dt in STEPS_S[-1:] if out.quick else STEPS_S:
             cells = []
             for end in (
                 fly(rover, dt),
@@ -92,7 +97,10 @@ def print_drifts() -> None:
                 cells.append(f"{abs(last[0] / energy - 1.0):.1e}")
                 cells.append(f"{np.linalg.norm(last[1] - linear) / np.linalg.norm(linear):.1e}")
                 cells.append(f"{np.linalg.norm(last[2] - angular) / np.linalg.norm(angular):.1e}")
-            print(f"| {name} | {1e3 * dt:g} ms | " + " | ".join(cells) + " |")
+            rows.append([name, f"{1e3 * dt:g} ms", *cells])
+    kept = ("linear", "angular")
+    head = ("rover", "step", "`models.vehicle`: energy", *kept, "trapezoidal: energy", *kept)
+    out.table("docs/explanation/rover.md", "drifts", head, rows)
 
 
 def driving(rover: Rover) -> tuple[VehicleModel, VehicleState]:
@@ -127,5 +135,6 @@ def print_times(repeats: int = 15, steps: int = 200) -> None:
 
 
 if __name__ == "__main__":
-    print_drifts()
-    print_times()
+    options = outputs(__doc__)
+    drifts(options)
+    print_times(repeats=1 if options.quick else 15)

@@ -11,11 +11,11 @@ analysis or a rule after a look at the trials takes other seeds for the table.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from outputs import Outputs, parser_of
 from scipy.signal import filtfilt, iirnotch
 
 from hil.app.run import run
@@ -25,6 +25,8 @@ from hil.experiments.truth_events import RecordedTruth
 from hil.signals.impact import MeasuredImpact, Quantity, measure_impact
 from hil.signals.uncertainty import half_width
 
+PAGE = "docs/explanation/sensing.md"
+AT_LEAST = ("first_hit", "sensor_dead")  # their limit is a lower one
 QUICK = (
     "trial.start_distance_m=0.1",
     "trial.settle_s=1.2",
@@ -109,27 +111,35 @@ def share(one: Error) -> float:
 
 def main() -> None:
     """Run the trials and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--first-seed", type=int, default=350000)
     parser.add_argument("--set", action="append", default=[], dest="settings")
     asked = parser.parse_args()
-    trials = [trial(number, asked.first_seed, asked.settings) for number in range(asked.trials)]
-    print("| quantity | trials | bias | spread | stated half-width, median | within it |\n|---|---|---|---|---|---|")
+    out = Outputs(asked.quick, asked.out)
+    numbers = range(2 if out.quick else asked.trials)
+    trials = [trial(number, asked.first_seed, asked.settings) for number in numbers]
+    lines = []
     for name in trials[0].errors:
-        count, bias, spread, u95, covered = row([one.errors[name] for one in trials])
-        print(f"| {name} | {count} | {bias:+.2g} | {spread:.2g} | {u95:.2g} | {covered:.1%} |")
+        count, *found, covered = row([one.errors[name] for one in trials])
+        unit, scale = ("ms", 1e3) if name.endswith("[s]") else (name.partition("[")[2].rstrip("]"), 1.0)
+        bias, spread, u95 = (scale * one for one in found)
+        quantity = name.partition(" [")[0]
+        cells = (f"{bias:+.2g} {unit}", f"{spread:.2g} {unit}", f"{u95:.2g} {unit}", f"{100 * covered:.1f} %")
+        lines.append([quantity, f"{count}", *cells])
+    head = ("quantity", "trials", "bias", "spread", "stated half-width, median", "within it")
+    out.table(PAGE, "sensing accuracy", head, lines)
     shares = {
         "notches at 20 and 50 Hz": [one.notch for one in trials],
         "ring left in": [share(one.errors["peak, vibration left in [N]"]) for one in trials],
         "ring inverted": [share(one.errors["filtered peak [N]"]) for one in trials],
     }
     for name, found in shares.items():
-        low, high, mean, spread = np.min(found), np.max(found), np.mean(found), np.std(found, ddof=1)
-        print(f"peak, {name}: {mean:+.2%}, {low:+.1%} to {high:+.1%}, standard deviation {spread:.2%}")
+        mean, deviation = np.mean(found), np.std(found, ddof=1)
+        print(f"peak, {name}: {mean:+.2%}, {min(found):+.1%} to {max(found):+.1%}, standard deviation {deviation:.2%}")
     for name in ("filtered peak [N]", "impulse [N s]"):
         print(f"true {name}, mean: {np.mean([one.errors[name].ground_truth for one in trials]):.3g}")
-    print("| rule | limit | least | median | largest | refused |\n|---|---|---|---|---|---|")
+    lines = []
     for name in (verdict["rule"] for verdict in trials[0].quality):
         rows = [verdict for one in trials for verdict in one.quality if verdict["rule"] == name]
         values = [verdict["value"] for verdict in rows if verdict["value"] is not None]
@@ -137,7 +147,10 @@ def main() -> None:
             continue
         low, middle, high = np.percentile(values, (0, 50, 100))
         refused = sum(verdict["ok"] is False for verdict in rows)
-        print(f"| `{name}` | {rows[0]['limit']:g} | {low:.2g} | {middle:.2g} | {high:.2g} | {refused} |")
+        limit = f"{'at least ' if name in AT_LEAST else ''}{rows[0]['limit']:g}"
+        lines.append([f"`{name}`", limit, f"{low:.2g}", f"{middle:.2g}", f"{high:.2g}", f"{refused}"])
+    head = ("rule", "limit", "least", "median", "largest", f"refused of {len(trials)}")
+    out.table(PAGE, "rules on good trials", head, lines)
     dropped = [one.reasons for one in trials if one.reasons]
     print(f"{len(dropped)} of {len(trials)} trials not accepted: {dropped}")
 

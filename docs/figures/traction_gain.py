@@ -1,6 +1,6 @@
 """Gain in drawbar pull of the load distribution max_traction over passive, with its spread over seeds.
 
-    python docs/figures/traction_gain.py --seeds 20
+Run: python docs/figures/traction_gain.py --seeds 20
 
 Each seed is a pair of runs at the same slip on the same perturbed rig. A gain is claimed only where the 95 % confidence
 interval of its mean excludes zero. Prints a table.
@@ -8,17 +8,17 @@ interval of its mean excludes zero. Prints a table.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from outputs import Outputs, parser_of
 from scipy import stats
 
 from hil.campaign.sweep import expand_sweep, run_sweep
-from hil.campaign.trial import kinds_of
-from hil.campaign.workers import process_pool
+from hil.campaign.workers import process_pool, this_process
+from hil.config.kernel_kinds import one_of_each_kind
 
 # Speeds and not duties: on a slope the gears are self-locking, because the rover stands there before it drives.
 ALL = (
@@ -27,7 +27,7 @@ ALL = (
     "plant.spread.mass=0.05", "plant.spread.soil=0.1",
 )  # fmt: skip
 CASES = {
-    "level": (),
+    "level sand": (),
     "slope of 15 degrees": ("ground.pitch_deg=15",),
     "front left wheel 5 cm higher": ("ground.wheel_height_m=[0.05, 0, 0, 0, 0, 0]",),
 }
@@ -45,10 +45,17 @@ class Quiet:
 
 
 def gains(case: str, seeds: int, processes: int) -> np.ndarray:
-    """Differences in pull [N] of the pairs of accepted runs, and the passive pulls: (2, pairs)."""
+    """Differences in pull [N] of the pairs of accepted runs, and the passive pulls: (2, pairs).
+
+    Args:
+        case: a key of CASES.
+        seeds: so many pairs.
+        processes: that make the runs; 0: this one.
+    """
     over = ["drawbar.mode=passive,max_traction", f"seed=1:{seeds}:1"]
     runs = expand_sweep("sim_drawbar", over, [*ALL, *CASES[case]], None)
-    place = partial(process_pool, processes, kinds_of([run.config for run in runs]), print)
+    kinds = one_of_each_kind([run.config for run in runs])
+    place = partial(process_pool, processes, kinds, print) if processes else partial(this_process, kinds, print)
     with tempfile.TemporaryDirectory() as folder:
         rows = run_sweep(runs, Path(folder) / "runs.csv", "csv", place, Quiet(), lambda: False)
     pull = {(row["drawbar.mode"], row["seed"]): row["pull_N"] for row in rows if row["accepted"]}
@@ -62,24 +69,27 @@ def gains(case: str, seeds: int, processes: int) -> np.ndarray:
 
 def main() -> None:
     """Print a row for each case."""
-    parser = argparse.ArgumentParser()
+    parser = parser_of(__doc__)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--cases", nargs="*", default=list(CASES))
     given = parser.parse_args()
-    print("| case | pairs | passive [N] | gain, mean [N] | standard deviation [N] | 95 % interval [N] | claimed |")
-    print("|---|---|---|---|---|---|---|")
-    for case in given.cases:
-        gain, passive = gains(case, given.seeds, given.workers)
+    out = Outputs(given.quick, given.out)
+    rows = []
+    for case in out.some(given.cases, 1):
+        gain, passive = gains(case, 2, 0) if out.quick else gains(case, given.seeds, given.workers)
         if gain.size < 2:
-            print(f"| {case} | {gain.size} | - | - | - | - | no |")
+            rows.append([case, f"{gain.size}", "-", "-", "-", "-", "no"])
             continue
         deviation = float(gain.std(ddof=1))
         half = float(stats.t.ppf(0.975, gain.size - 1)) * deviation / np.sqrt(gain.size)
         low, high = gain.mean() - half, gain.mean() + half
         claimed = "yes" if low > 0.0 or high < 0.0 else "no"
-        numbers = f"{passive.mean():.0f} | {gain.mean():.1f} | {deviation:.1f} | {low:.1f} to {high:.1f}"
-        print(f"| {case} | {gain.size} | {numbers} | {claimed} |", flush=True)
+        numbers = (f"{passive.mean():.0f}", f"{gain.mean():.1f}", f"{deviation:.1f}", f"{low:.1f} to {high:.1f}")
+        rows.append([case, f"{gain.size}", *numbers, claimed])
+    spread = ("gain, mean [N]", "standard deviation [N]", "95 % interval [N]")
+    head = ("ground", "pairs", "passive [N]", *spread, "claimed")
+    out.table("docs/how-to/measure-traction.md", "traction gain", head, rows)
 
 
 if __name__ == "__main__":

@@ -13,17 +13,17 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from outputs import Outputs, outputs
 from scipy.optimize import brentq
 
 from models.wheel import PRESETS, RigidWheel, Soil, many, published, reference, xu
 
-IMAGES = Path(__file__).parent.parent / "images"
+PAGE = "docs/explanation/wheel.md"
 TIRES = {"tire_1": "Tire I", "tire_2": "Tire II", "exact": "Tire III"}
 FIGURES = {"tire_1": "4.3", "tire_2": "4.5", "exact": "4.8"}
 REBOUNDS = (0.025, 0.1, 0.25, 0.5, 1.0)
@@ -39,7 +39,6 @@ EXPONENTS = (0.5, 0.75, 1.0, 1.25, 1.5)
 def canvas(columns: int, title: str) -> tuple[Figure, list[Axes]]:
     """A figure of panels side by side."""
     figure = Figure(figsize=(5.2 * columns, 4.4), layout="constrained")
-    FigureCanvasAgg(figure)
     panels = list(figure.subplots(1, columns, squeeze=False)[0])
     for panel in panels:
         panel.grid(visible=True, alpha=0.3)
@@ -47,12 +46,7 @@ def canvas(columns: int, title: str) -> tuple[Figure, list[Axes]]:
     return figure, panels
 
 
-def save(figure: Figure, name: str) -> None:
-    """Write one image."""
-    figure.savefig(IMAGES / name, dpi=110)
-
-
-def normal_force_figures() -> None:
+def normal_force_figures(out: Outputs) -> None:
     """Figures 3.6 and 3.7: vertical force over sinkage by quadrature, exactly, as published, and by Bekker."""
     figure, panels = canvas(2, "Vertical force of the whole, unrelaxed contact")
     rest = {"friction_angle": 0.5, "rebound": 1.0, "slip_modulus": 1.0}  # of no account here
@@ -74,7 +68,7 @@ def normal_force_figures() -> None:
         panel.set(title=f"Figure {number}: R {1e3 * radius:g} mm, b {1e3 * width:g} mm, n {soil.exponent:g}",
                   xlabel="sinkage [mm]", ylabel="vertical force [kN]")  # fmt: skip
         panel.legend()
-    save(figure, "wheel_normal_force.png")
+    out.picture(figure, "wheel_normal_force.png")
 
 
 def bed(rebound: float) -> Soil:
@@ -96,27 +90,28 @@ def by_stresses(variant: str, rebound: float, slip: float) -> tuple[float, float
     return resistance, pull + resistance, pull
 
 
-def drawbar_figures() -> None:
+def drawbar_figures(out: Outputs) -> None:
     """Figures 4.3, 4.5 and 4.8: drawbar pull over slip for several rebounds."""
     figure, panels = canvas(
         3, "Drawbar pull of the single wheel, 70 N, shear stress by Janosi and Hanamoto, sand assumed"
     )
-    slips = np.linspace(0.02, 0.95, 14)
+    slips = np.linspace(0.02, 0.95, 2 if out.quick else 14)
     for panel, (variant, label) in zip(panels, TIRES.items(), strict=True):
-        for rebound in REBOUNDS:
+        for rebound in out.some(REBOUNDS, 1):
             pull = [by_stresses(variant, rebound, float(slip))[2] for slip in slips]
             panel.plot(slips, pull, label=f"rebound {100 * rebound:g} %")
         panel.set(
             title=f"Figure {FIGURES[variant]}: {label}", xlabel="slip [-]", ylabel="drawbar pull [N]", ylim=(-5, 45)
         )
         panel.legend()
-    save(figure, "wheel_drawbar_pull.png")
+    out.picture(figure, "wheel_drawbar_pull.png")
 
 
-def rebound_figures() -> None:
+def rebound_figures(out: Outputs) -> None:
     """Figures 4.9 to 4.11: resistance, traction and drawbar pull over the rebound at a slip of 25 %."""
     figure, panels = canvas(3, "Over the soil's rebound at 25 % slip, 70 N, sand assumed")
     rebounds = np.concatenate([[0.003, 0.01, 0.02, 0.035, 0.05], np.linspace(0.075, 1.0, 16)])
+    rebounds = rebounds[:: 10 if out.quick else 1]
     quantities = ("compaction resistance [N]", "traction force [N]", "drawbar pull [N]")
     for variant, label in TIRES.items():
         found = np.array([by_stresses(variant, float(rebound), 0.25) for rebound in rebounds])
@@ -125,7 +120,7 @@ def rebound_figures() -> None:
     for panel, quantity, number in zip(panels, quantities, ("4.9", "4.10", "4.11"), strict=True):
         panel.set(title=f"Figure {number}", xlabel="rebound [% of the sinkage]", ylabel=quantity)
         panel.legend()
-    save(figure, "wheel_rebound.png")
+    out.picture(figure, "wheel_rebound.png")
 
 
 def as_printed(
@@ -136,7 +131,8 @@ def as_printed(
     Either the soil is sheared from the exit on, where (4.2) lets its integral begin; or only the normal force carries
     the load and the tangential force is not projected, for (4.15) and (4.16), whose sines and cosines are swapped.
     """
-    radius, width = BED.radius, BED.width
+    radius, width, shear_modulus = BED.radius, BED.width, soil.shear_modulus
+    assert shear_modulus is not None
     soil = replace(soil, rebound=rebound)
 
     def found(sinkage: float) -> tuple[float, float, float]:
@@ -145,7 +141,7 @@ def as_printed(
 
         def backwards(angle: float) -> float:
             run = radius * (angle + leave - (1.0 - slip) * (math.sin(angle) + math.sin(leave)))
-            return normal(angle) * math.tan(soil.friction_angle) * -math.expm1(-run / soil.shear_modulus)
+            return normal(angle) * math.tan(soil.friction_angle) * -math.expm1(-run / shear_modulus)
 
         shear = backwards if from_the_exit else reference.shear(radius, soil, sinkage, slip, normal)
         pull, up, torque = reference.resultants(radius, width, soil, sinkage, normal, shear)
@@ -159,37 +155,45 @@ def as_printed(
     return traction, pull
 
 
-def print_readings() -> None:
+def readings_table(out: Outputs) -> None:
     """Traction and drawbar pull over the rebound: mended, and by the two readings of `as_printed`."""
-    rebounds = (0.003, 0.025, 0.1, 0.2, 0.35, 0.75, 1.0)
-    print("\n| traction, pull [N] | " + " | ".join(f"{r:g}" for r in rebounds) + " |\n|" + "---|" * 8)
+    rebounds = out.some((0.003, 0.025, 0.1, 0.35, 0.75, 1.0))
+    rows = []
     loose = replace(bed(1.0), stiffness=2e5, exponent=0.55, shear_modulus=0.002)
-    for name, reading in {
+    readings: dict[str, Callable[[str, float], tuple[float, float]]] = {
         "mended": lambda tire, rebound: by_stresses(tire, rebound, 0.25)[1:],
         "sheared from the exit on": lambda tire, rebound: as_printed(tire, rebound, True, bed(1.0)),
         "not projected, loose sand": lambda tire, rebound: as_printed(tire, rebound, False, loose),
-    }.items():
+    }
+    for name, reading in readings.items():
         for tire, label in TIRES.items():
             cells = ["{:.1f}, {:.1f}".format(*reading(tire, rebound)) for rebound in rebounds]
-            print(f"| {name}, {label} | " + " | ".join(cells) + " |")
+            rows.append([f"{name}, {label}", *cells])
+    out.table(PAGE, "readings", ["reading", *(f"{r:g}" for r in rebounds)], rows)
 
 
-def closed_form_figure() -> None:
+def _forces_at(wheel: RigidWheel, slip: float, sinkage: float) -> tuple[float, float, float]:
+    pull, up, torque = wheel.forces(sinkage, slip)
+    return float(pull), float(up), float(torque)
+
+
+def closed_form_figure(out: Outputs) -> None:
     """Figure 4.12: drawbar pull of the closed forms, of Xu's, and by quadrature of the stresses."""
     figure, (panel,) = canvas(1, "Figure 4.12: single wheel, 70 N, rebound 2.5 %, K 0.185")
-    slips = np.linspace(0.0, 0.95, 40)
+    slips = np.linspace(0.0, 0.95, 7 if out.quick else 40)
     soil = Soil(**{**{name: getattr(bed(0.025), name) for name in ("stiffness", "exponent", "friction_angle", "rebound",
                 "slip_modulus", "shear_modulus")}, **PEAK})  # fmt: skip
     for variant, style in (("exact", "-"), ("published", "--"), ("xu", "-.")):
         wheel = RigidWheel(BED.radius, BED.width, soil, variant)
-        panel.plot(slips, [under_load(lambda z, s=s, w=wheel: w.forces(z, s))[1] for s in slips], style, label=variant)
+        pulls = [under_load(partial(_forces_at, wheel, float(slip)))[1] for slip in slips]
+        panel.plot(slips, pulls, style, label=variant)
     few = slips[1::3]
     panel.plot(
         few, [by_stresses("exact", 0.025, float(s))[2] for s in few], "k.", label="quadrature, $K_x$ 3 mm assumed"
     )
     panel.set(xlabel="slip [-]", ylabel="drawbar pull [N]")
     panel.legend()
-    save(figure, "wheel_closed_form.png")
+    out.picture(figure, "wheel_closed_form.png")
 
 
 def worst(values: list[float]) -> str:
@@ -198,30 +202,33 @@ def worst(values: list[float]) -> str:
     return f"{100 * value:+.1f} %" if abs(value) > 1e-4 else f"{abs(value):.0e}"
 
 
-def print_hypervolume_errors() -> None:
+def hypervolume_table(out: Outputs) -> None:
     """Worst relative error of the hypervolume against quadrature, R 0.265 m, b 0.22 m, sinkage 2 to 100 mm."""
     radius, width, sinkages = 0.265, 0.22, np.linspace(0.002, 0.1, 50)
-    print("\n| exponent | exact | published fit | Bekker, doubled |\n|---|---|---|---|")
+    rows = []
     for exponent in EXPONENTS:
         soil = Soil(1.0, exponent, friction_angle=0.0, rebound=1.0, slip_modulus=1.0)
         true = np.array([reference.hypervolume(radius, width, exponent, float(z)) for z in sinkages])
         found = [RigidWheel(radius, width, soil, variant).hypervolume(sinkages) for variant in ("exact", "published")]
         found.append(np.array([published.bekker_hypervolume(radius, width, exponent, float(z)) for z in sinkages]))
-        print(f"| {exponent:g} | " + " | ".join(worst(list(values / true - 1.0)) for values in found) + " |")
+        rows.append([f"{exponent:g}", *(worst(list(values / true - 1.0)) for values in found)])
+    out.table(PAGE, "hypervolume errors", ("exponent", "exact", "published fit", "Bekker, doubled"), rows)
 
 
-def print_rebound_errors() -> None:
+def rebound_table(out: Outputs) -> None:
     """Worst relative error of the vertical force with rebound, the same wheel and sinkages."""
     radius, width, sinkages = 0.265, 0.22, np.linspace(0.002, 0.1, 15)
-    print("\n| rebound | " + " | ".join(f"eta {e:g}: exact, published" for e in EXPONENTS) + " |\n|" + "---|" * 6)
-    for rebound in (0.025, 0.1, 0.5, 1.0):
+    exponents = out.some(EXPONENTS)
+    rows = []
+    for rebound in out.some((0.025, 0.1, 0.5, 1.0)):
         cells = []
-        for exponent in EXPONENTS:
+        for exponent in exponents:
             soil = Soil(1.0, exponent, friction_angle=0.0, rebound=rebound, slip_modulus=1.0)
             true = [reference.normal_resultants(radius, width, soil, float(z))[0] for z in sinkages]
             cells += [", ".join(worst(list(RigidWheel(radius, width, soil, v).normal_force(sinkages)[0] / true - 1.0))
                                 for v in ("exact", "published"))]  # fmt: skip
-        print(f"| {rebound:g} | " + " | ".join(cells) + " |")
+        rows.append([f"{rebound:g}", *cells])
+    out.table(PAGE, "rebound errors", ["rebound", *(f"eta {e:g}: exact, published" for e in exponents)], rows)
 
 
 def xu_by_stresses(soil: Soil, sinkage: float, slip: float) -> tuple[float, float, float]:
@@ -231,28 +238,31 @@ def xu_by_stresses(soil: Soil, sinkage: float, slip: float) -> tuple[float, floa
 
     def normal(angle: float) -> float:
         mirrored = angle if angle >= middle else entry - angle * (entry - middle) / middle
-        return soil.stiffness * max(reference.depth(mirrored, radius, sinkage), 0.0) ** soil.exponent
+        return float(soil.stiffness * max(reference.depth(mirrored, radius, sinkage), 0.0) ** soil.exponent)
 
     shear = reference.shear(radius, soil, sinkage, slip, normal)
     front_only = Soil(soil.stiffness, soil.exponent, friction_angle=0.0, rebound=1e-12, slip_modulus=1.0)
     return reference.resultants(radius, BED.width, front_only, sinkage, normal, shear)
 
 
-def print_xu_errors() -> None:
+def xu_table(out: Outputs) -> None:
     """What Xu's linear stresses change, and what his (31) does, at 10 mm in the bed's sand."""
-    print("\n| slip | F_z, xu over quadrature | torque | F_x: quadrature, xu, (31) [N] |\n|---|---|---|---|")
+    rows = []
     soil = Soil(
         1.783e6, 0.75, friction_angle=math.radians(30.0), rebound=0.025, slip_modulus=0.185, shear_modulus=0.003, **PEAK
     )
-    for slip in (0.05, 0.1, 0.25, 0.5, 0.9):
+    for slip in out.some((0.05, 0.1, 0.25, 0.5, 0.9)):
         pull, up, torque = RigidWheel(BED.radius, BED.width, soil, "xu").forces(0.01, slip)
         true = xu_by_stresses(soil, 0.01, slip)
-        print(f"| {slip:g} | {100 * (up / true[1] - 1):+.1f} % | {100 * (torque / true[2] - 1):+.1f} % "
-              f"| {true[0]:.1f}, {pull:.1f}, {torque / BED.radius:.1f} |")  # fmt: skip
+        forces = f"{true[0]:.1f}, {pull:.1f}, {torque / BED.radius:.1f}"
+        errors = (f"{100 * (up / true[1] - 1):+.1f} %", f"{100 * (torque / true[2] - 1):+.1f} %")
+        rows.append([f"{slip:g}", *errors, forces])
+    head = ("slip", "F_z over quadrature", "torque", "F_x: quadrature, xu, (31) [N]")
+    out.table(PAGE, "xu errors", head, rows)
 
 
-def print_times() -> None:
-    """Time of one wheel inside a compiled loop, best of 50 loops over 20000 wheels."""
+def print_times(repeats: int = 50) -> None:
+    """Time of one wheel inside a compiled loop, best of many loops over 20000 wheels."""
     count = 20000
     random = np.random.default_rng(0)
     sinkages, slips = random.uniform(0.001, 0.1, count), random.uniform(0.0, 0.9, count)
@@ -263,7 +273,7 @@ def print_times() -> None:
     for name, loop, variant in [*rows, ("split quadrature", many.split_quadrature_forces, "exact")]:
         parameters = RigidWheel(0.265, 0.22, soil, variant).parameters
         times = []
-        for _ in range(50):
+        for _ in range(repeats):
             start = time.perf_counter()
             loop(parameters, sinkages, slips, out)
             times.append(time.perf_counter() - start)
@@ -272,15 +282,16 @@ def print_times() -> None:
 
 def main() -> None:
     """Draw all figures, print all tables."""
-    normal_force_figures()
-    drawbar_figures()
-    rebound_figures()
-    closed_form_figure()
-    print_hypervolume_errors()
-    print_rebound_errors()
-    print_readings()
-    print_xu_errors()
-    print_times()
+    out = outputs(__doc__)
+    normal_force_figures(out)
+    drawbar_figures(out)
+    rebound_figures(out)
+    closed_form_figure(out)
+    hypervolume_table(out)
+    rebound_table(out)
+    readings_table(out)
+    xu_table(out)
+    print_times(2 if out.quick else 50)
 
 
 if __name__ == "__main__":
