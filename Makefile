@@ -19,6 +19,8 @@ PART ?= deadlines
 RUNS ?= 2000
 MINUTES ?= 30
 STOPS ?= 50
+MUTANTS ?= 200
+PROCESSES ?= 2
 
 LOCK_VENV := build/lock-venv
 UV_VERSION := 0.13.8
@@ -35,7 +37,7 @@ define CHECK_PYTHON
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev trial test test-all test-loaded soak soak-deadlines soak-faults soak-endurance soak-page fuzz bench lint docs format lock clean
+.PHONY: help install install-dev trial test test-all test-loaded soak soak-deadlines soak-faults soak-endurance soak-page mutants limits fuzz bench lint docs format lock clean
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -82,6 +84,12 @@ soak-endurance:
 soak-page:
 	@mkdir -p build
 	$(BIN)/python tests/soak/page_figures.py --stops $(STOPS) --minutes $(MINUTES) --json build/page.json
+
+mutants: $(DEV_STAMP) ## break MUTANTS=200 random places of hil/safety, hil/control and hil/operator (SEED=1): those that no test noticed, and the score; in copies of the tree, PROCESSES=2, 20 min
+	$(BIN)/python tools/mutants.py sample --mutants $(MUTANTS) --seed $(SEED) --processes $(PROCESSES) $(ARGS)
+
+limits: $(DEV_STAMP) ## break each limit of tools/broken_limits.yaml on each side, and write docs/reference/limits-tested.md; 20 min
+	$(BIN)/python tools/mutants.py limits --write --processes $(PROCESSES) $(ARGS)
 
 fuzz: $(DEV_STAMP) ## 5000 random and mutated bytes for each promise of a parser, both directions, and wrong configs; 1,000,000 forged commands; hostile files; lost cylinders; guided by coverage, what reads text; 25 min
 	HIL_FUZZ=1 $(BIN)/pytest --timeout 0 -m hypothesis tests/drivers tests/hil/config

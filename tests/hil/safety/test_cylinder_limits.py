@@ -5,7 +5,7 @@ import math
 import pytest
 
 from hil.config import load_config
-from hil.config.cylinder_parameters import largest_arm_m
+from hil.config.cylinder_parameters import cylinder, largest_arm_m
 from hil.safety.cylinder_limits import cylinder_checks
 
 
@@ -46,6 +46,30 @@ def test_a_cylinder_that_can_push_with_more_than_the_limit_is_refused(wider):
 def test_a_controller_that_may_ask_for_more_than_the_limit_is_refused():
     (check,) = refused("sim_normal_force", "normal_force.torque_limit_Nm=61").values()
     assert (check.item, check.found) == ("cylinder torque, controlled", "61 N m")
+
+
+def checks(config, *overrides):
+    return {check.item: check.ok for check in cylinder_checks(load_config(config, overrides))}
+
+
+def test_the_supply_may_be_at_its_limit_and_no_higher():
+    wide = ("limits.cylinder_kPa=150",)
+    assert checks("sim_impact", *wide, "cylinders.supply_kPa=150")["cylinder supply"]
+    assert not checks("sim_impact", *wide, "cylinders.supply_kPa=150.1")["cylinder supply"]
+
+
+def test_the_torque_at_full_pressure_is_that_of_bore_supply_and_arm_and_may_be_at_its_limit():
+    given = load_config("sim_impact").cylinders
+    torque_Nm = cylinder(given).area * given.supply_kPa * 1e3 * largest_arm_m(given)
+    assert torque_Nm == pytest.approx(math.pi * (0.5e-3 * given.bore_mm) ** 2 * 207e3 * largest_arm_m(given))
+    for limit_Nm, ok in ((torque_Nm, True), (0.999 * torque_Nm, False)):
+        assert checks("sim_impact", f"limits.bogie_torque_Nm={limit_Nm!r}")["cylinder torque, at full pressure"] is ok
+
+
+def test_the_torque_that_is_controlled_may_be_at_its_limit_and_no_higher():
+    item, key = "cylinder torque, controlled", "normal_force.torque_limit_Nm"
+    assert checks("sim_normal_force", "limits.bogie_torque_Nm=45", f"{key}=45")[item]
+    assert not checks("sim_normal_force", "limits.bogie_torque_Nm=45", f"{key}=45.1")[item]
 
 
 def test_the_largest_arm_of_a_linkage_is_where_post_and_clevis_are_at_right_angles_to_the_cylinder():

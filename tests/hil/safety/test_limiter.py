@@ -101,11 +101,13 @@ def test_each_wheel_has_its_own_limits():
     )
 
 
-def test_a_steady_climb_ends_at_the_speed_limit():
+@pytest.mark.parametrize("way", [1.0, -1.0], ids=["forwards", "backwards"])
+def test_a_steady_climb_ends_at_the_speed_limit(way):
     through = Through()
-    for speed in steps_of(LIMIT):
-        through.ask((speed,) * 6)
-    assert through.ask((1.001,) * 6).speed_radps == (LIMIT,) * 6
+    for speed in (*steps_of(LIMIT), LIMIT):
+        assert through.ask((way * speed,) * 6).speed_radps == (way * speed,) * 6
+    assert through.limiter.clamped == 0
+    assert through.ask((way * 1.001,) * 6).speed_radps == (way * LIMIT,) * 6
     assert through.limiter.clamped == 1
 
 
@@ -136,8 +138,20 @@ class ByDuty(Through):
 
 def test_a_duty_passes_within_the_whole_supply_and_is_zero_while_cut():
     through = ByDuty()
-    assert through.drive(0.5, -0.5, 1.5, -7.0, 0.0, 1.0).duty == (0.5, -0.5, 1.0, -1.0, 0.0, 1.0)
+    assert through.drive(0.5, -0.5, 1.5, -7.0, -1.0, 1.0).duty == (0.5, -0.5, 1.0, -1.0, -1.0, 1.0)
     assert through.drive(*(0.5,) * 6, cut=True).duty == ZERO_SPEEDS
+
+
+def test_a_regulator_is_set_from_nothing_to_the_whole_supply_and_a_pressure_that_is_no_number_closes_it():
+    through = ByDuty()
+    asked = SetPoints(2, False, ZERO_SPEEDS, regulators_Pa=(-1.0, 0.5, 1.0))
+    assert through.check(asked).regulators_Pa == (0.0, 0.5, 1.0)
+    most_Pa = 1e3 * load_config("sim_drawbar").cylinders.supply_kPa
+    for asked_Pa in ((0.99 * most_Pa, most_Pa, 1.01 * most_Pa), (math.inf, -math.inf, math.nan)):
+        got = through.check(SetPoints(2, False, ZERO_SPEEDS, regulators_Pa=asked_Pa)).regulators_Pa
+        assert got == ((0.99 * most_Pa, most_Pa, most_Pa) if asked_Pa[0] < math.inf else (0.0, 0.0, 0.0))
+    through.safety.latch(Fault.STOP_BY_OPERATOR, 1, 0, math.nan, math.nan, "E-stop")
+    assert through.check(asked).regulators_Pa == (0.0, 0.0, 0.0)
 
 
 def test_no_duty_means_that_the_speeds_hold():

@@ -84,6 +84,27 @@ def test_a_valve_is_switched_on_no_more_often_in_a_second_than_the_limit():
     assert ons[MOST] - ons[0] >= 1000
 
 
+def test_a_switching_is_allowed_again_a_second_after_the_first_and_not_before():
+    through = Through()
+    while through.ms < 50 * MOST:
+        through.hold(EXTEND, LEAST_MS)
+        through.hold(OFF, 50 - LEAST_MS)
+    first_ms = 1
+    through.ms = first_ms + 1000 - 2
+    assert through.ask(EXTEND) == OFF
+    assert through.ask(EXTEND) == EXTEND
+
+
+def test_a_valve_that_safe_switched_off_stays_on_for_its_whole_time_when_it_is_switched_on_again():
+    through = Through()
+    through.hold(EXTEND, 5)
+    through.safety.latch(Fault.STOP_BY_OPERATOR, 0, 0, 0.0, 0.0, "E-stop")
+    assert through.ask(EXTEND) == OFF
+    through.safety.clear(Fault.STOP_BY_OPERATOR)
+    assert through.ask(EXTEND) == EXTEND
+    assert through.hold(OFF, LEAST_MS) == [EXTEND] * (LEAST_MS - 1) + [OFF]
+
+
 def test_asking_for_both_ways_counts_as_out_of_limit_and_ends_in_safe():
     through = Through()
     for _ in range(CLAMPS_ALLOWED):

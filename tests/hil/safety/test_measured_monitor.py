@@ -45,6 +45,27 @@ def test_values_within_their_limits_are_no_fault(config):
 
 
 @pytest.mark.parametrize(
+    ("values", "near", "safe"),
+    [
+        ("current_A", 10.0, 15.0),
+        ("supply_V", 21.0, 20.0),
+        ("supply_V", 28.0, 30.0),
+        ("pressure_kPa", 220.0, 240.0),
+    ],
+)
+def test_a_value_at_a_limit_is_within_it_and_one_just_beyond_is_not(config, values, near, safe):
+    def faults(value):
+        return [fault for fault, *_ in found(config, **{values: value})]
+
+    out = 1e-6 if safe > near else -1e-6
+    assert faults(near) == []
+    assert faults(near + out) == faults(safe) == [NEAR]
+    assert faults(safe + out) == [OUT]
+    checks = {value: MeasuredMonitor(config).arming_checks(samples(**{values: value})) for value in (safe, safe + out)}
+    assert [sum(not check.ok for check in made) for made in checks.values()] == [0, 1]
+
+
+@pytest.mark.parametrize(
     ("values", "fault", "value", "limit", "words"),
     [
         ({"current_A": 10.5}, NEAR, 10.5, 10.0, "motor current middle_left: 10.5 A, allowed: at most"),
@@ -63,8 +84,10 @@ def test_a_value_beyond_a_limit_is_the_fault_of_that_limit(config, values, fault
 
 
 def test_readings_that_are_too_old_are_stale_and_those_not_yet_taken_are_not(config):
+    assert not found(config, age_ns=POWER_AGE_NS)
     ((fault, age_ms, allowed_ms, _),) = found(config, age_ns=POWER_AGE_NS + 1_000_000)
     assert (fault, age_ms, allowed_ms) == (Fault.SENSOR_STALE, 1001.0, 1000.0)
+    assert [fault for fault, *_ in found(config, age_ns=NOW_NS)] == [Fault.SENSOR_STALE]  # read at the clock's zero
     assert not found(config, age_ns=NOW_NS + 1, current_A=math.nan, supply_V=math.nan)
 
 
