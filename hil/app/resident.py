@@ -16,6 +16,8 @@ from hil.experiments.registry import draw, experiment_type, summarise
 from hil.experiments.summary import with_digests, write_summary
 from hil.messages.fault import Event
 from hil.recording import read_trial
+from hil.recording.writer import add_events
+from hil.residuals.judgement import mark_events
 
 Progress = Callable[[str], None]
 
@@ -120,7 +122,10 @@ class Resident:
             config, rig.cycle, rig.loop.clock, rig.ground_truth, record.tick, record.timing, record.events,
             rig.plant_loop(), rig.links(), wall_s, samples_of(record, config),
         )  # fmt: skip
-        summary = with_digests(summarise(finished), folder, record.meta, trusted=True)
+        summary = summarise(finished)
+        if len(record.tick) and (marks := mark_events(summary, *record.tick[["tick", "t_ns"]][-1].tolist())):
+            add_events(folder, marks)
+        summary = with_digests(summary, folder, record.meta, trusted=True)
         write_summary(folder, summary)
         rig.publish(summary)
         if figure and kind.figure:

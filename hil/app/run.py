@@ -31,6 +31,7 @@ from hil.experiments.truth_events import truth_events
 from hil.ipc.run_memory import FOLDER
 from hil.recording import FILE_NAME, read_trial
 from hil.recording.sinks import MemorySink
+from hil.residuals.judgement import mark_events
 from hil.runtime.clock import LockstepClock
 from hil.runtime.loop import Loop
 from hil.simulator.build import build_simulated_rig
@@ -256,4 +257,7 @@ def run(config: Config) -> RunResult:
         config, cycle, loop.clock, simulated_rig.plant, sink.ticks, sink.timings, sink.events, None, None, wall_s,
         samples,
     )  # fmt: skip
-    return RunResult(exit_code(finished), summarise(finished), sink.ticks, sink.events, samples)
+    summary = summarise(finished)
+    for row in mark_events(summary, *sink.ticks[["tick", "t_ns"]][-1].tolist()):
+        sink.event(row)
+    return RunResult(exit_code(finished), summary, sink.ticks, sink.events, samples)

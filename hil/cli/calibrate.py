@@ -155,6 +155,49 @@ def zero(sensor: Sensor) -> None:
     _finish(sensor, {"offset_V": _fit(sensor, "", fit).value})
 
 
+@calibrate.command()
+def residuals(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Folders of good runs of one config, 5 or more.")
+    ],
+    sheet: Annotated[
+        Path | None,
+        typer.Option(
+            "--sheet",
+            metavar="FILE",
+            help="File to write the thresholds into; the former one is kept beside it.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Thresholds of implausible values (fault 34) from good runs: how far each residual was from its mean in them.
+
+    The runs may differ in numbers of their config: the thresholds hold between these, and are wider.
+    """
+    from hil.app.residual_calibration import calibrate_residuals
+
+    found = _fitted(" ".join(map(str, runs[:2])) + " ..." * (len(runs) > 2), lambda: calibrate_residuals(runs))
+    if sheet is not None:
+        from hil.config.calibration import SheetError, replace_residuals
+
+        try:
+            former = replace_residuals(sheet, found)
+        except SheetError as error:
+            complain(str(error))
+            raise typer.Exit(USAGE) from None
+        if not as_json:
+            print(f"{sheet} has them now" + (f"; the former one is {former}" if former else ""))
+    if as_json:
+        print(json.dumps(found))
+        return
+    for key, (low, high) in found["between"].items():
+        print(f"{key}: {low:g} to {high:g} in these runs")
+    for name, each in found["thresholds"].items():
+        for element, (low, high) in each.items():
+            print(f"{name} {element}: {low:g} to {high:g}")
+
+
 def _fit(sensor: Sensor, what_to_do: str, fit: Callable[[Samples], Fitted]) -> Fitted:
     """What a fit to a sensor's samples gives."""
     samples = _recorded(sensor) if Path(sensor.source).is_dir() else _live(sensor, what_to_do)

@@ -49,8 +49,9 @@ def faults(
         from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL, inject_all
 
         short = SHORT_TRIAL if given.experiment == "impact" else ()
+        whole = config_from(config, [*(overrides or ()), *IN_LOCKSTEP], None, None)
         effective = config_from(config, [*(overrides or ()), *IN_LOCKSTEP, *short], None, None)
-    results, left_out = inject_all(effective, rows, progress)
+    results, left_out = inject_all(effective, whole, rows, progress)
     write(json_file, [result.row() for result in results])
     _show(results, left_out, effective.name)
     if not all(result.ok for result in results):
@@ -63,7 +64,7 @@ def _show(results: list[FaultResult], left_out: list[LeftOut], name: str) -> Non
         table.add_column(column, justify="right" if column in ("no", "detected", "reacted", "bound") else "left")
     for result in results:
         row = result.row()
-        words = (str(row["id"] or "-"), row["fault"], row["kind"], row["device"], row["state"])
+        words = (str(row["id"]), row["fault"], row["kind"], row["device"], row["state"])
         times = [_ms(row[key]) for key in ("detected_ms", "reacted_ms", "bound_ms")]
         verdict = f"ok{', ' if row['detail'] else ''}{row['detail']}" if result.ok else f"WRONG: {row['detail']}"
         if not result.outcome.injected:

@@ -1,5 +1,7 @@
 """The calibration file of a set of sensors: values of their calibration sheets, stored with every record.
 
+The thresholds of residuals are in such a file, too.
+
 In a config, `devices.daq.calibration` is the path of such a file, relative to the folder of the config. The effective
 config holds the content of the file: so a record needs no second file, and its checksum changes with a sensor.
 """
@@ -7,7 +9,8 @@ config holds the content of the file: so a record needs no second file, and its 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
@@ -18,13 +21,15 @@ from drivers.calibration import Calibration
 from hil.config.problems import Problem
 from hil.config.schema.cylinders import CylinderSheet
 from hil.config.schema.loads import LoadSheet
+from hil.config.schema.residuals import ResidualSheet
 from hil.config.text_file import read_text
 from hil.config.yaml_io import MOST_BYTES, read_yaml, write_yaml
 
 KEY = ("devices", "daq", "calibration")
 LOADS = ("loads", "calibration")
 CYLINDERS = ("cylinders", "calibration")
-KEYS = (KEY, LOADS, CYLINDERS)
+RESIDUALS = ("residuals", "calibration")
+KEYS = (KEY, LOADS, CYLINDERS, RESIDUALS)
 
 
 class SheetError(ValueError):
@@ -86,6 +91,7 @@ CHECKED: dict[str, TypeAdapter[Any]] = {
     "daq": TypeAdapter(Calibration),
     "loads": TypeAdapter(dict[str, LoadSheet]),
     "cylinders": TypeAdapter(dict[str, CylinderSheet]),
+    "residuals": TypeAdapter(ResidualSheet),
 }
 
 
@@ -105,21 +111,49 @@ def update_sheets(file: Path, sheets: Sheets, kind: str) -> Path | None:
     Raises:
         SheetError: nothing was written.
     """
-    content: Any = {}
-    try:
-        there = file.is_file()
-        if there:
+    with _refused(file):
+        content: Any = {}
+        if file.is_file():
             content, problems = read_yaml(read_text(file, MOST_BYTES), "(file)")
             if problems or not isinstance(content, dict):
                 raise SheetError(f"{file}: found what is not a calibration file; nothing was written")
         for sensor, numbers in sheets.items():
             one = content.get(sensor) or {}
             content[sensor] = {"serial": "unknown", **(one if isinstance(one, dict) else {}), **numbers}
-        CHECKED[kind].validate_python(content)
-        former = file.with_name(f"{file.name}.former")
-        if there:
-            shutil.copyfile(file, former)
-        file.write_text(write_yaml(content), encoding="utf-8")
+        return _write(file, content, kind)
+
+
+def replace_residuals(file: Path, content: Mapping[str, Any]) -> Path | None:
+    """Write thresholds of residuals; those of other runs that the file had do not stay.
+
+    Args:
+        file: to be written.
+        content: of a `ResidualSheet`.
+
+    Returns:
+        Where the former file is; None: there was none.
+
+    Raises:
+        SheetError: nothing was written.
+    """
+    with _refused(file):
+        return _write(file, content, "residuals")
+
+
+def _write(file: Path, content: Any, kind: str) -> Path | None:
+    CHECKED[kind].validate_python(content)
+    former = file.with_name(f"{file.name}.former") if file.is_file() else None
+    if former is not None:
+        shutil.copyfile(file, former)
+    file.write_text(write_yaml(content), encoding="utf-8")
+    return former
+
+
+@contextmanager
+def _refused(file: Path) -> Iterator[None]:
+    """What is wrong with the content or the file, as a SheetError."""
+    try:
+        yield
     except ValidationError as error:
         found = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
         raise SheetError(f"{file}: {found}; nothing was written") from None
@@ -128,4 +162,3 @@ def update_sheets(file: Path, sheets: Sheets, kind: str) -> Path | None:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise SheetError(f"{file}: {reason}; nothing was written") from None
-    return former if there else None

@@ -12,6 +12,7 @@ from hil.config.checks.limit_cross_checks import limit_cross_checks
 from hil.config.checks.load_channel_cross_checks import load_channel_cross_checks
 from hil.config.checks.load_cross_checks import load_cross_checks
 from hil.config.checks.model_cross_checks import model_cross_checks
+from hil.config.checks.residual_cross_checks import residual_cross_checks
 from hil.config.checks.sensor_cross_checks import sensor_cross_checks
 from hil.config.model import UncheckedConfig
 from hil.config.problems import CrossCheckError
@@ -32,6 +33,7 @@ class Config(UncheckedConfig):
             *limit_cross_checks(self),
             *device_cross_checks(self),
             *endpoint_cross_checks(self),
+            *residual_cross_checks(self),
         ]
         if problems:
             raise CrossCheckError(problems)

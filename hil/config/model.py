@@ -40,6 +40,7 @@ from hil.config.schema.extensions import extension_section
 from hil.config.schema.loads import LoadsConfig
 from hil.config.schema.normal_force import NormalForceConfig
 from hil.config.schema.operator import OperatorConfig
+from hil.config.schema.residuals import ResidualsConfig
 from hil.config.schema.rover import RoverConfig
 from hil.config.schema.sensors import DaqConfig, DetectorConfig
 from hil.config.schema.traction import DrawbarConfig, SlopeConfig, ThrottleConfig
@@ -93,6 +94,7 @@ class UncheckedConfig(Section):
     loads: LoadsConfig | None = Field(None, description="null: the rig has no leg sensors and no load cell")
     detector: DetectorConfig = Field(default_factory=DetectorConfig)
     limits: LimitsConfig = Field(default_factory=LimitsConfig)
+    residuals: ResidualsConfig = Field(default_factory=ResidualsConfig)
     links: SimLatencyConfig = Field(default_factory=SimLatencyConfig)
     plant: PlantConfig = Field(default_factory=PlantConfig)
     record: RecordConfig = Field(default_factory=RecordConfig)

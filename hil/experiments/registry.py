@@ -18,6 +18,8 @@ from hil.experiments.normal_force import NormalForce
 from hil.experiments.slope import Slope
 from hil.experiments.summary import run_summary
 from hil.recording.run_folder import replacing
+from hil.residuals.evidence import Evidence
+from hil.residuals.judgement import residual_summary
 
 if TYPE_CHECKING:
     from hil.recording import TrialRecord
@@ -60,8 +62,16 @@ def broken_experiments() -> Iterator[str]:
 
 
 def summarise(run: Finished) -> Summary:
-    """The whole summary but for its digests: the experiment's part, and what every run has."""
-    return {**experiment_type(run.config).summarise(run), **run_summary(run)}
+    """The whole summary but for its digests: the experiment's part, what every run has, and the residuals.
+
+    A run that did not come to its end is not judged by residuals: what ended it is its reason.
+    """
+    summary = {**experiment_type(run.config).summarise(run), **run_summary(run)}
+    if summary["aborted"]:
+        return summary
+    residuals, found = residual_summary(run.config, Evidence(run.config, run.ticks, summary))
+    reasons = [*summary["reasons"], *(one.sentence() for one in found)]
+    return {**summary, "accepted": summary["accepted"] and not found, "reasons": reasons, **residuals}
 
 
 def draw(

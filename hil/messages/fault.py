@@ -32,6 +32,7 @@ class Fault(IntEnum):
     EXCEPTION = 27
     MEASURED_OUT_OF_LIMIT = 30
     MEASURED_NEAR_LIMIT = 31
+    IMPLAUSIBLE_VALUE = 34
 
 
 class Alarm(NamedTuple):

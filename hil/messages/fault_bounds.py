@@ -53,3 +53,7 @@ RECORD_LOST_NS = 100_000_000
 FULL = 0.5
 # Rows 30 and 31: currents and supply voltages are read several times a second; the oldest may be this old [ns].
 POWER_AGE_NS = 1_000_000_000
+# Row 34: a residual in a tick is a mean over this time [s]. A wheel is compared with a commanded speed that is still
+# what it was STOOD_S ago, within STOOD_RADPS [rad/s].
+RESIDUAL_WINDOW_S = 0.5
+STOOD_S, STOOD_RADPS = 0.5, 0.01

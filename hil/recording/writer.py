@@ -6,7 +6,7 @@ HDF5 in single-writer-multiple-reader mode with fixed-size types only, so that t
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -216,3 +216,19 @@ def open_writer(folder: Path, config: Config, meta: Meta, *, flush_ms: float | N
         before_s=record.before_s if record.sensors == "burst" else None,
         after_s=record.after_s,
     )
+
+
+def add_events(folder: Path, rows: Sequence[Rows]) -> None:
+    """Append what the end of a run has shown to its record, which its writer has closed.
+
+    Args:
+        folder: of the run.
+        rows: each an array with one `EVENT`.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with h5py.File(file_of(folder), "r+") as file:
+        for row in rows:
+            append(file["events"], row)
+        write_content_digest(file)

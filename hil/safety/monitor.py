@@ -11,6 +11,7 @@ from hil.messages.fault import Event, Fault
 from hil.messages.fault_bounds import BAD_TICKS_ALLOWED
 from hil.messages.operator_input import ClearFault, EStop, RefusedCommands
 from hil.messages.stages import Command, Estimate, LoadState, Prediction, Samples
+from hil.residuals.in_tick import TickResiduals
 from hil.safety.block_monitor import BlockMonitor
 from hil.safety.fault_table import FAULT_TABLE, warnings_for
 from hil.safety.measured_monitor import MeasuredMonitor
@@ -47,6 +48,7 @@ class SafetyMonitor:
         valves_age_ms = limits.valves_age_ms if config.layout.valves else math.inf
         self._ages_ns = {"drives": limits.drives_age_ms * 1e6, "valves": valves_age_ms * 1e6}
         self._valves, self._measured = ValveMonitor(config), MeasuredMonitor(config)
+        self._residuals = TickResiduals(config)
         self._answered_ns, self._bad_answers = -1, 0
         self._announce, self._only_recorded = announce, warnings_for(config)
         self.events: list[Event] = list(latched)
@@ -87,6 +89,8 @@ class SafetyMonitor:
         """Store the command of a tick; later measurements are compared with it."""
         if self._valves.watched:
             self._valves.record_command(t_ns, command.valves, command.regulators_Pa)
+        if self._residuals.watched:
+            self._residuals.record_command(command)
 
     def check(self, tick: int, samples: Samples, estimate: Estimate, prediction: Prediction) -> None:
         """Compare this tick's values with their limits, and check for an operator's E-stop."""
@@ -122,6 +126,8 @@ class SafetyMonitor:
             self._measured.check(samples, partial(self._latch_now, tick, t_ns))
         if self._valves.watched and (stuck := self._valves.stuck(samples)):
             self.latch(Fault.VALVE_STUCK, tick, t_ns, *stuck)
+        if self._residuals.watched and (wrong := self._residuals.check(estimate, prediction)):
+            self.latch(Fault.IMPLAUSIBLE_VALUE, tick, t_ns, wrong.value, wrong.limit, wrong.short())
 
     def _latch_stale(self, tick: int, samples: Samples) -> None:
         """Latch a fault if the newest sample of the drives or valves is too old."""

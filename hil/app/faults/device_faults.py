@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from functools import partial
 
@@ -9,12 +10,16 @@ import numpy as np
 
 from drivers.faults import DeviceFault
 from drivers.sim.rig import VALVES_TIMEOUT_NS
-from hil.app.faults.expectation import expected_of, table_faults
+from hil.app.faults.expectation import expected_mark, expected_of, table_faults
 from hil.app.faults.injection import LOCKSTEP, Case, Expected, Injection, Outcome, times_wrong
 from hil.app.faults.lockstep import Disturb, LockstepResult, LockstepRun
 from hil.app.faults.oracle import latched, unsafe
 from hil.config import Config, load_config
+from hil.config.good_runs import unlike
+from hil.experiments.registry import summarise
 from hil.messages.fault import Fault
+from hil.residuals.evidence import Evidence
+from hil.residuals.judgement import residual_summary
 from hil.safety.fault_table import FAULT_TABLE
 from hil.safety.fault_table.row import period_ms
 
@@ -32,7 +37,7 @@ OVERPRESSURE, LIMIT_KPA, FULL_AFTER_S = 1.5, 250.0, 0.5
 
 
 def device_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
-    """Every kind of fault of every device in every state.
+    """Every kind of fault of every device in every state, but for plausible wrong values.
 
     Args:
         config: of the rig, in lockstep.
@@ -40,6 +45,8 @@ def device_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
     """
     for device in config.layout.links:
         for row, fault in table_faults(config, device):
+            if row == Fault.IMPLAUSIBLE_VALUE:
+                continue
             for state, tick in states.items():
                 injection = Injection(row, fault.kind, device, state, LOCKSTEP, config.name)
                 run = partial(run_disturbed, config, tick, inject(device, fault))
@@ -50,6 +57,21 @@ def device_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
                     bound_ms = FAULT_TABLE[row].bound_for(config) or 0.0
                     expected = Expected(frozenset({row}), bound_ms, bound_ms + config.links.drives_delay_ms)
                 yield Case(injection, expected, run)
+
+
+def implausible_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
+    """Plausible wrong values of every device in every state; the end of the run notices them (row 34).
+
+    Args:
+        config: of the rig, in lockstep; its experiment goes on to its end.
+        states: a tick in each state.
+    """
+    for device in config.layout.links:
+        for row, fault in table_faults(config, device):
+            for state, tick in states.items() if row == Fault.IMPLAUSIBLE_VALUE else ():
+                injection = Injection(row, fault.kind, device, state, LOCKSTEP, config.name)
+                run = partial(run_implausible, config, tick, inject(device, fault))
+                yield Case(injection, expected_mark(config, device, fault, state), run)
 
 
 def cylinder_cases() -> Iterator[Case]:
@@ -84,6 +106,26 @@ def run_disturbed(config: Config, tick: int, disturb: Disturb, expected: Expecte
     run = LockstepRun(config)
     run.at(tick, disturb)
     return judge(run.run(), expected)
+
+
+def run_implausible(config: Config, tick: int, disturb: Disturb, expected: Expected) -> Outcome:
+    """The same of a plausible wrong value: what no tick has noticed, the residuals of the whole run may show."""
+    disturbed = LockstepRun(config, stopped_after_s=math.inf)
+    disturbed.at(tick, disturb)
+    result = disturbed.run()
+    if len(result.faults):
+        return judge(result, expected)
+    wrong, run = unsafe(result), result.finished
+    summary = summarise(run)
+    evidence = Evidence(config, run.ticks, summary)
+    found = [] if summary["aborted"] else residual_summary(config, evidence)[1]
+    if found:
+        return Outcome(wrong=tuple(wrong), remark=f"marked at the end of the run: {found[0].short()}")
+    none = unlike(config) if config.residuals.calibration else "no residuals.calibration"
+    why = f"not judged: {none}" if none else "no residual is over its threshold"
+    if not expected.optional:
+        wrong.append(f"not noticed, {why}")
+    return Outcome(wrong=tuple(wrong), remark=f"not noticed, {why}; nothing unsafe")
 
 
 def judge(run: LockstepResult, expected: Expected) -> Outcome:

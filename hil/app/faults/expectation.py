@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from drivers.faults import DeviceFault
 from drivers.sim.rig import DRIVES_TIMEOUT_NS
-from hil.app.faults.injection import NO_ROW, Expected
+from hil.app.faults.injection import Expected
 from hil.config import Config
+from hil.config.good_runs import unlike
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import GAP_ALLOWED
 from hil.messages.layout import SAMPLED
@@ -42,6 +43,21 @@ def expected_of(config: Config, device: str, fault: DeviceFault) -> Expected:
     return Expected(found.rows, found.detect_ms, _stopped_ms(config, device, fault, found.detect_ms), found.optional)
 
 
+def expected_mark(config: Config, device: str, fault: DeviceFault, state: str) -> Expected:
+    """What must come of a plausible wrong value: a mark at the end of the run, where its true value is not 0.
+
+    Args:
+        config: of the rig, in lockstep.
+        device: name of its link.
+        fault: injected.
+        state: of the experiment at that time.
+    """
+    judged = config.residuals.calibration is not None and not unlike(config)
+    moves = device in ("daq", "drives") and state in ("idle", "armed", "run_up")
+    seen = judged and config.experiment == "impact" and (fault.kind == "garbage" or moves)
+    return Expected(_SUSPECT[device] | {Fault.IMPLAUSIBLE_VALUE}, optional=not seen)
+
+
 def table_faults(config: Config, device: str) -> Sequence[tuple[int, DeviceFault]]:
     """For the printed table: a fault of each kind, beyond the limits of the config, and the row that it is.
 
@@ -66,10 +82,12 @@ def table_faults(config: Config, device: str) -> Sequence[tuple[int, DeviceFault
             (Fault.SEQUENCE_GAP, DeviceFault("slow", every=GAP_ALLOWED + 2)),
         ]
     else:
-        faults.append((Fault.SAMPLE_NOT_FINITE if device == "drives" else NO_ROW, DeviceFault("garbage")))
+        faults.append(
+            (Fault.SAMPLE_NOT_FINITE if device == "drives" else Fault.IMPLAUSIBLE_VALUE, DeviceFault("garbage"))
+        )
     if device == "drives":
         faults.append((Fault.MODEL_NOT_FINITE, DeviceFault("wrong", factor=OVERFLOWING)))
-    return [*faults, (NO_ROW, DeviceFault("wrong", factor=1.5))]
+    return [*faults, (Fault.IMPLAUSIBLE_VALUE, DeviceFault("wrong", factor=1.5))]
 
 
 def age_limit_ms(config: Config, device: str) -> float:

@@ -12,9 +12,6 @@ from hil.safety.fault_table import FAULT_TABLE
 
 # Where an injection runs.
 LOCKSTEP, VIRTUAL_TIME, PROCESSES, NO_RUN = "lockstep", "virtual time", "processes", "no run"
-# A reading that is plausible and wrong is no row of the fault table: nothing can tell that it is wrong.
-NO_ROW = 0
-NOT_IN_THE_TABLE = "plausible wrong value"
 # A trial in real time may end by itself before its signal, as on a busy machine: it is made so often at most.
 TRIES = 3
 
@@ -45,7 +42,7 @@ class Injection:
     """One fault, where and when it is injected.
 
     Attributes:
-        row: of the fault table; NO_ROW: none.
+        row: of the fault table.
         kind: of the fault.
         device: that has it.
         state: of the experiment at that time, in lower case; "-" without a run.
@@ -63,7 +60,7 @@ class Injection:
     @property
     def fault(self) -> str:
         """Name of the row."""
-        return FAULT_TABLE[self.row].name if self.row in FAULT_TABLE else NOT_IN_THE_TABLE
+        return FAULT_TABLE[self.row].name
 
 
 @dataclass(frozen=True)

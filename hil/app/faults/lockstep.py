@@ -17,7 +17,7 @@ from drivers.interfaces import DeviceError
 from drivers.sim.rig import InProcessRig
 from hil.app.build import record_meta
 from hil.config import Config
-from hil.experiments.base import State
+from hil.experiments.base import Finished, State
 from hil.experiments.build_cycle import build_cycle
 from hil.experiments.registry import experiment_type
 from hil.messages.fault import Alarm
@@ -80,6 +80,7 @@ class LockstepResult:
         injected: number of the tick in which the first fault was injected; 0: none was.
         over: the experiment came to an end.
         refused: arming was refused.
+        finished: all that its summary is made of.
     """
 
     config: Config
@@ -89,6 +90,7 @@ class LockstepResult:
     injected: int
     over: bool
     refused: bool
+    finished: Finished
 
     @property
     def injected_ns(self) -> int:
@@ -108,6 +110,7 @@ class LockstepRun:
         config: of the rig and the experiment, in lockstep.
         folder: of the record; None: it is kept in memory.
         after_fault_s: simulated time that is recorded after a fault [s].
+        stopped_after_s: an experiment that goes on is stopped so long after the injection [s].
         alarms: of its loop.
 
     Attributes:
@@ -124,9 +127,10 @@ class LockstepRun:
         folder: Path | None = None,
         *,
         after_fault_s: float = AFTER_FAULT_S,
+        stopped_after_s: float = STOPPED_AFTER_S,
         alarms: Sequence[LoopAlarm] = (),
     ) -> None:
-        self._config, self._folder = config, folder
+        self._config, self._folder, self._stopped_after_s = config, folder, stopped_after_s
         self.simulated_rig = rig = build_simulated_rig(config)
         made = {"daq": rig.daq, "drives": rig.drives, "valves": rig.valves, "loads": rig.loads}
         self.devices: dict[str, FaultyDevice[Any, Any]] = {
@@ -166,8 +170,20 @@ class LockstepRun:
             record = read_trial(self._folder, trusted=True)
             ticks, events = record.tick, record.events
         experiment: Any = self._cycle.experiment
+        plant, timings = self.simulated_rig.plant, self._memory.timings
+        samples = self._memory.samples if self._config.record.sensors == "all" else None
+        finished = Finished(
+            self._config, self.cycle, self.loop.clock, plant, ticks, timings, events, None, None, 0.0, samples
+        )
         return LockstepResult(
-            self._config, ticks, events, self.simulated_rig, self._injected, experiment.over, experiment.refused
+            self._config,
+            ticks,
+            events,
+            self.simulated_rig,
+            self._injected,
+            experiment.over,
+            experiment.refused,
+            finished,
         )
 
     def _hold(self) -> None:
@@ -191,7 +207,7 @@ class LockstepRun:
             self._due.remove(due)
             self._injected = self._injected or tick.number
             due[1](self)
-        if self._injected and tick.number == self._injected + round(STOPPED_AFTER_S * self._config.loop.rate_hz):
+        if self._injected and tick.number - self._injected == self._stopped_after_s * self._config.loop.rate_hz:
             self.stop("fault injection: nothing more to wait for")
 
 
@@ -209,10 +225,15 @@ class _DisturbedClock(LockstepClock):
         return tick
 
 
-def state_ticks(config: Config) -> dict[str, int]:
-    """A tick in each state of the first REFERENCE_S of a run without a fault, by the state's name in lower case."""
+def state_ticks(config: Config, until_s: float = REFERENCE_S) -> dict[str, int]:
+    """A tick in each state of the first part of a run without a fault, by the state's name in lower case.
+
+    Args:
+        config: of the run.
+        until_s: length of that part [s].
+    """
     run = LockstepRun(config)
-    last = round(REFERENCE_S * config.loop.rate_hz)
+    last = round(until_s * config.loop.rate_hz)
     run.at(last, lambda run: run.stop("fault injection: the states of a run without a fault"))
     states = run.run().ticks["state"][: last - 1]
     found: dict[str, int] = {}

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from hil.app.faults.console_process import console_process_cases
-from hil.app.faults.device_faults import cylinder_cases, device_cases
+from hil.app.faults.device_faults import cylinder_cases, device_cases, implausible_cases
 from hil.app.faults.disk_faults import cannot_mount, disk_cases
-from hil.app.faults.injection import NO_ROW, Case, FaultResult
+from hil.app.faults.injection import Case, FaultResult
 from hil.app.faults.lockstep import state_ticks
 from hil.app.faults.operator_faults import operator_cases
 from hil.app.faults.process_faults import process_cases
@@ -26,6 +26,7 @@ IN_LOCKSTEP = ("rig=simulated", "clock=lockstep", "telemetry.endpoint=''")
 SHORT_TRIAL = (
     "trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=1.3", "record.after_s=0.5", "trial.timeout_s=2",
 )  # fmt: skip
+WHOLE_S = 60.0  # longer than the experiments of the shipped configs
 
 
 @dataclass(frozen=True)
@@ -36,14 +37,16 @@ class LeftOut:
     reason: str
 
 
-def all_cases(config: Config) -> Iterator[Case]:
+def all_cases(config: Config, whole: Config) -> Iterator[Case]:
     """Every injection, by the level at which it runs.
 
     Args:
         config: of the rig, in lockstep; what needs a line or the operating system runs on a rig at the protocol level.
+        whole: the same with the experiment as long as it is: plausible wrong values are noticed at its end.
     """
     states = state_ticks(config)
     yield from device_cases(config, states)
+    yield from implausible_cases(whole, state_ticks(whole, WHOLE_S))
     yield from stage_cases(config, states)
     yield from cylinder_cases()
     yield from operator_cases(config, states)
@@ -56,22 +59,25 @@ def all_cases(config: Config) -> Iterator[Case]:
     yield from console_process_cases()
 
 
-def inject_all(config: Config, only: Collection[int], progress: Progress) -> tuple[list[FaultResult], list[LeftOut]]:
+def inject_all(
+    config: Config, whole: Config, only: Collection[int], progress: Progress
+) -> tuple[list[FaultResult], list[LeftOut]]:
     """Make every injection; the results in the order of the fault table, and the rows without any.
 
     Args:
         config: of the rig, in lockstep.
-        only: rows of the fault table; empty: all, and the plausible wrong values, which are no row.
+        whole: as `all_cases`.
+        only: rows of the fault table; empty: all.
         progress: told what is going on, a line at a time.
     """
-    cases = [case for case in all_cases(config) if not only or case.injection.row in only]
-    cases.sort(key=lambda case: case.injection.row or max(FAULT_TABLE) + 1)
+    cases = [case for case in all_cases(config, whole) if not only or case.injection.row in only]
+    cases.sort(key=lambda case: case.injection.row)
     results: list[FaultResult] = []
     for number, case in enumerate(cases, 1):
         one = case.injection
         progress(f"{number} of {len(cases)}: {one.row} {one.fault}, {one.kind} of {one.device} in {one.state}")
         results.append(case.result())
-    made = {result.injection.row for result in results} | {NO_ROW}
+    made = {result.injection.row for result in results}
     wanted = set(only) or set(FAULT_TABLE)
     return results, [LeftOut(row, _reason(row)) for row in sorted(wanted - made)]
 

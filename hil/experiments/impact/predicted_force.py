@@ -14,7 +14,7 @@ from hil.config import Config
 from hil.config.cut_delay import cut_delay
 from hil.config.model_parameters import nominal_rig
 from hil.experiments.impact.release import operator_delay_s
-from models.contact.obstacle import Obstacle
+from hil.residuals.forces import spring_peak_N
 from models.impact import effective_kinetic_energy
 from models.plant import RigParameters
 from models.plant.parameters import GRAVITY
@@ -70,7 +70,7 @@ def predicted_force(config: Config) -> PredictedForce:
     spent_J = max(pair_J, 2.0 * alone_J)
     if config.ground.kind in HARD_GROUND:
         spent_J = 0.5 * _mass_kg(rover) * speed_mps**2
-    blow_N = _peak_N(rig.obstacle, 0.5 * spent_J)
+    blow_N = spring_peak_N(rig.obstacle, 0.5 * spent_J)
     stiffness = blow_N**2 / spent_J  # of a linear spring with that peak
     delay_s = _delay_s(config, stiffness * approach_mps)
     pushed_N = stiffness * approach_mps * delay_s
@@ -89,14 +89,6 @@ def _energies(rover: Rover, angle: float, speed_mps: float) -> tuple[float, floa
 
 def _mass_kg(rover: Rover) -> float:
     return sum(body.mass for body in rover.tree.bodies)
-
-
-def _peak_N(obstacle: Obstacle, energy_J: float) -> float:
-    """Peak of F = k x^p that takes up an energy [N]; with a leg's own spring in front of the plate, of that spring."""
-    compliance = float(obstacle.leg_compliance.max())
-    stiffness, exponent = (1.0 / compliance, 1.0) if compliance else (obstacle.stiffness, obstacle.exponent)
-    deepest = ((exponent + 1.0) * energy_J / stiffness) ** (1.0 / (exponent + 1.0))
-    return float(stiffness * deepest**exponent)
 
 
 def _delay_s(config: Config, rise_Nps: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -75,6 +76,7 @@ def measured_keys(impact: MeasuredImpact | None, summary: Mapping[str, Any]) -> 
         "filtered_peak_u95_N": _u95(impact.peak_N),
         "impulse_Ns": _value(impact.impulse_Ns),
         "impulse_u95_Ns": _u95(impact.impulse_Ns),
+        **_by_sensor(impact),
         "force_duration_s": _value(impact.duration_s),
         "force_duration_u95_s": _u95(impact.duration_s),
         "rise_time_s": _value(impact.rise_s),
@@ -83,6 +85,23 @@ def measured_keys(impact: MeasuredImpact | None, summary: Mapping[str, Any]) -> 
         "load_point_u95_m": None if at is None else [finite(half_width(float(one))) for one in points[at]],
         "vibration_hz": vibration,
     }
+
+
+def _by_sensor(impact: MeasuredImpact) -> Summary:
+    """Impulse of each sensor, and when half of it has passed; None as a whole where the contact did not end."""
+    keys = "impulse_by_sensor_Ns", "impulse_middle_by_sensor_s"
+    if impact.onset_s is None or impact.duration_s is None:
+        return dict.fromkeys(keys)
+    traces, onset_s = impact.traces, impact.onset_s.value
+    rows = (traces.t_s >= onset_s) & (traces.t_s <= onset_s + impact.duration_s.value)
+    force, t_s = traces.filtered[rows], traces.t_s[rows]
+    impulses = force.sum(axis=0) * traces.spacing_s
+    passed = np.cumsum(force, axis=0) * traces.spacing_s
+    middles = [
+        float(np.interp(0.5 * whole, one, t_s)) if whole > 0.0 else math.nan
+        for one, whole in zip(np.maximum.accumulate(passed, axis=0).T, impulses.tolist(), strict=True)
+    ]
+    return dict(zip(keys, ([finite(float(one)) for one in found] for found in (impulses, middles)), strict=True))
 
 
 # Keys that need all samples, and so those that a summary made before this analysis has none of.
@@ -95,6 +114,8 @@ KEYS = (
     "filtered_peak_u95_N",
     "impulse_Ns",
     "impulse_u95_Ns",
+    "impulse_by_sensor_Ns",
+    "impulse_middle_by_sensor_s",
     "force_duration_s",
     "force_duration_u95_s",
     "rise_time_s",

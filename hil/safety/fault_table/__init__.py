@@ -28,9 +28,12 @@ EXTERNAL_FAULTS = frozenset(fault for fault in Fault if FAULT_TABLE[fault].exter
 
 
 def warnings_for(config: Config) -> frozenset[Fault]:
-    """The faults that are only recorded on a rig: also a lost console, where the run is to finish without it."""
-    finishes = config.operator.console_lost == "finish"
-    return WARNINGS | {Fault.CONSOLE_LOST} if finishes else WARNINGS
+    """The faults that are only recorded on a rig.
+
+    Also a lost console, where the run is to finish without it; not an implausible value, where that is to lead to Safe.
+    """
+    also = {Fault.CONSOLE_LOST} if config.operator.console_lost == "finish" else set()
+    return (WARNINGS | also) - ({Fault.IMPLAUSIBLE_VALUE} if config.residuals.reaction == "safe" else set())
 
 
 def row_of(text: str) -> FaultRow:

@@ -1,9 +1,15 @@
-"""Rows 1 to 9, 30 and 31: samples, the model that follows them, and the commands that follow from both."""
+"""Rows 1 to 9, 30, 31 and 34: samples, the model that follows them, and the commands that follow from both."""
 
 from __future__ import annotations
 
 from hil.config import Config
-from hil.messages.fault_bounds import BAD_TICKS_ALLOWED, CLAMPS_ALLOWED, GAP_ALLOWED, POWER_AGE_NS
+from hil.messages.fault_bounds import (
+    BAD_TICKS_ALLOWED,
+    CLAMPS_ALLOWED,
+    GAP_ALLOWED,
+    POWER_AGE_NS,
+    RESIDUAL_WINDOW_S,
+)
 from hil.messages.layout import SAMPLED
 from hil.safety.fault_table.row import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow, period_ms
 
@@ -70,6 +76,11 @@ def _measured_ms(config: Config) -> float | None:
     times_ms = [POWER_AGE_NS / 1e6] if limits.motor_current_A or limits.supply_V else []
     times_ms += [1e3 / valves.rate_hz if valves else 0.0] if limits.pressure_kPa else []
     return max(times_ms) + period_ms(config) if times_ms else None
+
+
+def _residual_ms(config: Config) -> float | None:
+    """In a tick, while the command stands; the end of a run is not a matter of time."""
+    return 1e3 * RESIDUAL_WINDOW_S + period_ms(config) if config.residuals.reaction == "safe" else None
 
 
 def _clamped_ms(config: Config) -> float:
@@ -210,5 +221,19 @@ ROWS = (
         False,
         NOTHING_TO_CLEAR,
         "As row 30, before the next run.",
+    ),
+    FaultRow(
+        34,
+        "implausible value",
+        "residuals: what is measured against what the rest of the rig implies, with thresholds from good runs, where "
+        "residuals.calibration is set (docs/explanation/residuals.md)",
+        _residual_ms,
+        "the end of the run; with residuals.reaction: safe also the tick in which the mean over "
+        f"{RESIDUAL_WINDOW_S:g} s of a wheel's speed error or of the sum of the wheel loads is over its threshold",
+        "the run is marked and not accepted; with residuals.reaction: safe, Safe",
+        False,
+        NOTHING_TO_CLEAR,
+        "Look at what the text names: the sensor, its cable and its calibration. If all is right, the rig has changed: "
+        "measure new thresholds with hil calibrate residuals. After Safe: hil command clear 34.",
     ),
 )

@@ -1,0 +1,77 @@
+"""Thresholds from good runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hil.config import Config
+from hil.config.good_runs import NotAlikeError, conditions
+from hil.residuals.evidence import Floats
+from hil.residuals.table import RESIDUALS
+from hil.signals.calibration import CalibrationError
+
+# Good runs that are marked, of all: what the thresholds are made for. It is shared by all values of a run.
+FALSE_MARKS = 3e-4
+LEAST_RUNS = 5
+# No threshold is nearer to the mean than this multiple of the largest distance in the good runs themselves.
+BEYOND_LARGEST = 1.1
+_DIGITS = 5
+
+Values = Mapping[str, Mapping[str, float]]
+
+
+def thresholds(configs: Sequence[Config], values: Sequence[Values]) -> dict[str, Any]:
+    """The content of a calibration file (`hil.config.schema.residuals.ResidualSheet`).
+
+    Each value gets the interval in which that of one more good run lies, by Student's t for so many runs, with the
+    probability that leaves FALSE_MARKS for all values of the run together. It is wider where a good run was further
+    away than a normal distribution has it, and never narrower than the residual's resolution.
+
+    Args:
+        configs: of the good runs.
+        values: of the same, by residual and element (`hil.residuals.table.measured`).
+
+    Raises:
+        CalibrationError: too few runs, or runs of different rigs or experiments.
+    """
+    from scipy.stats import t as student  # brings a third of a second, which no run has need of
+
+    count = len(values)
+    if count < LEAST_RUNS:
+        raise CalibrationError(f"found {count} runs, allowed: {LEAST_RUNS} or more")
+    try:
+        sections, between = conditions(configs)
+    except NotAlikeError as error:
+        raise CalibrationError(f"the runs are not alike: {error}") from None
+    found = {name: each for name in RESIDUALS if (each := _of_all(name, values))}
+    elements = sum(len(one) for one in found.values())
+    times = float(student.ppf(1.0 - 0.5 * FALSE_MARKS / max(elements, 1), count - 1)) * np.sqrt(1.0 + 1.0 / count)
+    return {
+        "runs": count,
+        "sections": sections,
+        "between": {key: list(pair) for key, pair in between.items()},
+        "thresholds": {
+            name: {element: _pair(one, times, RESIDUALS[name].resolution) for element, one in each.items()}
+            for name, each in found.items()
+        },
+    }
+
+
+def _of_all(name: str, values: Sequence[Values]) -> dict[str, Floats]:
+    """Values of a residual by element; only of elements that every run has."""
+    first = values[0].get(name, {})
+    return {
+        element: np.array([one[name][element] for one in values])
+        for element in first
+        if all(element in one.get(name, {}) for one in values)
+    }
+
+
+def _pair(values: Floats, times: float, resolution: float) -> list[float]:
+    mean = float(values.mean())
+    largest = float(np.abs(values - mean).max())
+    half = max(times * float(values.std(ddof=1)), BEYOND_LARGEST * largest, resolution)
+    return [float(f"{mean - half:.{_DIGITS}g}"), float(f"{mean + half:.{_DIGITS}g}")]

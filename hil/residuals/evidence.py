@@ -1,0 +1,143 @@
+"""What a run has measured: all that a residual is worked out from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.config import Config
+from hil.messages.fault_bounds import RESIDUAL_WINDOW_S, STOOD_RADPS, STOOD_S
+
+Floats = NDArray[np.float64]
+
+
+class Evidence:
+    """A finished run.
+
+    Args:
+        config: of the run.
+        ticks: rows of `/tick`.
+        summary: of the experiment; of an impact, keys of `hil.experiments.impact.sensing`.
+    """
+
+    def __init__(self, config: Config, ticks: NDArray[np.void], summary: Mapping[str, Any]) -> None:
+        self.config, self.ticks, self.summary = config, ticks, summary
+
+    @cached_property
+    def t_s(self) -> Floats:
+        """(ticks,) [s]."""
+        return np.asarray(self.ticks["t_ns"] * 1e-9, np.float64)
+
+    @cached_property
+    def commanded(self) -> Floats:
+        """(ticks, wheels) wheel speed commanded in the tick before [rad/s]; NaN where it was a cut or a duty."""
+        speeds = np.full(self.ticks["set_speed_radps"].shape, np.nan)
+        speeds[1:] = self.ticks["set_speed_radps"][:-1]
+        speeds[1:][self.ticks["cut"][:-1] == 1] = np.nan
+        if self.has("duty"):
+            speeds[1:][np.isfinite(self.ticks["duty"][:-1])] = np.nan
+        return speeds
+
+    @cached_property
+    def steady(self) -> Floats:
+        """(ticks, wheels) the same where it has stood; elsewhere NaN."""
+        count, speeds = round(STOOD_S * self.config.loop.rate_hz), self.commanded
+        found = np.full(speeds.shape, np.nan)
+        stood = np.abs(speeds[count:] - speeds[:-count]) <= STOOD_RADPS
+        found[count:] = np.where(stood, speeds[count:], np.nan)
+        return found
+
+    @cached_property
+    def driven(self) -> NDArray[np.bool_]:
+        """(ticks,) not cut in the tick before."""
+        return np.concatenate([[False], self.ticks["cut"][:-1] == 0])
+
+    @cached_property
+    def pressure_commanded_Pa(self) -> Floats:
+        """(ticks, cylinders, 2) gauge pressure that valves and regulators were commanded to give in the tick before."""
+        on = self.ticks["valves"].astype(np.float64)
+        supply = np.full(on.shape[:2], self.config.cylinders.supply_kPa * 1e3)
+        if self.has("regulator_Pa"):
+            supply = np.broadcast_to(self.ticks["regulator_Pa"], on.shape[:2])
+        found = on * supply[:, :, None]
+        return np.concatenate([found[:1], found[:-1]])
+
+    def has(self, field: str) -> bool:
+        """Whether the rig's rows have a field."""
+        return field in (self.ticks.dtype.names or ())
+
+    def number(self, key: str) -> float:
+        """A number of the summary; NaN: it has none."""
+        value = self.summary.get(key)
+        return float(value) if isinstance(value, int | float) else float("nan")
+
+    def numbers(self, key: str, count: int) -> Floats:
+        """A list of the summary; NaN: it has none."""
+        values = self.summary.get(key)
+        found = values if isinstance(values, list | tuple) and len(values) == count else [None] * count
+        return np.array([np.nan if value is None else float(value) for value in found])
+
+
+def extreme_mean(values: Floats, rate_hz: int) -> Floats:
+    """Largest mean over `RESIDUAL_WINDOW_S` of a quantity, either sign.
+
+    Args:
+        values: (ticks, elements); NaN where a tick has none.
+        rate_hz: of the ticks.
+
+    Returns:
+        (elements,); NaN: it was never there for so long.
+    """
+    count = window_ticks(rate_hz)
+    known = np.isfinite(values)
+    sums = _summed(np.where(known, values, 0.0), count)
+    whole = _summed(known.astype(np.float64), count) > count - 0.5
+    means = np.where(whole, sums / count, 0.0)
+    found: Floats = np.full(values.shape[1], np.nan)
+    if len(means):
+        at = np.abs(means).argmax(axis=0)
+        found = np.where(whole.any(axis=0), means[at, np.arange(values.shape[1])], np.nan)
+    return found
+
+
+def window_ticks(rate_hz: int) -> int:
+    """Ticks in `RESIDUAL_WINDOW_S`."""
+    return max(round(RESIDUAL_WINDOW_S * rate_hz), 1)
+
+
+def _summed(values: Floats, count: int) -> Floats:
+    """Sums of so many rows in a row."""
+    total = np.cumsum(np.concatenate([np.zeros((1, values.shape[1])), values]), axis=0)
+    found: Floats = total[count:] - total[:-count] if len(total) > count else total[:0]
+    return found
+
+
+def lag_s(measured: Floats, commanded: Floats, rate_hz: int) -> Floats:
+    """How late a measured quantity follows a commanded one, by least squares over its changes.
+
+    A quantity that is late by T and else right differs from the commanded one by T times its rate of change. A wrong
+    gain is taken out before, as the ratio of both means.
+
+    Args:
+        measured: (ticks, elements).
+        commanded: (ticks, elements), NaN where there is no command.
+        rate_hz: of the ticks.
+
+    Returns:
+        (elements,) [s]; NaN: the command did not change.
+    """
+    rate = np.full(commanded.shape, np.nan)
+    rate[1:-1] = 0.5 * rate_hz * (commanded[2:] - commanded[:-2])
+    known = np.isfinite(rate) & np.isfinite(measured)
+    rate, both = np.where(known, rate, 0.0), np.where(known, commanded, 0.0)
+    found = np.where(known, measured, 0.0)
+    scale = np.abs(found).sum(axis=0)
+    gain = np.divide(np.abs(both).sum(axis=0), scale, out=np.ones_like(scale), where=scale > 0.0)
+    change = (rate**2).sum(axis=0)
+    late: Floats = np.full(change.shape, np.nan)
+    np.divide(((both - gain * found) * rate).sum(axis=0), change, out=late, where=change > 0.0)
+    return late

@@ -1,0 +1,94 @@
+"""Residuals of the force sensors of an impact."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hil.config import Config
+from hil.config.model_parameters import nominal_rig
+from hil.residuals.evidence import Evidence, Floats
+from models.contact.obstacle import Obstacle
+from models.sensors.piezo import shares_of
+
+# The force at rest is a mean over this time before the impact, without the last of it [s].
+REST_S, GUARD_S = 0.5, 0.1
+
+
+def share(evidence: Evidence) -> Floats:
+    """(channels,) share of the impulse, less the one at the middle of the plate."""
+    parts = _impulses(evidence)
+    found: Floats = parts / parts.sum() - _nominal_shares(evidence.config)
+    return found
+
+
+def middle_ms(evidence: Evidence) -> Floats:
+    """(channels,) time of half of the impulse, less the mean of the others' [ms]."""
+    times = 1e3 * evidence.numbers("impulse_middle_by_sensor_s", len(evidence.config.layout.channels))
+    found: Floats = (times - times.mean()) * len(times) / max(len(times) - 1, 1)
+    return found
+
+
+def peak(evidence: Evidence) -> Floats:
+    """(1,) largest force over that of a spring that takes up T_c."""
+    obstacle = nominal_rig(evidence.config).obstacle
+    energy_J = evidence.number("effective_kinetic_energy_J") * _borne(evidence.config)
+    if obstacle is None or not energy_J > 0.0:
+        return np.full(1, np.nan)
+    return np.array([evidence.number("filtered_peak_N") / spring_peak_N(obstacle, energy_J)])
+
+
+def impulse(evidence: Evidence) -> Floats:
+    """(1,) impulse over the momentum 2 T_c / v_n of the effective mass; both normal to the plate.
+
+    The time in contact and the stiffness do not matter to it.
+    """
+    normal_mps = evidence.number("impact_speed_measured_mps") * math.sin(math.radians(evidence.config.trial.angle_deg))
+    momentum_Ns = 2.0 * evidence.number("effective_kinetic_energy_J") * _borne(evidence.config) / normal_mps
+    return np.array([evidence.number("impulse_Ns") / momentum_Ns])
+
+
+def at_rest_N(evidence: Evidence) -> Floats:
+    """(channels,) mean force just before the impact [N]."""
+    onset_s, t_s = evidence.number("onset_s"), evidence.t_s
+    rows = (t_s > onset_s - REST_S - GUARD_S) & (t_s < onset_s - GUARD_S)
+    if not rows.any():
+        return np.full(len(evidence.config.layout.channels), np.nan)
+    found: Floats = evidence.ticks["force_N"][rows].mean(axis=0)
+    return found
+
+
+def way_mm(evidence: Evidence) -> Floats:
+    """(1,) way of the rover twin until the force begins, less the start distance [mm]."""
+    onset_s, t_s = evidence.number("onset_s"), evidence.t_s
+    if math.isnan(onset_s):
+        return np.full(1, np.nan)
+    before = t_s <= onset_s
+    way_m = float(np.trapezoid(evidence.ticks["speed_mps"][before], t_s[before]))
+    return np.array([1e3 * (way_m - evidence.config.trial.start_distance_m)])
+
+
+def spring_peak_N(obstacle: Obstacle, energy_J: float) -> float:
+    """Peak of F = k x^p that takes up an energy [N]; with a leg's own spring in front of the plate, of that spring."""
+    compliance = float(obstacle.leg_compliance.max())
+    stiffness, exponent = (1.0 / compliance, 1.0) if compliance else (obstacle.stiffness, obstacle.exponent)
+    deepest = ((exponent + 1.0) * energy_J / stiffness) ** (1.0 / (exponent + 1.0))
+    return float(stiffness * deepest**exponent)
+
+
+def _impulses(evidence: Evidence) -> Floats:
+    return evidence.numbers("impulse_by_sensor_Ns", len(evidence.config.layout.channels))
+
+
+def _borne(config: Config) -> float:
+    """Part of both wheels' blow that the sensors bear: one wheel hits the instrumented plate, both have bumpers."""
+    return 1.0 if config.plate is None else 0.5
+
+
+def _nominal_shares(config: Config) -> Floats:
+    count = len(config.layout.channels)
+    if config.triangle is None:
+        return np.full(count, 1.0 / count)
+    shares: Floats = shares_of(np.array(config.triangle.places_m), 0.0, 0.0)
+    return shares

@@ -1,0 +1,97 @@
+"""The residuals that a tick can judge, where the config asks for Safe."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+
+from hil.config import Config
+from hil.messages.fault_bounds import STOOD_RADPS, STOOD_S
+from hil.messages.stages import Command, Estimate, Prediction
+from hil.residuals.evidence import window_ticks
+from hil.residuals.judgement import Judged
+from hil.residuals.table import RESIDUALS
+
+
+class _Mean:
+    """Mean of the newest values of one element, once there are enough of them in a row."""
+
+    def __init__(self, count: int) -> None:
+        self._values: deque[float] = deque(maxlen=count)
+        self._count, self._sum = count, 0.0
+
+    def add(self, value: float) -> float:
+        """The mean with this value; NaN: not enough, and none from a value that is none on."""
+        values = self._values
+        if not math.isfinite(value):
+            values.clear()
+            self._sum = 0.0
+            return math.nan
+        if len(values) == self._count:
+            self._sum -= values[0]
+        values.append(value)
+        self._sum += value
+        return self._sum / self._count if len(values) == self._count else math.nan
+
+
+class TickResiduals:
+    """Compares running means with the thresholds that the end of a run compares its largest ones with.
+
+    Args:
+        config: of the rig.
+
+    Attributes:
+        watched: whether anything is: `residuals.reaction` is safe, and there are thresholds of such a residual.
+    """
+
+    def __init__(self, config: Config) -> None:
+        sheet, layout = config.residuals.calibration, config.layout
+        known = sheet.thresholds if sheet is not None and config.residuals.reaction == "safe" else {}
+        self._pairs = {name: known[name] for name, row in RESIDUALS.items() if row.in_tick and name in known}
+        self.watched = bool(self._pairs)
+        count = window_ticks(config.loop.rate_hz)
+        self._elements = {name: RESIDUALS[name].elements(layout) for name in self._pairs}
+        self._means = {name: [_Mean(count) for _ in one] for name, one in self._elements.items()}
+        none = (math.nan,) * len(layout.wheels)
+        self._commands: deque[tuple[float, ...]] = deque(
+            [none] * (round(STOOD_S * config.loop.rate_hz) + 1), maxlen=round(STOOD_S * config.loop.rate_hz) + 1
+        )
+        self._none = none
+
+    def record_command(self, command: Command) -> None:
+        """Store the command of a tick; the next one compares with it."""
+        if command.cut:
+            self._commands.append(self._none)
+        elif command.duty:
+            pairs = zip(command.speed_radps, command.duty, strict=True)
+            self._commands.append(tuple([math.nan if math.isfinite(duty) else speed for speed, duty in pairs]))
+        else:
+            self._commands.append(command.speed_radps)
+
+    def check(self, estimate: Estimate, prediction: Prediction) -> Judged | None:
+        """What is furthest over a threshold in this tick; None: nothing is."""
+        worst = None
+        for name, pairs in self._pairs.items():
+            values = self._speeds(estimate) if name == "wheel_speed" else _load_sum(estimate, prediction)
+            for element, mean, value in zip(self._elements[name], self._means[name], values, strict=True):
+                found = mean.add(value)
+                if element in pairs and math.isfinite(found):
+                    judged = Judged(name, element, found, *pairs[element])
+                    if not judged.ok and (worst is None or judged.excess > worst.excess):
+                        worst = judged
+        return worst
+
+    def _speeds(self, estimate: Estimate) -> Sequence[float]:
+        """As `hil.residuals.rig.wheel_speed`, before its mean."""
+        then, now = self._commands[0], self._commands[-1]
+        return [
+            measured - commanded if abs(commanded - before) <= STOOD_RADPS else math.nan
+            for measured, commanded, before in zip(estimate.wheel_speed_radps, now, then, strict=True)
+        ]
+
+
+def _load_sum(estimate: Estimate, prediction: Prediction) -> Sequence[float]:
+    """As `hil.residuals.rig.load_sum`, before its mean."""
+    twin = sum(prediction.normal_force_N)
+    return (sum(estimate.wheel_load_N) / twin - 1.0 if twin else math.nan,)

@@ -1,0 +1,109 @@
+"""Judges a run by the thresholds of its config: what is over one, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.config import Config
+from hil.config.good_runs import unlike
+from hil.messages.fault import Fault
+from hil.messages.schema import event_row
+from hil.residuals.evidence import Evidence
+from hil.residuals.table import RESIDUALS, measured
+
+# Name of the event of a mark at the end of a run; that of a tick has the name of its fault.
+MARK = "implausible value, whole run"
+# How the reason of a mark begins.
+IMPLAUSIBLE = "implausible value"
+
+
+class Judged(NamedTuple):
+    """One value that a threshold is known of."""
+
+    name: str
+    element: str
+    value: float
+    low: float
+    high: float
+
+    @property
+    def ok(self) -> bool:
+        """Within its threshold."""
+        return self.low <= self.value <= self.high
+
+    @property
+    def limit(self) -> float:
+        """The threshold that it is nearer to."""
+        return self.low if abs(self.value - self.low) < abs(self.value - self.high) else self.high
+
+    @property
+    def excess(self) -> float:
+        """Its distance from the middle of the good runs, in distances of the threshold."""
+        return abs(self.value - 0.5 * (self.low + self.high)) / (0.5 * (self.high - self.low) or 1.0)
+
+    def short(self) -> str:
+        """Found and expected, as in an event."""
+        unit = RESIDUALS[self.name].unit
+        unit = "" if unit == "1" else f" {unit}"
+        found = f"{self.name} {self.element}: {self.value:.4g}{unit}"
+        return f"{found}, expected {0.5 * (self.low + self.high):.4g}, allowed {self.low:.4g} to {self.high:.4g}"
+
+    def sentence(self) -> str:
+        """The same with what it compares and what to look at."""
+        row = RESIDUALS[self.name]
+        return f"{IMPLAUSIBLE}, {self.short()} ({row.compares}); look at: {row.look_at}"
+
+
+def judge(config: Config, values: Mapping[str, Mapping[str, float]]) -> list[Judged]:
+    """Hold the residuals of a run against the thresholds of its config.
+
+    Args:
+        config: of the run.
+        values: by residual and element (`measured`).
+
+    Returns:
+        Each value that there is a threshold of; none where the thresholds are of other runs (`unlike`).
+    """
+    sheet = config.residuals.calibration
+    if sheet is None or unlike(config):
+        return []
+    return [
+        Judged(name, element, values[name][element], *pair)
+        for name, pairs in sheet.thresholds.items()
+        for element, pair in pairs.items()
+        if element in values.get(name, {})
+    ]
+
+
+def marks(judged: list[Judged]) -> list[Judged]:
+    """Of each residual that is over a threshold, the element that is furthest over; the furthest first.
+
+    A wrong sensor of three moves the shares of all: the one that it is in moves furthest.
+    """
+    worst: dict[str, Judged] = {}
+    for one in judged:
+        if not one.ok and (one.name not in worst or one.excess > worst[one.name].excess):
+            worst[one.name] = one
+    return sorted(worst.values(), key=lambda one: -one.excess)
+
+
+def residual_summary(config: Config, evidence: Evidence) -> tuple[dict[str, Any], list[Judged]]:
+    """Key `residuals` of the summary, and the marks; both empty where the config has no thresholds."""
+    if config.residuals.calibration is None:
+        return {}, []
+    judged = judge(config, measured(evidence))
+    rows = [{**one._asdict(), "ok": one.ok} for one in judged]
+    return {"residuals": {"not_judged": unlike(config), "values": rows}}, marks(judged)
+
+
+def mark_events(summary: Mapping[str, Any], tick: int, t_ns: int) -> list[NDArray[np.void]]:
+    """The marks of a summary as rows of `EVENT`, at the last tick of its run."""
+    values = (summary.get("residuals") or {}).get("values", ())
+    found = marks([Judged(one["name"], one["element"], one["value"], one["low"], one["high"]) for one in values])
+    return [
+        event_row(Fault.IMPLAUSIBLE_VALUE, MARK, tick, t_ns, one.value, one.limit, detail=one.short()) for one in found
+    ]

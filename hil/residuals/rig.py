@@ -1,0 +1,177 @@
+"""Residuals of wheels, motors, load channels, cylinders and sample times."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hil.config import Config
+from hil.messages.layout import SAMPLED, Layout
+from hil.residuals.evidence import Evidence, Floats, extreme_mean, lag_s
+
+# Means while the rover drives leave out so much after its start [s].
+STARTED_S = 1.0
+# A pressure is compared once its command has stood for so long [s], within so much [Pa].
+STOOD_S, STOOD_PA = 0.3, 3e3
+# Parts into which a run is cut for the drift of a sample clock; the least age in each is free of waiting.
+CLOCK_PARTS = 8
+
+
+def has_power(config: Config) -> bool:
+    """Motor currents and supply voltages are measured."""
+    return bool(config.layout.supplies)
+
+
+def has_legs(config: Config) -> bool:
+    """Leg sensors."""
+    return config.layout.leg_sensors
+
+
+def has_pull(config: Config) -> bool:
+    """A load cell, and a throttle by duty, from which the thrust follows."""
+    return config.layout.load_cell and config.layout.open_loop
+
+
+def has_cylinders(config: Config) -> bool:
+    """Cylinders."""
+    return bool(config.layout.cylinders)
+
+
+def has_samples(config: Config) -> bool:
+    """Force sensors or load channels."""
+    return bool(sampled_links(config.layout))
+
+
+def sampled_links(layout: Layout) -> tuple[str, ...]:
+    """Links with a sample clock."""
+    return tuple(link for link in SAMPLED if link in layout.links)
+
+
+def wheel_speed(evidence: Evidence) -> Floats:
+    """(wheels,) measured less commanded speed, the largest mean over `RESIDUAL_WINDOW_S` [rad/s]."""
+    errors = evidence.ticks["wheel_speed_radps"] - evidence.steady
+    return extreme_mean(errors, evidence.config.loop.rate_hz)
+
+
+def speed_lag_ms(evidence: Evidence) -> Floats:
+    """(wheels,) [ms]."""
+    return 1e3 * lag_s(evidence.ticks["wheel_speed_radps"], evidence.commanded, evidence.config.loop.rate_hz)
+
+
+def current_share(evidence: Evidence) -> Floats:
+    """(wheels,) current while driving, a part of all."""
+    means = _currents_A(evidence)
+    found: Floats = means / means.sum()
+    return found
+
+
+def current_sum_A(evidence: Evidence) -> Floats:
+    """(1,) of all motors while driving [A]."""
+    return np.array([_currents_A(evidence).sum()])
+
+
+def supply_V(evidence: Evidence) -> Floats:
+    """(supplies,) while the drives are cut [V]."""
+    rows = ~evidence.driven & (evidence.ticks["power_t_ns"] >= 0)
+    return _means(evidence.ticks["supply_V"][rows])
+
+
+def load_sum(evidence: Evidence) -> Floats:
+    """(1,) measured over predicted sum of the wheel loads, less 1, the largest mean over `RESIDUAL_WINDOW_S`."""
+    measured, twin = evidence.ticks["wheel_load_N"].sum(axis=1), evidence.ticks["normal_force_N"].sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return extreme_mean((measured / twin - 1.0)[:, None], evidence.config.loop.rate_hz)
+
+
+def wheel_load_N(evidence: Evidence) -> Floats:
+    """(wheels,) measured less predicted load, mean while driving [N]."""
+    return _means((evidence.ticks["wheel_load_N"] - evidence.ticks["normal_force_N"])[_under_way(evidence)])
+
+
+def pull(evidence: Evidence) -> Floats:
+    """(1,) pull over the motors' thrust, mean over the last second of driving."""
+    rows, config = _under_way(evidence), evidence.config
+    motor, ticks = config.drives.motor, evidence.ticks[rows][-config.loop.rate_hz :]
+    if not len(ticks):
+        return np.full(1, np.nan)
+    torque_Nm = motor.stall_torque_Nm * (ticks["duty"] - ticks["wheel_speed_radps"] / motor.no_load_radps)
+    thrust_N = torque_Nm.sum(axis=1) / config.wheel_radius_m
+    return np.array([float(ticks["pull_N"].mean() / thrust_N.mean())])
+
+
+def pressure_kPa(evidence: Evidence) -> Floats:
+    """(chambers,) measured less commanded pressure where the command has stood, the larger mean of on and off [kPa]."""
+    commanded, ticks = evidence.pressure_commanded_Pa, round(STOOD_S * evidence.config.loop.rate_hz)
+    error = evidence.ticks["pressure_Pa"] - commanded
+    count = commanded.shape[0]
+    found = np.full(commanded.shape[1:], np.nan)
+    if count <= ticks:
+        return found.reshape(-1)
+    stood = np.zeros(commanded.shape, np.bool_)
+    stood[ticks:] = (np.abs(commanded[ticks:] - commanded[:-ticks]) <= STOOD_PA) & (
+        (commanded[ticks:] > 0.0) == (commanded[:-ticks] > 0.0)
+    )
+    stood &= np.isfinite(error)
+    for place in np.ndindex(found.shape):
+        parts = [stood[:, *place] & ((commanded[:, *place] > 0.0) == on) for on in (False, True)]
+        means = [float(error[rows, *place].mean()) for rows in parts if rows.sum() >= ticks]
+        found[place] = 1e-3 * max(means, key=abs) if means else np.nan
+    return found.reshape(-1)
+
+
+def pressure_lag_ms(evidence: Evidence) -> Floats:
+    """(chambers,) [ms]."""
+    commanded = evidence.pressure_commanded_Pa.reshape(len(evidence.ticks), -1)
+    measured = evidence.ticks["pressure_Pa"].reshape(len(evidence.ticks), -1)
+    return 1e3 * lag_s(measured, commanded, evidence.config.loop.rate_hz)
+
+
+def pressure_missing(evidence: Evidence) -> Floats:
+    """(chambers,) share of ticks without a pressure."""
+    found: Floats = (~np.isfinite(evidence.ticks["pressure_Pa"])).mean(axis=0).reshape(-1)
+    return found
+
+
+def age_ms(evidence: Evidence) -> Floats:
+    """(links,) median age of the newest sample [ms]."""
+    return np.array([1e-6 * float(np.median(_ages_ns(evidence, link))) for link in evidence.config.layout.links])
+
+
+def clock_ppm(evidence: Evidence) -> Floats:
+    """(links,) by how much the sample clock loses against the machine's [ppm]: the age of the newest sample grows."""
+    return np.array([_drift_ppm(evidence, link) for link in sampled_links(evidence.config.layout)])
+
+
+def _drift_ppm(evidence: Evidence, link: str) -> float:
+    parts = np.array_split(np.arange(len(evidence.ticks)), CLOCK_PARTS)
+    if len(parts[0]) < CLOCK_PARTS:
+        return np.nan
+    ages = _ages_ns(evidence, link)
+    at = np.array([part[int(np.argmin(ages[part]))] for part in parts])
+    return float(np.polyfit(evidence.ticks["t_ns"][at].astype(np.float64), ages[at], 1)[0] * 1e6)
+
+
+def _ages_ns(evidence: Evidence, link: str) -> Floats:
+    ticks = evidence.ticks
+    field = {"daq": "daq_age_ns", "loads": "load_age_ns"}.get(link)
+    ages = ticks["t_ns"] - ticks[f"{link}_t_ns"] if field is None else ticks[field]
+    return np.asarray(ages, np.float64)
+
+
+def _currents_A(evidence: Evidence) -> Floats:
+    return _means(np.abs(evidence.ticks["current_A"][_under_way(evidence)]))
+
+
+def _under_way(evidence: Evidence) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """(ticks,) driven, and for `STARTED_S` at least."""
+    driven = evidence.driven
+    count = round(STARTED_S * evidence.config.loop.rate_hz)
+    total = np.cumsum(driven)
+    found = driven.copy()
+    found[:count] = False
+    if len(driven) > count:
+        found[count:] &= total[count:] - total[:-count] >= count
+    return found
+
+
+def _means(values: Floats) -> Floats:
+    return values.mean(axis=0) if len(values) else np.full(values.shape[1:], np.nan)
