@@ -19,7 +19,6 @@ from models.rover.factor import fold
 from models.rover.points import Direction, cross, dot, spread_wrench, vector
 from models.rover.reduction import Chain
 
-
 # Motions of the base: along the normal, about the axis ahead, about the axis to the left.
 BASE_MOTIONS = 3
 

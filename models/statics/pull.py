@@ -59,12 +59,12 @@ def wheel_on_soil(parameters: FloatArray, sinkage: float, rut_depth: float, slip
         rut_depth: of the soil that wheels ahead have compacted [m]; 0: fresh soil, else variant "exact" only.
         slip: 1 - v_x/(R omega) when driving [-].
     """
-    normal, cosine, sine, limit = _resultant(parameters, sinkage, rut_depth)
+    normal, cosine, sine, limit = resultant_in_rut(parameters, sinkage, rut_depth)
     tractive = limit * math.tanh(slip / parameters[SLIP_MODULUS])
     return normal * cosine + tractive * sine, tractive * cosine - normal * sine, tractive
 
 
-def _resultant(parameters: FloatArray, sinkage: float, rut_depth: float) -> tuple[float, float, float, float]:
+def resultant_in_rut(parameters: FloatArray, sinkage: float, rut_depth: float) -> tuple[float, float, float, float]:
     """models.wheel.kernels.resultant, or models.wheel.rut.resultant in a rut."""
     if rut_depth > 0.0:
         return rut.resultant(parameters, sinkage, rut_depth)
@@ -88,7 +88,7 @@ def make_pull_table(ground: Ground, wheels: int, most_load: float) -> PullTable:
         depth = deepest * m / (DEPTHS - 1.0)
         start = rut.ground(p, depth)
         places = start + _SINKAGES * (_DEEPEST * p[RADIUS] - start)
-        normal, cosine, sine, limit = np.array([_resultant(p, z, depth) for z in places]).T
+        normal, cosine, sine, limit = np.array([resultant_in_rut(p, z, depth) for z in places]).T
         for s, slip in enumerate(slips):
             tractive = limit * np.tanh(slip / p[SLIP_MODULUS])
             bears = np.concatenate([[0.0], normal * cosine + tractive * sine])

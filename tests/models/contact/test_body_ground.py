@@ -86,7 +86,7 @@ def test_energy_only_falls_while_a_rover_turns_over_and_lands(dt):
 def test_upright_a_rover_moves_to_the_last_bit_as_one_whose_body_meets_nothing():
     states = []
     for change in ({}, {"body": None}):
-        rover, vehicle, state = nominal_rig(load_config("sim_normal_force", ["ground.roll_deg=5"])).assemble()
+        _, vehicle, state = nominal_rig(load_config("sim_normal_force", ["ground.roll_deg=5"])).assemble()
         state.q[3:7] = quaternion_of(vehicle.terrain)
         run(vehicle._replace(**change), state, 2000, 1e-4)
         states.append(state)
