@@ -21,6 +21,7 @@ MINUTES ?= 30
 STOPS ?= 50
 MUTANTS ?= 200
 PROCESSES ?= 2
+FIGURES = $(filter-out %/outputs.py %/code_reading.py,$(wildcard docs/figures/*.py)) docs/reproduce/macmahon.py
 
 LOCK_VENV := build/lock-venv
 UV_VERSION := 0.13.8
@@ -37,7 +38,7 @@ define CHECK_PYTHON
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev trial test test-all test-loaded soak soak-deadlines soak-faults soak-endurance soak-page mutants limits fuzz bench lint docs format lock clean
+.PHONY: help install install-dev trial test test-all test-loaded soak soak-deadlines soak-faults soak-endurance soak-page mutants limits fuzz bench lint docs figures format lock clean
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -116,6 +117,9 @@ lint: $(DEV_STAMP) ## style, types, import direction, tree rules, names, links a
 docs: $(STAMP) ## write the tables of docs/reference, and the picture of the architecture, from the code
 	$(BIN)/python tools/reference.py --write
 	$(BIN)/python docs/figures/architecture.py
+
+figures: $(STAMP) ## make every picture and table of the docs again that a script computes, about half an hour with nothing else to do
+	for script in $(FIGURES); do echo $$script; $(BIN)/python $$script || exit 1; done
 
 format: $(DEV_STAMP) ## fix what ruff can fix by itself
 	$(BIN)/ruff check --fix-only --quiet .

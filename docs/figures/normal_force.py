@@ -109,7 +109,7 @@ def best_of_rover(out: Outputs) -> None:
         drive = SteadyDrive(rover, q, ground_of(sand, rover, ruts), terrain, GRAVITY, (-0.6, 0.0, height))
         passive = drive.at(np.zeros(3), SLIP)
         spreads = []
-        for joints, most in out.some(((THREE[:2], 60.0), (THREE, 60.0), (THREE, 100.0)), 1):
+        for joints, most in ((THREE[:2], 60.0), (THREE, 60.0), (THREE, 100.0)):
             _, best = best_torques(_spread, drive, SLIP, joints, most, 20.0)
             spreads.append(f"{spread_of(best.load):.3f}")
         _, strongest = best_torques(_lost_pull, drive, SLIP, THREE, 60.0, 20.0)

@@ -78,7 +78,14 @@ def parser_of(description: str | None) -> argparse.ArgumentParser:
     return parser
 
 
+def parsed(parser: argparse.ArgumentParser) -> tuple[argparse.Namespace, Outputs]:
+    """All options as they are given, and what follows from those that every script has."""
+    given = parser.parse_args()
+    if given.quick and given.out == ROOT:
+        parser.error("--quick: give --out FOLDER too: the pages do not take a small part of a table")
+    return given, Outputs(given.quick, given.out)
+
+
 def outputs(description: str | None) -> Outputs:
     """Read the options of a script that has no others."""
-    given = parser_of(description).parse_args()
-    return Outputs(given.quick, given.out)
+    return parsed(parser_of(description))[1]

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from outputs import Outputs, parser_of
+from outputs import parsed, parser_of
 from scipy.signal import filtfilt, iirnotch
 
 from hil.app.run import run
@@ -115,8 +115,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--first-seed", type=int, default=350000)
     parser.add_argument("--set", action="append", default=[], dest="settings")
-    asked = parser.parse_args()
-    out = Outputs(asked.quick, asked.out)
+    asked, out = parsed(parser)
     numbers = range(2 if out.quick else asked.trials)
     trials = [trial(number, asked.first_seed, asked.settings) for number in numbers]
     lines = []

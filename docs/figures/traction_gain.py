@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from outputs import Outputs, parser_of
+from outputs import parsed, parser_of
 from scipy import stats
 
 from hil.campaign.sweep import expand_sweep, run_sweep
@@ -73,8 +73,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--cases", nargs="*", default=list(CASES))
-    given = parser.parse_args()
-    out = Outputs(given.quick, given.out)
+    given, out = parsed(parser)
     rows = []
     for case in out.some(given.cases, 1):
         gain, passive = gains(case, 2, 0) if out.quick else gains(case, given.seeds, given.workers)

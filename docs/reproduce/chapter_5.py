@@ -8,6 +8,7 @@ import numpy as np
 from scipy.stats import spearmanr
 from trials import (
     Row,
+    Section,
     angles,
     config_of,
     fine_angles,
@@ -17,7 +18,6 @@ from trials import (
     parameters,
     peak_of,
     rig_of,
-    save,
     span,
 )
 
@@ -32,7 +32,7 @@ def _agree(force: np.ndarray, energy: np.ndarray) -> str:
     return f"rank correlation {spearmanr(force, energy).statistic:.3f}"
 
 
-def over_angle() -> list[Row]:
+def over_angle() -> Section:
     """Fig. 5-8 (a), (b)."""
     figure, panels = new_figure(2)
     rows = []
@@ -51,17 +51,16 @@ def over_angle() -> list[Row]:
         rows.append(
             Row(
                 "5-8 a" if kind == "rcp" else "5-8 b",
-                f"{name}: one interior peak of force and T_c, both at about {quoted} degrees",
+                f"{name}: force and T_c are largest at about {quoted} degrees",
                 f"force at {force_peak:.1f}, T_c at {energy_peak:.1f} degrees; {_agree(*coarse)}",
                 f"{energy_peak - quoted:+.1f} degrees",
                 "masses are assumptions, chosen near that peak: its place proves nothing, the shared peak does",
             )
         )
-    save(figure, "over_angle")
-    return rows
+    return Section(rows, {"over_angle": figure})
 
 
-def over_height() -> list[Row]:
+def over_height() -> Section:
     """Fig. 5-8 (c), (d): height of the main body's centre of mass, each rover at the angle of its own peak."""
     figure, panels = new_figure(2)
     rows = []
@@ -97,11 +96,10 @@ def over_height() -> list[Row]:
                 "that of the rover's own peak",
             )
         )
-    save(figure, "over_height")
-    return rows
+    return Section(rows, {"over_height": figure})
 
 
-def over_law() -> list[Row]:
+def over_law() -> Section:
     """Fig. 5-9."""
     figure, panels = new_figure(2)
     energy = over(STEEL, angles(), {})[1]
@@ -130,11 +128,10 @@ def over_law() -> list[Row]:
                 "laws at restitution 0.5, where they differ" if name == "5-9 a" else "Hunt and Crossley",
             )
         )
-    save(figure, "over_law")
-    return rows
+    return Section(rows, {"over_law": figure})
 
 
-def on_rigid_ground() -> list[Row]:
+def on_rigid_ground() -> Section:
     """Fig. 5-10."""
     at = span(parameters()["ground"]["angles_deg"])
     rigid = {"ground.kind": "rigid", "ground.rolling": False}
@@ -156,11 +153,10 @@ def on_rigid_ground() -> list[Row]:
     panels[1].set(xlabel="angle [deg]", ylabel="$T_c$ [J]", ylim=(0, None))
     for axes in panels:
         axes.legend()
-    save(figure, "rigid_ground")
     steep = at >= 60.0
     active = "; ".join(f"{angle:.0f}: {_rows_held(names)}" for angle, (_, names) in zip(at, found, strict=True))
     low = at < 60.0
-    return [
+    rows = [
         Row(
             "5-10",
             "on ground as unilateral constraints, force and T_c stay at their largest value from 60 degrees on",
@@ -169,24 +165,25 @@ def on_rigid_ground() -> list[Row]:
             f"{fine_force.max() / 1e3:.2f} kN",
             f"plateau over peak: T_c {energy[steep].max() / fine_energy.max():.4f}, force "
             f"{held[steep].max() / fine_force.max():.4f}",
-            "computed without weight, as the thesis's limit is; with weight the plateau is "
+            "computed without weight, of which 5.5 says nothing; with weight the plateau is "
             f"{100 * (heavy[steep].max() / held[steep].max() - 1):.0f} % higher",
         ),
         Row(
             "5-10, below 60",
-            "the ground hardly matters",
+            "contact force not greatly affected by the middle and rear wheels' constraints",
             f"force with ground over without: {(held[low] / free[low]).min():.3f}-{(held[low] / free[low]).max():.3f}",
             "none",
             "no active row, or only those of wheels that do not hit",
         ),
         Row(
             "5-10, table",
-            "front wheels' constraints active from 60 degrees on, inactive below",
+            "front wheels' constraints active from 60 degrees on, inactive below, within 0.2 ms after the onset",
             active,
             "none at the onset",
-            "degrees: active rows; the thesis also shows rear and middle rows within 0.2 ms after the onset",
+            "degrees: rows active at the onset; the thesis's table was not at hand",
         ),
     ]
+    return Section(rows, {"rigid_ground": figure})
 
 
 def _rows_held(names: tuple[str, ...]) -> str:
@@ -194,7 +191,7 @@ def _rows_held(names: tuple[str, ...]) -> str:
     return " and ".join(rows) or "none"
 
 
-def on_firm_ground() -> list[Row]:
+def on_firm_ground() -> Section:
     """Fig. 5-12."""
     given = parameters()["ground"]
     at = span(given["angles_deg"])
@@ -244,18 +241,17 @@ def on_firm_ground() -> list[Row]:
                 else "(5.32), p = n = 3/2",
             )
         )
-    save(figure, "firm_ground")
-    return rows
+    return Section(rows, {"firm_ground": figure})
 
 
-def rigid_contact() -> list[Row]:
-    """Forces of a rigid, steel-stiff contact (5.5)."""
+def rigid_contact() -> Section:
+    """Forces of a rigid, steel-stiff contact (fig. 5-8 by 6.2.2)."""
     found = [impact(STEEL, {"trial.angle_deg": float(angle)}) for angle in angles()]
     low, high = min(one.peak_N for one in found), max(one.peak_N for one in found)
-    return [
+    rows = [
         Row(
-            "5.5, 6.4",
-            "rigid contact: 1000-10000 N, 0.03 mm, about 1 ms",
+            "6.2.2, 6.2.7",
+            "rigid contact: 1000-10000 N and about 0.03 mm (6.2.2), about 1 ms (6.2.7)",
             f"{low:.0f}-{high:.0f} N, {1e3 * min(one.depth_m for one in found):.3f}-"
             f"{1e3 * max(one.depth_m for one in found):.3f} mm, {1e3 * min(one.contact_s for one in found):.1f}-"
             f"{1e3 * max(one.contact_s for one in found):.1f} ms over 10-90 degrees",
@@ -263,8 +259,4 @@ def rigid_contact() -> list[Row]:
             "force, depth and duration hold together only for T_c up to 0.15 J; ours is 0.20 J at 60 degrees",
         )
     ]
-
-
-def rows() -> list[Row]:
-    """Lines of the page."""
-    return [*over_angle(), *over_height(), *over_law(), *on_rigid_ground(), *on_firm_ground(), *rigid_contact()]
+    return Section(rows)

@@ -1,4 +1,4 @@
-"""Figs. 6-10, 6-13 and 6-15, the reduced contact of 6.4, and the bumper rig of App. D."""
+"""Figs. 6-10, 6-13 and 6-15, the reduced contact of 6.2.2, and the bumper rig of App. D."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from trials import (
     Row,
+    Section,
     angles,
     config_of,
     fine_angles,
@@ -17,7 +18,6 @@ from trials import (
     parameters,
     peak_of,
     rig_of,
-    save,
     span,
 )
 
@@ -29,39 +29,40 @@ from models.vehicle import run as run_vehicle
 LEGS, STEEL = "chapter_6", "chapter_5"
 
 
-def reduced_contact() -> list[Row]:
-    """6.4: the contact is as soft as the legs."""
-    given = {"rover.added_mass_kg": 0}
+def reduced_contact() -> Section:
+    """6.2.2: the contact is as soft as the legs."""
+    given = parameters()["reduced_contact"]
     at60 = impact(LEGS, {**given, "trial.angle_deg": 60})
     force = over(LEGS, angles(), given)[0]
     from_40 = force[angles() >= 40.0]
     change = np.abs(np.diff(from_40)) / from_40[:-1]
-    return [
+    rows = [
         Row(
-            "6.4",
-            "about 210 N over both wheels, 1.5 mm, at 60 degrees, with the legs' stiffness in the contact",
+            "6.2.2",
+            "210 N and 1.5 mm at 60 degrees, with the legs' give in the contact; before the weights were put on",
             f"{at60.peak_N:.0f} N, {1e3 * at60.depth_m:.2f} mm, {1e3 * at60.contact_s:.0f} ms",
             f"{at60.peak_N - 210:+.0f} N, {1e3 * at60.depth_m - 1.5:+.2f} mm",
             "the stiffness was chosen by the force (docs/decisions/0005); with it and T_c 1.5 mm is not possible",
         ),
         Row(
-            "6.4",
+            "6.2.2, sensors",
             "peak force changes by under 5 % for 10 degrees",
             f"{100 * change.min():.0f}-{100 * change.max():.0f} % between 40 and 90 degrees, without ground",
             "larger",
             "on ground that holds the front wheels it is under 1 % (5-10); the thesis does not say which it means",
         ),
     ]
+    return Section(rows)
 
 
-def over_friction() -> list[Row]:
+def over_friction() -> Section:
     """Fig. 6-10."""
     figure, panels = new_figure(2)
     places = []
     for axes, (chapter, title) in zip(panels, ((LEGS, "contact as soft as the legs"), (STEEL, "steel")), strict=True):
         found = []
-        for friction, style in zip(parameters()["frictions"], ("-", "--", ":", "-."), strict=True):
-            keys = {"obstacle.friction": friction, "rover.added_mass_kg": 0}
+        for friction, style in zip(parameters()["frictions"], ("-", "--", ":", "-."), strict=False):
+            keys = {**parameters()["friction_rover"], "obstacle.friction": friction}
             force = over(chapter, fine_angles(), keys, driven=True)[0]
             axes.plot(fine_angles(), force, style, label=f"$\\mu$ = {friction}")
             found.append(peak_of(fine_angles(), force))
@@ -70,9 +71,8 @@ def over_friction() -> list[Row]:
         places.append(
             ", ".join(f"{value:.1f}" if value < fine_angles()[-1] else f"over {value:.0f}" for value in found)
         )
-    save(figure, "friction")
     mu = ", ".join(str(value) for value in parameters()["frictions"])
-    return [
+    rows = [
         Row(
             "6-10",
             "friction moves the peak to a larger angle",
@@ -81,9 +81,10 @@ def over_friction() -> list[Row]:
             "wheels kept turning by their drives; on a contact of 0.1 s the drives push longer, which adds to it",
         )
     ]
+    return Section(rows, {"friction": figure})
 
 
-def grouser_offsets() -> list[Row]:
+def grouser_offsets() -> Section:
     """Fig. 6-15."""
     given = parameters()["grousers"]
     figure, (axes,) = new_figure(1)
@@ -96,16 +97,17 @@ def grouser_offsets() -> list[Row]:
         texts.append(f"{offset:+d} degrees: {' then '.join(f'{force[i]:.0f} N' for i in tops)}")
     axes.set(xlabel="time after the first touch [ms]", ylabel="force on one front wheel [N]", ylim=(0, None))
     axes.legend()
-    save(figure, "grousers")
-    return [
+    rows = [
         Row(
             "6-15",
             "90 degrees, slip 0.97: +7 degrees a high peak and a low one, -4 degrees two even ones between",
             "; ".join(texts),
             "none in order",
-            "one force at each grouser; (6.4) sums depths, which no nonlinear law allows",
+            "the thesis's 1e5 N/m (6.2.7); one force at each grouser, as the text under (6.4) has it: (6.4) itself "
+            "sums depths, which no nonlinear law allows",
         )
     ]
+    return Section(rows, {"grousers": figure})
 
 
 def _grouser_hits(offset_deg: float) -> tuple[np.ndarray, np.ndarray]:
@@ -117,7 +119,6 @@ def _grouser_hits(offset_deg: float) -> tuple[np.ndarray, np.ndarray]:
         "wheel.grouser_height_m": given["height_m"],
         "wheel.grouser_offset_deg": offset_deg,
         "obstacle.leg_stiffness_Npm": given["stiffness"],
-        "rover.added_mass_kg": 0,
     }
     config = config_of(LEGS, keys)
     rig = rig_of(config, steel=False)
@@ -137,14 +138,14 @@ def _grouser_hits(offset_deg: float) -> tuple[np.ndarray, np.ndarray]:
     return dt * np.arange(1, 2001), np.array(force)
 
 
-def over_hit_height() -> list[Row]:
+def over_hit_height() -> Section:
     """Fig. 6-13, left: the force of a smooth wheel, applied above or below its contact point C."""
     given = parameters()["hit_height"]
     heights = span(given["heights_m"])
     figure, panels = new_figure(2)
     found: dict[str, list[str]] = {}
     for axes, angle in zip(panels, given["angles_deg"], strict=True):
-        config = config_of(LEGS, {"rover.added_mass_kg": 0, "trial.angle_deg": angle})
+        config = config_of(LEGS, {"trial.angle_deg": angle})
         rover, exponent = rover_of(rig_of(config, steel=False).rover), config.obstacle.exponent
         for what, style in (("axle free", "-"), ("axle held by its drive", "--")):
             mass = np.array([_mass_at(rover, math.radians(angle), z, held="held" in what) for z in heights])
@@ -154,10 +155,9 @@ def over_hit_height() -> list[Row]:
             found.setdefault(what, []).append(f"{100.0 * (force[0] - 1.0):+.1f} to {100.0 * (force[-1] - 1.0):+.1f} %")
         axes.set(xlabel="force above C [mm]", ylabel="peak force over that at C, axle free", title=f"{angle} degrees")
         axes.legend()
-    save(figure, "hit_height")
     texts = [f"{what}: {' and '.join(ranges)}" for what, ranges in found.items()]
     at = " and ".join(str(angle) for angle in given["angles_deg"])
-    return [
+    rows = [
         Row(
             "6-13, left",
             f"force applied up to {1e3 * heights[-1]:.0f} mm above or below C: a small deviation of the peak force",
@@ -167,6 +167,7 @@ def over_hit_height() -> list[Row]:
             "on to bogie and body. The thesis does not say which it simulated",
         )
     ]
+    return Section(rows, {"hit_height": figure})
 
 
 def _mass_at(rover: Rover, angle: float, above_m: float, *, held: bool) -> float:
@@ -186,7 +187,7 @@ def _mass_at(rover: Rover, angle: float, above_m: float, *, held: bool) -> float
     return -1.0 / float(rover.impact_jacobian(q, angle)[0] @ moved)
 
 
-def bumper_rig() -> list[Row]:
+def bumper_rig() -> Section:
     """App. D: one clean first peak, both wheels measured."""
     given = parameters()["bumper"]
     sets = [f"{key}={value}" for key, value in given["set"].items()]
@@ -201,18 +202,15 @@ def bumper_rig() -> list[Row]:
         gone = int(np.argmax(after < 0.1 * force.max()))
         ratios.append(float(after[gone:].max() / force.max()) if gone else math.nan)
         both.append(float(done.summary["sum_of_peaks_N"] / done.summary["contact_force_peak_N"]))
-    return [
+    rows = [
         Row(
             "App. D",
-            "bumpers: the first peak is the largest, later ones fade; the sum of both signals is the total",
+            "bumpers: the first peak is in most cases the largest, later ones fade; the sum of both signals is the "
+            "total",
             f"later over first peak {', '.join(f'{100 * value:.0f} %' for value in ratios)}, sum of peaks over true "
             f"peak {', '.join(f'{value:.3f}' for value in both)} at {', '.join(map(str, given['angles_deg']))} degrees",
             "none in order",
             "the simulated bumper is rigid and rings as its shield does; the thesis gives no numbers",
         )
     ]
-
-
-def rows() -> list[Row]:
-    """Lines of the page."""
-    return [*reduced_contact(), *over_friction(), *over_hit_height(), *grouser_offsets(), *bumper_rig()]
+    return Section(rows)

@@ -1,18 +1,44 @@
 """What MacMahon 2016 found, and what this program gives: docs/reproduce/macmahon.md and its pictures.
 
-Run: python docs/reproduce/macmahon.py    (ten minutes; writes the page and docs/images/reproduce_*.png)
+Run: python docs/reproduce/macmahon.py [--check | --quick] [--out FOLDER]    (ten minutes or more)
 
-All numbers that it uses are in docs/reproduce/parameters.yaml.
+Writes the page, docs/images/reproduce_*.png, and macmahon.json: the page's lines, and what each simulated impact and
+trial came to. All numbers that it uses are in docs/reproduce/parameters.yaml.
+
+--check writes nothing and compares: the page with macmahon.json, and both with what comes out now. With --quick only
+points of the figures are computed, and what they come to is compared with macmahon.json.
 """
 
 from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import campaigns
 import chapter_5
 import chapter_6
 import two_body
-from trials import HERE, Row
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from trials import HERE, STUDY, Section
 
+SECTIONS: tuple[Callable[[], Section], ...] = (
+    two_body.two_body_impact,
+    chapter_5.over_angle, chapter_5.over_height, chapter_5.over_law, chapter_5.on_rigid_ground,
+    chapter_5.on_firm_ground, chapter_5.rigid_contact,
+    chapter_6.reduced_contact, chapter_6.over_friction, chapter_6.over_hit_height, chapter_6.grouser_offsets,
+    chapter_6.bumper_rig,
+    campaigns.laboratory, campaigns.push, campaigns.releases,
+)  # fmt: skip
+ROOT = HERE.parent.parent
+PAGE, DATA = Path("docs/reproduce/macmahon.md"), Path("docs/reproduce/macmahon.json")
+# Of a number in a text, in its last digit; and of what one impact or trial came to, relative: processors differ.
+LAST_DIGITS, RELATIVE = 1.5, 1e-4
+_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 _HEAD = """# MacMahon 2016, reproduced
 
 Written by `python docs/reproduce/macmahon.py`; every number it uses is in [parameters.yaml](parameters.yaml), one set
@@ -22,6 +48,25 @@ its prose. It prints no masses, so sizes of forces and places of peaks depend on
 | figure | quoted | ours | difference | why |
 |---|---|---|---|---|
 """
+_EXPLANATIONS = """## Fig. 6-11: why our forces are larger, and do not follow T_c
+
+PUSH_PROSE
+
+{push}
+
+CAUSE_PROSE
+
+{causes}
+
+CONCLUSION
+
+## Release of the drives
+
+RELEASE_PROSE
+
+{releases}
+
+RELEASE_CONCLUSION"""
 _PICTURES = (
     (
         "over_angle",
@@ -35,23 +80,99 @@ _PICTURES = (
     ("hit_height", "Fig. 6-13, left: the force of a smooth wheel, applied above or below its contact point C."),
     ("grousers", "Fig. 6-15: two grouser offsets at 90 degrees."),
     ("laboratory", "Fig. 6-11: the thesis's plan of 51 trials, with what went wrong in the laboratory."),
+    ("push", "Fig. 6-11 without what went wrong: the force grows with the time from the impact to the release."),
     (
         "releases",
-        "Beyond the thesis: peak force of 100 trials with each way to end the drive; whiskers hold 90 % of them.",
+        "Beyond the thesis: peak force of the trials with each way to end the drive; whiskers hold 90 % of them.",
     ),
 )
 
 
-def main() -> None:
-    """Work out every section, write the page."""
-    rows: list[Row] = []
-    for section in (two_body, chapter_5, chapter_6, campaigns):
-        rows += section.rows()
-        print(f"{section.__name__}: {len(rows)} lines so far")
-    table = "\n".join(row.line() for row in rows)
-    pictures = "\n\n".join(f"![{text}](../images/reproduce_{name}.png)\n\n{text}" for name, text in _PICTURES)
-    (HERE / "macmahon.md").write_text(f"{_HEAD}{table}\n\n{pictures}\n", encoding="utf-8")
+def page_of(data: Mapping[str, Any]) -> str:
+    """The page, from the data file."""
+    table = "\n".join(f"| {' | '.join(row)} |" for row in data["rows"])
+    pictures = (f"![{text}](../images/reproduce_{name}.png)\n\n{text}" for name, text in _PICTURES)
+    return _HEAD + "\n\n".join([table, _EXPLANATIONS.format_map(data["tables"]), *pictures]) + "\n"
+
+
+def computed(out: Path | None) -> dict[str, Any]:
+    """Work out every section, and write its pictures to the tree `out`; None: none."""
+    rows: list[list[str]] = []
+    tables: dict[str, str] = {}
+    for section in SECTIONS:
+        found = section()
+        rows += [list(row) for row in found.rows]
+        tables |= found.tables
+        for name, figure in found.pictures.items():
+            if out is not None:
+                folder = out / "docs" / "images"
+                folder.mkdir(parents=True, exist_ok=True)
+                FigureCanvasAgg(figure)
+                figure.savefig(folder / f"reproduce_{name}.png", dpi=110, metadata={"Software": None})
+        print(f"{section.__name__}: {len(rows)} lines so far", flush=True)
+    numbers = {name: [None if one is None else float(f"{one:.9g}") for one in values]
+               for name, values in STUDY.numbers.items()}  # fmt: skip
+    return {"rows": rows, "tables": tables, "numbers": numbers}
+
+
+def differences(now: Mapping[str, Any], then: Mapping[str, Any], *, texts: bool) -> list[str]:
+    """What the data file says otherwise than a computation; `texts`: of the page's text too, not of numbers only."""
+    found = []
+    for name, values in now["numbers"].items():
+        former = then["numbers"].get(name)
+        if former is None or not all(_near(a, b) for a, b in zip(values, former, strict=True)):
+            found.append(f"{name}: now {values}, in {DATA.name} {former}")
+    if not texts:
+        return found
+    pairs = [(" | ".join(a), " | ".join(b)) for a, b in zip(now["rows"], then["rows"], strict=False)]
+    pairs += [(table, then["tables"].get(name, "")) for name, table in now["tables"].items()]
+    found += [f"now:  {a}\nthen: {b}" for a, b in pairs if not same_text(a, b)]
+    if any(len(now[key]) != len(then[key]) for key in ("rows", "tables", "numbers")):
+        found.append("other lines, tables or simulations")
+    return found
+
+
+def same_text(now: str, then: str) -> bool:
+    """Whether two texts are the same but for the last digit of their numbers."""
+    if _NUMBER.sub("", now) != _NUMBER.sub("", then):
+        return False
+    pairs = zip(_NUMBER.findall(now), _NUMBER.findall(then), strict=True)
+    return all(abs(float(a) - float(b)) <= LAST_DIGITS * _last_digit(b) for a, b in pairs)
+
+
+def _last_digit(number: str) -> float:
+    mantissa, _, exponent = number.partition("e")
+    digits = len(mantissa.partition(".")[2])
+    return float(10.0 ** (int(exponent or 0) - digits))
+
+
+def _near(a: float | None, b: float | None) -> bool:
+    return a == b or (a is not None and b is not None and math.isclose(a, b, rel_tol=RELATIVE))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the page, or check it; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing, compare")
+    parser.add_argument("--quick", action="store_true", help="compute points only, and compare them")
+    parser.add_argument("--out", type=Path, default=ROOT, metavar="FOLDER", help="write there, not into this tree")
+    given = parser.parse_args(arguments)
+    if given.quick and not given.check and given.out == ROOT:
+        parser.error("--quick: give --out FOLDER too: the page is not written from points of its figures")
+    STUDY.begin(quick=given.quick)
+    now = computed(None if given.check else given.out)
+    if given.check or given.quick:
+        then = json.loads((ROOT / DATA).read_text(encoding="utf-8"))
+        wrong = differences(now, then, texts=not given.quick)
+        if page_of(then) != (ROOT / PAGE).read_text(encoding="utf-8"):
+            wrong.append(f"{PAGE} is not written from {DATA}")
+        print("\n".join(wrong) or f"{len(now['numbers'])} simulations are as in {DATA}")
+        return 1 if wrong else 0
+    for path, text in ((DATA, json.dumps(now, indent=1, ensure_ascii=False) + "\n"), (PAGE, page_of(now))):
+        (given.out / path).parent.mkdir(parents=True, exist_ok=True)
+        (given.out / path).write_text(text, encoding="utf-8")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import yaml
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from hil.config import Config, load_config
 from hil.config.model_parameters import nominal_rig
+from models.impact import effective_kinetic_energy
 from models.plant import RigParameters
 from models.rover import rover_of
 from models.vehicle import run
 
 HERE = Path(__file__).parent
-IMAGES = HERE.parent / "images"
 TOUCH_M = 1e-6  # distance to the plate at the start
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One line of the page.
 
     Attributes:
@@ -43,13 +42,23 @@ class Row:
     difference: str
     why: str
 
-    def line(self) -> str:
-        """A row of a table in Markdown."""
-        return f"| {self.figure} | {self.quoted} | {self.ours} | {self.difference} | {self.why} |"
-
 
 @dataclass(frozen=True)
-class Impact:
+class Section:
+    """What one figure of the thesis comes to.
+
+    Attributes:
+        rows: lines of the page's table.
+        pictures: by the names of their files.
+        tables: further ones, in Markdown, by their names.
+    """
+
+    rows: list[Row]
+    pictures: dict[str, Figure] = field(default_factory=dict)
+    tables: dict[str, str] = field(default_factory=dict)
+
+
+class Impact(NamedTuple):
     """What one simulated impact comes to.
 
     Attributes:
@@ -57,22 +66,50 @@ class Impact:
         depth_m: largest indentation at a front wheel.
         contact_s: from the first touch to the first release; NaN: it lasts longer than was simulated.
         energy_J: effective kinetic energy at the first touch, without ground.
-        times_s: of `force_N`, (steps,).
-        force_N: on the front left wheel, (steps,).
     """
 
     peak_N: float
     depth_m: float
     contact_s: float
     energy_J: float
-    times_s: np.ndarray
-    force_N: np.ndarray
+
+
+class Study:
+    """One computation of the page.
+
+    Attributes:
+        quick: with the values of `quick` in parameters.yaml: points of the figures, not all of them.
+        numbers: what each simulated impact and trial came to, by what was simulated; the data file has them.
+    """
+
+    quick: bool
+    numbers: dict[str, list[float | None]]
+
+    def __init__(self) -> None:
+        self.begin(quick=False)
+
+    def begin(self, *, quick: bool) -> None:
+        """Begin anew, with no numbers."""
+        self.quick, self.numbers = quick, {}
+
+
+STUDY = Study()
+
+
+def parameters() -> dict[str, Any]:
+    """The numbers of parameters.yaml; of a quick study, those under `quick` in the place of others."""
+    given = _parameters()
+    return _over(given, given["quick"]) if STUDY.quick else given
 
 
 @cache
-def parameters() -> dict[str, Any]:
-    """The numbers of parameters.yaml."""
+def _parameters() -> dict[str, Any]:
     return dict(yaml.safe_load((HERE / "parameters.yaml").read_text(encoding="utf-8")))
+
+
+def _over(under: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    deeper = {key: _over(under[key], value) if isinstance(value, Mapping) else value for key, value in values.items()}
+    return {**under, **deeper}
 
 
 def span(values: tuple[float, float, float]) -> np.ndarray:
@@ -110,7 +147,7 @@ def rig_of(config: Config, *, steel: bool) -> RigParameters:
 
 
 def impact(chapter: str, keys: Mapping[str, Any], *, driven: bool = False, weight: bool = False) -> Impact:
-    """Simulate one impact of the nominal rover: no noise, no spread.
+    """Simulate one impact of the nominal rover, each only once: no noise, no spread.
 
     Args:
         chapter: chapter_5 (steel) or chapter_6 (legs), of parameters.yaml.
@@ -118,6 +155,14 @@ def impact(chapter: str, keys: Mapping[str, Any], *, driven: bool = False, weigh
         driven: the drives keep turning the wheels at the speed of rolling; else the axles are free.
         weight: gravity acts, where there is a ground.
     """
+    ways = " driven" * driven + " with weight" * weight
+    name = f"impact {chapter}{ways} {json.dumps({**parameters()[chapter], **keys}, sort_keys=True)}"
+    if name not in STUDY.numbers:
+        STUDY.numbers[name] = [None if math.isnan(one) else one for one in _simulated(chapter, keys, driven, weight)]
+    return Impact(*(math.nan if one is None else one for one in STUDY.numbers[name]))
+
+
+def _simulated(chapter: str, keys: Mapping[str, Any], driven: bool, weight: bool) -> Impact:
     steel = chapter == "chapter_5"
     config, timing = config_of(chapter, keys), parameters()["steel" if steel else "legs"]
     rig = rig_of(config, steel=steel)
@@ -142,7 +187,7 @@ def impact(chapter: str, keys: Mapping[str, Any], *, driven: bool = False, weigh
     first = int(np.argmax(pressed))
     free = np.flatnonzero(~pressed[first:])
     lasted = free[0] * dt if free.size else math.nan
-    return Impact(float(force.sum(axis=1).max()), depth, lasted, energy, dt * np.arange(1, len(force) + 1), force[:, 0])
+    return Impact(float(force.sum(axis=1).max()), depth, lasted, energy)
 
 
 def _touching(obstacle: Any, rover: Any, state: Any) -> Any:
@@ -153,8 +198,6 @@ def _touching(obstacle: Any, rover: Any, state: Any) -> Any:
 
 
 def _energy(config: Config, rover: Any, state: Any) -> float:
-    from models.impact import effective_kinetic_energy
-
     q, v = rover.own_configuration(state.q), rover.own_speeds(state.v)
     jacobian = rover.impact_jacobian(q, math.radians(config.trial.angle_deg))
     return effective_kinetic_energy(rover.mass_matrix(q), jacobian, v)
@@ -178,13 +221,7 @@ def peak_of(at: np.ndarray, values: np.ndarray) -> float:
 def new_figure(columns: int) -> tuple[Figure, list[Any]]:
     """A figure with panels side by side."""
     figure = Figure(figsize=(4.8 * columns, 3.8), layout="constrained")
-    FigureCanvasAgg(figure)
     panels = list(np.atleast_1d(figure.subplots(1, columns)))
     for axes in panels:
         axes.grid(visible=True, alpha=0.3)
     return figure, panels
-
-
-def save(figure: Figure, name: str) -> None:
-    """Write docs/images/reproduce_NAME.png."""
-    figure.savefig(IMAGES / f"reproduce_{name}.png", dpi=110, metadata={"Software": None})

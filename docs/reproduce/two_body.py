@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from trials import Row, parameters
+from trials import Row, Section, parameters
 
 from models.impact import effective_kinetic_energy
 
@@ -70,13 +70,13 @@ def coupling(theta: float, beta: float, *, printed: bool) -> float:
     return float(np.abs(product / size).max())
 
 
-def rows() -> list[Row]:
-    """Lines of the page."""
+def two_body_impact() -> Section:
+    """Fig. 3-4, and (3.16)."""
     p = parameters()["two_body"]
     low, high = (share(math.radians(p[key])) for key in ("low_deg", "high_deg"))
     grid = [(t, b) for t in (-0.4, 0.2, 2.5) for b in (0.6, 1.2, 1.5)]
     printed, mended = (max(coupling(t, b, printed=is_printed) for t, b in grid) for is_printed in (True, False))
-    return [
+    rows = [
         Row(
             "3-4",
             "(a) chassis behind the wheel: all kinetic energy is constrained; (b) chassis higher: part of it stays",
@@ -92,3 +92,4 @@ def rows() -> list[Row]:
             "the velocities in it must be those of the contact point, x_c and y_c, not of the wheel centre",
         ),
     ]
+    return Section(rows)
