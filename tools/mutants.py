@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import yaml
 from check_tree import ROOT, tree_files
-from mutation_runs import Change, Outcome, run_all, tests_near
+from mutation_runs import Change, Outcome, run_all, tests_naming, tests_near
 from mutations import mutations_of
 
 PACKAGES = ("hil/safety", "hil/control", "hil/operator")
@@ -90,15 +90,15 @@ def broken_limits() -> list[BrokenLimit]:
         ValueError: the code of a limit is not in its file, or more than once.
     """
     found = []
-    for file, entries in yaml.safe_load(LIMITS.read_text(encoding="utf-8")).items():
+    for file, given in yaml.safe_load(LIMITS.read_text(encoding="utf-8")).items():
+        tests = tuple(given.get("tests", ())) or tests_naming(file)
         source = (ROOT / file).read_text(encoding="utf-8")
-        for entry in entries:
+        for entry in given["limits"]:
             if source.count(entry["code"]) != 1:
                 times = source.count(entry["code"])
                 raise ValueError(
                     f"{file}: {entry['limit']}: its code is there {times} times, not once: {entry['code']}"
                 )
-            tests = tuple(entry.get("tests", ())) or tests_near(file)
             for how, code in entry["broken"].items():
                 change = Change(file, source.replace(entry["code"], code), tests)
                 found.append(BrokenLimit(file, entry["limit"], how, change, entry.get("equivalent", {}).get(how, "")))
@@ -137,32 +137,33 @@ def sample(packages: Sequence[str], count: int, seed: int, processes: int) -> in
 def limits(processes: int, texts: Sequence[str], *, write: bool) -> int:
     """Print, and write into the page, which test notices each broken limit; 1 if one is not noticed."""
     broken = [one for one in broken_limits() if any(text in f"{one.file}: {one.limit}" for text in texts)]
+    found: dict[int, str] = {}
 
     def ended(number: int, outcome: Outcome) -> None:
-        one = broken[number]
+        one, found[number] = broken[number], outcome.noticed_by
         noticed = outcome.noticed_by or one.equivalent or "NOT NOTICED"
         print(f"{one.file}: {one.limit}, {one.how}: {noticed} ({outcome.took_s:.0f} s)", flush=True)
 
-    outcomes = run_all([one.change for one in broken], processes, ended)
-    lost = [one for one, said in zip(broken, outcomes, strict=True) if not said.noticed_by and not one.equivalent]
-    wrong = [one for one, said in zip(broken, outcomes, strict=True) if said.noticed_by and one.equivalent]
-    print(f"\n{len(broken)} broken limits, {len(lost)} not noticed")
-    for one in lost:
-        print(f"  {one.file}: {one.limit}, {one.how}")
+    try:
+        run_all([one.change for one in broken], processes, ended)
+    finally:
+        if write:
+            write_page([(broken[number], noticed_by) for number, noticed_by in found.items()])
+    wrong = [one for number, one in enumerate(broken) if bool(found[number]) == bool(one.equivalent)]
+    print(f"\n{len(broken)} broken limits, {len(wrong)} not as they should be:")
     for one in wrong:
-        print(f"  {one.file}: {one.limit}, {one.how}: called equivalent, and a test notices it")
-    if write:
-        write_page(broken, outcomes)
-    return 1 if lost or wrong else 0
+        why = "called equivalent, and a test notices it" if one.equivalent else "no test notices it"
+        print(f"  {one.file}: {one.limit}, {one.how}: {why}")
+    return 1 if wrong else 0
 
 
-def write_page(broken: Sequence[BrokenLimit], outcomes: Sequence[Outcome]) -> None:
+def write_page(found: Sequence[tuple[BrokenLimit, str]]) -> None:
     """Write the tables of the page, one for each file; limits that were not broken now keep their rows."""
     head, _, old = PAGE.read_text(encoding="utf-8").partition(_MARK)
     rows = dict(_ROW.findall(old))
-    for one, outcome in zip(broken, outcomes, strict=True):
-        path, _, test = outcome.noticed_by.partition("[")[0].partition("::")
-        noticed = f"`{Path(path).name}`: `{test}`" if test else outcome.noticed_by
+    for one, noticed_by in found:
+        path, _, test = noticed_by.partition("[")[0].partition("::")
+        noticed = f"`{Path(path).name}`: `{test}`" if test else noticed_by
         rows[_row(one)] = noticed or one.equivalent or "**nothing**"
     parts, file = [head + _MARK], ""
     for one in broken_limits():

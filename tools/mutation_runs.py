@@ -36,7 +36,7 @@ ALSO = {
 QUICK = "not slow and not soak and not hardware"
 # A test may take so long [s], and a run so many times as long as that of the unchanged tree, and at least so long [s];
 # then the change counts as noticed: it hangs. Memory that a run may map [bytes].
-TEST_S, PATIENCE, LEAST_S = 90, 5.0, 180.0
+TEST_S, TIMEOUT_FACTOR, LEAST_S = 90, 5.0, 180.0
 MOST_MEMORY = 16 << 30
 _OPTIONS = (
     "-x", "-q", "-n", "0", "-p", "no:randomly", "-p", "no:cacheprovider", "--tb", "no", "-m", QUICK,
@@ -64,10 +64,20 @@ class Outcome(NamedTuple):
 @functools.cache
 def tests_near(file: str) -> tuple[str, ...]:
     """Test files for a source file of hil: all of the folder that mirrors its package, first those that name it."""
-    package, module = "/".join(file.split("/")[:2]), file.removesuffix(".py").replace("/", ".")
+    package = "/".join(file.split("/")[:2])
     near = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests" / package).rglob("test_*.py"))
-    near.sort(key=lambda name: module not in (ROOT / name).read_text(encoding="utf-8"))
+    near.sort(key=lambda name: not _names(name, file))
     return (*near, *ALSO.get(package, ()))
+
+
+@functools.cache
+def tests_naming(file: str) -> tuple[str, ...]:
+    """Those of them that name it."""
+    return tuple(name for name in tests_near(file) if _names(name, file))
+
+
+def _names(test: str, file: str) -> bool:
+    return file.removesuffix(".py").replace("/", ".") in (ROOT / test).read_text(encoding="utf-8")
 
 
 class TreeCopy:
@@ -148,19 +158,20 @@ def run_all(
     Raises:
         RuntimeError: a test fails in the unchanged tree.
     """
-    made: list[TreeCopy] = []
     copies: queue.SimpleQueue[TreeCopy] = queue.SimpleQueue()
     suites = {frozenset(change.tests): change.tests for change in changes}
     limits_s: dict[frozenset[str], float] = {}
-
-    def prepare(number: int) -> None:
-        made.append(copy := TreeCopy(ROOT / "build" / "mutants" / str(number)))
-        for suite, tests in suites.items():
-            outcome = copy.run(tests)
-            if outcome.noticed_by:
-                raise RuntimeError(f"{outcome.noticed_by} fails in the unchanged tree: mend it first")
-            limits_s[suite] = max(PATIENCE * outcome.took_s, LEAST_S)
+    made = [TreeCopy(ROOT / "build" / "mutants" / str(number)) for number in range(processes)]
+    for copy in made:
         copies.put(copy)
+
+    def prepare(suite: frozenset[str]) -> None:
+        copy = copies.get()
+        outcome = copy.run(suites[suite])
+        copies.put(copy)
+        if outcome.noticed_by:
+            raise RuntimeError(f"{outcome.noticed_by} fails in the unchanged tree: mend it first")
+        limits_s[suite] = max(TIMEOUT_FACTOR * outcome.took_s, LEAST_S)
 
     def run(number: int) -> Outcome:
         change, copy = changes[number], copies.get()
@@ -174,7 +185,7 @@ def run_all(
 
     with ThreadPoolExecutor(processes) as pool:
         try:
-            list(pool.map(prepare, range(processes)))
+            list(pool.map(prepare, suites))
             return list(pool.map(run, range(len(changes))))
         except BaseException:  # a key that interrupts it, too
             pool.shutdown(wait=False, cancel_futures=True)
@@ -200,4 +211,12 @@ def _run_tests(folder: Path, scratch: str, said: Path, tests: Sequence[str]) -> 
     os.chdir(folder)
     sys.path.insert(0, str(folder))
     os.environ |= {"PYTHONPATH": str(folder), "TMPDIR": scratch, "ROVER_HIL_CACHE": str(folder.parent / "cache")}
-    sys.exit(pytest.main([*_OPTIONS, *tests]))
+    sys.exit(pytest.main([*_OPTIONS, *tests], plugins=[_ExamplesFirst()]))
+
+
+class _ExamplesFirst:
+    """Runs the tests of properties last: they take seconds, and an example often notices too."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items.sort(key=lambda item: hasattr(getattr(item, "obj", None), "hypothesis"))

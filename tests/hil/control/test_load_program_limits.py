@@ -40,7 +40,7 @@ def aim_at(goal_N, limits=FREE, by=None, joints=THREE) -> tuple[Allocation, set[
 
 
 def loads_by(cylinder: int, torque_Nm: float):
-    """The loads that this torque of one cylinder alone gives: what is aimed at can be reached by it, and by no other."""
+    """The loads that this torque of one cylinder alone gives: no other torques reach them."""
     return PASSIVE_N + B[:, cylinder] * torque_Nm
 
 

@@ -79,10 +79,18 @@ def test_what_a_killed_program_has_left_is_not_found_and_goes_with_the_next_star
     folder.close()
 
 
-def test_a_root_that_others_can_open_is_refused(root):
+@pytest.mark.parametrize("mode", [0o755, 0o740, 0o710, 0o704, 0o701, 0o720, 0o702])
+def test_a_root_that_others_can_open_is_refused(root, mode):
     root.mkdir()
-    root.chmod(0o755)
-    with pytest.raises(RuntimeFolderError, match="mode 755; allowed: a folder of user"):
+    root.chmod(mode)
+    with pytest.raises(RuntimeFolderError, match=f"mode {mode:o}; allowed: a folder of user"):
+        runtime_root()
+
+
+def test_a_root_of_another_user_is_refused(root, monkeypatch):
+    root.mkdir(mode=0o700)
+    monkeypatch.setattr("os.getuid", lambda: root.stat().st_uid + 1)
+    with pytest.raises(RuntimeFolderError, match=f"user {root.stat().st_uid}, mode 700; allowed"):
         runtime_root()
 
 
@@ -109,11 +117,12 @@ def test_a_file_that_holds_no_token_is_named(tmp_path, content):
         read_token(file)
 
 
-def test_a_token_that_others_can_read_is_refused(tmp_path):
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620, 0o601])
+def test_a_token_that_others_can_read_is_refused(tmp_path, mode):
     file = tmp_path / "token"
     file.write_text("00" * 32)
-    file.chmod(0o644)
-    with pytest.raises(RuntimeFolderError, match=r"mode 644\): chmod 600"):
+    file.chmod(mode)
+    with pytest.raises(RuntimeFolderError, match=rf"mode {mode:o}\): chmod 600"):
         read_token(file)
 
 

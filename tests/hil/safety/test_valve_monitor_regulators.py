@@ -99,5 +99,38 @@ def test_a_command_that_only_trembles_is_still_compared():
     assert sum(told) > 0
 
 
+@pytest.mark.parametrize("way", [1.0, -1.0], ids=["above", "below"])
+def test_a_chamber_may_be_off_by_less_than_its_error_until_twice_its_time_is_over(way):
+    """From the first reading after that time on, and at just that error."""
+    for off_kPa, found in ((14.999, False), (15.0, True)):
+        rig = Rig()
+        assert rig.step(40.0, 40.0 + way * off_kPa, 2 * WITHIN_MS + 1)[1] == 0
+        assert bool(rig.step(40.0, 40.0 + way * off_kPa)[1]) == found
+
+
+@pytest.mark.parametrize("way", [1.0, -1.0], ids=["up", "down"])
+def test_a_command_is_new_once_it_has_moved_by_more_than_half_of_the_error(way):
+    for moved_kPa, new in ((7.5, False), (7.501, True)):
+        rig = Rig()
+        rig.step(40.0, 40.0, 300)
+        assert bool(rig.step(40.0 + way * moved_kPa, 20.0)[1]) != new  # a new one has time
+
+
+def test_a_command_from_nothing_and_to_nothing_is_new_however_small():
+    rig = Rig()
+    rig.step(0.0, 0.0, 300, on=False)
+    assert rig.step(5.0, 20.5) == (None, 0)
+    rig = Rig()
+    rig.step(5.0, 5.0, 300)
+    assert rig.step(0.0, 20.5, on=False) == (None, 0)
+
+
+def test_the_smaller_of_the_two_errors_counts():
+    wide = Rig("devices.valves.moves_within_s=0.1", "devices.valves.follows_within_kPa=200")
+    half_kPa = 0.5 * load_config("sim_normal_force_wire").cylinders.supply_kPa
+    assert wide.step(150.0, 150.0 - 0.99 * half_kPa, 300)[1] == 0
+    assert wide.step(150.0, 150.0 - half_kPa)[1] == 1
+
+
 def test_without_a_time_nothing_is_watched():
     assert not Rig("devices.valves.follows_within_kPa=15").monitor.watched

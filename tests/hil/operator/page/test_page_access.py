@@ -66,6 +66,11 @@ def test_any_name_becomes_one_of_a_client(access, name):
     assert CLIENT_NAME.fullmatch(viewer_name(found))
 
 
+def test_a_name_is_cut_after_twenty_characters(access):
+    for length in (19, 20, 21):
+        assert access.operator(cookie(access.session("a" * length))) == "a" * min(length, 20)
+
+
 def test_two_viewers_of_one_operator_have_two_names():
     assert viewer_name("Ada") != viewer_name("Ada")
 
