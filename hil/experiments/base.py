@@ -18,6 +18,7 @@ from hil.messages.operator_input import Arm, Start, Stop, asks
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.processes.disturbances import beside
 from hil.safety.arming import Check
+from hil.safety.equilibrium_checks import equilibrium_checks
 from hil.simulator.ground_truth import GroundTruth
 
 if TYPE_CHECKING:
@@ -118,6 +119,10 @@ class Experiment(ABC):
 
         They are made before the run, because they may take longer than a tick.
         """
+        return (*equilibrium_checks(self.config), *self._own_checks())
+
+    def _own_checks(self) -> Sequence[Check]:
+        """Those of this kind of experiment."""
         return ()
 
     def _begin_or_end(self, samples: Samples, estimate: Estimate, safe: bool) -> bool:

@@ -29,11 +29,15 @@ from models.wheel.traction import against_travel, slip_and_slide
 
 _LEVEL = Slope((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 # Loads and tractions settle by a factor of 3 or more each round; so many rounds at most, to this change [N].
-_ROUNDS, _SETTLED_N = 60, 1e-2
+_ROUNDS, _SETTLED_N = 25, 1e-2
 # Share of each change of the loads that a round takes on: all of it may overshoot where tractions move the loads.
 _SHARE = 0.7
 # A wheel is not deeper than this share of its radius; where its load wants more, the ground does not bear it.
 _DEEPEST = 0.9
+# Share of the pull from whose equilibrium a search near the limit of traction begins.
+_LESSER = 0.85
+# What may be left there, as a share of a wheel's mean load: as the limit comes near, a little traction is much slip.
+_NEARLY = 0.02
 # Sum of the forces along the ground that counts as balanced [N].
 _BALANCED_N = 0.1
 # Search of the place on given sinkages: so many steps at most, to this distance [m].
@@ -50,7 +54,7 @@ class Equilibrium(NamedTuple):
         q: (nq,) configuration; the base lies over the world's origin.
         load: (wheels,) along the ground's normal [N]; below 0: equilibrium would have to hold that wheel down.
         sinkage: (wheels,) [m].
-        slip: (wheels,) of the driving wheels [-]; 0 at rest.
+        motion: ahead, to the left [m/s] and turning to the left [rad/s]; at rest the shear of the ground [-].
         acceleration: forward, across [m/s^2], for want of traction; 0 in equilibrium.
     """
 
@@ -58,7 +62,7 @@ class Equilibrium(NamedTuple):
     q: FloatArray
     load: FloatArray
     sinkage: FloatArray
-    slip: FloatArray
+    motion: FloatArray
     acceleration: FloatArray
 
 
@@ -79,19 +83,21 @@ class _Grip(NamedTuple):
 
 
 class StandingRover:
-    """A rover on its ground, with free suspension joints.
+    """A rover on its ground, with free suspension joints; stops and the ground under the body do not act.
 
-    Args:
+    Attributes:
         rover: with payload and grousers.
         vehicle: of it: ground, terrain, gravity.
+
+    Args: as the attributes.
 
     Raises:
         ValueError: a rover whose wheels' loads do not follow from equilibrium.
     """
 
     def __init__(self, rover: Rover, vehicle: VehicleModel) -> None:
-        self._rover, self._vehicle, self._statics = rover, vehicle, RoverStatics(rover)
-        slope = vehicle.terrain or _LEVEL
+        self.rover, self.vehicle, self._statics = rover, vehicle, RoverStatics(rover)
+        slope, self._gravity = vehicle.terrain or _LEVEL, np.array(vehicle.gravity)
         self._ahead, self._left, self._normal = (np.array(axis) for axis in slope[:3])
         self._turn = Rotation.from_quat(quaternion_of(slope))
         wheels = len(rover.wheel_names)
@@ -107,34 +113,71 @@ class StandingRover:
         return self._solve(0.0, pull)
 
     def driving(self, rim_speed: float, pull: FloatArray) -> Equilibrium:
-        """At a steady speed of all rims [m/s], not 0, straight ahead at first, with a drawbar's pull (6,)."""
-        return self._solve(rim_speed, pull)
+        """At a steady speed of all rims [m/s], not 0, straight ahead at first, with a drawbar's pull (6,).
+
+        Not settled where the wheels lack traction for it.
+        """
+        found = self._solve(rim_speed, pull)
+        if not found.settled:
+            return self._solve_at_once(found, rim_speed, pull)
+        return found._replace(settled=not found.acceleration.any())
+
+    def clearance(self, q: FloatArray) -> float:
+        """Height [m] of the lowest corner of the main body over the ground; infinity of a body without a size."""
+        if self.vehicle.body is None:
+            return math.inf
+        places = q[:3] + Rotation.from_quat(q[3:7]).apply(self.vehicle.body.corner)
+        return float((places @ self._normal).min())
 
     def _solve(self, rim: float, pull: FloatArray) -> Equilibrium:
-        gravity, wheels = np.array(self._vehicle.gravity), len(self._height)
-        q, motion, sinkage = self._placed(np.zeros(wheels)), np.array([rim, 0.0, 0.0]), np.zeros(wheels)
-        load = np.full(wheels, self._weight(q, gravity)[0] @ -self._normal / wheels)
-        settled, free = False, np.zeros(len(self._statics.joint_names))
+        """Loads, place and motion in turn; where traction is nearly exhausted that does not settle."""
+        wheels = len(self._height)
+        q, motion, lacking = self._placed(np.zeros(wheels)), np.array([rim, 0.0, 0.0]), np.zeros(2)
+        load = np.full(wheels, -(self._weight(q)[0] @ self._normal) / wheels)
+        sinkage, settled = np.zeros(wheels), False
         for _ in range(_ROUNDS):
             sinkage, grip = self._sink(np.maximum(load, 0.0), rim, *self._over_ground(q, motion))
             q = self._standing(sinkage, q)
-            motion, forces, lacking = self._balance(q, grip, rim, motion, pull, gravity)
-            wrenches = traction_wrenches(self._rover, self._normal, *forces, heading=self._ahead)
-            # what the ground does not bear accelerates the rover: for its loads a weight that acts the other way
-            felt = gravity - lacking[0] * self._ahead - lacking[1] * self._left
-            new = self._statics.loads(q, free, self._normal, felt.tolist(), wrenches, pull)
-            change, load = new - load, load + _SHARE * (new - load)
+            motion, lacking = self._balance(q, grip, rim, motion, pull)
+            change = self._borne(q, grip, rim, motion, pull, lacking) - load
+            load = load + _SHARE * change
             settled = bool(np.abs(change).max() < _SETTLED_N)
             if settled or not np.isfinite(load).all():
                 break
-        forward, _ = self._over_ground(q, motion)
-        slip = np.zeros(wheels) if rim == 0.0 else _slips(forward, np.zeros(wheels), rim)[0]
-        return Equilibrium(settled, q, load, sinkage, slip, lacking)
+        return Equilibrium(settled, q, load, sinkage, motion, lacking)
+
+    def _solve_at_once(self, start: Equilibrium, rim: float, pull: FloatArray) -> Equilibrium:
+        """Loads and motion together, from those of a lesser pull: near the limit of traction each follows the other."""
+        near = self._solve(rim, _LESSER * pull)
+        wheels, scale = len(near.load), float(near.load.mean())
+        if not near.settled or near.acceleration.any():
+            return start._replace(settled=False)
+        placed = [near.q]
+
+        def left_over(x: FloatArray) -> FloatArray:
+            load, motion = scale * x[:wheels], rim * x[wheels:]
+            sinkage, grip = self._sink(np.maximum(load, 0.0), rim, *self._over_ground(placed[0], motion))
+            placed[0] = self._standing(sinkage, placed[0])
+            change = self._borne(placed[0], grip, rim, motion, pull, np.zeros(2)) - load
+            rest = self._not_borne(placed[0], grip, rim, motion, pull)
+            return np.concatenate([change, rest]) / scale
+
+        x = least_squares(
+            left_over,
+            [*(near.load / scale), *(near.motion / rim)],
+            x_scale=[1.0] * wheels + [0.1] * 3,
+            diff_step=np.full(wheels + 3, 1e-5),
+            max_nfev=30,
+        ).x
+        settled = bool(np.abs(left_over(x)).max() < _NEARLY)
+        load, motion = scale * x[:wheels], rim * x[wheels:]
+        sinkage, _ = self._sink(np.maximum(load, 0.0), rim, *self._over_ground(placed[0], motion))
+        return Equilibrium(settled, placed[0], load, sinkage, motion, np.zeros(2))
 
     # ---- where it stands ----
     def _placed(self, u: FloatArray) -> FloatArray:
         """Configuration at a height over the ground [m], turned about ahead and left [rad], with joint angles [rad]."""
-        q = self._rover.neutral()
+        q = self.rover.neutral()
         q[:3], q[3:7] = u[0] * self._normal, (self._turn * Rotation.from_rotvec((u[1], u[2], 0.0))).as_quat()
         q[self._joints] = u[3:]
         return q
@@ -143,10 +186,10 @@ class StandingRover:
         """Configuration with the wheels at these sinkages, searched from another one."""
         turn = (self._turn.inv() * Rotation.from_quat(q[3:7])).as_rotvec()
         u = np.array([q[:3] @ self._normal, turn[0], turn[1], *q[self._joints]])
-        wanted = self._rover.chain.wheel_radius - sinkage + self._height
+        wanted = self.rover.chain.wheel_radius - sinkage + self._height
 
         def over(u: FloatArray) -> FloatArray:
-            heights: FloatArray = self._rover.wheel_positions(self._placed(u)) @ self._normal - wanted
+            heights: FloatArray = self.rover.wheel_positions(self._placed(u)) @ self._normal - wanted
             return heights
 
         for _ in range(_SEARCHES):
@@ -159,48 +202,64 @@ class StandingRover:
         return self._placed(u)
 
     # ---- forces along the ground ----
-    def _weight(self, q: FloatArray, gravity: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _weight(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Weight [N] and its moment about the base's origin [N m], world axes."""
-        own = -self._rover.bias(q, np.zeros(self._rover.nv), gravity.tolist())
+        own = -self.rover.bias(q, np.zeros(self.rover.nv), self._gravity.tolist())
         base = Rotation.from_quat(q[3:7])
         return base.apply(own[:3]), base.apply(own[3:6])
 
     def _over_ground(self, q: FloatArray, motion: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Motion of each wheel ahead and to the left, from that of the base: ahead, left, and turn to the left."""
-        arm = self._rover.wheel_positions(q) - q[:3]
+        arm = self.rover.wheel_positions(q) - q[:3]
         return motion[0] - motion[2] * (arm @ self._left), motion[1] + motion[2] * (arm @ self._ahead)
 
+    def _forces(
+        self, q: FloatArray, grip: _Grip, rim: float, motion: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Of the wheels: ahead [N], axle torque [N m], to the left [N]."""
+        traction, side = self._shear(*self._over_ground(q, motion), rim, grip.limit)
+        return traction * grip.cosine - grip.normal * grip.sine, self.rover.chain.wheel_radius * traction, side
+
+    def _not_borne(self, q: FloatArray, grip: _Grip, rim: float, motion: FloatArray, pull: FloatArray) -> FloatArray:
+        """What weight, drawbar and wheels sum to (3,): ahead, to the left [N], and turning to the left [N m]."""
+        base, arm = Rotation.from_quat(q[3:7]), self.rover.wheel_positions(q) - q[:3]
+        weight, moment = self._weight(q)
+        force, moment = weight + base.apply(pull[:3]), moment + base.apply(pull[3:6])
+        ahead, _, side = self._forces(q, grip, rim, motion)
+        turning = (arm @ self._ahead) @ side - (arm @ self._left) @ ahead
+        return np.array(
+            [force @ self._ahead + ahead.sum(), force @ self._left + side.sum(), moment @ self._normal + turning]
+        )
+
     def _balance(
-        self, q: FloatArray, grip: _Grip, rim: float, motion: FloatArray, pull: FloatArray, gravity: FloatArray
-    ) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray], FloatArray]:
+        self, q: FloatArray, grip: _Grip, rim: float, motion: FloatArray, pull: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         """Motion (3,) in which the wheels bear weight and drawbar along the ground.
 
         Returns:
             Motion as `_over_ground` takes it, of the ground's shear at rest [-] and of the rover when driving [m/s];
-            the wheels' forces ahead [N], axle torques [N m] and forces to the left [N]; the acceleration ahead and
-            across [m/s^2] that is left.
+            the acceleration ahead and across [m/s^2] that is left.
         """
-        base, arm = Rotation.from_quat(q[3:7]), self._rover.wheel_positions(q) - q[:3]
-        weight, moment = self._weight(q, gravity)
-        force, moment = weight + base.apply(pull[:3]), moment + base.apply(pull[3:6])
-        outer = np.array([force @ self._ahead, force @ self._left, moment @ self._normal])
-        x, y = arm @ self._ahead, arm @ self._left
         size = rim if rim != 0.0 else 1.0
 
-        def forces(part: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-            u, v, turn = size * part
-            traction, side = self._shear(u - turn * y, v + turn * x, rim, grip.limit)
-            return traction * grip.cosine - grip.normal * grip.sine, self._rover.chain.wheel_radius * traction, side
-
         def left_over(part: FloatArray) -> FloatArray:
-            ahead, _, side = forces(part)
-            total: FloatArray = outer + (ahead.sum(), side.sum(), x @ side - y @ ahead)
-            return total
+            return self._not_borne(q, grip, rim, size * part, pull)
 
-        found = least_squares(left_over, motion / size, method="lm").x
-        rest = left_over(found)[:2]
-        mass = math.sqrt(weight @ weight) / math.sqrt(gravity @ gravity)
-        return size * found, forces(found), np.where(np.abs(rest) > _BALANCED_N, rest, 0.0) / mass
+        found: FloatArray = size * least_squares(left_over, motion / size, method="lm").x
+        rest = self._not_borne(q, grip, rim, found, pull)[:2]
+        mass = np.linalg.norm(self._weight(q)[0]) / np.linalg.norm(self._gravity)
+        return found, np.where(np.abs(rest) > _BALANCED_N, rest, 0.0) / mass
+
+    def _borne(
+        self, q: FloatArray, grip: _Grip, rim: float, motion: FloatArray, pull: FloatArray, lacking: FloatArray
+    ) -> FloatArray:
+        """Loads (wheels,) [N] in equilibrium with the wheels' forces along the ground."""
+        forces = self._forces(q, grip, rim, motion)
+        wrenches = traction_wrenches(self.rover, self._normal, *forces, heading=self._ahead)
+        # what the ground does not bear accelerates the rover: for its loads a weight that acts the other way
+        felt = self._gravity - lacking[0] * self._ahead - lacking[1] * self._left
+        free = np.zeros(len(self._statics.joint_names))
+        return self._statics.loads(q, free, self._normal, felt.tolist(), wrenches, pull)
 
     def _shear(
         self, forward: FloatArray, sideways: FloatArray, rim: float, limit: FloatArray
@@ -212,11 +271,11 @@ class StandingRover:
         modulus = 1.0
         if rim == 0.0:
             slip, slide = -forward, -sideways
-        elif self._vehicle.ground is not None:
-            (slip, slide), modulus = _slips(forward, sideways, rim), float(self._vehicle.ground.wheel[SLIP_MODULUS])
+        elif self.vehicle.ground is not None:
+            (slip, slide), modulus = _slips(forward, sideways, rim), float(self.vehicle.ground.wheel[SLIP_MODULUS])
         else:
             slip, slide = rim - forward, -sideways
-            modulus = self._vehicle.compliant.friction_speed if self._vehicle.compliant is not None else abs(rim)
+            modulus = self.vehicle.compliant.friction_speed if self.vehicle.compliant is not None else abs(rim)
         total = np.hypot(slip, slide)
         share = limit * np.tanh(total / modulus) / np.maximum(total, 1e-12)
         return share * slip, share * slide
@@ -226,7 +285,7 @@ class StandingRover:
         self, load: FloatArray, rim: float, forward: FloatArray, sideways: FloatArray
     ) -> tuple[FloatArray, _Grip]:
         """Sinkages (wheels,) under these loads [N], and the grip there."""
-        soil, firm, rigid = self._vehicle.ground, self._vehicle.compliant, self._vehicle.rigid
+        soil, firm, rigid = self.vehicle.ground, self.vehicle.compliant, self.vehicle.rigid
         if soil is not None:
             return self._sink_in_soil(soil, load, rim, forward, sideways)
         level, upright = np.zeros(len(load)), np.ones(len(load))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from enum import IntEnum
-from functools import cached_property
 
 from hil.config import Config
 from hil.control.wheel_speed import WheelSpeed
@@ -64,8 +63,7 @@ class ImpactExperiment(Experiment):
         self.timed_out = False
         self.hit_standing = False
 
-    @cached_property
-    def fixed_checks(self) -> Sequence[Check]:
+    def _own_checks(self) -> Sequence[Check]:
         """Speed, obstacle and predicted force."""
         return impact_checks(self.config)
 
