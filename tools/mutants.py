@@ -40,7 +40,7 @@ class Mutant(NamedTuple):
         package: that the file is in.
         change: of the file.
         place: FILE:LINE.
-        what: old and new code.
+        what: the line, and old and new code in it.
         equivalent: why it changes nothing that a test can see; "": a test should notice it.
     """
 
@@ -75,8 +75,9 @@ def mutants_of(package: str) -> list[Mutant]:
     found = []
     for file in (path.as_posix() for path in tree_files(ROOT) if path.as_posix().startswith(package + "/")):
         if file.endswith(".py"):
-            for one in mutations_of((ROOT / file).read_text(encoding="utf-8")):
-                what = f"{one.old} -> {one.new}"
+            source = (ROOT / file).read_text(encoding="utf-8")
+            for one in mutations_of(source):
+                what = f"{source.splitlines()[one.line - 1].strip()} ({one.old} -> {one.new})"
                 reason = reasons.get(file, {}).get(what, "")
                 change = Change(file, one.source, tests_near(file))
                 found.append(Mutant(package, change, f"{file}:{one.line}", what, reason))
@@ -94,13 +95,14 @@ def broken_limits() -> list[BrokenLimit]:
         tests = tuple(given.get("tests", ())) or tests_naming(file)
         source = (ROOT / file).read_text(encoding="utf-8")
         for entry in given["limits"]:
-            if source.count(entry["code"]) != 1:
-                times = source.count(entry["code"])
+            after, code = entry.get("after", ""), entry["code"]
+            begin, times = source.find(after), source.count(after or code)
+            if times != 1 or code not in source[begin:]:
                 raise ValueError(
-                    f"{file}: {entry['limit']}: its code is there {times} times, not once: {entry['code']}"
+                    f"{file}: {entry['limit']}: not there, or {times} times instead of once: {after or code}"
                 )
-            for how, code in entry["broken"].items():
-                change = Change(file, source.replace(entry["code"], code), tests)
+            for how, new in entry["broken"].items():
+                change = Change(file, source[:begin] + source[begin:].replace(code, new, 1), tests)
                 found.append(BrokenLimit(file, entry["limit"], how, change, entry.get("equivalent", {}).get(how, "")))
     return found
 

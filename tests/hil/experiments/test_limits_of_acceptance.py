@@ -54,11 +54,13 @@ def with_limit(judged, key, limit):
 
 MIDDLE_ACROSS_M = PLACES.mean(axis=0)[0]
 SWINGS = np.where(SAMPLES > 0.1, np.sin(2 * np.pi * 20.0 * (SAMPLES - 0.1)), 0.0)[:, None] * np.array([6.0, 3.0, 3.0])
+PUSHES = np.where(SAMPLES > 0.1, 1.0 - np.cos(2 * np.pi * 20.0 * (SAMPLES - 0.1)), 0.0)[:, None] * np.array([6, 3, 3])
 JUDGED = {
     "first_hit": ("first_hit_share", evidence(across_m=0.01)),
     "contact_s": ("contact_s", evidence(contact_s=0.3)),
     "snap_back": ("snap_back_share", evidence(after=SWINGS)),
     "snap_back, only a pull": ("snap_back_share", evidence(after=-np.array([6.0, 3.0, 3.0]))),
+    "snap_back, only a push": ("snap_back_share", evidence(after=PUSHES)),
     "double_hit": ("double_hit_share", evidence(again_N=20.0)),
     "speed, too fast": ("speed_share", evidence(speed_mps=1.07 * CONFIG.trial.speed_mps)),
     "speed, too slow": ("speed_share", evidence(speed_mps=0.93 * CONFIG.trial.speed_mps)),

@@ -191,6 +191,14 @@ def test_an_old_newest_sample_of_drives_or_valves_is_stale_in_that_tick(device, 
     assert f"{device}: newest sample is {allowed_ms} ms old (limits.{device}_age_ms)" in event.detail
 
 
+@pytest.mark.parametrize(("old", "other"), [("drives", "valves"), ("valves", "drives")])
+def test_of_two_devices_the_one_whose_sample_is_too_old_is_named(old, other):
+    allowed_ms = {"drives": 200, "valves": 1000}
+    watched = Watched()
+    assert watched.watch(**{f"{old}_ns": allowed_ms[old] * MS + 1, f"{other}_ns": allowed_ms[other] * MS})
+    assert [event.detail.partition(":")[0] for event in watched.told] == [old]
+
+
 @pytest.mark.parametrize("channel", range(3))
 def test_a_channel_that_has_not_changed_for_so_many_samples_is_frozen(channel):
     def still(count):
@@ -209,6 +217,7 @@ def test_a_channel_that_has_not_changed_for_so_many_samples_is_frozen(channel):
     [
         (["daq.channels.1.noise_V=0"], False),  # a simulated sensor without noise is constant without a fault
         (["daq.channels.1.noise_V=7e-5"], False),  # and so is one with less noise than its converter can resolve
+        (["daq.channels.1.noise_V=7.62939453125e-5"], True),
         (["daq.channels.1.noise_V=8e-5"], True),  # half a step of 16 bits over 10 V is 76 uV
         (["daq.channels.1.noise_V=7e-5", "daq.bits=24"], True),
         (["limits.frozen_samples=0"], False),
