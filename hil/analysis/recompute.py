@@ -125,6 +125,8 @@ def disagreements(said: Mapping[str, Any], found: Recomputed) -> tuple[list[str]
     said["reasons"] = [*given, *(one for one in said["reasons"] if one not in given)]
     computed["accepted"] = computed["accepted"] and not given
     said.pop("digests", None)
+    if "residuals" not in said and computed["residuals"] is None:  # of a version without them
+        del computed["residuals"]
     earlier = lacking_keys(said)
     old, new = dict(_leaves(said)), dict(_leaves(computed))
     different, left_out, count = [], set(found.left_out), 0

@@ -27,6 +27,8 @@ def calibrate_residuals(runs: Sequence[Path]) -> dict[str, Any]:
     Raises:
         CalibrationError: a run that cannot be read or is not good, too few runs, or runs that are not alike.
     """
+    if len({run.resolve() for run in runs}) < len(runs):
+        raise CalibrationError("found a run twice, allowed: each once")
     found = [_measured(run) for run in runs]
     return thresholds([config for config, _ in found], [values for _, values in found])
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 import typer
 
+from hil.cli.calibrate_residuals import residuals
 from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Endpoints, Overrides, config_from, progress, with_groups
 
@@ -155,47 +156,7 @@ def zero(sensor: Sensor) -> None:
     _finish(sensor, {"offset_V": _fit(sensor, "", fit).value})
 
 
-@calibrate.command()
-def residuals(
-    runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Folders of good runs of one config, 5 or more.")
-    ],
-    sheet: Annotated[
-        Path | None,
-        typer.Option(
-            "--sheet",
-            metavar="FILE",
-            help="File to write the thresholds into; the former one is kept beside it.",
-            show_default=False,
-        ),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Thresholds of implausible values (fault 34) from good runs: how far each residual was from its mean in them.
-
-    The runs may differ in numbers of their config: the thresholds hold between these, and are wider.
-    """
-    from hil.app.residual_calibration import calibrate_residuals
-
-    found = _fitted(" ".join(map(str, runs[:2])) + " ..." * (len(runs) > 2), lambda: calibrate_residuals(runs))
-    if sheet is not None:
-        from hil.config.calibration import SheetError, replace_residuals
-
-        try:
-            former = replace_residuals(sheet, found)
-        except SheetError as error:
-            complain(str(error))
-            raise typer.Exit(USAGE) from None
-        if not as_json:
-            print(f"{sheet} has them now" + (f"; the former one is {former}" if former else ""))
-    if as_json:
-        print(json.dumps(found))
-        return
-    for key, (low, high) in found["between"].items():
-        print(f"{key}: {low:g} to {high:g} in these runs")
-    for name, each in found["thresholds"].items():
-        for element, (low, high) in each.items():
-            print(f"{name} {element}: {low:g} to {high:g}")
+calibrate.command()(residuals)
 
 
 def _fit(sensor: Sensor, what_to_do: str, fit: Callable[[Samples], Fitted]) -> Fitted:

@@ -62,16 +62,11 @@ def broken_experiments() -> Iterator[str]:
 
 
 def summarise(run: Finished) -> Summary:
-    """The whole summary but for its digests: the experiment's part, what every run has, and the residuals.
-
-    A run that did not come to its end is not judged by residuals: what ended it is its reason.
-    """
+    """The whole summary but for its digests: the experiment's part, what every run has, and its residuals."""
     summary = {**experiment_type(run.config).summarise(run), **run_summary(run)}
-    if summary["aborted"]:
-        return summary
     residuals, found = residual_summary(run.config, Evidence(run.config, run.ticks, summary))
     reasons = [*summary["reasons"], *(one.sentence() for one in found)]
-    return {**summary, "accepted": summary["accepted"] and not found, "reasons": reasons, **residuals}
+    return {**summary, "accepted": summary["accepted"] and not found, "reasons": reasons, "residuals": residuals}
 
 
 def draw(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -46,28 +47,28 @@ def thresholds(configs: Sequence[Config], values: Sequence[Values]) -> dict[str,
         sections, between = conditions(configs)
     except NotAlikeError as error:
         raise CalibrationError(f"the runs are not alike: {error}") from None
-    found = {name: each for name in RESIDUALS if (each := _of_all(name, values))}
-    elements = sum(len(one) for one in found.values())
-    times = float(student.ppf(1.0 - 0.5 * FALSE_MARKS / max(elements, 1), count - 1)) * np.sqrt(1.0 + 1.0 / count)
+    found = {name: each for name in RESIDUALS if (each := _by_element(name, values))}
+    share = FALSE_MARKS / max(sum(len(one) for one in found.values()), 1)
+
+    def times(count: int) -> float:
+        return float(student.ppf(1.0 - 0.5 * share, count - 1)) * math.sqrt(1.0 + 1.0 / count)
+
     return {
         "runs": count,
         "sections": sections,
         "between": {key: list(pair) for key, pair in between.items()},
         "thresholds": {
-            name: {element: _pair(one, times, RESIDUALS[name].resolution) for element, one in each.items()}
+            name: {element: _pair(one, times(len(one)), RESIDUALS[name].resolution) for element, one in each.items()}
             for name, each in found.items()
         },
     }
 
 
-def _of_all(name: str, values: Sequence[Values]) -> dict[str, Floats]:
-    """Values of a residual by element; only of elements that every run has."""
-    first = values[0].get(name, {})
-    return {
-        element: np.array([one[name][element] for one in values])
-        for element in first
-        if all(element in one.get(name, {}) for one in values)
-    }
+def _by_element(name: str, values: Sequence[Values]) -> dict[str, Floats]:
+    """Values of a residual by element, of the runs that have it, if they are enough."""
+    elements = {element for one in values for element in one.get(name, {})}
+    found = {element: [one[name][element] for one in values if element in one.get(name, {})] for element in elements}
+    return {element: np.array(found[element]) for element in sorted(found) if len(found[element]) >= LEAST_RUNS}
 
 
 def _pair(values: Floats, times: float, resolution: float) -> list[float]:

@@ -15,24 +15,30 @@ from hil.residuals.table import RESIDUALS
 
 
 class _Mean:
-    """Mean of the newest values of one element, once there are enough of them in a row."""
+    """Mean of the newest values of one element, once there are enough of them in a row.
+
+    Attributes:
+        newest: the mean; NaN: there are not enough.
+    """
 
     def __init__(self, count: int) -> None:
         self._values: deque[float] = deque(maxlen=count)
         self._count, self._sum = count, 0.0
+        self.newest = math.nan
 
     def add(self, value: float) -> float:
-        """The mean with this value; NaN: not enough, and none from a value that is none on."""
+        """The mean with this value. One that is not finite ends the row."""
         values = self._values
         if not math.isfinite(value):
             values.clear()
-            self._sum = 0.0
+            self._sum, self.newest = 0.0, math.nan
             return math.nan
         if len(values) == self._count:
             self._sum -= values[0]
         values.append(value)
         self._sum += value
-        return self._sum / self._count if len(values) == self._count else math.nan
+        self.newest = self._sum / self._count if len(values) == self._count else math.nan
+        return self.newest
 
 
 class TickResiduals:
@@ -43,6 +49,7 @@ class TickResiduals:
 
     Attributes:
         watched: whether anything is: `residuals.reaction` is safe, and there are thresholds of such a residual.
+        means: of each element, by residual.
     """
 
     def __init__(self, config: Config) -> None:
@@ -52,7 +59,7 @@ class TickResiduals:
         self.watched = bool(self._pairs)
         count = window_ticks(config.loop.rate_hz)
         self._elements = {name: RESIDUALS[name].elements(layout) for name in self._pairs}
-        self._means = {name: [_Mean(count) for _ in one] for name, one in self._elements.items()}
+        self.means = {name: [_Mean(count) for _ in one] for name, one in self._elements.items()}
         none = (math.nan,) * len(layout.wheels)
         self._commands: deque[tuple[float, ...]] = deque(
             [none] * (round(STOOD_S * config.loop.rate_hz) + 1), maxlen=round(STOOD_S * config.loop.rate_hz) + 1
@@ -74,7 +81,7 @@ class TickResiduals:
         worst = None
         for name, pairs in self._pairs.items():
             values = self._speeds(estimate) if name == "wheel_speed" else _load_sum(estimate, prediction)
-            for element, mean, value in zip(self._elements[name], self._means[name], values, strict=True):
+            for element, mean, value in zip(self._elements[name], self.means[name], values, strict=True):
                 found = mean.add(value)
                 if element in pairs and math.isfinite(found):
                     judged = Judged(name, element, found, *pairs[element])

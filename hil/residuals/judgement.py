@@ -91,19 +91,28 @@ def marks(judged: list[Judged]) -> list[Judged]:
     return sorted(worst.values(), key=lambda one: -one.excess)
 
 
-def residual_summary(config: Config, evidence: Evidence) -> tuple[dict[str, Any], list[Judged]]:
-    """Key `residuals` of the summary, and the marks; both empty where the config has no thresholds."""
+def residual_summary(config: Config, evidence: Evidence) -> tuple[dict[str, Any] | None, list[Judged]]:
+    """Key `residuals` of the summary, and the marks; None and none where the config has no thresholds.
+
+    A run that did not come to its end is not judged: what ended it is its reason.
+    """
     if config.residuals.calibration is None:
-        return {}, []
-    judged = judge(config, measured(evidence))
+        return None, []
+    why = "the run did not come to its end" if evidence.summary.get("aborted") else unlike(config)
+    judged = [] if why else judge(config, measured(evidence))
     rows = [{**one._asdict(), "ok": one.ok} for one in judged]
-    return {"residuals": {"not_judged": unlike(config), "values": rows}}, marks(judged)
+    return {"not_judged": why, "values": rows}, marks(judged)
+
+
+def marks_of(residuals: Mapping[str, Any] | None) -> list[Judged]:
+    """The marks of the key `residuals` of a summary."""
+    values = residuals["values"] if residuals else ()
+    return marks([Judged(one["name"], one["element"], one["value"], one["low"], one["high"]) for one in values])
 
 
 def mark_events(summary: Mapping[str, Any], tick: int, t_ns: int) -> list[NDArray[np.void]]:
     """The marks of a summary as rows of `EVENT`, at the last tick of its run."""
-    values = (summary.get("residuals") or {}).get("values", ())
-    found = marks([Judged(one["name"], one["element"], one["value"], one["low"], one["high"]) for one in values])
     return [
-        event_row(Fault.IMPLAUSIBLE_VALUE, MARK, tick, t_ns, one.value, one.limit, detail=one.short()) for one in found
+        event_row(Fault.IMPLAUSIBLE_VALUE, MARK, tick, t_ns, one.value, one.limit, detail=one.short())
+        for one in marks_of(summary["residuals"])
     ]

@@ -15,11 +15,9 @@ from hil.app.faults.injection import LOCKSTEP, Case, Expected, Injection, Outcom
 from hil.app.faults.lockstep import Disturb, LockstepResult, LockstepRun
 from hil.app.faults.oracle import latched, unsafe
 from hil.config import Config, load_config
-from hil.config.good_runs import unlike
 from hil.experiments.registry import summarise
 from hil.messages.fault import Fault
-from hil.residuals.evidence import Evidence
-from hil.residuals.judgement import residual_summary
+from hil.residuals.judgement import marks_of
 from hil.safety.fault_table import FAULT_TABLE
 from hil.safety.fault_table.row import period_ms
 
@@ -115,14 +113,11 @@ def run_implausible(config: Config, tick: int, disturb: Disturb, expected: Expec
     result = disturbed.run()
     if len(result.faults):
         return judge(result, expected)
-    wrong, run = unsafe(result), result.finished
-    summary = summarise(run)
-    evidence = Evidence(config, run.ticks, summary)
-    found = [] if summary["aborted"] else residual_summary(config, evidence)[1]
-    if found:
+    wrong, residuals = unsafe(result), summarise(result.finished)["residuals"]
+    if found := marks_of(residuals):
         return Outcome(wrong=tuple(wrong), remark=f"marked at the end of the run: {found[0].short()}")
-    none = unlike(config) if config.residuals.calibration else "no residuals.calibration"
-    why = f"not judged: {none}" if none else "no residual is over its threshold"
+    why = "no residuals.calibration" if residuals is None else residuals["not_judged"]
+    why = f"not judged: {why}" if why else "no residual is over its threshold"
     if not expected.optional:
         wrong.append(f"not noticed, {why}")
     return Outcome(wrong=tuple(wrong), remark=f"not noticed, {why}; nothing unsafe")

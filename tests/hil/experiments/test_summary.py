@@ -23,7 +23,8 @@ from hil.recording import read_trial
 SHORT = ["trial.start_distance_m=0.03", "trial.ramp_s=0.2", "trial.settle_s=0.5", "record.after_s=0.5"]
 MEASURED = {  # need all samples
     "onset_s", "onset_u95_s", "peak_force_u95_N", "sum_of_peaks_u95_N", "filtered_peak_N", "filtered_peak_u95_N",
-    "impulse_Ns", "impulse_u95_Ns", "force_duration_s", "force_duration_u95_s", "rise_time_s", "rise_time_u95_s",
+    "impulse_Ns", "impulse_u95_Ns", "impulse_by_sensor_Ns", "impulse_middle_by_sensor_s",
+    "force_duration_s", "force_duration_u95_s", "rise_time_s", "rise_time_u95_s",
     "grouser_hits", "load_point_u95_m", "vibration_hz",
 }  # fmt: skip
 # from real_time_factor on the keys are not in the contract
@@ -35,7 +36,7 @@ KEYS = {
     "version", "real_time_factor", "cut_effective_ms", "links", "machine", "simulated_rig", "experiment",
     "release",
     "effective_kinetic_energy_on_ground_J", "effective_kinetic_energy_plant_on_ground_J",
-    "impact_speed_measured_mps", "quality", *MEASURED,
+    "impact_speed_measured_mps", "quality", "residuals", *MEASURED,
 }  # fmt: skip
 LOOP_KEYS = {
     "rate_hz", "ticks", "late", "skipped", "work_us", "wake_us", "plant_us", "phases_us", "far_end", "long_ticks",

@@ -178,6 +178,7 @@ def test_fault_numbers_are_those_of_the_fault_table():
         "EXCEPTION": 27,
         "MEASURED_OUT_OF_LIMIT": 30,
         "MEASURED_NEAR_LIMIT": 31,
+        "IMPLAUSIBLE_VALUE": 34,
     }
 
 

@@ -10,10 +10,9 @@ from drivers.faults import KINDS
 from drivers.interfaces import DeviceError
 from hil.app.faults import console_process, injection, operator_faults, process_faults, table
 from hil.app.faults.console_process import console_process_cases
-from hil.app.faults.device_faults import cylinder_cases, device_cases
+from hil.app.faults.device_faults import cylinder_cases, device_cases, implausible_cases
 from hil.app.faults.injection import (
     LOCKSTEP,
-    NO_ROW,
     PROCESSES,
     Case,
     Expected,
@@ -48,14 +47,15 @@ def device_case(config, device, kind):
 
 
 def test_every_kind_is_injected_into_every_device(config):
-    injected = {(case.injection.device, case.injection.kind) for case in device_cases(config, RUN_UP)}
+    cases = [*device_cases(config, RUN_UP), *implausible_cases(config, RUN_UP)]
+    injected = {(case.injection.device, case.injection.kind) for case in cases}
     assert injected == {(device, kind) for device in ("daq", "drives", "valves") for kind in KINDS}
 
 
 def test_every_row_of_the_fault_table_is_injected(config, monkeypatch):
     monkeypatch.setattr(table, "state_ticks", lambda _: RUN_UP)
     monkeypatch.setattr(table, "cannot_mount", lambda: "")
-    assert {case.injection.row for case in all_cases(config)} == {NO_ROW, *FAULT_TABLE}
+    assert {case.injection.row for case in all_cases(config, config)} == set(FAULT_TABLE)
 
 
 @pytest.mark.parametrize(
