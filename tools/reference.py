@@ -1,4 +1,4 @@
-"""Writes the tables of docs/reference that follow from the code: fields of a record, keys of a config, faults.
+"""Writes the tables of docs that follow from the code: fields of a record, keys of a config, faults, valid ranges.
 
 Run: python tools/reference.py --write | --check    (`make docs` writes, `make lint` checks)
 
@@ -23,12 +23,12 @@ from hil.messages.layout import SAMPLED, Layout
 from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype
 from hil.recording.fields import COMPOUND, PLAIN, Field
 from hil.safety.fault_table import FAULT_TABLE, FaultRow
+from models.validity import VALIDITIES
 
 # The config whose times stand in the fault table, and its rows.
 BOUNDS_OF = "sim_wire"
 _ROWS = tuple(FAULT_TABLE.values())
 ROOT = Path(__file__).resolve().parent.parent
-REFERENCE = Path("docs") / "reference"
 MARKED = re.compile(r"(<!-- generated: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 # Endings of config keys and their units; the longest match counts.
 UNITS = {
@@ -203,7 +203,23 @@ def _time(row: FaultRow, config: Config) -> str:
     return "-" if bound_ms is None else f"{bound_ms:g}"
 
 
-TABLES: dict[str, Callable[[], str]] = {"record": record_tables, "config": config_tables, "faults": fault_tables}
+# ---- where the models hold ----
+def validity_tables() -> str:
+    """Every range that each tick asks for."""
+    head = ("what", "allowed", "for at most [s]", "why", "keys")
+    rows = (
+        (one.name, one.allowed(), f"{one.for_s:g}", one.why, ", ".join(f"`{key}`" for key in one.keys))
+        for one in VALIDITIES.values()
+    )
+    return table(head, rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "record": record_tables,
+    "config": config_tables,
+    "faults": fault_tables,
+    "validity": validity_tables,
+}
 
 
 def pages(root: Path) -> dict[Path, tuple[str, str]]:
@@ -216,7 +232,7 @@ def pages(root: Path) -> dict[Path, tuple[str, str]]:
         ValueError: a table has no page, or a page has the mark of an unknown table.
     """
     found, placed = {}, set()
-    for path in sorted((root / REFERENCE).glob("*.md")):
+    for path in sorted((root / "docs").glob("*/*.md")):
         text = path.read_text(encoding="utf-8")
         names = [match[2] for match in MARKED.finditer(text)]
         if names:
@@ -225,7 +241,7 @@ def pages(root: Path) -> dict[Path, tuple[str, str]]:
                 raise ValueError(f"{path}: no table {', '.join(unknown)}, there are: {', '.join(TABLES)}")
             found[path] = (text, MARKED.sub(lambda match: f"{match[1]}\n{TABLES[match[2]]()}\n{match[4]}", text))
     if missing := set(TABLES) - placed:
-        raise ValueError(f"{REFERENCE}: no page has the mark <!-- generated: {', '.join(sorted(missing))} -->")
+        raise ValueError(f"docs: no page has the mark <!-- generated: {', '.join(sorted(missing))} -->")
     return found
 
 

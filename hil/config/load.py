@@ -38,6 +38,10 @@ def load_config(source: str | Path, overrides: Sequence[str] = (), seed: int | N
     except ValueError as error:
         section = "rover" if config.rover.type == "rcp" else f"rover.{config.rover.type}"
         raise ConfigError(str(source), [Problem(section, "an impossible rover", str(error))]) from None
+    from hil.config.integration import step_problems  # imports numba, as the rover above
+
+    if problems := step_problems(config):
+        raise ConfigError(str(source), problems)
     if config.layout.controls_loads:
         from hil.config.resting_loads import limit_problems  # imports kernels, which other configs do not need
 

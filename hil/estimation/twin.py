@@ -18,10 +18,16 @@ from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, kernel
 from models.plant import RigParameters
 from models.rover.reduction import Chain
+from models.validity import TILT, VALIDITIES
 from models.vehicle import VehicleModel, VehicleState, run
+from models.vehicle.invariants import Invariants, check_invariants, make_invariants
 
 # The longest integration step of the twin; its fastest oscillation, a leg on the obstacle, is about 30 times slower.
+# Stiffer contacts need a shorter one (hil.config.integration).
 LONGEST_STEP_NS = 500_000
+# Places in the results of what comes before the wheels' values.
+_T_C, _TIME_LEFT, _SPEED, _SPOILT, _OUTSIDE = range(5)
+_BY_WHEEL = 7
 # The twin's wheels have the measured speeds of the rig. A servo lags by torque over gain: 2.5e-7 rad/s at
 # 250 N m. Soil and firm ground bound the traction, so noise of the speeds cannot make large forces.
 FOLLOW = Drive(
@@ -34,15 +40,17 @@ FOLLOW_ROLLING = FOLLOW._replace(gain=5000.0, integral_gain=1e5)
 
 
 class _Twin(NamedTuple):
-    """The model, scratch for Jacobian rows (2, nv), and the results.
+    """The model, scratch for Jacobian rows (2, nv), what the models hold for, and the results.
 
-    The results: [T_c, time to impact, speed, 0 if all is finite], then normal force, sinkage and slip of each wheel;
-    where loads are controlled also gravity's direction (3), and torque and angle of each cylinder.
+    The results: [T_c, time to impact, speed, 0 if all is finite, code of the range that was left, its value and limit],
+    then normal force, sinkage and slip of each wheel; where loads are controlled also gravity's direction (3), and
+    torque and angle of each cylinder.
     """
 
     vehicle: VehicleModel
     state: VehicleState
     rows: FloatArray
+    invariants: Invariants
     out: FloatArray
 
 
@@ -61,13 +69,24 @@ class RoverTwin:
         controls_loads: whether a prediction has what a controller of the wheels' loads needs.
         pull_unknown: something else pulls the rover, and nobody measures it: normal forces, sinkage, slip and speed of
             each prediction are NaN.
+        longest_step_s: of its integration, as far as its contacts ask for one [s].
+        tilt_deg: largest tilt of the main body [deg].
 
     Attributes:
         standing_N: sum of the wheels' normal forces at rest, at the start.
         energy_at_impact_J: T_c at the impact; NaN before.
     """
 
-    def __init__(self, nominal: RigParameters, *, controls_loads: bool = False, pull_unknown: bool = False) -> None:
+    def __init__(
+        self,
+        nominal: RigParameters,
+        *,
+        controls_loads: bool = False,
+        pull_unknown: bool = False,
+        longest_step_s: float = math.inf,
+        tilt_deg: float = VALIDITIES[TILT].limit,
+    ) -> None:
+        self._longest_ns = math.floor(min(longest_step_s * 1e9, LONGEST_STEP_NS))
         self._rover, vehicle, self._state = nominal.build()
         self.standing_N = float(self._state.ground.vertical.sum())
         # the twin does not know to the millimetre where it hits, so its obstacle has no edges
@@ -87,7 +106,8 @@ class RoverTwin:
             vehicle._replace(drive=FOLLOW_ROLLING if rolling else FOLLOW, obstacle=passable),
             self._state,
             np.zeros((2, self._state.v.size)),
-            np.zeros(4 + 3 * self._wheels + (3 + 2 * len(self._state.cylinders.torque)) * controls_loads),
+            make_invariants(self._rover, vehicle, tilt_deg),
+            np.zeros(_BY_WHEEL + 3 * self._wheels + (3 + 2 * len(self._state.cylinders.torque)) * controls_loads),
         )
         self._bound = BoundArguments(self._twin)
         if self._obstacle is not None:
@@ -111,10 +131,10 @@ class RoverTwin:
             self._take_pressures(samples.valves.pressure_Pa)
         if estimate.pull_N and math.isfinite(estimate.pull_N[0]):  # NaN before the first sample
             np.multiply(self._back, estimate.pull_N[0], out=state.pull)
-        steps = max(-(-span // LONGEST_STEP_NS), 0)
+        steps = max(-(-span // self._longest_ns), 0)
         _predict(self._bound, steps, span * 1e-9 / max(steps, 1))
         self._t_ns = samples.t_ns
-        energy, time_left, speed, spoilt, *rest = self._twin.out.tolist()
+        energy, time_left, speed, spoilt, outside, value, limit, *rest = self._twin.out.tolist()
         if estimate.impact_ns is not None and not self._hit:
             self._meet_obstacle(energy)
         wheels = self._wheels
@@ -128,6 +148,9 @@ class RoverTwin:
             effective_kinetic_energy_J=energy,
             time_to_impact_s=time_left,
             finite=spoilt == 0.0,
+            outside=outside,
+            outside_value=value,
+            outside_limit=limit,
             gravity=tuple(rest[3 * wheels : 3 * wheels + 3]),
             cylinder_torque_Nm=tuple(rest[3 * wheels + 3 :: 2]),
             cylinder_angle_rad=tuple(rest[3 * wheels + 4 :: 2]),
@@ -170,24 +193,27 @@ class RoverTwin:
 
 @kernel
 def _predict(twin: BoundArguments[_Twin], steps: int, dt: float) -> None:
-    vehicle, state, rows, out = unpack(twin)
+    vehicle, state, rows, invariants, out = unpack(twin)
     run(vehicle, state, steps, dt)
-    out[0], out[1] = _impact_ahead(vehicle.obstacle, vehicle.chain, state, rows)
-    out[2] = state.v[0]
+    out[_T_C], out[_TIME_LEFT] = _impact_ahead(vehicle.obstacle, vehicle.chain, state, rows)
+    out[_SPEED] = state.v[0]
+    check_invariants(invariants, vehicle, state, steps * dt)
+    for i in range(invariants.found.size):
+        out[_OUTSIDE + i] = invariants.found[i]
     ground, wheels = state.ground, state.ground.vertical.size
     for wheel in range(wheels):
-        out[4 + wheel] = ground.vertical[wheel]
-        out[4 + wheels + wheel] = ground.sinkage[wheel]
-        out[4 + 2 * wheels + wheel] = ground.slip[wheel]
-    if out.size > 4 + 3 * wheels:
-        _load_state(vehicle.cylinders, state, out, 4 + 3 * wheels)
-    out[3] = 0.0 * out[2]  # becomes NaN if any value is not finite
+        out[_BY_WHEEL + wheel] = ground.vertical[wheel]
+        out[_BY_WHEEL + wheels + wheel] = ground.sinkage[wheel]
+        out[_BY_WHEEL + 2 * wheels + wheel] = ground.slip[wheel]
+    if out.size > _BY_WHEEL + 3 * wheels:
+        _load_state(vehicle.cylinders, state, out, _BY_WHEEL + 3 * wheels)
+    out[_SPOILT] = 0.0 * out[_SPEED]  # becomes NaN if any value is not finite
     for i in range(state.q.size):
-        out[3] += 0.0 * state.q[i]
+        out[_SPOILT] += 0.0 * state.q[i]
     for wheel in range(wheels):
-        out[3] += 0.0 * ground.vertical[wheel]
+        out[_SPOILT] += 0.0 * ground.vertical[wheel]
     if vehicle.obstacle is not None:
-        out[3] += 0.0 * out[0]
+        out[_SPOILT] += 0.0 * out[_T_C]
 
 
 @kernel

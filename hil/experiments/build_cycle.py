@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from hil.config import Config
+from hil.config.integration import longest_step_s
 from hil.config.model_parameters import nominal_rig
 from hil.estimation.estimator import Estimator
 from hil.estimation.twin import RoverTwin
@@ -23,6 +24,7 @@ from hil.safety.cylinder_limits import cylinder_checks
 from hil.safety.limiter import Limiter
 from hil.safety.measured_monitor import MeasuredMonitor
 from hil.safety.monitor import SafetyMonitor
+from hil.safety.validity import validity_checks
 
 MakeExperiment = Callable[[Config, ArmingChecks], Experiment]
 
@@ -56,13 +58,19 @@ def build_cycle(
     for event in latched:
         tick_logger.log_latched(event)
 
-    controls_loads, pull_unknown = config.layout.controls_loads, config.pull_unknown
-    twin = RoverTwin(nominal_rig(config), controls_loads=controls_loads, pull_unknown=pull_unknown)
+    twin = RoverTwin(
+        nominal_rig(config),
+        controls_loads=config.layout.controls_loads,
+        pull_unknown=config.pull_unknown,
+        longest_step_s=longest_step_s(config),
+        tilt_deg=config.limits.tilt_deg,
+    )
     limiter = Limiter(config, safety)
+    by_config = [*validity_checks(config), *cylinder_checks(config)]  # made now: arming has one tick
 
     def checks(samples: Samples, estimate: Estimate) -> list[Check]:
-        found = arming_checks(config, samples, estimate, safety.faults)
-        found += [*load_checks(config, samples, estimate, twin.standing_N), *cylinder_checks(config)]
+        found = [*by_config, *arming_checks(config, samples, estimate, safety.faults)]
+        found += load_checks(config, samples, estimate, twin.standing_N)
         found += MeasuredMonitor(config).arming_checks(samples)
         return found if folder is None else [*found, disk_check(folder)]
 

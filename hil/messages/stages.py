@@ -122,10 +122,13 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
 class Prediction(msgspec.Struct, frozen=True, gc=False):
     """Prediction of the rover twin: normal forces [N], sinkage [m] and slip by wheel, speed, T_c, time left.
 
-    Only for a rig whose loads are controlled, else empty:
-
     Attributes:
-        cylinder_torque_Nm: (cylinders,) on their joints, from the measured pressures.
+        finite: its state is.
+        outside: code of the range of models.validity that the rover has left; 0: none.
+        outside_value: found there.
+        outside_limit: allowed there.
+        cylinder_torque_Nm: (cylinders,) on their joints, from the measured pressures; empty, as the next two, where no
+            loads are controlled.
         cylinder_angle_rad: (cylinders,) of their joints.
         gravity: (3,) direction of gravity in the base frame, a unit vector.
     """
@@ -137,6 +140,9 @@ class Prediction(msgspec.Struct, frozen=True, gc=False):
     effective_kinetic_energy_J: float
     time_to_impact_s: float
     finite: bool
+    outside: float = 0.0
+    outside_value: float = 0.0
+    outside_limit: float = 0.0
     cylinder_torque_Nm: tuple[float, ...] = ()
     cylinder_angle_rad: tuple[float, ...] = ()
     gravity: tuple[float, ...] = ()

@@ -16,6 +16,7 @@ from hil.safety.block_monitor import BlockMonitor
 from hil.safety.fault_table import FAULT_TABLE, warnings_for
 from hil.safety.measured_monitor import MeasuredMonitor
 from hil.safety.valve_monitor import ValveMonitor
+from models.validity import VALIDITIES
 
 # A channel with less noise than this many converter steps may stay constant without a fault.
 LEAST_NOISE_STEPS = 0.5
@@ -122,6 +123,11 @@ class SafetyMonitor:
             self._check_speeds(tick, samples)
         if not prediction.finite:
             self.latch(Fault.MODEL_NOT_FINITE, tick, t_ns, math.nan, math.nan, "rover twin: state is not finite")
+        if prediction.outside:
+            found = VALIDITIES[int(prediction.outside)]
+            value, limit = prediction.outside_value, prediction.outside_limit
+            detail = f"rover twin: {found.name} {value:.3g}, allowed: {found.allowed(limit)} ({', '.join(found.keys)})"
+            self.latch(Fault.OUTSIDE_MODEL, tick, t_ns, value, limit, detail)
         if self._measured.watched:
             self._measured.check(samples, partial(self._latch_now, tick, t_ns))
         if self._valves.watched and (stuck := self._valves.stuck(samples)):

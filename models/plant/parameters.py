@@ -194,18 +194,19 @@ class RigParameters:
 
     def _settle(self, vehicle: VehicleModel, state: VehicleState) -> None:
         """Settle the rover on its ground, and move it to the start."""
+        step = self.substep_ns * 1e-9
         if vehicle.terrain is None:
             state.q[2] = self.grouser_height
             if self.veer.heading != 0.0:
                 self.veer.turn(state.q, self.veer.heading)
-            settle(vehicle, state)
+            settle(vehicle, state, step=step)
             state.q[0], state.q[1], state.v[0] = 0.0, self.start_across + self.veer.across, self.launch_speed
             return
         ahead, left, normal = (np.array(axis) for axis in vehicle.terrain[:3])
         highest = 0.0 if vehicle.terrain.wheel_height is None else max(0.0, float(vehicle.terrain.wheel_height.max()))
         state.q[:3], state.q[3:7] = (self.grouser_height + highest) * normal, quaternion_of(vehicle.terrain)
         state.drives.cut[:] = 0.0  # the axles are held: otherwise it would roll away
-        settle(vehicle, state)
+        settle(vehicle, state, step=step)
         state.drives.cut[:], state.drives.wound[:] = 1.0, 0.0
         state.q[:3] += (self.start_across - left @ state.q[:3]) * left - (ahead @ state.q[:3]) * ahead
         state.v[0] = self.launch_speed

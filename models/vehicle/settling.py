@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from models.kernels.compiled import FloatArray
+from models.validity import SETTLING_STEP
 from models.vehicle.model import VehicleModel, VehicleState
-from models.vehicle.step import SETTLING_STEP, run
+from models.vehicle.step import run
 
 # Settling takes 0.02 to 0.09 s, most of what comes before the first tick in virtual time, and each run settles the same
 # two vehicles twice: for the warm-up, and for itself. So many results are kept, those of a few rigs.
@@ -17,14 +18,21 @@ KEPT = 16
 _settled: dict[Hashable, list[FloatArray]] = {}
 
 
-def settle(vehicle: VehicleModel, state: VehicleState, seconds: float = 2.0) -> None:
+def settle(vehicle: VehicleModel, state: VehicleState, seconds: float = 2.0, step: float = SETTLING_STEP) -> None:
     """Let a rover with its drives cut sink into the soil until it rests, then set the remaining speed to zero.
 
     The result for the same numbers in vehicle and state is computed once, and the same to the last bit each time.
+
+    Args:
+        vehicle: that rests.
+        state: of it, from where it is put down.
+        seconds: until it counts as at rest.
+        step: longest step of time [s]; at most SETTLING_STEP is used.
     """
-    key = (seconds, *_numbers(vehicle), *_numbers(state))
+    step = min(step, SETTLING_STEP)
+    key = (seconds, step, *_numbers(vehicle), *_numbers(state))
     if (found := _settled.pop(key, None)) is None:
-        run(vehicle, state, round(seconds / SETTLING_STEP), SETTLING_STEP)
+        run(vehicle, state, round(seconds / step), step)
         state.v[:] = 0.0
         found = [array.copy() for array in _arrays((vehicle, state))]
     else:

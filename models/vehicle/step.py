@@ -23,6 +23,7 @@ from models.rover.factor import factorise, solve
 from models.rover.points import to_world
 from models.rover.reduction import Chain
 from models.terrain import Terrain
+from models.validity import SETTLING_STEP
 from models.vehicle.ledger import (
     BODY,
     CYLINDERS,
@@ -38,8 +39,6 @@ from models.vehicle.ledger import (
     open_step,
 )
 from models.vehicle.model import VehicleModel, VehicleState
-
-SETTLING_STEP = 1e-4
 
 
 @kernel

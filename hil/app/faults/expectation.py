@@ -19,13 +19,23 @@ from hil.safety.fault_table.row import period_ms
 CLIPPING = 1e6
 # With it a speed is finite, and the state of the twin that follows from it is not.
 OVERFLOWING = 1e300
+# With it wheels at trial speed drag the twin to over 2 m/s.
+RACING = 300.0
 _STALE = frozenset({Fault.SENSOR_STALE})
 # What a plausible wrong reading, or one that is lost now and then, may lead to; it may also lead to nothing.
 _SUSPECT = {
     "daq": frozenset({Fault.SENSOR_DROPOUT, Fault.SENSOR_STALE, Fault.ADC_SATURATED, Fault.SEQUENCE_GAP}),
     "loads": frozenset({Fault.SENSOR_DROPOUT, Fault.SENSOR_STALE, Fault.ADC_SATURATED, Fault.SEQUENCE_GAP}),
-    "drives": frozenset({Fault.SENSOR_STALE, Fault.MODEL_NOT_FINITE, Fault.COMMAND_OUT_OF_LIMIT}),
-    "valves": frozenset({Fault.SENSOR_STALE, Fault.MODEL_NOT_FINITE, Fault.VALVE_STUCK, Fault.COMMAND_OUT_OF_LIMIT}),
+    "drives": frozenset({Fault.SENSOR_STALE, Fault.MODEL_NOT_FINITE, Fault.COMMAND_OUT_OF_LIMIT, Fault.OUTSIDE_MODEL}),
+    "valves": frozenset(
+        {
+            Fault.SENSOR_STALE,
+            Fault.MODEL_NOT_FINITE,
+            Fault.VALVE_STUCK,
+            Fault.COMMAND_OUT_OF_LIMIT,
+            Fault.OUTSIDE_MODEL,
+        }
+    ),
 }
 
 
@@ -87,6 +97,7 @@ def table_faults(config: Config, device: str) -> Sequence[tuple[int, DeviceFault
         )
     if device == "drives":
         faults.append((Fault.MODEL_NOT_FINITE, DeviceFault("wrong", factor=OVERFLOWING)))
+        faults.append((Fault.OUTSIDE_MODEL, DeviceFault("wrong", factor=RACING)))
     return [*faults, (Fault.IMPLAUSIBLE_VALUE, DeviceFault("wrong", factor=1.5))]
 
 

@@ -1,4 +1,4 @@
-"""Rows 1 to 9, 30, 31 and 34: samples, the model that follows them, and the commands that follow from both."""
+"""Rows 1 to 9, 30 to 32 and 34: samples, the model that follows them, and the commands that follow from both."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hil.messages.fault_bounds import (
 )
 from hil.messages.layout import SAMPLED
 from hil.safety.fault_table.row import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow, period_ms
+from models.validity import VALIDITIES
 
 
 def _block_ms(config: Config) -> float:
@@ -81,6 +82,11 @@ def _measured_ms(config: Config) -> float | None:
 def _residual_ms(config: Config) -> float | None:
     """In a tick, while the command stands; the end of a run is not a matter of time."""
     return 1e3 * RESIDUAL_WINDOW_S + period_ms(config) if config.residuals.reaction == "safe" else None
+
+
+def _outside_ms(config: Config) -> float:
+    """Of a value that stays beyond its limit, in the range that waits longest."""
+    return 1e3 * max(one.for_s for one in VALIDITIES.values()) + 2.0 * period_ms(config)
 
 
 def _clamped_ms(config: Config) -> float:
@@ -221,6 +227,18 @@ ROWS = (
         False,
         NOTHING_TO_CLEAR,
         "As row 30, before the next run.",
+    ),
+    FaultRow(
+        32,
+        "outside model",
+        "rover twin, from the first motion on: " + ", ".join(one.name for one in VALIDITIES.values()),
+        _outside_ms,
+        "a value beyond its limit for as long as docs/explanation/limits.md says, 0 to 0.5 s, and one tick",
+        "Safe; what statics can tell before the first motion: refuse to arm, naming the key",
+        True,
+        BY_OPERATOR,
+        "Look at the rover before you go near it: it may hang on something, or be about to tip over. If it stands as "
+        "it should, the config does not describe it: compare the keys that the text names with rover and ground.",
     ),
     FaultRow(
         34,

@@ -15,7 +15,6 @@ from hil.messages.stages import Command, Estimate, Prediction, Samples
 from hil.safety.monitor import SafetyMonitor
 
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
-
 CONFIG = load_config("sim_impact", ["limits.daq_age_ms=10"])
 MS = 1_000_000
 BLOCK = DaqBlock(1, np.zeros(1, np.int64), np.zeros((1, 3)), (False,) * 3)
@@ -178,6 +177,7 @@ def test_fault_numbers_are_those_of_the_fault_table():
         "EXCEPTION": 27,
         "MEASURED_OUT_OF_LIMIT": 30,
         "MEASURED_NEAR_LIMIT": 31,
+        "OUTSIDE_MODEL": 32,
         "IMPLAUSIBLE_VALUE": 34,
     }
 

@@ -1,0 +1,147 @@
+"""The steps of time that a config's contacts can be integrated with; loading refuses what no step can."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from hil.config.checked import Config
+from hil.config.problems import Problem
+from models.rover.registry import kind_of
+from models.validity import (
+    bekker_stiffness,
+    longest_explicit_step,
+    longest_implicit_step,
+    power_law_slope,
+)
+
+_GRAVITY = 9.81
+# A wheel may bear this many times its share of the weight: on a slope, under a drawbar, by its cylinders.
+_OVER_ITS_SHARE = 2.0
+# A smaller value of a key that mends a step is looked for down to this share of it, by so many halvings.
+_SMALLEST, _HALVINGS = 1e-12, 60
+
+
+class _Contact(NamedTuple):
+    """What a wheel presses on.
+
+    Attributes:
+        what: in words.
+        values: of the keys that make it stiff or damped.
+        step: its longest step [s], from values of the keys in that order; smaller values never shorten it.
+        others: further keys that it follows from.
+    """
+
+    what: str
+    values: Mapping[str, float]
+    step: Callable[..., float]
+    others: tuple[str, ...]
+
+    def longest_s(self) -> float:
+        """With the values of the config."""
+        return self.step(*self.values.values())
+
+    def largest(self, key: str, step_s: float) -> float:
+        """Largest value of a key that a step can integrate, the others as they are; 0: none is small enough."""
+        low, high = _SMALLEST, 1.0
+        for _ in range(_HALVINGS):
+            share = math.sqrt(low * high)
+            values = {**self.values, key: share * self.values[key]}
+            low, high = (share, high) if self.step(*values.values()) >= step_s else (low, share)
+        return low * self.values[key] if low > _SMALLEST else 0.0
+
+
+def longest_step_s(config: Config) -> float:
+    """Longest step of all contacts of the rover as the config describes it [s]; infinity: it has none to integrate."""
+    return min((contact.longest_s() for contact in _contacts(config)), default=math.inf)
+
+
+def step_problems(config: Config) -> list[Problem]:
+    """Contacts that are too stiff, or too much damped, for the sub-step with which rovers settle and the plant runs."""
+    found, step_s = [], config.plant.substep_us * 1e-6
+    for contact in _contacts(config):
+        if contact.longest_s() < step_s:
+            largest = {key: contact.largest(key, step_s) for key in contact.values}
+            key = max(largest, key=lambda one: largest[one] / contact.values[one] if contact.values[one] else 0.0)
+            allowed = (
+                f"at most {largest[key]:.3g}, or a shorter plant.substep_us: {contact.what} can be integrated in steps "
+                f"of up to {contact.longest_s() * 1e6:.3g} us, and this one has {config.plant.substep_us} us"
+            )
+            others = (*(other for other in contact.values if other != key), "plant.substep_us", *contact.others)
+            found.append(Problem(key, f"{contact.values[key]:g}", allowed, others))
+    return found
+
+
+def _contacts(config: Config) -> list[_Contact]:
+    parameters = config.rover.parameters()
+    tree = kind_of(parameters).tree(parameters)
+    masses = {body.name: body.mass for body in tree.bodies}
+    wheel_kg = min(masses[wheel.body] for wheel in tree.wheels)
+    rover_kg = sum(masses.values()) + config.rover.payload.mass_kg
+    share_N = rover_kg * _GRAVITY / len(tree.wheels)
+    found = []
+    if config.ground.kind == "soil":
+        found.append(_soil(config, wheel_kg, _OVER_ITS_SHARE * share_N, tree.wheels[0].width))
+    if config.ground.kind == "firm":
+        found.append(_firm(config, share_N))
+    if config.has_obstacle:
+        found.append(_obstacle(config, wheel_kg, rover_kg))
+    return found
+
+
+def _soil(config: Config, wheel_kg: float, load_N: float, width_m: float) -> _Contact:
+    """A wheel on soil: its normal force and the damping of it are explicit."""
+    soil, power = config.soil, config.soil.exponent + 0.5
+    form = bekker_stiffness(config.wheel_radius_m, width_m, soil.exponent, soil.rebound)
+
+    def step(stiffness: float, damping_spm: float) -> float:
+        slope = power_law_slope(form * stiffness, power, load_N)
+        return longest_explicit_step(wheel_kg, slope, damping_spm * load_N)
+
+    values = {"soil.stiffness": soil.stiffness, "soil.damping_spm": soil.damping_spm}
+    what = f"soil under a wheel of {wheel_kg:g} kg with a load of {load_N:.0f} N"
+    return _Contact(what, values, step, ("soil.exponent", "rover"))
+
+
+def _firm(config: Config, load_N: float) -> _Contact:
+    """A wheel on firm ground, whose spring and damper are implicit."""
+    ground = config.ground
+
+    def step(stiffness: float) -> float:
+        return longest_implicit_step(load_N, power_law_slope(stiffness, ground.exponent, load_N), _GRAVITY)
+
+    what = f"firm ground under a wheel with a load of {load_N:.0f} N"
+    return _Contact(what, {"ground.stiffness": ground.stiffness}, step, ("ground.exponent", "rover"))
+
+
+def _obstacle(config: Config, wheel_kg: float, rover_kg: float) -> _Contact:
+    """A front wheel on the plate, as deep as the rover's whole kinetic energy can press it in; all is explicit."""
+    obstacle, each = config.obstacle, config.obstacle.legs == "each"
+    exponent = 1.0 if each else obstacle.exponent
+    energy_J = 0.5 * rover_kg * config.trial.speed_mps**2
+    angle_deg = config.trial.angle_deg
+    softer = obstacle.leg_compliance_mpN(angle_deg) * obstacle.leg_stiffness_Npm  # upward, than forward
+
+    def step(stiffness: float, damping_Nspm: float = 0.0) -> float:
+        spring = stiffness / softer if each else stiffness
+        deepest_m = math.pow((exponent + 1.0) * energy_J / spring, 1.0 / (exponent + 1.0))
+        force_N = spring * deepest_m**exponent
+        if not each and obstacle.law != "kelvin_voigt":
+            damping_Nspm = _factor(obstacle.law, obstacle.restitution) * force_N / config.trial.speed_mps
+        return longest_explicit_step(wheel_kg, exponent * force_N / deepest_m, damping_Nspm)
+
+    values = {"obstacle.leg_stiffness_Npm": obstacle.leg_stiffness_Npm}
+    if each:
+        values["obstacle.leg_damping_Nspm"] = obstacle.leg_damping_Nspm
+    elif obstacle.law == "kelvin_voigt":
+        values["obstacle.damping_Nspm"] = obstacle.damping_Nspm
+    what = f"the plate under a wheel of {wheel_kg:g} kg at {config.trial.speed_mps:g} m/s"
+    return _Contact(what, values, step, ("obstacle.exponent", "obstacle.restitution", "trial.speed_mps"))
+
+
+def _factor(law: str, restitution: float) -> float:
+    """Largest damping of a contact law over force and onset rate (models.contact.laws)."""
+    if law == "gonthier":  # its d, MacMahon 2016 (5.9), lies below 1
+        return min(1.0, 3.0 * (1.0 / restitution - 1.0)) / restitution
+    return 0.0 if law == "hertz" else 1.5 * (1.0 - restitution)

@@ -1,0 +1,85 @@
+"""Whether the rover of a config stands within what its models hold for; asked before a run is armed."""
+
+from __future__ import annotations
+
+from scipy.optimize import brentq
+
+from hil.config import Config
+from hil.config.model_parameters import nominal_rig
+from hil.config.resting_loads import resting_loads
+from hil.safety.arming import Check
+from models.kernels.compiled import FloatArray
+from models.rover import Rover
+from models.validity import DEPTH, SINKAGE, VALIDITIES, Validity
+from models.vehicle import VehicleModel
+from models.vehicle.invariants import make_invariants
+from models.wheel.kernels import RADIUS, normal_resultants
+from models.wheel.packed import EXPONENT
+
+# The wheel-soil law is asked down to this sinkage, in radii; deeper, its power law is continued.
+_DEEPEST = 0.8
+# Share by which the loads of a rover at rest may miss its weight: what is left after it has settled for 2 s.
+_AT_REST = 0.05
+
+
+def validity_checks(config: Config) -> list[Check]:
+    """Sinkage of the wheel with the largest load, and whether the rover comes to rest; none without weight.
+
+    Both follow from the config alone. Raises ValueError with what is out of range.
+    """
+    rig = nominal_rig(config)
+    rover, vehicle, state = rig.build()
+    weight_N = make_invariants(rover, vehicle).weight
+    if weight_N <= 0.0:
+        return []
+    checks = _sinkage_checks(config, vehicle, _largest_load_N(config, rover, weight_N))
+    if all(check.ok for check in checks):  # a rover that sinks too deep has no rest either
+        checks.append(_rest_check(float(state.ground.vertical.sum()), weight_N))
+    return checks
+
+
+def _largest_load_N(config: Config, rover: Rover, weight_N: float) -> float:
+    """Of the wheels at rest by statics; the mean of a rover whose loads do not follow from equilibrium."""
+    try:
+        return max(resting_loads(config))
+    except ValueError:
+        return weight_N / len(rover.wheel_names)
+
+
+def _sinkage_checks(config: Config, vehicle: VehicleModel, load_N: float) -> list[Check]:
+    radius_m = config.wheel_radius_m
+    if vehicle.ground is not None:
+        return [_sinkage_check(VALIDITIES[SINKAGE], soil_sinkage_m(vehicle.ground.wheel, load_N), radius_m)]
+    if vehicle.compliant is not None:
+        law = vehicle.compliant.law
+        return [_sinkage_check(VALIDITIES[DEPTH], (load_N / law.stiffness) ** (1.0 / law.exponent), radius_m)]
+    return []
+
+
+def soil_sinkage_m(wheel: FloatArray, load_N: float) -> float:
+    """Sinkage [m] of a wheel on soil under a load.
+
+    Args:
+        wheel: its parameters (models.wheel.RigidWheel.parameters).
+        load_N: on it. Soil too soft for it at 0.8 radii is continued by its power law, z^(n + 1/2).
+    """
+    deepest_m = _DEEPEST * float(wheel[RADIUS])
+    carried_N = normal_resultants(wheel, deepest_m)[0]
+    if load_N >= carried_N:
+        return float(deepest_m * (load_N / carried_N) ** (1.0 / (float(wheel[EXPONENT]) + 0.5)))
+    return float(brentq(lambda z: normal_resultants(wheel, z)[0] - load_N, 0.0, deepest_m, xtol=1e-12))
+
+
+def _sinkage_check(validity: Validity, sinkage_m: float, radius_m: float) -> Check:
+    radii = sinkage_m / radius_m
+    found = f"{sinkage_m:.3g} m, {radii:.2g} radii"
+    keys = " or ".join(validity.keys)
+    to_do = f"set {keys} to this ground; on ground as soft, no model of this program tells the loads"
+    return Check("sinkage at rest", radii <= validity.limit, found, f"at most {validity.limit:g} radii ({keys})", to_do)
+
+
+def _rest_check(sum_N: float, weight_N: float) -> Check:
+    share = abs(sum_N - weight_N) / weight_N
+    found, allowed = f"{sum_N:.0f} N", f"the weight, {weight_N:.0f} N, within {_AT_REST:.0%}"
+    to_do = "give the ground a damping (soil.damping_spm, ground.damping_Nspm) with which the rover comes to rest"
+    return Check("sum of the twin's wheel loads at rest", share <= _AT_REST, found, allowed, to_do)

@@ -1,0 +1,179 @@
+"""Asks in each tick whether a vehicle is still within what its models hold for (models.validity)."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from models.actuators.stops import JointStops
+from models.contact.obstacle import Obstacle, ObstacleContact
+from models.kernels.compiled import FloatArray, kernel
+from models.rover import Rover
+from models.validity import (
+    CODES,
+    DEPTH,
+    LIFTED,
+    LOADS,
+    LOADS_OVER_S,
+    ROTATION,
+    SINKAGE,
+    SLOWEST_RIM_MPS,
+    SPEED,
+    STANDS_MPS,
+    STANDS_RADPS,
+    STOPPED,
+    TILT,
+    TRAVEL,
+    VALIDITIES,
+    WITHIN,
+)
+from models.vehicle.model import VehicleModel, VehicleState
+
+# Slots of Invariants.state: whether the rover has moved yet, and the mean deviation of the loads' sum.
+MOVED, DEVIATION = 0, 1
+
+
+class Invariants(NamedTuple):
+    """What a vehicle is checked with in each tick.
+
+    Attributes:
+        limit: (CODES,) of each range.
+        for_s: (CODES,) how long a value may lie outside [s].
+        since_s: (CODES,) how long each value has been outside [s].
+        lifted_s: (wheels,) how long each wheel has been off the ground [s].
+        normal: (3,) of the ground, world axes.
+        weight: of the rover along it [N]; 0: no weight or no ground, and loads mean nothing.
+        state: slots MOVED and DEVIATION.
+        found: (3,) code of the range that was left, the value and its limit; WITHIN: none.
+    """
+
+    limit: FloatArray
+    for_s: FloatArray
+    since_s: FloatArray
+    lifted_s: FloatArray
+    normal: FloatArray
+    weight: float
+    state: FloatArray
+    found: FloatArray
+
+
+def make_invariants(rover: Rover, vehicle: VehicleModel, tilt_deg: float = VALIDITIES[TILT].limit) -> Invariants:
+    """Those of a vehicle that stands; its main body may tilt by so much."""
+    limit, for_s = np.full(CODES, np.inf), np.zeros(CODES)
+    for code, validity in VALIDITIES.items():
+        limit[code], for_s[code] = validity.limit, validity.for_s
+    limit[TILT] = tilt_deg
+    normal = np.array((0.0, 0.0, 1.0) if vehicle.terrain is None else vehicle.terrain.normal)
+    mass = sum(body.mass for body in rover.tree.bodies)
+    grounded = vehicle.ground is not None or vehicle.compliant is not None or vehicle.rigid is not None
+    weight = -mass * float(vehicle.gravity @ normal) if grounded else 0.0
+    return Invariants(
+        limit, for_s, np.zeros(CODES), np.zeros(len(rover.wheel_names)), normal, weight, np.zeros(2), np.zeros(3)
+    )
+
+
+@kernel
+def check_invariants(invariants: Invariants, vehicle: VehicleModel, state: VehicleState, span: float) -> None:
+    """Look at a vehicle after it has moved for `span` [s]; the result is in `invariants.found`.
+
+    Nothing counts before the rover has moved for the first time: how it stands is judged before it is armed.
+    """
+    ground, wheels = state.ground, state.ground.vertical.size
+    if invariants.state[MOVED] == 0.0:
+        invariants.state[MOVED] = _moves(vehicle, state)
+        return
+    invariants.found[0] = WITHIN
+    deepest, rim = 0.0, 0.0
+    for wheel in range(wheels):
+        radius = vehicle.chain.wheel_radius[wheel]
+        deepest = max(deepest, ground.sinkage[wheel] / radius)
+        rim += radius * state.v[5 + vehicle.chain.wheel_body[wheel]] / wheels
+    touched = 0.0
+    for force in state.obstacle.force:
+        touched += force
+    _note(invariants, SINKAGE if vehicle.ground is not None else DEPTH, deepest, span)
+    if invariants.weight > 0.0:
+        _note_loads(invariants, vehicle, state, span)
+        x, y = state.q[3], state.q[4]
+        _note(invariants, TILT, math.degrees(math.acos(min(max(1.0 - 2.0 * (x * x + y * y), -1.0), 1.0))), span)
+    _note(invariants, STOPPED, math.degrees(_beyond_stops(vehicle.stops, state.q)), span)
+    driven = touched == 0.0 and abs(rim) > SLOWEST_RIM_MPS
+    _note(invariants, TRAVEL, 1.0 - state.v[0] / rim if driven else 0.0, span)
+    _note(invariants, SPEED, _length(state.v, 0), span)
+    _note(invariants, ROTATION, _length(state.v, 3), span)
+
+
+@kernel
+def _moves(vehicle: VehicleModel, state: VehicleState) -> float:
+    moved = 1.0 if abs(state.v[0]) > STANDS_MPS else 0.0
+    for body in vehicle.chain.wheel_body:
+        if abs(state.v[5 + body]) > STANDS_RADPS:
+            moved = 1.0
+    return moved
+
+
+@kernel
+def _note_loads(invariants: Invariants, vehicle: VehicleModel, state: VehicleState, span: float) -> None:
+    """Wheels off the ground, and the sum of the loads against what weight, pull and obstacle leave to the ground."""
+    total, lifted = 0.0, 0.0
+    for wheel in range(state.ground.vertical.size):
+        load = state.ground.vertical[wheel]
+        total += load
+        on_obstacle = wheel < state.obstacle.force.size and state.obstacle.force[wheel] > 0.0
+        invariants.lifted_s[wheel] = invariants.lifted_s[wheel] + span if load <= 0.0 and not on_obstacle else 0.0
+        lifted = max(lifted, invariants.lifted_s[wheel])
+    if lifted > invariants.for_s[LIFTED]:
+        _find(invariants, LIFTED, 0.0)
+    up = invariants.normal
+    x, y, z, w = state.q[3], state.q[4], state.q[5], state.q[6]
+    # the ground's normal in base axes
+    a = (1.0 - 2.0 * (y * y + z * z)) * up[0] + 2.0 * (x * y + w * z) * up[1] + 2.0 * (x * z - w * y) * up[2]
+    b = 2.0 * (x * y - w * z) * up[0] + (1.0 - 2.0 * (x * x + z * z)) * up[1] + 2.0 * (y * z + w * x) * up[2]
+    c = 2.0 * (x * z + w * y) * up[0] + 2.0 * (y * z - w * x) * up[1] + (1.0 - 2.0 * (x * x + y * y)) * up[2]
+    total += a * state.pull[0] + b * state.pull[1] + c * state.pull[2] - invariants.weight
+    total += _carried(vehicle.obstacle, state.obstacle)
+    deviation = abs(total) / invariants.weight
+    invariants.state[DEVIATION] += (deviation - invariants.state[DEVIATION]) * min(span / LOADS_OVER_S, 1.0)
+    _note(invariants, LOADS, invariants.state[DEVIATION], span)
+
+
+@kernel
+def _beyond_stops(stops: JointStops, q: FloatArray) -> float:
+    """How far the farthest joint has turned beyond its stop [rad]."""
+    farthest = 0.0
+    for i in range(stops.speed.size):
+        angle = q[stops.speed[i] + 1]
+        farthest = max(farthest, angle - stops.high[i], stops.low[i] - angle)
+    return farthest
+
+
+@kernel
+def _carried(obstacle: Obstacle | None, contact: ObstacleContact) -> float:
+    """What the obstacle carries of the weight [N], friction left out."""
+    if obstacle is None:
+        return 0.0
+    total = 0.0
+    for force in contact.force:
+        total += math.cos(obstacle.angle) * force
+    return total
+
+
+@kernel
+def _length(values: FloatArray, first: int) -> float:
+    return math.sqrt(values[first] ** 2 + values[first + 1] ** 2 + values[first + 2] ** 2)
+
+
+@kernel
+def _note(invariants: Invariants, code: int, value: float, span: float) -> None:
+    """Note a value; it is found once it has been beyond its limit for long enough, the first code first."""
+    invariants.since_s[code] = invariants.since_s[code] + span if value > invariants.limit[code] else 0.0
+    if invariants.since_s[code] > invariants.for_s[code]:
+        _find(invariants, code, value)
+
+
+@kernel
+def _find(invariants: Invariants, code: int, value: float) -> None:
+    if invariants.found[0] == WITHIN:
+        invariants.found[0], invariants.found[1], invariants.found[2] = code, value, invariants.limit[code]
