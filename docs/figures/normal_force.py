@@ -14,18 +14,20 @@ from outputs import Outputs, outputs
 from models.contact.ground import Ground
 from models.contact.ruts import make_ruts
 from models.kernels.compiled import FloatArray
-from models.plant.parameters import GRAVITY
+from models.plant.parameters import GRAVITY, OFF
 from models.rover import Rover, rcp
-from models.statics import SteadyDrive, best_torques, spread_of
-from models.statics.driving import Driving, wheel_under_load
+from models.statics import SteadyDrive, best_torques, spread_of, traction_loss, unevenness
+from models.statics.pull import wheel_under_load
 from models.terrain import slope_of
-from models.terrain.surface import quaternion_of
-from models.vehicle.loads import Payload
+from models.vehicle import VehicleModel
+from models.vehicle.loads import Drawbar, Payload
 from models.wheel import PRESETS, RigidWheel, Soil
 
 THREE = ("left_bogie", "right_bogie", "rear_bogie")
 PAGE = "docs/explanation/normal-force.md"
 SLIP = 0.2
+SPEED_MPS = 1.0  # of the rims: at a low speed compaction resistance fades, which is numerical
+LOADS_N = (20.0, math.inf)
 SIDE_N = 588.6  # on the three wheels of a side
 FRICTION = math.radians(30.0)
 SOILS = {
@@ -86,6 +88,11 @@ def shares_in_ruts(out: Outputs) -> None:
     out.table(PAGE, "shares in ruts", head, rows)
 
 
+def limits(cylinders: int, most: float) -> tuple[FloatArray, FloatArray]:
+    """Least and largest torques [N m]."""
+    return np.full(cylinders, -most), np.full(cylinders, most)
+
+
 def best_of_rover(out: Outputs) -> None:
     """Spread and pull of the whole rover, with payload, drawbar and slopes."""
     rows = []
@@ -103,28 +110,20 @@ def best_of_rover(out: Outputs) -> None:
     for name, pitch, roll, height, ruts in out.some(cases, 1):
         rover = payload.on(rcp())
         terrain = slope_of(math.radians(pitch), math.radians(roll))
-        q = rover.neutral()
-        if terrain is not None:
-            q[3:7] = quaternion_of(terrain)
-        drive = SteadyDrive(rover, q, ground_of(sand, rover, ruts), terrain, GRAVITY, (-0.6, 0.0, height))
-        passive = drive.at(np.zeros(3), SLIP)
+        ground = ground_of(sand, rover, ruts)
+        vehicle = VehicleModel(rover.chain, ground, OFF, None, np.array(GRAVITY), terrain=terrain)
+        held = Drawbar(place=(-0.6, 0.0, height)).backwards()
+        drive = SteadyDrive(rover, vehicle, SPEED_MPS, held=held, slip=SLIP)
+        passive = drive.at(np.zeros(3))
         spreads = []
         for joints, most in ((THREE[:2], 60.0), (THREE, 60.0), (THREE, 100.0)):
-            _, best = best_torques(_spread, drive, SLIP, joints, most, 20.0)
+            _, best = best_torques(unevenness, drive, joints, *limits(len(joints), most), LOADS_N)
             spreads.append(f"{spread_of(best.load):.3f}")
-        _, strongest = best_torques(_lost_pull, drive, SLIP, THREE, 60.0, 20.0)
-        pulls = (f"{passive.drawbar:.1f}", f"{strongest.drawbar:.1f}")
+        _, strongest = best_torques(traction_loss, drive, THREE, *limits(3, 60.0), LOADS_N)
+        pulls = (f"{passive.pull:.1f}", f"{strongest.pull:.1f}")
         rows.append([name, f"{spread_of(passive.load):.3f}", *spreads, *pulls])
     head = ("case", "passive", "two cylinders", "three", "three, 100 N m", "pull passive [N]", "best pull [N]")
     out.table(PAGE, "best of the rover", head, rows)
-
-
-def _spread(state: Driving) -> float:
-    return float(spread_of(state.load))
-
-
-def _lost_pull(state: Driving) -> float:
-    return -state.drawbar
 
 
 if __name__ == "__main__":

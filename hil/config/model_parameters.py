@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -164,6 +165,12 @@ def spread(config: Config) -> Spread:
         loads=loads,
         friction=given.friction,
     )
+
+
+def simulated_rig(config: Config) -> RigParameters:
+    """The rig that the simulated one is: the nominal one, perturbed by the config's seed."""
+    chance = np.random.default_rng([config.seed, 0])
+    return replace(nominal_rig(config), veer=veer(config)).perturbed(spread(config), chance)
 
 
 def veer(config: Config) -> Veer:

@@ -2,7 +2,9 @@
 
 Twice as many wheels as cylinders bear the weight, and equilibrium fixes three combinations of their loads; the
 cylinders move the others. The torques are those of a small quadratic program (hil.control.load_program) about the
-change from the present loads, so whatever the tractions do to the loads is in it.
+change from the present loads, so whatever the tractions do to the loads is in it. What a change of the torques does to
+the tractions, and they to the loads, comes from the steady state of the rover twin (hil.control.steady_loads), as do
+the loads of the goal max_traction.
 """
 
 from __future__ import annotations
@@ -14,13 +16,13 @@ import msgspec
 import numpy as np
 
 from hil.control.load_program import find_torques, make_program
+from hil.control.steady_loads import SteadyLoads
 from hil.messages.load_limits import SOLVER, LoadLimits, require_shares
 from hil.messages.loads import LoadGoal, LoadMode
 from models.actuators.cylinder_forces import CylinderForces
 from models.kernels.bound import BoundArguments
 from models.rover import Rover
 from models.statics import RoverStatics
-from models.statics.pull import PullTable, aim_at_traction
 
 # With a wheel to be unloaded, the weight of the others' deviation from their mean.
 _OTHERS = 0.01
@@ -56,7 +58,8 @@ class Allocator:
         forces: of the cylinders.
         period_s: time between two calls.
         ground_normal: of the ground in world axes, with x in the rover's heading.
-        traction: pull of the wheels on the twin's soil, for the goal max_traction; None: that goal is refused.
+        steady: what tractions do to the loads while it drives steadily; None: they count as constant, and the goal
+            max_traction is refused.
 
     Raises:
         ValueError: a joint that this rover lacks, or a rover whose loads do not follow from equilibrium.
@@ -70,22 +73,22 @@ class Allocator:
         forces: CylinderForces,
         period_s: float,
         ground_normal: Sequence[float] = (0.0, 0.0, 1.0),
-        traction: PullTable | None = None,
+        steady: SteadyLoads | None = None,
     ) -> None:
         statics = RoverStatics(rover)
         self._wheels = rover.wheel_names
-        self._pull = None if traction is None else BoundArguments(traction)
+        self._traction_share = steady.traction_share if steady else ()
         n, w = len(joints), len(self._wheels)
         self._ends = w, w + n
         ground, step_Nm = np.array(ground_normal, dtype=np.float64), limits.slew_Nmps * period_s
-        self._program = p = make_program(statics.balance, forces, statics.columns(joints), ground, limits, step_Nm)
+        by_traction = np.zeros((w, len(statics.joint_names))) if steady is None else steady.by_traction
+        columns = statics.columns(joints)
+        self._program = p = make_program(statics.balance, forces, columns, ground, limits, step_Nm, by_traction)
         self.unreachable = statics.influence(rover.neutral())[:, p.open_joint].T
         self._joints_without = tuple(statics.joint_names[j] for j in p.open_joint)
         self._bound = BoundArguments(p)
         self._goal: LoadGoal | None = None
-        if self._pull is not None:  # it compiles here, and not in a tick
-            aim_at_traction(self._pull, p.load, p.slip, p.target, p.weight)
-        find_torques(self._bound, True, False, True, True)
+        find_torques(self._bound, True, False, True)  # it compiles here, and not in a tick
         self.reset()
 
     @property
@@ -102,7 +105,7 @@ class Allocator:
             require_shares(goal.share, self._wheels)
         if goal.mode == LoadMode.UNLOAD and not 0 <= goal.wheel < len(self._wheels):
             raise ValueError(f"the wheel to unload is number {goal.wheel}, allowed: 0 to {len(self._wheels) - 1}")
-        if goal.mode == LoadMode.MAX_TRACTION and self._pull is None:
+        if goal.mode == LoadMode.MAX_TRACTION and not self._traction_share:
             raise ValueError("the goal max_traction needs soil under the rover, found: other ground")
 
     def reset(self) -> None:
@@ -115,7 +118,6 @@ class Allocator:
         torque_Nm: Sequence[float],
         angle_rad: Sequence[float],
         gravity: Sequence[float],
-        slip: Sequence[float],
         goal: LoadGoal,
     ) -> Allocation:
         """The distribution nearest to the goal, and the torques of this moment.
@@ -125,23 +127,14 @@ class Allocator:
             torque_Nm: (cylinders,) present torques.
             angle_rad: (cylinders,) of their joints.
             gravity: (3,) direction of gravity in base axes.
-            slip: (wheels,) present.
             goal: one that `require` accepts.
         """
         p, mode = self._program, goal.mode
-        p.state[:] = (*load_N, *torque_Nm, *angle_rad, *gravity, *slip)
+        p.state[:] = (*load_N, *torque_Nm, *angle_rad, *gravity)
         if goal is not self._goal:
             self._aim(goal)
-        traction = mode == LoadMode.MAX_TRACTION
-        if traction and self._pull is not None:
-            aim_at_traction(self._pull, p.load, p.slip, p.target, p.weight)
-        binding = find_torques(
-            self._bound,
-            mode == LoadMode.PASSIVE,
-            mode == LoadMode.HOLD,
-            not traction,
-            mode in (LoadMode.UNIFORM, LoadMode.SHARE),
-        )
+        passive, hold = mode == LoadMode.PASSIVE, mode == LoadMode.HOLD
+        binding = find_torques(self._bound, passive, hold, not (passive or hold or mode == LoadMode.UNLOAD))
         if binding == SOLVER:
             self.reset()
             return Allocation(tuple(load_N), tuple(torque_Nm), (0.0,) * len(p.pressure), SOLVER)
@@ -154,6 +147,8 @@ class Allocator:
         p.weight[:], p.share[:] = 1.0, 1.0 / len(self._wheels)
         if goal.mode == LoadMode.SHARE:
             p.share[:] = goal.share
+        elif goal.mode == LoadMode.MAX_TRACTION:
+            p.share[:] = self._traction_share
         elif goal.mode == LoadMode.UNLOAD:
             p.weight[:], p.share[:] = _OTHERS, 1.0 / (len(self._wheels) - 1)
             p.weight[goal.wheel], p.share[goal.wheel] = 1.0, 0.0

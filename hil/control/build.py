@@ -13,13 +13,8 @@ from hil.control.load_state import Doubts, DoubtSettings
 from hil.control.normal_force import LoadSettings, NormalForce
 from hil.control.pressure import make_loops
 from hil.control.pressure_settings import PressureSettings
-from models.contact.ground import Ground
-from models.plant.parameters import GRAVITY
-from models.rover import Rover
-from models.statics.pull import PullTable, make_pull_table
+from hil.control.steady_loads import steady_loads
 
-# No wheel bears more than this part of the weight for long.
-_MOST_LOAD = 0.6
 # A cycle has room for so many shortest pulses.
 _LEAST_CYCLE = 3.0
 # A torque so small, relative to the largest, counts as none: the valves may be switched off.
@@ -83,11 +78,5 @@ def _allocator(config: Config) -> Allocator:
         cylinder_forces(config.cylinders, config.layout),
         config.normal_force.period_ms * 1e-3,
         ground_normal=normal,
-        traction=None if vehicle.ground is None else _traction(rover, vehicle.ground),
+        steady=steady_loads(config),
     )
-
-
-def _traction(rover: Rover, ground: Ground) -> PullTable:
-    """Pull of the wheels on the twin's soil, up to loads that no wheel bears."""
-    weight_N = rover.mass_matrix(rover.neutral())[0, 0] * -GRAVITY[2]
-    return make_pull_table(ground, len(rover.wheel_names), _MOST_LOAD * weight_N)

@@ -1,7 +1,9 @@
 """The quadratic program of the wheels' loads: how it is filled in a tick, solved, and its solution read.
 
 Unknown are the cylinders' torques x. Loads N = c + B x, with c the passive loads; to be minimised is
-sum w (N - T)^2 / 2 plus a trace of x^2, so x is unique. Torques have bounds, loads soft limits.
+sum w (N - T)^2 / 2 plus a trace of x^2, so x is unique. Torques have bounds, loads soft limits. B is the change of the
+loads once slip and tractions have followed: with that of equilibrium at constant tractions the loads would come to rest
+where the program has its optimum, and the rover has not.
 All of it is one call of compiled code: what is called in Python, once in 10 ms, is out of the caches each time.
 """
 
@@ -54,9 +56,10 @@ class Program(NamedTuple):
         column: (n,) place of each cylinder's joint among the suspension joints.
         open_joint: (joints without a cylinder,) places of the others.
         ground: (3,) normal of the ground, world axes with x in the rover's heading.
+        traction: (w, joints) what tractions add to the influence of the joints' torques.
         state: all inputs of a tick, one after the other: `load` (w,) [N], `torque` (n,) [N m] and `angle` (n,) [rad] of
-            the cylinders' joints, `gravity` (3,) direction in base axes, and `slip` (w,), all of them present.
-        share: (w,) wanted shares of the whole load; not used where the loads aimed at come from elsewhere.
+            the cylinders' joints, and `gravity` (3,) direction in base axes, all of them present.
+        share: (w,) wanted shares of the whole load.
         target: (w,) wanted loads T [N].
         weight: (w,) of each wheel's deviation.
         qp: torques as unknowns, loads less the passive ones as A x: A is the influence B of the cylinders.
@@ -79,12 +82,12 @@ class Program(NamedTuple):
     column: IntArray
     open_joint: IntArray
     ground: FloatArray
+    traction: FloatArray
     state: FloatArray
     load: FloatArray
     torque: FloatArray
     angle: FloatArray
     gravity: FloatArray
-    slip: FloatArray
     share: FloatArray
     target: FloatArray
     weight: FloatArray
@@ -108,19 +111,20 @@ def make_program(
     ground: FloatArray,
     limits: load_limits.LoadLimits,
     step: float,
+    traction: FloatArray,
 ) -> Program:
     """Allocate the program of a rover; `column` says which of its suspension joints have cylinders."""
     n, w, joints = len(column), balance.matrix.shape[0], balance.joint.size
     tree_q = np.zeros(balance.chain.speed_parent.size + 1)
     tree_q[6] = 1.0
     others = [j for j in range(joints) if j not in column]
-    state, result = np.zeros(2 * w + 2 * n + 3), np.zeros(w + 3 * n)
-    load, torque, angle, gravity, slip = np.split(state, np.cumsum((w, n, n, 3)))
+    state, result = np.zeros(w + 2 * n + 3), np.zeros(w + 3 * n)
+    load, torque, angle, gravity = np.split(state, np.cumsum((w, n, n)))
     gravity[2] = -1.0
     return Program(
         balance, forces, LimitBits(), limits.torque_Nm, step, tree_q,
         np.array(column, dtype=np.int64), np.array(others, dtype=np.int64), ground,
-        state, load, torque, angle, gravity, slip, np.full(w, 1.0 / w), np.zeros(w), np.ones(w),
+        traction, state, load, torque, angle, gravity, np.full(w, 1.0 / w), np.zeros(w), np.ones(w),
         make_quadratic_program(n, w, SOFTNESS),
         np.array((limits.least_load_N, limits.most_load_N)), np.zeros(w), np.zeros((joints, w)), np.zeros(w),
         np.full(n, math.nan), np.full(n, math.nan), result, *np.split(result, (w, w + n)),
@@ -128,18 +132,17 @@ def make_program(
 
 
 @kernel
-def find_torques(bound: BoundArguments[Program], passive: bool, hold: bool, shares: bool, named: bool) -> int:
+def find_torques(bound: BoundArguments[Program], passive: bool, hold: bool, named: bool) -> int:
     """Fill the results; the limits that bind, a bit each, or only that of the solver if there is no solution.
 
     Args:
         bound: the program.
         passive: no torques are wanted.
         hold: the torques of the first such call are wanted, whatever the loads.
-        shares: the loads aimed at are `share`; else they are in `target`.
         named: whether what keeps the loads from these shares is named.
     """
     p = unpack(bound)
-    _fill(p, shares, hold)
+    _fill(p, hold)
     if passive:
         p.qp.x[:] = 0.0
         p.qp.multiplier[:] = 0.0
@@ -149,7 +152,7 @@ def find_torques(bound: BoundArguments[Program], passive: bool, hold: bool, shar
 
 
 @kernel
-def _fill(p: Program, shares: bool, hold: bool) -> None:
+def _fill(p: Program, hold: bool) -> None:
     """Influence, passive loads, cost and bounds, from the present state."""
     qp = p.qp
     fill_present_influence(p.balance, p.tree_q, p.column, p.open_joint, p.angle, p.gravity, p.ground)
@@ -157,9 +160,10 @@ def _fill(p: Program, shares: bool, hold: bool) -> None:
     whole = 0.0
     for wheel in range(w):
         whole += p.load[wheel]
+        for joint in range(p.traction.shape[1]):
+            p.balance.influence[wheel, joint] += p.traction[wheel, joint]
     for wheel in range(w):
-        if shares:
-            p.target[wheel] = p.share[wheel] * whole
+        p.target[wheel] = p.share[wheel] * whole
         p.passive[wheel] = p.load[wheel]
         for c in range(n):
             qp.A[wheel, c] = p.balance.influence[wheel, p.column[c]]

@@ -100,7 +100,7 @@ class NormalForce:
         self._next_ns = t_ns + self._settings.period_ns
         at = prediction
         found = self._allocator.allocate(
-            self._load_N.values, self._torque_Nm.values, at.cylinder_angle_rad, at.gravity, at.slip, wanted
+            self._load_N.values, self._torque_Nm.values, at.cylinder_angle_rad, at.gravity, wanted
         )
         if found.binding & SOLVER or not math.isfinite(sum(found.torque_Nm)):
             self.doubt |= NO_SOLUTION

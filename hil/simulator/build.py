@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from drivers.sim.power import PowerModel
 from drivers.sim.rig import InProcessRig
 from hil.config import Config
-from hil.config.model_parameters import nominal_rig, spread, veer
+from hil.config.model_parameters import simulated_rig
 from models.plant import Plant
 
 # Simulated time after which a rig without force sensors has run every kernel.
@@ -18,10 +16,8 @@ _WARM_NS = 4_000_000
 
 def build_plant(config: Config, *, accounts: bool = False) -> Plant:
     """The plant of a simulated rig, perturbed by the config's seed; with `accounts` it notes its energies."""
-    chance = np.random.default_rng([config.seed, 0])
-    parameters = replace(nominal_rig(config), veer=veer(config)).perturbed(spread(config), chance)
     chance = np.random.default_rng([config.seed, 1])
-    return Plant(parameters, chance, accounts=accounts, notes_loads=config.layout.controls_loads)
+    return Plant(simulated_rig(config), chance, accounts=accounts, notes_loads=config.layout.controls_loads)
 
 
 def build_simulated_rig(config: Config) -> InProcessRig:

@@ -2,34 +2,49 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
 from hil.config import Config
-from hil.config.cylinder_parameters import cylinder_forces
-from hil.config.model_parameters import nominal_rig
-from hil.experiments.normal_force.spread import FloatArray, best_loads
-from models.actuators.cylinder_forces import reachable
-from models.statics import RoverStatics, spread_of
+from hil.config.model_parameters import simulated_rig
+from hil.config.steady_drive import best_state, steady_drive
+from hil.experiments.normal_force.segments import Segment
+from hil.experiments.normal_force.spread import FloatArray
+from models.statics import spread_of, unevenness
+
+# A part's loads are means of its second half, so the best is that in the middle of this: at this share of the part.
+_MIDDLE = 0.75
 
 
-def best_of(config: Config, load_N: FloatArray, torque_Nm: FloatArray) -> float:
-    """The least spread that the rig's cylinders allow within their limits, by statics.
+def best_spreads(
+    config: Config, parts: Sequence[Segment], torque_Nm: Sequence[FloatArray | None]
+) -> list[float | None]:
+    """The least spread that the cylinders of the simulated rig allow in each part of a run, within their limits.
 
-    The true loads hold all that the plant's own masses, soil, slope and drawbar do to them; a torque's influence on
-    them follows from places alone.
+    It is that of the steady states of the rig with its own masses, soil, slope and drawbar, tractions and slip solved
+    for with the loads. On a slope a rover that is pulled on one side drifts off its heading: by the turning speed of
+    its steady states so far.
 
     Args:
         config: of the rig.
-        load_N: (wheels,) true.
-        torque_Nm: (cylinders,) true, at the same time.
+        parts: of the run.
+        torque_Nm: (cylinders,) true, mean of each part; None: the run has none, and no best is known from there on.
+
+    Returns:
+        None where the rig has no steady state, and on rigid ground.
     """
-    rover, _, _ = nominal_rig(config).assemble()
-    statics = RoverStatics(rover)
-    influence = statics.influence(rover.neutral())[:, statics.columns(config.layout.joints)]
-    most_Nm = config.normal_force.torque_limit_Nm
-    forces = cylinder_forces(config.cylinders, config.layout)
-    low, high = np.transpose([reachable(forces, which, 0.0) for which in range(len(torque_Nm))])
-    # so little that the solver has a range where a cylinder pushes one way only
-    least = np.maximum(low, -most_Nm) - 1e-9
-    found, _ = best_loads(load_N, torque_Nm, influence, least, np.minimum(high, most_Nm) + 1e-9)
-    return float(spread_of(found))
+    rig = simulated_rig(config)
+    heading, found = rig.veer.heading, list[float | None]()
+    try:
+        for part, torque in zip(parts, torque_Nm, strict=True):
+            if torque is None:
+                break
+            drive = steady_drive(config, rig, heading)
+            by_joint = dict(zip(config.layout.joints, torque.tolist(), strict=True))
+            turning = drive.at([by_joint.get(joint, 0.0) for joint in drive.joint_names]).turning
+            way = turning * (part.end_s - part.begin_s)
+            best = best_state(config, steady_drive(config, rig, heading + _MIDDLE * way), unevenness)
+            found.append(float(spread_of(best.load)))
+            heading += way
+    except (ValueError, RuntimeError):  # no ground with traction laws; no steady state
+        pass
+    return found + [None] * (len(parts) - len(found))

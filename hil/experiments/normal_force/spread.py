@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import lsq_linear
 
 FloatArray = NDArray[np.floating[Any]]
 # Spread and step response are those of loads averaged over this time [s].
@@ -63,20 +62,3 @@ def step_response(t_s: FloatArray, values: FloatArray, before: float, final: flo
         return None
     settle_s = settling_time(t_s, values, final, SHARE_BAND * abs(step))
     return StepResponse(settle_s, max(float(((values - final) / step).max()), 0.0))
-
-
-def best_loads(
-    load_N: FloatArray, torque_Nm: FloatArray, influence: FloatArray, low_Nm: FloatArray, high_Nm: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """The most even loads that the cylinders could give, and their torques: a static optimum.
-
-    Args:
-        load_N: (wheels,) present.
-        torque_Nm: (cylinders,) that belong to them.
-        influence: (wheels, cylinders) of torques on loads [N/(N m)], `models.statics.RoverStatics.influence`.
-        low_Nm: (cylinders,) least torques.
-        high_Nm: (cylinders,) largest.
-    """
-    passive_N = load_N - influence @ torque_Nm
-    found = lsq_linear(influence, load_N.mean() - passive_N, bounds=(low_Nm, high_Nm))
-    return passive_N + influence @ found.x, found.x

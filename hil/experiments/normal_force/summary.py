@@ -11,7 +11,7 @@ from rich.table import Table
 from hil.control.load_state import doubt_names
 from hil.experiments.base import Finished, Summary
 from hil.experiments.drive.experiment import DRIVE
-from hil.experiments.normal_force.best import best_of
+from hil.experiments.normal_force.best import best_spreads
 from hil.experiments.normal_force.segments import Loads, Rows, Segment, loads_of, segments, switched_on
 from hil.experiments.normal_force.spread import (
     BAND,
@@ -32,7 +32,8 @@ def normal_force_summary(run: Finished) -> Summary:
     config = run.config
     parts = segments(config, run.ticks, run.events)
     known = loads_of(run.ticks, run.ground_truth.loads)
-    steps = [_step(run, number, parts, known) for number in range(len(parts))]
+    best = _best(run, parts, known[0])
+    steps = [_step(run, number, parts, known, best[number]) for number in range(len(parts))]
     driving = run.ticks[run.ticks["state"] == DRIVE]
     active = driving[driving["load_mode"] != LoadMode.PASSIVE]
     switched = _switchings(active, config.layout.chambers)
@@ -68,16 +69,24 @@ def normal_force_summary(run: Finished) -> Summary:
     }
 
 
-def _step(run: Finished, number: int, parts: Sequence[Segment], known: Sequence[Loads]) -> dict[str, Any]:
+def _best(run: Finished, parts: Sequence[Segment], loads: Loads) -> list[float | None]:
+    """The best spread of each part; it is known of a simulated rig."""
+    if loads.source != "ground_truth":
+        return [None] * len(parts)
+    return best_spreads(
+        run.config, parts, [mean_between(loads.t_s, loads.torque_Nm, part.begin_s, part.end_s) for part in parts]
+    )
+
+
+def _step(
+    run: Finished, number: int, parts: Sequence[Segment], known: Sequence[Loads], best: float | None
+) -> dict[str, Any]:
     """Of one part: wanted and mean loads over its second half, spreads, and how soon they were reached."""
     part, best_source = parts[number], known[0]
     means = {one.source: mean_between(one.t_s, one.load_N, part.half_s, part.end_s) for one in known}
     torque_Nm = mean_between(best_source.t_s, best_source.torque_Nm, part.half_s, part.end_s)
     at_end = run.ticks[run.ticks["t_ns"] * 1e-9 < part.end_s][-1]
     load_N = means[best_source.source]
-    best = None
-    if best_source.source == "ground_truth" and load_N is not None and torque_Nm is not None:
-        best = best_of(run.config, load_N, torque_Nm)
     settle_s, overshoot = _reached(part, parts[:number], best_source, best)
     return {
         "mode": LoadMode(part.goal.mode).name.lower(),

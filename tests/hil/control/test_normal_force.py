@@ -13,6 +13,7 @@ from hil.config import load_config
 from hil.control.base import DirectSetPoints
 from hil.control.build import load_controller
 from hil.control.load_state import doubt_names
+from hil.control.steady_loads import steady_loads
 from hil.messages.loads import LoadGoal, LoadMode
 from hil.messages.operator_input import SetLoads
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
@@ -22,7 +23,9 @@ from models.statics import RoverStatics
 CONFIG = load_config("sim_normal_force")
 PASSIVE_N = np.array([150.0, 190.0, 300.0, 240.0, 180.0, 217.0])
 STATICS = RoverStatics(rcp())
-INFLUENCE = STATICS.influence(rcp().neutral())[:, STATICS.columns(CONFIG.layout.joints)]
+# tractions follow as the controller takes them to
+INFLUENCE = STATICS.influence(rcp().neutral()) + steady_loads(CONFIG).by_traction
+INFLUENCE = INFLUENCE[:, STATICS.columns(CONFIG.layout.joints)]
 PERIOD_S, LINE_S = 1e-3, 0.05
 NM_PER_PA = math.pi / 4.0 * 0.0381**2 * 0.25
 UNIFORM, HOLD, PASSIVE = LoadGoal(LoadMode.UNIFORM), LoadGoal(LoadMode.HOLD), LoadGoal(LoadMode.PASSIVE)

@@ -6,17 +6,14 @@ import math
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 
 from hil.experiments.normal_force.spread import (
-    best_loads,
     mean_between,
     running_mean,
     settling_time,
     step_response,
 )
-from models.rover import rcp
-from models.statics import RoverStatics, spread_of
+from models.statics import spread_of
 
 T_S = np.arange(1, 101) * 0.1
 
@@ -64,21 +61,3 @@ def test_overshoot_of_a_damped_oscillation_is_that_of_the_textbook(sign):
 
 def test_no_step_has_no_response():
     assert step_response(T_S, np.ones(100), 1.0, 1.0) is None
-
-
-@pytest.mark.parametrize("joints", [("left_bogie", "right_bogie", "rear_bogie"), ("left_bogie", "right_bogie")])
-def test_the_best_loads_are_those_of_a_search_over_all_torques(joints):
-    rover = rcp()
-    statics = RoverStatics(rover)
-    influence = statics.influence(rover.neutral())[:, statics.columns(joints)]
-    load_N, torque_Nm = np.array([150.0, 190.0, 300.0, 240.0, 180.0, 217.0]), np.full(len(joints), 7.0)
-    low, high = np.full(len(joints), -20.0), np.full(len(joints), 12.0)
-
-    def by_torque(x):
-        return float(spread_of(load_N + influence @ (x - torque_Nm)))
-
-    wanted = minimize(by_torque, np.zeros(len(joints)), bounds=list(zip(low, high, strict=True)), tol=1e-12)
-    found, torque = best_loads(load_N, torque_Nm, influence, low, high)
-    assert spread_of(found) == pytest.approx(wanted.fun, abs=1e-6)
-    assert (torque >= low).all()
-    assert (torque <= high).all()

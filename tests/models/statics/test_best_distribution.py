@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from models.contact.ground import Ground
-from models.contact.ruts import make_ruts
-from models.kernels.bound import BoundArguments
+from models.plant.parameters import OFF
 from models.rover import rcp
-from models.statics import RoverStatics, SteadyDrive, best_torques, make_pull_table, spread_of, traction_wrenches
-from models.statics.driving import wheel_under_load
-from models.statics.pull import aim_at_traction
+from models.statics import RoverStatics, SteadyDrive, best_torques, spread_of, traction_wrenches, unevenness
+from models.statics.pull import wheel_under_load
+from models.vehicle import VehicleModel
 from models.wheel import RigidWheel, Soil
 
 DRY_SAND = Soil(1.783e6, 0.75, friction_angle=math.radians(30.0), rebound=0.07, slip_modulus=0.185)
@@ -93,30 +92,18 @@ def test_in_ruts_a_heavier_front_wheel_pulls_more(soil, gain):
     assert best / side_pull(soil, np.full(3, WHOLE_N / 3.0), ruts=True) - 1.0 == pytest.approx(gain, rel=0.1)
 
 
-@pytest.mark.parametrize("ruts", [False, True])
-def test_the_table_has_the_slope_of_the_whole_pull(ruts):
-    ground = Ground(packed(DRY_SAND), 2.0, 0.02, 0.001, 0.005, make_ruts(ROVER) if ruts else None)
-    table = make_pull_table(ground, 6, 800.0)
-    load, slip = np.array([230.0, 180.0, 160.0, 200.0, 205.0, 190.0]), np.full(6, SLIP)
-    target, weight = np.zeros((2, 6))
-    aim_at_traction(BoundArguments(table), load, slip, target, weight)
-    slopes = (target - load) * weight  # up to one factor
-    step = 10.0
-    for side in (0, 1):
-        track = load[side::2]
-        exact = [
-            (side_pull(DRY_SAND, track + one, ruts) - side_pull(DRY_SAND, track - one, ruts)) / (2.0 * step)
-            for one in step * np.eye(3)
-        ]
-        assert slopes[side::2] / slopes[side] == pytest.approx(np.array(exact) / exact[0], rel=0.03)
+def steady(ground, speed=0.05):
+    """The RCP, held at the slip by a pull at the ground."""
+    vehicle = VehicleModel(ROVER.chain, ground, OFF, None, np.array((0.0, 0.0, -9.81)))
+    return SteadyDrive(ROVER, vehicle, speed, held=np.array((-1.0, 0.0, 0.0, 0.0, 0.0, 0.0)), slip=SLIP)
 
 
 def test_the_best_spread_is_that_of_the_loads_which_equilibrium_leaves_free():
     ground = Ground(packed(DRY_SAND), 2.0, 0.02, 0.001, 0.005)
-    drive = SteadyDrive(ROVER, ROVER.neutral(), ground)
+    drive = steady(ground)
     three = ("left_bogie", "right_bogie", "rear_bogie")
-    passive = drive.at(np.zeros(3), SLIP)
-    torque, best = best_torques(lambda state: float(spread_of(state.load)), drive, SLIP, three, 100.0)
+    passive = drive.at(np.zeros(3))
+    torque, best = best_torques(unevenness, drive, three, [-100.0] * 3, [100.0] * 3)
     assert spread_of(passive.load) > 0.3
     # sum and moments of loads are fixed: the least spread is linear in place, whatever torque gives it
     places = ROVER.wheel_positions(ROVER.neutral())[:, :2]
@@ -124,13 +111,13 @@ def test_the_best_spread_is_that_of_the_loads_which_equilibrium_leaves_free():
     left_over = best.load - plane @ np.linalg.lstsq(plane, best.load, rcond=None)[0]
     assert np.abs(left_over).max() < 0.5
     assert 60.0 < np.abs(torque).max() < 80.0  # more than the thesis's cylinders give
-    assert best.drawbar > passive.drawbar
+    assert best.pull > passive.pull
 
 
 def test_torques_short_of_the_best_stop_at_their_limit():
     ground = Ground(packed(DRY_SAND), 2.0, 0.02, 0.001, 0.005)
-    drive = SteadyDrive(ROVER, ROVER.neutral(), ground)
-    torque, best = best_torques(lambda state: float(spread_of(state.load)), drive, SLIP, ("left_bogie",), 20.0, 20.0)
+    drive = steady(ground)
+    torque, best = best_torques(unevenness, drive, ("left_bogie",), [-20.0], [20.0], (20.0, np.inf))
     assert torque[drive.joint_names.index("left_bogie")] == pytest.approx(20.0, rel=1e-6)
     assert np.count_nonzero(torque) == 1
     assert best.load.min() >= 20.0

@@ -1,0 +1,58 @@
+"""The steady drive of a rig, by its config: what statics say about its wheels' loads; it needs the models."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hil.config import Config
+from hil.config.cylinder_parameters import cylinder_forces
+from hil.config.resting_loads import load_limits
+from models.actuators.cylinder_forces import reachable
+from models.plant import RigParameters
+from models.statics import Cost, Driving, SteadyDrive, best_torques
+
+
+def steady_drive(config: Config, rig: RigParameters, heading: float = 0.0, *, held: bool = False) -> SteadyDrive:
+    """A rig that drives steadily as its experiment sets it.
+
+    Args:
+        config: of an experiment that drives over open ground.
+        rig: its nominal parameters, or those of the simulated one.
+        heading: [rad].
+        held: whether it is held at the slip limit of the experiment slope; a winch of the experiment drawbar always is.
+
+    Raises:
+        ValueError: the rig stands, or there is neither soil nor firm ground under it.
+    """
+    rover, vehicle, _ = rig.assemble()
+    speed_mps, pull, backwards = steady_speed_mps(config), rig.drawbar.wrench(), rig.drawbar.backwards()
+    if config.experiment != "drawbar" and not held:
+        return SteadyDrive(rover, vehicle, speed_mps, pull, heading=heading)
+    slip = config.drawbar.slip if config.experiment == "drawbar" else config.slope.slip_limit
+    return SteadyDrive(rover, vehicle, speed_mps, pull, held=backwards, slip=slip, heading=heading)
+
+
+def steady_speed_mps(config: Config) -> float:
+    """Speed of the rims; by duty that of motors without load."""
+    throttle = config.throttle
+    if throttle is None:
+        return config.normal_force.speed_mps
+    if throttle.duty is None:
+        return throttle.speed_mps
+    return throttle.duty * config.drives.motor.no_load_radps * config.wheel_radius_m
+
+
+def best_state(config: Config, drive: SteadyDrive, cost: Cost) -> Driving:
+    """The state with the least cost that the rig's cylinders can give, within the limits of torques and loads.
+
+    Raises:
+        NoSteadyStateError: there is no steady state without torques.
+        RuntimeError: no optimum was found.
+    """
+    most_Nm, forces = config.normal_force.torque_limit_Nm, cylinder_forces(config.cylinders, config.layout)
+    low, high = np.transpose([reachable(forces, which, 0.0) for which in range(len(config.layout.cylinders))])
+    # so little that the solver has a range where a cylinder pushes one way only
+    low, high = np.maximum(low, -most_Nm) - 1e-9, np.minimum(high, most_Nm) + 1e-9
+    limits = load_limits(config)
+    loads = (limits.least_load_N, limits.most_load_N)
+    return best_torques(cost, drive, config.layout.joints, low, high, loads)[1]

@@ -1,0 +1,56 @@
+"""What the load controller takes from the steady state of the nominal rig, worked out before the run."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
+
+from hil.config import Config
+from hil.config.model_parameters import nominal_rig
+from hil.config.steady_drive import best_state, steady_drive, steady_speed_mps
+from models.kernels.compiled import FloatArray
+from models.statics import RoverStatics, traction_loss, unevenness
+
+
+class SteadyLoads(NamedTuple):
+    """Of a rover that drives steadily.
+
+    Attributes:
+        by_traction: (wheels, joints) what its tractions, as they follow the loads, add to the change of the loads with
+            the torque of each suspension joint [1/m]; at the most even loads.
+        traction_share: (wheels,) of the whole load, with the least slip, or the largest pull where the slip is given;
+            empty on other ground than soil.
+    """
+
+    by_traction: FloatArray
+    traction_share: tuple[float, ...]
+
+
+def steady_loads(config: Config) -> SteadyLoads | None:
+    """Steady state of a rig's nominal model; None: the rig stands, or its ground is rigid.
+
+    Where the rover has no steady drive with all wheels on the ground, tractions count as constant, and max_traction
+    means uniform.
+    """
+    rig = nominal_rig(config)
+    rover, vehicle, _ = rig.assemble()
+    statics, on_soil, wheels = RoverStatics(rover), vehicle.ground is not None, len(rover.wheel_names)
+    if vehicle.rigid is not None or steady_speed_mps(config) == 0.0:
+        return None
+    for held in (False, True) if config.experiment == "slope" else (False,):
+        drive = steady_drive(config, rig, held=held)
+        with suppress(RuntimeError):
+            even = best_state(config, drive, unevenness)
+            moved = best_state(config, drive, traction_loss) if on_soil and _wants_traction(config) else even
+            share = moved.load / moved.load.sum()
+            return SteadyLoads(
+                even.influence - statics.influence(rover.neutral()), tuple(share.tolist()) if on_soil else ()
+            )
+    return SteadyLoads(np.zeros((wheels, len(statics.joint_names))), (1.0 / wheels,) * wheels if on_soil else ())
+
+
+def _wants_traction(config: Config) -> bool:
+    """Whether max_traction may be asked for: by the config, or by an operator in the middle of a run."""
+    return config.throttle is None or config.throttle.mode == "max_traction"

@@ -1,0 +1,85 @@
+"""Forces on a vehicle whose motion does not change any more: the equations of steady driving.
+
+They are those of a step (models.vehicle.step) on soil or compliant ground, with the soil sheared as it is after a long
+way, and the ruts as deep as the wheels ahead press them now.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from models.contact.compliant import CompliantGround, push_compliant_ground
+from models.contact.ground import Ground, push_ground
+from models.contact.ruts import ACROSS, DEPTH, NOBODY, PLACES, SPACING, Ruts
+from models.kernels.bound import BoundArguments, unpack
+from models.kernels.compiled import FloatArray, kernel
+from models.rover.dynamics import Work, fill_bias, place_bodies
+from models.rover.factor import fold
+from models.rover.points import body_position
+from models.rover.queries import spread, spread_configuration
+from models.rover.reduction import Chain
+from models.terrain.surface import Terrain, clearance
+from models.vehicle.model import VehicleModel, VehicleState
+
+# Soil is sheared for so long [s] that its traction is that of steady sliding (models.wheel.traction.shear_soil).
+_LONG = 1e9
+
+
+class SteadyVehicle(NamedTuple):
+    """A vehicle, its state, and its configuration (nq,) and velocity (nv,) over independent joints."""
+
+    vehicle: VehicleModel
+    state: VehicleState
+    q: FloatArray
+    v: FloatArray
+
+
+@kernel
+def fill_forces(bound: BoundArguments[SteadyVehicle]) -> None:
+    """Generalised forces (speeds,) in work.rhs, folded onto the independent joints, without drives and cylinders."""
+    vehicle, state, q, v = unpack(bound)
+    chain, work = vehicle.chain, state.work
+    spread_configuration(chain, q, state.q)
+    spread(chain, v, state.v)
+    place_bodies(chain, state.q, work)
+    fill_bias(chain, state.v, vehicle.gravity, work)
+    for a in range(state.v.size):
+        work.rhs[a] = state.torque[a] - work.rhs[a]
+    for a in range(6):  # the base's speeds come first
+        work.rhs[a] += state.pull[a]
+    _push_soil(vehicle.ground, vehicle.terrain, chain, state)
+    _push_compliant(vehicle.compliant, vehicle.terrain, chain, state)
+    fold(chain, work.rhs)
+
+
+@kernel
+def _push_soil(ground: Ground | None, terrain: Terrain, chain: Chain, state: VehicleState) -> None:
+    if ground is not None:
+        _press_ruts(ground.ruts, terrain, chain, state.q, state.work)
+        push_ground(chain, ground, terrain, state.q, _LONG, state.ground, state.work)
+
+
+@kernel
+def _push_compliant(compliant: CompliantGround | None, terrain: Terrain, chain: Chain, state: VehicleState) -> None:
+    if compliant is not None:
+        for wheel in range(chain.wheel_body.size):
+            push_compliant_ground(chain, compliant, terrain, state.q, wheel, 0.0, state.ground, state.work)
+
+
+@kernel
+def _press_ruts(ruts: Ruts | None, terrain: Terrain, chain: Chain, q: FloatArray, work: Work) -> None:
+    """Under each wheel the rut of those ahead on its track, as if they had always borne what they bear."""
+    if ruts is not None:
+        for wheel in range(chain.wheel_body.size):
+            next_ahead = ahead = ruts.ahead[wheel]
+            deepest = 0.0
+            while ahead != NOBODY:
+                over = clearance(terrain, body_position(q, work, chain.wheel_body[ahead]), ahead)
+                deepest = max(deepest, chain.wheel_radius[ahead] - over)
+                ahead = ruts.ahead[ahead]
+            x, y, _ = body_position(q, work, chain.wheel_body[wheel])
+            for place in range(2 if next_ahead != NOBODY else 0):
+                at = ruts.left[next_ahead, (int(np.floor(x / SPACING)) + place) % PLACES]
+                at[DEPTH], at[ACROSS] = deepest, y
