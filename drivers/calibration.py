@@ -56,8 +56,8 @@ class Calibration(Section):
     lower_right: CalibratedSensor | None = Field(None, description="of the triangle")
     front_left: CalibratedSensor | None = Field(None, description="of the bumper")
     front_right: CalibratedSensor | None = Field(None, description="of the bumper")
-    link_left: CalibratedSensor | None = Field(None, description="of the rear links")
-    link_right: CalibratedSensor | None = Field(None, description="of the rear links")
+    link_left: CalibratedSensor | None = Field(None, description="of the links of the frame")
+    link_right: CalibratedSensor | None = Field(None, description="of the links of the frame")
 
 
 def sensitivity_mVpN(sheet: CalibratedSensor, kind: str, excitation_V: float) -> float | None:

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-# Names of the force sensors: corners of the triangle, the wheel of a bumper, or the rear link of the frame.
+# Names of the force sensors: corners of the triangle, the wheel of a bumper, or the link of the frame.
 SensorName = Literal["top", "lower_left", "lower_right", "front_left", "front_right", "link_left", "link_right"]
 SpeedSet = tuple[float, ...]
 ValveSet = tuple[tuple[bool, bool], ...]

@@ -9,10 +9,10 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 from rich.table import Table
@@ -101,9 +101,12 @@ def peak_over_masses(config: Config) -> list[MassSet]:
     return rows
 
 
-def save_energy(folder: Path, curve: EnergyCurve, masses: Sequence[MassSet], title: str) -> None:
-    """Write energy.json, energy.png and energy_masses.csv."""
-    (folder / "energy.json").write_text(json.dumps(curve, indent=2) + "\n", encoding="utf-8")
+def save_energy(
+    folder: Path, curve: EnergyCurve, masses: Sequence[MassSet], title: str, parts: Mapping[str, Any] | None = None
+) -> None:
+    """Write energy.json, with further `parts` after the curve, energy.png and energy_masses.csv."""
+    whole = {**curve, **(parts or {})}
+    (folder / "energy.json").write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")
     with (folder / "energy_masses.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["masses", "total_kg", "peak_angle_deg", "peak_energy_J"])

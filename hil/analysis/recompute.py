@@ -13,7 +13,7 @@ from hil.analysis.replay import run_again
 from hil.analysis.replayable import NEVER, CannotReplayError, known_until, replayable_config, replayable_ticks
 from hil.config import Config
 from hil.experiments.base import Finished, Summary, samples_of
-from hil.experiments.impact.sensing import KEYS
+from hil.experiments.impact.sensing import KEYS, PEAK_KEYS, PEAKS
 from hil.experiments.registry import summarise
 from hil.experiments.truth_events import RecordedTruth
 from hil.messages.fault import Alarm
@@ -31,6 +31,8 @@ GIVEN = ("not armed: disk space", "ended early: ", "recovered: ")
 JUDGED = ("accepted", "reasons", "aborted", "quality")
 # Keys of an impact trial that came with the analysis of all samples.
 SENSED = (*KEYS, "impact_speed_measured_mps", "quality")
+# What an analysis that did not follow short contacts yet says of an impact: other numbers than today's.
+FORMER = {*KEYS, *PEAK_KEYS, "filtered_peak_N", "filtered_peak_u95_N", "quality"} - set(PEAKS)
 
 
 class Recomputed(NamedTuple):
@@ -127,7 +129,9 @@ def disagreements(said: Mapping[str, Any], found: Recomputed) -> tuple[list[str]
     said.pop("digests", None)
     if "residuals" not in said and computed["residuals"] is None:  # of a version without them
         del computed["residuals"]
-    earlier = lacking_keys(said)
+    earlier, former = lacking_keys(said), peaks_as_read(said)
+    if former:
+        computed |= {name: computed.pop(f"corrected_{name}") for name in PEAKS}
     old, new = dict(_leaves(said)), dict(_leaves(computed))
     different, left_out, count = [], set(found.left_out), 0
     for key in sorted(old.keys() | new.keys()):
@@ -136,7 +140,7 @@ def disagreements(said: Mapping[str, Any], found: Recomputed) -> tuple[list[str]
             continue
         top = key.partition(".")[0]
         unknown = earlier and (top in SENSED or top in ("accepted", "reasons"))
-        if unknown or (found.lacking and (top in JUDGED or new.get(key) is None)):
+        if unknown or (former and top in FORMER) or (found.lacking and (top in JUDGED or new.get(key) is None)):
             left_out.add(top)
         elif key in old and key in new and _same(old[key], new[key]):
             count += 1
@@ -151,6 +155,11 @@ def lacking_keys(said: Mapping[str, Any]) -> bool:
     Then it has no quality rules either, so what it accepts is that version's word.
     """
     return "peak_force_N" in said and not any(key in said for key in SENSED)
+
+
+def peaks_as_read(said: Mapping[str, Any]) -> bool:
+    """Whether a summary is of a version whose `peak_force_N` and `sum_of_peaks_N` had the vibration left in."""
+    return "peak_force_N" in said and "corrected_peak_force_N" not in said
 
 
 def _cycle(record: TrialRecord, config: Config, summary: Mapping[str, Any] | None) -> tuple[Cycle, str]:

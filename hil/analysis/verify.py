@@ -13,7 +13,7 @@ from drivers.registry import loads_driver
 from hil.analysis import command_checks, sample_checks, tick_checks
 from hil.analysis.digests import digest_checks
 from hil.analysis.events import schema_mismatch, text_fingerprint, wrong_channels
-from hil.analysis.recompute import disagreements, lacking_keys, recompute
+from hil.analysis.recompute import disagreements, lacking_keys, peaks_as_read, recompute
 from hil.config import Config, ConfigError, parse_config
 from hil.experiments.impact.release import Release
 from hil.ipc.run_memory import FOLDER
@@ -90,6 +90,8 @@ def _numbers(record: TrialRecord, config: Config, summary: Mapping[str, Any] | N
         words += f" ({found.lacking})"
     if lacking_keys(summary):
         words += "; made by a version without the analysis of samples and the rules of quality, which are not compared"
+    elif peaks_as_read(summary):
+        words += "; made by a version that left vibration in peak_force_N, and measured short contacts otherwise"
     if different:
         version = record.meta.get("version")
         other = f"; recorded by version {version}, this is {hil.__version__}" if version != hil.__version__ else ""

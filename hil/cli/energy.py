@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -41,6 +41,12 @@ def energy(
     angles: Annotated[
         str, typer.Option("--angles", metavar="FIRST:LAST:STEP", help="Obstacle angles [deg], last one included.")
     ] = "10:90:5",
+    with_compliance: Annotated[
+        bool, typer.Option("--compliance", help="Also the first hit with the front wheels on springs of their legs.")
+    ] = False,
+    with_sensitivity: Annotated[
+        bool, typer.Option("--sensitivity", help="Also how the energy changes with the rover's posture.")
+    ] = False,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
@@ -49,6 +55,12 @@ def energy(
 
     with usage_errors():
         angles_deg = angles_from(angles)
+        if with_compliance and angles_deg[0] == 0.0:
+            raise typer.BadParameter(
+                "found 0 degrees with --compliance; allowed: angles above 0, for there a wheel rolls onto the plate "
+                "without a hit",
+                param_hint="--angles",
+            )
         effective = options.load()
         folder = run_folder(out, effective.name, f"{angles_deg[0]:g}-{angles_deg[-1]:g}")
 
@@ -60,18 +72,32 @@ def energy(
         peak_over_masses,
         save_energy,
     )
+    from hil.analysis.energy_compliance import compliance, compliance_table
+    from hil.analysis.energy_figures import save_parts
+    from hil.analysis.energy_sensitivity import sensitivity, sensitivity_table
     from hil.app.warm_up import report_compiling
 
     report_compiling(progress)
     curve, masses = energy_curve(effective, angles_deg), peak_over_masses(effective)
+    parts: dict[str, Any] = {}
+    if with_compliance:
+        parts["compliance"] = compliance(effective, angles_deg)
+    if with_sensitivity:
+        parts["sensitivity"] = sensitivity(effective, angles_deg)
     title = f"{effective.name}: effective kinetic energy at {effective.trial.speed_mps:g} m/s, no ground"
-    save_energy(folder, curve, masses, title)
+    save_energy(folder, curve, masses, title, parts)
+    save_parts(folder, parts, angles_deg, effective.trial.angle_deg)
     if as_json:
-        print(json.dumps(curve, allow_nan=False))
+        print(json.dumps({**curve, **parts}, allow_nan=False))
     else:
         print(title)
         show(energy_table(curve))
         print(peak_in_words(curve))
         print("the peak with other masses, one changed at a time")
         show(masses_table(masses))
+        if with_compliance:
+            print("the first hit, the front wheels on springs of their legs")
+            show(compliance_table(parts["compliance"], angles_deg))
+        if with_sensitivity:
+            show(sensitivity_table(parts["sensitivity"], angles_deg))
         print(f"run folder: {folder}")

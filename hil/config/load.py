@@ -15,6 +15,7 @@ from hil.config.calibration import calibration_paths, put_calibration
 from hil.config.checked import Config
 from hil.config.error_messages import problems_of, shown, wrong_by_themselves
 from hil.config.problems import ConfigError, Problem
+from hil.config.schema.sensors import LISTED
 from hil.config.text_file import read_text
 from hil.config.yaml_io import MOST_BYTES, read_yaml
 
@@ -166,7 +167,7 @@ def _default(raw: dict[str, Any], keys: list[str]) -> Any:
     """The default of a missing list; a missing section starts empty and gets its defaults later."""
     daq = raw.get("daq")
     given = daq.get("layout") if isinstance(daq, dict) else None
-    layout = {"layout": given} if given in ("bumper", "rear") else {}
+    layout = {"layout": given} if given in LISTED else {}
     node: Any = Config.model_validate({"name": "default", "rig": "simulated", "daq": layout}).model_dump(mode="json")
     for key in keys:
         node = node.get(key) if isinstance(node, dict) else None

@@ -174,7 +174,7 @@ class UncheckedConfig(Section):
 
     @property
     def plate(self) -> DaqConfig | None:
-        """The sensors that bear the load of the obstacle's plate, if the rig has any: a triangle's, or rear links'."""
+        """The sensors that bear the load of the obstacle's plate, if the rig has any: of a triangle, or in links."""
         return self.daq if self.daq and self.daq.layout != "bumper" else None
 
     @property
@@ -195,23 +195,30 @@ class UncheckedConfig(Section):
 
     @property
     def plate_sensitivities_mVpN(self) -> tuple[float, ...]:
-        """The same per newton of the normal force on the plate, of which rear links bear a part."""
-        share = 1.0
-        if self.daq and self.daq.layout == "rear":
-            from models.sensors.rear_frame import rear_link_share  # workers read a config without the models
+        """The same per newton of the normal force on the plate, of which links of the frame bear a part."""
+        share, daq = 1.0, self.daq
+        if daq and daq.link:
+            from models.sensors.rear_frame import frame_share  # workers read a config without the models
 
-            share = rear_link_share(math.radians(self.trial.angle_deg), self.wheel_radius_m, self.daq.sinkage_m)
+            angle = math.radians(self.trial.angle_deg)
+            share = frame_share(daq.link, angle, self.wheel_radius_m, daq.sinkage_m, daq.friction)
         return tuple(share * sensitivity for sensitivity in self.sensitivities_mVpN)
 
     @property
     def hit_place_u95(self) -> float:
-        """Half-width of the 95 % interval of the lever that a wheel's hit has on the rear links, relative; else 0."""
-        if self.daq is None or self.daq.layout != "rear":
+        """Half-width of the 95 % interval of the links' part of the force, by the hit's place and friction; else 0."""
+        daq = self.daq
+        if daq is None or daq.link is None:
             return 0.0
-        from models.sensors.rear_frame import contact_lever  # as above
+        from models.sensors.rear_frame import frame_share, link_share, rear_link_reach  # as above
 
         angle = math.radians(self.trial.angle_deg)
-        return self.daq.hit_place_u95_m / contact_lever(angle, self.wheel_radius_m, self.daq.sinkage_m)
+        share = link_share(daq.link, angle)
+        moved = share.turn * daq.hit_place_u95_m / rear_link_reach(angle)
+        rubbed = share.grip * daq.friction_u95
+        return math.hypot(moved, rubbed) / frame_share(
+            daq.link, angle, self.wheel_radius_m, daq.sinkage_m, daq.friction
+        )
 
     @property
     def droops_s(self) -> tuple[float, ...]:

@@ -22,7 +22,7 @@ from models.plant import GroundParameters, ReadingNoise, RigParameters, Spread, 
 from models.rover.registry import kind_of
 from models.rover.tree import WheelMount
 from models.sensors.piezo import Piezo
-from models.sensors.rear_frame import rear_link_reach
+from models.sensors.rear_frame import REAR, link_share, rear_link_reach
 from models.vehicle import HITTING_WHEELS
 from models.vehicle.loads import Drawbar, Payload
 from models.wheel import Soil
@@ -182,6 +182,7 @@ def veer(config: Config) -> Veer:
 
 
 def _piezo(config: Config, daq: DaqConfig) -> Piezo:
+    angle = math.radians(config.trial.angle_deg)
     return Piezo(
         place=np.array(daq.places_m),
         sensitivity=np.array([one * 1e-3 for one in config.sensitivities_mVpN]) * fault_gains(daq),
@@ -193,5 +194,6 @@ def _piezo(config: Config, daq: DaqConfig) -> Piezo:
         ring_frequency=daq.ring_hz,
         ring_damping=daq.ring_damping,
         ring_share=daq.ring_share,
-        rear_reach=rear_link_reach(math.radians(config.trial.angle_deg)) if daq.layout == "rear" else 0.0,
+        rear_reach=rear_link_reach(angle) if daq.link else 0.0,
+        link=link_share(daq.link, angle) if daq.link else REAR,
     )

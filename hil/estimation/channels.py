@@ -22,7 +22,7 @@ class ChannelParameters(NamedTuple):
     """Constants of the channels.
 
     Attributes:
-        place: (channels, 2) sensors on the plate [m]; NaN for those of a bumper, and for up of rear links.
+        place: (channels, 2) sensors on the plate [m]; NaN for those of a bumper, and for up of links.
         newton_per_volt: (channels,), newtons on the plate.
         full_scale: [V] at which a channel counts as saturated.
         droop: (channels,) share of the reading that each channel's AC coupling removes in one sample.

@@ -21,6 +21,7 @@ SENSORS: dict[str, tuple[SensorName, ...]] = {  # by layout, in the order of the
     "triangle": ("top", "lower_left", "lower_right"),
     "bumper": ("front_left", "front_right"),
     "rear": ("link_left", "link_right"),
+    "bottom": ("link_left", "link_right"),
 }
 Field = tuple[str, str] | tuple[str, str, tuple[int, ...]]
 IMPACT = "impact"  # name of the event that records an impact

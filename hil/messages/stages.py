@@ -96,7 +96,7 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
         saturated: a channel has been at the end of its range since zeroing.
         impact_ns: time of the first sample over the threshold, or None.
         force_N: (channels,) newest, droop corrected.
-        load_point_m: (across, up) from the sensors' centroid; NaN while unloaded, of a bumper, and up of rear links.
+        load_point_m: (across, up) from the sensors' centroid; NaN while unloaded, of a bumper, and up of links.
         wheel_speed_radps: (wheels,) measured.
         still: (channels,) number of newest samples in a row that are equal bit for bit, without those at full scale.
         wheel_load_N: (wheels,) normal forces measured by leg sensors; empty without them.

@@ -44,7 +44,7 @@ TICK_FIELDS = {
     "force_N": Field("N", "forces at the newest sample, droop corrected", "channels"),
     "force_sum_N": Field("N", "sum of these forces"),
     "load_point_m": Field(
-        "m", "load point from the sensors' centroid; NaN: unloaded, or bumpers; up also of rear links", "across,up"
+        "m", "load point from the sensors' centroid; NaN: unloaded, or bumpers; up also of links", "across,up"
     ),
     "normal_force_N": Field("N", "normal force of the ground on each wheel, from the rover twin", "wheels"),
     "sinkage_m": Field("m", "sinkage of each wheel in the soil, from the rover twin", "wheels"),

@@ -21,11 +21,11 @@ class SensorChannels(NamedTuple):
         droop_s: (channels,) time constant of each AC coupling [s].
         sensitivity_u95: (channels,) half-width of the 95 % interval of each sensitivity, relative.
         droop_u95: (channels,) the same of each time constant.
-        place: (channels, 2) sensors on the plate, across and up [m]; NaN of a bumper's, and for up of rear links'.
+        place: (channels, 2) sensors on the plate, across and up [m]; NaN of a bumper's, and for up of links'.
         each: every channel has a shield of its own (bumpers); else all stand behind one plate.
         ring: of the shield, as stated; what the samples show goes before it.
         lever_u95: half-width of the 95 % interval of what all channels alike are scaled with, relative: the lever of
-            the hit on rear links, which nothing measures.
+            the hit on links of the frame, which nothing measures.
     """
 
     rate_hz: int

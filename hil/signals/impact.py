@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.signals.channels import SensorChannels
-from hil.signals.traces import Traces, contact_end, make_traces
+from hil.signals.traces import Traces, contact_end, make_traces, width_at_half
 from hil.signals.uncertainty import WIDTH, combined
 
 Floats = NDArray[np.float64]
 
 # The rise from which the onset is extrapolated, as shares of the peak.
 ONSET_FROM, ONSET_TO = 0.02, 0.2
-# A peak is the vertex of a parabola through so much of the trace [s]; half of it to each side.
-PEAK_S = 0.004
+# A peak is the vertex of a parabola through so much of the trace to each side of it [s]; of a short contact through
+# this share of the peak's width at half its height, for a parabola is no more of a half sine than its top.
+PEAK_S, TOP_SHARE = 0.002, 0.15
 # A hit of a grouser stands out from the valleys beside it by this share of the peak.
 HIT_SHARE = 0.05
 # The load point is known where the force is over this share of its peak.
@@ -125,7 +126,8 @@ def measure_impact(
 
 def _vertex(traces: Traces, force: Floats, at: int, noise: float) -> Quantity:
     """The peak near a row, without the bias of the largest of many noisy samples."""
-    half = max(round(0.5 * PEAK_S / traces.spacing_s), 1)
+    top_s = min(PEAK_S, TOP_SHARE * width_at_half(force, at) * traces.spacing_s)
+    half = max(round(top_s / traces.spacing_s), 2)
     first, last = max(at - half, 0), min(at + half + 1, len(force))
     rows = np.arange(first, last) - at
     if len(rows) < 4:

@@ -17,8 +17,9 @@ Floats = NDArray[np.float64]
 # The samples looked at: the quiet part before the impact, up to GUARD_S before the detector's, and the tail after it.
 QUIET_S, GUARD_S, TAIL_S = 1.0, 0.1, 4.0
 LEAST_QUIET_S = 0.15
-# Means of samples that are analysed instead of each: so many a second at least.
-REDUCED_HZ = 3000
+# Means of samples that are analysed instead of each: so many a second at least, and so many in the width of the peak at
+# half its height.
+REDUCED_HZ, PEAK_ROWS = 3000, 20
 # The contact is over when the force has stayed below this share of its peak for this time [s].
 OVER_SHARE, OVER_S = 0.05, 0.02
 
@@ -88,7 +89,7 @@ def make_traces(t_ns: NDArray[np.int64], volts: Floats, impact_ns: int, channels
     quiet = int(np.searchsorted(t_ns, impact_ns - round(GUARD_S * 1e9))) - int(first)
     if quiet < LEAST_QUIET_S * channels.rate_hz or not np.isfinite(volts[first:last]).all():
         return None
-    count = max(channels.rate_hz // REDUCED_HZ, 1)
+    count = _samples_a_row(volts[first:last] @ channels.newton_per_volt, quiet, channels.rate_hz)
     rows = (int(last) - int(first)) // count
     part = volts[first : int(first) + rows * count]
     reading = (part - part[:quiet].mean(axis=0)) * channels.newton_per_volt
@@ -110,6 +111,22 @@ def make_traces(t_ns: NDArray[np.int64], volts: Floats, impact_ns: int, channels
         t_s, raw, corrected, filtered, tones, shields, drooped, calm,
         filtered[:calm].std(axis=0), float(filtered[:calm].sum(axis=1).std()),
     )  # fmt: skip
+
+
+def width_at_half(force: Floats, at: int) -> int:
+    """Rows about row `at` of a force (n,) in which it stays over half of what it is there."""
+    under = np.flatnonzero(force <= 0.5 * force[at])
+    place = int(np.searchsorted(under, at))
+    first = int(under[place - 1]) if place else -1
+    last = int(under[place]) if place < len(under) else len(force)
+    return last - first - 1
+
+
+def _samples_a_row(force: Floats, quiet: int, rate_hz: int) -> int:
+    """How many samples one mean may take without flattening the peak of the force (n,) [N], offset included."""
+    force = force - force[:quiet].mean()
+    width = width_at_half(force, quiet + int(np.argmax(force[quiet:])))
+    return max(min(rate_hz // REDUCED_HZ, width // PEAK_ROWS), 1)
 
 
 def contact_end(t_s: Floats, force: Floats) -> float | None:

@@ -110,7 +110,7 @@ def identify_rings(t_s: Floats, load: Floats, end_s: float, noise: float, stated
             break
         begin = [(_strongest(rest, spacing, stated.hz), 0.02)]
         if not rings:
-            begin.append((stated.hz, stated.share))
+            begin += [(hz, stated.share) for hz in (stated.hz, begin[0][0])]
         count = len(rings) + 1
         limits = (np.tile(RING_RANGE[0], count), np.tile(RING_RANGE[1], count))
         scale = np.tile((1.0, 0.01, 0.01), count)

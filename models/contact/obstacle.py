@@ -94,6 +94,7 @@ class ObstacleContact(NamedTuple):
         point: contact point on the plane [m]: across (to port), up the plane from its foot. Of grousers the load's
             centre, and while apart the nearest tip.
         gap: distance of the nearest point to the plane [m], negative in contact.
+        drag: friction of the wheel on the plate, up along it [N], at the start of the step.
         deflection: of each leg along the plate's normal [m].
         contact_points: (wheels, 2, 8) of each, columns as in models.contact.contact_points. A smooth wheel has only
             point 0; a grouser keeps its point, 0 or 1, while it is one of the two.
@@ -102,6 +103,7 @@ class ObstacleContact(NamedTuple):
     force: FloatArray
     point: FloatArray
     gap: FloatArray
+    drag: FloatArray
     deflection: FloatArray
     contact_points: FloatArray
 
@@ -110,9 +112,8 @@ def make_contact(wheels: int) -> ObstacleContact:
     """Allocate the state of `wheels` wheels, all apart."""
     contact_points = np.zeros((wheels, POINTS, COLUMNS))
     contact_points[:, :, DEPTH] = -np.inf
-    return ObstacleContact(
-        np.zeros(wheels), np.zeros((wheels, 2)), np.full(wheels, np.inf), np.zeros(wheels), contact_points
-    )
+    force, drag, deflection = np.zeros((3, wheels))
+    return ObstacleContact(force, np.zeros((wheels, 2)), np.full(wheels, np.inf), drag, deflection, contact_points)
 
 
 @kernel
@@ -142,15 +143,14 @@ def push_obstacle(
     contact.point[wheel, 0] = y
     contact.point[wheel, 1] = cosine * (x + radius * sine) + sine * (z - radius * cosine)
     if depth <= 0.0:
-        contact_points[0, ONSET_RATE] = contact.force[wheel] = 0.0
+        contact_points[0, ONSET_RATE] = contact.force[wheel] = contact.drag[wheel] = 0.0
         return
     velocity, spin = body_velocity(work, body), body_spin(work, body)
     rate = sine * velocity[0] - cosine * velocity[2]
     contact_points[0, ONSET_RATE] = _onset(contact_points[0, ONSET_RATE], rate)
-    force = law_force(law, depth, rate, contact_points[0, ONSET_RATE])
-    contact.force[wheel] = force
+    contact.force[wheel] = force = law_force(law, depth, rate, contact_points[0, ONSET_RATE])
     arm = (radius * sine, 0.0, -radius * cosine)
-    _press(chain, obstacle, body, sine, cosine, velocity, spin, arm, force, dt, work)
+    contact.drag[wheel] = _press(chain, obstacle, body, sine, cosine, velocity, spin, arm, force, dt, work)
 
 
 @kernel
@@ -177,8 +177,8 @@ def _press(
     force: float,
     dt: float,
     work: Work,
-) -> None:
-    """Apply a normal force [N] and its friction to one point of a wheel."""
+) -> float:
+    """Apply a normal force [N] and its friction to one point of a wheel; gives that on the plate, up along it [N]."""
     vx, vy, vz = velocity
     wx, wy, wz = spin
     ax, ay, az = arm
@@ -188,12 +188,12 @@ def _press(
     grip = obstacle.friction * force / max(np.hypot(up, py), obstacle.friction_speed)
     none, start = (0.0, 0.0, 0.0), 5 + body
     project(chain, work, body, (-sine * force, 0.0, cosine * force), none, arm, work.row)
-    add_scaled(chain.speed_parent, work.rhs, work.row, start, 1.0)
-    # friction is a steep function of speed: it enters the step implicitly, as traction does
+    add_scaled(chain.speed_parent, work.rhs, work.row, start, 1.0)  # friction, steep in speed, enters implicitly:
     project(chain, work, body, (cosine, 0.0, sine), none, arm, work.row)
     add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, -grip * up, grip * dt)
     project(chain, work, body, (0.0, 1.0, 0.0), none, arm, work.row)
     add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, -grip * py, grip * dt)
+    return grip * up
 
 
 @kernel
@@ -217,7 +217,7 @@ def _push_points(
     contact_points = contact.contact_points[wheel]
     deepest, points = _place_points(chain, obstacle, q, wheel, sine, cosine, centre, contact, work)
     contact.gap[wheel] = -deepest
-    contact.force[wheel] = 0.0
+    contact.force[wheel] = contact.drag[wheel] = 0.0
     if deepest <= 0.0:
         for i in range(points):
             contact_points[i, ONSET_RATE] = contact_points[i, SHARE] = 0.0
@@ -253,7 +253,7 @@ def _push_points(
         contact.force[wheel] += force
         across += force * (centre[1] + arm[1])
         along += force * (cosine * (centre[0] + arm[0]) + sine * (centre[2] + arm[2]))
-        _press(chain, obstacle, body, sine, cosine, velocity, spin, arm, force, dt, work)
+        contact.drag[wheel] += _press(chain, obstacle, body, sine, cosine, velocity, spin, arm, force, dt, work)
     if contact.force[wheel] > 0.0:
         contact.point[wheel, 0] = across / contact.force[wheel]
         contact.point[wheel, 1] = along / contact.force[wheel]

@@ -1,6 +1,6 @@
 """Energy available to an impact: effective kinetic energy, its sensitivity, and the effect of compliant legs."""
 
-from models.impact.compliant import CompliantImpact, compliant_effective_kinetic_energy
+from models.impact.compliant import CompliantImpact, compliant_effective_kinetic_energy, on_springs
 from models.impact.energy import effective_kinetic_energy, pair_energy, projectors
 from models.impact.sensitivity import energy_gradient
 
@@ -9,6 +9,7 @@ __all__ = [
     "compliant_effective_kinetic_energy",
     "effective_kinetic_energy",
     "energy_gradient",
+    "on_springs",
     "pair_energy",
     "projectors",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,8 +13,11 @@ from scipy.optimize import minimize_scalar
 
 from models.impact.energy import effective_kinetic_energy
 from models.kernels.compiled import FloatArray
+from models.rover import Rover
 from models.wheel.checks import Range, problem, refuse
 
+# Hitting wheels of a rover, as Rover.impact_jacobian has them.
+FRONT = ("front_left", "front_right")
 SAMPLES_A_PERIOD = 40
 MOST_SAMPLES = 100_000
 
@@ -30,6 +34,37 @@ class CompliantImpact(NamedTuple):
     energy: float
     peak_force: float
     time: float
+
+
+def on_springs(
+    rover: Rover, q: npt.ArrayLike, angle: float, wheels: Sequence[str] = FRONT
+) -> tuple[FloatArray, FloatArray]:
+    """Mass matrix and approach of a rover whose hitting wheels sit on springs at their hubs, forward and upward.
+
+    With r the speeds of the springs and A v the speeds of the hubs, a wheel moves at A v + r, so that the kinetic
+    energy grows by m (A v) r + 1/2 m r^2. The wheels' masses alone are in front of the springs, the legs' behind.
+
+    Args:
+        rover: the rover.
+        q: configuration (nq,).
+        angle: beta [rad].
+        wheels: that hit the obstacle.
+
+    Returns:
+        M (nv + 2 wheels,) squared and J_c (wheels, nv + 2 wheels): after the rover's speeds those of each wheel's
+        springs, forward and up.
+
+    Raises:
+        ValueError: as `Rover.impact_jacobian`.
+    """
+    mass = {body.name: body.mass for body in rover.tree.bodies}
+    carried = {wheel.name: mass[wheel.body] for wheel in rover.tree.wheels}
+    forward, down = rover.impact_jacobian(q, 0.5 * math.pi, wheels), rover.impact_jacobian(q, 0.0, wheels)
+    hubs = np.stack([forward, -down], axis=1).reshape(-1, rover.nv)
+    masses = np.repeat([carried[name] for name in wheels], 2)
+    M = np.block([[rover.mass_matrix(q), hubs.T * masses], [masses[:, None] * hubs, np.diag(masses)]])
+    springs = np.kron(np.eye(len(wheels)), [math.sin(angle), -math.cos(angle)])
+    return M, np.hstack([rover.impact_jacobian(q, angle, wheels), springs])
 
 
 def compliant_effective_kinetic_energy(

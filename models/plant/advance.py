@@ -136,9 +136,9 @@ def _take_samples(
             if volts.size == TRIANGLE:
                 sample(sensing.piezo, sensing.state, force, across, up, since, noise, volts, sensing.disturbance)
             elif sensing.piezo.rear_reach > 0.0:
-                lever = state.obstacle.point[STARBOARD, 1]
+                lever, drag = state.obstacle.point[STARBOARD, 1], state.obstacle.drag[STARBOARD]
                 sample_links(
-                    sensing.piezo, sensing.state, force, across, lever, since, noise, volts, sensing.disturbance
+                    sensing.piezo, sensing.state, force, across, lever, since, noise, volts, sensing.disturbance, drag
                 )
             else:
                 other = last_left + (left - last_left) * (taken_at - begin) / (end - begin)

@@ -1,4 +1,4 @@
-"""ICP piezo sensors at the data acquisition: behind an obstacle's shield, in its rear links, or one per front wheel."""
+"""ICP piezo sensors at the data acquisition: behind an obstacle's shield, in its frame, or one per front wheel."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ import numpy as np
 
 from models.kernels.compiled import FloatArray, kernel
 from models.sensors.disturbance import Disturbance, disturbed, hummed, through_structure
+from models.sensors.rear_frame import REAR, LinkShare, link_force
 from models.wheel.checks import Range, finite_array, problem, refuse
 
-TRIANGLE = 3  # channels; a bumper pair has 2, and so have the rear links
+TRIANGLE = 3  # channels; a bumper pair has 2, and so have the links of the frame
 
 
 class Piezo(NamedTuple):
     """The sensors and their channels (MacMahon 2016, 6.2.2, 6.2.5; PCB 208C02 class).
 
     Three channels are a triangle behind one shield; two are a bumper pair, each sensor behind the shield of a front
-    wheel, left and right, or stand in the two rear links of the obstacle's frame (App. C.2).
+    wheel, left and right, or stand in two links of the obstacle's frame (App. C.2).
 
     Attributes:
-        place: (channels, 2) positions on the plate [m]: across (to port), up; origin where a smooth wheel hits. Of rear
+        place: (channels, 2) positions on the plate [m]: across (to port), up; origin where a smooth wheel hits. Of
             links only across counts, of a bumper pair neither.
         sensitivity: (channels,) [V/N]; 0 of a dead sensor.
         bias: (channels,) [V] offset of each channel.
@@ -33,7 +34,8 @@ class Piezo(NamedTuple):
         ring_damping: ratio of critical.
         ring_share: part of the load that rides on the ringing shield.
         rear_reach: lever of the rear links about the plate's foot [m] (models.sensors.rear_frame); 0: the sensors are
-            not in rear links.
+            not in links of the frame.
+        link: which links, by what of the wheel's force they bear.
     """
 
     place: FloatArray
@@ -47,6 +49,7 @@ class Piezo(NamedTuple):
     ring_damping: float
     ring_share: float
     rear_reach: float = 0.0
+    link: LinkShare = REAR
 
 
 def check_piezo(piezo: Piezo) -> None:
@@ -227,8 +230,9 @@ def sample_links(
     noise: FloatArray,
     out: FloatArray,
     disturbance: Disturbance | None = None,
+    drag: float = 0.0,
 ) -> None:
-    """One sample of the sensors in both rear links: the frame's statics, each side by its distance from the load.
+    """One sample of the sensors in both links: the frame's statics, each side by its distance from the load.
 
     Args:
         piezo: the channels.
@@ -240,8 +244,10 @@ def sample_links(
         noise: (2,) standard normal numbers.
         out: (2,) reading [V], overwritten.
         disturbance: of this sample, or None.
+        drag: friction on the plate, up along it [N].
     """
-    load = _rung(piezo, state.shield[0], through_structure(disturbance, 0, force, dt), dt) * lever / piezo.rear_reach
+    load = _rung(piezo, state.shield[0], through_structure(disturbance, 0, force, dt), dt)
+    load = link_force(piezo.link, load, lever / piezo.rear_reach, drag)
     left = left_share(piezo.place, across)
     out[0] = _reading(piezo, state, disturbance, 0, piezo.sensitivity[0] * load * left, dt, noise[0])
     out[1] = _reading(piezo, state, disturbance, 1, piezo.sensitivity[1] * load * (1.0 - left), dt, noise[1])

@@ -14,6 +14,8 @@ from hil.config.problems import Problem
 from hil.config.schema.sensors import DaqConfig
 
 LEAST_BETWEEN_LINKS_M = 0.01
+# Links that bear less than this share of the force are no measurement of it.
+LEAST_LINK_SHARE = 0.05
 _CALIBRATION, _INPUTS = ".".join(KEY), "devices.daq.inputs"
 
 
@@ -52,7 +54,7 @@ def _blocks(config: UncheckedConfig, daq: DaqConfig) -> Iterator[Problem]:
 
 
 def _places(config: UncheckedConfig, daq: DaqConfig) -> Iterator[Problem]:
-    if daq.layout == "rear":
+    if daq.link:
         (left, _), (right, _) = daq.places_m
         height_m = config.wheel_radius_m * (1.0 - math.cos(math.radians(config.trial.angle_deg)))
         if daq.sinkage_m >= height_m:
@@ -60,6 +62,14 @@ def _places(config: UncheckedConfig, daq: DaqConfig) -> Iterator[Problem]:
                 "daq.sinkage_m",
                 f"{daq.sinkage_m:g}",
                 f"below {height_m:.4g}, the height of the contact at {config.trial.angle_deg:g} degrees",
+                ("trial.angle_deg",),
+            )
+        elif config.plate_sensitivities_mVpN[0] < LEAST_LINK_SHARE * config.sensitivities_mVpN[0]:
+            share = config.plate_sensitivities_mVpN[0] / config.sensitivities_mVpN[0]
+            yield Problem(
+                "daq.friction",
+                f"{daq.friction:g}: at {config.trial.angle_deg:g} degrees the links bear {share:.2g} of the force",
+                f"a friction with which they bear at least {LEAST_LINK_SHARE:g} of it",
                 ("trial.angle_deg",),
             )
         if left - right < LEAST_BETWEEN_LINKS_M:

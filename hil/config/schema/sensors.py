@@ -12,15 +12,18 @@ from drivers.messages import SensorName
 from hil.config.schema.base import Section
 from hil.messages.schema import SENSORS
 
-# Where the sensors of a triangle and the rear links stand unless the config says so, (across, up) and across [m].
+# Where the sensors of a triangle and in links stand unless the config says so, (across, up) and across [m].
 CORNERS_M = ((0.0, 0.0508), (0.0508, -0.0508), (-0.0508, -0.0508))
 LINKS_M = (0.254, -0.254)
+# Layouts with sensors in links of the frame, and those with other sensors than the default of `channels`.
+LINKS = ("rear", "bottom")
+LISTED = ("bumper", *LINKS)
 
 
 class ChannelConfig(Section):
     """One force sensor."""
 
-    name: SensorName = Field(description="corner of the sensing triangle, wheel of the bumper, or rear link")
+    name: SensorName = Field(description="corner of the sensing triangle, wheel of the bumper, or link of the frame")
     sensitivity_mVpN: float = Field(
         11.24, ge=1e-3, le=1000, description="sensitivity, where devices.daq.calibration does not give it"
     )
@@ -28,7 +31,7 @@ class ChannelConfig(Section):
         None,
         ge=-2,
         le=2,
-        description="position on the plate, or of the rear link, to port, from the contact point of a smooth wheel",
+        description="position on the plate, or of the link, to port, from the contact point of a smooth wheel",
     )
     up_m: float | None = Field(
         None,
@@ -52,7 +55,7 @@ class ChannelConfig(Section):
     def _placed(cls, value: float | None, info: ValidationInfo) -> float | None:
         placed = SENSORS["triangle"] + (SENSORS["rear"] if info.field_name == "across_m" else ())
         if value is None and info.data.get("name") in placed:
-            raise ValueError("a number -2 to 2; needed for each sensor of a triangle, and across_m of rear links")
+            raise ValueError("a number -2 to 2; needed for each sensor of a triangle, and across_m of links")
         return value
 
 
@@ -60,8 +63,8 @@ def _default_channels(layout: str) -> tuple[ChannelConfig, ...]:
     """The sensors where the config does not list them."""
     if layout == "bumper":
         return tuple(ChannelConfig(name=name) for name in SENSORS["bumper"])
-    if layout == "rear":  # at the edges of the mounting plate, 20 in wide (6.2.3)
-        return tuple(ChannelConfig(name=name, across_m=at) for name, at in zip(SENSORS["rear"], LINKS_M, strict=True))
+    if layout in LINKS:  # at the edges of the mounting plate, 20 in wide (6.2.3)
+        return tuple(ChannelConfig(name=name, across_m=at) for name, at in zip(SENSORS[layout], LINKS_M, strict=True))
     return tuple(
         ChannelConfig(name=name, across_m=across, up_m=up)
         for name, (across, up) in zip(SENSORS["triangle"], CORNERS_M, strict=True)
@@ -71,10 +74,10 @@ def _default_channels(layout: str) -> tuple[ChannelConfig, ...]:
 class DaqConfig(Section):
     """The data acquisition of the force sensors."""
 
-    layout: Literal["triangle", "bumper", "rear"] = Field(
+    layout: Literal["triangle", "bumper", "rear", "bottom"] = Field(
         "triangle",
         description="three sensors behind the starboard obstacle's plate, one on each front wheel's side, or one in "
-        "each rear link of that obstacle's frame",
+        "each rear or bottom link of that obstacle's frame",
     )
     rate_hz: int = Field(30000, ge=10000, le=100000, description="samples a second and channel")
     block_ms: float = Field(2.0, ge=1, le=10, description="samples arrive in blocks of this length")
@@ -91,11 +94,24 @@ class DaqConfig(Section):
     ring_damping: float = Field(0.05, ge=0, le=2, description="damping ratio of the shield")
     ring_share: float = Field(0.1, ge=0, le=1, description="part of the load that acts through the ringing shield")
     sinkage_m: float = Field(
-        0.0, ge=0, le=0.1, description="rear: how far the front wheels sink in before the obstacle, and so hit it lower"
+        0.0,
+        ge=0,
+        le=0.1,
+        description="rear, bottom: how far the front wheels sink in before the obstacle, and so hit it lower",
     )
     hit_place_u95_m: float = Field(
-        0.005, ge=0, le=0.5, description="rear: half-width of the 95 % interval of where a wheel hits along the plate"
+        0.005,
+        ge=0,
+        le=0.5,
+        description="rear, bottom: half-width of the 95 % interval of where a wheel hits along the plate",
     )
+    friction: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="bottom: friction of a front wheel that slides down the plate, which is read as well",
+    )
+    friction_u95: float = Field(0.1, ge=0, le=1, description="bottom: half-width of its 95 % interval")
     channels: Annotated[tuple[ChannelConfig, ...], Field(strict=False)] = Field(
         default_factory=partial(_default_channels, "triangle"),
         min_length=2,
@@ -108,7 +124,7 @@ class DaqConfig(Section):
     @classmethod
     def _of_the_layout(cls, raw: Any) -> Any:
         """The sensors of the layout where the config does not list them."""
-        if isinstance(raw, dict) and raw.get("layout") in ("bumper", "rear") and "channels" not in raw:
+        if isinstance(raw, dict) and raw.get("layout") in LISTED and "channels" not in raw:
             return {
                 **raw,
                 "channels": [
@@ -129,7 +145,7 @@ class DaqConfig(Section):
 
     @property
     def places_m(self) -> tuple[tuple[float, float], ...]:
-        """Positions of the sensors on the plate (across, up) [m]; NaN of a bumper's, and for up of rear links'."""
+        """Positions of the sensors on the plate (across, up) [m]; NaN of a bumper's, and for up of links'."""
         return tuple(
             (
                 math.nan if channel.across_m is None else channel.across_m,
@@ -137,6 +153,11 @@ class DaqConfig(Section):
             )
             for channel in self.channels
         )
+
+    @property
+    def link(self) -> Literal["rear", "bottom"] | None:
+        """Link of the frame with the sensors; None: they are elsewhere."""
+        return self.layout if self.layout == "rear" or self.layout == "bottom" else None  # noqa: PLR1714, narrowed so
 
     @property
     def droops_s(self) -> tuple[float, ...]:

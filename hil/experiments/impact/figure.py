@@ -39,7 +39,7 @@ _CHARACTERS = {"screen": 208, "double": 140, "single": 62}  # in a line of that 
 _CAPTION = (
     "sum: of the sensors' raw readings, which the AC coupling lets droop under load and swing below zero after it. "
     "sum, corrected: of the forces with that droop removed, as the detector has it in each tick (its maximum is "
-    "peak_force_N). Left: broad, pale lines; right: thin, dark dashes over them."
+    "corrected_peak_force_N). Left: broad, pale lines; right: thin, dark dashes over them."
 )
 
 

@@ -20,7 +20,7 @@ from models.plant import RigParameters
 from models.plant.parameters import GRAVITY
 from models.rover import Rover
 from models.sensors.piezo import shares_of
-from models.sensors.rear_frame import rear_link_share
+from models.sensors.rear_frame import frame_share
 
 # A stop of unknown length takes at most so long: then a dead-man would cut [ms].
 UNKNOWN_STOP_MS = 20.0
@@ -148,5 +148,6 @@ def _on_sensors(config: Config, angle: float, wheel_N: float) -> tuple[float, ..
     else:
         across = [place for place, _ in daq.places_m]
         lever = np.array([across[1], -across[0]]) / (across[1] - across[0])
-        shares = np.abs(lever) * rear_link_share(angle, config.wheel_radius_m, daq.sinkage_m)
+        assert daq.link
+        shares = np.abs(lever) * frame_share(daq.link, angle, config.wheel_radius_m, daq.sinkage_m)
     return tuple(((1.0 + daq.ring_share) * wheel_N * shares).tolist())

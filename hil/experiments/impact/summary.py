@@ -10,7 +10,7 @@ from rich.table import Table
 from hil.experiments.base import Finished, Summary
 from hil.experiments.impact.acceptance import Evidence, judge, quality_rows, reasons_against
 from hil.experiments.impact.experiment import ImpactExperiment
-from hil.experiments.impact.sensing import measured_impact, measured_keys, measured_speed_mps
+from hil.experiments.impact.sensing import PEAK_KEYS, measured_impact, measured_keys, measured_speed_mps, peak_keys
 from hil.experiments.summary import finite, loop_rows, quantity, summary_table, verdict_rows
 from hil.messages.fault import Fault
 
@@ -20,9 +20,9 @@ _QUANTITIES = (
     ("impact speed", "impact_speed_mps", "mm/s", 1, 1e3),
     ("peak force, sum of sensors", "peak_force_N", "N", 1, 1.0),
     ("95 % interval, half", "peak_force_u95_N", "N", 1, 1.0),
-    ("without vibration", "filtered_peak_N", "N", 1, 1.0),
-    ("95 % interval, half", "filtered_peak_u95_N", "N", 1, 1.0),
-    ("of the impact itself", "impact_peak_force_N", "N", 1, 1.0),
+    ("with vibration left in", "corrected_peak_force_N", "N", 1, 1.0),
+    ("95 % interval, half", "corrected_peak_force_u95_N", "N", 1, 1.0),
+    ("the same, of the impact itself", "impact_peak_force_N", "N", 1, 1.0),
     ("sum of the channels' peaks", "sum_of_peaks_N", "N", 1, 1.0),
     ("peak contact force, plant", "contact_force_peak_N", "N (both wheels)", 1, 1.0),
     ("T_c, twin", "effective_kinetic_energy_J", "J", 4, 1.0),
@@ -59,19 +59,15 @@ def impact_summary(run: Finished) -> Summary:
     )  # fmt: skip
     verdicts = judge(evidence) if impact else {}
     reasons = reasons_against(config, trial, cycle.safety, verdicts, run.beside)
-    peaks = {
-        "peak_force_N": finite(peak) if impact else None,
-        "sum_of_peaks_N": finite(sum(channel_peaks)) if impact else None,
-    }
+    peaks = peak_keys(measured, (peak, sum(channel_peaks))) if impact else dict.fromkeys(PEAK_KEYS)
     return {
         "angle_deg": config.trial.angle_deg,
         "impact_speed_mps": finite(ground_truth.hit_speed) if hit else None,
         "contact_force_peak_N": finite(ground_truth.contact_force_peak) if hit else None,
         "impact_speed_measured_mps": speed_mps,
-        "peak_force_N": peaks["peak_force_N"],
+        **peaks,
         "impact_peak_force_N": finite(estimator.impact_peak_N) if impact else None,
-        "sum_of_peaks_N": peaks["sum_of_peaks_N"],
-        **measured_keys(measured, peaks),
+        **measured_keys(measured),
         "effective_kinetic_energy_J": finite(cycle.twin.energy_at_impact_J),
         "effective_kinetic_energy_plant_J": finite(ground_truth.effective_kinetic_energy_when_hit()) if hit else None,
         "effective_kinetic_energy_on_ground_J": finite(cycle.twin.energy_on_ground_at_impact_J()),

@@ -59,6 +59,30 @@ def test_summary_made_before_the_analysis_of_samples_is_verified_without_it(chan
     assert "onset_s" in check.found
 
 
+def with_vibration_left_in(summary):
+    """As a version wrote it whose leading peaks were those of the corrected readings."""
+    summary["filtered_peak_N"], summary["filtered_peak_u95_N"] = summary["peak_force_N"], summary["peak_force_u95_N"]
+    for name in ("peak_force", "sum_of_peaks"):
+        for what in ("_N", "_u95_N"):
+            summary[f"{name}{what}"] = summary.pop(f"corrected_{name}{what}")
+
+
+def test_summary_made_while_peaks_had_vibration_left_in_is_held_to_those_peaks(changed):
+    check = changed("good", with_vibration_left_in)["summary"]
+    assert check.ok, check.found
+    assert "made by a version that left vibration in peak_force_N" in check.found
+
+
+def test_other_peak_in_such_a_summary_is_noticed(changed):
+    def forged(summary):
+        with_vibration_left_in(summary)
+        summary["peak_force_N"] *= 1.01
+
+    check = changed("good", forged)["summary"]
+    assert not check.ok
+    assert "peak_force_N" in check.found
+
+
 def test_summary_made_before_long_ticks_were_noted_is_verified_without_them(changed):
     check = changed("good", lambda summary: summary["loop"].pop("long_ticks"))["summary"]
     assert check.ok, check.found

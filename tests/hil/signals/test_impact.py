@@ -26,8 +26,8 @@ def time():
     return np.arange(round(3.0 * RATE)) / RATE
 
 
-def half_sine(peak_N=100.0):
-    phase = (time() - BEGIN_S) / LENGTH_S
+def half_sine(peak_N=100.0, length_s=LENGTH_S):
+    phase = (time() - BEGIN_S) / length_s
     return np.where((phase > 0.0) & (phase < 1.0), peak_N * np.sin(np.pi * phase), 0.0)
 
 
@@ -79,6 +79,14 @@ def test_peak_impulse_and_times_of_a_known_impact_are_recovered(ringing):
     rise = (np.arcsin(0.9) - np.arcsin(0.1)) / np.pi * LENGTH_S
     assert ringing.rise_s.value == pytest.approx(rise, abs=5e-4)
     assert ringing.hits == 1
+
+
+@pytest.mark.parametrize("length_s", [0.0015, 0.003, 0.008, 0.03, 0.15])
+def test_peak_of_a_short_contact_is_as_near_the_truth_as_that_of_a_long_one(length_s):
+    impact = measured(read(through_shield(half_sine(300.0, length_s))))
+    assert impact.peak_N.value == pytest.approx(300.0, rel=0.004)
+    assert abs(impact.peak_N.value - 300.0) < WIDTH * impact.peak_N.standard
+    assert impact.peak_N.standard < 0.01 * 300.0
 
 
 def test_load_points_lie_where_the_shares_put_them(ringing):

@@ -10,7 +10,10 @@ import pytest
 from models.sensors.piezo import Piezo, check_piezo, make_piezo_state, sample_links
 from models.sensors.rear_frame import (
     FRONT_LINK_M,
+    REAR_LINK_M,
     contact_lever,
+    frame_share,
+    link_share,
     rear_link_angle,
     rear_link_reach,
     rear_link_share,
@@ -63,10 +66,77 @@ def test_compression_is_that_of_the_links_in_equilibrium(beta_deg, friction):
     assert rear_link_share(beta, RADIUS_M) == pytest.approx(compression, rel=1e-12)
 
 
-def reading(force, across, lever, samples=1):
+def mended_statics(beta, force, friction):
+    """(C.1) with its misprints mended, all nine equations of the three links at once, without weight.
+
+    The wheel pushes the plate with `force` along its normal and `friction` up along it. Unknown: forces of link 1 on
+    links 2 and 3 and of link 2 on link 3 (x rearward, y up), and of the ground on link 3: N_1 and N_2 at the feet, and
+    a hold along the ground at the rear foot. Returns compressions of rear and bottom link.
+    """
+    alpha, lever = rear_link_angle(beta), contact_lever(beta, RADIUS_M)
+    base = REAR_LINK_M * math.sin(alpha + beta) / math.sin(beta)
+    top = FRONT_LINK_M * np.array([math.cos(beta), math.sin(beta)])
+    hit = lever * np.array([math.cos(beta), math.sin(beta)])
+    wheel = force * np.array([math.sin(beta), -math.cos(beta)]) + friction * np.array([math.cos(beta), math.sin(beta)])
+    rear = np.array([base, 0.0])
+    x12, y12, x13, y13, x23, y23, n1, n2, held = range(9)
+    A, b = np.zeros((9, 9)), np.zeros(9)
+
+    def push(row, place, sign, x, y):
+        """Force (x, y) on the link whose equations begin at a row, moments about the front foot."""
+        A[row, x] += sign
+        A[row + 1, y] += sign
+        A[row + 2, y] += sign * place[0]
+        A[row + 2, x] -= sign * place[1]
+
+    push(0, top, -1, x12, y12)
+    push(0, (0.0, 0.0), -1, x13, y13)
+    b[:3] = -np.array([wheel[0], wheel[1], hit[0] * wheel[1] - hit[1] * wheel[0]])
+    push(3, top, 1, x12, y12)
+    push(3, rear, -1, x23, y23)
+    push(6, (0.0, 0.0), 1, x13, y13)
+    push(6, rear, 1, x23, y23)
+    A[7, n1] = A[7, n2] = A[6, held] = 1.0
+    A[8, n2] = base
+    found = np.linalg.solve(A, b)
+    # link 2 is compressed by what it hands from its top to its foot; link 3 by what the front foot pushes rearward
+    return found[x23] * math.cos(alpha) - found[y23] * math.sin(alpha), found[x13]
+
+
+@pytest.mark.parametrize("friction", [-30.0, 0.0, 20.0])
+@pytest.mark.parametrize("beta_deg", [40.0, 60.0, 75.0, 90.0])
+def test_both_kinds_of_links_bear_what_the_mended_equations_of_c1_say(beta_deg, friction):
+    beta = math.radians(beta_deg)
+    for link, compression in zip(("rear", "bottom"), mended_statics(beta, 100.0, friction), strict=True):
+        assert 100.0 * frame_share(link, beta, RADIUS_M, friction=-friction / 100.0) == pytest.approx(
+            compression, rel=1e-12
+        )
+
+
+@pytest.mark.parametrize("friction", [0.0, 12.0])
+def test_sensors_in_the_bottom_links_read_force_and_friction(friction):
+    beta = math.radians(50.0)
+    piezo = LINKS._replace(rear_reach=rear_link_reach(beta), link=link_share("bottom", beta))
+    lever = contact_lever(beta, RADIUS_M)
+    _, compression = mended_statics(beta, 100.0, friction)
+    assert reading(100.0, 0.1, lever, piezo=piezo, drag=friction).sum() == pytest.approx(compression, rel=1e-6)
+
+
+def test_bottom_links_bear_more_and_depend_less_on_the_place_of_the_hit():
+    for beta_deg in (40.0, 60.0, 90.0):
+        beta = math.radians(beta_deg)
+        changes = {}
+        for link in ("rear", "bottom"):
+            share, lower = (frame_share(link, beta, RADIUS_M, sinkage) for sinkage in (0.0, 0.005))
+            changes[link] = abs(lower / share - 1.0)
+        assert frame_share("bottom", beta, RADIUS_M) > frame_share("rear", beta, RADIUS_M)
+        assert changes["bottom"] < 0.6 * changes["rear"]
+
+
+def reading(force, across, lever, samples=1, piezo=LINKS, drag=0.0):
     out, state = np.zeros(2), make_piezo_state(2)
     for _ in range(samples):
-        sample_links(LINKS, state, force, across, lever, DT, np.zeros(2), out)
+        sample_links(piezo, state, force, across, lever, DT, np.zeros(2), out, None, drag)
     return out
 
 

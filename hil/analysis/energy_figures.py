@@ -1,0 +1,39 @@
+"""Figures of `hil energy --compliance` and `--sensitivity`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from hil.analysis.energy_compliance import draw_compliance
+from hil.analysis.energy_sensitivity import draw_sensitivity
+
+
+def save_parts(folder: Path, parts: Mapping[str, Any], angles_deg: Sequence[float], at_deg: float) -> None:
+    """Write energy_compliance.png and energy_sensitivity.png, of what is in `parts`.
+
+    Args:
+        folder: to write to.
+        parts: `compliance` and `sensitivity`, either or none.
+        angles_deg: of both.
+        at_deg: angle of the figure over the plate's stiffness.
+    """
+    if "compliance" in parts:
+        figure = _figure(9.0)
+        over_angle, over_plate = figure.subplots(1, 2)
+        draw_compliance(over_angle, over_plate, parts["compliance"], angles_deg, at_deg)
+        figure.savefig(folder / "energy_compliance.png", dpi=150)
+    if "sensitivity" in parts:
+        figure = _figure(7.0)
+        draw_sensitivity(figure.add_subplot(), parts["sensitivity"], angles_deg)
+        figure.savefig(folder / "energy_sensitivity.png", dpi=150)
+
+
+def _figure(width_in: float) -> Figure:
+    figure = Figure(figsize=(width_in, 4.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
