@@ -17,6 +17,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -161,6 +162,7 @@ def run_all(
     copies: queue.SimpleQueue[TreeCopy] = queue.SimpleQueue()
     suites = {frozenset(change.tests): change.tests for change in changes}
     limits_s: dict[frozenset[str], float] = {}
+    stopped = threading.Event()
     made = [TreeCopy(ROOT / "build" / "mutants" / str(number)) for number in range(processes)]
     for copy in made:
         copies.put(copy)
@@ -180,6 +182,8 @@ def run_all(
                 outcome = copy.run(change.tests, limits_s[frozenset(change.tests)])
         finally:
             copies.put(copy)
+        if stopped.is_set():  # what was killed has noticed nothing
+            raise InterruptedError
         ended(number, outcome)
         return outcome
 
@@ -188,6 +192,7 @@ def run_all(
             list(pool.map(prepare, suites))
             return list(pool.map(run, range(len(changes))))
         except BaseException:  # a key that interrupts it, too
+            stopped.set()
             pool.shutdown(wait=False, cancel_futures=True)
             for copy in made:
                 copy.stop()

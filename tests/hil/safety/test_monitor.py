@@ -213,6 +213,12 @@ def test_a_channel_that_has_not_changed_for_so_many_samples_is_frozen(channel):
     assert ("top", "lower_left", "lower_right")[channel] in event.detail
 
 
+def test_of_two_channels_that_stand_still_the_one_that_is_frozen_is_named():
+    watched = Watched(load_config("sim_impact", ["limits.frozen_samples=500"]))
+    assert watched.watch(still=(499, 1, 500))
+    assert "DAQ: lower_right has not changed in 500 samples" in watched.told[0].detail
+
+
 @pytest.mark.parametrize(
     ("settings", "watched"),
     [
