@@ -1,4 +1,4 @@
-"""The load channels' limits in a tick, and before arming: just inside passes, just beyond is caught."""
+"""Limits of samples, most of them of load channels, in a tick and before arming: just beyond is caught, and named."""
 
 from __future__ import annotations
 
@@ -29,11 +29,17 @@ class Ticks:
     def __init__(self, config=CONFIG) -> None:
         self.safety, self.tick = SafetyMonitor(config), 0
 
-    def faults(self, *, age_ns=0, gap=0, still=(1,) * CHANNELS, finite=True, saturated=False, blocks=(BLOCK,)):
+    def faults(
+        self, *, age_ns=0, gap=0, still=(1,) * CHANNELS, finite=True, saturated=False, blocks=(BLOCK,), drives_ns=0,
+        valves_ns=0,
+    ):  # fmt: skip
         """The faults that are latched or noted after a tick."""
         self.tick += 1
         t_ns, unplaced = self.tick * MS, (math.nan, math.nan)
-        drives, valves = DriveSample(0, t_ns, ZERO, 0), ValveSample(0, t_ns, ((0.0, 0.0),) * 3, 0)
+        drives, valves = (
+            DriveSample(0, t_ns - drives_ns, ZERO, 0),
+            ValveSample(0, t_ns - valves_ns, ((0.0, 0.0),) * 3, 0),
+        )
         samples = Samples(
             t_ns, (), 0, 0, drives, valves, load_blocks=blocks, load_age_ns=age_ns, load_sequence=1, load_gap=gap
         )
@@ -86,6 +92,20 @@ def test_a_load_channel_at_the_end_of_its_range_is_noted():
 
 def test_a_tick_without_a_load_block_is_not_judged_by_the_last_one():
     assert Ticks().faults(blocks=(), gap=9, saturated=True) == []
+
+
+def test_of_two_channels_that_stand_still_the_one_that_is_frozen_is_named():
+    ticks = Ticks()
+    assert ticks.faults(still=(FROZEN - 1, *(1,) * (CHANNELS - 2), FROZEN)) == [Fault.SENSOR_STALE]
+    assert ticks.safety.events[0].detail.startswith(f"load channels: {CONFIG.layout.loads[-1]} has not changed")
+
+
+@pytest.mark.parametrize(("old", "other"), [("drives", "valves"), ("valves", "drives")])
+def test_of_two_devices_the_one_whose_sample_is_too_old_is_named(old, other):
+    allowed_ns = {name: round(getattr(CONFIG.limits, f"{name}_age_ms") * MS) for name in ("drives", "valves")}
+    ticks = Ticks()
+    assert ticks.faults(**{f"{old}_ns": allowed_ns[old] + 1, f"{other}_ns": allowed_ns[other]}) == [Fault.SENSOR_STALE]
+    assert ticks.safety.events[0].detail.startswith(f"{old}: newest sample")
 
 
 STANDING_N = 1000.0

@@ -192,14 +192,6 @@ def test_an_old_newest_sample_of_drives_or_valves_is_stale_in_that_tick(device, 
     assert f"{device}: newest sample is {allowed_ms} ms old (limits.{device}_age_ms)" in event.detail
 
 
-@pytest.mark.parametrize(("old", "other"), [("drives", "valves"), ("valves", "drives")])
-def test_of_two_devices_the_one_whose_sample_is_too_old_is_named(old, other):
-    allowed_ms = {"drives": 200, "valves": 1000}
-    watched = Watched()
-    assert watched.watch(**{f"{old}_ns": allowed_ms[old] * MS + 1, f"{other}_ns": allowed_ms[other] * MS})
-    assert [event.detail.partition(":")[0] for event in watched.told] == [old]
-
-
 @pytest.mark.parametrize("channel", range(3))
 def test_a_channel_that_has_not_changed_for_so_many_samples_is_frozen(channel):
     def still(count):
@@ -213,19 +205,12 @@ def test_a_channel_that_has_not_changed_for_so_many_samples_is_frozen(channel):
     assert ("top", "lower_left", "lower_right")[channel] in event.detail
 
 
-def test_of_two_channels_that_stand_still_the_one_that_is_frozen_is_named():
-    watched = Watched(load_config("sim_impact", ["limits.frozen_samples=500"]))
-    assert watched.watch(still=(499, 1, 500))
-    assert "DAQ: lower_right has not changed in 500 samples" in watched.told[0].detail
-
-
 @pytest.mark.parametrize(
     ("settings", "watched"),
     [
         (["daq.channels.1.noise_V=0"], False),  # a simulated sensor without noise is constant without a fault
         (["daq.channels.1.noise_V=7e-5"], False),  # and so is one with less noise than its converter can resolve
-        (["daq.channels.1.noise_V=7.62939453125e-5"], True),
-        (["daq.channels.1.noise_V=8e-5"], True),  # half a step of 16 bits over 10 V is 76 uV
+        (["daq.channels.1.noise_V=7.62939453125e-5"], True),  # half a step of 16 bits over 10 V, to the last digit
         (["daq.channels.1.noise_V=7e-5", "daq.bits=24"], True),
         (["limits.frozen_samples=0"], False),
     ],
