@@ -117,10 +117,10 @@ def _summed(values: Floats, count: int) -> Floats:
 
 
 def lag_s(measured: Floats, commanded: Floats, rate_hz: int) -> Floats:
-    """How late a measured quantity follows a commanded one, by least squares over its changes.
+    """How late a measured quantity follows a commanded one, by least squares over the whole run.
 
-    A quantity that is late by T and else right differs from the commanded one by T times its rate of change. A wrong
-    gain is taken out before, as the ratio of both means.
+    With a gain a and late by T, it lacks T times a times the command in the integral since the start, and 1 - a of the
+    command's own integral: steps and ramps alike.
 
     Args:
         measured: (ticks, elements).
@@ -128,16 +128,15 @@ def lag_s(measured: Floats, commanded: Floats, rate_hz: int) -> Floats:
         rate_hz: of the ticks.
 
     Returns:
-        (elements,) [s]; NaN: the command did not change.
+        (elements,) T [s]; NaN: there was no command.
     """
-    rate = np.full(commanded.shape, np.nan)
-    rate[1:-1] = 0.5 * rate_hz * (commanded[2:] - commanded[:-2])
-    known = np.isfinite(rate) & np.isfinite(measured)
-    rate, both = np.where(known, rate, 0.0), np.where(known, commanded, 0.0)
-    found = np.where(known, measured, 0.0)
-    scale = np.abs(found).sum(axis=0)
-    gain = np.divide(np.abs(both).sum(axis=0), scale, out=np.ones_like(scale), where=scale > 0.0)
-    change = (rate**2).sum(axis=0)
-    late: Floats = np.full(change.shape, np.nan)
-    np.divide(((both - gain * found) * rate).sum(axis=0), change, out=late, where=change > 0.0)
-    return late
+    known = np.isfinite(commanded) & np.isfinite(measured)
+    wanted, found = np.where(known, commanded, 0.0), np.where(known, measured, 0.0)
+    lacking, whole = np.cumsum(wanted - found, axis=0) / rate_hz, np.cumsum(wanted, axis=0) / rate_hz
+    products = [[(one * other * known).sum(axis=0) for other in (wanted, whole, lacking)] for one in (wanted, whole)]
+    (wants, both, late), (_, wholes, rest) = products
+    size = wants * wholes - both**2
+    late_by, gain = late * wholes - rest * both, size - (rest * wants - late * both)
+    seconds: Floats = np.full(size.shape, np.nan)
+    np.divide(late_by, gain, out=seconds, where=(size > 1e-9 * wants * wholes) & (gain > 0.0))
+    return seconds
