@@ -53,7 +53,7 @@ def test_every_kind_is_injected_into_every_device(config):
 
 
 def test_every_row_of_the_fault_table_is_injected(config, monkeypatch):
-    monkeypatch.setattr(table, "state_ticks", lambda _: RUN_UP)
+    monkeypatch.setattr(table, "state_ticks", lambda *_: RUN_UP)
     monkeypatch.setattr(table, "cannot_mount", lambda: "")
     assert {case.injection.row for case in all_cases(config, config)} == set(FAULT_TABLE)
 
