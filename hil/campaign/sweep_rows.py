@@ -27,7 +27,7 @@ class SweepRows:
         resume: go on with the rows that are there.
 
     Raises:
-        FolderError: there is nothing to resume.
+        FolderError: there is nothing to resume, or its first line is damaged.
         ConfigError: it is another sweep, or of another version.
         OSError: the file cannot be read or written.
     """
@@ -76,9 +76,13 @@ class SweepRows:
             lines = read_text(file_in(self._path.parent, UNFINISHED), MOST_BYTES).splitlines()
         except ValueError as error:
             raise FolderError(f"{self._path} cannot be read: {error}") from None
-        found = [line for line in map(_parsed, lines) if line is not None]
-        refuse_other_head(found[0] if found else {}, head, _SAME, self._path.parent, "--resume of sweep")
-        self._rows = {row["number"]: row for row in found[1:] if isinstance(row.get("number"), int)}
+        begun = _parsed(lines[0]) if lines else None
+        if begun is None or not _SAME.keys() <= begun.keys():
+            wrong = "its first line, which says what the sweep is of, is damaged"
+            raise FolderError(f"{self._path} cannot be resumed: {wrong}; start another sweep with --out")
+        refuse_other_head(begun, head, _SAME, self._path.parent, "--resume of sweep")
+        rows = [row for row in map(_parsed, lines[1:]) if row is not None]
+        self._rows = {row["number"]: row for row in rows if isinstance(row.get("number"), int)}
 
 
 def _parsed(line: str) -> dict[str, Any] | None:

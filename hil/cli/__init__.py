@@ -28,6 +28,7 @@ from hil.cli.faults import faults
 from hil.cli.jog import jog, valve
 from hil.cli.keys import keys
 from hil.cli.operate import operate
+from hil.cli.output import OutputError, guard_streams
 from hil.cli.recover import recover
 from hil.cli.sim import sim
 from hil.cli.start import problems_at_start
@@ -45,8 +46,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=(
         "Exit status: 0 done (also when a trial is not accepted); 1 fault or abort after arming, or no impact in time; "
-        "2 config, usage or missing device; 3 arming refused; 130 interrupted by Ctrl-C, SIGHUP or SIGTERM "
-        "before the loop ran: nothing has moved."
+        "2 config, usage, missing device or output that cannot be written; 3 arming refused; 130 interrupted by "
+        "Ctrl-C, SIGHUP or SIGTERM before the loop ran: nothing has moved."
     ),
 )
 app.command("run")(run_config)
@@ -90,8 +91,8 @@ def run(arguments: Sequence[str]) -> int:
         arguments: without the name of the program.
 
     Returns:
-        The exit status: 0 done, 1 fault, 2 config, usage or missing device, 3 arming refused, 130 interrupted before
-        the loop ran.
+        The exit status: 0 done, 1 fault, 2 config, usage, missing device or output that cannot be written, 3 arming
+        refused, 130 interrupted before the loop ran.
     """
     problems = problems_at_start()
     if problems:
@@ -101,6 +102,9 @@ def run(arguments: Sequence[str]) -> int:
         app(args=list(arguments), prog_name="hil")
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else FAULT if stop.code else 0
+    except OutputError as error:
+        complain(str(error))
+        return USAGE
     except Exception as error:
         if os.environ.get("HIL_DEBUG", "") not in ("", "0"):
             traceback.print_exc()
@@ -114,4 +118,11 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """The program `hil`."""
-    sys.exit(run(sys.argv[1:]))
+    guard_streams()
+    status = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except OutputError as error:
+        complain(str(error))
+        status = status or USAGE
+    sys.exit(status)

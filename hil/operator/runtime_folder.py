@@ -39,14 +39,20 @@ class Running(msgspec.Struct, frozen=True):
 
 
 def runtime_root() -> Path:
-    """The folder of this user's running programs: in XDG_RUNTIME_DIR, or else in the folder for temporary files.
+    """The folder of this user's running programs, made if there is none.
+
+    It is in XDG_RUNTIME_DIR, or else in the folder for temporary files. There another user may have taken its name
+    first: then one of this user's own with a random name is made, which clients know by its owner.
 
     Raises:
-        RuntimeFolderError: it belongs to another user, or others can open it.
+        RuntimeFolderError: others can open it, or it cannot be made.
     """
     given = os.environ.get("XDG_RUNTIME_DIR", "")
     root = Path(given) / "rover-hil" if given else Path(tempfile.gettempdir()) / f"rover-hil-{os.getuid()}"
     try:
+        if not given and _others(root):
+            own = _with_random_names(root)
+            root = own[0] if own else Path(tempfile.mkdtemp(prefix=f"{root.name}-", dir=root.parent))
         root.mkdir(mode=0o700, exist_ok=True)
         found = root.lstat()
     except OSError as error:
@@ -56,6 +62,20 @@ def runtime_root() -> Path:
         mode = f"user {found.st_uid}, mode {found.st_mode & 0o777:o}"
         raise RuntimeFolderError(f"{root}: {mode}; allowed: a folder of user {os.getuid()} alone (mode 700): remove it")
     return root
+
+
+def _with_random_names(root: Path) -> list[Path]:
+    """Folders of this user beside the root whose name another user had taken."""
+    return [path for path in sorted(root.parent.glob(f"rover-hil-{os.getuid()}-*")) if not _others(path)]
+
+
+def _others(path: Path) -> bool:
+    """Whether something is there that is no folder of this user."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return False
+    return not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid()
 
 
 @dataclass
@@ -113,8 +133,10 @@ class RuntimeFolder:
 
 def find_running() -> list[Running]:
     """All programs of this user that have a command socket. Raises RuntimeFolderError."""
-    found = []
-    for folder in sorted(runtime_root().iterdir()):
+    found, root = [], runtime_root()
+    # whoever had taken the name of the root may have left since a program started
+    roots = [root, *(other for other in _with_random_names(root) if other != root)]
+    for folder in sorted(folder for one in roots for folder in one.iterdir()):
         file = folder / ENDPOINT
         if file.is_file() and _in_use(folder):
             found.append(msgspec.json.decode(file.read_bytes(), type=Running))

@@ -12,6 +12,7 @@ from hil.campaign.sweep_rows import UNFINISHED
 from hil.cli import run
 from hil.config import ConfigError
 from hil.config.value_ranges import range_values
+from hil.recording.run_folder import FolderError
 
 from .conftest import Lines, NeverStop, summary_of_job
 
@@ -169,6 +170,19 @@ def test_another_sweep_is_not_resumed_and_nothing_is_lost(pretend, here, tmp_pat
     other = expand_sweep("sim_impact", ["trial.angle_deg=50:61:1", "seed=1:4:1"], (), None)
     with pytest.raises(ConfigError, match="--over"):
         run_sweep(other, path, "csv", here, Lines(), lambda: False, resume=True)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("head", ["", '{"version": "0.1', "{}", '{"number": 1}'])
+def test_a_damaged_first_line_is_named_and_nothing_else_is_blamed(pretend, here, tmp_path, head) -> None:
+    path = tmp_path / "sweep.csv"
+    stopped_after(10, pretend, here, path)
+    rows = tmp_path / UNFINISHED
+    rows.write_text("\n".join([head, *rows.read_text().splitlines()[1:]]) + "\n")
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    runs = expand_sweep("sim_impact", OVER, (), None)
+    with pytest.raises(FolderError, match=r"sweep\.unfinished\.jsonl cannot be resumed: its first line"):
+        run_sweep(runs, path, "csv", here, Lines(), lambda: False, resume=True)
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 

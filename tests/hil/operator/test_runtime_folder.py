@@ -108,6 +108,49 @@ def test_without_a_runtime_folder_of_the_system_it_is_among_temporary_files(tmp_
     assert runtime_root() == tmp_path / f"rover-hil-{os.getuid()}"
 
 
+@pytest.fixture
+def taken(tmp_path, monkeypatch):
+    """The folder for temporary files, where something that is no folder of this user has the name of ours."""
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    name = tmp_path / f"rover-hil-{os.getuid()}"
+    if os.getuid() == 0:
+        name.mkdir(mode=0o700)
+        os.chown(name, 12345, -1)
+    else:
+        name.write_text("")
+    return name
+
+
+def test_another_user_who_takes_the_name_first_keeps_nobody_from_starting(taken):
+    folders = [RuntimeFolder.make() for _ in range(2)]
+    (root,) = {folder.path.parent for folder in folders}
+    assert root != taken
+    assert root.parent == taken.parent
+    assert root.stat().st_mode & 0o777 == 0o700
+    for folder in folders:
+        folder.announce(running(folder))
+    assert len(find_running()) == 2
+    for folder in folders:
+        folder.close()
+    assert find_running() == []
+
+
+def test_a_program_is_still_found_when_the_name_is_free_again(taken):
+    folder = RuntimeFolder.make()
+    folder.announce(running(folder))
+    taken.rmdir() if taken.is_dir() else taken.unlink()
+    assert find_running() == [running(folder)]
+    folder.close()
+
+
+def test_a_link_with_a_random_name_is_not_taken_for_a_folder_of_this_user(taken, tmp_path):
+    (tmp_path / "trap").mkdir(mode=0o700)
+    link = tmp_path / f"{taken.name}-0"
+    link.symlink_to(tmp_path / "trap")
+    assert runtime_root() not in (link, taken)
+
+
 @pytest.mark.parametrize("content", [b"", b"xyz", b"\xff\xfe", b"00" * 31, b"00" * 33])
 def test_a_file_that_holds_no_token_is_named(tmp_path, content):
     file = tmp_path / "token"
