@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +23,7 @@ NOT_COMPARED = ("loop", "links", "machine", "simulated_rig", "real_time_factor")
 # Of a summary, what a row has under another name or not at all.
 _ELSEWHERE = frozenset({"angle_deg", "seed", "accepted", "reasons", "aborted"})
 _OPERATOR = ("name", "verdict", "word")
+_RUN_FOLDER = re.compile(r"trial_\d{4,}(_\d+)?")
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,8 @@ def read_campaign(folder: Path) -> Campaign:
     try:
         trials = found.pop("trials")
         rows = [row_of(trial) for trial in trials]
+        if not all(isinstance(trial[key], int) for trial in trials for key in ("number", "attempt")):
+            raise TypeError("number or attempt of a trial is no whole number")
         name = str(found["name"])
         wrong = "" if own_digest({**found, "trials": trials}) == found["digests"]["campaign"] else "it was changed"
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -75,6 +82,39 @@ def compared(summary: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in summary.items() if key not in NOT_COMPARED}
     digests = summary.get("digests")
     return {**kept, "digests": {"content": digests["content"]}} if isinstance(digests, dict) else kept
+
+
+def status_of(summary: Mapping[str, Any]) -> str:
+    """What a summary makes of its trial: faulted, kept or dropped."""
+    return "faulted" if summary.get("aborted") else "kept" if summary.get("accepted") else "dropped"
+
+
+def contradictions(campaign: Campaign) -> Iterator[str]:
+    """Where plan, trials, statuses and run folders of a campaign contradict each other, a sentence each.
+
+    Planned trials that are not there are none: the campaign was stopped, or goes on.
+    """
+    meta, trials = campaign.meta, campaign.trials
+    if "plan_sha256" in meta and fingerprint(meta.get("plan")) != meta["plan_sha256"]:
+        yield f"{JSON}: its plan is not the one of plan_sha256"
+    planned, listed = meta.get("planned"), [(trial["number"], trial["attempt"]) for trial in trials]
+    for place, (trial, (number, attempt)) in enumerate(zip(trials, listed, strict=True)):
+        name = f"{JSON}: trial {number}, attempt {attempt}"
+        if (number, attempt) in listed[:place]:
+            yield f"{name} is listed twice"
+        if isinstance(planned, int) and not 1 <= number <= planned:
+            yield f"{name} is listed, but {planned} trials were planned"
+        if attempt > 1 and (number, attempt - 1) not in listed:
+            yield f"{name} is listed, but attempt {attempt - 1} is not"
+        if trial["status"] != (status := status_of(trial["summary"])):
+            yield f"{name} is {trial['status']}, its summary says {status}"
+        if "kept" in meta and bool(trial["folder"]) != (meta["kept"] == "folders"):
+            yield f"{name} has the folder {trial['folder']!r}, but the campaign keeps {meta['kept']}"
+    named = {str(trial["folder"]) for trial in trials}
+    for path in sorted(campaign.folder.iterdir()):
+        # without a summary it is of a run that was killed
+        if _RUN_FOLDER.fullmatch(path.name) and path.name not in named and (path / "summary.json").is_file():
+            yield f"{path.name} is there, but {JSON} does not list it: hil campaign --resume takes it in"
 
 
 def row_of(trial: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,6 +147,43 @@ def numbers_of(summary: Mapping[str, Any]) -> dict[str, Any]:
 def columns_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Names of all columns, in the order in which the rows name them."""
     return list(dict.fromkeys(key for row in rows for key in row))
+
+
+def table_text(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows as CSV: a header, floats so that they read back to the same bits, nothing for null."""
+    rows = list(rows)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    columns = columns_of(rows)
+    if columns:
+        writer.writerow(columns)
+    writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
+    return text.getvalue()
+
+
+def other_cell(text: str, rows: Iterable[Mapping[str, Any]]) -> str:
+    """The first cell in which a table is not that of the rows, in words; empty if there is none.
+
+    Columns that only one of both has are those of another version, and not compared.
+    """
+    rows, found = list(rows), list(csv.DictReader(io.StringIO(text, newline="")))
+    if len(found) != len(rows):
+        return f"{len(found)} rows, {JSON} has {len(rows)} trials"
+    for number, (line, row) in enumerate(zip(found, rows, strict=True), start=1):
+        for column in row.keys() & line.keys():
+            if line[column] != (wanted := _cell(row[column])):
+                return f"{column} {line[column]!r} in row {number}, {JSON} has {wanted!r}"
+    return ""
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value
+    return repr(value) if isinstance(value, int | float) else json.dumps(value)
 
 
 def _flatten(key: str, value: Any, found: dict[str, Any]) -> None:

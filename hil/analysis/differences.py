@@ -1,4 +1,4 @@
-"""Where two sequences of ticks, or of events, differ: bit for bit, NaN equal to NaN."""
+"""Where two sequences of ticks, or of events, differ: bit for bit or beyond a tolerance, NaN equal to NaN."""
 
 from __future__ import annotations
 
@@ -33,12 +33,19 @@ class Difference(NamedTuple):
     largest: float | None
 
 
-def tick_differences(recorded: Rows, replayed: Rows, fields: Sequence[str]) -> list[Difference]:
-    """Differences in those fields; both are rows of `/tick` of the same ticks."""
+def tick_differences(recorded: Rows, replayed: Rows, fields: Sequence[str], tolerance: float = 0.0) -> list[Difference]:
+    """Differences in those fields.
+
+    Args:
+        recorded: rows of `/tick`.
+        replayed: rows of the same ticks.
+        fields: that are compared.
+        tolerance: that counts for none, as a share of the field's largest recorded number; 0: bit for bit.
+    """
     found = []
     for field in fields:
         old, new = recorded[field], replayed[field]
-        unlike = _unlike(old, new)
+        unlike = _unlike(old, new, tolerance)
         if not unlike.any():
             continue
         places = np.argwhere(unlike)
@@ -57,9 +64,15 @@ def tick_differences(recorded: Rows, replayed: Rows, fields: Sequence[str]) -> l
     return found
 
 
-def event_differences(recorded: Rows, replayed: Rows) -> list[Difference]:
-    """Events that are in one of both only, in whatever order; rows of `EVENT`."""
-    old, new = ({row.tobytes(): row for row in rows} for rows in (recorded, replayed))
+def event_differences(recorded: Rows, replayed: Rows, *, exact: bool = True) -> list[Difference]:
+    """Events that are in one of both only, in whatever order.
+
+    Args:
+        recorded: rows of `EVENT`.
+        replayed: the same.
+        exact: bit for bit; else numbers to nine digits.
+    """
+    old, new = ({_identity(row, exact): row for row in rows} for rows in (recorded, replayed))
     lost, more = ([rows[key] for key in rows.keys() - others.keys()] for rows, others in ((old, new), (new, old)))
     if not lost and not more:
         return []
@@ -68,12 +81,20 @@ def event_differences(recorded: Rows, replayed: Rows) -> list[Difference]:
     return [Difference("event", first, (), before, now, len({int(row["tick"]) for row in (*lost, *more)}), None)]
 
 
-def _unlike(old: NDArray[Any], new: NDArray[Any]) -> NDArray[np.bool_]:
+def _identity(row: np.void, exact: bool) -> tuple[Any, ...]:
+    return (row.tobytes(),) if exact else tuple(f"{v:.9g}" if isinstance(v, float) else v for v in row.tolist())
+
+
+def _unlike(old: NDArray[Any], new: NDArray[Any], tolerance: float) -> NDArray[np.bool_]:
     if old.dtype.kind != "f":
         different: NDArray[np.bool_] = old != new
         return different
     bits, other_bits = (np.ascontiguousarray(values).view(np.int64) for values in (old, new))
     unlike: NDArray[np.bool_] = (bits != other_bits) & ~(np.isnan(old) & np.isnan(new))
+    if tolerance and unlike.any():
+        with np.errstate(invalid="ignore"):
+            scale = np.abs(old[np.isfinite(old)]).max(initial=0.0)
+            unlike &= ~(np.abs(new - old) <= tolerance * scale)
     return unlike
 
 

@@ -1,4 +1,4 @@
-"""The summary of a run, worked out again from its record, by the code that makes the summary of a run."""
+"""Ticks and summary of a run, worked out again from its recorded inputs, by the code that made them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from hil.analysis.differences import Difference
 from hil.analysis.events import text_fingerprint
 from hil.analysis.recovery import holes
-from hil.analysis.replay import run_again
+from hil.analysis.replay import differences_from, run_again
 from hil.analysis.replayable import NEVER, CannotReplayError, known_until, replayable_config, replayable_ticks
 from hil.config import Config
 from hil.experiments.base import Finished, Summary, samples_of
@@ -26,7 +27,8 @@ from hil.runtime.cycle import Cycle
 # Equal up to this share: another processor rounds the last bits otherwise.
 TOLERANCE = 1e-9
 # What a killed or early ended run has against it, and the room on the disk: no record says so.
-GIVEN = ("not armed: disk space", "ended early: ", "recovered: ")
+NO_ROOM = "not armed: disk space"
+GIVEN = (NO_ROOM, "ended early: ", "recovered: ")
 # What only a cycle that has run can judge.
 JUDGED = ("accepted", "reasons", "aborted", "quality")
 # Keys of an impact trial that came with the analysis of all samples.
@@ -36,17 +38,21 @@ FORMER = {*KEYS, *PEAK_KEYS, "filtered_peak_N", "filtered_peak_u95_N", "quality"
 
 
 class Recomputed(NamedTuple):
-    """A summary worked out from a record.
+    """Ticks and summary worked out from a record.
 
     Attributes:
         summary: without digests; None for what no record holds.
         left_out: keys of those, as in `loop.late`.
         lacking: why the cycle could not be run again, so that what it alone knows is None, too; empty if it could.
+        ticks: that were run again.
+        differences: of those ticks and their events from the record, beyond TOLERANCE.
     """
 
     summary: Summary
     left_out: tuple[str, ...]
     lacking: str
+    ticks: int
+    differences: list[Difference]
 
 
 @dataclass
@@ -65,7 +71,7 @@ class _Beats:
 
 
 def recompute(record: TrialRecord, config: Config, summary: Mapping[str, Any] | None) -> Recomputed:
-    """Work out a run's summary from its record alone.
+    """Work out a run's ticks and summary from its record alone.
 
     Estimator, twin, safety and experiment are run again over the recorded inputs (`hil.analysis.replay`); what only a
     simulated rig knows comes from its events, the rest from rows and config.
@@ -78,7 +84,7 @@ def recompute(record: TrialRecord, config: Config, summary: Mapping[str, Any] | 
     Raises:
         ValueError: today's program raises an exception on it.
     """
-    cycle, lacking = _cycle(record, config, summary)
+    cycle, lacking, ticks, differences = _cycle(record, config, summary)
     missing = sum(last - first + 1 for first, last in holes(record.tick["tick"]))
     live = config.clock == "realtime"
     known = not (missing and live and RECOVERED in record.meta)  # else skipped, or lost: nobody knows
@@ -108,7 +114,7 @@ def recompute(record: TrialRecord, config: Config, summary: Mapping[str, Any] | 
     for key in (*left_out, *(() if known else ("loop.skipped",))):
         section, _, name = key.rpartition(".")
         (found[section] if section else found)[name] = None
-    return Recomputed(found, tuple(left_out), lacking)
+    return Recomputed(found, tuple(left_out), lacking, ticks, differences)
 
 
 def disagreements(said: Mapping[str, Any], found: Recomputed) -> tuple[list[str], list[str], int]:
@@ -162,8 +168,10 @@ def peaks_as_read(said: Mapping[str, Any]) -> bool:
     return "peak_force_N" in said and "corrected_peak_force_N" not in said
 
 
-def _cycle(record: TrialRecord, config: Config, summary: Mapping[str, Any] | None) -> tuple[Cycle, str]:
-    """A cycle that has been through the record, or has not, and why."""
+def _cycle(
+    record: TrialRecord, config: Config, summary: Mapping[str, Any] | None
+) -> tuple[Cycle, str, int, list[Difference]]:
+    """A cycle that has been through the record, or has not, and why; its ticks, and where they differ."""
     record_sink, lacking, ticks = MemorySink(config.layout), "", record.tick[:0]
     try:
         if record.tick.size:
@@ -177,7 +185,8 @@ def _cycle(record: TrialRecord, config: Config, summary: Mapping[str, Any] | Non
     cycle, raised = run_again(record, config, ticks, record_sink)
     if raised:
         raise ValueError(f"today's program raises in tick {raised[0].first_tick}: {raised[0].replayed}")
-    return cycle, lacking
+    differences = differences_from(record, ticks, record_sink, NEVER, TOLERANCE)
+    return cycle, lacking, len(ticks), differences
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -82,22 +82,36 @@ def replay(run: Path, *, unverified: bool = False) -> Replay:
 def _replayed(record: TrialRecord, summary: Mapping[str, Any] | None) -> Replay:
     config = replayable_config(record)
     until = known_until(record, config, summary)
-    ticks, faults = replayable_ticks(record, until), faults_of(record.events)
-    record_sink = MemorySink(config.layout)
-    carried, commands = carried_of(record.events), commands_of(record.events)
+    ticks, record_sink = replayable_ticks(record, until), MemorySink(config.layout)
     _, differences = run_again(record, config, ticks, record_sink)
-    new, events = record_sink.ticks, record_sink.events
-    old, told = ticks[: len(new)], np.concatenate([carried, impacts_of(record.events), commands, faults])
-    known = old["tick"] < until
-    differences += tick_differences(old[known], new[known], ticks.dtype.names or ())
-    differences += tick_differences(
-        old[~known], new[~known], [field for field in IN_SAFE if field in (ticks.dtype.names or ())]
-    )
-    last = old["tick"][known].max(initial=0)
-    differences += event_differences(told[told["tick"] <= last], events[events["tick"] <= last])
+    differences += differences_from(record, ticks, record_sink, until)
     differences.sort(key=lambda difference: difference.first_tick)
     notes = _notes(record, config, len(record.tick) - len(ticks), until)
-    return Replay(len(new), differences, str(record.meta.get("version")), hil.__version__, notes)
+    return Replay(len(record_sink.ticks), differences, str(record.meta.get("version")), hil.__version__, notes)
+
+
+def differences_from(
+    record: TrialRecord, ticks: Rows, record_sink: MemorySink, until: int, tolerance: float = 0.0
+) -> list[Difference]:
+    """Where the record is not what `run_again` made of its inputs.
+
+    Args:
+        record: that was run again.
+        ticks: those of its ticks that were.
+        record_sink: what the cycle recorded.
+        until: first tick of which only what Safe decides is compared (`known_until`).
+        tolerance: of numbers, see `tick_differences`; 0: bit for bit.
+    """
+    new, events, fields = record_sink.ticks, record_sink.events, ticks.dtype.names or ()
+    old = ticks[: len(new)]
+    told = [one(record.events) for one in (carried_of, impacts_of, commands_of, faults_of)]
+    before = np.concatenate(told)
+    known = old["tick"] < until
+    found = tick_differences(old[known], new[known], fields, tolerance)
+    found += tick_differences(old[~known], new[~known], [field for field in IN_SAFE if field in fields], tolerance)
+    last = old["tick"][known].max(initial=0)
+    within = before[before["tick"] <= last], events[events["tick"] <= last]
+    return found + event_differences(*within, exact=not tolerance)
 
 
 def run_again(

@@ -1,4 +1,4 @@
-"""`hil verify`: does the record of a run hold what it should, and does it contradict itself?"""
+"""`hil verify`: does the record of a run hold what it should, and do its outputs follow from its inputs?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from drivers.registry import loads_driver
 from hil.analysis import command_checks, sample_checks, tick_checks
 from hil.analysis.digests import digest_checks
 from hil.analysis.events import schema_mismatch, text_fingerprint, wrong_channels
-from hil.analysis.recompute import disagreements, lacking_keys, peaks_as_read, recompute
+from hil.analysis.recompute import NO_ROOM, Recomputed, disagreements, lacking_keys, peaks_as_read, recompute
 from hil.config import Config, ConfigError, parse_config
 from hil.experiments.impact.release import Release
 from hil.ipc.run_memory import FOLDER
@@ -31,7 +31,10 @@ MOST_LISTED = 5
 
 
 def verify(run: Path) -> list[Check]:
-    """Check the record of a run against itself, its config and its summary.
+    """Check the record of a run against itself, its config and its summary, and replay it.
+
+    That the inputs are what the devices said, only the digests show: whoever changes inputs, outputs and all digests
+    alike is not found out.
 
     Args:
         run: folder of the run.
@@ -66,24 +69,34 @@ def verify(run: Path) -> list[Check]:
     trusted = all(check.ok for check in (*proven, *whole) if check.item != "timing")
     return [
         *found,
-        _numbers(record, config, summary, trusted=trusted),
+        *_worked_out(record, config, summary, trusted=trusted),
         *whole,
         *_of_samples(record, config),
         *_of_commands(record, config),
     ]
 
 
-def _numbers(record: TrialRecord, config: Config, summary: Mapping[str, Any] | None, *, trusted: bool) -> Check:
-    """Every number of the summary, worked out again. What is not what was recorded is not run: it may take for ever."""
+def _worked_out(
+    record: TrialRecord, config: Config, summary: Mapping[str, Any] | None, *, trusted: bool
+) -> tuple[Check, Check]:
+    """Summary and ticks, worked out again. What is not what was recorded is not run: it may take for ever."""
+    wrong = "" if trusted else "not worked out again: digests or ticks are not right"
+    try:
+        found = recompute(record, config, summary) if trusted else None
+    except ValueError as error:
+        found, wrong = None, str(error)
+    version = record.meta.get("version")
+    other = f"; recorded by version {version}, this is {hil.__version__}" if version != hil.__version__ else ""
+    return _numbers(summary, found, wrong, other), _replayed(summary, found, wrong, other)
+
+
+def _numbers(summary: Mapping[str, Any] | None, found: Recomputed | None, wrong: str, other: str) -> Check:
+    """Every number of the summary."""
     item, allowed = "summary", "as worked out again from the record"
     if summary is None:
         return Check(item, False, "there is none", allowed)
-    if not trusted:
-        return Check(item, False, "not worked out again: digests or ticks are not right", allowed)
-    try:
-        found = recompute(record, config, summary)
-    except ValueError as error:
-        return Check(item, False, str(error), allowed)
+    if found is None:
+        return Check(item, False, wrong, allowed)
     different, left_out, count = disagreements(summary, found)
     words = f"{count} values the same; no record holds {', '.join(left_out)}"
     if found.lacking:
@@ -93,10 +106,30 @@ def _numbers(record: TrialRecord, config: Config, summary: Mapping[str, Any] | N
     elif peaks_as_read(summary):
         words += "; made by a version that left vibration in peak_force_N, and measured short contacts otherwise"
     if different:
-        version = record.meta.get("version")
-        other = f"; recorded by version {version}, this is {hil.__version__}" if version != hil.__version__ else ""
         words = f"{'; '.join(different[:MOST_LISTED])}; {len(different)} such{other}"
     return Check(item, not different, words, allowed)
+
+
+def _replayed(summary: Mapping[str, Any] | None, found: Recomputed | None, wrong: str, other: str) -> Check:
+    """Every field of every tick, and every event of the loop."""
+    item, allowed = "replay", "every tick as this version works it out from the recorded inputs"
+    if found is None:
+        return Check(item, False, wrong, allowed)
+    if any(str(reason).startswith(NO_ROOM) for reason in (summary or {}).get("reasons") or ()):
+        return Check(
+            item, True, "not replayed: arming was refused for the room on the disk; only digests hold", allowed
+        )
+    if different := found.differences:
+        first = min(different, key=lambda one: one.first_tick)
+        element = "".join(f"[{place}]" for place in first.element)
+        words = f"tick {first.first_tick}: {first.field}{element} is {first.recorded}, the inputs give {first.replayed}"
+        fields = ", ".join(one.field for one in different[:MOST_LISTED])
+        words += f"; {max(one.ticks for one in different)} ticks differ in {fields}{other}"
+        return Check(item, False, words, allowed)
+    words = f"{found.ticks} ticks the same"
+    if found.lacking:
+        words = f"{words if found.ticks else 'not replayed'}: {found.lacking}; for the rest only digests hold"
+    return Check(item, True, words, allowed)
 
 
 def _file(run: Path, record: TrialRecord) -> Check:

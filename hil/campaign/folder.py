@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import fcntl
 import hashlib
-import io
 import json
 import os
 import shutil
@@ -15,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hil.analysis.campaign import CSV, JSON, columns_of, compared, own_digest, row_of
+from hil.analysis.campaign import CSV, JSON, compared, own_digest, row_of, status_of, table_text
 from hil.analysis.digests import mismatch
 from hil.config.json_io import read_json
 from hil.recording.run_folder import MOST_SUMMARY_BYTES, FolderError, file_in, replacing, summary_of
@@ -92,11 +90,10 @@ def trial_of(
         summary: as in summary.json.
         operator: name, verdict and word of the operator; None: nobody was asked.
     """
-    status = "faulted" if summary["aborted"] else "kept" if summary["accepted"] else "dropped"
     return {
         "number": number,
         "attempt": attempt,
-        "status": status,
+        "status": status_of(summary),
         "folder": folder,
         "settings": dict(settings),
         "operator": dict(operator) if operator else None,
@@ -158,28 +155,6 @@ def write_files(place: Path, files: Mapping[str, bytes]) -> None:
     for name, content in files.items():
         (unfinished / name).write_bytes(content)
     unfinished.rename(place)
-
-
-def table_text(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Rows as CSV: a header, floats so that they read back to the same bits, nothing for null."""
-    rows = list(rows)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    columns = columns_of(rows)
-    if columns:
-        writer.writerow(columns)
-    writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
-    return text.getvalue()
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return value
-    return repr(value) if isinstance(value, int | float) else json.dumps(value)
 
 
 @contextmanager

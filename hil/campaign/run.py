@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 import hil
-from hil.analysis.campaign import read_campaign
+from hil.analysis.campaign import contradictions, read_campaign
 from hil.campaign.expand import PlannedTrial
 from hil.campaign.folder import (
     CampaignFolder,
@@ -169,8 +169,8 @@ class Progressing:
 
     def _of_summaries(self) -> dict[tuple[int, int], Trial]:
         kept = read_campaign(self.ledger.folder)
-        if kept.wrong:
-            self._report.text(f"{kept.wrong}: all trials are run again")
+        if wrong := kept.wrong or next(contradictions(kept), ""):
+            self._report.text(f"{wrong}; all trials are run again")
             return {}
         return {(one["number"], one["attempt"]): one for one in kept.trials}
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import hil
-from hil.analysis.campaign import columns_of, numbers_of
-from hil.campaign.folder import table_text
+from hil.analysis.campaign import columns_of, numbers_of, table_text
 from hil.campaign.run import Report
 from hil.campaign.sweep_rows import SweepRows
 from hil.campaign.trial import Job, Result

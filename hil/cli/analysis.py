@@ -25,7 +25,11 @@ Run = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
 
 
 def verify(run: Run, as_json: AsJson = False) -> None:
-    """Check record and summary of a run: digests, every number of the summary, holes, clock steps, commands obeyed."""
+    """Check record and summary of a run: digests, holes, clock steps, commands obeyed; and replay it.
+
+    What it proves: every tick and every number of the summary follow from the recorded inputs. Only the digests show
+    that the inputs are those that the devices gave.
+    """
     from hil.analysis.verify import verify as verify_run
     from hil.app.warm_up import report_compiling
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hil.analysis.campaign import CSV, JSON, Campaign
+from hil.analysis.campaign import CSV, JSON, Campaign, contradictions, other_cell, status_of
 from hil.analysis.digests import digests_of, mismatch
 from hil.recording.digests import file_sha256
 from hil.recording.run_folder import FolderError, file_in, summary_of
@@ -49,12 +50,15 @@ class Trial:
 def doubts(campaign: Campaign, trials: Sequence[Trial]) -> tuple[str, ...]:
     """Why files of a campaign are not to be trusted: a sentence for each file, or trial, concerned."""
     found = [campaign.wrong] if campaign.wrong else []
+    path = campaign.folder / CSV
     try:
-        same = file_sha256(campaign.folder / CSV) == (campaign.meta.get("digests") or {}).get("csv")
-        found += [] if same else [f"{CSV} does not match its digest in {JSON}: it was changed"]
-    except OSError as error:
-        found.append(f"{CSV} cannot be read: {error.strerror}")
-    return (*found, *(trial.wrong for trial in trials if trial.wrong))
+        if file_sha256(path) != (campaign.meta.get("digests") or {}).get("csv"):
+            found.append(f"{CSV} does not match its digest in {JSON}: it was changed")
+        elif wrong := other_cell(path.read_bytes().decode(), campaign.rows):
+            found.append(f"{CSV} has {wrong}")
+    except (OSError, ValueError, csv.Error) as error:
+        found.append(f"{CSV} cannot be read: {getattr(error, 'strerror', None) or error}")
+    return (*found, *(trial.wrong for trial in trials if trial.wrong), *contradictions(campaign))
 
 
 def trials_of(campaign: Campaign) -> list[Trial]:
@@ -86,6 +90,8 @@ def _changed(row: Mapping[str, Any], summary: Mapping[str, Any]) -> Iterator[tup
     """Numbers of the row that are not those of the summary."""
     if row.get("accepted") != summary.get("accepted"):
         yield "accepted", row.get("accepted"), summary.get("accepted")
+    if row.get("status") != status_of(summary):
+        yield "status", row.get("status"), status_of(summary)
     said = dict(_numbers(summary))
     for key, value in row.items():
         if key in _NOT_OF_SUMMARY or key not in said or isinstance(value, str):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from hil.analysis.campaign import read_campaign
+from hil.analysis.campaign import own_digest, read_campaign
 from hil.campaign import workers
 from hil.campaign.folder import locked
 from hil.campaign.run import run_campaign
@@ -98,6 +98,21 @@ def test_a_campaign_that_was_stopped_is_resumed_to_the_same_bytes_and_makes_no_t
     assert bytes_of(parts) == bytes_of(whole)
     assert len(jobs) == 4
     assert "2 of 4 trials are there already" in report.lines
+
+
+def test_a_campaign_of_summaries_that_contradicts_itself_is_not_resumed_from_them(wanted, here, pretend, tmp_path):
+    campaign, folder = wanted(FOUR, folders=False), folder_of(tmp_path / "c")
+    pretend(summary_of_job)
+    run_campaign(campaign, folder, here, Lines(), NeverStop())
+    whole, content = bytes_of(folder), json.loads((folder / "campaign.json").read_text())
+    content["trials"][1]["status"] = "dropped"
+    content["digests"]["campaign"] = own_digest(content)
+    (folder / "campaign.json").write_text(json.dumps(content))
+    report, jobs = Lines(), pretend(summary_of_job)
+    run_campaign(campaign, folder, here, report, NeverStop(), resume=True)
+    assert "trial 2, attempt 1 is dropped, its summary says kept; all trials are run again" in "".join(report.lines)
+    assert len(jobs) == 4
+    assert bytes_of(folder) == whole
 
 
 def test_resuming_another_campaign_says_all_that_differs_and_changes_nothing(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import shutil
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hil.analysis.campaign import columns_of, compared, own_digest, row_of
+from hil.analysis.campaign import compared, own_digest, row_of, table_text
 from hil.app import run as app
 from hil.config import load_config
 
@@ -64,6 +63,7 @@ def campaign_folder(campaign_trials) -> Callable[..., Path]:
         config = load_config("sim_impact", QUICK)
         plan = {"soils": {"sand": {"set": {"ground.kind": "soil"}}}}
         meta = {"name": name, "plan": plan, "config": config.to_yaml(), "config_sha256": config.sha256(), "seed": 1}
+        meta |= {"kept": "folders", "planned": len(TRIALS)}
         write_campaign(place, meta, trials)
         return place
 
@@ -71,11 +71,7 @@ def campaign_folder(campaign_trials) -> Callable[..., Path]:
 
 
 def write_campaign(folder: Path, meta: dict[str, Any], trials: list[dict[str, Any]]) -> None:
-    rows = [row_of(trial) for trial in trials]
-    with (folder / "campaign.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns_of(rows), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    (folder / "campaign.csv").write_text(table_text(map(row_of, trials)), encoding="utf-8", newline="")
     content = {**meta, "trials": trials}
     table = hashlib.sha256((folder / "campaign.csv").read_bytes()).hexdigest()
     digests = {"csv": table, "campaign": own_digest(content)}
