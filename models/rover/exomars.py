@@ -1,4 +1,4 @@
-"""The ExoMars rover of Acary 2013, section 4: 21 degrees of freedom.
+"""The ExoMars rover of Acary 2013, section 3.1: 21 degrees of freedom.
 
 Six for the base, six wheel spins, six steers and three passive bogies, one at each side in front and one at the rear;
 the payload is a uniform box. Acary gives no dimension and no mass.

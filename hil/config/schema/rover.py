@@ -63,7 +63,7 @@ class ExomarsLikeRover(Section):
 
 
 class ExomarsRover(Section):
-    """The ExoMars rover of Acary 2013, section 4, steering locked: flight wheelbase and track, masses of Xu 2021."""
+    """The ExoMars rover of Acary 2013, section 3.1, steering locked: flight wheelbase and track, masses of Xu 2021."""
 
     wheel_mass_kg: float = Field(3.674, ge=0.1, le=100, description="of each of the six wheels")
     steer_mass_kg: float = Field(3.0, ge=0.1, le=100, description="of each steering unit")

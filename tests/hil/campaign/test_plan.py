@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -26,6 +27,19 @@ def test_the_thesis_plan_has_its_51_trials_27_hard_and_24_soft_at_40_to_90_degre
     assert {trial.config.ground.kind for trial in trials} == {"firm", "soil"}
     assert {trial.config.wheel.grousers for trial in trials} == {22}
     assert {trial.config.rover.added_mass_kg for trial in trials} == {22.7}
+
+
+def test_the_laboratory_plan_has_the_trials_of_the_thesis_and_adds_what_goes_wrong() -> None:
+    thesis, laboratory = load_plan("thesis"), load_plan("laboratory")
+    assert laboratory.model_copy(update={"name": thesis.name, "set": {}}) == thesis
+    ideal, real = expand(thesis, "sim_impact"), expand(laboratory, "sim_impact")
+    assert [trial.settings for trial in real] == [trial.settings for trial in ideal]
+    assert {trial.config.trial.release for trial in ideal} == {"automatic"}
+    assert {trial.config.trial.release for trial in real} == {"operator"}
+    assert all(trial.config.obstacle.plate is not None for trial in real)
+    assert all(trial.config.plant.spread.heading_deg > 0.0 for trial in real)
+    page = (Path(__file__).parents[3] / "docs/explanation/trials-that-go-wrong.md").read_text(encoding="utf-8")
+    assert all(key in page for key in laboratory.set), "the page names everything that goes wrong"
 
 
 def test_every_shipped_plan_is_found_by_each_of_its_names_and_lists_every_key() -> None:

@@ -1,0 +1,36 @@
+"""Numbers of the tutorial and the README are those that their commands print."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from hil.app.run import run
+from hil.config import load_config
+
+pytestmark = pytest.mark.slow
+
+
+def summary(*overrides, seed=None):
+    return run(load_config("sim_impact", ["telemetry.endpoint=''", *overrides], seed)).summary
+
+
+def test_numbers_of_the_tutorial_are_those_of_its_commands(pages):
+    page = pages["docs/tutorial/first-trial.md"]
+    first, upright = summary(), summary("trial.angle_deg=90")
+    late = summary("links.drives_delay_ms=200")
+    assert f"peak force, sum of sensors │ {first['peak_force_N']:.1f} N " in page
+    assert f"hit the obstacle after {first['impact_time_s']:.2f} s" in page
+    assert f"after {first['contact_duration_s']:.2f} s" in page
+    assert f"`identical: {first['loop']['ticks']}\nticks, bit for bit`" in page
+    assert f"At 90 degrees the peak force is smaller: {upright['peak_force_N']:.1f} N." in page
+    assert f"is smaller too: {upright['effective_kinetic_energy_J']:.2f} J." in page
+    assert f"is now {late['peak_force_N']:.1f} N." in page
+
+
+def test_peak_forces_of_the_readme_are_those_of_the_first_five_seeds(pages):
+    forces = [round(summary(seed=seed)["contact_force_peak_N"]) for seed in range(1, 6)]
+    found = re.search(r"seeds 1-5: contact force of both wheels \| (\d+)-(\d+) N", pages["README.md"])
+    assert found
+    assert [int(found[1]), int(found[2])] == [min(forces), max(forces)]
