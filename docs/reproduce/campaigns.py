@@ -113,34 +113,40 @@ def push() -> Section:
     sets = [QUIET, *_overrides(given["set"])]
     cases = {**{f"released {delay:g} s after the impact": {"trial.release_delay_s": delay}
                 for delay in given["delays_s"]}, "cut by the sensors": {"trial.release": "automatic"}}  # fmt: skip
+    named: dict[str, Config] = {}
+
+    def planned(ground: str, what: str, keys: Mapping[str, Any], angle: float) -> str:
+        name = f"trial push {ground}, {what}, {angle:g} degrees"
+        given_here = [*sets, f"ground.kind={ground}", f"trial.angle_deg={angle:g}", *_overrides(keys)]
+        named[name] = load_config(parameters()["config"], given_here)
+        return name
+
+    curves = {
+        (ground, case): [planned(ground, case, keys, angle) for angle in at]
+        for ground in GROUNDS
+        for case, keys in cases.items()
+    }
+    causes = {
+        cause: [planned(ground, cause, keys, 60.0) for ground in GROUNDS]
+        for cause, keys in {"as in the trials, released after 0.25 s": {}, **given["causes"]}.items()
+    }
+    found = dict(zip(named, summaries(named), strict=True))
     figure, panels = new_figure(2)
     lines = ["| ground | release | 40 to 90 degrees [N] | rank correlation with T_c |", "|---|---|---|---|"]
-    for axes, (ground, name) in zip(panels, GROUNDS.items(), strict=True):
-        for mark, (case, keys) in zip(MARKS, cases.items(), strict=False):
-            named = {
-                f"trial push {ground}, {case}, {angle:g} degrees": load_config(
-                    parameters()["config"],
-                    [*sets, f"ground.kind={ground}", f"trial.angle_deg={angle:g}", *_overrides(keys)],
-                )
-                for angle in at
-            }
-            force = [float(one["sum_of_peaks_N"]) for one in summaries(named)]
+    for axes, (ground, title) in zip(panels, GROUNDS.items(), strict=True):
+        for mark, case in zip(MARKS, cases, strict=False):
+            force = [float(found[name]["sum_of_peaks_N"]) for name in curves[ground, case]]
             axes.plot(at, force, mark, label=case)
             shown = ", ".join(f"{one:.0f}" for one in force)
-            lines.append(f"| {name} | {case} | {shown} | {_agreement(list(at), force)} |")
+            lines.append(f"| {title} | {case} | {shown} | {_agreement(list(at), force)} |")
         axes.axhspan(*parameters()["laboratory"]["quoted_N"], color="0.85", zorder=0, label="quoted (6.2.4)")
-        axes.set(xlabel="angle [deg]", ylabel="sum of the sensors' peaks, one wheel [N]", ylim=(0, None), title=name)
+        axes.set(xlabel="angle [deg]", ylabel="sum of the sensors' peaks, one wheel [N]", ylim=(0, None), title=title)
     panels[0].legend(fontsize=8)
-    causes = ["| at 60 degrees | hard [N] | soft [N] |", "|---|---|---|"]
-    for cause, keys in {"as in the trials, released after 0.25 s": {}, **given["causes"]}.items():
-        forces = []
-        for ground in GROUNDS:
-            key = f"trial push {ground}, {cause}"
-            keyed = [*sets, f"ground.kind={ground}", "trial.angle_deg=60", *_overrides(keys)]
-            (one,) = summaries({key: load_config(parameters()["config"], keyed)})
-            forces.append(f"{one['sum_of_peaks_N']:.0f}, {one['peak_force_N']:.0f}")
-        causes.append(f"| {cause} | {' | '.join(forces)} |")
-    return Section([], {"push": figure}, {"push": "\n".join(lines), "causes": "\n".join(causes)})
+    changed = ["| at 60 degrees | hard [N] | soft [N] |", "|---|---|---|"]
+    for cause, names in causes.items():
+        forces = (f"{found[name]['sum_of_peaks_N']:.0f}, {found[name]['peak_force_N']:.0f}" for name in names)
+        changed.append(f"| {cause} | {' | '.join(forces)} |")
+    return Section([], {"push": figure}, {"push": "\n".join(lines), "causes": "\n".join(changed)})
 
 
 def _overrides(keys: Mapping[str, Any]) -> list[str]:
@@ -150,7 +156,7 @@ def _overrides(keys: Mapping[str, Any]) -> list[str]:
 def releases() -> Section:
     """What the link from sensors to drives buys over an operator's hand (6.2.5) and a timed power (D.2)."""
     given = parameters()["release"]
-    sets = [QUIET, f"trial.angle_deg={given['angle_deg']}", *_overrides(given["spread"])]
+    sets = [QUIET, f"trial.angle_deg={given['angle_deg']}", *_overrides(given["set"])]
     nominal_s = _time_to_impact(sets)
     cases = {"automatic": ["trial.release=automatic"], "operator": ["trial.release=operator"]}
     for margin_s in given["margins_s"]:
@@ -164,12 +170,14 @@ def releases() -> Section:
         "| release | peak of both wheels, mean [N] | standard deviation | 95 % interval | without impact |",
         "|---|---|---|---|---|",
     ]
+    named = {
+        f"trial {case}, seed {seed}": load_config(parameters()["config"], [*sets, *keys], seed)
+        for case, keys in cases.items()
+        for seed in seeds
+    }
+    found = [one["contact_force_peak_N"] or 0.0 for one in summaries(named)]
     hits: dict[str, np.ndarray] = {}
-    for case, keys in cases.items():
-        named = {
-            f"trial {case}, seed {seed}": load_config(parameters()["config"], [*sets, *keys], seed) for seed in seeds
-        }
-        force = np.array([one["contact_force_peak_N"] or 0.0 for one in summaries(named)])
+    for case, force in zip(cases, np.reshape(found, (len(cases), len(seeds))), strict=True):
         hits[case] = force[force > 0.0]
         low, high = _relative_spread(hits[case])
         missed = f"{len(force) - len(hits[case])} of {len(force)}"
