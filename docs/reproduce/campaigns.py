@@ -141,7 +141,7 @@ def push() -> Section:
             lines.append(f"| {title} | {case} | {shown} | {_agreement(list(at), force)} |")
         axes.axhspan(*parameters()["laboratory"]["quoted_N"], color="0.85", zorder=0, label="quoted (6.2.4)")
         axes.set(xlabel="angle [deg]", ylabel="sum of the sensors' peaks, one wheel [N]", ylim=(0, None), title=title)
-    panels[0].legend(fontsize=8)
+    figure.legend(*panels[0].get_legend_handles_labels(), fontsize=8, ncols=5, loc="outside lower center")
     changed = ["| at 60 degrees | hard [N] | soft [N] |", "|---|---|---|"]
     for cause, names in causes.items():
         forces = (f"{found[name]['sum_of_peaks_N']:.0f}, {found[name]['peak_force_N']:.0f}" for name in names)

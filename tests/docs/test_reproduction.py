@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from pathlib import Path
 
+import matplotlib.image
 import numpy as np
 import pytest
 
@@ -17,8 +19,67 @@ def script(monkeypatch):
     """Its modules import each other as scripts of one folder do."""
     monkeypatch.syspath_prepend(FOLDER)
     yield
-    for name in ("trials", "two_body", "chapter_5", "chapter_6"):
-        sys.modules.pop(name, None)
+    for path in FOLDER.glob("*.py"):
+        sys.modules.pop(path.stem, None)
+
+
+@pytest.fixture
+def data():
+    """docs/reproduce/macmahon.json."""
+    return json.loads((FOLDER / "macmahon.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.slow
+def test_simulated_impacts_and_trials_come_to_what_the_data_file_says(tmp_path, pages, capsys):
+    """Points of every figure are computed; the pictures show these only."""
+    from macmahon import main
+
+    assert main(["--quick", "--out", str(tmp_path)]) == 0, capsys.readouterr().out
+    made = {path.stem: path for path in (tmp_path / "docs" / "images").iterdir()}
+    page = pages["docs/reproduce/macmahon.md"]
+    assert made.keys() == {path.stem for path in (FOLDER.parent / "images").glob("reproduce_*.png")}
+    for name, path in made.items():
+        assert f"../images/{name}.png" in page
+        assert matplotlib.image.imread(path)[..., :3].std() > 0.01, f"{name} is empty"
+
+
+def test_the_page_is_written_from_the_data_file(data, pages):
+    from macmahon import page_of
+
+    assert page_of(data) == pages["docs/reproduce/macmahon.md"]
+
+
+def test_a_stale_number_of_the_page_is_noticed_and_the_last_digit_of_one_is_not(data):
+    from macmahon import differences
+
+    assert differences(data, data, texts=True) == []
+    name, (peak, *rest) = next((name, values) for name, values in data["numbers"].items() if values[0])
+    moved = {**data, "numbers": {**data["numbers"], name: [1.001 * peak, *rest]}}
+    assert [one.partition(": now")[0] for one in differences(moved, data, texts=True)] == [name]
+    place, row = next((i, row) for i, row in enumerate(data["rows"]) if "largest force" in row[2])
+    for text, stale in ((row[2].replace("largest force 1", "largest force 2"), True), (row[2], False)):
+        rows = [[*row[:2], text, *row[3:]] if i == place else one for i, one in enumerate(data["rows"])]
+        assert bool(differences({**data, "rows": rows}, data, texts=True)) == stale
+    assert differences({**data, "rows": data["rows"][:-1]}, data, texts=True)
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "same"),
+    [
+        ("17.3 kN", "17.3 kN", True),
+        ("17.3 kN", "17.4 kN", True),
+        ("17.3 kN", "17.5 kN", False),
+        ("2e-15 mended", "1e-15 mended", True),
+        ("3e-15 mended", "1e-15 mended", False),
+        ("18 kept", "18 left", False),
+        ("+0.7 degrees", "-0.7 degrees", False),
+        ("1, 2", "1, 2, 3", False),
+    ],
+)
+def test_texts_are_the_same_but_for_the_last_digit_of_their_numbers(now, then, same):
+    from macmahon import same_text
+
+    assert same_text(now, then) == same
 
 
 def test_the_printed_coordinates_are_not_orthogonal_to_the_contacts_and_the_mended_ones_are():
@@ -69,9 +130,9 @@ def test_a_force_beside_the_contact_point_changes_nothing_while_the_axle_is_free
 
 FIGURES = (
     "3-4", "(3.16)", "5-8 a", "5-8 b", "5-8 c", "5-8 d", "5-9 a", "5-9 b", "5-10", "5-12 a", "5-12 b",
-    "6-10", "6-13, left", "6-15",
+    "6.2.2", "6.2.2, sensors", "6.2.2, 6.2.7", "6-10", "6-13, left", "6-15",
     "App. D",
-    "6-11, hard soil", "6-11, soft soil", "beyond",
+    *(f"6-11, {soil} soil{what}" for soil in ("hard", "soft") for what in ("", ", size", ", trend")), "D.2", "beyond",
 )  # fmt: skip
 
 
