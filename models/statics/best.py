@@ -109,7 +109,7 @@ def best_torques(
         method="SLSQP",
         bounds=Bounds(np.divide(low, unit), np.divide(high, unit)),
         constraints=NonlinearConstraint(scaled_loads, loads[0] / _LOAD, loads[1] / _LOAD, jac=load_slopes),
-        options={"ftol": 1e-9, "maxiter": 200},
+        options={"ftol": 1e-7},
     )
     state = state_at(found.x)
     if not found.success or state is None:

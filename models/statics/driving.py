@@ -25,12 +25,14 @@ from models.vehicle.model import VehicleModel, make_vehicle_state
 
 # Units of the unknowns: height [m], angles [rad], speeds over the rims'; a step of differences, in units.
 _HEIGHT, _ANGLE, _SPEED, _STEP = 0.01, 0.05, 0.2, 1e-5
-# Largest force, or moment about 1 m, that may be left over, over the weight.
-_LEFT_OVER = 1e-7
+# Largest force, or moment about 1 m, that may be left over, over the weight: an optimum of the slip is flat.
+_LEFT_OVER = 1e-11
 # Newton's steps: so many at most, none longer than this in units, halved down to this share.
 _ROUNDS, _LONGEST, _SHORTEST = 40, 5.0, 1e-3
-# The slip to begin with, and the depth of the wheels as the search for it allows, over their radius.
-_SLIP, _DEEPEST = 0.2, 0.9
+# Slips to begin with: of sand, and of firm ground, whose friction is level beyond a small one.
+_STARTS = (0.2, 0.02)
+# Depth of the wheels over their radius, at which the search for it begins.
+_DEEPEST = 0.9
 
 
 class Driving(NamedTuple):
@@ -87,7 +89,7 @@ class SteadyDrive:
         pull: Sequence[float] | FloatArray = (0.0,) * 6,
         *,
         held: FloatArray | None = None,
-        slip: float = _SLIP,
+        slip: float = _STARTS[0],
         heading: float = 0.0,
     ) -> None:
         if (vehicle.ground is None and vehicle.compliant is None) or speed == 0.0:
@@ -114,8 +116,9 @@ class SteadyDrive:
         self._weight = float(rover.mass_matrix(self._q)[0, 0] * np.linalg.norm(vehicle.gravity))
         if held is not None:
             self._unit[self._ahead] = self._weight
-        self._level = self._level_start(float(vehicle.gravity @ self._axes[:, 2]))
-        self._last = self._level
+        along = float(vehicle.gravity @ self._axes[:, 2])
+        self._level = [self._level_start(along, slip) for slip in _STARTS]
+        self._last = self._level[0]
 
     def at(self, torque: npt.ArrayLike) -> Driving:
         """The state with torques (joints,) [N m] on the suspension joints.
@@ -124,7 +127,7 @@ class SteadyDrive:
             NoSteadyStateError: there is none with all wheels on the ground.
         """
         self._state.torque[self._joint_rows] = torque
-        found = next((x for start in (self._last, self._level) if (x := self._solve(start)) is not None), None)
+        found = next((x for start in (self._last, *self._level) if (x := self._solve(start)) is not None), None)
         if found is None:
             raise NoSteadyStateError("the rover has no steady drive with all wheels on the ground")
         self._last, n = found, found.size
@@ -174,11 +177,11 @@ class SteadyDrive:
         steps = _STEP * np.eye(x.size)
         return np.column_stack([(self._look(x + step) - self._look(x - step)) / (2.0 * _STEP) for step in steps])
 
-    def _level_start(self, gravity: float) -> FloatArray:
+    def _level_start(self, gravity: float, slip: float) -> FloatArray:
         """Parallel to the ground, as deep as it bears the weight; gravity [m/s^2] along the normal."""
         x, place, wheels = np.zeros(self._unit.size), self._ahead, self._state.ground.vertical
         x[place + 3 :] = 1.0 / _SPEED
-        x[place] = (1.0 - _SLIP) / _SPEED if self._held is None else 0.0
+        x[place] = (1.0 - slip) / _SPEED if self._held is None else 0.0
         radius, mass = float(self._rover.chain.wheel_radius.max()), float(self._rover.mass_matrix(self._q)[0, 0])
 
         def surplus(height: float) -> float:

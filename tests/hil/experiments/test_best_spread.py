@@ -158,7 +158,7 @@ def best_of(config):
     return LEVER_Nm * found.x, float(np.sqrt(np.mean(found.fun**2)))
 
 
-@pytest.mark.parametrize("number", range(20))
+@pytest.mark.parametrize("number", [*range(3), *(pytest.param(one, marks=pytest.mark.slow) for one in range(3, 20))])
 def test_the_best_is_that_of_an_independent_solution(number):
     config = config_of(number)
     torque, spread = best_of(config)

@@ -109,6 +109,45 @@ def test_a_wheel_made_light_stays_within_the_limit_that_it_is_aimed_at(wheel):
     assert "least_load" in summary["load_steps"][1]["limits"]
 
 
+EXACT = (
+    *QUIET, "plant.spread.mass=0", "plant.spread.soil=0", "plant.noise.pressure_kPa=0", "plant.noise.speed_radps=0",
+    "cylinders.friction={static_N: 0, coulomb_N: 0}",
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("joints", "best"),
+    [(("left_bogie", "right_bogie", "rear_bogie"), 0.146), (("rear_bogie",), 0.630)],
+    ids=["three", "rear bogie"],
+)
+def test_the_controller_goes_to_the_best_spread_where_twin_and_plant_are_equal(joints, best):
+    """Tractions follow the loads: taken as constant, three end at 0.150, and the rear bogie at 0.647 with 2 N m."""
+    config = load_config("sim_normal_force", [*EXACT, SHORT, f"cylinders.joints=[{', '.join(joints)}]"])
+    passive, uniform = run(config).summary["load_steps"]
+    assert uniform["spread"] == pytest.approx(uniform["spread_best"], abs=0.002)
+    assert uniform["spread_best"] == pytest.approx(best, abs=0.002)
+    assert passive["spread_best"] == pytest.approx(best, abs=0.003)  # and not that of the tractions of the moment
+    if len(joints) == 1:
+        assert uniform["torque_Nm"] == pytest.approx([-59.0], abs=0.1)
+
+
+@pytest.mark.slow
+def test_max_traction_finds_less_slip_than_uniform_and_stays_there():
+    steps = "normal_force.steps=[{{for_s: 1, mode: passive}}, {{for_s: 5, mode: {}}}]"
+    slips, changes, torques = {}, {}, {}
+    for mode in ("uniform", "max_traction"):
+        result = run(load_config("sim_normal_force", [*EXACT, steps.format(mode)]))
+        driving = result.ticks[result.ticks["state"] == 2]
+        slips[mode] = driving["slip"][-1000:].mean()
+        settled = driving[driving["load_mode"] != LoadMode.PASSIVE][2000:]
+        changes[mode] = np.abs(np.diff(settled["load_wanted_N"], axis=0)).max()
+        torques[mode] = result.summary["load_steps"][1]["torque_Nm"]
+    assert slips["max_traction"] < slips["uniform"] - 3e-4
+    assert max(changes.values()) < 1.0
+    assert torques["max_traction"] == pytest.approx([59.0, 59.0, -9.0], abs=3.0)
+
+
 SLOW_VALVES = ("cylinders.model=compressible", "cylinders.valve.on_ms=20", "cylinders.valve.off_ms=20")
 
 
