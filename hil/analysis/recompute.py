@@ -14,7 +14,7 @@ from hil.analysis.replay import differences_from, run_again
 from hil.analysis.replayable import NEVER, CannotReplayError, known_until, replayable_config, replayable_ticks
 from hil.config import Config
 from hil.experiments.base import Finished, Summary, samples_of
-from hil.experiments.impact.sensing import KEYS, PEAK_KEYS, PEAKS
+from hil.experiments.impact.sensing import GROUSER_KEYS, KEYS, PEAK_KEYS, PEAKS
 from hil.experiments.registry import summarise
 from hil.experiments.truth_events import RecordedTruth
 from hil.messages.fault import Alarm
@@ -34,7 +34,7 @@ JUDGED = ("accepted", "reasons", "aborted", "quality")
 # Keys of an impact trial that came with the analysis of all samples.
 SENSED = (*KEYS, "impact_speed_measured_mps", "quality")
 # What an analysis that did not follow short contacts yet says of an impact: other numbers than today's.
-FORMER = {*KEYS, *PEAK_KEYS, "filtered_peak_N", "filtered_peak_u95_N", "quality"} - set(PEAKS)
+FORMER = {*KEYS, *PEAK_KEYS, *GROUSER_KEYS, "filtered_peak_N", "filtered_peak_u95_N", "quality"} - set(PEAKS)
 
 
 class Recomputed(NamedTuple):

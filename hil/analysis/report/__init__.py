@@ -5,6 +5,7 @@ groups         trials that may be compared, and their statistics
 traces         forces of a trial, as few points as a screen can show
 drawing        style of the figures, and their files
 force_figures  force over angle, T_c and hit height
+grousers       force over the grousers' offset, and normalised by it
 trial_figures  small multiples, load points, delay of the cut
 page           report.html, from templates/
 make           all of it, from the folder of a campaign

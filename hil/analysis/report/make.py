@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import hil
 from hil.analysis.campaign import CSV, Campaign, read_campaign
-from hil.analysis.report import drawing, force_figures, trial_figures
+from hil.analysis.report import drawing, force_figures, grousers, trial_figures
 from hil.analysis.report.groups import Group, config_of, groups_of
 from hil.analysis.report.page import Contents, render
 from hil.analysis.report.traces import Trace, trace_of
@@ -126,6 +126,7 @@ def _draw(
         "force_over_angle": [force_figures.force_over_angle(groups)],
         "force_over_energy": [force_figures.force_over_energy(group) for group in groups],
         "force_over_hit_height": [force_figures.force_over_hit_height(groups, config)],
+        "force_over_offset": [grousers.force_over_offset(groups)],
         "load_points": [trial_figures.load_points(groups, config)],
         "traces": trial_figures.small_multiples(trials, traces),
         "timing": [trial_figures.timing(trials, work_us)],

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 import hil
 from hil.analysis.campaign import CSV, JSON, Campaign
 from hil.analysis.report.groups import ENERGIES, FORCE, FORCES, WITH, Group, Trend
+from hil.analysis.report.grousers import normalised
 from hil.analysis.report.traces import Trace
 from hil.analysis.report.trials import Trial
 from hil.analysis.statistics import RankCorrelation, paired
@@ -83,6 +84,7 @@ def render(contents: Contents) -> str:
         angles={group.label: _angles(group) for group in contents.groups},
         trends={group.label: [_trend(group.trend(key)) for key in (group.fitting, group.other)]
                 for group in contents.groups},
+        offsets={group.label: found for group in contents.groups if (found := normalised(group.kept))},
         firm=any(group.fitting == WITH for group in contents.groups),
         unfinished=_unfinished(contents),
         reasons=_reasons(contents.trials),

@@ -21,6 +21,7 @@ PEAKS = {"peak_force_N": "peak_N", "sum_of_peaks_N": "sum_of_peaks_N"}
 PEAK_KEYS = tuple(
     f"{kind}{name.removesuffix('_N')}{what}_N" for name in PEAKS for kind in ("", "corrected_") for what in ("", "_u95")
 )
+GROUSER_KEYS = ("grouser_offset_deg", "grouser_pitch_deg")
 # The speed of an impact is the twin's mean over this time before it [s].
 SPEED_S = 0.05
 
@@ -57,6 +58,23 @@ def measured_speed_mps(run: Finished) -> float | None:
         return None
     before = ticks["speed_mps"][(ticks["t_ns"] < impact_ns) & (ticks["t_ns"] >= impact_ns - round(SPEED_S * 1e9))]
     return finite(float(before.mean())) if before.size else None
+
+
+def grouser_keys(run: Finished) -> Summary:
+    """How the grousers of the starboard front wheel stood at the impact (MacMahon 2016, 6.2.7); None of a smooth wheel.
+
+    The offset is alpha of the grouser nearest to the line of contact, positive above it: `wheel.grouser_offset_deg`
+    less the angle through which the wheel has turned since, by its measured speed.
+    """
+    config, ticks, impact_ns = run.config, run.ticks, run.cycle.tick_logger.impact_ns
+    if not config.wheel.grousers or impact_ns is None:
+        return dict.fromkeys(GROUSER_KEYS)
+    before = ticks[ticks["t_ns"] <= impact_ns]
+    speed = before["wheel_speed_radps"][:, config.layout.wheels.index("front_right")]
+    turned_deg = math.degrees(float(np.trapezoid(np.nan_to_num(speed), 1e-9 * before["t_ns"])))
+    pitch_deg = 360.0 / config.wheel.grousers
+    offset_deg = (config.wheel.grouser_offset_deg - turned_deg + 0.5 * pitch_deg) % pitch_deg - 0.5 * pitch_deg
+    return dict(zip(GROUSER_KEYS, (finite(offset_deg), pitch_deg), strict=True))
 
 
 def peak_keys(impact: MeasuredImpact | None, corrected_N: Sequence[float]) -> Summary:

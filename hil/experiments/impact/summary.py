@@ -10,7 +10,15 @@ from rich.table import Table
 from hil.experiments.base import Finished, Summary
 from hil.experiments.impact.acceptance import Evidence, judge, quality_rows, reasons_against
 from hil.experiments.impact.experiment import ImpactExperiment
-from hil.experiments.impact.sensing import PEAK_KEYS, measured_impact, measured_keys, measured_speed_mps, peak_keys
+from hil.experiments.impact.sensing import (
+    GROUSER_KEYS,
+    PEAK_KEYS,
+    grouser_keys,
+    measured_impact,
+    measured_keys,
+    measured_speed_mps,
+    peak_keys,
+)
 from hil.experiments.summary import finite, loop_rows, quantity, summary_table, verdict_rows
 from hil.messages.fault import Fault
 
@@ -30,6 +38,7 @@ _QUANTITIES = (
     ("T_c with the ground, twin", "effective_kinetic_energy_on_ground_J", "J", 4, 1.0),
     ("T_c with the ground, plant", "effective_kinetic_energy_plant_on_ground_J", "J", 4, 1.0),
     ("load point", "load_point_m", "mm (across, up)", 1, 1e3),
+    ("grouser offset at the impact", "grouser_offset_deg", "°", 1, 1.0),
     ("contact duration", "contact_duration_s", "ms", 1, 1e3),
     ("impulse", "impulse_Ns", "N s", 3, 1.0),
     ("rise time", "rise_time_s", "ms", 1, 1e3),
@@ -68,6 +77,7 @@ def impact_summary(run: Finished) -> Summary:
         **peaks,
         "impact_peak_force_N": finite(estimator.impact_peak_N) if impact else None,
         **measured_keys(measured),
+        **(grouser_keys(run) if impact else dict.fromkeys(GROUSER_KEYS)),
         "effective_kinetic_energy_J": finite(cycle.twin.energy_at_impact_J),
         "effective_kinetic_energy_plant_J": finite(ground_truth.effective_kinetic_energy_when_hit()) if hit else None,
         "effective_kinetic_energy_on_ground_J": finite(cycle.twin.energy_on_ground_at_impact_J()),

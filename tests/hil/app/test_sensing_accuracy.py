@@ -7,7 +7,13 @@ import math
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from hil.app.run import run
+from hil.config import load_config
+from hil.experiments.impact.sensing import sensor_channels
+from hil.signals.impact import measure_impact
 
 pytestmark = pytest.mark.slow
 
@@ -57,3 +63,22 @@ def test_on_a_stiff_plate_the_leading_peak_is_within_one_percent_of_the_truth(sc
     )
     assert max(led) < 0.01
     assert max(left_in) > 0.05
+
+
+@pytest.mark.parametrize("offset_deg", [-6.0, 0.0, 5.0])
+def test_offset_of_the_grouser_that_hits_is_that_of_the_first_load_point(offset_deg):
+    """At 90 degrees a tip at alpha above the line of contact hits R sin(alpha) above C."""
+    config = load_config(
+        "sim_impact",
+        [
+            "telemetry.endpoint=''", "trial.start_distance_m=0.1", "trial.settle_s=1", "record.after_s=1",
+            "trial.angle_deg=90", "wheel.grousers=22", f"wheel.grouser_offset_deg={offset_deg}",
+            "plant.spread.start_m=0", "ground.kind=firm",
+        ],
+    )  # fmt: skip
+    result = run(config)
+    found = measure_impact(*result.samples, round(result.summary["impact_time_s"] * 1e9), sensor_channels(config))
+    up_m = found.points_m[0, 1] + np.mean([up for _, up in config.daq.places_m])
+    offset = result.summary["grouser_offset_deg"]
+    assert result.summary["grouser_pitch_deg"] == pytest.approx(360.0 / 22.0)
+    assert up_m == pytest.approx(config.wheel_radius_m * math.sin(math.radians(offset)), abs=0.004)
