@@ -3,7 +3,8 @@
 Run: python docs/reproduce/sensors.py [--offsets 8] [--out docs/images] (a minute; prints the rows, draws the figure)
 
 Fig. 6-8: one trial whose sensors have no noise, no droop and no ring. 181, 276 and 310 N: the sums of the sensors'
-peaks of three 90-degree trials, of which two offsets are printed, 7 and -4 degrees; here 90-degree trials over a whole pitch.
+peaks of three 90-degree trials, of which two offsets are printed, 7 and -4 degrees; here 90-degree trials over a whole
+pitch.
 """
 
 from __future__ import annotations
