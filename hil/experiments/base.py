@@ -119,9 +119,9 @@ class Experiment(ABC):
 
         They are made before the run, because they may take longer than a tick.
         """
-        return (*equilibrium_checks(self.config), *self._own_checks())
+        return (*equilibrium_checks(self.config), *self.own_checks())
 
-    def _own_checks(self) -> Sequence[Check]:
+    def own_checks(self) -> Sequence[Check]:
         """Those of this kind of experiment."""
         return ()
 

@@ -63,7 +63,7 @@ class ImpactExperiment(Experiment):
         self.timed_out = False
         self.hit_standing = False
 
-    def _own_checks(self) -> Sequence[Check]:
+    def own_checks(self) -> Sequence[Check]:
         """Speed, obstacle and predicted force."""
         return impact_checks(self.config)
 
