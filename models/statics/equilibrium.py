@@ -12,28 +12,21 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq, least_squares
+from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
-from models.contact.ground import SLOWEST, Ground
-from models.contact.ruts import NOBODY
 from models.kernels.compiled import FloatArray
 from models.rover import Rover
-from models.statics.pull import resultant_in_rut
+from models.statics.grip import Grip, GroundUnderWheels
 from models.statics.statics import RoverStatics, suspension_joints, traction_wrenches
 from models.terrain.surface import Slope, quaternion_of
 from models.vehicle import VehicleModel
-from models.wheel import rut
-from models.wheel.kernels import RADIUS, SLIP_MODULUS
-from models.wheel.traction import against_travel, slip_and_slide
 
 _LEVEL = Slope((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 # Loads and tractions settle by a factor of 3 or more each round; so many rounds at most, to this change [N].
 _ROUNDS, _SETTLED_N = 25, 1e-2
 # Share of each change of the loads that a round takes on: all of it may overshoot where tractions move the loads.
 _SHARE = 0.7
-# A wheel is not deeper than this share of its radius; where its load wants more, the ground does not bear it.
-_DEEPEST = 0.9
 # Share of the pull from whose equilibrium a search near the limit of traction begins.
 _LESSER = 0.85
 # What may be left there, as a share of a wheel's mean load: as the limit comes near, a little traction is much slip.
@@ -42,8 +35,6 @@ _NEARLY = 0.02
 _BALANCED_N = 0.1
 # Search of the place on given sinkages: so many steps at most, to this distance [m].
 _SEARCHES, _PLACED_M = 20, 1e-9
-# Wheels that roll without slip hold this many times their load.
-_HELD = 100.0
 
 
 class Equilibrium(NamedTuple):
@@ -64,22 +55,6 @@ class Equilibrium(NamedTuple):
     sinkage: FloatArray
     motion: FloatArray
     acceleration: FloatArray
-
-
-class _Grip(NamedTuple):
-    """How the wheels hold on to the ground at a sinkage, arrays (wheels,).
-
-    Attributes:
-        normal: force [N] from contact to wheel centre.
-        cosine: of its inclination against travel.
-        sine: of it.
-        limit: of the force along the ground [N].
-    """
-
-    normal: FloatArray
-    cosine: FloatArray
-    sine: FloatArray
-    limit: FloatArray
 
 
 class StandingRover:
@@ -105,8 +80,7 @@ class StandingRover:
         independent = rover.chain.independent.tolist()
         self._joints = [1 + independent.index(k) for k in suspension_joints(rover)]
         self._slope: FloatArray | None = None
-        soil = vehicle.ground
-        self._before = [NOBODY] * wheels if soil is None or soil.ruts is None else soil.ruts.ahead.tolist()
+        self._ground = GroundUnderWheels(vehicle)
 
     def at_rest(self, pull: FloatArray) -> Equilibrium:
         """With the axles held, as after it was put down; `pull` (6,) of a drawbar as `VehicleState.pull`."""
@@ -136,7 +110,7 @@ class StandingRover:
         load = np.full(wheels, -(self._weight(q)[0] @ self._normal) / wheels)
         sinkage, settled = np.zeros(wheels), False
         for _ in range(_ROUNDS):
-            sinkage, grip = self._sink(np.maximum(load, 0.0), rim, *self._over_ground(q, motion))
+            sinkage, grip = self._ground.sink(np.maximum(load, 0.0), rim, *self._over_ground(q, motion))
             q = self._standing(sinkage, q)
             motion, lacking = self._balance(q, grip, rim, motion, pull)
             change = self._borne(q, grip, rim, motion, pull, lacking) - load
@@ -156,7 +130,7 @@ class StandingRover:
 
         def left_over(x: FloatArray) -> FloatArray:
             load, motion = scale * x[:wheels], rim * x[wheels:]
-            sinkage, grip = self._sink(np.maximum(load, 0.0), rim, *self._over_ground(placed[0], motion))
+            sinkage, grip = self._ground.sink(np.maximum(load, 0.0), rim, *self._over_ground(placed[0], motion))
             placed[0] = self._standing(sinkage, placed[0])
             change = self._borne(placed[0], grip, rim, motion, pull, np.zeros(2)) - load
             rest = self._not_borne(placed[0], grip, rim, motion, pull)
@@ -171,7 +145,7 @@ class StandingRover:
         ).x
         settled = bool(np.abs(left_over(x)).max() < _NEARLY)
         load, motion = scale * x[:wheels], rim * x[wheels:]
-        sinkage, _ = self._sink(np.maximum(load, 0.0), rim, *self._over_ground(placed[0], motion))
+        sinkage, _ = self._ground.sink(np.maximum(load, 0.0), rim, *self._over_ground(placed[0], motion))
         return Equilibrium(settled, placed[0], load, sinkage, motion, np.zeros(2))
 
     # ---- where it stands ----
@@ -214,13 +188,13 @@ class StandingRover:
         return motion[0] - motion[2] * (arm @ self._left), motion[1] + motion[2] * (arm @ self._ahead)
 
     def _forces(
-        self, q: FloatArray, grip: _Grip, rim: float, motion: FloatArray
+        self, q: FloatArray, grip: Grip, rim: float, motion: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Of the wheels: ahead [N], axle torque [N m], to the left [N]."""
-        traction, side = self._shear(*self._over_ground(q, motion), rim, grip.limit)
+        traction, side = self._ground.shear(*self._over_ground(q, motion), rim, grip.limit)
         return traction * grip.cosine - grip.normal * grip.sine, self.rover.chain.wheel_radius * traction, side
 
-    def _not_borne(self, q: FloatArray, grip: _Grip, rim: float, motion: FloatArray, pull: FloatArray) -> FloatArray:
+    def _not_borne(self, q: FloatArray, grip: Grip, rim: float, motion: FloatArray, pull: FloatArray) -> FloatArray:
         """What weight, drawbar and wheels sum to (3,): ahead, to the left [N], and turning to the left [N m]."""
         base, arm = Rotation.from_quat(q[3:7]), self.rover.wheel_positions(q) - q[:3]
         weight, moment = self._weight(q)
@@ -232,7 +206,7 @@ class StandingRover:
         )
 
     def _balance(
-        self, q: FloatArray, grip: _Grip, rim: float, motion: FloatArray, pull: FloatArray
+        self, q: FloatArray, grip: Grip, rim: float, motion: FloatArray, pull: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Motion (3,) in which the wheels bear weight and drawbar along the ground.
 
@@ -251,7 +225,7 @@ class StandingRover:
         return found, np.where(np.abs(rest) > _BALANCED_N, rest, 0.0) / mass
 
     def _borne(
-        self, q: FloatArray, grip: _Grip, rim: float, motion: FloatArray, pull: FloatArray, lacking: FloatArray
+        self, q: FloatArray, grip: Grip, rim: float, motion: FloatArray, pull: FloatArray, lacking: FloatArray
     ) -> FloatArray:
         """Loads (wheels,) [N] in equilibrium with the wheels' forces along the ground."""
         forces = self._forces(q, grip, rim, motion)
@@ -260,76 +234,6 @@ class StandingRover:
         felt = self._gravity - lacking[0] * self._ahead - lacking[1] * self._left
         free = np.zeros(len(self._statics.joint_names))
         return self._statics.loads(q, free, self._normal, felt.tolist(), wrenches, pull)
-
-    def _shear(
-        self, forward: FloatArray, sideways: FloatArray, rim: float, limit: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Forces ahead and to the left [N] of wheels that share their limits in the direction of their slip.
-
-        At rest the ground is sheared and does not slide: the same law, of the shear over that of the limit.
-        """
-        modulus = 1.0
-        if rim == 0.0:
-            slip, slide = -forward, -sideways
-        elif self.vehicle.ground is not None:
-            (slip, slide), modulus = _slips(forward, sideways, rim), float(self.vehicle.ground.wheel[SLIP_MODULUS])
-        else:
-            slip, slide = rim - forward, -sideways
-            modulus = self.vehicle.compliant.friction_speed if self.vehicle.compliant is not None else abs(rim)
-        total = np.hypot(slip, slide)
-        share = limit * np.tanh(total / modulus) / np.maximum(total, 1e-12)
-        return share * slip, share * slide
-
-    # ---- each wheel in its ground ----
-    def _sink(
-        self, load: FloatArray, rim: float, forward: FloatArray, sideways: FloatArray
-    ) -> tuple[FloatArray, _Grip]:
-        """Sinkages (wheels,) under these loads [N], and the grip there."""
-        soil, firm, rigid = self.vehicle.ground, self.vehicle.compliant, self.vehicle.rigid
-        if soil is not None:
-            return self._sink_in_soil(soil, load, rim, forward, sideways)
-        level, upright = np.zeros(len(load)), np.ones(len(load))
-        if firm is not None:
-            sinkage = (load / firm.law.stiffness) ** (1.0 / firm.law.exponent)
-            return sinkage, _Grip(load, upright, level, firm.friction * load)
-        # without slip the shares of the wheels are not determined; here they are as the loads
-        held = load * _HELD if rigid is not None and rigid.per_wheel > 1 else level
-        return level, _Grip(load, upright, level, held)
-
-    def _sink_in_soil(
-        self, soil: Ground, load: FloatArray, rim: float, forward: FloatArray, sideways: FloatArray
-    ) -> tuple[FloatArray, _Grip]:
-        """The same on soil, each wheel in the rut of those ahead."""
-        p, rows = soil.wheel, []
-        left: list[float] = []
-        share, _ = self._shear(forward, sideways, rim, np.ones(len(load)))
-        for wheel, ahead in enumerate(self._before):
-            before = 0.0 if ahead == NOBODY or rim == 0.0 else left[ahead]  # at rest it has left none
-            moving = float(forward[wheel]) if rim else 0.0
-
-            def grip(sinkage: float) -> tuple[float, float, float, float]:
-                normal, cosine, sine, limit = resultant_in_rut(p, sinkage, before)  # noqa: B023
-                return (*against_travel(normal, cosine, sine, moving, soil.slip_speed), limit)  # noqa: B023
-
-            def over(sinkage: float) -> float:
-                normal, cosine, sine, limit = grip(sinkage)
-                return normal * cosine + share[wheel] * limit * sine - load[wheel]  # noqa: B023
-
-            sinkage, deepest = rut.ground(p, before), _DEEPEST * p[RADIUS]
-            if over(deepest) <= 0.0:
-                sinkage = deepest
-            elif load[wheel] > 0.0:
-                sinkage = float(brentq(over, sinkage, deepest, xtol=1e-9))
-            rows.append((sinkage, *grip(sinkage)))
-            left.append(max(before, sinkage))
-        sinkage, *grips = np.array(rows).T
-        return sinkage, _Grip(*grips)
-
-
-def _slips(forward: FloatArray, sideways: FloatArray, rim: float) -> tuple[FloatArray, FloatArray]:
-    """Slip and slide (wheels,) of wheels with this speed of the rims [m/s]."""
-    both = np.array([slip_and_slide(u, v, rim, SLOWEST)[:2] for u, v in zip(forward, sideways, strict=True)])
-    return both[:, 0], both[:, 1]
 
 
 def tilt_of(q: FloatArray) -> float:

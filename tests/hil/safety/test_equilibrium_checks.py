@@ -78,4 +78,4 @@ def test_every_experiment_has_these_checks_before_its_own():
     checks = experiment_type(config).make(config, lambda *_: []).fixed_checks
     items = [check.item for check in checks]
     assert items[: len(equilibrium_checks(config))] == [check.item for check in equilibrium_checks(config)]
-    assert "obstacle angle" in items
+    assert "impact speed" in items
