@@ -60,7 +60,8 @@ def driven(parameters, seconds: float):
 @pytest.mark.parametrize(("config", "overrides"), CASES.values(), ids=CASES)
 def test_predicted_loads_and_angles_are_those_of_the_drive_within_a_hundredth(config, overrides):
     parameters = nominal_rig(load_config(config, overrides))
-    rover, vehicle, loads, state = driven(parameters, 2.5)
+    # across steps under the wheels the side forces settle slowly: 1.8 % off after 2.5 s, 0.4 % after 5 s
+    rover, vehicle, loads, state = driven(parameters, 5.0 if parameters.ground.wheel_height else 2.5)
     found = StandingRover(rover, vehicle).driving(RIM, parameters.drawbar.wrench())
     assert found.settled
     assert np.abs(found.load - loads).max() < 0.01 * loads.mean()
