@@ -27,7 +27,6 @@ from scipy.stats import beta
 from hil.app.run import run
 from hil.config import load_config
 from hil.config.calibration import replace_residuals
-from hil.config.yaml_io import write_yaml
 from hil.residuals.calibration import thresholds
 from hil.residuals.evidence import Evidence
 from hil.residuals.judgement import judge, marks
@@ -153,6 +152,28 @@ def report(name: str, sheet: dict[str, Any], results: Sequence[Result]) -> dict[
     }
 
 
+def in_words(found: dict[str, Any]) -> str:
+    """The figures of a rig, as docs/explanation/residuals.md has them."""
+    of = f"{found['marked']} of {found['good']} fresh good runs marked"
+    lines = [f"**{found['rig']}**: {of}, with 95 % at most {100.0 * (found['most'] or 1.0):.2g} %."]
+    lines += [f"Thresholds of {found['calibrated_with']} runs, wrong values in {found['wrong_in']}.", ""]
+    if found["wrong"]:
+        lines += ["| wrong value | smallest noticed | by |", "|---|---|---|"]
+    for name, one in found["wrong"].items():
+        size = "not noticed" if one["smallest"] is None else _size(name, one["smallest"])
+        by = f"`{one['by']}`" if one["by"] else "-"
+        lines.append(f"| {name.partition(' [')[0]} | {size} | {by} |")
+    return "\n".join(lines)
+
+
+def _size(name: str, size: float) -> str:
+    """A size with its unit; of a gain in percent, of two that are swapped none."""
+    if "swapped" in name:
+        return "yes"
+    unit = name.partition(" [")[2].rstrip("]")
+    return f"{size:g} {unit}" if unit else f"{100.0 * size:g} %"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """See the module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -182,7 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             figures[-1] = report(name, sheet, results)
             if given.json:  # what there is so far, of a series that takes hours
                 given.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
-        print(write_yaml(figures[-1]), flush=True)
+        print(in_words(figures[-1]), flush=True)
     return int(any(one["refused"] for one in figures))
 
 
