@@ -11,7 +11,7 @@ import numpy as np
 from hil.config import Config
 from hil.config.good_runs import NotAlikeError, conditions
 from hil.residuals.evidence import Floats
-from hil.residuals.table import RESIDUALS
+from hil.residuals.table import RESIDUALS, Residual
 from hil.signals.calibration import CalibrationError
 
 # Good runs that are marked, of all: what the thresholds are made for. It is shared by all values of a run.
@@ -58,7 +58,7 @@ def thresholds(configs: Sequence[Config], values: Sequence[Values]) -> dict[str,
         "sections": sections,
         "between": {key: list(pair) for key, pair in between.items()},
         "thresholds": {
-            name: {element: _pair(one, times(len(one)), RESIDUALS[name].resolution) for element, one in each.items()}
+            name: {element: _pair(RESIDUALS[name], one, times(len(one))) for element, one in each.items()}
             for name, each in found.items()
         },
     }
@@ -71,8 +71,19 @@ def _by_element(name: str, values: Sequence[Values]) -> dict[str, Floats]:
     return {element: np.array(found[element]) for element in sorted(found) if len(found[element]) >= LEAST_RUNS}
 
 
-def _pair(values: Floats, times: float, resolution: float) -> list[float]:
-    mean = float(values.mean())
-    largest = float(np.abs(values - mean).max())
-    half = max(times * float(values.std(ddof=1)), BEYOND_LARGEST * largest, resolution)
-    return [float(f"{mean - half:.{_DIGITS}g}"), float(f"{mean + half:.{_DIGITS}g}")]
+def _pair(residual: Residual, values: Floats, times: float) -> list[float]:
+    """Smallest and largest allowed value. The largest mean of a run has either sign: its limits are symmetric."""
+    if residual.in_tick:
+        high = _half(residual, np.abs(values), times) + float(np.abs(values).mean())
+        return [_rounded(-high), _rounded(high)]
+    mean, half = float(values.mean()), _half(residual, values, times)
+    return [_rounded(mean - half), _rounded(mean + half)]
+
+
+def _half(residual: Residual, values: Floats, times: float) -> float:
+    largest = float(np.abs(values - values.mean()).max())
+    return max(times * float(values.std(ddof=1)), BEYOND_LARGEST * largest, residual.resolution)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")

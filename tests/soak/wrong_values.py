@@ -177,7 +177,6 @@ def _forces(config: Any) -> list[Wrong]:
         Wrong("force, all: gain", GAINS, gain(slice(None))),
         Wrong("force, top: offset [N]", FORCES_N, offset),
         Wrong("force, top: late [ms]", DELAYS_MS, late(0)),
-        Wrong("force, all: late [ms]", DELAYS_MS, late(slice(None))),
         Wrong("force: top and lower left swapped", ONCE, swapped(0, 1)),
         Wrong("force: lower left and right swapped", ONCE, swapped(1, 2)),
     ]
