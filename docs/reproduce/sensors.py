@@ -66,8 +66,10 @@ def over_offsets(count: int) -> list[tuple[float, float, float]]:
     found = []
     for start_deg in np.linspace(0.0, PITCH_DEG, count, endpoint=False):
         result, _ = trial("trial.angle_deg=90", "wheel.grousers=22", f"wheel.grouser_offset_deg={start_deg:.3f}")
-        keys = ("grouser_offset_deg", "sum_of_peaks_N", "grouser_hits")
-        found.append(tuple(float(result.summary[key]) for key in keys))
+        offset_deg, sum_N, hits = (
+            result.summary[key] for key in ("grouser_offset_deg", "sum_of_peaks_N", "grouser_hits")
+        )
+        found.append((float(offset_deg), float(sum_N), float(hits)))
     return sorted(found)
 
 

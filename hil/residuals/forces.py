@@ -36,7 +36,7 @@ def peak(evidence: Evidence) -> Floats:
     energy_J = evidence.number("effective_kinetic_energy_J") * _borne(evidence.config)
     if obstacle is None or not energy_J > 0.0:
         return np.full(1, np.nan)
-    return np.array([evidence.number("filtered_peak_N") / spring_peak_N(obstacle, energy_J)])
+    return np.array([evidence.number("peak_force_N") / spring_peak_N(obstacle, energy_J)])
 
 
 def impulse(evidence: Evidence) -> Floats:
