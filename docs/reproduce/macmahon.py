@@ -22,6 +22,7 @@ from typing import Any
 import campaigns
 import chapter_5
 import chapter_6
+import sensors
 import two_body
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from trials import HERE, STUDY, Section
@@ -32,6 +33,7 @@ SECTIONS: tuple[Callable[[], Section], ...] = (
     chapter_5.on_firm_ground, chapter_5.rigid_contact,
     chapter_6.reduced_contact, chapter_6.over_friction, chapter_6.over_hit_height, chapter_6.grouser_offsets,
     chapter_6.bumper_rig,
+    sensors.ideal_sensors, sensors.peaks_over_offset,
     campaigns.laboratory, campaigns.push, campaigns.releases,
 )  # fmt: skip
 ROOT = HERE.parent.parent
