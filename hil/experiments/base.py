@@ -19,6 +19,7 @@ from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.processes.disturbances import beside
 from hil.safety.arming import Check
 from hil.safety.equilibrium_checks import equilibrium_checks
+from hil.safety.validity import validity_checks
 from hil.simulator.ground_truth import GroundTruth
 
 if TYPE_CHECKING:
@@ -119,11 +120,16 @@ class Experiment(ABC):
 
         They are made before the run, because they may take longer than a tick.
         """
-        return (*equilibrium_checks(self.config), *self.own_checks())
+        return (*validity_checks(self.config), *equilibrium_checks(self.config), *self.own_checks())
 
     def own_checks(self) -> Sequence[Check]:
         """Those of this kind of experiment."""
         return ()
+
+    @cached_property
+    def _unfit(self) -> bool:
+        """The config alone forbids it: no need to wait for sensors, which a rover that sinks or tips over disturbs."""
+        return any(not check.ok for check in self.fixed_checks)
 
     def _begin_or_end(self, samples: Samples, estimate: Estimate, safe: bool) -> bool:
         """Whether this tick was decided by a fault, by the operator's stop, or by arming."""
@@ -140,9 +146,11 @@ class Experiment(ABC):
         elif samples.operator and asks(samples.operator, Stop):
             self.stopped, self._stopping = True, self.state > ARMED and samples.drives.stopped_ns < 0
             self._enter(ABORTED, t_ns)
-        elif self.state == IDLE and self._arm_asked and self._can_be_armed(samples, estimate):
+        elif self.state == IDLE and self._arm_asked and (self._unfit or self._can_be_armed(samples, estimate)):
             self._arm_asked = not self._attended
-            self.checks = (*self._arming_checks(samples, estimate), *self.fixed_checks)
+            self.checks = self.fixed_checks
+            if not self._unfit:
+                self.checks = (*self._arming_checks(samples, estimate), *self.fixed_checks)
             if not self.refused:
                 self._enter(ARMED, t_ns)
             elif not self._attended:

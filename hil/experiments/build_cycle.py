@@ -24,7 +24,6 @@ from hil.safety.cylinder_limits import cylinder_checks
 from hil.safety.limiter import Limiter
 from hil.safety.measured_monitor import MeasuredMonitor
 from hil.safety.monitor import SafetyMonitor
-from hil.safety.validity import validity_checks
 
 MakeExperiment = Callable[[Config, ArmingChecks], Experiment]
 
@@ -66,11 +65,10 @@ def build_cycle(
         tilt_deg=config.limits.tilt_deg,
     )
     limiter = Limiter(config, safety)
-    by_config = [*validity_checks(config), *cylinder_checks(config)]  # made now: arming has one tick
 
     def checks(samples: Samples, estimate: Estimate) -> list[Check]:
-        found = [*by_config, *arming_checks(config, samples, estimate, safety.faults)]
-        found += load_checks(config, samples, estimate, twin.standing_N)
+        found = arming_checks(config, samples, estimate, safety.faults)
+        found += [*load_checks(config, samples, estimate, twin.standing_N), *cylinder_checks(config)]
         found += MeasuredMonitor(config).arming_checks(samples)
         return found if folder is None else [*found, disk_check(folder)]
 

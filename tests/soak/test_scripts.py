@@ -16,6 +16,7 @@ SOAK = [
         "loaded.py",
         "page_figures.py",
         "page_tasks.py",
+        "random_configs.py",
         "stop_run.py",
     )
 ]

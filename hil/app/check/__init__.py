@@ -20,7 +20,6 @@ from hil.config import Config
 from hil.experiments.registry import experiment_type
 from hil.safety.arming import NO_ANSWER, Check
 from hil.safety.cylinder_limits import cylinder_checks
-from hil.safety.validity import validity_checks
 
 Progress = Callable[[str], None]
 _CHECKS = {  # by the link
@@ -56,8 +55,7 @@ def check_rig(
     report_compiling(progress)
     experiment = experiment_type(config).make(config, lambda *_: [])
     # every run starts with an empty fault latch
-    checks = [Check("fault latch", True, "none", "none"), *validity_checks(config), *cylinder_checks(config)]
-    checks += experiment.fixed_checks
+    checks = [Check("fault latch", True, "none", "none"), *cylinder_checks(config), *experiment.fixed_checks]
     missing = []
     with ExitStack() as stack:
         access, config = open_access(config, progress, endpoints, stack)

@@ -21,8 +21,6 @@ from hil.residuals.judgement import marks_of
 from hil.safety.fault_table import FAULT_TABLE
 from hil.safety.fault_table.row import period_ms
 
-# Faults of the rover twin, by speeds that are wrong.
-_OF_SPEEDS = (Fault.MODEL_NOT_FINITE, Fault.OUTSIDE_MODEL)
 # The rig of the cylinders' faults: it measures the pressures of its chambers, and powers one valve.
 VALVE_RIG = "sim_wire"
 VALVE_SETTINGS = (
@@ -53,7 +51,7 @@ def device_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
                 expected = expected_of(config, device, fault)
                 if row == Fault.ADC_SATURATED and state != "idle":  # sensors are not judged while they are zeroed
                     expected = Expected(frozenset({row}), FAULT_TABLE[row].bound_for(config))
-                if row in _OF_SPEEDS and state == "run_up":  # wheels that stand have no speed to be wrong
+                if row == Fault.MODEL_NOT_FINITE and state == "run_up":  # wheels that stand have no speed to be wrong
                     bound_ms = FAULT_TABLE[row].bound_for(config) or 0.0
                     expected = Expected(frozenset({row}), bound_ms, bound_ms + config.links.drives_delay_ms)
                 yield Case(injection, expected, run)

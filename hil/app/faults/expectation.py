@@ -19,8 +19,6 @@ from hil.safety.fault_table.row import period_ms
 CLIPPING = 1e6
 # With it a speed is finite, and the state of the twin that follows from it is not.
 OVERFLOWING = 1e300
-# With it wheels at trial speed drag the twin to over 2 m/s.
-RACING = 300.0
 _STALE = frozenset({Fault.SENSOR_STALE})
 # What a plausible wrong reading, or one that is lost now and then, may lead to; it may also lead to nothing.
 _SUSPECT = {
@@ -97,7 +95,6 @@ def table_faults(config: Config, device: str) -> Sequence[tuple[int, DeviceFault
         )
     if device == "drives":
         faults.append((Fault.MODEL_NOT_FINITE, DeviceFault("wrong", factor=OVERFLOWING)))
-        faults.append((Fault.OUTSIDE_MODEL, DeviceFault("wrong", factor=RACING)))
     return [*faults, (Fault.IMPLAUSIBLE_VALUE, DeviceFault("wrong", factor=1.5))]
 
 

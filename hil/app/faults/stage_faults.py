@@ -1,4 +1,4 @@
-"""Faults of the loop in lockstep: exceptions, commands out of limit, stops, a clock that steps (rows 9, 18, 26-28).
+"""Faults of the loop in lockstep: exceptions, commands out of limit, stops, a clock that steps (rows 9, 18, 26-28, 32).
 
 Exceptions are raised in place of a stage's own method, so that nothing of the stage has run.
 """
@@ -23,6 +23,7 @@ from hil.app.faults.lockstep import Disturb, LockstepRun
 from hil.config import Config
 from hil.messages.fault import Fault
 from hil.safety.fault_table import FAULT_TABLE
+from models.validity import LIFTED
 
 FAULT_IN_SAFE, WALL_CLOCK = 28, 26
 # Methods that a tick calls, by the stage.
@@ -48,6 +49,7 @@ def stage_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
         for device in [name for name in config.layout.links if name in ("drives", "valves")]:
             yield _closed(config, device, state, tick)
         yield _case(config, Fault.STOP_BY_OPERATOR, "operator command", "loop", state, tick, _e_stop)
+        yield _case(config, Fault.OUTSIDE_MODEL, "a wheel lifted", "twin", state, tick, _lift)
         yield _wall_clock(config, state, tick)
     for state, tick in _driving(config, states):
         for kind, factor in (("over the limit", 1e3), ("not finite", float("nan"))):
@@ -90,6 +92,15 @@ def _closed(config: Config, device: str, state: str, tick: int) -> Case:
 
 def _e_stop(run: LockstepRun) -> None:
     run.loop.stop("fault injection")
+
+
+def _lift(run: LockstepRun) -> None:
+    """Has the twin predict that a wheel has lifted."""
+
+    def predict(real: Callable[..., Any], *arguments: Any) -> Any:
+        return msgspec.structs.replace(real(*arguments), outside=float(LIFTED))
+
+    run.stages["twin"].replaced["predict"] = predict
 
 
 def _scaling(factor: float) -> Disturb:

@@ -21,7 +21,6 @@ from hil.messages.loads import LoadMode
 from hil.safety.arming import Check
 from hil.safety.cylinder_limits import cylinder_checks
 from hil.safety.fault_table import FAULT_TABLE
-from hil.safety.validity import validity_checks
 from models.rover import rover_of
 from models.rover.tree import Body, Tree
 
@@ -70,7 +69,7 @@ def page_content(config: Config, plan: Mapping[str, Any] | None) -> dict[str, An
 
 def fixed_checks(config: Config) -> list[dict[str, Any]]:
     """Arming checks that follow from the config alone."""
-    return _shown([*validity_checks(config), *cylinder_checks(config), *_experiment(config).fixed_checks])
+    return _shown([*cylinder_checks(config), *_experiment(config).fixed_checks])
 
 
 def _shown(checks: Sequence[Check]) -> list[dict[str, Any]]:
