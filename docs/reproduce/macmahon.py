@@ -101,6 +101,7 @@ _PICTURES = (
     ("friction", "Fig. 6-10: friction on the plate, wheels kept turning."),
     ("hit_height", "Fig. 6-13, left: the force of a smooth wheel, applied above or below its contact point C."),
     ("grousers", "Fig. 6-15: two grouser offsets at 90 degrees."),
+    ("ideal_sensors", "Fig. 6-8: three sensors behind the plate, a smooth wheel, no noise, droop and ring."),
     ("laboratory", "Fig. 6-11: the thesis's plan of 51 trials, with what went wrong in the laboratory."),
     ("push", "Fig. 6-11 without what went wrong: the force grows with the time from the impact to the release."),
     (

@@ -30,7 +30,7 @@ TOLERANCE = 1e-9
 NO_ROOM = "not armed: disk space"
 GIVEN = (NO_ROOM, "ended early: ", "recovered: ")
 # What only a cycle that has run can judge.
-JUDGED = ("accepted", "reasons", "aborted", "quality")
+JUDGED = ("accepted", "reasons", "aborted", "quality", "residuals")
 # Keys of an impact trial that came with the analysis of all samples.
 SENSED = (*KEYS, "impact_speed_measured_mps", "quality")
 # What an analysis that did not follow short contacts yet says of an impact: other numbers than today's.

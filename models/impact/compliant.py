@@ -57,6 +57,7 @@ def on_springs(
     Raises:
         ValueError: as `Rover.impact_jacobian`.
     """
+    approach = rover.impact_jacobian(q, angle, wheels)
     mass = {body.name: body.mass for body in rover.tree.bodies}
     carried = {wheel.name: mass[wheel.body] for wheel in rover.tree.wheels}
     forward, down = rover.impact_jacobian(q, 0.5 * math.pi, wheels), rover.impact_jacobian(q, 0.0, wheels)
@@ -64,7 +65,7 @@ def on_springs(
     masses = np.repeat([carried[name] for name in wheels], 2)
     M = np.block([[rover.mass_matrix(q), hubs.T * masses], [masses[:, None] * hubs, np.diag(masses)]])
     springs = np.kron(np.eye(len(wheels)), [math.sin(angle), -math.cos(angle)])
-    return M, np.hstack([rover.impact_jacobian(q, angle, wheels), springs])
+    return M, np.hstack([approach, springs])
 
 
 def compliant_effective_kinetic_energy(

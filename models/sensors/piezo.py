@@ -72,6 +72,10 @@ def check_piezo(piezo: Piezo) -> None:
             problem("ring_damping", piezo.ring_damping, not_negative),
             problem("ring_share", piezo.ring_share, Range(0.0, 1.0, "")),
             problem("rear_reach", piezo.rear_reach, not_negative),
+            *(
+                problem(f"link.{name}", share, any_number)
+                for name, share in zip(LinkShare._fields, piezo.link, strict=True)
+            ),
             _in_line(piezo.place) if channels == TRIANGLE else _unplaced(piezo),
         ],
     )

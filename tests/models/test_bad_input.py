@@ -20,7 +20,13 @@ from models.contact.constraints import effective_kinetic_energy_on_ground
 from models.contact.drop import drop
 from models.contact.laws import LAWS, make_law
 from models.contact.obstacle import Obstacle, check_obstacle
-from models.impact import compliant_effective_kinetic_energy, effective_kinetic_energy, energy_gradient, projectors
+from models.impact import (
+    compliant_effective_kinetic_energy,
+    effective_kinetic_energy,
+    energy_gradient,
+    on_springs,
+    projectors,
+)
 from models.rover import exomars, exomars_like, parametric, rcp, rocker_bogie
 from models.rover.reference import trapezoidal
 from models.rover.tree import Body, Coupling, Joint, WheelMount
@@ -206,6 +212,7 @@ PUBLIC: dict[str, tuple[Any, dict[str, Good]]] = {
     ),
     "projectors": (projectors, {"mass_matrix": M, "jacobian": J}),
     "energy_gradient": (lambda **k: energy_gradient(ROVER, **k), {**AXES, "angle": free(1.0)}),
+    "on_springs": (lambda **k: on_springs(ROVER, **k), {"q": free(Q), "angle": free(1.0)}),
     "compliant_effective_kinetic_energy": (
         compliant_effective_kinetic_energy,
         {"mass_matrix": M, "jacobian": J, "velocity": free(V), "stiffness": from_0(np.zeros(15)),
@@ -224,7 +231,7 @@ PUBLIC: dict[str, tuple[Any, dict[str, Good]]] = {
         {
             name: {
                 "place": free, "sensitivity": from_0, "bias": free, "noise": from_0, "ring_damping": from_0,
-                "ring_share": from_0, "rear_reach": from_0,
+                "ring_share": from_0, "rear_reach": from_0, "link": free,
             }.get(name, above)(value)
             for name, value in PIEZO._asdict().items()
         },

@@ -48,7 +48,7 @@ DRIVES_MS = 90.0
 
 
 # Checks of a record: there is no summary, a dead link confirms nothing, and blocks that never came are missing.
-NOT_LOOKED_AT = (*OF_DEAD_LINKS, "summary", "summary digest", "file digest", "blocks missing")
+NOT_LOOKED_AT = (*OF_DEAD_LINKS, "summary", "replay", "summary digest", "file digest", "blocks missing")
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+from pathlib import Path
+
 import pytest
-from random_configs import drawn_config, keys, make
-from static_equilibrium import at_rest
 
 from hil.config import load_config
 
@@ -12,14 +13,24 @@ from hil.config import load_config
 SEED, SAMPLE = 1, 40
 
 
-def test_every_key_is_drawn_and_a_seed_draws_the_same():
-    drawn = [drawn_config(number, SEED) for number in range(len(keys()))]
-    assert drawn == [drawn_config(number, SEED) for number in range(len(keys()))]
-    assert {one.partition("=")[0] for _, overrides in drawn for one in overrides} == {key.path for key in keys()}
+@pytest.fixture(scope="module")
+def scripts():
+    """Imports a script of this folder by its name."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(Path(__file__).parent)
+        yield importlib.import_module
 
 
-def test_the_equilibrium_puts_the_weight_on_the_wheels_of_a_symmetric_rover_evenly_left_and_right():
-    found = at_rest(load_config("sim_juno"))
+def test_every_key_is_drawn_and_a_seed_draws_the_same(scripts):
+    random_configs = scripts("random_configs")
+    known = random_configs.keys()
+    drawn = [random_configs.drawn_config(number, SEED) for number in range(len(known))]
+    assert drawn == [random_configs.drawn_config(number, SEED) for number in range(len(known))]
+    assert {one.partition("=")[0] for _, overrides in drawn for one in overrides} == {key.path for key in known}
+
+
+def test_the_equilibrium_puts_the_weight_on_the_wheels_of_a_symmetric_rover_evenly_left_and_right(scripts):
+    found = scripts("static_equilibrium").at_rest(load_config("sim_juno"))
     assert found is not None
     left, right = found.load_N[::2], found.load_N[1::2]
     assert left == pytest.approx(right, rel=1e-6)
@@ -27,7 +38,7 @@ def test_the_equilibrium_puts_the_weight_on_the_wheels_of_a_symmetric_rover_even
 
 
 @pytest.mark.slow
-def test_no_random_config_ends_in_an_error_or_is_accepted_and_wrong():
-    results = [make(number, SEED) for number in range(SAMPLE)]
+def test_no_random_config_ends_in_an_error_or_is_accepted_and_wrong(scripts):
+    results = [scripts("random_configs").make(number, SEED) for number in range(SAMPLE)]
     assert [(one.number, one.drawn, one.wrong) for one in results if one.wrong] == []
     assert len({one.outcome for one in results}) >= 3

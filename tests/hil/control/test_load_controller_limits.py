@@ -43,8 +43,9 @@ def controlled(allocator, *modes):
         valves = type("Valves", (), {"pressure_Pa": ((0.0, 0.0), (0.0, 0.0)), "t_ns": tick})
         estimate = Estimate(True, (), (), True, False, None, (), (0.0, 0.0), (0.0,) * 6)
         prediction = Prediction(
-            LOADS_N, (0.0,) * 6, (0.0,) * 6, 0.0, 0.0, math.inf, True, (0.0, 0.0), (0.0, 0.0), (0.0, 0.0, -1.0)
-        )
+            LOADS_N, (0.0,) * 6, (0.0,) * 6, 0.0, 0.0, math.inf, True,
+            cylinder_torque_Nm=(0.0, 0.0), cylinder_angle_rad=(0.0, 0.0), gravity=(0.0, 0.0, -1.0),
+        )  # fmt: skip
         goal = Goal(2, False, loads=LoadGoal(mode))
         asked = controller.control(goal, Samples(tick, (), 0, 0, None, valves), estimate, prediction)
     return asked.loads, controller

@@ -35,7 +35,7 @@ def aim_at(goal_N, limits=FREE, by=None, joints=THREE) -> tuple[Allocation, set[
     """The allocation for these loads, from no torques, and the names of the limits that bind."""
     share, none = tuple(np.asarray(goal_N) / PASSIVE_N.sum()), (0.0,) * len(joints)
     one = Allocator(ROVER, joints, limits, by or forces(len(joints)), 0.01)
-    found = one.allocate(tuple(PASSIVE_N), none, none, (0.0, 0.0, -1.0), (0.2,) * 6, LoadGoal(LoadMode.SHARE, share))
+    found = one.allocate(tuple(PASSIVE_N), none, none, (0.0, 0.0, -1.0), LoadGoal(LoadMode.SHARE, share))
     return found, set(binding_names(found.binding))
 
 

@@ -62,7 +62,7 @@ class Rig:
         measured_Nm = (readings["pressure"][:, 0] - readings["pressure"][:, 1]) * NM_PER_PA
         prediction = Prediction(
             tuple(readings["load"].tolist()), (0.01,) * 6, (0.1,) * 6, 0.05, math.nan, math.inf, readings["finite"],
-            tuple(measured_Nm.tolist()), (0.0, 0.0, 0.0), (0.0, 0.0, -1.0),
+            cylinder_torque_Nm=tuple(measured_Nm.tolist()), cylinder_angle_rad=(0.0,) * 3, gravity=(0.0, 0.0, -1.0),
         )  # fmt: skip
         asked = self.controller.control(Goal(2, False, loads=goal), samples, estimate, prediction)
         self._move(asked)

@@ -6,7 +6,7 @@ import pytest
 
 from hil.app.run import run
 from hil.config import load_config
-from hil.experiments.impact.sensing import measured_keys, sensor_channels
+from hil.experiments.impact.sensing import PEAKS, measured_keys, peak_keys, sensor_channels
 from hil.messages.schema import IMPACT
 from hil.residuals.calibration import LEAST_RUNS, thresholds
 from hil.residuals.evidence import Evidence
@@ -35,7 +35,8 @@ class Good:
             events = self.result.events
             impact_ns = int(events["t_ns"][events["name"] == IMPACT.encode()][0])
             impact = measure_impact(self.result.samples[0], volts, impact_ns, sensor_channels(self.config))
-            summary = {**summary, **measured_keys(impact, summary)}
+            corrected_N = [summary[f"corrected_{name}"] for name in PEAKS]
+            summary = {**summary, **peak_keys(impact, corrected_N), **measured_keys(impact)}
         return Evidence(self.judged, ticks, summary)
 
     @property

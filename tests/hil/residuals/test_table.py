@@ -45,13 +45,13 @@ def test_a_good_run_has_no_mark(impact, loads):
             [volts[:, 0], late(volts[:, 1], rate // 1000), volts[:, 2]])),
         ("force_peak", "sum", lambda volts, _: 1.1 * volts),
         ("force_impulse", "sum", lambda volts, _: 0.9 * volts),
-        ("force_share", "lower_left", lambda volts, _: volts[:, [1, 0, 2]]),
+        ("force_share", "top or lower_left", lambda volts, _: volts[:, [1, 0, 2]]),  # both are off by as much
         ("way_to_impact", "sum", lambda volts, rate: late(volts, rate // 20)),
     ],
 )  # fmt: skip
 def test_a_wrong_force_is_shown_by_its_residual(impact, residual, element, volts):
     found = marked(impact.evidence(volts=volts(impact.volts, impact.config.daq.rate_hz)))
-    assert found[residual] == element
+    assert found[residual] in element.split(" or ")
 
 
 @pytest.mark.parametrize(
