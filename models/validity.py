@@ -61,6 +61,10 @@ class Validity(NamedTuple):
             f"{'above' if self.at_least else 'at most'} {self.limit if limit is None else limit:g} {self.unit}".rstrip()
         )
 
+    def words(self, value: float, limit: float) -> str:
+        """A value that lies outside, and what is allowed."""
+        return f"{self.name} {value:.3g}, allowed: {self.allowed(limit)}"
+
 
 _SOFT = ("soil.stiffness", "soil.exponent")
 VALIDITIES = {

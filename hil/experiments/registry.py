@@ -16,7 +16,7 @@ from hil.experiments.impact import Impact
 from hil.experiments.jog import Jog
 from hil.experiments.normal_force import NormalForce
 from hil.experiments.slope import Slope
-from hil.experiments.summary import run_summary
+from hil.experiments.summary import run_summary, truth_reasons
 from hil.recording.run_folder import replacing
 from hil.residuals.evidence import Evidence
 from hil.residuals.judgement import residual_summary
@@ -62,11 +62,15 @@ def broken_experiments() -> Iterator[str]:
 
 
 def summarise(run: Finished) -> Summary:
-    """The whole summary but for its digests: the experiment's part, what every run has, and its residuals."""
+    """The whole summary but for its digests: the experiment's part, what every run has, and its residuals.
+
+    Neither residuals nor what a simulated rig knows depend on the experiment, so they count here, whatever it is.
+    """
     summary = {**experiment_type(run.config).summarise(run), **run_summary(run)}
     residuals, found = residual_summary(run.config, Evidence(run.config, run.ticks, summary))
-    reasons = [*summary["reasons"], *(one.sentence() for one in found)]
-    return {**summary, "accepted": summary["accepted"] and not found, "reasons": reasons, "residuals": residuals}
+    more = [*truth_reasons(run.ground_truth), *(one.sentence() for one in found)]
+    reasons = [*summary["reasons"], *more]
+    return {**summary, "accepted": summary["accepted"] and not more, "reasons": reasons, "residuals": residuals}
 
 
 def draw(

@@ -25,6 +25,7 @@ from hil.recording.file_layout import RECOVERED
 from hil.recording.reader import read_digests
 from hil.recording.run_folder import replacing
 from hil.safety.monitor import SafetyMonitor
+from hil.simulator.ground_truth import GroundTruth
 
 FILE_NAME = "summary.json"
 
@@ -88,6 +89,13 @@ def common_reasons(
 def fault_reasons(safety: SafetyMonitor, beside: Callable[[int], str]) -> list[str]:
     """Each latched fault in the words of its record, and what stands beside it."""
     return [f"fault {one.fault.value}: {recorded_detail(one.detail)}{beside(one.t_ns)}" for one in safety.events]
+
+
+def truth_reasons(ground_truth: GroundTruth) -> list[str]:
+    """Why no run of any experiment would count that only a simulated rig knows; none of a real one."""
+    if (left := ground_truth.outside) is None:
+        return []
+    return [f"the simulated rig left what its models hold for: {left.words}, from {left.t_ns * 1e-9:.3f} s on"]
 
 
 def with_digests(summary: Summary, folder: Path, meta: Mapping[str, Any], *, trusted: bool = False) -> Summary:

@@ -15,6 +15,7 @@ from hil.messages.schema import event_row
 from hil.simulator.ground_truth import GroundTruth
 from models.plant.plate_truth import PlateTruth
 from models.plant.towing import Traction
+from models.plant.validity_watch import Outside
 
 Rows = NDArray[np.void]
 
@@ -33,6 +34,7 @@ LOADS = "truth: wheel loads, torques"  # at the end of the stretch that they are
 PULL = "truth: drawbar pull"  # of an experiment of traction, as the next two; at time 0
 TOWED_SLIP = "truth: slip"
 TOWED_SPEED = "truth: speed"
+OUTSIDE = "truth: outside its models"  # since that time; it has a limit, too
 CUT = "truth: cut obeyed"  # at the time of the cut; it has no value
 
 
@@ -53,6 +55,9 @@ def truth_events(ground_truth: GroundTruth, rate_hz: int) -> Iterator[Rows]:
         yield event(PULL, 0, traction.pull, f"N, {means}")
         yield event(TOWED_SLIP, 0, traction.slip, f"of the rims, {means}")
         yield event(TOWED_SPEED, 0, traction.speed, f"m/s, {means}")
+    if left := ground_truth.outside:
+        tick = left.t_ns * rate_hz // 1_000_000_000
+        yield event_row(0, OUTSIDE, tick, left.t_ns, left.value, left.limit, detail=left.words)
     hit_ns, cut_ns = ground_truth.hit_ns, ground_truth.cut_ns
     if hit_ns is None:
         return
@@ -112,6 +117,10 @@ class RecordedTruth:
                 values[PLATE_IMPULSE],
                 times[PLATE_IMPULSE] * 1e-9,
             )
+        self.outside: Outside | None = None
+        if (row := found.get(OUTSIDE)) is not None:
+            words = bytes(row["detail"]).decode(errors="replace")
+            self.outside = Outside(times[OUTSIDE], values[OUTSIDE], float(row["limit"]), words)
         self.hit_askew = values.get(HEADING, math.nan), values.get(ACROSS, math.nan)
         self.slip = times.get(SLIP), values.get(SLIP, math.nan)
         loads = [

@@ -37,12 +37,17 @@ GROUND_TRUTH = np.dtype(  # values known only to a simulated rig, and the timing
         ("cut_ns", "<i8"),  # when the plant executed the first cut after that; -1: not yet
         ("traction", "<f8", (3,)),  # models.plant.towing.Traction; NaN: nothing was towed
         ("plate", "<f8", (5,)),  # models.plant.plate_truth.PlateTruth, at the end; -1: no load
+        ("outside_ns", "<i8"),  # since when the plant is outside what its models hold for; -1: it is within
+        ("outside", "<f8", (2,)),  # value found there, and its limit
+        ("outside_words", "S96"),  # which range it is
         ("ticks", "<i8"),
         ("late", "<i8"),
         ("skipped", "<i8"),
         ("cost_us", "<f8", (4,)),  # of one of its ticks: p50, p99, p99.9, longest
     ]
 )
+# Its fields that are -1 as long as there is nothing to tell.
+NOT_YET = ("hit_ns", "cut_ns", "slip_ns", "plate", "outside_ns")
 # Stretches of a run of which a simulated rig keeps the true wheel loads, the newest: two minutes.
 MOST_STRETCHES = 1200
 FAULT_MESSAGE = np.dtype(  # of a worker: why the loop has to go Safe; fault NO_FAULT: the cause is gone

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hil.config import Config
 from hil.safety.arming import Check
+from hil.safety.kept_statics import kept_statics
 
 if TYPE_CHECKING:
     from models.statics import Equilibrium, StandingRover
 
 # Experiments whose drive must be steady; the others measure traction at its limit, or end before it matters.
 _STEADY = ("normal_force", "drive")
-# Configs whose predictions are kept: those of a campaign differ in what statics do not depend on.
-_KEPT = 16
 
 
 class Predicted(NamedTuple):
@@ -87,20 +86,10 @@ def equilibrium_checks(config: Config) -> list[Check]:
     return checks
 
 
-# Sections that a prediction depends on.
-_ASKED = {"experiment", "rover", "ground", "soil", "wheel", "trial", "drive", "normal_force", "slope"}
-_known: dict[str, list[Predicted]] = {}
-
-
-def _predicted(config: Config) -> list[Predicted]:
-    """The states of a config, computed once for the same numbers."""
-    key = config.model_dump_json(include=_ASKED)
-    if (found := _known.pop(key, None)) is None:
-        found = list(_states(config))
-    _known[key] = found  # the newest last
-    while len(_known) > _KEPT:
-        del _known[next(iter(_known))]
-    return found
+@kept_statics
+def _predicted(config: Config) -> Sequence[Predicted]:
+    """The states of a config."""
+    return tuple(_states(config))
 
 
 def _states(config: Config) -> Iterator[Predicted]:

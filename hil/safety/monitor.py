@@ -126,7 +126,7 @@ class SafetyMonitor:
         if prediction.outside:
             found = VALIDITIES[int(prediction.outside)]
             value, limit = prediction.outside_value, prediction.outside_limit
-            detail = f"rover twin: {found.name} {value:.3g}, allowed: {found.allowed(limit)} ({', '.join(found.keys)})"
+            detail = f"rover twin: {found.words(value, limit)} ({', '.join(found.keys)})"
             self.latch(Fault.OUTSIDE_MODEL, tick, t_ns, value, limit, detail)
         if self._measured.watched:
             self._measured.check(samples, partial(self._latch_now, tick, t_ns))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scipy.optimize import brentq
 
 from hil.config import Config
 from hil.config.model_parameters import nominal_rig
 from hil.config.resting_loads import resting_loads
 from hil.safety.arming import Check
+from hil.safety.kept_statics import kept_statics
 from models.kernels.compiled import FloatArray
 from models.rover import Rover
 from models.validity import DEPTH, SINKAGE, VALIDITIES, Validity
@@ -22,7 +25,8 @@ _DEEPEST = 0.8
 _AT_REST = 0.05
 
 
-def validity_checks(config: Config) -> list[Check]:
+@kept_statics
+def validity_checks(config: Config) -> Sequence[Check]:
     """Sinkage of the wheel with the largest load, and whether the rover comes to rest; none without weight.
 
     Both follow from the config alone. Raises ValueError with what is out of range.
@@ -31,7 +35,7 @@ def validity_checks(config: Config) -> list[Check]:
     rover, vehicle, state = rig.build()
     weight_N = make_invariants(rover, vehicle).weight
     if weight_N <= 0.0:
-        return []
+        return ()
     checks = _sinkage_checks(config, vehicle, _largest_load_N(config, rover, weight_N))
     if all(check.ok for check in checks):  # a rover that sinks too deep has no rest either
         checks.append(_rest_check(float(state.ground.vertical.sum()), weight_N))

@@ -17,7 +17,13 @@ _WARM_NS = 4_000_000
 def build_plant(config: Config, *, accounts: bool = False) -> Plant:
     """The plant of a simulated rig, perturbed by the config's seed; with `accounts` it notes its energies."""
     chance = np.random.default_rng([config.seed, 1])
-    return Plant(simulated_rig(config), chance, accounts=accounts, notes_loads=config.layout.controls_loads)
+    return Plant(
+        simulated_rig(config),
+        chance,
+        accounts=accounts,
+        notes_loads=config.layout.controls_loads,
+        tilt_deg=config.limits.tilt_deg,
+    )
 
 
 def build_simulated_rig(config: Config) -> InProcessRig:

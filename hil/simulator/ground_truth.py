@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.ipc.run_memory import RunMemory
-from hil.ipc.shared_types import GROUND_TRUTH
+from hil.ipc.shared_types import GROUND_TRUTH, NOT_YET
 from hil.ipc.shm import Mailbox
 from hil.simulator.control_socket import RigControl
 
 if TYPE_CHECKING:
     from models.plant.plate_truth import PlateTruth
     from models.plant.towing import Traction
+    from models.plant.validity_watch import Outside
 
 
 FloatArray = NDArray[np.float64]
@@ -61,6 +62,10 @@ class GroundTruth(Protocol):
     def traction(self) -> Traction | None:
         """Pull, slip and speed before the drives were cut; None: of no experiment of traction."""
 
+    @property
+    def outside(self) -> Outside | None:
+        """What its models hold for and the rig left first; None: it stayed within."""
+
     def effective_kinetic_energy_when_hit(self) -> float:
         """[J]."""
 
@@ -80,6 +85,7 @@ class NoGroundTruth:
     slip: tuple[int | None, float] = (None, math.nan)
     loads: FloatArray | None = None
     traction: Traction | None = None
+    outside: Outside | None = None
 
     def effective_kinetic_energy_when_hit(self) -> float:
         """Not known."""
@@ -102,7 +108,8 @@ class SharedGroundTruth:
     def __init__(self, shared: RunMemory) -> None:
         self._mailbox, self._true_loads = shared.ground_truth, shared.true_loads
         self._row = np.zeros(1, GROUND_TRUTH)
-        self._row["hit_ns"] = self._row["cut_ns"] = self._row["plate"] = self._row["slip_ns"] = -1
+        for name in NOT_YET:
+            self._row[name] = -1
         self._row["traction"] = math.nan
 
     @property
@@ -146,6 +153,12 @@ class SharedGroundTruth:
     def traction(self) -> Traction | None:
         """Pull, slip and speed before the drives were cut, at the end of the run."""
         return _traction(self._newest()["traction"].tolist())
+
+    @property
+    def outside(self) -> Outside | None:
+        """What its models hold for and the rig left first; None: it is within."""
+        row = self._newest()
+        return _outside(int(row["outside_ns"]), row["outside"].tolist(), row["outside_words"].decode())
 
     @property
     def loads(self) -> FloatArray | None:
@@ -192,6 +205,7 @@ class SimulatorGroundTruth:
         self.loads = _since(start_ns, row.get("true_loads"))
         self.slip = row["slip_ns"] - start_ns if row["slip_ns"] >= 0 else None, _number(row["slip_force"])
         self.traction = _traction([_number(value) for value in row["traction"]])
+        self.outside = _outside(row["outside_ns"], row["outside"], row["outside_words"], start_ns)
         self._row = row
 
     def effective_kinetic_energy_when_hit(self) -> float:
@@ -218,6 +232,22 @@ def loads_in(mailbox: Mailbox | None) -> FloatArray | None:
     return kept
 
 
+def truth_answer(ground_truth: Mailbox, true_loads: Mailbox | None) -> dict[str, Any]:
+    """What the control socket answers to `truth`, from the mailboxes of a rig; `SimulatorGroundTruth` reads it."""
+    row = np.zeros(1, GROUND_TRUTH)
+    ground_truth.read(row)
+    found = {name: _plain(row[name][0].tolist()) for name in GROUND_TRUTH.names or ()}
+    loads = loads_in(true_loads)
+    return found if loads is None else {**found, "true_loads": loads.tolist()}
+
+
+def _plain(value: Any) -> Any:
+    """None for NaN and text for bytes, which JSON does not have."""
+    if isinstance(value, bytes):
+        return value.decode()
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
 def _since(start_ns: int, rows: list[list[float]] | None) -> FloatArray | None:
     """True wheel loads with times of the run, in whole nanoseconds as its record has them."""
     if not rows:
@@ -242,6 +272,15 @@ def _traction(values: Sequence[float]) -> Traction | None:
     from models.plant.towing import Traction
 
     return Traction(*values)
+
+
+def _outside(t_ns: int, numbers: Sequence[float], words: str, start_ns: int = 0) -> Outside | None:
+    """From the fields of GROUND_TRUTH, with its time since `start_ns`."""
+    if t_ns < 0:
+        return None
+    from models.plant.validity_watch import Outside
+
+    return Outside(t_ns - start_ns, numbers[0], numbers[1], words)
 
 
 def _number(value: float | None) -> float:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
@@ -19,11 +18,10 @@ import numpy as np
 from drivers.interfaces import DeviceError
 from hil.config import Config
 from hil.ipc.lateness import late_since
-from hil.ipc.shared_types import GROUND_TRUTH
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.processes.process import Process
 from hil.simulator.control_socket import ControlServer, wait_for
-from hil.simulator.ground_truth import loads_in
+from hil.simulator.ground_truth import truth_answer
 from hil.simulator.memory import RESET, RESET_DONE, SimulatorMemory
 from hil.simulator.serial_devices import has_server
 
@@ -146,11 +144,7 @@ class RigServer:
         """Values known only to the plant; times are of CLOCK_MONOTONIC."""
         if command:
             raise ValueError(f"truth takes no arguments, found {', '.join(command)}")
-        row = np.zeros(1, GROUND_TRUTH)
-        self._memory.ground_truth.read(row)
-        found = {name: _plain(row[name][0].tolist()) for name in GROUND_TRUTH.names or ()}
-        loads = loads_in(self._memory.true_loads)
-        return found if loads is None else {**found, "true_loads": loads.tolist()}
+        return truth_answer(self._memory.ground_truth, self._memory.true_loads)
 
     def _lateness(self, command: dict[str, Any]) -> dict[str, Any]:
         """Late actions of devices and plant since a time, as far as they are kept; times are of CLOCK_MONOTONIC."""
@@ -177,11 +171,6 @@ class RigServer:
         if not wait_for(done, RESET_S):
             raise ValueError(f"the rover was not back at its start within {RESET_S:g} s")
         return {}
-
-
-def _plain(value: Any) -> Any:
-    """None for NaN, which JSON does not have."""
-    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def serve_rig(config: Config, endpoints: Path | None, stop_flag: StopFlag, progress: Progress) -> None:

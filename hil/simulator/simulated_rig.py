@@ -14,7 +14,7 @@ from drivers.interfaces import DriveLink, Link, Source, ValveLink
 from drivers.messages import DaqBlock
 from hil.ipc.lateness import LatenessLog
 from hil.ipc.run_memory import RunMemory
-from hil.ipc.shared_types import GROUND_TRUTH, MOST_STRETCHES, START
+from hil.ipc.shared_types import GROUND_TRUTH, MOST_STRETCHES, NOT_YET, START
 from hil.ipc.shm import Mailbox
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.processes.link_bridge import BlockFeed, DriveFeed, Feed, LinkBridge, ValveFeed
@@ -175,7 +175,8 @@ class GroundTruthPublisher:
     def __init__(self, mailbox: Mailbox, plant: Plant, start_ns: int = 0, true_loads: Mailbox | None = None) -> None:
         self._mailbox, self._plant, self._start_ns = mailbox, plant, start_ns
         self._row = np.zeros(1, GROUND_TRUTH)
-        self._row["hit_ns"] = self._row["cut_ns"] = self._row["plate"] = self._row["slip_ns"] = -1
+        for name in NOT_YET:
+            self._row[name] = -1
         for name in ("hit_energy", "hit_energy_on_ground", "hit_heading", "hit_across", "slip_force", "traction"):
             self._row[name] = math.nan
         self._true_loads, self._load_row = true_loads, None if true_loads is None else np.zeros(1, true_loads.dtype)
@@ -192,6 +193,9 @@ class GroundTruthPublisher:
             row["hit_ns"], row["hit_speed"] = plant.hit_ns + self._start_ns, plant.hit_speed
         if row["cut_ns"][0] < 0 and plant.cut_ns is not None:
             row["cut_ns"] = plant.cut_ns + self._start_ns
+        if row["outside_ns"][0] < 0 and plant.outside is not None:
+            t_ns, *numbers, words = plant.outside
+            row["outside_ns"], row["outside"], row["outside_words"] = t_ns + self._start_ns, numbers, words.encode()
         row["ticks"], row["late"], row["skipped"] = clock.ticks, clock.late, clock.skipped
         self._mailbox.write(row)
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from models.actuators.linkage import piston
+from models.actuators.pneumatic import CylinderMounts
 from models.kernels.compiled import FloatArray
+from models.vehicle import VehicleState
 
 # Length of a stretch [ns].
 STRETCH_NS = 100_000_000
@@ -45,3 +48,13 @@ class LoadHistory:
             self._rows.append(np.concatenate([[self._end_ns * 1e-9], mean]))
             self._sum[:], self._weight_ns = 0.0, 0
             self._end_ns = (t_ns // STRETCH_NS + 1) * STRETCH_NS
+
+
+def torque_with_friction(mounts: CylinderMounts, state: VehicleState) -> FloatArray:
+    """Of pressure and friction together on each joint (cylinders,) [N m]; what friction damps is left out."""
+    cylinders = state.cylinders
+    if (linkage := mounts.linkage) is None or linkage.static == 0.0:
+        return cylinders.torque
+    arms = [piston(linkage, state.q[speed + 1])[1] for speed in mounts.speed]
+    friction: FloatArray = -linkage.static / linkage.presliding * cylinders.bristle * arms
+    return cylinders.torque + friction

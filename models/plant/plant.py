@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from models.actuators.linkage import piston
 from models.contact.constraints import effective_kinetic_energy_on_ground
 from models.impact import effective_kinetic_energy
 from models.kernels.bound import BoundArguments
@@ -25,14 +24,16 @@ from models.plant.advance import (
     make_log,
 )
 from models.plant.drive_commands import DriveCommands
-from models.plant.load_history import LoadHistory
+from models.plant.load_history import LoadHistory, torque_with_friction
 from models.plant.load_sampling import LoadSampling
 from models.plant.parameters import RigParameters
 from models.plant.plate_truth import PlateTruth, plate_truth
 from models.plant.reading_noise import read_with
 from models.plant.sensing import make_sensing
 from models.plant.towing import ROUND_NS, Traction, make_tow
+from models.plant.validity_watch import Outside, ValidityWatch
 from models.plant.veer import Veer
+from models.validity import TILT, VALIDITIES
 from models.vehicle.energy import Energies, EnergyMeter
 
 
@@ -44,6 +45,7 @@ class Plant:
         random: source of the sensor noise.
         accounts: whether the energies are noted in each step, for `energies`.
         notes_loads: whether the true wheel loads are noted, for `loads`.
+        tilt_deg: largest tilt of the main body within what the models hold for [deg].
 
     Attributes:
         channels: of the sensors; 0: there are none.
@@ -60,6 +62,7 @@ class Plant:
         *,
         accounts: bool = False,
         notes_loads: bool = False,
+        tilt_deg: float = VALIDITIES[TILT].limit,
     ) -> None:
         self.parameters = parameters
         self.t_ns = 0
@@ -85,6 +88,7 @@ class Plant:
         gas = parameters.make_gas(vehicle, self._state)
         parts = Parts(vehicle, self._state, parameters.cylinder, self._sensing, self._log, ledger, gas)
         self._parts = BoundArguments(parts)
+        self._watch = ValidityWatch(self.rover, vehicle, self._state, tilt_deg)
         self.load_sampling = parameters.loads and LoadSampling(
             self.rover, vehicle, self._state, parameters.loads, random.spawn(1)[0]
         )
@@ -116,8 +120,9 @@ class Plant:
         if self.load_sampling:
             self.load_sampling.take(self.t_ns, t_ns)
         self.t_ns = t_ns
+        self._watch.look(t_ns)
         if self._loads is not None:
-            self._loads.add(t_ns, span, self._state.ground.vertical, self._cylinder_torque())
+            self._loads.add(t_ns, span, self._state.ground.vertical, torque_with_friction(self._mounts, self._state))
         if self._sensing:
             self._renew_noise(self._sensing, due)
 
@@ -220,6 +225,11 @@ class Plant:
         return None if self._loads is None else self._loads.rows
 
     @property
+    def outside(self) -> Outside | None:
+        """What the models hold for and this rig left first; None: it is within."""
+        return self._watch.outside
+
+    @property
     def plate(self) -> PlateTruth | None:
         """True load of the sensors over the first contact; None: there was none, or there are no sensors."""
         return plate_truth(self._log.plate)
@@ -279,15 +289,6 @@ class Plant:
         q, v = self.rover.own_configuration(q), self.rover.own_speeds(v)
         jacobian = self.rover.impact_jacobian(q, self.parameters.obstacle.angle)
         return effective_kinetic_energy(self.rover.mass_matrix(q), jacobian, v)
-
-    def _cylinder_torque(self) -> FloatArray:
-        """Of pressure and friction together on each joint (cylinders,) [N m]; what friction damps is left out."""
-        mounts, cylinders = self._mounts, self._state.cylinders
-        if (linkage := mounts.linkage) is None or linkage.static == 0.0:
-            return cylinders.torque
-        arms = [piston(linkage, self._state.q[speed + 1])[1] for speed in mounts.speed]
-        friction: FloatArray = -linkage.static / linkage.presliding * cylinders.bristle * arms
-        return cylinders.torque + friction
 
     def _renew_noise(self, sensing: Sensing, used: int) -> None:
         first = self.samples - used

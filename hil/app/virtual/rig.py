@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,9 @@ from drivers.interfaces import DeviceError
 from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.serial import VirtualLines
 from hil.config import Config
-from hil.ipc.shared_types import GROUND_TRUTH
 from hil.realtime.clock import RealtimeClock
 from hil.simulator.daq_process import DaqServer
-from hil.simulator.ground_truth import loads_in
+from hil.simulator.ground_truth import truth_answer
 from hil.simulator.memory import RESET, SimulatorMemory
 from hil.simulator.plant_process import RATE_HZ, RealtimePlant
 from hil.simulator.serial_devices import has_server
@@ -121,9 +119,4 @@ class VirtualRig:
     def _ground_truth(self, command: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Values known only to the plant; times are of the virtual clock."""
         self._plant.truth_publisher.publish_final()
-        row = np.zeros(1, GROUND_TRUTH)
-        self._memory.ground_truth.read(row)
-        found = {name: row[name][0].tolist() for name in GROUND_TRUTH.names or ()}
-        if (loads := loads_in(self._memory.true_loads)) is not None:
-            found["true_loads"] = loads.tolist()
-        return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in found.items()}
+        return truth_answer(self._memory.ground_truth, self._memory.true_loads)

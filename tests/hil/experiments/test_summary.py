@@ -203,6 +203,7 @@ def test_a_number_that_is_not_finite_is_none(hit, bad):
         effective_kinetic_energy_when_hit=lambda: bad,
         effective_kinetic_energy_on_ground_when_hit=lambda: bad,
         plate=None,
+        outside=None,
     )
     summary = hit.summary(ground_truth)
     for key in (

@@ -7,6 +7,7 @@ import pytest
 from hil.config import load_config, shipped_configs
 from hil.experiments.registry import experiment_type
 from hil.safety.equilibrium_checks import equilibrium_checks
+from hil.safety.validity import validity_checks
 
 PULL = "rover.drawbar.pull_N=600"
 
@@ -77,5 +78,6 @@ def test_every_experiment_has_these_checks_before_its_own():
     config = load_config("sim_impact")
     checks = experiment_type(config).make(config, lambda *_: []).fixed_checks
     items = [check.item for check in checks]
-    assert items[: len(equilibrium_checks(config))] == [check.item for check in equilibrium_checks(config)]
+    common = [check.item for check in (*validity_checks(config), *equilibrium_checks(config))]
+    assert items[: len(common)] == common
     assert "impact speed" in items
