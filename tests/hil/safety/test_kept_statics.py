@@ -1,0 +1,42 @@
+"""What statics say is computed once for the runs of a campaign, and again where a key that matters differs."""
+
+from __future__ import annotations
+
+import pytest
+
+from hil.config import Config, load_config
+from hil.safety.equilibrium_checks import _states
+from hil.safety.kept_statics import kept_statics
+
+
+def count(*overrides: tuple[str, ...]) -> int:
+    asked: list[Config] = []
+    kept = kept_statics(asked.append)
+    for one in overrides:
+        kept(load_config("sim_impact", one))
+    return len(asked)
+
+
+def test_the_trials_of_a_campaign_share_one_result():
+    assert count((), ("trial.angle_deg=40",), ("seed=7",), ("trial.start_distance_m=0.6",), ()) == 1
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "soil.stiffness=1e6",
+        "ground.kind=firm",
+        "rover.payload.mass_kg=1",
+        "trial.speed_mps=0.05",
+        "plant.substep_us=50",
+        "cylinders.supply_kPa=100",
+        "drives.torque_limit_Nm=50",
+    ],
+)
+def test_a_key_that_statics_ask_is_asked_again(override):
+    assert count((), (override,), ()) == 2
+
+
+def test_statics_do_not_depend_on_what_is_left_out_of_the_key():
+    other = ("trial.angle_deg=40", "trial.start_distance_m=0.6", "seed=7", "limits.tilt_deg=40")
+    assert list(_states(load_config("sim_impact"))) == list(_states(load_config("sim_impact", other)))
