@@ -72,8 +72,8 @@ One thing changed at a time, at 60 degrees: the sum of the sensors' peaks, and t
   of the shield and friction on the plate hardly count.
 - So the thesis's rover pushed for a shorter time, or less hard, than this one with the assumed reaction of 0.25 s and
   drives of 40 N m. It measured neither. A value chosen to meet its forces would prove nothing: they stay as they are.
-- **T_c's trend is that of the blow.** Cut by the sensors on soft ground, the forces rank nearly as T_c without
-  ground. On hard ground they do not change with the angle, as explained under [which
+- **T_c's trend is that of the blow.** Cut by the sensors, the forces rank nearly as T_c without ground. On hard
+  ground they differ by 2 % only, as explained under [which
   T_c](../explanation/contact.md#which-t_c-belongs-to-which-ground). Before a later release the push grows with the
   angle, and nothing of T_c is left. That the thesis's averages follow T_c is not confirmed by our trials; and no rank
   correlation over six angles below 0.83 is significant at 5 %, one-sided.

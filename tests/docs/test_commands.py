@@ -26,7 +26,7 @@ def commands(text):
     lines = [line.strip() for block in BLOCK.findall(text) for line in block.replace("\\\n", " ").splitlines()]
     lines = [line.removeprefix("$ ").removeprefix(".venv/bin/") for line in lines]
     found = [*INLINE.findall(BLOCK.sub("", text)), *(line for line in lines if line.startswith("hil "))]
-    return [shlex.split(line.replace("\\|", "|"), comments=True)[1:] for line in found]
+    return [shlex.split(line.replace("\\|", "|").partition(" | ")[0], comments=True)[1:] for line in found]
 
 
 def problem(words):

@@ -92,6 +92,9 @@ def test_when_their_worker_is_gone_the_watchdog_switches_off_and_closes(drive):
 def test_a_valve_that_sticks_under_a_moved_regulator_is_found_by_its_pressure_and_ends_in_safe(drive):
     """The load controller is patient here: it would let go of the cylinders itself, before or after."""
     slow = "normal_force.follow_s=9", "devices.valves.moves_within_s=0.2"
+    slow += (
+        "normal_force.steps=[{for_s: 0.4, mode: passive}, {for_s: 2, mode: uniform}]",
+    )  # the pressure has to stand
     done = drive(lambda run: board_of(run).stuck.add(0), *slow, at_s=0.3)
     assert done.faults == [Fault.VALVE_STUCK]
     assert is_safe(done)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hil.estimation.estimator import ZERO_TIME_S
-from hil.experiments.impact.sensing import measured_keys, sensor_channels
+from hil.experiments.impact.sensing import PEAKS, measured_keys, peak_keys, sensor_channels
 from hil.messages.schema import IMPACT
 from hil.residuals.evidence import Evidence
 from hil.residuals.judgement import judge, marks
@@ -65,7 +65,8 @@ class Recorded:
         force = reading + removed_by_coupling(reading, channels.rate_hz, channels.droop_s)
         newest = np.clip(ticks["daq_sequence"] * self.config.daq.block_samples - 1, 0, len(force) - 1)
         ticks["force_N"] = force[newest]
-        return ticks, {**self.summary, **measured_keys(impact, self.summary)}
+        corrected_N = [self.summary[f"corrected_{name}"] for name in PEAKS]
+        return ticks, {**self.summary, **peak_keys(impact, corrected_N), **measured_keys(impact)}
 
     def with_field(self, field: str, values: Any) -> tuple[Any, Any]:
         """The same, had a field of the rows these values."""

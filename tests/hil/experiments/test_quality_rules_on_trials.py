@@ -38,7 +38,7 @@ BREAKS = {
         "the rover came again",
     ),
     "saturated": (["daq.channels.0.fault=saturated"], "end of its range"),
-    "speed": (["trial.ramp_s=2.8", "plant.spread.start_m=0.04"], "impact at 57.5 mm/s"),
+    "speed": (["trial.ramp_s=2.8", "plant.spread.start_m=0.04"], "impact at 57.6 mm/s"),
     "cut_late": (["links.daq_delay_ms=60", "limits.daq_age_ms=100"], "ms after the impact, allowed: 50 ms"),
     "droop": (["plant.spread.droop=0.2"], "cannot be inverted"),
     "sensor_dead": (["daq.channels.0.fault=dead"], "the sensor top has no signal"),
