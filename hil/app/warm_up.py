@@ -32,7 +32,7 @@ Progress = Callable[[str], None]
 # Shortest time between two progress lines [s].
 REPORT_EVERY_S = 2.0
 # Number of functions compiled for a trial on soil, including numpy functions in kernels.
-ABOUT = 120
+ABOUT = 210
 # Kinds of configs whose kernels this process has run.
 _WARM: set[str] = set()
 
