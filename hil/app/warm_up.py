@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,18 +22,21 @@ from hil.estimation.estimator import Estimator
 from hil.estimation.twin import RoverTwin
 from hil.experiments.registry import experiment_type
 from hil.messages.stages import Samples
+from hil.safety.equilibrium_checks import equilibrium_checks
 from hil.simulator.build import build_simulated_rig, warm_up_simulated_rig
+from models.contact.active_set import find_active, make_rigid_ground
 from models.contact.constraints import effective_kinetic_energy_on_ground
-from models.impact import pair_energy
 from models.kernels.compiled import CACHE_FOLDER, compile_for, on_compiling
-from models.rover.dynamics import fill_bias
+from models.plant import Plant
+from models.plant.advance import compile_parts
+from models.rover.dynamics import fill_mass_matrix, make_work
 from models.vehicle.step import step_parts
 
 Progress = Callable[[str], None]
 # Shortest time between two progress lines [s].
 REPORT_EVERY_S = 2.0
-# Number of functions compiled for a trial on soil, including numpy functions in kernels.
-ABOUT = 210
+# Number of functions that the two processes compile for a trial on soil, including numpy functions in kernels.
+ABOUT = 180
 # Kinds of configs whose kernels this process has run.
 _WARM: set[str] = set()
 
@@ -114,21 +118,21 @@ def _compile_step(config: Config) -> None:
         compile_for(function, *arguments)
 
 
-def _compile_rover(config: Config) -> None:
-    """The kernels of the rover: kinematics, mass matrix and T_c."""
-    parameters = nominal_rig(config)
-    rover, vehicle, state = parameters.assemble()
-    q = rover.neutral()
-    rover.wheel_positions(q)
-    rover.mass_matrix(q)
-    if parameters.obstacle is not None:
-        angle = parameters.obstacle.angle
-        rover.impact_jacobian(q, angle)
-        rows = np.zeros((2, state.v.size))
-        effective_kinetic_energy_on_ground(rover, q, np.zeros(rover.nv), angle)  # of the summary
-        compile_for(pair_energy, rover.chain, state.q, state.v, angle, rows, state.work)
-    compile_for(fill_bias, rover.chain, state.v, vehicle.gravity, state.work)
+def _compile_others(config: Config) -> RoverTwin:
+    """All but the step: channels, T_c, statics, and what plant and twin do besides the step. Returns the twin."""
+    unsettled = replace(nominal_rig(config), settles=False)  # to settle takes steps
+    rover = unsettled.make_rover()
+    # first what needs no kinematics, which the first process compiles at this time, and what that needs next
+    compile_for(fill_mass_matrix, rover.chain, make_work(rover.chain))
     Estimator(config).warm_up()
+    if unsettled.obstacle is not None:
+        compile_for(find_active, rover.chain, make_rigid_ground(rover), make_work(rover.chain))
+        effective_kinetic_energy_on_ground(rover, rover.neutral(), np.zeros(rover.nv), unsettled.obstacle.angle)
+    equilibrium_checks(config)
+    twin = RoverTwin(unsettled, controls_loads=config.layout.controls_loads)
+    twin.compile_parts()
+    compile_parts(Plant(unsettled, np.random.default_rng()).parts.value)
+    return twin
 
 
 def _run_rig(config: Config) -> Samples:
@@ -143,6 +147,6 @@ def _run_rig(config: Config) -> Samples:
 
 if __name__ == "__main__":
     _config = Config.model_validate_json(sys.stdin.readline())
-    _compile_rover(_config)
+    _twin = _compile_others(_config)
     sys.stdin.read()  # ends when the step is compiled
-    RoverTwin(nominal_rig(_config)).warm_up()
+    _twin.warm_up()

@@ -15,7 +15,7 @@ from models.contact.constraints import effective_kinetic_energy_on_ground
 from models.contact.obstacle import Obstacle
 from models.impact import pair_energy
 from models.kernels.bound import BoundArguments, unpack
-from models.kernels.compiled import FloatArray, kernel
+from models.kernels.compiled import FloatArray, compile_for, kernel
 from models.plant import RigParameters
 from models.rover.reduction import Chain
 from models.validity import TILT, VALIDITIES
@@ -115,6 +115,13 @@ class RoverTwin:
             self._touching, other = (BoundArguments(self._before(self._obstacle, foot)) for foot in (0.0, 1.0))
             self._foot = self._touching.slot(other)
         self._t_ns = 0
+
+    def compile_parts(self) -> None:
+        """Compile what a prediction does besides the steps of the vehicle, without running it."""
+        vehicle, state, rows, invariants, out = self._twin
+        compile_for(_impact_ahead, vehicle.obstacle, vehicle.chain, state, rows)
+        compile_for(check_invariants, invariants, vehicle, state, 0.0)
+        compile_for(_load_state, vehicle.cylinders, state, out, 0)
 
     def warm_up(self) -> None:
         """Compile or load what a prediction runs, without moving the twin."""

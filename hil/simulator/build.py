@@ -9,9 +9,7 @@ from drivers.sim.rig import InProcessRig
 from hil.config import Config
 from hil.config.model_parameters import simulated_rig
 from models.plant import Plant
-
-# Simulated time after which a rig without force sensors has run every kernel.
-_WARM_NS = 4_000_000
+from models.plant.validity_watch import EVERY_NS
 
 
 def build_plant(config: Config, *, accounts: bool = False) -> Plant:
@@ -44,8 +42,12 @@ def power_model(config: Config) -> PowerModel:
 
 
 def warm_up_simulated_rig(config: Config, simulated_rig: InProcessRig) -> int:
-    """Run every kernel of a simulated rig once. Returns the simulated time reached [ns], two blocks from its start."""
-    to_ns = round(2e6 * config.daq.block_ms) if config.daq else _WARM_NS
+    """Run every kernel of a simulated rig once: two blocks, and a look at its validity.
+
+    Returns:
+        The simulated time reached [ns].
+    """
+    to_ns = max(round(2e6 * config.daq.block_ms) if config.daq else 0, EVERY_NS)
     simulated_rig.advance(to_ns)
     simulated_rig.plant.effective_kinetic_energies_now()  # the first call takes 20 ms, and comes at the impact
     return to_ns

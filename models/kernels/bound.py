@@ -43,14 +43,18 @@ class BoundArguments(Generic[T]):
     Args:
         value: a NamedTuple of arrays and numbers, also nested.
 
+    Attributes:
+        value: what was given.
+        address: of its form for kernels.
+
     Raises:
         TypeError: it holds something else, or two bools in a row.
     """
 
-    __slots__ = ("_buffer", "_kept", "_numba_type_", "address")
+    __slots__ = ("_buffer", "_numba_type_", "address", "value")
 
     def __init__(self, value: T) -> None:
-        self._kept = value
+        self.value = value
         content = typeof(value)
         self._numba_type_ = BoundType(content)
         self._buffer = np.frombuffer(b"".join(_words(value, content)), np.float64).copy()
@@ -81,7 +85,7 @@ class BoundArguments(Generic[T]):
 
     def __reduce__(self) -> tuple[type[BoundArguments[T]], tuple[T]]:
         """A copy is bound to its own copy of the arrays."""
-        return BoundArguments, (self._kept,)
+        return BoundArguments, (self.value,)
 
 
 @typeof_impl.register(BoundArguments)

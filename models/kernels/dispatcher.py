@@ -15,6 +15,7 @@ from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
+from numba.core.types import unliteral
 
 
 class _Library(JITCodeLibrary):
@@ -90,7 +91,13 @@ class Kernel(CPUDispatcher):
         self.inlined.enable_caching()
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """The types of a call by another kernel."""
+        """The types of a call by another kernel.
+
+        A constant counts as any other number of its type: numba would compile the callee again for each constant, to
+        the same code, for the number itself is passed all the same.
+        """
+        args = tuple(unliteral(kind) for kind in args)
+        kws = {name: unliteral(kind) for name, kind in dict(kws).items()}
         return self.inlined.get_call_template(args, kws)
 
     def get_overload(self, sig: Any) -> Any:

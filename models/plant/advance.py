@@ -9,7 +9,7 @@ import numpy as np
 from models.actuators.compressible import Gas, fill_with_gas
 from models.actuators.pneumatic import Cylinder, CylinderMounts, fill_cylinders
 from models.kernels.bound import BoundArguments, unpack
-from models.kernels.compiled import FloatArray, IntArray, kernel
+from models.kernels.compiled import FloatArray, IntArray, compile_for, kernel
 from models.plant.plate_truth import make_plate_truth, note_plate
 from models.rover.reduction import Chain
 from models.sensors.disturbance import Disturbance, disturb
@@ -100,6 +100,15 @@ def advance(parts: BoundArguments[Parts], from_ns: int, to_ns: int, steps: int) 
         _note_plate(sensing, state, log, last_left, last_right, end, dt)
         _take_samples(sensing, vehicle.chain, state, log, last_left, last_right, begin, end)
         last_left, last_right = state.obstacle.force[PORT], state.obstacle.force[STARBOARD]
+
+
+def compile_parts(parts: Parts) -> None:
+    """Compile what `advance` does besides the steps of the vehicle, without running it."""
+    vehicle, state, cylinder, sensing, log, _, gas = parts
+    compile_for(_fill, gas, cylinder, vehicle.cylinders, state, 0.0)
+    compile_for(_note_contact, state, log, 0)
+    compile_for(_note_plate, sensing, state, log, 0.0, 0.0, 0, 0.0)
+    compile_for(_take_samples, sensing, vehicle.chain, state, log, 0.0, 0.0, 0, 0)
 
 
 @kernel

@@ -91,6 +91,7 @@ class RigParameters:
         loads: leg sensors and load cell, or None.
         cylinder_areas: (cylinders,) calibrated piston area of each [m^2]; empty: that of `cylinder`.
         reading_noise: of the pressures and speeds that the devices read.
+        settles: whether `build` lets the rover settle; without, it is as it was put down, and no step is run.
     """
 
     rover: Parameters
@@ -119,12 +120,14 @@ class RigParameters:
     loads: LoadSensors | None = None
     cylinder_areas: tuple[float, ...] = ()
     reading_noise: ReadingNoise = field(default_factory=ReadingNoise)
+    settles: bool = True
 
     def build(self) -> tuple[Rover, VehicleModel, VehicleState]:
         """The rover, settled on its ground at the start distance. Raises ValueError with what is out of range."""
         pull = self.drawbar.wrench()
         rover, vehicle, state = self.assemble()
-        self._settle(vehicle, state)
+        if self.settles:
+            self._settle(vehicle, state)
         state.pull[:] = pull  # it settles without
         return rover, vehicle, state
 
@@ -138,11 +141,9 @@ class RigParameters:
             check_pneumatics(self.pneumatics)
         if self.piezo is not None:
             check_piezo(self.piezo)
-        kind = kind_of(self.rover)
-        locks = self.veer.locks(kind.rig_locks, kind.build(self.rover).wheel_names if self.veer.steering else ())
-        rover = self.payload.on(kind.build(self.rover, locks=locks)).with_grousers(self.grouser_height)
+        rover = self.make_rover()
         soil, compliant, rigid = self.ground.under(rover)
-        joints = kind.cylinder_joints if self.cylinder_joints is None else self.cylinder_joints
+        joints = kind_of(self.rover).cylinder_joints if self.cylinder_joints is None else self.cylinder_joints
         vehicle = VehicleModel(
             rover.chain,
             soil,
@@ -158,6 +159,12 @@ class RigParameters:
         )
         supply = 0.0 if self.regulated else self.cylinder.supply
         return rover, vehicle, make_vehicle_state(rover, cylinders=len(joints), supply=supply)
+
+    def make_rover(self) -> Rover:
+        """The rover with its payload and grousers, locked as on the rig. Runs no kernel."""
+        kind = kind_of(self.rover)
+        locks = self.veer.locks(kind.rig_locks, kind.build(self.rover).wheel_names if self.veer.steering else ())
+        return self.payload.on(kind.build(self.rover, locks=locks)).with_grousers(self.grouser_height)
 
     def make_gas(self, vehicle: VehicleModel, state: VehicleState) -> Gas | None:
         """Gas in the cylinders of a vehicle that was built from this; None: none, or their chambers have no gas model.

@@ -52,6 +52,7 @@ class Plant:
         rate_hz: of their samples [1/s]; 0 without sensors.
         range_V: full scale of the channels, either sign [V]; infinity without sensors.
         load_sampling: the slow load channels; None: there are none.
+        parts: what it steps, in the form of kernels.
         cut_ns: when all drives were first cut after a wheel had touched the obstacle [ns], or None.
     """
 
@@ -87,7 +88,7 @@ class Plant:
         ledger = self._meter.ledger if self._meter else None
         gas = parameters.make_gas(vehicle, self._state)
         parts = Parts(vehicle, self._state, parameters.cylinder, self._sensing, self._log, ledger, gas)
-        self._parts = BoundArguments(parts)
+        self.parts = BoundArguments(parts)
         self._watch = ValidityWatch(self.rover, vehicle, self._state, tilt_deg)
         self.load_sampling = parameters.loads and LoadSampling(
             self.rover, vehicle, self._state, parameters.loads, random.spawn(1)[0]
@@ -116,7 +117,7 @@ class Plant:
         due = -(-(t_ns + 1) * self.rate_hz // 1_000_000_000) - self.samples
         if due > RING // 2:
             raise ValueError(f"plant asked to leap {span * 1e-9:.3f} s; the sample ring holds half of {RING} samples")
-        advance(self._parts, self.t_ns, t_ns, -(-span // self.parameters.substep_ns))
+        advance(self.parts, self.t_ns, t_ns, -(-span // self.parameters.substep_ns))
         if self.load_sampling:
             self.load_sampling.take(self.t_ns, t_ns)
         self.t_ns = t_ns

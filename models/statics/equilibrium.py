@@ -178,9 +178,9 @@ class StandingRover:
     # ---- forces along the ground ----
     def _weight(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Weight [N] and its moment about the base's origin [N m], world axes."""
-        own = -self.rover.bias(q, np.zeros(self.rover.nv), self._gravity.tolist())
         base = Rotation.from_quat(q[3:7])
-        return base.apply(own[:3]), base.apply(own[3:6])
+        own = self.rover.mass_matrix(q)[:6, :3] @ base.apply(self._gravity, inverse=True)
+        return base.apply(own[:3]), base.apply(own[3:])
 
     def _over_ground(self, q: FloatArray, motion: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Motion of each wheel ahead and to the left, from that of the base: ahead, left, and turn to the left."""

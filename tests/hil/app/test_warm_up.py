@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
+import pytest
+
 from hil.app import warm_up as warm_up_module
 from hil.app.warm_up import warm_up
 from hil.config import load_config
 from models.kernels import compiled
+from models.plant import parameters
+
+# One process, so that neither share can overtake the other: number of all, and names of those that neither share has.
+COUNT = """
+from hil.app import warm_up
+from hil.config import load_config
+from models.kernels.compiled import on_compiling
+
+config, names = load_config("sim_impact"), []
+on_compiling(names.append)
+warm_up._compile_step(config)
+warm_up._compile_others(config).warm_up()
+shared = len(names)
+warm_up._run_all(config, lambda _: None)
+print(len(names), *names[shared:])
+"""
 
 
 def test_what_is_compiled_afterwards_is_not_reported_to_whoever_warmed_up(monkeypatch):
@@ -21,3 +43,21 @@ def test_kernels_run_once_in_a_process_for_all_configs_that_need_the_same(monkey
     for override in ("trial.angle_deg=50", "trial.angle_deg=60", "ground.kind=firm"):
         warm_up(load_config("sim_impact", [override]))
     assert run == [50, 60]
+
+
+def test_the_second_process_takes_no_step_before_the_step_is_compiled(monkeypatch):
+    def settle(*_, **__):
+        raise AssertionError("it steps")
+
+    monkeypatch.setattr(parameters, "settle", settle)
+    warm_up_module._compile_others(load_config("sim_impact"))
+
+
+@pytest.mark.slow
+def test_two_processes_share_all_kernels_but_those_that_step_or_check_a_rover_at_rest(tmp_path):
+    environment = {**os.environ, "ROVER_HIL_CACHE": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", COUNT], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    count, *left = done.stdout.split()
+    assert set(left) == {"run", "advance", "_look", "normal_resultants", "_shares"}
+    assert int(count) == pytest.approx(warm_up_module.ABOUT, rel=0.05)

@@ -57,7 +57,7 @@ def test_arrays_live_as_long_as_they_are_bound(bench):
     for bound in bounds:
         run_bound(bound, 10, 1e-4)
     assert len(junk) == 200
-    assert all(np.isfinite(bound._kept.state.q).all() for bound in bounds)
+    assert all(np.isfinite(bound.value.state.q).all() for bound in bounds)
 
 
 def test_what_is_no_bound_is_refused(bench):

@@ -143,3 +143,9 @@ def test_unwritable_cache_falls_back_to_a_private_temporary_folder(unset: pytest
     assert compiled.cache_folder() == folder
     folder.parent.chmod(0o777)  # someone else may have put code there: do not run it
     assert compiled.cache_folder().parent != folder.parent
+
+
+def test_a_kernel_called_with_other_constants_is_compiled_once(package: Path, tmp_path: Path) -> None:
+    (package / "caller.py").write_text(CALLER.replace("pull(slip)", "(pull(1) + pull(2))").replace("slip", "_"))
+    counted = "from models.caller import pull, torque; print(torque(0.3), len(pull.inlined.overloads))"
+    assert in_a_new_process(counted, tmp_path, tmp_path / "cache").split() == ["7.5", "1"]
