@@ -122,7 +122,7 @@ def _compile_others(config: Config) -> RoverTwin:
     """All but the step: channels, T_c, statics, and what plant and twin do besides the step. Returns the twin."""
     unsettled = replace(nominal_rig(config), settles=False)  # to settle takes steps
     rover = unsettled.make_rover()
-    # first what needs no kinematics, which the first process compiles at this time, and what that needs next
+    # first what needs no kinematics, which the first process compiles at the same time; it needs this one next
     compile_for(fill_mass_matrix, rover.chain, make_work(rover.chain))
     Estimator(config).warm_up()
     if unsettled.obstacle is not None:
