@@ -1,6 +1,6 @@
 """Tables of docs/explanation/normal-force.md: what tractions do to the wheels' loads, and what moving them gains.
 
-Run: python docs/figures/normal_force.py    (half an hour)
+Run: python docs/figures/normal_force.py    (half a minute)
 """
 
 from __future__ import annotations

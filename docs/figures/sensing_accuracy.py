@@ -145,6 +145,7 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], dest="settings")
     asked, out = parsed(parser)
     numbers = range(2 if out.quick else asked.trials)
+    peaks = []
     for name, plate in PLATES.items():
         if asked.only in (None, name):
             settings = [*plate.settings, *asked.settings]
@@ -153,6 +154,24 @@ def main() -> None:
             write_accuracy(out, name, trials)
             if plate.ring_known:
                 write_rules(out, trials)
+            peaks.append(peaks_row(name, trials))
+    of_each = ("mean", "rms", "range", "within its interval")
+    errors = [f"{of}: {one}" for of in ("readings", "without vibration") for one in of_each]
+    out.table(PAGE, "leading peak", ("legs and plate [N/m]", "contact, median", "trials", *errors), peaks)
+
+
+def peaks_row(plate: str, trials: Sequence[Trial]) -> list[str]:
+    """Errors of both peaks as shares of the truth."""
+    stiffness = next((one.partition("=")[2] for one in PLATES[plate].settings if "stiffness" in one), "5.5e4")
+    contact_ms = 1e3 * np.median([one.errors["`force_duration_s` [s]"].ground_truth for one in trials])
+    _, comma, ring = plate.partition(",")
+    cells = [f"{stiffness}{comma}{ring}", f"{contact_ms:.0f} ms", f"{len(trials)}"]
+    for name in (PEAK_LEFT_IN, PEAK):
+        errors = [one.errors[name] for one in trials]
+        found = np.array([share(one) for one in errors])
+        rms, covered = float(np.sqrt(np.mean(found**2))), row(errors)[-1]
+        cells += [f"{found.mean():+.2%}", f"{rms:.2%}", f"{found.min():+.1%} to {found.max():+.1%}", f"{covered:.0%}"]
+    return cells
 
 
 def write_accuracy(out: Outputs, plate: str, trials: Sequence[Trial]) -> None:
@@ -168,20 +187,10 @@ def write_accuracy(out: Outputs, plate: str, trials: Sequence[Trial]) -> None:
     head = ("quantity", "trials", "bias", "spread", "stated half-width, median", "within it")
     if plate == "soft":
         out.table(PAGE, "sensing accuracy", head, lines)
-    else:  # the page has the means of its peaks only
+    else:  # the page has its peaks only
         print("\n".join(" | ".join(cells) for cells in (head, *lines)))
-    shares = {
-        "notches at 20 and 50 Hz": [one.notch for one in trials],
-        "ring left in": [share(one.errors[PEAK_LEFT_IN]) for one in trials],
-        "ring inverted": [share(one.errors[PEAK]) for one in trials],
-    }
-    for name, found in shares.items():
-        low, high, mean, deviation = np.min(found), np.max(found), np.mean(found), np.std(found, ddof=1)
-        root = float(np.sqrt(np.mean(np.square(found))))
-        print(
-            f"peak, {name}: {mean:+.2%}, {low:+.1%} to {high:+.1%}, standard deviation {deviation:.2%}, "
-            f"root mean square {root:.2%}"
-        )
+    found = [one.notch for one in trials]
+    print(f"peak, notches at 20 and 50 Hz: {np.mean(found):+.2%}, {np.min(found):+.1%} to {np.max(found):+.1%}")
     nearer = np.mean([abs(one.errors[PEAK].error) < abs(one.errors[PEAK_LEFT_IN].error) for one in trials])
     print(f"ring inverted is the nearer one in {nearer:.0%}")
     for name in (PEAK, "`impulse_Ns` [N s]", "`force_duration_s` [s]"):

@@ -34,3 +34,18 @@ def test_peak_forces_of_the_readme_are_those_of_the_first_five_seeds(pages):
     found = re.search(r"seeds 1-5: contact force of both wheels \| (\d+)-(\d+) N", pages["README.md"])
     assert found
     assert [int(found[1]), int(found[2])] == [min(forces), max(forces)]
+
+
+def test_the_run_of_the_page_tutorial_takes_as_long_as_it_says(pages):
+    page = pages["docs/tutorial/first-run-from-the-page.md"]
+    found = re.search(r"`trial\.start_distance_m=1\.5` gives the rover 1\.5 m to\s+drive, (\d+) s", page)
+    assert found
+    assert round(summary("trial.start_distance_m=1.5")["impact_time_s"]) == int(found[1])
+
+
+def test_peaks_on_each_ground_are_those_of_the_page(pages):
+    words = r"At 60 degrees, seed 1, both wheels: (\d+) N on soil, (\d+) firm, (\d+) rigid, (\d+) none\."
+    found = re.search(words, pages["docs/explanation/contact.md"])
+    assert found
+    peaks = [summary(f"ground.kind={kind}", seed=1) for kind in ("soil", "firm", "rigid", "none")]
+    assert [round(one["contact_force_peak_N"]) for one in peaks] == [int(number) for number in found.groups()]

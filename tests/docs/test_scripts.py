@@ -9,9 +9,9 @@ import sys
 import matplotlib.image
 import pytest
 
-# Pictures that no script of docs makes: trial.png and normal_force.png are those of a run (`make trial`,
-# `hil run sim_normal_force`), page_*.png come from a browser (tests/hil/operator/page/browser/pictures.py).
-OF_RUNS = {"trial", "normal_force", "page_after", "page_campaign", "page_ready", "page_run_up"}
+# Pictures that no script of docs makes: trial.png is that of `make trial`, page_*.png come from a browser
+# (tests/hil/operator/page/browser/pictures.py).
+OF_RUNS = {"trial", "page_after", "page_campaign", "page_ready", "page_run_up"}
 IMPORTED = {"outputs", "code_reading"}  # by scripts
 PICTURES = {
     "architecture": ("architecture",),
@@ -27,6 +27,8 @@ PICTURES = {
     "sensing_accuracy": (),
     "traction_gain": (),
     "wheel_figures": ("wheel_closed_form", "wheel_drawbar_pull", "wheel_normal_force", "wheel_rebound"),
+    "wheel_loads": ("normal_force",),
+    "whole_trials": (),
 }
 TABLES = {
     "architecture": {"docs/explanation/architecture.md": ("memory",)},
@@ -39,9 +41,14 @@ TABLES = {
     "normal_force": {"docs/explanation/normal-force.md": ("moved loads", "shares in ruts", "best of the rover")},
     "predicted_force": {"docs/explanation/limits.md": ("predicted force", "predicted over simulated")},
     "rover_drift": {"docs/explanation/rover.md": ("drifts",)},
-    "sensing_accuracy": {"docs/explanation/sensing.md": ("sensing accuracy", "rules on good trials")},
+    "sensing_accuracy": {"docs/explanation/sensing.md": ("leading peak", "sensing accuracy", "rules on good trials")},
     "traction_gain": {"docs/how-to/measure-traction.md": ("traction gain",)},
     "wheel_figures": {"docs/explanation/wheel.md": ("hypervolume errors", "rebound errors", "xu errors", "readings")},
+    "wheel_loads": {"docs/how-to/control-wheel-loads.md": ("spreads", "chambers")},
+    "whole_trials": {
+        "docs/explanation/contact.md": ("peaks over T_c", "humps"),
+        "docs/explanation/trials-that-go-wrong.md": ("rules",),
+    },
 }
 PLACE = re.compile(r"<!-- (?!generated|end)([\w ]+) -->\n(.*?)<!-- end -->", re.DOTALL)
 
