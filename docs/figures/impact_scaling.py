@@ -119,12 +119,24 @@ def main() -> None:
         rows.append([name, f"{over_k[name][1][0]:.0f}", f"{exponent(stiffnesses, forces):.3f}", ratios])
         print(f"{name}, restitution {restitutions}: " + ", ".join(f"{force:.0f}" for force, _ in over_e[name]))
     at = ", ".join(f"{v:g}" for v in speeds)
-    head = ("ground", "peak [N]", "exponent of stiffness", f"F/v [N s/m] at {at} m/s")
+    head = ("ground", "peak [N]", "exponent of stiffness, 2e4 to 1e6 N/m", f"F/v [N s/m] at {at} m/s")
     out.table("docs/explanation/contact.md", "impact scaling", head, rows)
     soil = rigs["soil"]
     free, held, deceleration = bounds(soil)
     print(f"reduced model: {free:.0f} kg, {held:.0f} kg with all wheels held; drag {deceleration:.2f} m/s^2")
-    print("law alone: " + ", ".join(f"{peak_over_elastic(1.5 * (1.0 - e)):.4f}" for e in restitutions))
+    for mass in (free, held):
+        without, slow = reduced(soil, mass, 0.0, SPEED, 5.5e4), reduced(soil, mass, deceleration, speeds[0], 5.5e4)
+        peaks = [reduced(soil, mass, deceleration, SPEED, k) for k in stiffnesses]
+        print(
+            f"{mass:.0f} kg: {without:.0f} N without drag, {peaks[1]:.0f} N with it, exponent "
+            f"{exponent(stiffnesses, peaks):.2f}, {slow / speeds[0]:.0f} N s/m at {speeds[0]} m/s"
+        )
+    alone = {"the law alone": [peak_over_elastic(1.5 * (1.0 - e)) for e in restitutions]}
+    for name in ("no ground", "soil"):
+        forces = [force for force, _ in over_e.get(name, ())]
+        alone |= {f"{name}, over {forces[-1]:.0f} N": [force / forces[-1] for force in forces]} if forces else {}
+    laws = [[name, *(f"{share:.3f}" for share in shares)] for name, shares in alone.items()]
+    out.table("docs/explanation/contact.md", "peak over restitution", ("e", *map(str, restitutions)), laws)
 
     figure = Figure(figsize=(7.1, 3.0), layout="constrained")
     stiffness, speed, law = figure.subplots(1, 3)

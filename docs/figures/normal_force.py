@@ -1,6 +1,6 @@
 """Tables of docs/explanation/normal-force.md: what tractions do to the wheels' loads, and what moving them gains.
 
-Run: python docs/figures/normal_force.py    (half a minute)
+Run: python docs/figures/normal_force.py    (a minute)
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ import math
 import numpy as np
 from outputs import Outputs, outputs
 
+from hil.config import load_config
+from hil.config.steady_drive import best_state, steady_drive
+from hil.simulator.build import build_plant
 from models.contact.ground import Ground
 from models.contact.ruts import make_ruts
 from models.kernels.compiled import FloatArray
@@ -126,8 +129,27 @@ def best_of_rover(out: Outputs) -> None:
     out.table(PAGE, "best of the rover", head, rows)
 
 
+def sled(out: Outputs) -> None:
+    """Slip of sim_normal_force on other plants than the twin: valves off, most even loads, least slip."""
+    slips = []
+    for seed in range(1, 3 if out.quick else 21):
+        config = load_config("sim_normal_force", ["cylinders.friction={static_N: 0, coulomb_N: 0}"], seed=seed)
+        drive = steady_drive(config, build_plant(config).parameters)
+        even, best = best_state(config, drive, unevenness), best_state(config, drive, traction_loss)
+        slips.append((drive.at(np.zeros(3)).slip, even.slip, best.slip))
+    passive, even_slip, least = np.array(slips).T
+    gain = even_slip - least
+    text = (
+        f"Slip in the mean of {len(slips)} plants: {passive.mean():.4f} with valves off, {even_slip.mean():.4f} with "
+        f"the most even loads, {least.mean():.4f} with the loads\nof the least slip. The last are better by "
+        f"{gain.mean():.4f} (standard deviation {gain.std(ddof=1):.4f}, on {np.sum(gain > 0.0)} of {len(slips)})."
+    )
+    out.put(PAGE, "slip of the sled", text)
+
+
 if __name__ == "__main__":
     options = outputs(__doc__)
     moved_loads(options)
     shares_in_ruts(options)
     best_of_rover(options)
+    sled(options)

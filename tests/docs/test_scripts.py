@@ -37,8 +37,10 @@ TABLES = {
     "cut_delay": {"README.md": ("cut delay",)},
     "detector_rates": {"docs/explanation/sensing.md": ("detector rates",)},
     "energy_balance": {"docs/explanation/contact.md": ("energy balance",)},
-    "impact_scaling": {"docs/explanation/contact.md": ("impact scaling",)},
-    "normal_force": {"docs/explanation/normal-force.md": ("moved loads", "shares in ruts", "best of the rover")},
+    "impact_scaling": {"docs/explanation/contact.md": ("impact scaling", "peak over restitution")},
+    "normal_force": {
+        "docs/explanation/normal-force.md": ("moved loads", "shares in ruts", "best of the rover", "slip of the sled"),
+    },
     "predicted_force": {"docs/explanation/limits.md": ("predicted force", "predicted over simulated")},
     "rover_drift": {"docs/explanation/rover.md": ("drifts",)},
     "sensing_accuracy": {"docs/explanation/sensing.md": ("leading peak", "sensing accuracy", "rules on good trials")},

@@ -80,6 +80,19 @@ def test_the_soils_drag_is_what_raises_the_exponent_and_lowers_the_peak():
     assert peak(little_drag)[0] > without_ground
 
 
+def test_without_an_obstacle_the_soil_takes_a_third_of_the_speed_in_20_ms_after_the_cut():
+    parameters = rig("trial.start_distance_m=1.5")
+    plant, speeds = Plant(parameters, np.random.default_rng(0)), []
+    rate = 0.07 / plant.rover.tree.wheels[0].radius
+    for t_ms in range(1, 2051):
+        plant.advance(t_ms * 1_000_000)
+        if t_ms in (2000, 2020, 2050):
+            speeds.append(plant._state.v[0])
+        plant.set_drives((rate * min(t_ms / 500.0, 1.0),) * 6, t_ms >= 2000)
+    assert plant.hit_ns is None
+    assert speeds == pytest.approx([0.068, 0.043, 0.021], abs=5e-4)
+
+
 def test_the_drags_of_soil_and_gears_are_what_bends_force_over_speed():
     bent = force_over_speed(rig())
     assert bent[2] / bent[0] > 1.3
@@ -131,7 +144,7 @@ def test_the_laws_own_peak_is_that_of_a_drop_test(restitution):
 
 
 def test_the_laws_own_peak_has_its_least_between_the_restitutions_and_a_trial_follows_it():
-    """172, 168, 172 N on soil: the law alone gives the same fall and rise."""
+    """159, 156, 160 N on soil: the law alone gives the same fall and rise."""
     alone = [peak_over_elastic(1.5 * (1.0 - e)) for e in (0.3, 0.6, 0.9)]
     assert alone[1] < min(alone[0], alone[2]) - 0.01
     for parameters in (rig(), rig("ground.kind=none")):
