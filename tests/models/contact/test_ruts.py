@@ -95,3 +95,7 @@ def test_in_a_rut_wheels_go_a_little_deeper_are_held_back_less_and_the_rover_is_
     resistance = [(scratch[2:, NORMAL] * scratch[2:, SINE]).sum() for scratch in (fresh[3], remembered[3])]
     assert resistance[1] < 0.7 * resistance[0]
     assert remembered[1] > 1.03 * fresh[1]
+    # docs/explanation/wheel.md quotes them
+    assert [front, middle, rear] == pytest.approx([0.0174, 0.0251, 0.0299], abs=6e-5)
+    assert resistance == pytest.approx([150.0, 84.0], abs=0.6)
+    assert [fresh[1], remembered[1]] == pytest.approx([0.128, 0.138], abs=6e-4)
