@@ -88,6 +88,7 @@ def recompute(record: TrialRecord, config: Config, summary: Mapping[str, Any] | 
     missing = sum(last - first + 1 for first, last in holes(record.tick["tick"]))
     live = config.clock == "realtime"
     known = not (missing and live and RECOVERED in record.meta)  # else skipped, or lost: nobody knows
+    samples, load_samples = samples_of(record, config)
     finished = Finished(
         config=config,
         cycle=cycle,
@@ -99,7 +100,8 @@ def recompute(record: TrialRecord, config: Config, summary: Mapping[str, Any] | 
         plant_loop=None,
         links=None,
         wall_s=0.0,
-        samples=samples_of(record, config),
+        samples=samples,
+        load_samples=load_samples,
     )
     left_out = ["real_time_factor"]
     if live:

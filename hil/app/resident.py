@@ -120,7 +120,7 @@ class Resident:
         record = read_trial(folder, trusted=True)
         finished = Finished(
             config, rig.cycle, rig.loop.clock, rig.ground_truth, record.tick, record.timing, record.events,
-            rig.plant_loop(), rig.links(), wall_s, samples_of(record, config),
+            rig.plant_loop(), rig.links(), wall_s, *samples_of(record, config),
         )  # fmt: skip
         summary = summarise(finished)
         if len(record.tick) and (marks := mark_events(summary, *record.tick[["tick", "t_ns"]][-1].tolist())):

@@ -240,7 +240,7 @@ def run(config: Config) -> RunResult:
         with tempfile.TemporaryDirectory(prefix="hil-run-") as folder:
             outcome = run_experiment(quiet, Path(folder), progress=lambda _: None, figure=False)
             record = read_trial(Path(folder), trusted=True)
-        return RunResult(outcome.exit_code, outcome.summary, record.tick, record.events, samples_of(record, config))
+        return RunResult(outcome.exit_code, outcome.summary, record.tick, record.events, samples_of(record, config)[0])
     simulated_rig, sink = build_simulated_rig(config), MemorySink(config.layout)
     rig_io = simulated_rig_io(config, simulated_rig)
     cycle = build_cycle(config, rig_io, sink, None)
@@ -252,10 +252,10 @@ def run(config: Config) -> RunResult:
     rig_io.close()
     for row in truth_events(simulated_rig.plant, config.loop.rate_hz):
         sink.event(row)
-    samples = sink.samples if config.record.sensors == "all" else None
+    samples = sink.samples("daq") if config.record.sensors == "all" else None
     finished = Finished(
         config, cycle, loop.clock, simulated_rig.plant, sink.ticks, sink.timings, sink.events, None, None, wall_s,
-        samples,
+        samples, sink.samples("loads"),
     )  # fmt: skip
     summary = summarise(finished)
     for row in mark_events(summary, *sink.ticks[["tick", "t_ns"]][-1].tolist()):

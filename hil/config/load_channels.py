@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.config.model import UncheckedConfig
-from hil.config.schema.loads import AXES, PULL, LegSensorsConfig, LoadsConfig
+from hil.config.schema.loads import AXES, FRAME, PULL, LegSensorsConfig, LoadsConfig
 
 Floats = NDArray[np.float64]
 
@@ -55,8 +55,15 @@ def normal_force_rows(config: UncheckedConfig) -> Floats:
             rows[number, number * axes : (number + 1) * axes] = row
     if cell is not None:
         stated = loads.sheet(PULL).load_per_V
-        rows[-1, -1] = cell.force_N / loads.range_V if stated is None else stated[0]
+        rows[-1, layout.loads.index(PULL)] = cell.force_N / loads.range_V if stated is None else stated[0]
     return rows
+
+
+def links_newton_per_volt(loads: LoadsConfig) -> float:
+    """Compression of both links from the reading of the strain gauges, which the rig has [N/V]."""
+    gauges, stated = loads.strain_gauges, loads.sheet(FRAME).load_per_V
+    assert gauges is not None
+    return gauges.force_N / loads.range_V if stated is None else stated[0]
 
 
 def offsets_V(config: UncheckedConfig) -> Floats:

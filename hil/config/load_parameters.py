@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 
 import numpy as np
 
-from hil.config.load_channels import full_loads, leg_matrix, nominal_gain, normal_force_rows, offsets_V
+from hil.config.load_channels import (
+    full_loads,
+    leg_matrix,
+    links_newton_per_volt,
+    nominal_gain,
+    normal_force_rows,
+    offsets_V,
+)
 from hil.config.model import UncheckedConfig
-from hil.config.schema.loads import AXES, LegSensorsConfig
-from models.sensors.load_sensors import DRAWBAR, LoadSensors
+from hil.config.schema.loads import AXES, PULL, LegSensorsConfig
+from models.sensors.load_sensors import DRAWBAR, FRAME, LoadSensors
+from models.sensors.rear_frame import link_share, rear_link_reach
 
 
 def load_sensors(config: UncheckedConfig) -> LoadSensors | None:
@@ -17,20 +26,25 @@ def load_sensors(config: UncheckedConfig) -> LoadSensors | None:
     layout, loads = config.layout, config.loads
     if loads is None:
         return None
-    legs, cell = loads.leg_sensors, loads.load_cell
+    legs, gauges = loads.leg_sensors, loads.strain_gauges
     axes = legs.axes if legs else ()
     places = [(number, AXES.index(axis)) for number, axis in product(range(len(layout.wheels)), axes)]
-    noise_V, gain = [legs.noise_V if legs else 0.0] * len(places), np.zeros((len(layout.loads), 6))
+    gain = np.zeros((len(layout.loads), 6))
     if legs is not None:
         used = [AXES.index(axis) for axis in axes]
         for number, wheel in enumerate(layout.wheels):
             block = nominal_gain(loads, legs)[used]
             block[:, used] = np.linalg.inv(leg_matrix(loads, legs, wheel))
             gain[number * len(used) : (number + 1) * len(used)] = block
-    if cell is not None:
+    if loads.load_cell is not None:
+        gain[len(places), 0] = 1.0 / normal_force_rows(config)[-1, layout.loads.index(PULL)]
         places.append((DRAWBAR, 0))
-        noise_V.append(cell.noise_V)
-        gain[-1, 0] = 1.0 / normal_force_rows(config)[-1, -1]
+    if gauges is not None:
+        angle = math.radians(config.trial.angle_deg)
+        share = link_share(gauges.link, angle)
+        gain[-1, :3] = share.at_foot, share.turn / rear_link_reach(angle), share.grip
+        gain[-1] /= links_newton_per_volt(loads)
+        places.append((FRAME, 0))
     return LoadSensors(
         wheel=np.array([wheel for wheel, _ in places]),
         axis=np.array([axis for _, axis in places]),
@@ -38,10 +52,11 @@ def load_sensors(config: UncheckedConfig) -> LoadSensors | None:
         gain=gain,
         bias=offsets_V(config),
         drift=np.zeros(len(places)),
-        noise=np.array(noise_V),
+        noise=np.array(loads.noises_V(layout.wheels)),
         range=loads.range_V,
         step=2.0 * loads.range_V / 2**loads.bits,
         height=legs.height_m if legs else 0.0,
         lifted=loads.lifted_s,
         rate_hz=loads.rate_hz,
+        **({"bandwidth": gauges.bandwidth_hz} if gauges else {}),
     )

@@ -91,7 +91,7 @@ class UncheckedConfig(Section):
     drives: DrivesConfig = Field(default_factory=DrivesConfig)
     cylinders: CylindersConfig = Field(default_factory=CylindersConfig)
     daq: DaqConfig | None = Field(default_factory=DaqConfig, description="null: the rig has no force sensors")
-    loads: LoadsConfig | None = Field(None, description="null: the rig has no leg sensors and no load cell")
+    loads: LoadsConfig | None = Field(None, description="null: the rig has no leg sensors, load cell and strain gauges")
     detector: DetectorConfig = Field(default_factory=DetectorConfig)
     limits: LimitsConfig = Field(default_factory=LimitsConfig)
     residuals: ResidualsConfig = Field(default_factory=ResidualsConfig)
@@ -196,29 +196,30 @@ class UncheckedConfig(Section):
     @property
     def plate_sensitivities_mVpN(self) -> tuple[float, ...]:
         """The same per newton of the normal force on the plate, of which links of the frame bear a part."""
-        share, daq = 1.0, self.daq
-        if daq and daq.link:
-            from models.sensors.rear_frame import frame_share  # workers read a config without the models
-
-            angle = math.radians(self.trial.angle_deg)
-            share = frame_share(daq.link, angle, self.wheel_radius_m, daq.sinkage_m, daq.friction)
+        share, _ = self.frame_part(self.daq.link if self.daq else None)
         return tuple(share * sensitivity for sensitivity in self.sensitivities_mVpN)
 
     @property
     def hit_place_u95(self) -> float:
-        """Half-width of the 95 % interval of the links' part of the force, by the hit's place and friction; else 0."""
+        """Half-width of the 95 % interval of the force sensors' part of the force, relative: `frame_part`."""
+        return self.frame_part(self.daq.link if self.daq else None)[1]
+
+    def frame_part(self, link: Literal["rear", "bottom"] | None) -> tuple[float, float]:
+        """Part of a wheel's normal force that links of the frame bear, and half-width of its 95 % interval, relative.
+
+        The interval is that of the hit's place and of friction. None: not in links, all of the force.
+        """
         daq = self.daq
-        if daq is None or daq.link is None:
-            return 0.0
-        from models.sensors.rear_frame import frame_share, link_share, rear_link_reach  # as above
+        if daq is None or link is None:
+            return 1.0, 0.0
+        from models.sensors.rear_frame import frame_share, link_share, rear_link_reach  # workers do without the models
 
         angle = math.radians(self.trial.angle_deg)
-        share = link_share(daq.link, angle)
+        share = link_share(link, angle)
         moved = share.turn * daq.hit_place_u95_m / rear_link_reach(angle)
         rubbed = share.grip * daq.friction_u95
-        return math.hypot(moved, rubbed) / frame_share(
-            daq.link, angle, self.wheel_radius_m, daq.sinkage_m, daq.friction
-        )
+        part = frame_share(link, angle, self.wheel_radius_m, daq.sinkage_m, daq.friction)
+        return part, math.hypot(moved, rubbed) / part
 
     @property
     def droops_s(self) -> tuple[float, ...]:

@@ -37,6 +37,7 @@ ARMED_NS = 50_000_000
 # zeroed meanwhile, and after an operator's stop [ns].
 CONFIRM_NS = 200_000_000
 
+SampleRows = tuple["NDArray[np.int64]", "NDArray[np.float64]"]
 ArmingChecks = Callable[[Samples, Estimate], Sequence[Check]]
 Summary = dict[str, Any]
 
@@ -190,6 +191,7 @@ class Finished:
         links: health of each link to real devices; None where there is none.
         wall_s: how long the loop ran [s].
         samples: of the force sensors, times (n,) [ns] and readings (n, channels) [V]; None: not all were kept.
+        load_samples: the same of the load channels, which are always kept.
     """
 
     config: Config
@@ -202,7 +204,8 @@ class Finished:
     plant_loop: dict[str, Any] | None
     links: dict[str, Any] | None
     wall_s: float
-    samples: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
+    samples: SampleRows | None = None
+    load_samples: SampleRows | None = None
 
     @property
     def experiment(self) -> Experiment:
@@ -216,9 +219,10 @@ class Finished:
         return beside(self.events, t_ns)
 
 
-def samples_of(record: TrialRecord, config: Config) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
-    """The sensor samples of a record, as `Finished` has them; None: not all were kept."""
-    return (record.daq_t_ns, record.raw) if config.record.sensors == "all" else None
+def samples_of(record: TrialRecord, config: Config) -> tuple[SampleRows | None, SampleRows]:
+    """The samples of a record, as `Finished` has them: of the force sensors, and of the load channels."""
+    kept = (record.daq_t_ns, record.raw) if config.record.sensors == "all" else None
+    return kept, (record.loads.t_ns, record.loads.raw)
 
 
 class ExperimentType(Protocol):

@@ -107,7 +107,9 @@ COMPOUND = {
 PLAIN = {
     "daq/raw": Field("V", "readings of the force sensors, one row a sample", "channels"),
     "daq/t_ns": Field("ns", "times of these samples, 0 at the start of the run"),
-    "loads/raw": Field("V", "readings of the leg sensors and the load cell, one row a sample", "loads"),
+    "loads/raw": Field(
+        "V", "readings of the leg sensors, the load cell and the strain gauges, one row a sample", "loads"
+    ),
     "loads/t_ns": Field("ns", "times of these samples, 0 at the start of the run"),
 }
 

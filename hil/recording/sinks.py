@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.messages import DaqBlock
-from hil.messages.layout import Layout
+from hil.messages.layout import SAMPLED, Layout
 from hil.messages.schema import EVENT, TIMING, tick_dtype
 from hil.operator.telemetry import Publisher
 from hil.recording import RecordWriter
@@ -89,15 +89,11 @@ class MemorySink:
         self._ticks: list[bytes] = []
         self._timings: list[bytes] = []
         self._events: list[bytes] = []
-        self._channels = len(layout.channels)
-        self._samples: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+        self._samples = {name: [(np.zeros(0, np.int64), np.zeros((0, len(layout.of_group(name)))))] for name in SAMPLED}
 
-    @property
-    def samples(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Times (n,) [ns] and readings (n, channels) [V] so far."""
-        if not self._samples:
-            return np.zeros(0, np.int64), np.zeros((0, self._channels))
-        t_ns, volts = zip(*self._samples, strict=True)
+    def samples(self, group: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Times (n,) [ns] and readings (n, channels) [V] so far, of a group of `hil.messages.layout.SAMPLED`."""
+        t_ns, volts = zip(*self._samples[group], strict=True)
         return np.concatenate(t_ns), np.concatenate(volts)
 
     @property
@@ -128,8 +124,9 @@ class MemorySink:
         self._events.append(row.tobytes())
 
     def load_block(self, block: DaqBlock) -> None:
-        """Nothing to do: who runs a cycle again has the samples."""
+        """Keep its samples."""
+        self._samples["loads"].append((block.t_ns, block.volts))
 
     def block(self, block: DaqBlock) -> None:
         """Keep its samples."""
-        self._samples.append((block.t_ns, block.volts))
+        self._samples["daq"].append((block.t_ns, block.volts))

@@ -69,6 +69,17 @@ def way_mm(evidence: Evidence) -> Floats:
     return np.array([1e3 * (way_m - evidence.config.trial.start_distance_m)])
 
 
+def has_strain(config: Config) -> bool:
+    """An impact, and strain gauges on the obstacle's frame."""
+    return config.experiment == "impact" and config.loads is not None and config.loads.strain_gauges is not None
+
+
+def strain_peak(evidence: Evidence) -> Floats:
+    """(1,) peak by the strain gauges less that by the force sensors, over the half-width of both intervals together."""
+    together_N = math.hypot(evidence.number("strain_peak_u95_N"), evidence.number("peak_force_u95_N"))
+    return np.array([(evidence.number("strain_peak_N") - evidence.number("peak_force_N")) / together_N])
+
+
 def spring_peak_N(obstacle: Obstacle, energy_J: float) -> float:
     """Peak of F = k x^p that takes up an energy [N]; with a leg's own spring in front of the plate, of that spring."""
     compliance = float(obstacle.leg_compliance.max())

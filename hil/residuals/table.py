@@ -87,6 +87,11 @@ _ROWS = (
         0.3, _hits, _channels, forces.at_rest_N,
     ),
     Residual(
+        "strain_peak", "1", "largest force by the strain gauges, with that by the force sensors, over both intervals",
+        "sensitivities of both, daq.sinkage_m, and where the wheel hits",
+        1.0, forces.has_strain, _sum, forces.strain_peak,
+    ),
+    Residual(
         "way_to_impact", "mm", "way by the wheels' speeds until the force begins, with trial.start_distance_m",
         "encoders, the start distance, and the time of the force's samples",
         1.0, lambda config: _hits(config) and not config.trial.destress_m, _sum, forces.way_mm,

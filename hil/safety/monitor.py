@@ -183,10 +183,8 @@ def _loads_still_allowed(config: Config) -> list[float]:
     loads = config.loads
     if loads is None:
         return []
-    legs, cell = loads.leg_sensors, loads.load_cell
-    noise_V = [legs.noise_V if legs else 0.0] * (len(config.layout.loads) - bool(cell))
-    noise_V += [cell.noise_V] if cell else []
-    return _frozen_from(config, config.limits.loads_frozen_samples, noise_V, 2.0 * loads.range_V / 2**loads.bits)
+    noise_V, step_V = loads.noises_V(config.layout.wheels), 2.0 * loads.range_V / 2**loads.bits
+    return _frozen_from(config, config.limits.loads_frozen_samples, noise_V, step_V)
 
 
 def _frozen_from(config: Config, count: int, noise_V: Sequence[float], step_V: float) -> list[float]:

@@ -125,9 +125,19 @@ def measure_impact(
 
 
 def _vertex(traces: Traces, force: Floats, at: int, noise: float) -> Quantity:
-    """The peak near a row, without the bias of the largest of many noisy samples."""
     top_s = min(PEAK_S, TOP_SHARE * width_at_half(force, at) * traces.spacing_s)
-    half = max(round(top_s / traces.spacing_s), 2)
+    return vertex(force, at, max(round(top_s / traces.spacing_s), 2), noise)
+
+
+def vertex(force: Floats, at: int, half: int, noise: float) -> Quantity:
+    """The peak of a force (n,) near a row, without the bias of the largest of many noisy samples.
+
+    Args:
+        force: over time [N].
+        at: row near which it is largest.
+        half: rows to each side that a parabola is laid through.
+        noise: standard deviation of each row [N].
+    """
     first, last = max(at - half, 0), min(at + half + 1, len(force))
     rows = np.arange(first, last) - at
     if len(rows) < 4:

@@ -1,4 +1,4 @@
-"""Leg force-torque sensors and a drawbar load cell at a slow data acquisition."""
+"""Leg force-torque sensors, a drawbar load cell and a strain-gauge bridge at a slow data acquisition."""
 
 from __future__ import annotations
 
@@ -21,18 +21,21 @@ from models.vehicle import VehicleModel, VehicleState
 from models.wheel.checks import Range, finite_array, problem, refuse
 
 DRAWBAR = -1  # in place of a wheel: the channel of the load cell
+FRAME = -2  # likewise: that of the strain gauges on the links of the obstacle's frame
+STARBOARD = 1  # the front wheel that hits this obstacle
 RING = 1 << 12  # samples kept
 
 
 class LoadSensors(NamedTuple):
-    """Channels of leg sensors (MacMahon 2016, 4.1: force and moment about the axes of the leg) and of a load cell.
+    """Channels of leg sensors (MacMahon 2016, 4.1: force and moment about the axes of the leg), load cell and frame.
 
     Attributes:
-        wheel: (channels,) index of the wheel under the leg; DRAWBAR for the load cell.
-        axis: (channels,) index of fx, fy, fz, mx, my, mz; 0 of the load cell.
+        wheel: (channels,) index of the wheel under the leg; DRAWBAR for the load cell, FRAME for the strain gauges.
+        axis: (channels,) index of fx, fy, fz, mx, my, mz; 0 of the load cell and of the strain gauges.
         full: (6,) largest force [N] and moment [N m] of each axis.
         gain: (channels, 6) [V/N] and [V/(N m)] for force and moment in leg axes; off its own axis it is cross-talk. Of
-            the load cell column 0 alone.
+            the load cell column 0 alone; of the strain gauges columns 0 to 2, for the load of the plate: normal force
+            [N], its moment about the plate's foot [N m], friction up along the plate [N].
         bias: (channels,) [V] reading without load.
         drift: (channels,) [V/s] at which the bias moves.
         noise: (channels,) standard deviation of each sample [V].
@@ -41,6 +44,7 @@ class LoadSensors(NamedTuple):
         height: [m] of a sensor over the contact of its wheel.
         lifted: [s] the rover is lifted, and its legs hang, for so long from the start.
         rate_hz: samples a second.
+        bandwidth: of the strain gauges' amplifier, a first-order low-pass [Hz].
     """
 
     wheel: IntArray
@@ -55,6 +59,7 @@ class LoadSensors(NamedTuple):
     height: float
     lifted: float
     rate_hz: int
+    bandwidth: float = 1e9
 
     def perturbed(
         self, zero: float, drift: float, gain: float, cross_talk: float, random: np.random.Generator
@@ -70,7 +75,8 @@ class LoadSensors(NamedTuple):
         """
         own = np.arange(6) == self.axis[:, None]
         scale = np.where(own, 1.0 + gain * random.standard_normal(self.gain.shape), 1.0)
-        others = np.where(own | (self.wheel[:, None] == DRAWBAR), 0.0, self.range / self.full)
+        scale = np.where(self.wheel[:, None] == FRAME, scale[:, :1], scale)  # one bridge, one gain
+        others = np.where(own | (self.wheel[:, None] < 0), 0.0, self.range / self.full)
         talk = cross_talk * others * random.standard_normal(self.gain.shape)
         return self._replace(
             gain=self.gain * scale + talk,
@@ -89,13 +95,13 @@ def check_load_sensors(sensors: LoadSensors, wheels: int) -> None:
         refuse(
             "load sensors", [None if found == shapes[name] else f"{name} has shape {found}, allowed: {shapes[name]}"]
         )
-    known = ((sensors.wheel >= DRAWBAR) & (sensors.wheel < wheels)).all()
+    known = ((sensors.wheel >= FRAME) & (sensors.wheel < wheels)).all()
     refuse(
         "load sensors",
         [
-            *(problem(name, getattr(sensors, name), positive) for name in ("range", "step", "rate_hz")),
+            *(problem(name, getattr(sensors, name), positive) for name in ("range", "step", "rate_hz", "bandwidth")),
             *(problem(name, getattr(sensors, name), not_negative) for name in ("height", "lifted")),
-            None if known else f"wheel is {sensors.wheel.tolist()}, allowed: {DRAWBAR} to {wheels - 1}",
+            None if known else f"wheel is {sensors.wheel.tolist()}, allowed: {FRAME} to {wheels - 1}",
         ],
     )
 
@@ -111,8 +117,9 @@ class LoadParts(NamedTuple):
         sensors: the channels.
         upright: (wheels, 3, 3) axes of the carrying body from those of the leg; these are the base's at zero joint
             angles.
-        wrench: (2, wheels, 6) on each wheel in its leg's axes at the sensor [N, N m], before and after the last
-            advance.
+        wrench: (2, wheels + 1, 6) on each wheel in its leg's axes at the sensor, and the plate's load as `gain` has it
+            [N, N m], before and after the last advance.
+        passed: (channels,) what the strain gauges' amplifier gives [V].
         volts: (RING, channels) newest samples; sample n lies in row n % RING and was taken at n / rate_hz.
     """
 
@@ -123,6 +130,7 @@ class LoadParts(NamedTuple):
     sensors: LoadSensors
     upright: FloatArray
     wrench: FloatArray
+    passed: FloatArray
     volts: FloatArray
 
 
@@ -134,6 +142,7 @@ def take_load_samples(
 
     Loads change linearly meanwhile. The weight of wheel and leg under a sensor is part of its bias, because the sensor
     is zeroed with the legs hanging (MacMahon 2016, 6.2.4); how it turns with the leg, and its inertia, are left out.
+    The frame bears by statics what the wheel presses on the plate: its own vibration and its shield's are left out.
 
     Args:
         parts: see there.
@@ -143,10 +152,16 @@ def take_load_samples(
         to_ns: present time of the state [ns].
         pull: drawbar pull of the rover [N], positive where it pulls forward.
     """
-    chain, state, obstacle, terrain, sensors, upright, wrench, volts = unpack(parts)
-    for wheel in range(chain.wheel_body.size):
+    chain, state, obstacle, terrain, sensors, upright, wrench, passed, volts = unpack(parts)
+    plate, follow = chain.wheel_body.size, 1.0 - math.exp(-2.0 * math.pi * sensors.bandwidth / sensors.rate_hz)
+    for borne in range(plate + 1):
         for a in range(6):
-            wrench[0, wheel, a] = wrench[1, wheel, a]
+            wrench[0, borne, a] = wrench[1, borne, a]
+    if obstacle is not None:
+        force = state.obstacle.force[STARBOARD]
+        wrench[1, plate, 0], wrench[1, plate, 1] = force, force * state.obstacle.point[STARBOARD, 1]
+        wrench[1, plate, 2] = state.obstacle.drag[STARBOARD]
+    for wheel in range(plate):
         _load_leg(chain, state, obstacle, terrain, sensors.height, upright[wheel], wheel, wrench[1, wheel])
     for n in range(noise.shape[0]):
         t_ns = (first + n) * 1_000_000_000 // sensors.rate_hz
@@ -157,10 +172,14 @@ def take_load_samples(
             if wheel == DRAWBAR:
                 load = sensors.gain[c, 0] * pull
             else:
+                borne = plate if wheel == FRAME else wheel
                 for a in range(6):
                     load += sensors.gain[c, a] * (
-                        wrench[0, wheel, a] + share * (wrench[1, wheel, a] - wrench[0, wheel, a])
+                        wrench[0, borne, a] + share * (wrench[1, borne, a] - wrench[0, borne, a])
                     )
+            if wheel == FRAME:
+                passed[c] += follow * (load - passed[c])
+                load = passed[c]
             if t < sensors.lifted:
                 load = 0.0
             reading = load + sensors.bias[c] + sensors.drift[c] * t + sensors.noise[c] * noise[n, c]
@@ -220,5 +239,6 @@ def make_load_parts(rover: Rover, vehicle: VehicleModel, state: VehicleState, se
     place_bodies(rover.chain, rover.tree_configuration(rover.neutral()), neutral)
     carriers = rover.chain.parent[rover.chain.wheel_body]
     upright = np.ascontiguousarray(neutral.turn[carriers].transpose(0, 2, 1))
-    wrench, volts = np.zeros((2, wheels, 6)), np.zeros((RING, len(sensors.wheel)))
-    return LoadParts(rover.chain, state, vehicle.obstacle, vehicle.terrain, sensors, upright, wrench, volts)
+    channels = len(sensors.wheel)
+    wrench, passed, volts = np.zeros((2, wheels + 1, 6)), np.zeros(channels), np.zeros((RING, channels))
+    return LoadParts(rover.chain, state, vehicle.obstacle, vehicle.terrain, sensors, upright, wrench, passed, volts)

@@ -171,10 +171,11 @@ class LockstepRun:
             ticks, events = record.tick, record.events
         experiment: Any = self._cycle.experiment
         plant, timings = self.simulated_rig.plant, self._memory.timings
-        samples = self._memory.samples if self._config.record.sensors == "all" else None
+        samples = self._memory.samples("daq") if self._config.record.sensors == "all" else None
         finished = Finished(
-            self._config, self.cycle, self.loop.clock, plant, ticks, timings, events, None, None, 0.0, samples
-        )
+            self._config, self.cycle, self.loop.clock, plant, ticks, timings, events, None, None, 0.0, samples,
+            self._memory.samples("loads"),
+        )  # fmt: skip
         return LockstepResult(
             self._config,
             ticks,

@@ -9,7 +9,7 @@ import numpy as np
 from hil.config.load_channels import full_loads, leg_matrix
 from hil.config.model import UncheckedConfig
 from hil.config.problems import Problem
-from hil.config.schema.loads import AXES, PULL, LoadsConfig
+from hil.config.schema.loads import AXES, FRAME, PULL, LoadsConfig, StrainGaugesConfig
 
 # A calibration that magnifies errors by more than this is one of a sensor that is wired wrongly.
 WORST_CONDITION = 1e3
@@ -21,12 +21,14 @@ def load_channel_cross_checks(config: UncheckedConfig) -> list[Problem]:
     if loads is None:
         return []
     sheets = list(_sheets(config, loads))
-    return [*_some(loads), *_times(config, loads), *sheets, *_legs(config, loads, bool(sheets))]
+    gauges = [] if loads.strain_gauges is None else _gauges(config, loads, loads.strain_gauges)
+    return [*_some(loads), *_times(config, loads), *sheets, *_legs(config, loads, bool(sheets)), *gauges]
 
 
 def _some(loads: LoadsConfig) -> Iterator[Problem]:
-    if loads.leg_sensors is None and loads.load_cell is None:
-        yield Problem("loads", "no channels", "leg_sensors or load_cell, or null for a rig that has neither")
+    if loads.leg_sensors is None and loads.load_cell is None and loads.strain_gauges is None:
+        allowed = "leg_sensors, load_cell or strain_gauges, or null for a rig that has none of them"
+        yield Problem("loads", "no channels", allowed)
 
 
 def _times(config: UncheckedConfig, loads: LoadsConfig) -> Iterator[Problem]:
@@ -51,14 +53,27 @@ def _sheets(config: UncheckedConfig, loads: LoadsConfig) -> Iterator[Problem]:
         key = f"loads.calibration.{name}"
         if name not in known:
             allowed = f"channels of the rig: {', '.join(known) or 'none'}"
-            yield Problem(key, "a calibration", allowed, ("loads.leg_sensors", "loads.load_cell", "rover.type"))
+            keys = "loads.leg_sensors", "loads.load_cell", "loads.strain_gauges", "rover.type"
+            yield Problem(key, "a calibration", allowed, keys)
             continue
-        columns = (PULL,) if name == PULL else axes
+        columns = (name,) if name in (PULL, FRAME) else axes
         if sheet.load_per_V is not None and len(sheet.load_per_V) != len(columns):
             allowed = f"{len(columns)}, for {', '.join(columns)}"
             yield Problem(f"{key}.load_per_V", f"{len(sheet.load_per_V)} numbers", allowed, ("loads.leg_sensors.axes",))
         elif sheet.load_per_V is not None and not any(sheet.load_per_V):
             yield Problem(f"{key}.load_per_V", "all 0", "a number other than 0")
+
+
+def _gauges(config: UncheckedConfig, loads: LoadsConfig, gauges: StrainGaugesConfig) -> Iterator[Problem]:
+    """A plate whose load they measure, where the wheel hits it, and samples enough for their bandwidth."""
+    if gauges.bandwidth_hz * 2.0 > loads.rate_hz:
+        allowed = f"at most {loads.rate_hz / 2.0:g}, half of loads.rate_hz"
+        yield Problem("loads.strain_gauges.bandwidth_hz", f"{gauges.bandwidth_hz:g}", allowed, ("loads.rate_hz",))
+    if config.plate is None:
+        allowed = (
+            "null: they are compared with the sensors of an obstacle's plate (daq.layout triangle, rear or bottom)"
+        )
+        yield Problem("loads.strain_gauges", "a section", allowed, ("daq", "daq.layout"))
 
 
 def _legs(config: UncheckedConfig, loads: LoadsConfig, wrong: bool) -> Iterator[Problem]:

@@ -54,8 +54,9 @@ def _blocks(config: UncheckedConfig, daq: DaqConfig) -> Iterator[Problem]:
 
 
 def _places(config: UncheckedConfig, daq: DaqConfig) -> Iterator[Problem]:
-    if daq.link:
-        (left, _), (right, _) = daq.places_m
+    gauges = config.loads.strain_gauges if config.loads else None
+    links = [link for link in (daq.link, gauges.link if gauges else None) if link]
+    if links:
         height_m = config.wheel_radius_m * (1.0 - math.cos(math.radians(config.trial.angle_deg)))
         if daq.sinkage_m >= height_m:
             yield Problem(
@@ -64,14 +65,15 @@ def _places(config: UncheckedConfig, daq: DaqConfig) -> Iterator[Problem]:
                 f"below {height_m:.4g}, the height of the contact at {config.trial.angle_deg:g} degrees",
                 ("trial.angle_deg",),
             )
-        elif config.plate_sensitivities_mVpN[0] < LEAST_LINK_SHARE * config.sensitivities_mVpN[0]:
-            share = config.plate_sensitivities_mVpN[0] / config.sensitivities_mVpN[0]
+        elif (share := min(config.frame_part(link)[0] for link in links)) < LEAST_LINK_SHARE:
             yield Problem(
                 "daq.friction",
                 f"{daq.friction:g}: at {config.trial.angle_deg:g} degrees the links bear {share:.2g} of the force",
                 f"a friction with which they bear at least {LEAST_LINK_SHARE:g} of it",
                 ("trial.angle_deg",),
             )
+    if daq.link:
+        (left, _), (right, _) = daq.places_m
         if left - right < LEAST_BETWEEN_LINKS_M:
             yield Problem(
                 "daq.channels",

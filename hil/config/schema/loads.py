@@ -1,4 +1,4 @@
-"""The slow load channels of a rig: force-torque sensors in its legs, and a load cell at its drawbar."""
+"""The slow load channels of a rig: force-torque sensors in its legs, a load cell, strain gauges on the obstacle."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from hil.config.schema.base import Section
 
 AXES = ("fx", "fy", "fz", "mx", "my", "mz")
 PULL = "pull"  # name of the load cell's channel
+FRAME = "frame"  # that of the strain gauges
 Axis = Literal["fx", "fy", "fz", "mx", "my", "mz"]
 Row = Annotated[tuple[Annotated[float, Field(ge=-1, le=1)], ...], Field(strict=False, min_length=6, max_length=6)]
 Coefficient = Annotated[float, Field(ge=-1e6, le=1e6)]
@@ -46,6 +47,20 @@ class LoadCellConfig(Section):
     noise_V: float = Field(0.002, ge=0, le=1, description="standard deviation of each simulated sample")
 
 
+class StrainGaugesConfig(Section):
+    """A bridge of strain gauges on two links of the obstacle's frame (MacMahon 2016, 6.2.2): their compression."""
+
+    link: Literal["rear", "bottom"] = Field("rear", description="which links of the frame bear the gauges (App. C.2)")
+    force_N: float = Field(
+        1000.0, ge=1, le=1e5, description="compression of both links at full scale, where no calibration states it"
+    )
+    sensitivity_u95: float = Field(
+        0.02, ge=0, le=1, description="half-width of the 95 % interval of the sensitivity, relative"
+    )
+    bandwidth_hz: float = Field(200.0, ge=1, le=5000, description="of the amplifier, a first-order low-pass")
+    noise_V: float = Field(0.02, ge=0, le=1, description="standard deviation of each simulated sample")
+
+
 class LoadErrorsConfig(Section):
     """How the simulated load channels differ from what the controller knows of them: standard deviations."""
 
@@ -67,12 +82,13 @@ class LoadSheet(Section):
         min_length=1,
         max_length=6,
         description="load of this axis from the readings of all channels of its leg, in the order of "
-        "loads.leg_sensors.axes [N/V or N m/V]; null: from full scale and cross-talk",
+        "loads.leg_sensors.axes [N/V or N m/V]; of the frame: compression of both links; null: from full scale and "
+        "cross-talk",
     )
 
 
 class LoadsConfig(Section):
-    """Leg sensors and a load cell on a second, slow data acquisition."""
+    """Leg sensors, a load cell and strain gauges on a second, slow data acquisition."""
 
     rate_hz: int = Field(1000, ge=10, le=10000, description="samples a second and channel")
     block_ms: float = Field(5.0, ge=1, le=100, description="samples arrive in blocks of this length")
@@ -88,13 +104,16 @@ class LoadsConfig(Section):
     )
     leg_sensors: LegSensorsConfig | None = Field(None, description="null: the wheels' loads are not measured")
     load_cell: LoadCellConfig | None = Field(None, description="null: the drawbar pull is not measured")
+    strain_gauges: StrainGaugesConfig | None = Field(
+        None, description="null: there are none on the obstacle's frame; else a second source of the peak force"
+    )
     errors: LoadErrorsConfig = Field(
         default_factory=LoadErrorsConfig, description="of the simulated channels, drawn by the seed"
     )
     calibration: dict[str, LoadSheet] | None = Field(
         None,
         max_length=400,
-        description="calibration of channels, by their names, like front_left_fz or pull",
+        description="calibration of channels, by their names, like front_left_fz, pull or frame",
         json_schema_extra={"note": "path of a calibration file, seen from the config's folder, or what would be in it"},
     )
 
@@ -104,9 +123,15 @@ class LoadsConfig(Section):
         return round(self.rate_hz * self.block_ms / 1000.0)
 
     def channels(self, wheels: tuple[str, ...]) -> tuple[str, ...]:
-        """Names of all channels: those of each wheel's leg, then the load cell's."""
+        """Names of all channels: those of each wheel's leg, then the load cell's, then the strain gauges'."""
         axes = self.leg_sensors.axes if self.leg_sensors else ()
-        return (*(f"{wheel}_{axis}" for wheel in wheels for axis in axes), *((PULL,) if self.load_cell else ()))
+        alone = (PULL,) * (self.load_cell is not None) + (FRAME,) * (self.strain_gauges is not None)
+        return (*(f"{wheel}_{axis}" for wheel in wheels for axis in axes), *alone)
+
+    def noises_V(self, wheels: tuple[str, ...]) -> list[float]:
+        """Noise of each of them [V]."""
+        legs = [self.leg_sensors.noise_V] * len(wheels) * len(self.leg_sensors.axes) if self.leg_sensors else []
+        return legs + [one.noise_V for one in (self.load_cell, self.strain_gauges) if one is not None]
 
     def sheet(self, channel: str) -> LoadSheet:
         """A channel's calibration; the default where there is none."""

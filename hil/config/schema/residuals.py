@@ -15,6 +15,7 @@ ResidualName = Literal[
     "force_peak",
     "force_impulse",
     "force_at_rest",
+    "strain_peak",
     "way_to_impact",
     "wheel_speed",
     "speed_lag",

@@ -97,21 +97,21 @@ class DaqConfig(Section):
         0.0,
         ge=0,
         le=0.1,
-        description="rear, bottom: how far the front wheels sink in before the obstacle, and so hit it lower",
+        description="links of the frame: how far the front wheels sink in before the obstacle, and so hit it lower",
     )
     hit_place_u95_m: float = Field(
         0.005,
         ge=0,
         le=0.5,
-        description="rear, bottom: half-width of the 95 % interval of where a wheel hits along the plate",
+        description="links of the frame: half-width of the 95 % interval of where a wheel hits along the plate",
     )
     friction: float = Field(
         0.0,
         ge=0,
         le=1,
-        description="bottom: friction of a front wheel that slides down the plate, which is read as well",
+        description="bottom links: friction of a front wheel that slides down the plate, which is read as well",
     )
-    friction_u95: float = Field(0.1, ge=0, le=1, description="bottom: half-width of its 95 % interval")
+    friction_u95: float = Field(0.1, ge=0, le=1, description="bottom links: half-width of its 95 % interval")
     channels: Annotated[tuple[ChannelConfig, ...], Field(strict=False)] = Field(
         default_factory=partial(_default_channels, "triangle"),
         min_length=2,

@@ -19,6 +19,7 @@ from hil.experiments.impact.sensing import (
     measured_speed_mps,
     peak_keys,
 )
+from hil.experiments.impact.strain import STRAIN_ROWS, strain_keys
 from hil.experiments.summary import finite, loop_rows, quantity, summary_table, verdict_rows
 from hil.messages.fault import Fault
 
@@ -76,6 +77,7 @@ def impact_summary(run: Finished) -> Summary:
         "impact_speed_measured_mps": speed_mps,
         **peaks,
         "impact_peak_force_N": finite(estimator.impact_peak_N) if impact else None,
+        **strain_keys(run),
         **measured_keys(measured),
         **(grouser_keys(run) if impact else dict.fromkeys(GROUSER_KEYS)),
         "effective_kinetic_energy_J": finite(cycle.twin.energy_at_impact_J),
@@ -102,7 +104,8 @@ def impact_table(summary: Mapping[str, Any]) -> Table:
     Args:
         summary: As in `summary.json`; what is null or missing shows as a dash.
     """
-    rows = [(name, quantity(summary.get(key), unit, digits, scale)) for name, key, unit, digits, scale in _QUANTITIES]
+    quantities = (*_QUANTITIES, *(row for row in STRAIN_ROWS if row[1] in summary))
+    rows = [(name, quantity(summary.get(key), unit, digits, scale)) for name, key, unit, digits, scale in quantities]
     return summary_table("Impact trial", [*verdict_rows(summary), *rows, *loop_rows(summary)])
 
 

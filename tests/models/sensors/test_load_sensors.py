@@ -113,7 +113,7 @@ def test_perturbed_sensors_differ_by_what_is_asked_and_the_same_for_a_seed():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"wheel": np.full(25, 4)}, "wheel is .* allowed: -1 to 3"),
+        ({"wheel": np.full(25, 4)}, "wheel is .* allowed: -2 to 3"),
         ({"noise": np.zeros(3)}, "noise has shape"),
         ({"rate_hz": 0}, "rate_hz"),
         ({"bias": np.full(25, np.nan)}, "bias"),
