@@ -1,11 +1,14 @@
-"""Juno with leg sensors and a load cell at the protocol level: worker, ring and NI task of their own."""
+"""Leg sensors, load cell and strain gauges at the protocol level: worker, ring and NI task of their own."""
 
 import numpy as np
 import pytest
 
+from hil.analysis.recompute import recompute
 from hil.analysis.replay import replay
+from hil.analysis.replayable import replayable_config
 from hil.analysis.verify import verify
 from hil.experiments.drive.experiment import State
+from hil.experiments.truth_events import PLATE_PEAK
 from hil.ipc.run_memory import LINKS
 from hil.messages.fault import Fault
 from hil.recording import read_trial
@@ -48,6 +51,22 @@ def test_loads_come_over_a_link_of_their_own_and_the_record_replays(trial, setti
     weight = late["normal_force_N"].sum(axis=1).mean()
     assert late["wheel_load_N"].sum(axis=1).mean() == pytest.approx(weight, rel=0.05)
     assert late["pull_N"].mean() == pytest.approx(100.0, abs=10.0)
+
+
+@pytest.mark.slow
+def test_a_bridge_of_strain_gauges_beside_the_force_sensors_gives_the_peak_and_replays(trial):
+    inputs = "inputs: [{channel: frame, input: cDAQ1Mod6/ai0, kind: bridge}]"
+    gauges = "loads={strain_gauges: {noise_V: 0.002}}", "ground.kind=firm", f"devices.loads={{driver: ni, {inputs}}}"
+    done = trial(None, *gauges)
+    assert done.error is None
+    assert done.faults == []
+    assert [check for check in verify(done.folder) if not check.ok and check.item not in NO_SUMMARY] == []
+    assert replay(done.folder).differences == []
+    record = read_trial(done.folder, trusted=True)
+    assert record.loads.raw.shape == (len(record.loads.t_ns), 1)
+    summary = recompute(record, replayable_config(record), None).summary
+    true_N = float(record.events["value"][record.events["name"] == PLATE_PEAK.encode()][0])
+    assert abs(summary["strain_peak_N"] - true_N) <= summary["strain_peak_u95_N"] < 0.12 * true_N
 
 
 def test_the_loss_of_the_loads_worker_cuts_the_drives(trial):

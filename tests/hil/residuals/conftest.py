@@ -53,6 +53,11 @@ def impact():
 
 
 @pytest.fixture(scope="package")
+def gauges():
+    return Good("sim_impact", "loads={strain_gauges: {}}", "ground.kind=firm")
+
+
+@pytest.fixture(scope="package")
 def loads():
     steps = "normal_force.steps=[{for_s: 2, mode: passive}, {for_s: 2, mode: uniform}]"
     return Good("sim_normal_force", "loads={leg_sensors: {}}", steps, "plant.noise.speed_radps=0")
