@@ -23,6 +23,7 @@ import campaigns
 import chapter_5
 import chapter_6
 import sensors
+import strain
 import two_body
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from trials import HERE, STUDY, Section
@@ -34,7 +35,7 @@ SECTIONS: tuple[Callable[[], Section], ...] = (
     chapter_6.reduced_contact, chapter_6.over_friction, chapter_6.over_hit_height, chapter_6.grouser_offsets,
     chapter_6.bumper_rig,
     sensors.ideal_sensors, sensors.peaks_over_offset,
-    campaigns.laboratory, campaigns.push, campaigns.releases,
+    campaigns.laboratory, strain.strain_gauges, campaigns.push, campaigns.releases,
 )  # fmt: skip
 ROOT = HERE.parent.parent
 PAGE, DATA = Path("docs/reproduce/macmahon.md"), Path("docs/reproduce/macmahon.json")
@@ -103,6 +104,10 @@ _PICTURES = (
     ("grousers", "Fig. 6-15: two grouser offsets at 90 degrees."),
     ("ideal_sensors", "Fig. 6-8: three sensors behind the plate, a smooth wheel, no noise, droop and ring."),
     ("laboratory", "Fig. 6-11: the thesis's plan of 51 trials, with what went wrong in the laboratory."),
+    (
+        "strain_gauges",
+        "Beyond 6.2.2: peaks by strain gauges on the links of the frame over those by the force sensors, kept trials.",
+    ),
     ("push", "Fig. 6-11 without what went wrong: the force grows with the time from the impact to the release."),
     (
         "releases",

@@ -17,6 +17,7 @@ from hil.config import Config, ConfigError, parse_config
 
 FORCE = "sum_of_peaks_N"
 FORCES = {FORCE: "sum of the channels' peaks", "peak_force_N": "peak of the sum"}
+STRAIN = {"strain_peak_N": "peak by strain gauges"}  # of rigs that have them
 WITHOUT, WITH = "effective_kinetic_energy_J", "effective_kinetic_energy_on_ground_J"
 ENERGIES = {WITHOUT: "T_c without ground", WITH: "T_c with the ground's active constraints"}
 # The T_c that belongs to a ground, chosen before the forces are looked at. Soil gives way like no ground at all: by

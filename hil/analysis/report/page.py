@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import hil
 from hil.analysis.campaign import CSV, JSON, Campaign
-from hil.analysis.report.groups import ENERGIES, FORCE, FORCES, WITH, Group, Trend
+from hil.analysis.report.groups import ENERGIES, FORCE, FORCES, STRAIN, WITH, Group, Trend
 from hil.analysis.report.grousers import normalised
 from hil.analysis.report.traces import Trace
 from hil.analysis.report.trials import Trial
@@ -79,7 +79,7 @@ def render(contents: Contents) -> str:
         version=hil.__version__,
         statuses=Counter(str(trial.row.get("status")) for trial in contents.trials),
         force=FORCE,
-        forces=FORCES,
+        forces=_forces(contents.trials),
         energies=ENERGIES,
         angles={group.label: _angles(group) for group in contents.groups},
         trends={group.label: [_trend(group.trend(key)) for key in (group.fitting, group.other)]
@@ -97,6 +97,11 @@ def render(contents: Contents) -> str:
         styles=[Markup(style) for style in styles],
         script_hashes=" ".join(f"'sha256-{_hash(script)}'" for script in scripts),
     )  # fmt: skip
+
+
+def _forces(trials: Sequence[Trial]) -> dict[str, str]:
+    """Forces of the tables, by their keys."""
+    return FORCES | {key: words for key, words in STRAIN.items() if any(key in trial.row for trial in trials)}
 
 
 def _unfinished(contents: Contents) -> int:
@@ -134,7 +139,7 @@ def _p(found: RankCorrelation | None) -> str:
 
 def _angles(group: Group) -> list[dict[str, Any]]:
     """A row of the table of a group for each angle."""
-    spreads = {key: group.over_angle(key) for key in (*FORCES, *ENERGIES)}
+    spreads = {key: group.over_angle(key) for key in (*FORCES, *STRAIN, *ENERGIES)}
     return [
         {"angle": angle, "dropped": _dropped(group, angle), **{key: spreads[key].get(angle) for key in spreads}}
         for angle in sorted({angle for of_key in spreads.values() for angle in of_key})

@@ -249,6 +249,18 @@ def test_a_campaign_without_folders_is_reported_by_its_numbers(campaign_of, tmp_
     assert "Force over hit height" in text
 
 
+def test_peaks_by_strain_gauges_have_a_column_where_trials_have_them(campaign_of, change_campaign, tmp_path):
+    folder = campaign_of(tmp_path / "numbers", {50.0: (80.0, 84.0)})
+    assert "strain gauges" not in report_campaign(folder).page.read_text(encoding="utf-8")
+
+    change_campaign(
+        folder, lambda trials: [one | {"summary": one["summary"] | {"strain_peak_N": 61.7}} for one in trials]
+    )
+    text = report_campaign(folder).page.read_text(encoding="utf-8")
+    assert "peak by strain gauges [N]" in text
+    assert "<td>61.7</td>" in text
+
+
 def test_a_campaign_that_has_not_begun_is_refused(campaign_of, tmp_path):
     with pytest.raises(FolderError, match="holds no trial yet"):
         report_campaign(campaign_of(tmp_path / "empty", {}))
