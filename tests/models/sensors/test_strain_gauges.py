@@ -26,18 +26,18 @@ def sensors(gauges: str = "", *settings: str):
 
 
 def impact(rig, until_ms: int = 600):
-    """Times [ms], readings [V], and of the starboard wheel force [N], place along the plate [m], friction [N]."""
+    """Readings [V], and of the starboard wheel force [N], place along the plate [m] and friction [N], each 1 ms."""
     plant = Plant(rig, np.random.default_rng(1))
     plant.set_drives((0.4,) * 6, False)
-    state, truth = plant._state.obstacle, []
+    state, ground_truth = plant._state.obstacle, []
     for t in range(1, until_ms + 1):
         plant.advance(t * MS)
         if plant.hit_ns is not None:
             plant.set_drives((0.0,) * 6, True)
-        truth.append((state.force[STARBOARD], state.point[STARBOARD, 1], state.drag[STARBOARD]))
+        ground_truth.append((state.force[STARBOARD], state.point[STARBOARD, 1], state.drag[STARBOARD]))
     volts = np.zeros((plant.load_sampling.samples, 1))
     plant.load_sampling.copy_samples(0, volts)
-    return volts[1:, 0], np.array(truth)
+    return volts[1:, 0], np.array(ground_truth)
 
 
 def rear_compression(beta: float, force: np.ndarray, along: np.ndarray) -> np.ndarray:
@@ -50,9 +50,9 @@ def rear_compression(beta: float, force: np.ndarray, along: np.ndarray) -> np.nd
 
 @pytest.mark.parametrize("angle", [40, 60, 90])
 def test_reading_is_the_compression_of_both_rear_links_by_statics(angle):
-    volts, truth = impact(sensors("", f"trial.angle_deg={angle}"))
-    wanted = rear_compression(math.radians(angle), truth[:, 0], truth[:, 1])
-    assert truth[:, 0].max() > 50.0
+    volts, ground_truth = impact(sensors("", f"trial.angle_deg={angle}"))
+    wanted = rear_compression(math.radians(angle), ground_truth[:, 0], ground_truth[:, 1])
+    assert ground_truth[:, 0].max() > 50.0
     # a low-pass of 500 Hz takes 0.3 ms, in which the force changes by 2 N
     np.testing.assert_allclose(100.0 * volts, wanted, atol=0.01 * wanted.max())
     assert 100.0 * volts.max() == pytest.approx(wanted.max(), rel=2e-4)
@@ -60,8 +60,8 @@ def test_reading_is_the_compression_of_both_rear_links_by_statics(angle):
 
 def test_bottom_links_read_what_pushes_forward_less_the_rear_link_and_friction_too():
     rig = sensors("link: bottom", "obstacle.friction=0.3")
-    volts, truth = impact(rig)
-    beta, (force, along, drag) = math.radians(60.0), truth.T
+    volts, ground_truth = impact(rig)
+    beta, (force, along, drag) = math.radians(60.0), ground_truth.T
     alpha = math.asin(0.5 * math.sin(beta) / 0.605)
     wanted = force * math.sin(beta) + drag * math.cos(beta)
     wanted -= rear_compression(beta, force, along) * math.cos(alpha)
@@ -70,8 +70,8 @@ def test_bottom_links_read_what_pushes_forward_less_the_rear_link_and_friction_t
 
 
 def test_the_channel_is_coupled_to_dc_and_returns_to_its_offset_where_a_piezo_swings_negative():
-    volts, truth = impact(sensors("", "loads.calibration={frame: {offset_V: 0.5}}"))
-    after = np.flatnonzero(truth[:, 0] > 0.0)[-1] + 5
+    volts, ground_truth = impact(sensors("", "loads.calibration={frame: {offset_V: 0.5}}"))
+    after = np.flatnonzero(ground_truth[:, 0] > 0.0)[-1] + 5
     assert after < len(volts) - 20
     np.testing.assert_allclose(volts[after:], 0.5, atol=1e-6)
     np.testing.assert_allclose(volts[:20], 0.5, atol=1e-6)
