@@ -16,10 +16,11 @@ from hil.config.steady_drive import best_state, steady_drive
 from hil.simulator.build import build_plant
 from models.contact.ground import Ground
 from models.contact.ruts import make_ruts
+from models.gravity import EARTH_GRAVITY
 from models.kernels.compiled import FloatArray
-from models.plant.parameters import GRAVITY, OFF
+from models.plant.parameters import OFF
 from models.rover import Rover, rcp
-from models.statics import SteadyDrive, best_torques, spread_of, traction_loss, unevenness
+from models.statics import SteadyRover, best_torques, spread_of, traction_loss, unevenness
 from models.statics.pull import wheel_under_load
 from models.terrain import slope_of
 from models.vehicle import VehicleModel
@@ -114,9 +115,9 @@ def best_of_rover(out: Outputs) -> None:
         rover = payload.on(rcp())
         terrain = slope_of(math.radians(pitch), math.radians(roll))
         ground = ground_of(sand, rover, ruts)
-        vehicle = VehicleModel(rover.chain, ground, OFF, None, np.array(GRAVITY), terrain=terrain)
+        vehicle = VehicleModel(rover.chain, ground, OFF, None, np.array(EARTH_GRAVITY), terrain=terrain)
         held = Drawbar(place=(-0.6, 0.0, height)).backwards()
-        drive = SteadyDrive(rover, vehicle, SPEED_MPS, held=held, slip=SLIP)
+        drive = SteadyRover(rover, vehicle, SPEED_MPS, held=held, slip=SLIP)
         passive = drive.at(np.zeros(3))
         spreads = []
         for joints, most in ((THREE[:2], 60.0), (THREE, 60.0), (THREE, 100.0)):

@@ -7,10 +7,7 @@ import numpy as np
 from hil.config import Config, Problem
 from hil.config.model_parameters import nominal_rig
 from hil.messages.load_limits import LoadLimits, limit_errors
-from models.plant.parameters import GRAVITY
-from models.statics import RoverStatics
-from models.statics.statics import traction_wrenches
-from models.terrain.surface import quaternion_of
+from models.statics import NoSteadyStateError, RoverStatics, SteadyRover
 
 
 def load_limits(config: Config) -> LoadLimits:
@@ -21,23 +18,14 @@ def load_limits(config: Config) -> LoadLimits:
 
 
 def resting_loads(config: Config) -> list[float]:
-    """Wheel loads [N] of the nominal rover at rest, joints free; what holds it on a slope is shared evenly.
+    """Wheel loads [N] of the nominal rover at rest, joints free, before anything pulls it.
 
     Raises:
-        ValueError: a rover whose loads do not follow from equilibrium.
+        ValueError: no ground.
+        NoSteadyStateError: it does not stand there with all wheels on the ground.
     """
     rover, vehicle, _ = nominal_rig(config).assemble()
-    statics, q = RoverStatics(rover), rover.neutral()
-    free = np.zeros(len(statics.joint_names))
-    if vehicle.terrain is None:
-        return list(statics.loads(q, free, gravity=GRAVITY))
-    ahead, left, normal = (np.array(axis) for axis in vehicle.terrain[:3])
-    q[3:7] = quaternion_of(vehicle.terrain)
-    weight_N = rover.mass_matrix(q)[0, 0] * np.array(GRAVITY) / len(rover.wheel_names)
-    # held by its locked axles: a force at the contact has a moment about the axle, as a drive's has
-    pull_N, radius_m = -(weight_N @ ahead), rover.chain.wheel_radius
-    wrenches = traction_wrenches(rover, normal, pull_N, radius_m * pull_N, -(weight_N @ left), list(ahead))
-    return list(statics.loads(q, free, normal=normal, gravity=GRAVITY, wrenches=wrenches))
+    return [float(load_N) for load_N in SteadyRover(rover, vehicle, 0.0).at().load]
 
 
 def limit_problems(config: Config) -> list[Problem]:
@@ -45,10 +33,14 @@ def limit_problems(config: Config) -> list[Problem]:
     if not config.layout.controls_loads:
         return []
     try:
-        loads_N = resting_loads(config)
+        RoverStatics(nominal_rig(config).assemble()[0])
     except ValueError as error:
         return [Problem("rover", f"type {config.rover.type}: {error}", "a rover whose wheel loads can be controlled")]
     if not config.moves_loads:
+        return []
+    try:
+        loads_N = resting_loads(config)
+    except (ValueError, NoSteadyStateError):  # no ground; or arming says why it does not stand
         return []
     return [
         Problem(

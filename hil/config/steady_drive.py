@@ -9,10 +9,10 @@ from hil.config.cylinder_parameters import cylinder_forces
 from hil.config.resting_loads import load_limits
 from models.actuators.cylinder_forces import reachable
 from models.plant import RigParameters
-from models.statics import Cost, Driving, SteadyDrive, best_torques
+from models.statics import Cost, SteadyRover, SteadyState, best_torques
 
 
-def steady_drive(config: Config, rig: RigParameters, heading: float = 0.0, *, held: bool = False) -> SteadyDrive:
+def steady_drive(config: Config, rig: RigParameters, heading: float = 0.0, *, held: bool = False) -> SteadyRover:
     """A rig that drives steadily as its experiment sets it.
 
     Args:
@@ -22,14 +22,17 @@ def steady_drive(config: Config, rig: RigParameters, heading: float = 0.0, *, he
         held: whether it is held at the slip limit of the experiment slope; a winch of the experiment drawbar always is.
 
     Raises:
-        ValueError: the rig stands, or there is neither soil nor firm ground under it.
+        ValueError: the rig stands, or there is neither soil nor firm ground under it: on rigid ground slip, and with it
+            the shares of the tractions, are not determined.
     """
     rover, vehicle, _ = rig.assemble()
+    if vehicle.rigid is not None or not steady_speed_mps(config):
+        raise ValueError("steady drive: found rigid ground, or speed 0; allowed: soil or firm ground, and a speed")
     speed_mps, pull, backwards = steady_speed_mps(config), rig.drawbar.wrench(), rig.drawbar.backwards()
     if config.experiment != "drawbar" and not held:
-        return SteadyDrive(rover, vehicle, speed_mps, pull, heading=heading)
+        return SteadyRover(rover, vehicle, speed_mps, pull, heading=heading)
     slip = config.drawbar.slip if config.experiment == "drawbar" else config.slope.slip_limit
-    return SteadyDrive(rover, vehicle, speed_mps, pull, held=backwards, slip=slip, heading=heading)
+    return SteadyRover(rover, vehicle, speed_mps, pull, held=backwards, slip=slip, heading=heading)
 
 
 def steady_speed_mps(config: Config) -> float:
@@ -42,7 +45,7 @@ def steady_speed_mps(config: Config) -> float:
     return throttle.duty * config.drives.motor.no_load_radps * config.wheel_radius_m
 
 
-def best_state(config: Config, drive: SteadyDrive, cost: Cost) -> Driving:
+def best_state(config: Config, drive: SteadyRover, cost: Cost) -> SteadyState:
     """The state with the least cost that the rig's cylinders can give, within the limits of torques and loads.
 
     Raises:

@@ -74,6 +74,7 @@ class RoverTwin:
 
     Attributes:
         standing_N: sum of the wheels' normal forces at rest, at the start.
+        weight_N: along the ground's normal; 0 without ground.
         energy_at_impact_J: T_c at the impact; NaN before.
     """
 
@@ -102,11 +103,13 @@ class RoverTwin:
         self._nothing = (math.nan,) * (3 * self._wheels)
         passable = None if self._obstacle is None else self._obstacle._replace(stiffness=0.0, damping=0.0)
         rolling = vehicle.rigid is not None and vehicle.rigid.per_wheel > 1
+        invariants = make_invariants(self._rover, vehicle, tilt_deg)
+        self.weight_N = invariants.weight
         self._twin = _Twin(
             vehicle._replace(drive=FOLLOW_ROLLING if rolling else FOLLOW, obstacle=passable),
             self._state,
             np.zeros((2, self._state.v.size)),
-            make_invariants(self._rover, vehicle, tilt_deg),
+            invariants,
             np.zeros(_BY_WHEEL + 3 * self._wheels + (3 + 2 * len(self._state.cylinders.torque)) * controls_loads),
         )
         self._bound = BoundArguments(self._twin)

@@ -71,6 +71,7 @@ class Experiment(ABC):
         name: as the config names it.
         states: all of its states.
         set_points: that an operator may change while it runs: unit by name.
+        steady: it needs a steady drive at these speeds; others measure traction at its limit, or end before.
         state: the one it is in.
         checks: of arming, once that was tried.
         stopped: the operator ended it.
@@ -79,6 +80,7 @@ class Experiment(ABC):
     name: ClassVar[str]
     states: ClassVar[type[IntEnum]] = State
     set_points: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    steady: ClassVar[bool] = False
 
     def __init__(self, config: Config, checks: ArmingChecks, *, attended: bool = False) -> None:
         self.config = config
@@ -121,7 +123,12 @@ class Experiment(ABC):
 
         They are made before the run, because they may take longer than a tick.
         """
-        return (*validity_checks(self.config), *equilibrium_checks(self.config), *self.own_checks())
+        predicted = equilibrium_checks(self.config, self.drive_speeds_mps(), steady=self.steady)
+        return (*validity_checks(self.config), *predicted, *self.own_checks())
+
+    def drive_speeds_mps(self) -> Sequence[float]:
+        """Speeds of the rims in a steady, straight drive, for which arming predicts the wheels' loads."""
+        return ()
 
     def own_checks(self) -> Sequence[Check]:
         """Those of this kind of experiment."""

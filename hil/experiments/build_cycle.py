@@ -24,6 +24,7 @@ from hil.safety.cylinder_limits import cylinder_checks
 from hil.safety.limiter import Limiter
 from hil.safety.measured_monitor import MeasuredMonitor
 from hil.safety.monitor import SafetyMonitor
+from hil.safety.validity import rest_checks
 
 MakeExperiment = Callable[[Config, ArmingChecks], Experiment]
 
@@ -69,7 +70,7 @@ def build_cycle(
     def checks(samples: Samples, estimate: Estimate) -> list[Check]:
         found = arming_checks(config, samples, estimate, safety.faults)
         found += [*load_checks(config, samples, estimate, twin.standing_N), *cylinder_checks(config)]
-        found += MeasuredMonitor(config).arming_checks(samples)
+        found += [*rest_checks(twin.standing_N, twin.weight_N), *MeasuredMonitor(config).arming_checks(samples)]
         return found if folder is None else [*found, disk_check(folder)]
 
     make = make or partial(experiment_type(config).make, attended=attended)

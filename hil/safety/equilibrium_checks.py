@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,10 +13,7 @@ from hil.safety.arming import Check
 from hil.safety.kept_statics import kept_statics
 
 if TYPE_CHECKING:
-    from models.statics import Equilibrium, StandingRover
-
-# Experiments whose drive must be steady; the others measure traction at its limit, or end before it matters.
-_STEADY = ("normal_force", "drive")
+    from models.statics import SteadyRover
 
 
 class Predicted(NamedTuple):
@@ -24,8 +21,7 @@ class Predicted(NamedTuple):
 
     Attributes:
         words: which one, for people.
-        settled: there is such an equilibrium.
-        steady: the experiment needs it.
+        why_not: why there is none, then all else is 0; "": it exists.
         wheel: name of the wheel that bears least.
         load: of that wheel [N].
         joint: name of the suspension joint nearest to a stop, or beyond it; "": none has stops.
@@ -36,49 +32,49 @@ class Predicted(NamedTuple):
     """
 
     words: str
-    settled: bool
-    steady: bool
-    wheel: str
-    load: float
-    joint: str
-    angle: float
-    stop: float
-    tilt: float
-    clearance: float
+    why_not: str = ""
+    wheel: str = ""
+    load: float = 0.0
+    joint: str = ""
+    angle: float = 0.0
+    stop: float = 0.0
+    tilt: float = 0.0
+    clearance: float = 0.0
 
 
-def equilibrium_checks(config: Config) -> list[Check]:
+def equilibrium_checks(config: Config, speeds_mps: Sequence[float] = (), *, steady: bool = False) -> list[Check]:
     """Wheels on the ground, joints within their stops, tilt and clearance of the main body, at rest and driving.
 
     The suspension joints are free, as before a controller acts on them. None without ground, and none of a rover whose
     loads do not follow from equilibrium.
+
+    Args:
+        config: of the rig.
+        speeds_mps: of the rims.
+        steady: traction must suffice for these speeds; if not, only a wheel that lifts is refused.
     """
-    states = _predicted(config)
+    states = _predicted(config, tuple(speeds_mps), steady=steady)
     if not states:
         return []
     to_do = _to_do(config)
-    checks = []
-    unsteady = next((state for state in states if state.steady and not state.settled), None)
-    if any(state.steady for state in states):
-        found = "one" if unsteady is None else f"none {unsteady.words}: the wheels lack traction"
-        checks.append(Check("steady drive", unsteady is None, found, "an equilibrium", to_do))
-    states = [state for state in states if state.settled]
-    if not states:
+    missing = [f"none {state.words}: {state.why_not}" for state in states if state.why_not]
+    found = [state for state in states if not state.why_not]
+    least = min(found, key=lambda state: state.load, default=states[0])
+    load = f"{least.wheel.replace('_', ' ')} wheel {least.load:.0f} N {least.words}"
+    checks = [Check("least wheel load", not missing, (missing or [load])[0], "every wheel on the ground", to_do)]
+    if not found:
         return checks
-    light = min(states, key=lambda state: state.load)
-    load = f"{light.wheel.replace('_', ' ')} wheel {light.load:.0f} N {light.words}"
-    checks.append(Check("least wheel load", light.load > 0.0, load, "above 0 N: every wheel on the ground", to_do))
-    if states[0].joint:
-        turned = min(states, key=lambda state: state.stop - state.angle)
+    if found[0].joint:
+        turned = min(found, key=lambda state: state.stop - state.angle)
         angle = f"{turned.joint.replace('_', ' ')} at {math.degrees(turned.angle):.1f} deg {turned.words}"
         within = f"up to its stop at {math.degrees(turned.stop):g} deg ({_stop_key(config, turned.joint)})"
         checks.append(Check("suspension joint", turned.angle <= turned.stop, angle, within, to_do))
-    tilted = max(states, key=lambda state: state.tilt)
+    tilted = max(found, key=lambda state: state.tilt)
     most = config.limits.tilt_deg
     tilt_deg = math.degrees(tilted.tilt)
     tilt = f"{tilt_deg:.1f} deg {tilted.words}"
     checks.append(Check("tilt of the body", tilt_deg <= most, tilt, f"at most {most:g} deg (limits.tilt_deg)", to_do))
-    low = min(states, key=lambda state: state.clearance)
+    low = min(found, key=lambda state: state.clearance)
     if low.clearance < math.inf:
         height = f"{low.clearance:.3f} m {low.words}"
         raised = "lower the body's height in the section rover, or raise its centre of mass to where it is"
@@ -87,60 +83,44 @@ def equilibrium_checks(config: Config) -> list[Check]:
 
 
 @kept_statics
-def _predicted(config: Config) -> Sequence[Predicted]:
-    """The states of a config."""
-    return tuple(_states(config))
-
-
-def _states(config: Config) -> Iterator[Predicted]:
-    """At rest with the drawbar, and at each steady speed."""
+def _predicted(config: Config, speeds_mps: tuple[float, ...], *, steady: bool) -> Sequence[Predicted]:
+    """The states at rest and at these speeds, with the drawbar; those without traction only where it must suffice."""
     if config.ground.kind == "none":
-        return
+        return ()
     from hil.config.model_parameters import nominal_rig  # imports kernels, which not every command needs
-    from models.statics import StandingRover
+    from models.statics import NoSteadyStateError, RoverStatics, SteadyRover
 
     parameters = nominal_rig(config)
     rover, vehicle, _ = parameters.assemble()
     try:
-        standing = StandingRover(rover, vehicle)
+        RoverStatics(rover)
     except ValueError:  # its loads do not follow from equilibrium
-        return
-    pull = parameters.drawbar.wrench()
-    steady = config.experiment in _STEADY
-    yield _judged(standing, standing.at_rest(pull), "at rest", steady=False)
-    for speed_mps in _speeds_mps(config):
-        yield _judged(standing, standing.driving(speed_mps, pull), f"driving at {speed_mps:g} m/s", steady=steady)
+        return ()
+    states = []
+    for speed_mps in (0.0, *speeds_mps):
+        words = f"driving at {speed_mps:g} m/s" if speed_mps else "at rest"
+        standing = SteadyRover(rover, vehicle, speed_mps, parameters.drawbar.wrench())
+        try:
+            states.append(_judged(standing, words))
+        except NoSteadyStateError as error:
+            if steady or error.lifted or speed_mps == 0.0:
+                states.append(Predicted(words, error.why))
+    return tuple(states)
 
 
-def _speeds_mps(config: Config) -> list[float]:
-    """Speeds of the rims in a steady, straight drive; none where a winch sets the pull."""
-    if config.experiment == "drive":
-        straight = [step.speed_mps for step in config.drive.steps if step.turn_mps == 0.0]
-        speeds = {max(straight, default=0.0), min(straight, default=0.0)}
-    else:
-        speed_mps = {
-            "impact": config.trial.speed_mps,
-            "normal_force": config.normal_force.speed_mps,
-            "slope": config.slope.speed_mps,
-        }
-        speeds = {speed_mps.get(config.experiment, 0.0)}
-    return sorted(speeds - {0.0})
-
-
-def _judged(standing: StandingRover, found: Equilibrium, words: str, *, steady: bool) -> Predicted:
+def _judged(standing: SteadyRover, words: str) -> Predicted:
     from models.statics import tilt_of
 
-    wheel = int(found.load.argmin())
-    rover, q = standing.rover, found.q
-    stops = standing.vehicle.stops
+    found = standing.at()
+    wheel, q = int(found.load.argmin()), found.q
+    rover, stops = standing.rover, standing.vehicle.stops
     angle = rover.tree_configuration(q)[stops.speed + 1]
     over = np.maximum(angle - stops.high, stops.low - angle)
     joint = int(over.argmax()) if over.size else -1
     return Predicted(
         words,
-        found.settled,
-        steady,
-        rover.wheel_names[wheel],
+        "",
+        standing.wheel_names[wheel],
         float(found.load[wheel]),
         rover.tree_joint_names[stops.speed[joint] - 6] if over.size else "",
         abs(float(angle[joint])) if over.size else 0.0,

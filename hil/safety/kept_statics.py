@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from hil.config import Config
 
+P = ParamSpec("P")
 T = TypeVar("T")
 # Results that are kept for each question, the newest.
 _KEPT = 16
 # What the nominal rover at rest and in a steady drive depends on.
 _ASKED: dict[str, Any] = {
     **dict.fromkeys(
-        ("experiment", "rover", "ground", "soil", "wheel", "drive", "normal_force", "slope", "drives", "cylinders"),
+        ("experiment", "rover", "ground", "soil", "wheel", "slope", "drives", "cylinders"),
         True,
     ),
-    "trial": {"speed_mps"},
     "plant": {"substep_us"},
 }
 
 
-def kept_statics(compute: Callable[[Config], T]) -> Callable[[Config], T]:
-    """The same function, whose newest results are kept: its callers share them, and do not change them."""
+def kept_statics(compute: Callable[Concatenate[Config, P], T]) -> Callable[Concatenate[Config, P], T]:
+    """The same function, whose newest results are kept: its callers share them, and do not change them.
+
+    Further arguments count by their repr.
+    """
     known: dict[str, T] = {}
 
-    def kept(config: Config) -> T:
-        key = config.model_dump_json(include=_ASKED)
-        found = known.pop(key) if key in known else compute(config)
+    def kept(config: Config, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        key = f"{config.model_dump_json(include=_ASKED)}{args!r}{kwargs!r}"
+        found = known.pop(key) if key in known else compute(config, *args, **kwargs)
         known[key] = found  # the newest last
         while len(known) > _KEPT:
             del known[next(iter(known))]

@@ -13,6 +13,7 @@ from hil.safety.arming import Check
 from hil.safety.kept_statics import kept_statics
 from models.kernels.compiled import FloatArray
 from models.rover import Rover
+from models.statics import NoSteadyStateError
 from models.validity import DEPTH, SINKAGE, VALIDITIES, Validity
 from models.vehicle import VehicleModel
 from models.vehicle.invariants import make_invariants
@@ -27,26 +28,30 @@ _AT_REST = 0.05
 
 @kept_statics
 def validity_checks(config: Config) -> Sequence[Check]:
-    """Sinkage of the wheel with the largest load, and whether the rover comes to rest; none without weight.
-
-    Both follow from the config alone. Raises ValueError with what is out of range.
-    """
-    rig = nominal_rig(config)
-    rover, vehicle, state = rig.build()
+    """Sinkage of the wheel with the largest load; none without weight. Raises ValueError with what is out of range."""
+    rover, vehicle, _ = nominal_rig(config).assemble()
     weight_N = make_invariants(rover, vehicle).weight
+    return _sinkage_checks(config, vehicle, _largest_load_N(config, rover, weight_N)) if weight_N > 0.0 else ()
+
+
+def rest_checks(standing_N: float, weight_N: float) -> list[Check]:
+    """Whether the rover twin has come to rest: the sum of its loads against its weight, both [N]; none without weight.
+
+    The twin has settled already when it is made, so this is asked of it, and not of the config.
+    """
     if weight_N <= 0.0:
-        return ()
-    checks = _sinkage_checks(config, vehicle, _largest_load_N(config, rover, weight_N))
-    if all(check.ok for check in checks):  # a rover that sinks too deep has no rest either
-        checks.append(_rest_check(float(state.ground.vertical.sum()), weight_N))
-    return checks
+        return []
+    share = abs(standing_N - weight_N) / weight_N
+    found, allowed = f"{standing_N:.0f} N", f"the weight, {weight_N:.0f} N, within {_AT_REST:.0%}"
+    to_do = "give the ground a damping (soil.damping_spm, ground.damping_Nspm) with which the rover comes to rest"
+    return [Check("sum of the twin's wheel loads at rest", share <= _AT_REST, found, allowed, to_do)]
 
 
 def _largest_load_N(config: Config, rover: Rover, weight_N: float) -> float:
-    """Of the wheels at rest by statics; the mean of a rover whose loads do not follow from equilibrium."""
+    """Of the wheels at rest; the mean of a rover that does not stand on all of them."""
     try:
         return max(resting_loads(config))
-    except ValueError:
+    except NoSteadyStateError:
         return weight_N / len(rover.wheel_names)
 
 
@@ -80,10 +85,3 @@ def _sinkage_check(validity: Validity, sinkage_m: float, radius_m: float) -> Che
     keys = " or ".join(validity.keys)
     to_do = f"set {keys} to this ground; on ground as soft, no model of this program tells the loads"
     return Check("sinkage at rest", radii <= validity.limit, found, f"at most {validity.limit:g} radii ({keys})", to_do)
-
-
-def _rest_check(sum_N: float, weight_N: float) -> Check:
-    share = abs(sum_N - weight_N) / weight_N
-    found, allowed = f"{sum_N:.0f} N", f"the weight, {weight_N:.0f} N, within {_AT_REST:.0%}"
-    to_do = "give the ground a damping (soil.damping_spm, ground.damping_Nspm) with which the rover comes to rest"
-    return Check("sum of the twin's wheel loads at rest", share <= _AT_REST, found, allowed, to_do)

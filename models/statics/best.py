@@ -14,10 +14,10 @@ import numpy.typing as npt
 from scipy.optimize import Bounds, NonlinearConstraint, minimize
 
 from models.kernels.compiled import FloatArray
-from models.statics.driving import Driving, NoSteadyStateError, SteadyDrive
+from models.statics.steady import NoSteadyStateError, SteadyRover, SteadyState
 
 # Of a state: what is to be least, and its change with the torque (joints,) of each joint.
-Cost = Callable[[Driving], tuple[float, FloatArray]]
+Cost = Callable[[SteadyState], tuple[float, FloatArray]]
 # Cost, in units of a first step, where there is no steady state.
 _NOWHERE = 1e3
 # Loads in the constraints are in this unit [N].
@@ -29,14 +29,14 @@ def spread_of(load: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.floating[An
     return np.asarray(load.std(axis=-1) / load.mean(axis=-1))
 
 
-def unevenness(state: Driving) -> tuple[float, FloatArray]:
+def unevenness(state: SteadyState) -> tuple[float, FloatArray]:
     """Square of the loads' spread, and its change with each joint's torque."""
     apart, mean = state.load / state.load.mean() - 1.0, state.load.mean()
     by_load = 2.0 * (apart - (apart * (1.0 + apart)).mean()) / (mean * apart.size)
     return float((apart**2).mean()), by_load @ state.influence
 
 
-def traction_loss(state: Driving) -> tuple[float, FloatArray]:
+def traction_loss(state: SteadyState) -> tuple[float, FloatArray]:
     """Slip, or lost pull over the weight where the slip is given, and its change with each joint's torque."""
     weight = state.load.sum()
     return state.slip - state.pull / weight, state.slip_influence - state.pull_influence / weight
@@ -44,12 +44,12 @@ def traction_loss(state: Driving) -> tuple[float, FloatArray]:
 
 def best_torques(
     cost: Cost,
-    drive: SteadyDrive,
+    drive: SteadyRover,
     joints: Sequence[str],
     low: Sequence[float] | FloatArray,
     high: Sequence[float] | FloatArray,
     loads: tuple[float, float] = (0.0, np.inf),
-) -> tuple[FloatArray, Driving]:
+) -> tuple[FloatArray, SteadyState]:
     """Torques (joints of the rover,) of the cylinders that make a cost least, and the state with them.
 
     Args:
@@ -67,14 +67,14 @@ def best_torques(
     column = [drive.joint_names.index(name) for name in joints]
     unit = float(max(np.abs(low).max(), np.abs(high).max(), 1e-9))
     wheels, cylinders = len(drive.wheel_names), len(column)
-    known: dict[bytes, Driving | None] = {}  # cost and constraint are asked at the same places
+    known: dict[bytes, SteadyState | None] = {}  # cost and constraint are asked at the same places
 
     def torque_of(part: FloatArray) -> FloatArray:
         torque = np.zeros(len(drive.joint_names))
         torque[column] = part * unit
         return torque
 
-    def state_at(part: FloatArray) -> Driving | None:
+    def state_at(part: FloatArray) -> SteadyState | None:
         key = part.tobytes()
         if key not in known:
             try:

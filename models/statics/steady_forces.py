@@ -1,7 +1,8 @@
-"""Forces on a vehicle whose motion does not change any more: the equations of steady driving.
+"""Forces on a vehicle whose motion does not change any more: the equations of its steady states.
 
 They are those of a step (models.vehicle.step) on soil or compliant ground, with the soil sheared as it is after a long
-way, and the ruts as deep as the wheels ahead press them now.
+time, and the ruts as deep as the wheels ahead press them now. At rest that is a step from unsheared soil, so long that
+the least speed shears it.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.contact.compliant import CompliantGround, push_compliant_ground
+from models.contact.compliant import CompliantGround, make_compliant_ground, push_compliant_ground
 from models.contact.ground import Ground, push_ground
+from models.contact.laws import make_law
 from models.contact.ruts import ACROSS, DEPTH, NOBODY, PLACES, SPACING, Ruts
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, kernel
@@ -25,6 +27,9 @@ from models.vehicle.model import VehicleModel, VehicleState
 
 # Soil is sheared for so long [s] that its traction is that of steady sliding (models.wheel.traction.shear_soil).
 _LONG = 1e9
+# Rigid ground is given as one that gives so far [m] under the weight, and whose wheels, if they roll on it without
+# slip, hold so many times their load: their shares are those of a little slip.
+_GIVE, _HELD = 1e-6, 100.0
 
 
 class SteadyVehicle(NamedTuple):
@@ -34,6 +39,32 @@ class SteadyVehicle(NamedTuple):
     state: VehicleState
     q: FloatArray
     v: FloatArray
+
+
+def steady_ground(
+    vehicle: VehicleModel, weight: float, speed: float
+) -> tuple[Ground | None, CompliantGround | None, float]:
+    """Soil or firm ground to take the forces of, and the speed that traction is a function of [m/s].
+
+    Args:
+        vehicle: on soil, firm or rigid ground.
+        weight: of it [N].
+        speed: of its rims [m/s]; 0 is at rest.
+
+    Raises:
+        ValueError: no ground.
+    """
+    soil, compliant, rigid = vehicle.ground, vehicle.compliant, vehicle.rigid
+    if soil is not None:
+        if speed == 0.0 and soil.ruts is not None:  # where a rover is put down there are none yet
+            soil = soil._replace(ruts=soil.ruts._replace(ahead=np.full_like(soil.ruts.ahead, NOBODY)))
+        return soil, None, abs(speed) or soil.shear_displacement / _LONG
+    if rigid is not None:
+        law, friction = make_law("kelvin_voigt", weight / _GIVE, damping=0.0), _HELD if rigid.per_wheel > 1 else 0.0
+        compliant = make_compliant_ground(law, friction, abs(speed) or 1.0)
+    if compliant is None:
+        raise ValueError("steady state of a rover: found no ground, allowed: soil, firm or rigid ground")
+    return None, compliant, abs(speed) or compliant.friction_speed
 
 
 @kernel

@@ -49,6 +49,7 @@ class DriveExperiment(Experiment):
     name = "drive"
     states = State
     set_points = MappingProxyType({"speed_mps": "m/s", "turn_mps": "m/s"})
+    steady = True
 
     def __init__(
         self,
@@ -68,6 +69,11 @@ class DriveExperiment(Experiment):
         self._speeds = config.layout.zero_speeds
         self._wanted = dict.fromkeys(self.set_points, 0.0)
         self.step = -1
+
+    def drive_speeds_mps(self) -> Sequence[float]:
+        """The fastest straight step ahead, and the fastest back."""
+        straight = [step.speed_mps for step in self._steps if step.turn_mps == 0.0]
+        return sorted({max(straight, default=0.0), min(straight, default=0.0)} - {0.0})
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
         """The goal of this tick."""

@@ -63,6 +63,10 @@ class ImpactExperiment(Experiment):
         self.timed_out = False
         self.hit_standing = False
 
+    def drive_speeds_mps(self) -> Sequence[float]:
+        """Of the run-up."""
+        return (self._trial.speed_mps,)
+
     def own_checks(self) -> Sequence[Check]:
         """Speed, obstacle and predicted force."""
         return impact_checks(self.config)

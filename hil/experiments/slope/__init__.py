@@ -5,6 +5,7 @@ limit  the steepest slope by statics
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,10 @@ class SlopeExperiment(ThrottleExperiment):
     """One slope."""
 
     name = "slope"
+
+    def drive_speeds_mps(self) -> Sequence[float]:
+        """The throttle's."""
+        return (self.config.slope.speed_mps,)
 
 
 class Slope:

@@ -10,8 +10,7 @@ from hil.config.integration import longest_step_s
 from hil.config.model_parameters import nominal_rig
 from hil.config.yaml_io import write_yaml
 from hil.estimation.twin import FOLLOW, LONGEST_STEP_NS
-from models.plant.parameters import GRAVITY
-from models.statics import RoverStatics
+from models.statics import SteadyRover
 from models.vehicle import run
 
 
@@ -69,8 +68,7 @@ def test_wheel_loads_are_those_of_statics_at_the_longest_step(name, overrides):
     """Twin's loads in a steady drive with free drawbar: those at rest, less what the tractions' moments shift."""
     config = load_config(name, overrides)
     rover, vehicle, state = nominal_rig(config).build()
-    statics = RoverStatics(rover)
-    rest = statics.loads(rover.neutral(), np.zeros(len(statics.joint_names)), gravity=GRAVITY)
+    rest = SteadyRover(rover, vehicle, 0.0).at().load
     state.drives.cut[:] = 0.0
     state.drives.set_speed[:] = 0.05 / rover.chain.wheel_radius
     vehicle = vehicle._replace(drive=FOLLOW, obstacle=None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
 from hil.config.steady_drive import best_state, steady_drive
 from models.rover.registry import kind_of
-from models.statics import spread_of, unevenness
+from models.statics import NoSteadyStateError, SteadyRover, spread_of, unevenness
 from models.wheel import RigidWheel
 from models.wheel.traction import moving_forces
 
@@ -167,3 +168,21 @@ def test_the_best_is_that_of_an_independent_solution(number):
     same = drive.at([by_joint.get(joint, 0.0) for joint in drive.joint_names])
     assert same.load == pytest.approx(Independent(config).loads(torque), abs=0.1)
     assert float(spread_of(best_state(config, drive, unevenness).load)) == pytest.approx(spread, abs=0.002)
+
+
+@pytest.mark.parametrize(("roll_deg", "first_N"), [(0, 590), (3, 565), (6, 537), (12, 475)])
+@pytest.mark.slow
+def test_the_pull_at_which_a_wheel_lifts_is_that_of_an_independent_solution(roll_deg, first_N):
+    """The pull grows until the other solution ends. There the two differ by what a wheel that leans over slides."""
+    config = load_config("sim_normal_force", [f"ground.roll_deg={roll_deg}", f"rover.drawbar.pull_N={first_N - 60}"])
+    one, back = Independent(config), np.array((-1.0, 0.0, 0.0))
+    pull_N, last_N = float(first_N - 60), 0.0
+    while one.loads(np.zeros(3)) is not None:
+        last_N = pull_N
+        pull_N += 2.0 if pull_N < first_N - 2 else 0.25
+        one.pull_N = pull_N * back
+    rig = nominal_rig(config)
+    rover, vehicle, _ = rig.assemble()
+    for pull_N, stands in ((last_N - 2.0, True), (last_N + 2.0, False)):
+        with nullcontext() if stands else pytest.raises(NoSteadyStateError):
+            SteadyRover(rover, vehicle, one.speed, pull_N * rig.drawbar.backwards()).at()

@@ -7,7 +7,8 @@ from scipy.optimize import brentq
 
 from hil.config import load_config, shipped_configs
 from hil.config.model_parameters import nominal_rig
-from hil.safety.validity import soil_sinkage_m, validity_checks
+from hil.estimation.twin import RoverTwin
+from hil.safety.validity import rest_checks, soil_sinkage_m, validity_checks
 from models.wheel import reference
 
 SINKS = "sinkage at rest"
@@ -20,6 +21,8 @@ def found(name: str, *overrides: str) -> dict[str, tuple[bool, str, str]]:
 @pytest.mark.parametrize("name", shipped_configs())
 def test_every_shipped_rover_stands_within_its_models(name):
     assert all(ok for ok, *_ in found(name).values())
+    twin = RoverTwin(nominal_rig(load_config(name)))
+    assert all(check.ok for check in rest_checks(twin.standing_N, twin.weight_N))
 
 
 @pytest.mark.parametrize("load_N", [20.0, 230.0, 2000.0])
@@ -59,9 +62,13 @@ def test_a_soil_that_bears_no_wheel_gives_a_sinkage_of_many_radii():
 
 
 def test_a_rover_that_never_comes_to_rest_is_not_armed():
-    checks = found("sim_impact", "soil.damping_spm=0", "soil.stiffness=1e8", "soil.exponent=0.3")
-    assert not checks["sum of the twin's wheel loads at rest"][0]
+    config = load_config("sim_impact", ["soil.damping_spm=0", "soil.stiffness=1e8", "soil.exponent=0.3"])
+    twin = RoverTwin(nominal_rig(config))
+    [check] = rest_checks(twin.standing_N, twin.weight_N)
+    assert not check.ok
+    assert "soil.damping_spm" in check.to_do
 
 
 def test_without_weight_nothing_is_asked():
     assert found("sim_impact", "ground.kind=none") == {}
+    assert rest_checks(0.0, 0.0) == []

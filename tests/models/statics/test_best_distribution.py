@@ -11,7 +11,7 @@ import pytest
 from models.contact.ground import Ground
 from models.plant.parameters import OFF
 from models.rover import rcp
-from models.statics import RoverStatics, SteadyDrive, best_torques, spread_of, traction_wrenches, unevenness
+from models.statics import RoverStatics, SteadyRover, best_torques, spread_of, traction_wrenches, unevenness
 from models.statics.pull import wheel_under_load
 from models.vehicle import VehicleModel
 from models.wheel import RigidWheel, Soil
@@ -95,7 +95,7 @@ def test_in_ruts_a_heavier_front_wheel_pulls_more(soil, gain):
 def steady(ground, speed=0.05):
     """The RCP, held at the slip by a pull at the ground."""
     vehicle = VehicleModel(ROVER.chain, ground, OFF, None, np.array((0.0, 0.0, -9.81)))
-    return SteadyDrive(ROVER, vehicle, speed, held=np.array((-1.0, 0.0, 0.0, 0.0, 0.0, 0.0)), slip=SLIP)
+    return SteadyRover(ROVER, vehicle, speed, held=np.array((-1.0, 0.0, 0.0, 0.0, 0.0, 0.0)), slip=SLIP)
 
 
 def test_the_best_spread_is_that_of_the_loads_which_equilibrium_leaves_free():

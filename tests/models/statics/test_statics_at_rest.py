@@ -10,7 +10,7 @@ import pytest
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
 from models.contact.ground import SIDE
-from models.statics import RoverStatics, SteadyDrive, traction_wrenches
+from models.statics import RoverStatics, SteadyRover, traction_wrenches
 from models.vehicle import run
 
 TORQUES = np.array([[25.0, 0.0, 0.0], [0.0, 30.0, 0.0], [-10.0, -20.0, 15.0]])
@@ -65,6 +65,6 @@ def test_a_rover_that_drives_uphill_has_the_loads_of_its_steady_state():
         run(vehicle, state, 25, 2e-4)
         loads.append(state.ground.vertical.copy())
         slips.append(state.ground.slip.mean())
-    found = SteadyDrive(rover, vehicle, 0.4 * float(rover.chain.wheel_radius[0])).at(np.zeros(3))
+    found = SteadyRover(rover, vehicle, 0.4 * float(rover.chain.wheel_radius[0])).at(np.zeros(3))
     assert found.load == pytest.approx(np.mean(loads, axis=0), rel=0.002)
     assert found.slip == pytest.approx(np.mean(slips), rel=0.01)
