@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from hil.config.checked import Config
 from hil.config.problems import Problem
+from models.gravity import GRAVITY_MPS2
 from models.rover.registry import kind_of
 from models.validity import (
     bekker_stiffness,
@@ -16,7 +17,6 @@ from models.validity import (
     power_law_slope,
 )
 
-_GRAVITY = 9.81
 # A wheel may bear this many times its share of the weight: on a slope, under a drawbar, by its cylinders.
 _OVER_ITS_SHARE = 2.0
 # A smaller value of a key that mends a step is looked for down to this share of it, by so many halvings.
@@ -79,7 +79,7 @@ def _contacts(config: Config) -> list[_Contact]:
     masses = {body.name: body.mass for body in tree.bodies}
     wheel_kg = min(masses[wheel.body] for wheel in tree.wheels)
     rover_kg = sum(masses.values()) + config.rover.payload.mass_kg
-    share_N = rover_kg * _GRAVITY / len(tree.wheels)
+    share_N = rover_kg * GRAVITY_MPS2 / len(tree.wheels)
     found = []
     if config.ground.kind == "soil":
         found.append(_soil(config, wheel_kg, _OVER_ITS_SHARE * share_N, tree.wheels[0].width))
@@ -109,7 +109,7 @@ def _firm(config: Config, load_N: float) -> _Contact:
     ground = config.ground
 
     def step(stiffness: float) -> float:
-        return longest_implicit_step(load_N, power_law_slope(stiffness, ground.exponent, load_N), _GRAVITY)
+        return longest_implicit_step(load_N, power_law_slope(stiffness, ground.exponent, load_N), GRAVITY_MPS2)
 
     what = f"firm ground under a wheel with a load of {load_N:.0f} N"
     return _Contact(what, {"ground.stiffness": ground.stiffness}, step, ("ground.exponent", "rover"))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from models.gravity import GRAVITY_MPS2
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover import Rover
 from models.rover.dynamics import Work
@@ -15,7 +16,6 @@ from models.rover.dynamics import Work
 # damping as a share of what would be critical for the bodies that the joint carries: a rubber bumper, an assumption.
 STOP_GIVE = math.radians(1.0)
 STOP_DAMPING_SHARE = 0.5
-_GRAVITY = 9.81
 
 
 class JointStops(NamedTuple):
@@ -52,7 +52,7 @@ def make_stops(rover: Rover) -> JointStops:
     low, high = np.array([found[name] for name in names]).T.copy()
     inertia = np.diag(rover.mass_matrix(rover.neutral()))
     moved = [_moved_with(rover, k) for k in speed]
-    stiffness = _GRAVITY * inertia[0] / STOP_GIVE * np.array([_rise(rover, i) for i in moved])
+    stiffness = GRAVITY_MPS2 * inertia[0] / STOP_GIVE * np.array([_rise(rover, i) for i in moved])
     damping = 2.0 * STOP_DAMPING_SHARE * np.sqrt(stiffness * inertia[moved])
     return JointStops(speed, low, high, stiffness, damping)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from models.contact.compliant import CompliantGround, make_compliant_ground, press, rub
 from models.contact.laws import make_law
+from models.gravity import GRAVITY_MPS2
 from models.kernels.compiled import FloatArray, kernel
 from models.rover import Rover
 from models.rover.dynamics import Work
@@ -23,7 +24,6 @@ from models.terrain.surface import Terrain, axes, height_over, to_ground
 CORNER_GIVE = 0.01
 CORNER_DAMPING_SHARE = 0.5
 FRICTION, FRICTION_SPEED = 0.5, 1e-3
-_GRAVITY = 9.81
 
 
 class BodyContact(NamedTuple):
@@ -51,7 +51,7 @@ def make_body_contact(rover: Rover) -> BodyContact | None:
     if not len(corner):
         return None
     mass = float(rover.mass_matrix(rover.neutral())[0, 0])
-    stiffness = mass * _GRAVITY / CORNER_GIVE
+    stiffness = mass * GRAVITY_MPS2 / CORNER_GIVE
     damping = 2.0 * CORNER_DAMPING_SHARE * math.sqrt(stiffness * 0.25 * mass)
     law = make_law("kelvin_voigt", stiffness, damping=damping)
     x, y, z = (0.5 * (corner.max(axis=0) + corner.min(axis=0))).tolist()

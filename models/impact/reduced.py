@@ -14,10 +14,10 @@ from scipy.optimize import brentq, minimize_scalar
 
 from models.contact.laws import Law
 from models.contact.restitution import hysteretic_restitution
+from models.gravity import GRAVITY_MPS2
 from models.wheel import RigidWheel
 from models.wheel.checks import Range, problem, refuse
 
-GRAVITY_MPS2 = 9.81
 _ABOVE = Range(0.0, math.inf, "SI", open_low=True)
 
 

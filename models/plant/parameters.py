@@ -14,6 +14,7 @@ from models.actuators.pneumatic import Cylinder, check_cylinder, mount_cylinders
 from models.actuators.stops import make_stops
 from models.contact.body_ground import make_body_contact
 from models.contact.obstacle import Obstacle, check_obstacle
+from models.gravity import EARTH_GRAVITY
 from models.plant.ground import GroundParameters
 from models.plant.reading_noise import ReadingNoise
 from models.plant.towing import Towing
@@ -26,7 +27,6 @@ from models.terrain.surface import quaternion_of
 from models.vehicle import VehicleModel, VehicleState, make_vehicle_state, settle
 from models.vehicle.loads import Drawbar, Payload
 
-GRAVITY = (0.0, 0.0, -9.81)
 WEIGHTLESS = (0.0, 0.0, 0.0)
 # Axles without drive and brake.
 OFF = Drive(0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
@@ -149,7 +149,7 @@ class RigParameters:
             soil,
             OFF if self.launch_speed > 0.0 else self.drive,
             self._placed_obstacle(rover),
-            np.array(WEIGHTLESS if self.ground.kind == "none" else GRAVITY),
+            np.array(WEIGHTLESS if self.ground.kind == "none" else EARTH_GRAVITY),
             compliant,
             rigid,
             self.ground.terrain,

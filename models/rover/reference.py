@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from models.gravity import EARTH_GRAVITY
 from models.kernels.compiled import FloatArray
-from models.rover.rover import EARTH_GRAVITY, Rover
+from models.rover.rover import Rover
 
 ITERATIONS = 100
 RUNAWAY = 1e6  # of one iteration, far from any motion of a rover

@@ -9,14 +9,13 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from models.gravity import EARTH_GRAVITY
 from models.kernels.compiled import FloatArray
 from models.rover import queries
 from models.rover.dynamics import Work, make_work
 from models.rover.reduction import Chain, reduce
 from models.rover.tree import Tree
 from models.rover.urdf import to_urdf
-
-EARTH_GRAVITY = (0.0, 0.0, -9.81)
 
 
 class Rover:

@@ -15,9 +15,9 @@ from hil.config.cut_delay import cut_delay
 from hil.config.model_parameters import nominal_rig
 from hil.experiments.impact.release import operator_delay_s
 from hil.residuals.forces import spring_peak_N
+from models.gravity import GRAVITY_MPS2
 from models.impact import effective_kinetic_energy
 from models.plant import RigParameters
-from models.plant.parameters import GRAVITY
 from models.rover import Rover
 from models.sensors.piezo import shares_of
 from models.sensors.rear_frame import frame_share
@@ -118,7 +118,7 @@ def _push_N(config: Config, rig: RigParameters, rover: Rover) -> float:
     assert rig.obstacle is not None
     if config.ground.glides:
         return 0.0
-    weight_N = -GRAVITY[2] * _mass_kg(rover)
+    weight_N = GRAVITY_MPS2 * _mass_kg(rover)
     soil, wheels = config.soil, rover.tree.wheels
     motors_N = config.drives.torque_limit_Nm * len(wheels) / wheels[0].radius
     grip = {"soil": math.tan(math.radians(soil.friction_angle_deg)), "firm": config.ground.friction}.get(

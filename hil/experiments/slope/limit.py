@@ -8,6 +8,7 @@ from scipy.optimize import brentq
 
 from hil.config import Config
 from hil.config.model_parameters import nominal_rig
+from models.gravity import GRAVITY_MPS2
 from models.wheel import RigidWheel
 
 _STEEPEST_DEG = 59.0
@@ -23,7 +24,7 @@ def limit_at_even_loads_deg(config: Config) -> float | None:
     rover, _, _ = rig.assemble()
     mount, wheels = rover.tree.wheels[0], len(rover.wheel_names)
     wheel = RigidWheel(mount.radius, mount.width, rig.ground.soil, rig.ground.wheel_variant)
-    weight, slip = 9.81 * sum(body.mass for body in rover.tree.bodies), config.slope.slip_limit
+    weight, slip = GRAVITY_MPS2 * sum(body.mass for body in rover.tree.bodies), config.slope.slip_limit
 
     def surplus(slope: float) -> float:
         load = weight * math.cos(slope) / wheels
