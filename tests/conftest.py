@@ -26,8 +26,8 @@ from hypothesis import HealthCheck, settings
 
 from drivers.interfaces import StopFrames
 from hil.ipc.run_memory import LINKS, RunMemory
-from hil.ipc.shared_types import HEALTH
 from hil.messages.fault import Event, Fault
+from hil.messages.link_messages import HEALTH
 from hil.processes.disturbances import RIG_LATE, STALL
 from hil.realtime.stalls import StallMonitor, measured_wakeups
 from hil.recording.reader import RecordError, read_trial

@@ -19,9 +19,8 @@ import numpy as np
 
 from hil.config import Config, load_config
 from hil.config.error_messages import KINDS, allowed, resolved, tag, whole_schema
-from hil.messages.layout import SAMPLED, Layout
-from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype
-from hil.recording.fields import COMPOUND, PLAIN, Field
+from hil.messages.layout import Layout
+from hil.messages.signals import PLAIN, ROWS, Signal
 from hil.safety.fault_table import FAULT_TABLE, FaultRow
 from models.validity import VALIDITIES
 
@@ -39,11 +38,12 @@ UNITS = {
     "_radps": "rad/s", "_radps2": "rad/s^2", "_rpm": "1/min", "_s": "s", "_spm": "s/m", "_us": "us",
     "_baud": "bit/s",
 }  # fmt: skip
-# A layout with a different number for every count, so that a shape identifies its count.
+# A layout with all that a rig may have, and a different number for every count, so that a shape identifies its count.
 _LAYOUT = Layout(
-    tuple("1234567"), tuple("12345"), tuple("123"), loads=tuple("123456789"), leg_sensors=True, load_cell=True
-)
-_COUNTS = {7: "wheels", 5: "cylinders", 3: "channels", 9: "loads"}
+    tuple("1234567"), tuple("12345"), tuple("123"), regulators=tuple("1234"), loads=tuple("123456789"),
+    leg_sensors=True, load_cell=True, controls_loads=True, open_loop=True, supplies=tuple("12345678"),
+)  # fmt: skip
+_COUNTS = {7: "wheels", 5: "cylinders", 3: "channels", 4: "regulators", 9: "loads", 8: "supplies"}
 
 
 def table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
@@ -55,11 +55,9 @@ def table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
 # ---- fields of a record ----
 def record_tables() -> str:
     """Every dataset of `trial.h5` but `/meta`: its fields with type, unit and meaning."""
-    dtypes = {"tick": tick_dtype(_LAYOUT), "events": EVENT, "timing": TIMING}
-    dtypes |= {f"{group}/blocks": block_dtype(_LAYOUT, group) for group in SAMPLED}
     parts = []
-    for path, (description, fields) in COMPOUND.items():
-        rows = (_field_row(name, dtypes[path][name], fields[name]) for name in dtypes[path].names or ())
+    for path, (description, signals) in ROWS.items():
+        rows = (_field_row(signal) for signal in signals if signal.present(_LAYOUT))
         head = ("field", "type", "unit", "shape", "what it is")
         parts.append(f"### /{path}\n\n{_sentence(description)}\n\n{table(head, rows)}")
     plain = ((f"`/{path}`", field.unit, field.elements, field.description) for path, field in PLAIN.items())
@@ -67,12 +65,12 @@ def record_tables() -> str:
     return "\n".join(parts)
 
 
-def _field_row(name: str, dtype: np.dtype[Any], field: Field) -> Sequence[str]:
-    kind = "text" if dtype.base.kind == "S" else dtype.base.name
-    size = f" of {dtype.itemsize} bytes" if dtype.base.kind == "S" else ""
-    shape = " x ".join(_COUNTS.get(count, str(count)) for count in dtype.shape)
-    names = f" ({field.elements.replace(',', ', ')})" if "," in field.elements else ""
-    return f"`{name}`", f"{kind}{size}", field.unit, f"{shape}{names}", field.description
+def _field_row(signal: Signal) -> Sequence[str]:
+    dtype = np.dtype(signal.kind)
+    kind = f"text of {dtype.itemsize} bytes" if dtype.kind == "S" else dtype.name
+    shape = " x ".join(_COUNTS.get(count, str(count)) for count in signal.shape(_LAYOUT))
+    names = f" ({signal.elements.replace(',', ', ')})" if "," in signal.elements else ""
+    return f"`{signal.name}`", kind, signal.unit, f"{shape}{names}", signal.description
 
 
 # ---- keys of a config ----

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from hil.experiments.registry import BUILT_IN
 from hil.ipc.command_memory import CommandMemory
 from hil.ipc.run_memory import RunMemory
-from hil.messages.schema import PHASES
+from hil.messages.signals import PHASES
 from hil.runtime.cycle import Cycle
 
 # Modules that run in each process and use the shared memory; a class, where a module serves several processes.

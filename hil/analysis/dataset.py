@@ -10,8 +10,8 @@ import numpy as np
 
 from hil.analysis.digests import mismatch
 from hil.messages.layout import Layout
+from hil.messages.signals import PLAIN, Signal, flat, signals_of
 from hil.recording import RecordError, TrialRecord, read_trial
-from hil.recording.fields import COMPOUND, PLAIN, TICK_FIELDS, Field, element_names
 from hil.recording.run_folder import recorded_run, summary_of
 
 if TYPE_CHECKING:
@@ -70,22 +70,21 @@ def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
     except ImportError:
         raise MissingPackageError(f"open_run needs xarray, which is not installed: {INSTALL}") from None
     record, summary, wrong = verified_run(Path(run), unverified=unverified)
-    layout = layout_of(record)
+    layout, fields = layout_of(record), signals_of("tick")
     dimensions = {"wheels": "wheel", "chambers": "valve", "channels": "channel"}
     coordinates: dict[str, Any] = {
-        "time": ("time", record.tick["t_ns"] * 1e-9, {"units": "s", "description": TICK_FIELDS["t_ns"].description}),
+        "time": ("time", record.tick["t_ns"] * 1e-9, {"units": "s", "description": fields["t_ns"].description}),
         "wheel": ("wheel", list(layout.wheels)),
     }
     variables: dict[str, Any] = {}
     for name in record.tick.dtype.names or ():
         if name == "t_ns":
             continue
-        field, values = TICK_FIELDS[name], record.tick[name]
+        field, values = fields[name], record.tick[name]
         last = dimensions.get(field.elements, name + "_element")
-        if values.ndim > 2:
-            values = values.reshape(len(values), -1)
-        if values.ndim == 2:
-            coordinates.setdefault(last, (last, names_of(field, layout)))
+        if field.elements:
+            values = flat(values)
+            coordinates.setdefault(last, (last, list(field.names(layout))))
         variables[name] = (("time", last)[: values.ndim], values, _attributes(field))
     for group, prefix in (("daq", ""), ("loads", "load_")):
         if channels := layout.of_group(group):
@@ -107,19 +106,14 @@ def layout_of(record: TrialRecord) -> Layout:
     rows = {"tick": record.tick, "events": record.events, "timing": record.timing, "daq/blocks": record.blocks}
     for path, found in rows.items():
         for name in found.dtype.names or ():
-            if (field := COMPOUND[path][1].get(name)) is None:
+            if (field := signals_of(path).get(name)) is None:
                 raise RecordError(f"/{path} has a field {name}, which is not known: another version reads it")
-            numbers, known = math.prod(found.dtype[name].shape), len(names_of(field, layout)) or 1
+            numbers, known = math.prod(found.dtype[name].shape), len(field.names(layout)) or 1
             if numbers != known:
                 raise RecordError(f"/{path} has {numbers} numbers in {name}, its layout {known}")
     if (channels := record.raw.shape[1]) != len(layout.channels):
         raise RecordError(f"/daq/raw has {channels} channels, its layout {len(layout.channels)}")
     return layout
-
-
-def names_of(field: Field, layout: Layout) -> list[str]:
-    """Names of a field's elements, in order."""
-    return list(element_names(field, layout))
 
 
 def scalars(summary: dict[str, Any]) -> list[tuple[str, str | float]]:
@@ -128,5 +122,5 @@ def scalars(summary: dict[str, Any]) -> list[tuple[str, str | float]]:
     return [(key, float(value) if isinstance(value, (bool, np.bool_)) else value) for key, value in plain.items()]
 
 
-def _attributes(field: Field) -> dict[str, str]:
+def _attributes(field: Signal) -> dict[str, str]:
     return {"units": field.unit, "description": field.description}

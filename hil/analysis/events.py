@@ -15,7 +15,8 @@ from hil.config.yaml_io import read_yaml
 from hil.messages.fault import Fault
 from hil.messages.layout import SAMPLED, Layout
 from hil.messages.operator_input import is_command
-from hil.messages.schema import EVENT, IMPACT, block_dtype, tick_dtype
+from hil.messages.schema import EVENT, IMPACT
+from hil.messages.signals import block_dtype, tick_dtype
 from hil.recording import TrialRecord
 from hil.recording.tick_logger import LATCHED_BEFORE
 

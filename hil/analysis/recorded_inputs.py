@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.interfaces import Health
-from drivers.messages import DaqBlock, DriveCommand, DriveSample, PowerSample, ValveCommand, ValveSample
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from hil.analysis.events import commands_of
 from hil.analysis.sample_checks import block_places, whole_blocks
 from hil.messages.layout import SAMPLED, Layout
+from hil.messages.link_messages import SampleRow
 from hil.messages.operator_input import OperatorInput, command_of
-from hil.messages.schema import SEQUENCE
+from hil.messages.signals import SEQUENCE
 from hil.messages.stages import Tick
 from hil.recording import TrialRecord
 from hil.recording.reader import SampleSet
@@ -34,7 +35,8 @@ class RecordedInputs:
     """
 
     def __init__(self, record: TrialRecord, ticks: NDArray[np.void], layout: Layout) -> None:
-        self.ticks, self._row, self._layout = ticks, ticks[:1], layout
+        self.ticks, self._row = ticks, ticks[:1]
+        self._drives, self._valves = SampleRow(DriveSample, layout), SampleRow(ValveSample, layout)
         asked = [(int(event["tick"]), command_of(event)) for event in commands_of(record.events)]
         self._asked = {tick: tuple(one for at, one in asked if at == tick) for tick, _ in asked}
         sources = {group: _Blocks(self, record.samples(group), group) for group in SAMPLED if layout.of_group(group)}
@@ -52,20 +54,11 @@ class RecordedInputs:
 
     def drives(self) -> DriveSample:
         """What the drives had said by this tick."""
-        (tick,) = self._row
-        speeds = tuple(tick["wheel_speed_radps"].tolist())
-        acknowledged_ns, stopped_ns = int(tick["drives_acknowledged_ns"]), int(tick["drives_stopped_ns"])
-        power = None
-        if self._layout.supplies:
-            currents, voltages = tick["current_A"].tolist(), tick["supply_V"].tolist()
-            power = PowerSample(int(tick["power_t_ns"]), tuple(currents), tuple(voltages))
-        return DriveSample(int(tick["tick"]), int(tick["drives_t_ns"]), speeds, acknowledged_ns, stopped_ns, power)
+        return self._drives.of_tick(self._row[0])
 
     def valves(self) -> ValveSample:
         """What the valves had said by this tick."""
-        (tick,) = self._row
-        pressures = tuple(map(tuple, tick["pressure_Pa"].tolist()))
-        return ValveSample(int(tick["tick"]), int(tick["valves_t_ns"]), pressures, int(tick["valves_acknowledged_ns"]))
+        return self._valves.of_tick(self._row[0])
 
     def operator(self) -> OperatorInput:
         """What the operator has asked in this tick."""
@@ -73,7 +66,7 @@ class RecordedInputs:
 
 
 class _Link:
-    """Life cycle of a link to nothing but a tape."""
+    """Life cycle of a link to nothing but a record."""
 
     def __init__(self, recorded_inputs: RecordedInputs) -> None:
         self._recorded_inputs = recorded_inputs
@@ -107,7 +100,7 @@ class _Blocks(_Link):
             for head, a, b in zip(heads, starts[whole], ends[whole], strict=True)
         ]
 
-    def read(self, t_ns: int) -> DaqBlock | None:  # noqa: ARG002  the tape has been turned to it
+    def read(self, t_ns: int) -> DaqBlock | None:  # noqa: ARG002  `seek` has chosen it
         """The next block that this tick took in."""
         if self._next >= len(self._blocks):
             return None

@@ -19,7 +19,8 @@ from hil.ipc.run_memory import FOLDER, RunMemory
 from hil.ipc.shared_types import START
 from hil.ipc.shm import ShmError
 from hil.messages.layout import SAMPLED
-from hil.messages.schema import EVENT, TIMING, tick_dtype, triggers_capture
+from hil.messages.schema import EVENT, TIMING, triggers_capture
+from hil.messages.signals import tick_dtype
 from hil.recording.file_layout import RECOVERED, write_whole
 from hil.recording.reader import (
     FILE_NAME,

@@ -15,7 +15,7 @@ from hil.analysis.sample_checks import whole_blocks
 from hil.analysis.tick_checks import ranges
 from hil.config import Config, ConfigError, parse_config
 from hil.messages.fault import Fault
-from hil.messages.schema import SEQUENCE
+from hil.messages.signals import SEQUENCE
 from hil.recording import TrialRecord
 
 NEVER = 2**62

@@ -19,7 +19,7 @@ from hil.experiments.impact.release import Release
 from hil.ipc.run_memory import FOLDER
 from hil.messages.fault_bounds import DEAD_MAN_NS
 from hil.messages.layout import SAMPLED
-from hil.messages.schema import SEQUENCE
+from hil.messages.signals import SEQUENCE
 from hil.recording import RecordError, TrialRecord
 from hil.recording.reader import file_of, read_trial_and_digests
 from hil.recording.run_folder import recorded_run, summary_of

@@ -18,7 +18,8 @@ from hil.config import Config
 from hil.config.model import fingerprint
 from hil.experiments.base import Experiment, Finished, Summary
 from hil.messages.fault import Fault
-from hil.messages.schema import PHASES, recorded_detail
+from hil.messages.schema import recorded_detail
+from hil.messages.signals import PHASES
 from hil.processes.disturbances import disturbance_lines, machine_summary, simulated_rig_summary
 from hil.processes.long_ticks import long_tick_lines, long_ticks_summary
 from hil.recording.file_layout import RECOVERED

@@ -12,24 +12,21 @@ from typing import Any
 
 import numpy as np
 
+from drivers.messages import DriveSample, ValveSample
 from hil.config import Config
 from hil.config.json_io import read_json
 from hil.config.text_file import read_text
 from hil.ipc.shared_types import (
     FAULT_MESSAGE,
     GROUND_TRUTH,
-    HEALTH,
     LATE,
     START,
-    block_row,
-    drive_command_dtype,
-    drive_sample_dtype,
     true_loads_dtype,
-    valve_command_dtype,
-    valve_sample_dtype,
 )
 from hil.ipc.shm import Heartbeat, Mailbox, Ring, ShmError
-from hil.messages.schema import BURST_SLACK_S, EVENT, TIMING, tick_dtype
+from hil.messages.link_messages import HEALTH, BlockRow, DriveCommandRow, SampleRow, ValveCommandRow
+from hil.messages.schema import BURST_SLACK_S, EVENT, TIMING
+from hil.messages.signals import tick_dtype
 
 FOLDER = "shm"  # of the run folder
 RECORDER = "recorder"
@@ -105,17 +102,17 @@ class RunMemory:
         self.ticks, self.timings = ring("ticks", tick_dtype(layout), ticks), ring("timings", TIMING, ticks)
         # an event ring each for the loop and for the watchdog: a ring has one writer
         self.events, self.watchdog_events = ring("events", EVENT, EVENTS), ring("watchdog_events", EVENT, EVENTS)
-        sampled = {"daq": ("blocks", block_row(samples, len(layout.channels)), blocks)}
+        sampled = {"daq": ("blocks", BlockRow(samples, len(layout.channels)).dtype, blocks)}
         if (loads := config.loads) is not None:
             rows = max(round(RING_S * 1e3 / loads.block_ms), LEAST_BLOCKS)
-            sampled["loads"] = ("load_blocks", block_row(loads.block_samples, len(layout.loads)), rows)
+            sampled["loads"] = ("load_blocks", BlockRow(loads.block_samples, len(layout.loads)).dtype, rows)
         self.sampled = {group: ring(*given) for group, given in sampled.items()}
         self.rings = {part.path.name: part for part in self._parts if isinstance(part, Ring)}
         self.start = box("start", START)
-        self.drive_command = box("drive_command", drive_command_dtype(layout))
-        self.drives = box("drives", drive_sample_dtype(layout))
-        self.valve_command = box("valve_command", valve_command_dtype(layout))
-        self.valves = box("valves", valve_sample_dtype(layout))
+        self.drive_command = box("drive_command", DriveCommandRow(layout).dtype)
+        self.drives = box("drives", SampleRow(DriveSample, layout).dtype)
+        self.valve_command = box("valve_command", ValveCommandRow(layout).dtype)
+        self.valves = box("valves", SampleRow(ValveSample, layout).dtype)
         self.ground_truth = box("truth", GROUND_TRUTH)
         self.true_loads = box("true_loads", true_loads_dtype(layout)) if layout.controls_loads else None
         self.late = ring("late", LATE, EVENTS, must_not_lose=())

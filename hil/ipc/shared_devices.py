@@ -10,7 +10,8 @@ from drivers.interfaces import Health
 from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shm import Mailbox
-from hil.messages.schema import Row, power_of
+from hil.messages.link_messages import BlockRow, DriveCommandRow, SampleRow, ValveCommandRow
+from hil.messages.schema import Row
 from hil.messages.stages import MOST_BLOCKS
 
 
@@ -42,21 +43,16 @@ class SharedDaq(_View):
         ring = shared.sampled[group]
         self._cursor = ring.reader("loop", newest=True)
         rows = [np.zeros(1, ring.dtype) for _ in range(MOST_BLOCKS + 1)]
-        self._slots: list[tuple[Any, ...]] = [
-            (row, row["t_ns"][0], row["volts"][0], row["overload"][0]) for row in rows
-        ]
-        self._numbers = [(row["sequence"], row["arrived_ns"]) for row in rows]
+        self._slots = [(row, BlockRow.view(row)) for row in rows]
         self._slot = 0
 
     def read(self, t_ns: int) -> DaqBlock | None:  # noqa: ARG002  blocks in the ring are already measured
         """The next block, or None if there is none."""
-        row, stamps, volts, overload = self._slots[self._slot]
+        row, views = self._slots[self._slot]
         if not self._cursor.read_one(row):
             return None
-        sequence, arrived_ns = self._numbers[self._slot]
-        block = DaqBlock(sequence.item(), stamps, volts, tuple(overload.tolist()), arrived_ns.item())
         self._slot = (self._slot + 1) % len(self._slots)
-        return block
+        return BlockRow.unpack(views)
 
 
 class SharedDrives(_View):
@@ -67,21 +63,17 @@ class SharedDrives(_View):
     def __init__(self, shared: RunMemory) -> None:
         self._commands, self._command = shared.drive_command, Row(shared.drive_command.dtype)
         self._samples = _Newest(shared.drives)
-        self._layout = shared.config.layout
-        self._no_duty = self._layout.no_duty
+        layout = shared.config.layout
+        self._sample_row, self._command_row = SampleRow(DriveSample, layout), DriveCommandRow(layout)
 
     def read(self, t_ns: int) -> DriveSample | None:  # noqa: ARG002
         """The newest sample, once."""
-        if (numbers := self._samples.read()) is None:
-            return None
-        speeds_end = 2 + len(self._layout.wheels)
-        acknowledged_ns, stopped_ns, *power = numbers[speeds_end:]
-        speeds = numbers[2:speeds_end]
-        return DriveSample(numbers[0], numbers[1], speeds, acknowledged_ns, stopped_ns, power_of(self._layout, power))
+        numbers = self._samples.read()
+        return None if numbers is None else self._sample_row.unpack(numbers)
 
     def write(self, command: DriveCommand) -> None:
         """Send a command to the worker."""
-        self._command.set(command.t_ns, command.cut, *command.speed_radps, *(command.duty or self._no_duty))
+        self._command.set(*self._command_row.pack(command))
         self._commands.write(self._command.array)
 
 
@@ -93,18 +85,17 @@ class SharedValves(_View):
     def __init__(self, shared: RunMemory) -> None:
         self._commands, self._command = shared.valve_command, Row(shared.valve_command.dtype)
         self._samples = _Newest(shared.valves)
+        layout = shared.config.layout
+        self._sample_row, self._command_row = SampleRow(ValveSample, layout), ValveCommandRow(layout)
 
-    def read(self, t_ns: int) -> ValveSample | None:
+    def read(self, t_ns: int) -> ValveSample | None:  # noqa: ARG002
         """The newest sample, once."""
-        if (numbers := self._samples.read()) is None:
-            return None
-        pressures = tuple(zip(numbers[2:-1:2], numbers[3:-1:2], strict=True))
-        sequence, t_ns, acknowledged_ns = numbers[0], numbers[1], numbers[-1]
-        return ValveSample(sequence, t_ns, pressures, acknowledged_ns)
+        numbers = self._samples.read()
+        return None if numbers is None else self._sample_row.unpack(numbers)
 
     def write(self, command: ValveCommand) -> None:
         """Send a command to the worker."""
-        self._command.set(command.t_ns, *[on for pair in command.powered for on in pair], *command.regulators_Pa)
+        self._command.set(*self._command_row.pack(command))
         self._commands.write(self._command.array)
 
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from hil.messages.layout import Layout
 from hil.messages.operator_input import MOST_BYTES
-from hil.messages.schema import compound, power_fields
 
 RINGS = ("ticks", "timings", "events", "watchdog_events", "blocks", "load_blocks")  # their rows make up the record
 START = np.dtype(
@@ -57,72 +56,12 @@ LATE = np.dtype(  # late action of a simulated rig
     [("due_ns", "<i8"), ("late_ns", "<i8"), ("device", "S32")]  # due time of CLOCK_MONOTONIC, delay, device
 )
 OPERATOR_COMMAND = np.dtype([("content", f"S{MOST_BYTES}")])  # JSON, as in the event that records it
-HEALTH = np.dtype(  # drivers.interfaces.Health of a link, as its worker sees it
-    [
-        ("t_ns", "<i8"),
-        ("open", "<u1"),
-        ("e_stop", "<u1"),
-        ("errors", "<i8"),
-        ("retries", "<i8"),
-        ("rate_hz", "<f8"),
-        ("age_ms", "<f8"),
-        ("detail", "S200"),
-    ]
-)
 
 
 def true_loads_dtype(layout: Layout) -> np.dtype[Any]:
     """True wheel loads and torques of a simulated rig, rows of `models.plant.load_history`, and how many there are."""
     columns = 1 + len(layout.wheels) + len(layout.cylinders)
     return np.dtype([("count", "<i8"), ("rows", "<f8", (MOST_STRETCHES, columns))])
-
-
-def drive_command_dtype(layout: Layout) -> np.dtype[Any]:
-    """Command to the drives; of a rig that may be driven by duty with the duties, NaN where the speeds hold."""
-    wheels = len(layout.wheels)
-    duty = ("duty", "<f8", (wheels * layout.open_loop,))
-    return compound([("t_ns", "<i8"), ("cut", "<u1"), ("speed_radps", "<f8", (wheels,)), duty])
-
-
-def valve_command_dtype(layout: Layout) -> np.dtype[Any]:
-    """Command to the valves and regulators."""
-    powered, regulators = (len(layout.cylinders), 2), (len(layout.regulators),)
-    return compound([("t_ns", "<i8"), ("powered", "<u1", powered), ("regulators_Pa", "<f8", regulators)])
-
-
-def drive_sample_dtype(layout: Layout) -> np.dtype[Any]:
-    """Sample from the drives."""
-    return np.dtype(
-        [
-            ("sequence", "<i8"),
-            ("t_ns", "<i8"),
-            ("speed_radps", "<f8", (len(layout.wheels),)),
-            ("acknowledged_ns", "<i8"),
-            ("stopped_ns", "<i8"),
-            *power_fields(layout),
-        ]
-    )
-
-
-def valve_sample_dtype(layout: Layout) -> np.dtype[Any]:
-    """Sample from the valves."""
-    pressures = (len(layout.cylinders), 2)
-    return compound(
-        [("sequence", "<i8"), ("t_ns", "<i8"), ("pressure_Pa", "<f8", pressures), ("acknowledged_ns", "<i8")]
-    )
-
-
-def block_row(samples: int, channels: int) -> np.dtype[Any]:
-    """One complete block of sensor samples."""
-    return compound(
-        [
-            ("sequence", "<i8"),
-            ("t_ns", "<i8", (samples,)),
-            ("volts", "<f8", (samples, channels)),
-            ("overload", "<u1", (channels,)),
-            ("arrived_ns", "<i8"),
-        ]
-    )
 
 
 def fault_message(fault: int, detail: str, value: float = math.nan, limit: float = math.nan) -> NDArray[np.void]:

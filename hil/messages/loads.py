@@ -85,7 +85,3 @@ class LoadSetPoints(msgspec.Struct, frozen=True, gc=False):
     torque_Nm: tuple[float, ...]
     pressure_Pa: tuple[float, ...]
     binding: int = 0
-
-    def numbers(self) -> tuple[float, ...]:
-        """All numbers in the order of the fields that a record has for them."""
-        return (self.mode, *self.load_N, *self.torque_Nm, *self.pressure_Pa, self.binding)

@@ -24,7 +24,7 @@ from hil.config import Config
 from hil.config.schema.operator import KeysConfig
 from hil.messages.endpoints import is_local
 from hil.messages.layout import Layout
-from hil.messages.schema import BY_WHEEL, tick_dtype
+from hil.messages.signals import TICK
 from hil.operator.curve import CurveDoor, KeysError, own_path
 
 _QUEUE = 1000  # messages kept for a slow viewer; more are dropped
@@ -72,8 +72,9 @@ class Publisher:
         self._newest_ns = 0
         self._encoder = msgspec.msgpack.Encoder()
         self._fields = [
-            (name, partial(_by_wheel, layout.wheels) if name in BY_WHEEL else _list_or_number)
-            for name in tick_dtype(layout).names or ()
+            (signal.name, partial(_by_name, signal.names(layout)) if signal.by_name else _list_or_number)
+            for signal in TICK
+            if signal.present(layout)
         ]
         self._context: zmq.Context[zmq.Socket[bytes]] | None = None
         self._socket: zmq.Socket[bytes] | None = None
@@ -214,7 +215,7 @@ def open_publisher(config: Config, progress: Callable[[str], None]) -> Publisher
         raise DeviceError(f"telemetry.keys: {error}") from None
 
 
-def _by_wheel(wheels: Sequence[str], values: NDArray[Any]) -> dict[str, Any]:
+def _by_name(wheels: Sequence[str], values: NDArray[Any]) -> dict[str, Any]:
     return dict(zip(wheels, values.tolist(), strict=True))
 
 

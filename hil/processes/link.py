@@ -11,9 +11,10 @@ import numpy as np
 from drivers.host import COMPUTER, Host
 from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError, PolledDevice, SamplesLostError
 from hil.ipc.run_memory import RunMemory
-from hil.ipc.shared_types import HEALTH, NO_FAULT, START, fault_message
+from hil.ipc.shared_types import NO_FAULT, START, fault_message
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import HEALTH_EVERY_NS
+from hil.messages.link_messages import health_row
 from hil.processes.lifecycle import Reporter
 from hil.processes.link_bridge import LinkBridge
 
@@ -61,7 +62,6 @@ class LinkWorker:
         bridge.start_ns, self._host = None, host
         self._name, self._shared, self._device, self._bridge, self._lifecycle = name, shared, device, bridge, lifecycle
         self._start = np.zeros(1, START)
-        self._health = np.zeros(1, HEALTH)
         self._reported: Fault | None = None
         self._seen = self._due_ns = 0
         self._watched = self._lost = False
@@ -155,10 +155,7 @@ class LinkWorker:
             self._bridge.stop(now_ns)
 
     def _report(self, health: Health, now_ns: int) -> None:
-        words = health.detail.encode()[: HEALTH["detail"].itemsize]
-        counts = health.open, health.e_stop, health.errors, health.retries
-        self._health[0] = (now_ns, *counts, health.rate_hz, health.age_ms, words)
-        self._shared.healths[self._name].write(self._health)
+        self._shared.healths[self._name].write(health_row(health, now_ns))
         if health.e_stop:
             self._report_fault(Fault.STOP_BY_OPERATOR, f"{health.device}: the emergency stop is pressed")
         elif self._reported is Fault.STOP_BY_OPERATOR:

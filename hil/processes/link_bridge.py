@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Protocol
 
-import msgspec
 import numpy as np
 
 from drivers.interfaces import DriveLink, Source, ValveLink
-from drivers.messages import DaqBlock, DriveCommand, PowerSample, ValveCommand
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shm import NEVER_NS, Mailbox
 from hil.messages.fault_bounds import DEAD_MAN_NS
-from hil.messages.schema import Row, power_numbers
+from hil.messages.link_messages import BlockRow, DriveCommandRow, SampleRow, ValveCommandRow
+from hil.messages.schema import Row
 
 
 class Feed(Protocol):
@@ -60,9 +59,7 @@ class BlockFeed:
             if start_ns is None or block.t_ns[0] < start_ns:
                 self._sequence = block.sequence
                 continue
-            row["sequence"], row["overload"] = block.sequence - self._sequence, block.overload
-            row["t_ns"], row["volts"] = block.t_ns - start_ns if start_ns else block.t_ns, block.volts
-            row["arrived_ns"] = _since(block.arrived_ns, start_ns)
+            BlockRow.pack(row, block, block.sequence - self._sequence, start_ns)
             self._ring.append(row)  # a full ring shows as a gap in the sequence
 
     def skip(self) -> None:
@@ -112,14 +109,9 @@ class DriveFeed(_CommandedFeed):
         self._commands, self._samples = shared.drive_command, shared.drives
         super().__init__()
         self._drives = drives
-        self._zero_speeds = shared.config.layout.zero_speeds
-        self._no_power = shared.config.layout.no_power
-
-    def _power_since(self, power: PowerSample | None, start_ns: int) -> tuple[float, ...]:
-        """Numbers of currents and supply, where they are watched, in the time of the run."""
-        if power is None or self._no_power is None:
-            return power_numbers(self._no_power)
-        return power_numbers(msgspec.structs.replace(power, t_ns=_since(power.t_ns, start_ns)))
+        layout = shared.config.layout
+        self._zero_speeds = layout.zero_speeds
+        self._sample_row, self._command_row = SampleRow(DriveSample, layout), DriveCommandRow(layout)
 
     def publish_samples(self, t_ns: int, start_ns: int | None) -> None:
         """Publish the newest speeds."""
@@ -127,20 +119,13 @@ class DriveFeed(_CommandedFeed):
             return
         self._acknowledged_ns = drive.acknowledged_ns
         if start_ns is not None:
-            at_ns, stopped_ns = drive.t_ns - start_ns, _since(drive.stopped_ns, start_ns)
-            acknowledged_ns = _since(drive.acknowledged_ns, start_ns)
-            power = self._power_since(drive.power, start_ns)
-            self._sample.set(drive.sequence, at_ns, *drive.speed_radps, acknowledged_ns, stopped_ns, *power)
+            self._sample.set(*self._sample_row.pack(drive, start_ns))
             self._samples.write(self._sample.array)
 
     def apply_commands(self, start_ns: int) -> None:
         """Send new speeds or a cut."""
         if command := self._new_command():
-            sent_ns, cut, *outputs = command
-            wheels = len(self._zero_speeds)
-            speeds, duty = tuple(outputs[:wheels]), tuple(outputs[wheels:])
-            by_duty = bool(duty) and not math.isnan(duty[0])
-            self._drives.write(DriveCommand(start_ns + sent_ns, bool(cut), speeds, duty if by_duty else ()))
+            self._drives.write(self._command_row.unpack(command, start_ns))
 
     def stop(self, t_ns: int) -> None:
         """Cut."""
@@ -156,7 +141,7 @@ class ValveFeed(_CommandedFeed):
         self._valves = valves
         layout = shared.config.layout
         self._off, self._closed = layout.valves_off, layout.regulators_closed
-        self._switches = 2 * len(layout.cylinders)
+        self._sample_row, self._command_row = SampleRow(ValveSample, layout), ValveCommandRow(layout)
 
     def publish_samples(self, t_ns: int, start_ns: int | None) -> None:
         """Publish the newest pressures."""
@@ -164,17 +149,13 @@ class ValveFeed(_CommandedFeed):
             return
         self._acknowledged_ns = valve.acknowledged_ns
         if start_ns is not None:
-            pressures = [pressure_Pa for pair in valve.pressure_Pa for pressure_Pa in pair]
-            acknowledged_ns = _since(valve.acknowledged_ns, start_ns)
-            self._sample.set(valve.sequence, valve.t_ns - start_ns, *pressures, acknowledged_ns)
+            self._sample.set(*self._sample_row.pack(valve, start_ns))
             self._samples.write(self._sample.array)
 
     def apply_commands(self, start_ns: int) -> None:
         """Send which valves to power, and the regulators' pressures."""
         if command := self._new_command():
-            sent_ns, *numbers = command
-            on, regulators_Pa = map(bool, numbers[: self._switches]), tuple(numbers[self._switches :])
-            self._valves.write(ValveCommand(start_ns + sent_ns, tuple(zip(on, on, strict=True)), regulators_Pa))
+            self._valves.write(self._command_row.unpack(command, start_ns))
 
     def stop(self, t_ns: int) -> None:
         """Switch all valves off and close the regulators."""
@@ -249,8 +230,3 @@ class LinkBridge:
         """Publish all samples received until t_ns [ns]."""
         for feed in self._feeds:
             feed.publish_samples(t_ns, self.start_ns)
-
-
-def _since(at_ns: int, start_ns: int) -> int:
-    """A time of the run; -1 for one before it, or not known."""
-    return at_ns - start_ns if at_ns >= start_ns else -1

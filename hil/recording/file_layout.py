@@ -12,10 +12,10 @@ from h5py import h5s
 from numpy.typing import NDArray
 
 from hil.messages.layout import SAMPLED, Layout
-from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype
+from hil.messages.schema import EVENT, TIMING
+from hil.messages.signals import PLAIN, ROWS, block_dtype, signals_of, tick_dtype
 from hil.realtime.histogram import BIN_EDGES_NS, bin_counts
 from hil.recording.digests import CONTENT, content_sha256
-from hil.recording.fields import COMPOUND, PLAIN, element_names
 from hil.recording.reader import TrialRecord
 
 # In `/meta` of a record that was recovered: the version of the program that did it.
@@ -39,22 +39,23 @@ def _describe(file: h5py.File, layout: Layout) -> None:
     def text(names: Iterable[str]) -> Any:
         return np.array([name.encode("ascii") for name in names], "S")
 
-    for path, (description, described) in COMPOUND.items():
+    for path, (description, _) in ROWS.items():
         if path not in file:
             continue
         attributes = file[path].attrs
+        described = signals_of(path)
         fields = {name: described[name] for name in file[path].dtype.names}  # what the rig has none of has no field
         attributes["description"] = np.bytes_(description)
         attributes["fields"] = text(fields)
         attributes["units"] = text(field.unit for field in fields.values())
         attributes["descriptions"] = text(field.description for field in fields.values())
-        attributes["elements"] = text(",".join(element_names(field, layout)) for field in fields.values())
+        attributes["elements"] = text(",".join(field.names(layout)) for field in fields.values())
     for path, field in PLAIN.items():
         if path not in file:
             continue
         attributes = file[path].attrs
         attributes["description"], attributes["unit"] = np.bytes_(field.description), np.bytes_(field.unit)
-        if names := element_names(field, layout):
+        if names := field.names(layout):
             attributes["elements"] = text(names)
 
 

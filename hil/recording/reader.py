@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.messages.layout import SAMPLED, Layout
-from hil.messages.schema import block_dtype
+from hil.messages.signals import block_dtype
 from hil.recording.child_reader import child_can_read
 from hil.recording.digests import CONTENT, content_sha256, file_sha256
 from hil.recording.run_folder import FolderError, file_in

@@ -81,7 +81,7 @@ class SampleWriter:
         self._add(block.t_ns, block.volts, self._row.array[: bool(len(block.t_ns))])
 
     def blocks(self, rows: Rows) -> None:
-        """Take rows of `hil.ipc.shared_types.block_row`. Raises ValueError as `block`."""
+        """Take rows of `hil.messages.link_messages.BlockRow`. Raises ValueError as `block`."""
         described: Any = np.zeros(len(rows), self._row.array.dtype)
         for name in ("sequence", "overload", "arrived_ns"):
             described[name] = rows[name]

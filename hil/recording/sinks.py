@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from drivers.messages import DaqBlock
 from hil.messages.layout import SAMPLED, Layout
-from hil.messages.schema import EVENT, TIMING, tick_dtype
+from hil.messages.schema import EVENT, TIMING
+from hil.messages.signals import tick_dtype
 from hil.operator.telemetry import Publisher
 from hil.recording import RecordWriter
 

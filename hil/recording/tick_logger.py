@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from itertools import chain
 
 import numpy as np
 
 from hil.messages.fault import Event, Fault
 from hil.messages.layout import Layout
 from hil.messages.operator_input import command_event
-from hil.messages.schema import IMPACT, TIMING, Row, event_row, power_numbers, tick_dtype
+from hil.messages.packer import tick_packer
+from hil.messages.schema import IMPACT, TIMING, Row, event_row
+from hil.messages.signals import tick_dtype
 from hil.messages.stages import Command, Estimate, Prediction, Samples, StageTimer, Tick
 from hil.recording.sinks import RecordSink
 
@@ -34,7 +35,7 @@ class TickLogger:
     def __init__(self, record_sink: RecordSink, layout: Layout) -> None:
         self._record_sink = record_sink
         self._row, self._times = Row(tick_dtype(layout)), Row(TIMING)
-        self._no_duty = layout.no_duty
+        self._numbers = tick_packer(layout)
         self.impact_ns: int | None = None
         self.stopped_ns: int | None = None  # when the stop after it had been sent to all drives
         self.saturated = False
@@ -56,7 +57,7 @@ class TickLogger:
         if self.impact_ns is not None and self.stopped_ns is None and samples.drives.stopped_ns >= self.impact_ns:
             self.stopped_ns = samples.drives.stopped_ns
         self.saturated = estimate.saturated
-        self._row.set(*tick_numbers(tick, samples, estimate, prediction, command, self._no_duty))
+        self._row.set(*self._numbers(tick, samples, estimate, prediction, command))
         self._record_sink.tick(self._row.array)
         self.ticks += 1
 
@@ -79,53 +80,3 @@ class TickLogger:
         fault = event.fault
         name, t_ns, tick = fault.name.lower(), event.t_ns, event.tick
         self._record_sink.event(event_row(int(fault), name, tick, t_ns, event.value, event.limit, tick, event.detail))
-
-
-def tick_numbers(
-    tick: Tick,
-    samples: Samples,
-    estimate: Estimate,
-    prediction: Prediction,
-    command: Command,
-    no_duty: tuple[float, ...] = (),
-) -> tuple[float, ...]:
-    """One tick as the numbers of a row of `tick_dtype`; `no_duty` is that of its layout."""
-    drives, valves = samples.drives, samples.valves
-    return (
-        tick.number,
-        tick.t_ns,
-        command.state,
-        command.safe,
-        command.cut,
-        estimate.impact_ns is not None,
-        command.clamped,
-        *chain.from_iterable(command.valves),
-        samples.daq_age_ns,
-        samples.daq_sequence,
-        drives.t_ns,
-        drives.acknowledged_ns,
-        drives.stopped_ns,
-        valves.t_ns,
-        valves.acknowledged_ns,
-        *command.speed_radps,
-        *estimate.wheel_speed_radps,
-        *chain.from_iterable(valves.pressure_Pa),
-        *estimate.force_N,
-        sum(estimate.force_N),
-        *estimate.load_point_m,
-        *prediction.normal_force_N,
-        *prediction.sinkage_m,
-        *prediction.slip,
-        prediction.speed_mps,
-        prediction.effective_kinetic_energy_J,
-        prediction.time_to_impact_s,
-        *command.regulators_Pa,
-        *(command.duty or no_duty),
-        *power_numbers(drives.power),
-        *((samples.load_age_ns, samples.load_sequence) if estimate.loads is not None else ()),
-        *estimate.wheel_load_N,
-        *estimate.pull_N,
-        *(() if command.loads is None else command.loads.numbers()),
-        *prediction.cylinder_torque_Nm,
-        *prediction.cylinder_angle_rad,
-    )

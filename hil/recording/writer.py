@@ -16,7 +16,8 @@ import h5py
 from drivers.messages import DaqBlock
 from hil.config import Config
 from hil.messages.layout import SAMPLED, Layout
-from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype, triggers_capture
+from hil.messages.schema import EVENT, TIMING, triggers_capture
+from hil.messages.signals import block_dtype, tick_dtype
 from hil.recording.disk_reserve import Reserve
 from hil.recording.file_layout import (
     FORMAT,
@@ -145,7 +146,7 @@ class RecordWriter:
         """Takes several blocks of a group at once, which costs hardly more than one.
 
         Args:
-            rows: (blocks,) of `hil.ipc.shared_types.block_row`.
+            rows: (blocks,) of `hil.messages.link_messages.BlockRow`.
             group: of `hil.messages.layout.SAMPLED`.
 
         Raises:

@@ -12,7 +12,6 @@ from drivers.host import COMPUTER, Host
 from hil.config import Config
 from hil.ipc.shared_types import GROUND_TRUTH, LATE, true_loads_dtype
 from hil.ipc.shm import Mailbox, Ring
-from hil.messages.schema import compound
 from hil.simulator.sampled_memory import SampledMemory
 
 # Of a rig whose motors are not described, and that a foreign program drives by duty.
@@ -52,8 +51,8 @@ class SimulatorMemory:
         wheels, valves = len(config.layout.wheels), len(config.layout.valves)
         axles = ("speed_radps", "angle_rad", "current_A")
         self.wheels = box("wheels", np.dtype([*((name, "<f8", (wheels,)) for name in axles), ("supply_V", "<f8")]))
-        outputs = [("speed_radps", "<f8", (wheels,)), ("duty", "<f8", (wheels * config.layout.open_loop,))]
-        commands = compound([("t_ns", "<i8"), ("cut", "<u1", (wheels,)), *outputs])
+        outputs = [(name, "<f8", (wheels,)) for name in ("speed_radps", "duty")[: 1 + config.layout.open_loop]]
+        commands = np.dtype([("t_ns", "<i8"), ("cut", "<u1", (wheels,)), *outputs])
         self.wheel_commands = box("wheel_orders", commands)
         # one more, since a mailbox cannot be empty
         self.pressures = box("pressures", np.dtype([("pressure_Pa", "<f8", (valves + 1,))]))

@@ -16,8 +16,8 @@ from hil.analysis.verify import verify
 from hil.experiments.impact.experiment import State
 from hil.ipc.run_memory import FOLDER
 from hil.ipc.shared_devices import SharedDrives
-from hil.ipc.shared_types import HEALTH
 from hil.messages.fault import Fault
+from hil.messages.link_messages import HEALTH
 from hil.messages.operator_input import Arm, ClearFault, EStop, Start, Stop
 from hil.recording import read_trial
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from hil.messages.schema import PHASES
+from hil.messages.signals import PHASES
 
 
 @pytest.fixture(scope="module")

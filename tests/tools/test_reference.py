@@ -10,7 +10,7 @@ import pytest
 
 from hil.config import load_config
 from hil.config.error_messages import whole_schema
-from hil.recording.fields import TICK_FIELDS, Field
+from hil.messages.signals import ROWS
 
 
 @pytest.fixture
@@ -29,7 +29,9 @@ def test_the_pages_are_what_the_code_says(reference, tree, capsys):
 
 
 def test_a_changed_unit_of_a_field_makes_the_check_fail_until_it_is_written(reference, tree, capsys, monkeypatch):
-    monkeypatch.setitem(TICK_FIELDS, "slip", Field("%", "slip of each wheel", "wheels"))
+    words, signals = ROWS["tick"]
+    changed = tuple(one._replace(unit="%") if one.name == "slip" else one for one in signals)
+    monkeypatch.setitem(ROWS, "tick", (words, changed))
     assert check(reference, tree) == 1
     said = capsys.readouterr().err
     assert "record.md" in said

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.analysis.dataset import layout_of, names_of
+from hil.analysis.dataset import layout_of
 from hil.messages.layout import SAMPLED, Layout
+from hil.messages.signals import PLAIN, ROWS, Signal, flat, signals_of
 from hil.recording import TrialRecord
-from hil.recording.fields import COMPOUND, PLAIN, Field
 
 # Of the names of the tables of a data acquisition.
 _PREFIX = {"daq": "", "loads": "load_"}
@@ -69,20 +69,17 @@ def tables_of(record: TrialRecord) -> list[Table]:
 
 
 def _compound(name: str, path: str, rows: NDArray[np.void], layout: Layout) -> Table:
-    description, fields = COMPOUND[path]
-    columns = [column for key in rows.dtype.names or () for column in _columns(key, fields[key], rows[key], layout)]
+    description, fields = ROWS[path][0], signals_of(path)
+    columns = [column for key in rows.dtype.names or () for column in _columns(fields[key], rows[key], layout)]
     return Table(name, description, tuple(columns), name == "tick" and bool((np.diff(rows["tick"]) == 1).all()))
 
 
-def _columns(key: str, field: Field, values: NDArray[Any], layout: Layout) -> Iterator[Column]:
+def _columns(field: Signal, values: NDArray[Any], layout: Layout) -> Iterator[Column]:
     if values.dtype.kind == "S":
         values = np.array([item.decode(errors="replace") for item in values], dtype=object)
-    if values.ndim == 1:
-        yield Column(key, field.unit, field.description, values)
-        return
-    flat = values.reshape(len(values), int(np.prod(values.shape[1:])))
-    for place, element in enumerate(names_of(field, layout)):
-        yield Column(f"{key}.{element}", field.unit, field.description, flat[:, place])
+    for place, element in enumerate(field.names(layout) or ("",)):
+        name = f"{field.name}.{element}" if element else field.name
+        yield Column(name, field.unit, field.description, flat(values)[:, place])
 
 
 def _samples(record: TrialRecord, layout: Layout, group: str) -> Table:

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.messages.layout import Layout
-from hil.messages.schema import BY_WHEEL, tick_dtype
-from hil.recording.fields import TICK_FIELDS, element_names
+from hil.messages.signals import TICK, flat, signals_of
 
 
 def series(layout: Layout) -> list[dict[str, Any]]:
@@ -19,17 +18,14 @@ def series(layout: Layout) -> list[dict[str, Any]]:
         layout: of the rig.
     """
     found: list[dict[str, Any]] = []
-    dtype = tick_dtype(layout)
-    for name in dtype.names or ():
-        field = TICK_FIELDS[name]
-        about = {"unit": field.unit, "description": field.description}
-        elements = element_names(field, layout)
-        if not elements:
-            found.append({"name": name, **about, "path": [name]})
-        for index, element in enumerate(elements):
-            places = [int(place) for place in np.unravel_index(index, dtype[name].shape)]
-            path = [name, element] if name in BY_WHEEL else [name, *places]
-            found.append({"name": f"{name}/{element}", **about, "path": path})
+    for signal in TICK:
+        if not signal.present(layout):
+            continue
+        about = {"unit": signal.unit, "description": signal.description}
+        for index, element in enumerate(signal.names(layout) or ("",)):
+            places = [int(place) for place in np.unravel_index(index, signal.shape(layout))]
+            path = [signal.name, *([element] if signal.by_name else places)]
+            found.append({"name": "/".join(filter(None, (signal.name, element))), **about, "path": path})
     return found
 
 
@@ -44,8 +40,5 @@ def column(rows: NDArray[np.void], name: str, layout: Layout) -> NDArray[np.floa
     field, _, element = name.partition("/")
     if field not in (rows.dtype.names or ()):
         return None
-    elements = element_names(TICK_FIELDS[field], layout)
-    if element not in (elements or ("",)):
-        return None
-    values = rows[field].reshape(len(rows), -1).astype(float)
-    return values[:, elements.index(element) if elements else 0]
+    elements = signals_of("tick")[field].names(layout) or ("",)
+    return flat(rows[field])[:, elements.index(element)].astype(float) if element in elements else None

@@ -7,7 +7,8 @@ import pytest
 
 from hil.analysis.events import schema_mismatch
 from hil.messages.layout import BUMPER, TRIANGLE, layout_of
-from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype
+from hil.messages.schema import EVENT, TIMING
+from hil.messages.signals import block_dtype, tick_dtype
 from hil.recording import TrialRecord
 
 BUMPER_RIG, TRIANGLE_RIG = layout_of("rcp", BUMPER), layout_of("rcp", TRIANGLE)

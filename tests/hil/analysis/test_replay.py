@@ -17,7 +17,7 @@ from hil.config.model import fingerprint
 from hil.config.yaml_io import read_yaml
 from hil.estimation.estimator import Estimator
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
-from hil.messages.schema import tick_dtype
+from hil.messages.signals import tick_dtype
 from hil.recording import read_trial
 from hil.recording.run_folder import FolderError
 from hil.safety.limiter import Limiter

@@ -18,7 +18,7 @@ from hil.app import run as app
 from hil.config import load_config
 from hil.experiments.impact import figure
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
-from hil.messages.schema import tick_dtype
+from hil.messages.signals import tick_dtype
 
 LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
 TICK = tick_dtype(LAYOUT)

@@ -16,7 +16,7 @@ from hil.cli.calibrate import zero
 from hil.config import load_config
 from hil.config.load_channels import offsets_V
 from hil.config.yaml_io import read_yaml
-from hil.messages.schema import block_dtype, tick_dtype
+from hil.messages.signals import block_dtype, tick_dtype
 from hil.recording.reader import SampleSet
 
 

@@ -16,7 +16,8 @@ from hil.experiments.figure_file import facts_of, save_figure
 from hil.experiments.figure_form import FORMATS, FigureForm
 from hil.experiments.impact.figure import draw_trial
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
-from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype
+from hil.messages.schema import EVENT, TIMING
+from hil.messages.signals import block_dtype, tick_dtype
 from hil.recording import TrialRecord
 
 LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)

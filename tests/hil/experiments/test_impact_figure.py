@@ -13,7 +13,8 @@ from hil.experiments.impact import figure
 from hil.experiments.impact.figure import draw_trial
 from hil.experiments.impact.summary import impact_table
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
-from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype
+from hil.messages.schema import EVENT, TIMING
+from hil.messages.signals import block_dtype, tick_dtype
 from hil.recording import TrialRecord
 
 LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)

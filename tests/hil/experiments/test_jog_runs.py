@@ -13,7 +13,7 @@ from hil.config import load_config
 from hil.experiments.jog.experiment import JogExperiment, State
 from hil.experiments.jog.summary import what_moved
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
-from hil.messages.schema import tick_dtype
+from hil.messages.signals import tick_dtype
 from hil.recording import read_trial
 
 LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)

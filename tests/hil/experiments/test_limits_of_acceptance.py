@@ -22,7 +22,8 @@ from hil.experiments.normal_force.summary import _limits_met
 from hil.experiments.registry import experiment_named
 from hil.messages.fault import Fault
 from hil.messages.loads import LoadGoal, LoadMode
-from hil.messages.schema import EVENT, tick_dtype
+from hil.messages.schema import EVENT
+from hil.messages.signals import tick_dtype
 from hil.safety.arming import Check
 from hil.safety.monitor import SafetyMonitor
 

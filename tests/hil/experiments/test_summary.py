@@ -17,7 +17,7 @@ from hil.experiments.base import Finished, samples_of
 from hil.experiments.registry import summarise
 from hil.experiments.summary import FILE_NAME, write_summary
 from hil.messages.fault import Event, Fault
-from hil.messages.schema import PHASES
+from hil.messages.signals import PHASES
 from hil.recording import read_trial
 
 SHORT = ["trial.start_distance_m=0.03", "trial.ramp_s=0.2", "trial.settle_s=0.5", "record.after_s=0.5"]

@@ -8,7 +8,8 @@ from hil.ipc.run_memory import EVENTS, RECORDER, RunMemory
 from hil.ipc.shared_types import GROUND_TRUTH, START
 from hil.messages.fault import Fault
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
-from hil.messages.schema import TIMING, event_row, tick_dtype
+from hil.messages.schema import TIMING, event_row
+from hil.messages.signals import tick_dtype
 from hil.recording.ring_sink import FULL, RingSink
 from hil.recording.sinks import RecordBufferFull
 from hil.simulator.ground_truth import SharedGroundTruth

@@ -7,7 +7,7 @@ import pytest
 from drivers.valve_layout import WAYS
 from hil.config import load_config
 from hil.messages.layout import TRIANGLE, Layout, layout_of, parts_of
-from hil.messages.schema import block_dtype, tick_dtype
+from hil.messages.signals import block_dtype, tick_dtype
 from models.rover.registry import ROVERS
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
-from hil.messages.schema import tick_dtype
+from hil.messages.signals import tick_dtype
 
 LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
 TICK = tick_dtype(LAYOUT)

@@ -8,7 +8,8 @@ import pytest
 import zmq
 
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
-from hil.messages.schema import event_row, tick_dtype
+from hil.messages.schema import event_row
+from hil.messages.signals import tick_dtype
 from hil.operator.telemetry import PortBusy, Publisher
 
 LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)

@@ -11,9 +11,10 @@ from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError,
 from drivers.messages import DriveCommand, DriveSample
 from hil.app import link_process
 from hil.ipc.shared_devices import SharedDrives
-from hil.ipc.shared_types import FAULT_MESSAGE, HEALTH, START
+from hil.ipc.shared_types import FAULT_MESSAGE, START
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import DEAD_MAN_NS
+from hil.messages.link_messages import HEALTH
 from hil.processes import link
 from hil.processes.link import LinkWorker, fault_of
 from hil.processes.link_bridge import DriveFeed, LinkBridge

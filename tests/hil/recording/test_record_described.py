@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
-from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype
+from hil.messages.schema import EVENT, TIMING
+from hil.messages.signals import ROWS, block_dtype, tick_dtype
 from hil.recording import RecordWriter, read_trial
-from hil.recording.fields import COMPOUND
 from hil.recording.file_layout import write_whole
 
 LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE, loads=("front_left_fz", "pull"), load_cell=True)
@@ -43,7 +43,7 @@ def test_every_field_of_every_compound_dataset_has_a_unit_and_a_description(reco
     record.visititems(
         lambda path, item: compound.append(path) if getattr(item, "dtype", np.dtype("i8")).names else None
     )
-    assert set(compound) == set(COMPOUND)
+    assert set(compound) == set(ROWS)
     for path in compound:
         dataset = record[path]
         assert texts(dataset, "fields") == list(dataset.dtype.names)
@@ -55,7 +55,7 @@ def test_every_field_of_every_compound_dataset_has_a_unit_and_a_description(reco
 
 def test_units_are_those_that_the_names_end_in(record):
     endings = {"_ns": "ns", "_radps": "rad/s", "_Pa": "Pa", "_N": "N", "_m": "m", "_mps": "m/s", "_J": "J", "_s": "s"}
-    for path in COMPOUND:
+    for path in ROWS:
         for field, unit in zip(texts(record[path], "fields"), texts(record[path], "units"), strict=True):
             expected = [endings[ending] for ending in endings if field.endswith(ending)]
             assert unit == (expected[0] if expected else unit), field

@@ -17,7 +17,8 @@ import numpy as np
 from drivers.messages import DaqBlock
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
 from hil.recording import RecordWriter
-from hil.messages.schema import TIMING, event_row, tick_dtype
+from hil.messages.schema import TIMING, event_row
+from hil.messages.signals import tick_dtype
 
 LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
 

@@ -8,7 +8,8 @@ from hil.app import link_process
 from hil.config import load_config
 from hil.ipc.run_memory import RunMemory
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
-from hil.messages.schema import IMPACT, TIMING, event_row, tick_dtype
+from hil.messages.schema import IMPACT, TIMING, event_row
+from hil.messages.signals import tick_dtype
 from hil.operator.telemetry import open_publisher
 from hil.recording import open_writer, read_trial, recorder
 from hil.recording.recorder import RingConsumer

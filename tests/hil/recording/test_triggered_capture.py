@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
-from hil.messages.schema import block_dtype
+from hil.messages.signals import block_dtype
 from hil.recording import RecordWriter, read_trial
 
 LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)

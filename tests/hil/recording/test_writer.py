@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
-from hil.messages.schema import EVENT, TIMING, event_row, tick_dtype
+from hil.messages.schema import EVENT, TIMING, event_row
+from hil.messages.signals import tick_dtype
 from hil.recording import RecordError, RecordWriter, read_trial
 
 LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)

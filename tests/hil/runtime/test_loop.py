@@ -14,7 +14,7 @@ from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, 
 from hil.config import load_config
 from hil.experiments.impact.experiment import ImpactExperiment, State
 from hil.messages.fault import Alarm, Event, Fault
-from hil.messages.schema import PHASES
+from hil.messages.signals import PHASES
 from hil.messages.stages import Command, Estimate, Prediction, Tick
 from hil.runtime.cycle import Cycle
 from hil.runtime.loop import TICKS_AFTER_FAULT, Loop

@@ -11,7 +11,8 @@ from hil.app.faults.console_process import _before_its_end
 from hil.app.faults.injection import Expected
 from hil.app.faults.process_faults import judge
 from hil.config import load_config
-from hil.messages.schema import event_row, tick_dtype
+from hil.messages.schema import event_row
+from hil.messages.signals import tick_dtype
 from hil.operator.client import CommandError
 from hil.recording import open_writer
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hil.messages.layout import TRIANGLE, WHEELS, Layout
-from hil.messages.schema import EVENT, TIMING, block_dtype, tick_dtype
+from hil.messages.schema import EVENT, TIMING
+from hil.messages.signals import block_dtype, tick_dtype
 from hil.recording import TrialRecord
 
 LAYOUT = Layout(WHEELS, (), TRIANGLE)

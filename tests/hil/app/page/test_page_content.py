@@ -13,7 +13,7 @@ from hil.app.page.content import fixed_checks, page_content
 from hil.app.page.series import series
 from hil.config import load_config
 from hil.messages.layout import WHEELS, Layout
-from hil.messages.schema import tick_dtype
+from hil.messages.signals import tick_dtype
 from hil.operator.page.telemetry import Feed, Series
 from hil.operator.telemetry import Publisher
 from hil.safety.fault_table import FAULT_TABLE

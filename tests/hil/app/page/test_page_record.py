@@ -12,7 +12,8 @@ import pytest
 from hil.app.page.series import column, series
 from hil.app.page.timing import timing_of
 from hil.app.page.traces import MOST_TICKS, traces_of
-from hil.messages.schema import TIMING, block_dtype, tick_dtype
+from hil.messages.schema import TIMING
+from hil.messages.signals import block_dtype, tick_dtype
 from hil.realtime.histogram import Histogram
 from hil.recording.cut_times import CutTimes, cut_at_impact
 

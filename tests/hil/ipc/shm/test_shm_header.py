@@ -10,7 +10,8 @@ import pytest
 from hil.ipc.shm import Heartbeat, Mailbox, Ring, ShmError
 from hil.ipc.shm import mapped as mapped_module
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
-from hil.messages.schema import EVENT, tick_dtype
+from hil.messages.schema import EVENT
+from hil.messages.signals import tick_dtype
 
 LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
 TICK = tick_dtype(LAYOUT)

@@ -4,7 +4,7 @@ import pytest
 from hil.ipc.shm import STALE, Mailbox
 from hil.ipc.shm.mapped import PAYLOAD_AT
 from hil.messages.layout import CYLINDERS, TRIANGLE, WHEELS, Layout
-from hil.messages.schema import tick_dtype
+from hil.messages.signals import tick_dtype
 
 LAYOUT = Layout(WHEELS, CYLINDERS, TRIANGLE)
 TICK = tick_dtype(LAYOUT)

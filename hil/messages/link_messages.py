@@ -1,0 +1,241 @@
+"""Messages between the loop and its links, in shared memory: of each its row, and how it is packed and unpacked.
+
+The fields of a sample are the signals of a tick that it is the source of, so that a new one stands in one table. Times
+in shared memory and in a record are of the run: 0 at its start.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.interfaces import Health
+from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample, ValveSet
+from hil.messages.layout import Layout
+from hil.messages.signals import TICK, Signal
+
+Sample = TypeVar("Sample", DriveSample, ValveSample)
+Numbers = tuple[Any, ...]
+# Where `Samples` has the newest sample of a kind, as the sources of `TICK` write it.
+_PLACES: dict[type[Any], str] = {DriveSample: "samples.drives.", ValveSample: "samples.valves."}
+
+
+class _Part(NamedTuple):
+    """A signal of a sample: its field, of which class where that is a sample of its own, and its numbers in the row."""
+
+    signal: Signal
+    path: tuple[str, ...]
+    kind: type[Any] | None
+    first: int
+    shape: tuple[int, ...]
+
+    def numbers(self, sample: Any, start_ns: int) -> Numbers:
+        """Of a sample; -1 or NaN if it has none."""
+        value = sample
+        for name in self.path:
+            value = None if value is None else getattr(value, name)
+        if value is None:
+            return (-1 if self.signal.kind == "i8" else math.nan,) * math.prod(self.shape)
+        if not self.shape:
+            return (since(value, start_ns) if self.path != ("t_ns",) else value - start_ns,)
+        return tuple(value) if len(self.shape) == 1 else tuple(number for pair in value for number in pair)
+
+    def value(self, numbers: Sequence[Any]) -> Any:
+        """Of a sample's field."""
+        if not self.shape:
+            return numbers[self.first]
+        found = tuple(numbers[self.first : self.first + math.prod(self.shape)])
+        return found if len(self.shape) == 1 else pairs(found)
+
+
+class SampleRow(Generic[Sample]):
+    """A sample of drives or valves as a row.
+
+    Args:
+        kind: of the sample.
+        layout: of the rig.
+
+    Attributes:
+        dtype: of the row.
+    """
+
+    def __init__(self, kind: type[Sample], layout: Layout) -> None:
+        self._kind: Any = kind
+        self._parts: list[_Part] = list(_parts(kind, layout))
+        fields: list[Any] = [(part.signal.name, f"<{part.signal.kind}", part.shape) for part in self._parts]
+        self.dtype: np.dtype[Any] = np.dtype([("sequence", "<i8"), *fields])
+
+    def pack(self, sample: Sample, start_ns: int) -> Numbers:
+        """The numbers of its row; a time before the start of the run, but that of the sample itself, is -1.
+
+        Args:
+            sample: which one.
+            start_ns: t = 0 of the run on the clock of its times [ns].
+        """
+        numbers: list[Any] = [sample.sequence]
+        for part in self._parts:
+            numbers += part.numbers(sample, start_ns)
+        return tuple(numbers)
+
+    def unpack(self, numbers: Sequence[Any]) -> Sample:
+        """The sample of the numbers of a row."""
+        own: dict[str, Any] = {"sequence": numbers[0]}
+        inner: dict[tuple[str, type[Any]], dict[str, Any]] = {}
+        for part in self._parts:
+            *outer, name = part.path
+            into = inner.setdefault((outer[0], part.kind), {}) if part.kind else own
+            into[name] = part.value(numbers)
+        made: Sample = self._kind(**own, **{name: kind(**values) for (name, kind), values in inner.items()})
+        return made
+
+    def of_tick(self, row: np.void) -> Sample:
+        """What the loop had of it in a tick.
+
+        Args:
+            row: of `tick_dtype`.
+        """
+        numbers: list[Any] = [int(row["tick"])]
+        for part in self._parts:
+            value = row[part.signal.name]
+            numbers += value.reshape(-1).tolist() if part.shape else [value.item()]
+        return self.unpack(numbers)
+
+
+def _parts(kind: type[Any], layout: Layout) -> Iterator[_Part]:
+    first, place = 1, _PLACES[kind]
+    for signal in TICK:
+        source = signal.source.removeprefix("flat(").removesuffix(")")
+        if not source.startswith(place) or not signal.present(layout):
+            continue
+        path, shape = tuple(source.removeprefix(place).split(".")), signal.shape(layout)
+        inner = next(iter(get_args(get_type_hints(kind)[path[0]])), None) if len(path) > 1 else None
+        yield _Part(signal, path, inner, first, shape)
+        first += math.prod(shape)
+
+
+class DriveCommandRow:
+    """A command to the drives as a row; of a rig that may be driven by duty with the duties, NaN where speeds hold."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._wheels, self._no_duty = len(layout.wheels), layout.no_duty
+        fields = [("t_ns", "<i8"), ("cut", "<u1"), ("speed_radps", "<f8", (self._wheels,))]
+        duty = [("duty", "<f8", (self._wheels,))] if layout.open_loop else []
+        self.dtype: np.dtype[Any] = np.dtype([*fields, *duty])
+
+    def pack(self, command: DriveCommand) -> Numbers:
+        """The numbers of its row."""
+        return command.t_ns, command.cut, *command.speed_radps, *(command.duty or self._no_duty)
+
+    def unpack(self, numbers: Sequence[Any], start_ns: int) -> DriveCommand:
+        """The command, whose time is of the clock on which the run starts at `start_ns` [ns]."""
+        t_ns, cut, *outputs = numbers
+        speeds, duty = tuple(outputs[: self._wheels]), tuple(outputs[self._wheels :])
+        by_duty = bool(duty) and not math.isnan(duty[0])
+        return DriveCommand(start_ns + t_ns, bool(cut), speeds, duty if by_duty else ())
+
+
+class ValveCommandRow:
+    """A command to the valves and regulators as a row."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._switches = 2 * len(layout.cylinders)
+        fields: list[Any] = [("t_ns", "<i8")]
+        if layout.cylinders:
+            fields.append(("powered", "<u1", (len(layout.cylinders), 2)))
+        if layout.regulators:
+            fields.append(("regulators_Pa", "<f8", (len(layout.regulators),)))
+        self.dtype: np.dtype[Any] = np.dtype(fields)
+
+    def pack(self, command: ValveCommand) -> Numbers:
+        """The numbers of its row."""
+        return command.t_ns, *[on for pair in command.powered for on in pair], *command.regulators_Pa
+
+    def unpack(self, numbers: Sequence[Any], start_ns: int) -> ValveCommand:
+        """As `DriveCommandRow.unpack`."""
+        t_ns, *rest = numbers
+        powered: ValveSet = pairs(tuple(map(bool, rest[: self._switches])))
+        return ValveCommand(start_ns + t_ns, powered, tuple(rest[self._switches :]))
+
+
+class BlockRow:
+    """A whole block of sensor samples as a row.
+
+    Args:
+        samples: of each channel in a block.
+        channels: of them.
+    """
+
+    def __init__(self, samples: int, channels: int) -> None:
+        by_channel: list[Any] = []
+        if channels:
+            by_channel = [("volts", "<f8", (samples, channels)), ("overload", "<u1", (channels,))]
+        self.dtype: np.dtype[Any] = np.dtype(
+            [("sequence", "<i8"), ("t_ns", "<i8", (samples,)), *by_channel, ("arrived_ns", "<i8")]
+        )
+
+    @staticmethod
+    def pack(row: Any, block: DaqBlock, sequence: int, start_ns: int) -> None:
+        """Fill a row with a block.
+
+        Args:
+            row: (1,) of the dtype.
+            block: which one.
+            sequence: its number in the run.
+            start_ns: t = 0 of the run on the clock of its times [ns].
+        """
+        row["sequence"], row["overload"], row["volts"] = sequence, block.overload, block.volts
+        row["t_ns"] = block.t_ns - start_ns if start_ns else block.t_ns
+        row["arrived_ns"] = since(block.arrived_ns, start_ns)
+
+    @staticmethod
+    def view(row: Any) -> tuple[Any, ...]:
+        """Views of the fields of a row, for `unpack`."""
+        return row["sequence"], row["t_ns"][0], row["volts"][0], row["overload"][0], row["arrived_ns"]
+
+    @staticmethod
+    def unpack(views: tuple[Any, ...]) -> DaqBlock:
+        """The block of a row, whose arrays are those of the row."""
+        sequence, t_ns, volts, overload, arrived_ns = views
+        return DaqBlock(sequence.item(), t_ns, volts, tuple(overload.tolist()), arrived_ns.item())
+
+
+HEALTH = np.dtype(  # drivers.interfaces.Health of a link, as its worker sees it
+    [
+        ("t_ns", "<i8"),
+        ("open", "<u1"),
+        ("e_stop", "<u1"),
+        ("errors", "<i8"),
+        ("retries", "<i8"),
+        ("rate_hz", "<f8"),
+        ("age_ms", "<f8"),
+        ("detail", "S200"),
+    ]
+)
+
+
+def health_row(health: Health, t_ns: int) -> NDArray[np.void]:
+    """The state of a link at a time [ns] as a row of `HEALTH`."""
+    words = health.detail.encode()[: HEALTH["detail"].itemsize]
+    counts = health.open, health.e_stop, health.errors, health.retries
+    return np.array([(t_ns, *counts, health.rate_hz, health.age_ms, words)], HEALTH)
+
+
+def health_of(row: NDArray[np.void]) -> dict[str, Any]:
+    """Errors, retries, rate_hz and age_ms of a row of `HEALTH` (None where not counted), and the device's status."""
+    numbers = {key: row[key][0].item() for key in ("errors", "retries", "rate_hz", "age_ms")}
+    counted = {key: value if math.isfinite(value) else None for key, value in numbers.items()}
+    return {**counted, "detail": row["detail"][0].decode(errors="replace")}
+
+
+def pairs(numbers: Sequence[Any]) -> tuple[tuple[Any, Any], ...]:
+    """By cylinder, (extend, retract), of numbers one after the other."""
+    return tuple(zip(numbers[::2], numbers[1::2], strict=True))
+
+
+def since(at_ns: int, start_ns: int) -> int:
+    """A time of the run; -1 for one before it, or not known."""
+    return at_ns - start_ns if at_ns >= start_ns else -1

@@ -1,0 +1,154 @@
+"""A signal is declared once: row, packer, messages of links and replay follow from the table."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any, get_type_hints
+
+import msgspec
+import numpy as np
+import pytest
+
+from drivers.messages import DriveCommand, DriveSample, PowerSample, ValveCommand, ValveSample
+from hil.config import load_config
+from hil.messages.link_messages import DriveCommandRow, SampleRow, ValveCommandRow
+from hil.messages.loads import LoadSetPoints
+from hil.messages.packer import tick_packer
+from hil.messages.schema import Row
+from hil.messages.signals import PLAIN, ROWS, TICK, tick_dtype
+from hil.messages.stages import Command, Estimate, Prediction, Samples, Tick
+
+CONFIGS = ("sim_impact", "sim_juno", "sim_normal_force", "sim_drawbar", "sim_wire")
+numbers = itertools.count(1)
+
+
+def some(count: int) -> tuple[float, ...]:
+    return tuple(float(next(numbers)) for _ in range(count))
+
+
+def by_cylinder(layout: Any) -> tuple[Any, ...]:
+    return tuple((next(numbers), next(numbers)) for _ in layout.cylinders)
+
+
+def stages(layout: Any) -> tuple[Any, ...]:
+    """Values of a tick, each number once."""
+    wheels, cylinders = len(layout.wheels), len(layout.cylinders)
+    power = PowerSample(next(numbers), some(wheels), some(len(layout.supplies))) if layout.supplies else None
+    drives = DriveSample(9, next(numbers), some(wheels), next(numbers), next(numbers), power)
+    samples = Samples(
+        1, (), next(numbers), next(numbers), drives, ValveSample(9, next(numbers), by_cylinder(layout), next(numbers)),
+        load_age_ns=next(numbers), load_sequence=next(numbers),
+    )  # fmt: skip
+    loads = LoadSetPoints(3, some(wheels), some(cylinders), some(2 * cylinders), next(numbers))
+    estimate = Estimate(
+        True, (), (), True, False, None, some(len(layout.channels)), (1.0, 2.0), drives.speed_radps,
+        wheel_load_N=some(wheels), pull_N=some(1),
+    )  # fmt: skip
+    prediction = Prediction(
+        some(wheels), some(wheels), some(wheels), *some(3), True,
+        cylinder_torque_Nm=some(cylinders), cylinder_angle_rad=some(cylinders),
+    )  # fmt: skip
+    command = Command(
+        2, True, False, some(wheels), ((True, False),) * cylinders, 5, some(len(layout.regulators)), loads=loads
+    )
+    return Tick(next(numbers), next(numbers), 0, 0), samples, estimate, prediction, command
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_each_number_of_a_tick_arrives_in_the_field_of_its_name(name):
+    layout = load_config(name).layout
+    tick, samples, estimate, prediction, command = values = stages(layout)
+    row = Row(tick_dtype(layout))
+    row.set(*tick_packer(layout)(*values))
+    (found,) = row.array
+    expected: dict[str, Any] = {
+        "tick": tick.number, "t_ns": tick.t_ns, "state": 2, "safe": 1, "cut": 0, "impact": 0, "clamped": 5,
+        "valves": command.valves, "daq_age_ns": samples.daq_age_ns, "drives_stopped_ns": samples.drives.stopped_ns,
+        "valves_acknowledged_ns": samples.valves.acknowledged_ns, "set_speed_radps": command.speed_radps,
+        "wheel_speed_radps": samples.drives.speed_radps, "pressure_Pa": samples.valves.pressure_Pa,
+        "force_N": estimate.force_N, "force_sum_N": sum(estimate.force_N), "slip": prediction.slip,
+        "speed_mps": prediction.speed_mps, "regulator_Pa": command.regulators_Pa,
+        "wheel_load_N": estimate.wheel_load_N, "pull_N": estimate.pull_N[0], "load_sequence": samples.load_sequence,
+        "load_wanted_N": command.loads.load_N, "load_limits": command.loads.binding,
+        "pressure_wanted_Pa": np.reshape(command.loads.pressure_Pa, (-1, 2)),
+        "cylinder_angle_rad": prediction.cylinder_angle_rad,
+        **(msgspec.structs.asdict(samples.drives.power) if layout.supplies else {}),
+    }  # fmt: skip
+    for field in expected.keys() & set(found.dtype.names):
+        assert np.array_equal(found[field], expected[field]), field
+
+
+def test_without_duties_the_row_has_nan_where_the_speeds_hold():
+    layout = load_config("sim_drawbar").layout
+    values = stages(msgspec.structs.replace(layout, open_loop=True))
+    row = Row(tick_dtype(msgspec.structs.replace(layout, open_loop=True)))
+    row.set(*tick_packer(msgspec.structs.replace(layout, open_loop=True))(*values))
+    assert np.isnan(row.array["duty"]).all()
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("kind", [DriveSample, ValveSample])
+def test_a_sample_comes_out_of_shared_memory_and_out_of_a_record_as_it_went_in(name, kind):
+    layout = load_config(name).layout
+    if kind is ValveSample and not layout.cylinders:
+        pytest.skip("this rover has no cylinders")
+    values = stages(layout)
+    sample = values[1].drives if kind is DriveSample else values[1].valves
+    shared = SampleRow(kind, layout)
+    row = Row(shared.dtype)
+    row.set(*shared.pack(sample, 0))
+    assert shared.unpack(row.numbers()) == sample
+    tick = Row(tick_dtype(layout))
+    tick.set(*tick_packer(layout)(*values))
+    assert shared.of_tick(tick.array[0]) == msgspec.structs.replace(sample, sequence=values[0].number)
+
+
+def test_times_in_shared_memory_are_of_the_run_and_minus_one_before_it():
+    layout = load_config("sim_wire").layout
+    shared = SampleRow(DriveSample, layout)
+    early = DriveSample(1, 900, layout.zero_speeds, 950, 1500, layout.no_power)
+    found = shared.unpack(shared.pack(early, 1000))
+    assert (found.t_ns, found.acknowledged_ns, found.stopped_ns) == (-100, -1, 500)
+    if found.power is not None:
+        assert found.power.t_ns == -1
+
+
+def test_currents_that_were_never_measured_are_nan():
+    layout = msgspec.structs.replace(load_config("sim_impact").layout, supplies=("one", "two"))
+    shared = SampleRow(DriveSample, layout)
+    power = shared.unpack(shared.pack(DriveSample(1, 2, layout.zero_speeds, 3), 0)).power
+    assert power is not None
+    assert power.t_ns == -1
+    assert all(map(math.isnan, power.current_A + power.supply_V))
+    assert (len(power.current_A), len(power.supply_V)) == (6, 2)
+
+
+def test_commands_come_out_as_they_went_in():
+    layout = msgspec.structs.replace(load_config("sim_normal_force").layout, open_loop=True)
+    drives, valves = DriveCommandRow(layout), ValveCommandRow(layout)
+    for command in (DriveCommand(5, True, some(6)), DriveCommand(5, False, some(6), some(6))):
+        row = Row(drives.dtype)
+        row.set(*drives.pack(command))
+        assert drives.unpack(row.numbers(), 1000) == msgspec.structs.replace(command, t_ns=1005)
+    powered = ((True, False), (False, True), (False, False))[: len(layout.cylinders)]
+    sent, row = ValveCommand(5, powered, some(len(layout.regulators))), Row(valves.dtype)
+    row.set(*valves.pack(sent))
+    assert valves.unpack(row.numbers(), 1000) == msgspec.structs.replace(sent, t_ns=1005)
+
+
+def test_every_field_of_a_sample_is_recorded_so_that_a_replay_has_it():
+    layout = msgspec.structs.replace(load_config("sim_impact").layout, supplies=("one",))
+    for kind in (DriveSample, ValveSample):
+        values = stages(layout)
+        sample = values[1].drives if kind is DriveSample else values[1].valves
+        assert SampleRow(kind, layout).unpack(SampleRow(kind, layout).pack(sample, 0)) == sample
+        assert get_type_hints(kind)["sequence"] is int
+
+
+def test_every_name_is_declared_once_with_unit_words_and_source():
+    assert len({signal.name for signal in TICK}) == len(TICK)
+    assert all(signal.source for signal in TICK)
+    for _, signals in ROWS.values():
+        assert all(signal.description for signal in signals)
+    assert all(signal.unit and signal.description for signal in PLAIN.values())
