@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hil.messages.fault import Alarm, Fault
 from hil.messages.layout import Layout
 from hil.messages.operator_input import MOST_BYTES
 
@@ -68,3 +69,9 @@ def fault_message(fault: int, detail: str, value: float = math.nan, limit: float
     """Why the loop has to go Safe: number of the fault, description, value found, and limit."""
     words = detail.encode()[: FAULT_MESSAGE["detail"].itemsize]
     return np.array([(time.monotonic_ns(), fault, value, limit, words)], FAULT_MESSAGE)
+
+
+def alarm_of(row: NDArray[np.void]) -> Alarm | None:
+    """The fault of a row of `FAULT_MESSAGE`; None: there is none any more."""
+    _, fault, value, limit, detail = row[0].tolist()
+    return None if fault == NO_FAULT else Alarm(Fault(fault), value, limit, detail.decode(errors="replace"))

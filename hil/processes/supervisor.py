@@ -11,7 +11,7 @@ import numpy as np
 from drivers.host import COMPUTER, Host
 from drivers.interfaces import DeviceError
 from hil.ipc.run_memory import LINKS, RECORDER, WITH_DEVICES, RunMemory
-from hil.ipc.shared_types import FAULT_MESSAGE, NO_FAULT, START
+from hil.ipc.shared_types import FAULT_MESSAGE, START, alarm_of
 from hil.ipc.shm import NEVER_NS, Mailbox
 from hil.messages.fault import Alarm, Fault
 from hil.messages.fault_bounds import RECORDER_SILENT_NS, WATCHDOG_SILENT_NS, WORKER_SILENT_NS
@@ -122,10 +122,7 @@ class WorkerSupervisor:
 
     def _reported(self, box: Mailbox) -> Alarm | None:
         """The fault in a worker's mailbox that requires Safe."""
-        if box.read(self._fault_message) <= 0:
-            return None
-        _, fault, value, limit, detail = self._fault_message[0].tolist()
-        return None if fault == NO_FAULT else Alarm(Fault(fault), value, limit, detail.decode(errors="replace"))
+        return alarm_of(self._fault_message) if box.read(self._fault_message) > 0 else None
 
     def _first_reported(self) -> Alarm | None:
         return next((alarm for report in self.reports if (alarm := report())), None)
