@@ -1,9 +1,9 @@
-"""Currents and supply voltages of several motor controllers as one sample."""
+"""What several motor controllers measure of their power, as one sample."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from drivers.messages import PowerSample
 
@@ -12,22 +12,20 @@ class ControllerPower(NamedTuple):
     """Newest readings of one controller.
 
     Attributes:
-        t_ns: when the older one was taken [ns]; -1 before both have been.
-        current_A: by wheel [A].
-        supply_V: [V].
+        t_ns: when the oldest was taken [ns]; -1 before all have been.
+        readings: by field of `PowerSample`: of its motors by wheel, or one number of the controller.
     """
 
     t_ns: int
-    current_A: dict[int, float]
-    supply_V: float
+    readings: Mapping[str, float | Mapping[int, float]]
 
 
 def power_sample(controllers: Iterable[ControllerPower]) -> PowerSample:
-    """The readings of all controllers, which together have every wheel."""
+    """The readings of all controllers, which are of one kind and together have every wheel."""
     each = tuple(controllers)
-    currents = {wheel: current for one in each for wheel, current in one.current_A.items()}
-    return PowerSample(
-        min(one.t_ns for one in each),
-        tuple(currents[wheel] for wheel in sorted(currents)),
-        tuple(one.supply_V for one in each),
-    )
+    fields: dict[str, Any] = {}
+    for field in each[0].readings:
+        found = [one.readings[field] for one in each]
+        by_wheel = {wheel: value for item in found if isinstance(item, Mapping) for wheel, value in item.items()}
+        fields[field] = tuple(by_wheel[wheel] for wheel in sorted(by_wheel)) if by_wheel else tuple(found)
+    return PowerSample(min(one.t_ns for one in each), **fields)

@@ -10,9 +10,8 @@ from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import ControllerState, DeviceError, Health, LinkLostError, StopFrames
 from drivers.messages import DriveCommand, DriveSample, SpeedSet
 from drivers.power import power_sample
-from drivers.roboclaw.protocol import FULL_DUTY, Command
+from drivers.roboclaw.protocol import FULL_DUTY, SLOW, Command
 from drivers.roboclaw.settings import (
-    SLOW,
     STATUS_HZ,
     Bus,
     Controller,

@@ -84,6 +84,12 @@ READINGS: dict[Command, struct.Struct] = {
     Command.COUNTS: struct.Struct(">II"),
     Command.RAW_SPEEDS: struct.Struct(">ii"),
 }
+# Of those, what is read a few times a second: field of `drivers.messages.PowerSample`, and how many steps make its
+# unit. Two values are of the two motors, with their sign; one is of the controller.
+SLOW: dict[Command, tuple[str, int]] = {
+    Command.MAIN_BATTERY: ("supply_V", 10),
+    Command.CURRENTS: ("current_A", 100),
+}
 KNOWN = frozenset(SETTINGS) | frozenset(READINGS) | {Command.VERSION, Command.STATUS}
 
 

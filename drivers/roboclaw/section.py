@@ -8,6 +8,7 @@ from pydantic import Field
 
 from drivers.device_sections import Baud, DrivesSection, Port, Wheel
 from drivers.host import BITS_PER_BYTE
+from drivers.roboclaw.protocol import READINGS, SLOW
 from drivers.section import Listed, Section
 
 CONTROLLERS = 8  # dual, on a bus: addresses 0x80 to 0x87
@@ -16,7 +17,7 @@ _SPEEDS = 2 + 8 + 2 + 1  # command 37
 _SPEEDS_RAMPED = 2 + 12 + 2 + 1  # command 40
 _ENCODER_SPEED = 2 + 7  # commands 18 and 19: counts, direction, CRC
 _STATUS = 20 * (2 + 6)  # 20 times a second
-_POWER = (2 + 4) + (2 + 6)  # battery, currents
+_POWER = sum(2 + READINGS[command].size + 2 for command in SLOW)
 
 
 class RoboclawController(Section):
@@ -54,7 +55,7 @@ class RoboclawDrives(DrivesSection):
         """Share of its time that each bus carries bytes, in the order of the ports.
 
         Args:
-            power_hz: how often battery and currents are read [1/s].
+            power_hz: how often the slow readings are read [1/s].
         """
         speeds = _SPEEDS_RAMPED if self.acceleration_radps2 > 0.0 else _SPEEDS
         each = (speeds + 2 * _ENCODER_SPEED) * self.rate_hz + _STATUS + power_hz * _POWER

@@ -13,6 +13,7 @@ from drivers.roboclaw.protocol import (
     ADDRESSES,
     READINGS,
     SETTINGS,
+    SLOW,
     TIMEOUT_STEP_MS,
     TIMEOUT_STEPS,
     VERSION_BYTES,
@@ -22,7 +23,6 @@ from drivers.roboclaw.protocol import (
 
 # Rate at which each controller's status, with its emergency stop, is read [1/s].
 STATUS_HZ = 20.0
-SLOW = (Command.MAIN_BATTERY, Command.CURRENTS)
 # So many set-points must fit into a serial time-out, so that the motors do not stop when one is lost.
 FEEDS_PER_TIMEOUT = 2
 
@@ -81,7 +81,7 @@ class RoboClawSettings(msgspec.Struct, frozen=True):
         stop_together: write the stops of all controllers of a bus at once, before any has answered; False where their
             answers collide.
         on_cut: what the power stage does at duty 0. It is set at the controller and only reported here.
-        slow_hz: how often each controller's battery and currents are read [1/s].
+        slow_hz: how often each controller's slow readings (`protocol.SLOW`) are read [1/s].
     """
 
     buses: tuple[Bus, ...]

@@ -175,10 +175,6 @@ class SimRoboClaw:
     def _reading(self, command: Command) -> bytes:
         """Values of an answer."""
         one, two = self.motors
-        if command is Command.MAIN_BATTERY:
-            return READINGS[command].pack(round(one.supply_V() * 10))
-        if command is Command.CURRENTS:
-            return READINGS[command].pack(*(round(motor.current_A() * 100) for motor in self.motors))
         if command is Command.VERSION:
             return self._version.encode("ascii")[: protocol.VERSION_BYTES - 1] + b"\0"
         if command is Command.STATUS:
@@ -190,6 +186,8 @@ class SimRoboClaw:
             Command.SPEED_M1: (round(one.speed_qpps()), _backward(one)),
             Command.SPEED_M2: (round(two.speed_qpps()), _backward(two)),
             Command.PWMS: (one.duty, two.duty),
+            Command.MAIN_BATTERY: (round(one.supply_V() * 10),),
+            Command.CURRENTS: tuple(round(motor.current_A() * 100) for motor in self.motors),
             Command.COUNTS: (_wrap(one.count()), _wrap(two.count())),
             Command.RAW_SPEEDS: tuple(RAW_HZ * round(motor.speed_qpps() / RAW_HZ) for motor in self.motors),
         }

@@ -8,13 +8,14 @@ from typing import TypeVar
 from drivers.interfaces import ControllerState, DeviceError
 from drivers.power import ControllerPower
 from drivers.roboclaw import protocol
-from drivers.roboclaw.protocol import Command, Transaction
-from drivers.roboclaw.settings import SLOW, Controller, RoboClawSettings
+from drivers.roboclaw.protocol import READINGS, SLOW, Command, Transaction
+from drivers.roboclaw.settings import Controller, RoboClawSettings
 from drivers.serial.link import SerialLink
 
 T = TypeVar("T")
 # The version text of a controller with packet serial contains one of these.
 FAMILIES = ("roboclaw", "mcp")
+_UNREAD = {command: (math.nan,) * (READINGS[command].size // 2) for command in SLOW}
 
 
 class Unit:
@@ -43,7 +44,7 @@ class Unit:
         """Reset the reported state."""
         self._version, self._form, self._status = "not asked", protocol.NARROW, 0
         self._status_known = False
-        self._battery_V, self._currents_A = math.nan, (math.nan, math.nan)
+        self._readings = {command: _UNREAD[command] for command in SLOW}
         self._read_ns = dict.fromkeys(SLOW, -1)
         self.answered_ns = self.confirmed_ns = -1
 
@@ -54,12 +55,11 @@ class Unit:
 
     def status_text(self) -> str:
         """Its reported state as text."""
-        one, two = self._currents_A
         told = [f"{self.where}: {self._version}"]
-        if not math.isnan(self._battery_V):
-            told.append(f"{self._battery_V:.1f} V")
-        if not math.isnan(one):
-            told.append(f"{one:.2f} and {two:.2f} A")
+        for command, (field, steps) in SLOW.items():
+            if not math.isnan(self._readings[command][0]):
+                digits, unit = round(math.log10(steps)), field.rpartition("_")[2]
+                told.append(f"{' and '.join(f'{value:.{digits}f}' for value in self._readings[command])} {unit}")
         if self._status_known:
             told.append(f"status {self._status:#06x}")
         return ", ".join(told)
@@ -68,15 +68,19 @@ class Unit:
         """The same, item by item."""
         status = self._status & ~self._form.e_stop
         trouble = f"status {status:#06x}" if status else ""
-        return ControllerState(self.where, self._version, self._battery_V, self._currents_A, trouble)
+        (battery_V,), currents_A = self._readings[Command.MAIN_BATTERY], self._readings[Command.CURRENTS]
+        return ControllerState(self.where, self._version, battery_V, currents_A, trouble)
 
     def power(self) -> ControllerPower:
-        """Its newest currents and supply voltage."""
-        currents = {
-            wheel: self._settings.sign[wheel] * current
-            for wheel, current in zip(self.controller.wheels, self._currents_A, strict=True)
-        }
-        return ControllerPower(min(self._read_ns.values()), currents, self._battery_V)
+        """Its newest readings."""
+        readings = {field: self._by_wheel(self._readings[command]) for command, (field, _) in SLOW.items()}
+        return ControllerPower(min(self._read_ns.values()), readings)
+
+    def _by_wheel(self, values: tuple[float, ...]) -> float | dict[int, float]:
+        if len(values) == 1:
+            return values[0]
+        wheels = self.controller.wheels
+        return {wheel: self._settings.sign[wheel] * value for wheel, value in zip(wheels, values, strict=True)}
 
     def identify(self) -> None:
         """Identify it, set its serial time-out and cut it. Raises DeviceError."""
@@ -126,10 +130,6 @@ class Unit:
             (self._status,) = self.ask(protocol.status(address, self._form))
             self._status_known = True
             return
-        if command is Command.MAIN_BATTERY:
-            (tenths,) = self.ask(protocol.reading(address, command))
-            self._battery_V = tenths / 10
-        else:
-            one, two = self.ask(protocol.reading(address, Command.CURRENTS))
-            self._currents_A = one / 100, two / 100
+        steps = SLOW[command][1]
+        self._readings[command] = tuple(value / steps for value in self.ask(protocol.reading(address, command)))
         self._read_ns[command] = self.answered_ns

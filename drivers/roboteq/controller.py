@@ -130,13 +130,13 @@ class RoboteqController:
         )
 
     def power(self) -> ControllerPower:
-        """Its newest currents and supply voltage."""
+        """Its newest readings."""
         state = self.state()
         currents = {
             wheel: self._settings.sign[wheel] * current
             for wheel, current in zip(self.controller.wheels, state.currents_A, strict=True)
         }
-        return ControllerPower(min(self._read_ns.values()), currents, state.supply_V)
+        return ControllerPower(min(self._read_ns.values()), {"current_A": currents, "supply_V": state.supply_V})
 
     def _troubles(self) -> list[str]:
         """Faults besides an emergency stop, which may be our own."""
