@@ -5,6 +5,7 @@ Times are monotonic nanoseconds. An array inside a sample is a copy that is neve
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import msgspec
@@ -42,11 +43,19 @@ class PowerSample(msgspec.Struct, frozen=True, gc=False):
         t_ns: when the oldest of these readings was taken [ns]; -1 before all have been.
         current_A: (wheels,) of each wheel's motor [A], either sign; NaN before the first reading.
         supply_V: (supplies,) of the motors' supply, by controller [V]; NaN before the first reading.
+
+    What a kind of controller does not measure is NaN.
     """
 
     t_ns: int
     current_A: tuple[float, ...]
     supply_V: tuple[float, ...]
+
+    @classmethod
+    def unread(cls, wheels: int, supplies: int) -> PowerSample:
+        """Nothing has been measured yet."""
+        sizes = {field: wheels if field == "current_A" else supplies for field in cls.__struct_fields__[1:]}
+        return cls(-1, **{field: (math.nan,) * size for field, size in sizes.items()})
 
 
 class DriveSample(msgspec.Struct, frozen=True, gc=False):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+import msgspec
+
 from drivers.messages import PowerSample
 
 
@@ -28,4 +30,5 @@ def power_sample(controllers: Iterable[ControllerPower]) -> PowerSample:
         found = [one.readings[field] for one in each]
         by_wheel = {wheel: value for item in found if isinstance(item, Mapping) for wheel, value in item.items()}
         fields[field] = tuple(by_wheel[wheel] for wheel in sorted(by_wheel)) if by_wheel else tuple(found)
-    return PowerSample(min(one.t_ns for one in each), **fields)
+    unread = PowerSample.unread(len(fields["current_A"]), len(each))
+    return msgspec.structs.replace(unread, t_ns=min(one.t_ns for one in each), **fields)

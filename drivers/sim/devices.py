@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from drivers.interfaces import DeviceError, Health
 from drivers.messages import DaqBlock, DriveCommand, DriveSample, PowerSample, ValveCommand, ValveSample
@@ -156,7 +157,9 @@ class SimDrives(_Actuators[DriveCommand]):
 
     def _measure(self, model: PowerModel) -> PowerSample:
         currents_A = model.currents_A(self._plant.drive_torque.tolist())
-        return PowerSample(self._plant.t_ns, currents_A, (model.voltage_V(currents_A),))
+        volts = (model.voltage_V(currents_A),)
+        unread = PowerSample.unread(len(currents_A), 1)
+        return replace(unread, t_ns=self._plant.t_ns, current_A=currents_A, supply_V=volts)
 
 
 class SimValves(_Actuators[ValveCommand]):

@@ -127,7 +127,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
         """Currents and supply voltages before the first reading; None where they are not watched."""
         if not self.supplies:
             return None
-        return PowerSample(-1, (math.nan,) * len(self.wheels), (math.nan,) * len(self.supplies))
+        return PowerSample.unread(len(self.wheels), len(self.supplies))
 
     @cached_property
     def valves_off(self) -> ValveSet:
