@@ -43,6 +43,7 @@ class PowerSample(msgspec.Struct, frozen=True, gc=False):
         t_ns: when the oldest of these readings was taken [ns]; -1 before all have been.
         current_A: (wheels,) of each wheel's motor [A], either sign; NaN before the first reading.
         supply_V: (supplies,) of the motors' supply, by controller [V]; NaN before the first reading.
+        temperature_degC: (supplies,) of the motors' power stages, by controller [deg C]; NaN before the first reading.
 
     What a kind of controller does not measure is NaN.
     """
@@ -50,6 +51,7 @@ class PowerSample(msgspec.Struct, frozen=True, gc=False):
     t_ns: int
     current_A: tuple[float, ...]
     supply_V: tuple[float, ...]
+    temperature_degC: tuple[float, ...]
 
     @classmethod
     def unread(cls, wheels: int, supplies: int) -> PowerSample:

@@ -54,6 +54,7 @@ class Command(IntEnum):
     CURRENTS = 49
     COUNTS = 78
     RAW_SPEEDS = 79
+    TEMPERATURE = 82
     STATUS = 90
 
 
@@ -83,12 +84,14 @@ READINGS: dict[Command, struct.Struct] = {
     Command.CURRENTS: struct.Struct(">hh"),
     Command.COUNTS: struct.Struct(">II"),
     Command.RAW_SPEEDS: struct.Struct(">ii"),
+    Command.TEMPERATURE: struct.Struct(">H"),
 }
 # Of those, what is read a few times a second: field of `drivers.messages.PowerSample`, and how many steps make its
 # unit. Two values are of the two motors, with their sign; one is of the controller.
 SLOW: dict[Command, tuple[str, int]] = {
     Command.MAIN_BATTERY: ("supply_V", 10),
     Command.CURRENTS: ("current_A", 100),
+    Command.TEMPERATURE: ("temperature_degC", 10),
 }
 KNOWN = frozenset(SETTINGS) | frozenset(READINGS) | {Command.VERSION, Command.STATUS}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from drivers.roboclaw import protocol
 from drivers.roboclaw.protocol import FULL_DUTY, READINGS, TIMEOUT_STEP_MS, Command, Listener, Request, StatusForm
@@ -15,6 +15,9 @@ VERSION = "USB Roboclaw 2x15a v4.2.8\n"
 # Command 79 counts over so many parts of a second.
 RAW_HZ = 300
 STOPS_KEPT = 4096
+# Power stage of a controller: temperature without a current [deg C], rise for the square of one [K/A^2], and its time
+# constant [s]. Assumptions.
+AMBIENT_DEGC, RISE, THERMAL_S = 25.0, 0.05, 60.0
 # For each motor command, the first motor, 0 or 1; the number of its values gives the others.
 _FIRST = {
     Command.DUTY_M1: 0,
@@ -114,6 +117,7 @@ class SimRoboClaw:
 
     def __init__(self, motors: tuple[Motor, Motor], timeout_steps: int, form: StatusForm, version: str) -> None:
         self.motors, self.timeout_steps = motors, timeout_steps
+        self._temperature_degC, self._warm_ns = AMBIENT_DEGC, 0
         self._form, self._version = form, version
         self._fed_ns = self._now_ns = 0
         self._e_stop = False
@@ -158,6 +162,13 @@ class SimRoboClaw:
         for motor in self.motors:
             motor.stop()
 
+    def _temperature_now(self) -> float:
+        """Of its power stage [deg C], under the present currents since it was last asked for."""
+        passed_s, self._warm_ns = (self._now_ns - self._warm_ns) * 1e-9 if self._warm_ns else 0.0, self._now_ns
+        final_degC = AMBIENT_DEGC + RISE * sum(motor.current_A() ** 2 for motor in self.motors)
+        self._temperature_degC += (final_degC - self._temperature_degC) * -math.expm1(-passed_s / THERMAL_S)
+        return self._temperature_degC
+
     def _set(self, command: Command, values: tuple[int, ...]) -> None:
         if command is Command.SET_TIMEOUT:
             (self.timeout_steps,) = values
@@ -179,19 +190,20 @@ class SimRoboClaw:
             return self._version.encode("ascii")[: protocol.VERSION_BYTES - 1] + b"\0"
         if command is Command.STATUS:
             return self._form.layout.pack(self.status | (self._form.e_stop if self._e_stop else 0))
-        values: dict[Command, tuple[int, ...]] = {
-            Command.TIMEOUT: (self.timeout_steps,),
-            Command.COUNT_M1: (_wrap(one.count()), _backward(one) << 1),
-            Command.COUNT_M2: (_wrap(two.count()), _backward(two) << 1),
-            Command.SPEED_M1: (round(one.speed_qpps()), _backward(one)),
-            Command.SPEED_M2: (round(two.speed_qpps()), _backward(two)),
-            Command.PWMS: (one.duty, two.duty),
-            Command.MAIN_BATTERY: (round(one.supply_V() * 10),),
-            Command.CURRENTS: tuple(round(motor.current_A() * 100) for motor in self.motors),
-            Command.COUNTS: (_wrap(one.count()), _wrap(two.count())),
-            Command.RAW_SPEEDS: tuple(RAW_HZ * round(motor.speed_qpps() / RAW_HZ) for motor in self.motors),
+        values: dict[Command, Callable[[], tuple[int, ...]]] = {
+            Command.TIMEOUT: lambda: (self.timeout_steps,),
+            Command.COUNT_M1: lambda: (_wrap(one.count()), _backward(one) << 1),
+            Command.COUNT_M2: lambda: (_wrap(two.count()), _backward(two) << 1),
+            Command.SPEED_M1: lambda: (round(one.speed_qpps()), _backward(one)),
+            Command.SPEED_M2: lambda: (round(two.speed_qpps()), _backward(two)),
+            Command.PWMS: lambda: (one.duty, two.duty),
+            Command.MAIN_BATTERY: lambda: (round(one.supply_V() * 10),),
+            Command.TEMPERATURE: lambda: (round(self._temperature_now() * 10),),
+            Command.CURRENTS: lambda: tuple(round(motor.current_A() * 100) for motor in self.motors),
+            Command.COUNTS: lambda: (_wrap(one.count()), _wrap(two.count())),
+            Command.RAW_SPEEDS: lambda: tuple(RAW_HZ * round(motor.speed_qpps() / RAW_HZ) for motor in self.motors),
         }
-        return READINGS[command].pack(*values[command])
+        return READINGS[command].pack(*values[command]())
 
 
 class RoboClawBus:

@@ -146,8 +146,15 @@ TICK = (
         "supply_V", "f8", "V", "measured supply voltage of the motors, by controller",
         "samples.drives.power.supply_V", "supplies",
     ),
-    Signal("load_age_ns", "i8", "ns", "age of the newest sample of the load channels", "samples.load_age_ns",
-           needs="loads"),
+    Signal(
+        "temperature_degC", "f8", "deg C",
+        "measured temperature of the motors' power stages, by controller; NaN: not measured",
+        "samples.drives.power.temperature_degC", "supplies",
+    ),
+    Signal(
+        "load_age_ns", "i8", "ns", "age of the newest sample of the load channels", "samples.load_age_ns",
+        needs="loads",
+    ),
     Signal(
         "load_sequence", "i8", "1", "number of the newest block of load samples read, 0 before the first",
         "samples.load_sequence", needs="loads",

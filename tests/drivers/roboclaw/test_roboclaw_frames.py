@@ -69,6 +69,7 @@ MAKERS = [
     (lambda c: c.GetISpeeds(0x82), (0x82, Command.RAW_SPEEDS)),
     (lambda c: c.ReadCurrents(0x82), (0x82, Command.CURRENTS)),
     (lambda c: c.ReadMainBatteryVoltage(0x82), (0x82, Command.MAIN_BATTERY)),
+    (lambda c: c.ReadTemp(0x82), (0x82, Command.TEMPERATURE)),
     (lambda c: c.ReadError(0x82), (0x82, Command.STATUS)),
 ]
 

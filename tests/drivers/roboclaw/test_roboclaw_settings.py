@@ -98,7 +98,7 @@ def seconds_on_the_line(command, *values):
 
 
 SLOW_S = 20 * seconds_on_the_line(Command.STATUS) + sum(
-    map(seconds_on_the_line, (Command.MAIN_BATTERY, Command.CURRENTS))
+    map(seconds_on_the_line, (Command.MAIN_BATTERY, Command.CURRENTS, Command.TEMPERATURE))
 )
 
 

@@ -34,7 +34,11 @@ def by_cylinder(layout: Any) -> tuple[Any, ...]:
 def stages(layout: Any) -> tuple[Any, ...]:
     """Values of a tick, each number once."""
     wheels, cylinders = len(layout.wheels), len(layout.cylinders)
-    power = PowerSample(next(numbers), some(wheels), some(len(layout.supplies))) if layout.supplies else None
+    power = (
+        PowerSample(next(numbers), some(wheels), *(some(len(layout.supplies)) for _ in range(2)))
+        if layout.supplies
+        else None
+    )
     drives = DriveSample(9, next(numbers), some(wheels), next(numbers), next(numbers), power)
     samples = Samples(
         1, (), next(numbers), next(numbers), drives, ValveSample(9, next(numbers), by_cylinder(layout), next(numbers)),

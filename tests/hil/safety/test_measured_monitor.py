@@ -27,7 +27,7 @@ def config():
 
 
 def samples(current_A=1.0, supply_V=24.0, pressure_kPa=100.0, age_ns=0):
-    power = PowerSample(NOW_NS - age_ns, (0.0, 0.5, current_A, 0.0, 0.0, 0.0), (supply_V,))
+    power = PowerSample(NOW_NS - age_ns, (0.0, 0.5, current_A, 0.0, 0.0, 0.0), (supply_V,), (30.0,))
     pressures = ((0.0, 0.0), (1e3 * pressure_kPa, 0.0))
     drives = DriveSample(1, NOW_NS, (0.0,) * 6, 0, power=power)
     return Samples(NOW_NS, (), 0, 0, drives, ValveSample(1, NOW_NS, pressures, 0))
