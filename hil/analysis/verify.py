@@ -214,7 +214,7 @@ def _of_commands(record: TrialRecord, config: Config) -> list[Check]:
         *checks,
         command_checks.cut_in_safe(rows),
         command_checks.safe_after_fault(rows, record.events, warnings_for(config)),
-        command_checks.cut_at_impact(rows, record.events, Release(config) if config.experiment == "impact" else None),
+        command_checks.cut_at_impact(rows, record.events, Release(config) if config.section.impact else None),
     ]
 
 

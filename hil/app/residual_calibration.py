@@ -44,6 +44,6 @@ def _measured(run: Path) -> tuple[Config, Mapping[str, Mapping[str, float]]]:
     if summary is None or summary.get("aborted") or reasons:
         why = "; ".join(map(str, reasons)) or "it did not come to its end"
         raise CalibrationError(f"{run}: {why}; allowed: runs that are good but for residuals")
-    if config.experiment == "impact" and config.daq and not set(KEYS) <= summary.keys():
+    if config.section.impact and config.daq and not set(KEYS) <= summary.keys():
         raise CalibrationError(f"{run}: its summary was made by another version: make it again with hil recover")
     return config, measured(Evidence(config, record.tick, summary))

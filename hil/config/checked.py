@@ -7,7 +7,6 @@ from pydantic import model_validator
 from hil.config.checks.cylinder_cross_checks import cylinder_cross_checks
 from hil.config.checks.device_cross_checks import device_cross_checks
 from hil.config.checks.endpoint_cross_checks import endpoint_cross_checks
-from hil.config.checks.experiment_cross_checks import experiment_cross_checks
 from hil.config.checks.limit_cross_checks import limit_cross_checks
 from hil.config.checks.load_channel_cross_checks import load_channel_cross_checks
 from hil.config.checks.load_cross_checks import load_cross_checks
@@ -24,7 +23,7 @@ class Config(UncheckedConfig):
     @model_validator(mode="after")
     def _cross_checks(self) -> Config:
         problems = [
-            *experiment_cross_checks(self),
+            *self.section.problems(self),
             *model_cross_checks(self),
             *cylinder_cross_checks(self),
             *load_cross_checks(self),

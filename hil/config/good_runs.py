@@ -8,13 +8,12 @@ from functools import cache
 from typing import Any
 
 from hil.config.model import UncheckedConfig, fingerprint
+from hil.config.schema.experiment_section import ExperimentSection
 
 # Of no influence on a good run: who and where, what is recorded and published, what ends it, and how it is judged.
 _IGNORED = (
     "name", "seed", "realtime", "quality", "limits", "record", "telemetry", "operator", "devices", "residuals",
 )  # fmt: skip
-# Sections of experiments; of those that do not run, nothing matters.
-_EXPERIMENTS = {"trial": "impact", "jog": "jog", "drive": "drive", "drawbar": "drawbar", "slope": "slope"}
 # How a simulated rig differs from its model: a real rig does so too, and nobody knows how.
 _UNKNOWN = ("plant.spread", "plant.substep_us")
 # A fault of a simulated sensor is what the residuals are to show.
@@ -75,8 +74,13 @@ def _settings(config: UncheckedConfig) -> dict[str, Any]:
 
     A key that comes with a later version, and stays at its default, makes no difference.
     """
-    other = {section for section, experiment in _EXPERIMENTS.items() if experiment != config.experiment}
-    other |= set() if config.controls_loads else {"normal_force"}
+    # of an experiment that does not run nothing matters, but for the controller of the loads where there is one
+    runs = [config.section, *([config.normal_force] if config.section.controls_loads else ())]
+    other = {
+        name
+        for name, section in config
+        if isinstance(section, ExperimentSection) and not any(section is one for one in runs)
+    }
     raw = config.model_dump(mode="json", exclude_defaults=True, exclude={*_IGNORED, *other})
     found = {
         key: value

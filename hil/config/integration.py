@@ -85,7 +85,7 @@ def _contacts(config: Config) -> list[_Contact]:
         found.append(_soil(config, wheel_kg, _OVER_ITS_SHARE * share_N, tree.wheels[0].width))
     if config.ground.kind == "firm":
         found.append(_firm(config, share_N))
-    if config.has_obstacle:
+    if config.section.obstacle:
         found.append(_obstacle(config, wheel_kg, rover_kg))
     return found
 

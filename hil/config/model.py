@@ -16,6 +16,7 @@ from hil.config.power import watched_supplies
 from hil.config.schema.base import Section
 from hil.config.schema.cylinders import CylindersConfig
 from hil.config.schema.devices import DevicesConfig
+from hil.config.schema.drive import DriveConfig, JogConfig
 from hil.config.schema.equipment import (
     DrivesConfig,
     LimitsConfig,
@@ -24,31 +25,23 @@ from hil.config.schema.equipment import (
     SimLatencyConfig,
     TelemetryConfig,
 )
-from hil.config.schema.experiment import (
-    DriveConfig,
-    GroundConfig,
-    JogConfig,
-    LoopConfig,
-    ObstacleConfig,
-    QualityConfig,
-    RealtimeConfig,
-    SoilConfig,
-    TrialConfig,
-    WheelConfig,
-)
-from hil.config.schema.extensions import extension_section
+from hil.config.schema.experiment_section import ExperimentSection
+from hil.config.schema.extensions import extension_section, installed_section
+from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, SoilConfig, WheelConfig
 from hil.config.schema.loads import LoadsConfig
+from hil.config.schema.loop import LoopConfig, RealtimeConfig
 from hil.config.schema.normal_force import NormalForceConfig
 from hil.config.schema.operator import OperatorConfig
 from hil.config.schema.residuals import ResidualsConfig
 from hil.config.schema.rover import RoverConfig
 from hil.config.schema.sensors import DaqConfig, DetectorConfig
-from hil.config.schema.traction import DrawbarConfig, SlopeConfig, ThrottleConfig
+from hil.config.schema.traction import DrawbarConfig, SlopeConfig
+from hil.config.schema.trial import QualityConfig, TrialConfig
 from hil.config.yaml_io import write_yaml
 from hil.messages.layout import SAMPLED, Layout, layout_of
 
-# Experiments without an obstacle.
-OPEN_GROUND = ("drive", "normal_force", "drawbar", "slope")
+# Key of an experiment's section where that is not its name.
+_SECTIONS = {"impact": "trial"}
 
 
 class UncheckedConfig(Section):
@@ -126,8 +119,8 @@ class UncheckedConfig(Section):
             joints=cylinders.joints,
             ways=cylinders.ways,
             regulators=cylinders.regulators,
-            controls_loads=self.controls_loads,
-            open_loop=self.throttle is not None and self.throttle.duty is not None,
+            controls_loads=self.section.controls_loads,
+            open_loop=self.section.throttle_duty is not None,
         )
         layout = replace(layout, supplies=watched_supplies(self.rig, self.devices, self.limits))
         if loads is None:
@@ -145,32 +138,18 @@ class UncheckedConfig(Section):
         sections = self.daq, self.loads
         return {group: float(one.rate_hz) if one else 0.0 for group, one in zip(SAMPLED, sections, strict=True)}
 
-    @property
-    def has_obstacle(self) -> bool:
-        """Whether an obstacle stands in front of the rover; without one it drives over open ground."""
-        return self.experiment not in OPEN_GROUND
-
-    @property
-    def throttle(self) -> ThrottleConfig | None:
-        """Section of the experiment if it is one of traction."""
-        return {"drawbar": self.drawbar, "slope": self.slope}.get(self.experiment)
-
-    @property
-    def controls_loads(self) -> bool:
-        """Whether a controller is to distribute the wheels' loads."""
-        throttle = self.throttle
-        return self.experiment == "normal_force" or (throttle is not None and throttle.controls_loads)
-
-    @property
-    def moves_loads(self) -> bool:
-        """Whether this very run is to distribute them: of a series that has a controller, some runs are passive."""
-        throttle = self.throttle
-        return self.controls_loads and (throttle is None or throttle.mode != "passive")
+    @cached_property
+    def section(self) -> ExperimentSection:
+        """Section of the experiment that runs, which says what it needs of the rig."""
+        own = getattr(self, _SECTIONS.get(self.experiment, self.experiment), None)
+        if not isinstance(own, ExperimentSection):
+            own = self.extensions.get(self.experiment) or installed_section(self.experiment)
+        return own if isinstance(own, ExperimentSection) else ExperimentSection()
 
     @property
     def pull_unknown(self) -> bool:
         """A winch or a person pulls the rover, and no load cell says how much: wheel loads and slip are not known."""
-        return self.experiment == "drawbar" and not self.layout.load_cell
+        return self.section.winch is not None and not self.layout.load_cell
 
     @property
     def plate(self) -> DaqConfig | None:

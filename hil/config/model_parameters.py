@@ -10,7 +10,7 @@ import numpy as np
 
 from hil.config import Config, cylinder_parameters
 from hil.config.load_parameters import load_sensors
-from hil.config.schema.experiment import PlateConfig
+from hil.config.schema.ground_and_obstacle import PlateConfig
 from hil.config.schema.sensors import DaqConfig
 from hil.config.sensor_faults import disturbance_of, fault_gains
 from models.actuators.drive import Drive, Motor
@@ -37,7 +37,7 @@ def nominal_rig(config: Config) -> RigParameters:
         grouser_height=config.wheel_radius_m - config.rover.wheel_radius_m,
         ground=_ground(config),
         launch_speed=config.trial.speed_mps if config.ground.glides else 0.0,
-        obstacle=_obstacle(config, kind_of(rover).tree(rover).wheels) if config.has_obstacle else None,
+        obstacle=_obstacle(config, kind_of(rover).tree(rover).wheels) if config.section.obstacle else None,
         start_distance=config.trial.start_distance_m,
         start_across=0.0,
         drive=Drive(
@@ -72,13 +72,11 @@ def nominal_rig(config: Config) -> RigParameters:
 
 
 def _towing(config: Config) -> Towing | None:
-    """Of the traction experiments; on a slope nothing pulls."""
-    if config.throttle is None:
+    """Where traction is measured; on a slope nothing pulls."""
+    over, winch = config.section.measured_s, config.section.winch
+    if over is None:
         return None
-    drawbar, over = config.drawbar, config.throttle.measure_s
-    if config.experiment == "slope":
-        return Towing(over=over)
-    return Towing(drawbar.slip, drawbar.growth_Nps, drawbar.largest_N, over)
+    return Towing(over=over) if winch is None else Towing(*winch, over)
 
 
 def _ground(config: Config) -> GroundParameters:

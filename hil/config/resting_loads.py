@@ -36,7 +36,7 @@ def limit_problems(config: Config) -> list[Problem]:
         RoverStatics(nominal_rig(config).assemble()[0])
     except ValueError as error:
         return [Problem("rover", f"type {config.rover.type}: {error}", "a rover whose wheel loads can be controlled")]
-    if not config.moves_loads:
+    if not config.section.moves_loads:
         return []
     try:
         loads_N = resting_loads(config)

@@ -19,7 +19,7 @@ def steady_drive(config: Config, rig: RigParameters, heading: float = 0.0, *, he
         config: of an experiment that drives over open ground.
         rig: its nominal parameters, or those of the simulated one.
         heading: [rad].
-        held: whether it is held at the slip limit of the experiment slope; a winch of the experiment drawbar always is.
+        held: whether it is held at the slip of its section's `held_at_slip`; where there is a winch, it always is.
 
     Raises:
         ValueError: the rig stands, or there is neither soil nor firm ground under it: on rigid ground slip, and with it
@@ -29,20 +29,18 @@ def steady_drive(config: Config, rig: RigParameters, heading: float = 0.0, *, he
     if vehicle.rigid is not None or not steady_speed_mps(config):
         raise ValueError("steady drive: found rigid ground, or speed 0; allowed: soil or firm ground, and a speed")
     speed_mps, pull, backwards = steady_speed_mps(config), rig.drawbar.wrench(), rig.drawbar.backwards()
-    if config.experiment != "drawbar" and not held:
+    winch = config.section.winch
+    slip = winch.slip if winch else config.section.held_at_slip if held else None
+    if slip is None:
         return SteadyRover(rover, vehicle, speed_mps, pull, heading=heading)
-    slip = config.drawbar.slip if config.experiment == "drawbar" else config.slope.slip_limit
     return SteadyRover(rover, vehicle, speed_mps, pull, held=backwards, slip=slip, heading=heading)
 
 
 def steady_speed_mps(config: Config) -> float:
     """Speed of the rims; by duty that of motors without load."""
-    throttle = config.throttle
-    if throttle is None:
-        return config.normal_force.speed_mps
-    if throttle.duty is None:
-        return throttle.speed_mps
-    return throttle.duty * config.drives.motor.no_load_radps * config.wheel_radius_m
+    if (duty := config.section.throttle_duty) is not None:
+        return duty * config.drives.motor.no_load_radps * config.wheel_radius_m
+    return config.section.rim_speed_mps or 0.0
 
 
 def best_state(config: Config, drive: SteadyRover, cost: Cost) -> SteadyState:

@@ -39,18 +39,13 @@ def steady_loads(config: Config) -> SteadyLoads | None:
     statics, on_soil, wheels = RoverStatics(rover), vehicle.ground is not None, len(rover.wheel_names)
     if vehicle.rigid is not None or steady_speed_mps(config) == 0.0:
         return None
-    for held in (False, True) if config.experiment == "slope" else (False,):
+    for held in (False,) if config.section.held_at_slip is None else (False, True):
         drive = steady_drive(config, rig, held=held)
         with suppress(RuntimeError):
             even = best_state(config, drive, unevenness)
-            moved = best_state(config, drive, traction_loss) if on_soil and _wants_traction(config) else even
+            moved = best_state(config, drive, traction_loss) if on_soil and config.section.asks_traction else even
             share = moved.load / moved.load.sum()
             return SteadyLoads(
                 even.influence - statics.influence(rover.neutral()), tuple(share.tolist()) if on_soil else ()
             )
     return SteadyLoads(np.zeros((wheels, len(statics.joint_names))), (1.0 / wheels,) * wheels if on_soil else ())
-
-
-def _wants_traction(config: Config) -> bool:
-    """Whether max_traction may be asked for: by the config, or by an operator in the middle of a run."""
-    return config.throttle is None or config.throttle.mode == "max_traction"

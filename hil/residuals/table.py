@@ -40,7 +40,7 @@ class Residual(NamedTuple):
 
 
 def _hits(config: Config) -> bool:
-    return config.experiment == "impact" and config.daq is not None
+    return config.section.impact and config.daq is not None
 
 
 def _channels(layout: Layout) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ def cylinder_checks(config: Config) -> list[Check]:
         Check("cylinder supply", supply_kPa <= limits.cylinder_kPa, found, allowed, lower),
         Check("cylinder torque, at full pressure", ok, torque, most, lower),
     ]
-    if config.controls_loads:
+    if config.section.controls_loads:
         wanted_Nm = config.normal_force.torque_limit_Nm
         ok = wanted_Nm <= limits.bogie_torque_Nm
         lower = "lower normal_force.torque_limit_Nm"

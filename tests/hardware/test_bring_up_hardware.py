@@ -16,7 +16,7 @@ from hil.app.check import check_rig
 from hil.app.driver_factory import make_drives, make_valves
 from hil.app.run import run_experiment
 from hil.config import Config
-from hil.config.schema.experiment import JogConfig
+from hil.config.schema.drive import JogConfig
 from hil.messages.layout import WHEELS
 
 VALVES_OFF = ((False, False), (False, False))

@@ -97,7 +97,7 @@ def _set_points(config: Config) -> list[dict[str, Any]]:
 
 
 def _obstacle(config: Config) -> dict[str, Any] | None:
-    if not config.has_obstacle:
+    if not config.section.obstacle:
         return None
     plate = config.obstacle.plate
     return {

@@ -71,15 +71,15 @@ def _ground_checks(config: UncheckedConfig) -> list[Problem]:
 
 def _obstacle_checks(config: UncheckedConfig) -> list[Problem]:
     obstacle, ground = config.obstacle, config.ground
-    allowed = "0: the obstacle stands on level ground; any with experiment drive, which has none"
+    allowed = "0: the obstacle stands on level ground; any with an experiment that has none, such as drive"
     problems = [
         Problem(f"ground.{key}", f"{getattr(ground, key):g}", allowed, ("experiment",))
         for key in ("pitch_deg", "roll_deg")
-        if getattr(ground, key) != 0.0 and config.has_obstacle
+        if getattr(ground, key) != 0.0 and config.section.obstacle
     ]
     if (heights := ground.wheel_height_m) is not None:
         wheels = len(config.layout.wheels)
-        if config.has_obstacle:
+        if config.section.obstacle:
             expected = allowed.replace("0", "null", 1)
             problems.append(Problem("ground.wheel_height_m", f"{len(heights)} heights", expected, ("experiment",)))
         if len(heights) != wheels:

@@ -7,9 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hil.config.schema.base import PORT, Section
-from hil.config.schema.measured import MeasuredLimits, PowerConfig
+from hil.config.schema.measured import MeasuredLimits, MotorConfig, PowerConfig
 from hil.config.schema.operator import KeysConfig
-from hil.config.schema.traction import MotorConfig
 
 
 class DrivesConfig(Section):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
-from drivers.extensions import EXPERIMENTS, installed_names, load_installed
+from drivers.extensions import EXPERIMENTS, ExtensionError, installed_names, load_installed
 from hil.config.schema.base import Section
 from hil.config.schema.nested import checked_below
 
@@ -21,6 +22,13 @@ def extension_section(name: str, values: Any) -> Section:
         ValidationError: the values are not valid for the section.
     """
     return checked_below(name, section_class(name), values)
+
+
+def installed_section(name: str) -> Section | None:
+    """Section of an installed experiment with its default values; None: no experiment of that name, or no section."""
+    with suppress(ValueError, ExtensionError):
+        return section_class(name)()
+    return None
 
 
 def section_class(name: str) -> type[Section]:

@@ -1,4 +1,4 @@
-"""Limits of motor currents, supply voltage and pressures, and the currents and supply of a simulated rig."""
+"""Motors and their supply: limits of what is measured, and motors, currents and supply of a simulated rig."""
 
 from __future__ import annotations
 
@@ -30,3 +30,10 @@ class PowerConfig(Section):
     torque_per_A_Nm: float = Field(3.0, ge=0.01, le=1000, description="torque at the axle for each ampere [N m/A]")
     supply_V: float = Field(24.0, ge=1, le=1000, description="voltage of the supply without a load")
     supply_ohm: float = Field(0.05, ge=0, le=10, description="resistance of supply and wires: it droops [Ohm]")
+
+
+class MotorConfig(Section):
+    """The motor of each drive with its gearbox, at the axle; for runs by duty."""
+
+    stall_torque_Nm: float = Field(120.0, ge=0.1, le=1e4, description="at full duty and rest")
+    no_load_radps: float = Field(1.0, ge=0.01, le=100, description="speed at full duty without friction and load")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from hil.config.problems import Problem
 from hil.config.schema.base import Section
-from hil.messages.loads import LoadModeName
+from hil.config.schema.experiment_section import ExperimentSection, WholeConfig
+from hil.messages.loads import LoadModeName, goal_errors
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -25,8 +28,8 @@ class LoadStepConfig(Section):
     wheel: str = Field("", max_length=100, description='unload: name of the wheel that is made light; "": none')
 
 
-class NormalForceConfig(Section):
-    """A drive with controlled wheel loads, experiment normal_force."""
+class NormalForceConfig(ExperimentSection):
+    """A drive with controlled wheel loads, experiment normal_force; and the controller, of any other that has one."""
 
     speed_mps: float = Field(0.05, ge=-10, le=10, description="set speed of the rims while it drives")
     steps: Annotated[tuple[LoadStepConfig, ...], Field(strict=False)] = Field(
@@ -82,3 +85,31 @@ class NormalForceConfig(Section):
     disagreement_N: float = Field(
         100.0, ge=1, le=1e5, description="a leg sensor this far from the rover twin for follow_s: passive"
     )
+
+    @property
+    def controls_loads(self) -> bool:
+        """That is what it is for."""
+        return True
+
+    @property
+    def rim_speed_mps(self) -> float | None:
+        """The set speed."""
+        return self.speed_mps
+
+    def problems(self, config: WholeConfig) -> Iterator[Problem]:
+        """Steps with goals that the rover has, and a speed that the limits allow."""
+        if not config.layout.cylinders:
+            return  # nothing can be controlled, which `load_cross_checks` says
+        if not self.steps:
+            yield Problem("normal_force.steps", "none", "one or more")
+        limit_mps = config.limits.wheel_speed_radps * config.wheel_radius_m
+        if abs(self.speed_mps) > limit_mps:
+            allowed = f"at most {limit_mps:.3g} m/s either way (limits.wheel_speed_radps at the rim)"
+            yield Problem("normal_force.speed_mps", f"{self.speed_mps:g} m/s", allowed, ("limits.wheel_speed_radps",))
+        for number, step in enumerate(self.steps):
+            for sentence in goal_errors(step.mode, step.share, step.wheel, config.layout.wheels):
+                key = f"normal_force.steps.{number}.{'share' if step.mode == 'share' else 'wheel'}"
+                yield Problem(key, sentence, f"a goal of mode {step.mode}", (f"normal_force.steps.{number}.mode",))
+            if step.mode == "max_traction" and config.ground.kind != "soil":
+                allowed = "another mode: the pull of the wheels is known on soil only"
+                yield Problem(f"normal_force.steps.{number}.mode", step.mode, allowed, ("ground.kind",))

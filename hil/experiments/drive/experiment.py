@@ -8,7 +8,7 @@ from itertools import accumulate
 from types import MappingProxyType
 
 from hil.config import Config
-from hil.config.schema.experiment import DriveStepConfig
+from hil.config.schema.drive import DriveStepConfig
 from hil.experiments.base import ArmingChecks, Experiment
 from hil.messages.operator_input import SetPoint
 from hil.messages.stages import Estimate, Goal, Prediction, Samples

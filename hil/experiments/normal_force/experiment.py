@@ -8,7 +8,7 @@ from contextlib import suppress
 import msgspec
 
 from hil.config import Config
-from hil.config.schema.experiment import DriveStepConfig
+from hil.config.schema.drive import DriveStepConfig
 from hil.control.base import Controller
 from hil.control.build import load_controller
 from hil.experiments.base import ArmingChecks

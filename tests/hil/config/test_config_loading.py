@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hil.config import Config, load_config, shipped_configs
 from hil.config.model_parameters import nominal_rig
-from hil.config.schema.experiment import SoilConfig
+from hil.config.schema.ground_and_obstacle import SoilConfig
 from hil.config.yaml_io import read_yaml
 from models.rover import (
     ROVERS,

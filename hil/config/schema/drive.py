@@ -1,0 +1,86 @@
+"""The sections of the experiments jog and drive: a short motion for bring-up, and wheel speeds over time."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from hil.config.problems import Problem
+from hil.config.schema.base import Section
+from hil.config.schema.experiment_section import ExperimentSection, WholeConfig
+
+
+class JogConfig(ExperimentSection):
+    """One motion for bring-up: turn wheels, or power a valve with the wheels cut."""
+
+    obstacle: ClassVar[bool] = True
+
+    wheels: Annotated[tuple[Annotated[str, Field(max_length=100)], ...], Field(strict=False)] = Field(
+        ("all",),
+        max_length=64,
+        description="names of the wheels that turn; all: every wheel; no wheel turns with a valve",
+    )
+    speed_mps: float = Field(0.02, ge=-10, le=10, description="speed of the rim; negative: backward")
+    valve: str = Field("", max_length=100, description='name of the valve to power, like left_extend; "": none')
+    seconds: float = Field(1.0, gt=0, le=10, description="duration of the motion [s]")
+
+    def problems(self, config: WholeConfig) -> list[Problem]:
+        """Wheels and valves that the rig has, and a speed that its limits allow."""
+        wheels, valves = config.layout.wheels, config.layout.valves
+        limit_mps = config.limits.wheel_speed_radps * config.rover.wheel_radius_m
+        problems = []
+        if self.valve:
+            if self.wheels:
+                problems.append(
+                    Problem("jog.wheels", ", ".join(self.wheels), "none with jog.valve: the wheels are cut")
+                )
+            if self.valve not in valves:
+                problems.append(
+                    Problem("jog.valve", self.valve, f"one of {', '.join(valves) or 'none: it has no valves'}")
+                )
+            return problems
+        names = ", ".join((*wheels, "all"))
+        unknown = [wheel for wheel in self.wheels if wheel not in (*wheels, "all")]
+        problems += [Problem("jog.wheels", wheel, f"one of {names}") for wheel in unknown]
+        if not self.wheels:
+            allowed = f"one or more of {names}, or a valve as jog.valve"
+            problems.append(Problem("jog.wheels", "none", allowed, ("jog.valve",)))
+        if not 0.0 < abs(self.speed_mps) <= limit_mps:
+            allowed = f"up to {limit_mps:.3g} m/s either way (limits.wheel_speed_radps at the rim), and not 0"
+            problems.append(Problem("jog.speed_mps", f"{self.speed_mps:g} m/s", allowed, ("limits.wheel_speed_radps",)))
+        return problems
+
+
+class DriveStepConfig(Section):
+    """Part of a drive."""
+
+    for_s: float = Field(ge=0.1, le=600, description="duration of this step")
+    speed_mps: float = Field(ge=-10, le=10, description="speed of the rims, mean of both sides")
+    turn_mps: float = Field(
+        0.0, ge=-10, le=10, description="the right wheels are faster by this, the left ones slower (skid steer)"
+    )
+
+
+class DriveConfig(ExperimentSection):
+    """A drive: wheel speeds over time."""
+
+    steps: Annotated[tuple[DriveStepConfig, ...], Field(strict=False)] = Field(
+        (DriveStepConfig(for_s=5.0, speed_mps=0.05),),
+        max_length=1000,
+        description="parts of the drive, in order",
+    )
+
+    def problems(self, config: WholeConfig) -> list[Problem]:
+        """Steps, and speeds that the limits allow."""
+        limit_mps = config.limits.wheel_speed_radps * config.wheel_radius_m
+        problems = [] if self.steps else [Problem("drive.steps", "none", "one or more")]
+        for number, step in enumerate(self.steps):
+            fastest = abs(step.speed_mps) + abs(step.turn_mps)
+            if fastest > limit_mps:
+                allowed = f"with turn_mps at most {limit_mps:.3g} m/s (limits.wheel_speed_radps at the rim)"
+                found = f"{step.speed_mps:g} and {step.turn_mps:g} m/s"
+                problems.append(
+                    Problem(f"drive.steps.{number}.speed_mps", found, allowed, ("limits.wheel_speed_radps",))
+                )
+        return problems

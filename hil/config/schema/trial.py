@@ -1,0 +1,177 @@
+"""The impact trial's part of a rig config: how it is driven, and which trials count."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from hil.config.problems import Problem
+from hil.config.schema.base import Section
+from hil.config.schema.experiment_section import SLIP_MARGIN, ExperimentSection, WholeConfig
+
+
+class TrialConfig(ExperimentSection):
+    """One impact trial: drive straight into the obstacle at constant speed, cut at the impact."""
+
+    obstacle: ClassVar[bool] = True
+    impact: ClassVar[bool] = True
+
+    release: Literal["automatic", "operator", "timed"] = Field(
+        "automatic",
+        description="what cuts the drives: the detector, an operator whose reaction takes a random time after the "
+        "impact (simulated rigs), or the end of drive_time_s",
+    )
+    release_delay_s: float = Field(
+        0.25, gt=0, le=10, description="operator: mean time from the impact to the release, lognormal"
+    )
+    release_spread_s: float = Field(0.05, ge=0, le=10, description="operator: standard deviation of that time")
+    drive_time_s: float = Field(5.0, ge=0.1, le=2000, description="timed: from the start of the run-up to the cut")
+    destress_m: float = Field(
+        0.0, ge=0, le=0.2, description="way back and forth before the run-up, which de-stresses the legs; 0: none"
+    )
+
+    angle_deg: float = Field(60.0, ge=10, le=90, description="inclination of the obstacle to the ground")
+    speed_mps: float = Field(0.07, ge=0.005, le=0.2, description="set forward speed at impact")
+    start_distance_m: float = Field(
+        0.3, ge=0.01, le=5, description="distance from the front wheels to the obstacle at the start"
+    )
+    ramp_s: float = Field(0.5, ge=0.05, le=10, description="time from rest to the set speed")
+    settle_s: float = Field(2.0, ge=0.5, le=20, description="length of the trial after the impact, drives cut")
+    timeout_s: float = Field(30.0, ge=1, le=2000, description="the trial is aborted if there is no impact by then")
+
+    def problems(self, config: WholeConfig) -> list[Problem]:
+        """Start, ramp and times against distance, speed and the limits; a release that the rig has."""
+        return _trial_problems(self, config)
+
+
+class QualityConfig(Section):
+    """Limits of the rules that decide which trials are accepted."""
+
+    contact_s: float = Field(0.6, ge=0.01, le=20, description="longest contact that still counts as an impact")
+    first_hit_share: float = Field(
+        0.03, ge=0, le=0.3, description="least share of the first hit on each sensor of the triangle; less: outside"
+    )
+    snap_back_share: float = Field(
+        0.2,
+        ge=0,
+        le=10,
+        description="deepest pull on the sensors after the contact, or push within the shield's period after it, as a "
+        "share of the peak",
+    )
+    double_hit_share: float = Field(
+        0.5,
+        ge=0,
+        le=10,
+        description="largest push on the sensors after the contact, less that of snap_back_share, as a share of the "
+        "peak",
+    )
+    speed_share: float = Field(
+        0.15, ge=0, le=10, description="largest deviation of the measured impact speed from trial.speed_mps, relative"
+    )
+    cut_ms: float = Field(
+        50.0, ge=0, le=10000, description="longest time from the impact to the sent cut, with the automatic release"
+    )
+    droop_share: float = Field(
+        0.03,
+        ge=0,
+        le=10,
+        description="largest force that the channels have after the contact, over what a wheel may lean with, as a "
+        "share of the peak",
+    )
+    sensor_share: float = Field(
+        0.01, ge=0, le=0.3, description="least peak of each sensor, as a share of the peak of the sum; less: dead"
+    )
+    veer_m: float = Field(
+        0.02,
+        ge=0,
+        le=1,
+        description="largest distance of the first hit across the plate, or of one bumper ahead of the other",
+    )
+
+
+def _trial_problems(trial: TrialConfig, config: WholeConfig) -> list[Problem]:
+    limits, radius = config.limits, config.wheel_radius_m
+    needed_s = trial.start_distance_m / trial.speed_mps + 0.5 * trial.ramp_s
+    ramp_m = 0.5 * trial.speed_mps * trial.ramp_s
+    wheel_speed = trial.speed_mps / radius
+    problems = []
+    if config.daq is None:
+        problems.append(Problem("daq", "null", "a section: force sensors detect the impact", ("experiment",)))
+    problems += _release_problems(trial, config)
+    if trial.timeout_s <= needed_s:
+        problems.append(
+            Problem(
+                "trial.timeout_s",
+                f"{trial.timeout_s:g}",
+                f"above {needed_s:.4g}, the time trial.start_distance_m takes at trial.speed_mps",
+                ("trial.start_distance_m", "trial.speed_mps", "trial.ramp_s"),
+            )
+        )
+    if ramp_m >= trial.start_distance_m:
+        problems.append(
+            Problem(
+                "trial.ramp_s",
+                f"{trial.ramp_s:g}",
+                f"below {2 * trial.start_distance_m / trial.speed_mps:.4g}, or the rover hits before its full speed",
+                ("trial.start_distance_m", "trial.speed_mps"),
+            )
+        )
+    if wheel_speed > SLIP_MARGIN * limits.wheel_speed_radps:
+        problems.append(
+            Problem(
+                "trial.speed_mps",
+                f"{trial.speed_mps:g}",
+                f"at most {SLIP_MARGIN * limits.wheel_speed_radps * radius:.4g}, {SLIP_MARGIN:g} of "
+                f"limits.wheel_speed_radps times {radius:g} m, because wheels turn faster than they roll",
+                ("limits.wheel_speed_radps",),
+            )
+        )
+    shortest_s = wheel_speed / (SLIP_MARGIN * limits.wheel_acceleration_radps2)
+    if trial.ramp_s < shortest_s:
+        problems.append(
+            Problem(
+                "trial.ramp_s",
+                f"{trial.ramp_s:g}",
+                f"at least {shortest_s:.4g}, by {SLIP_MARGIN:g} of limits.wheel_acceleration_radps2",
+                ("trial.speed_mps", "limits.wheel_acceleration_radps2"),
+            )
+        )
+    if trial.settle_s < config.record.after_s:
+        problems.append(
+            Problem(
+                "trial.settle_s",
+                f"{trial.settle_s:g}",
+                f"at least {config.record.after_s:g}, record.after_s",
+                ("record.after_s",),
+            )
+        )
+    return problems
+
+
+def _release_problems(trial: TrialConfig, config: WholeConfig) -> list[Problem]:
+    problems = []
+    if trial.release == "operator" and config.rig == "real":
+        allowed = "automatic or timed with rig: real; a reaction time is drawn only for a simulated rig"
+        problems.append(Problem("trial.release", "operator", allowed, ("rig",)))
+    if trial.release == "timed" and trial.drive_time_s <= trial.ramp_s:
+        allowed = f"above {trial.ramp_s:g}, trial.ramp_s, with trial.release timed"
+        problems.append(
+            Problem("trial.drive_time_s", f"{trial.drive_time_s:g}", allowed, ("trial.ramp_s", "trial.release"))
+        )
+    if trial.destress_m > 0.0:
+        # amplitude of the speed's sine over its period (hil.experiments.impact.experiment.destress_s)
+        fastest = 0.5 * (0.5 * math.pi * trial.speed_mps) ** 2 / (trial.destress_m * config.wheel_radius_m)
+        if fastest > config.limits.wheel_acceleration_radps2:
+            least_m = trial.destress_m * fastest / config.limits.wheel_acceleration_radps2
+            depends_on = ("trial.speed_mps", "limits.wheel_acceleration_radps2")
+            problems.append(
+                Problem(
+                    "trial.destress_m",
+                    f"{trial.destress_m:g}",
+                    f"0, or at least {least_m:.3g} by limits.wheel_acceleration_radps2",
+                    depends_on,
+                )
+            )
+    return problems
