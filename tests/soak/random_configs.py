@@ -158,6 +158,7 @@ def _wrong(config: Config, folder: Path) -> Iterator[str]:
         return
     ticks = read_trial(folder, trusted=True).tick
     still = ticks[ticks["state"] == ARMED]
+    still = still[3 * len(still) // 4 :]  # in a soil that shears far it slides until the shear bears it
     loads, sinkage = still["normal_force_N"].mean(axis=0), still["sinkage_m"].mean(axis=0)
     weight = weight_N(config)
     if abs(loads.sum() - weight) > PART * weight:

@@ -16,7 +16,13 @@ def load_cross_checks(config: UncheckedConfig) -> list[Problem]:
         found = f"{config.experiment}, and rover.type {config.rover.type} without cylinders"
         allowed = "a rover with cylinders (cylinders.joints): they move the wheels' loads"
         return [Problem("experiment", found, allowed, ("rover.type", "cylinders.joints"))]
-    return list(_cylinders(config))
+    return [*_ground(config), *_cylinders(config)]
+
+
+def _ground(config: UncheckedConfig) -> Iterator[Problem]:
+    if config.ground.kind == "none":
+        allowed = "soil, firm or rigid: without ground no wheel bears a load"
+        yield Problem("ground.kind", "none", allowed, ("experiment",))
 
 
 def _cylinders(config: UncheckedConfig) -> Iterator[Problem]:

@@ -28,6 +28,7 @@ STEP = "normal_force.steps=[{for_s: 1, mode: share, share: [0.2, 0.2, 0.2, 0.2, 
             ["rover.type=juno", "cylinders.joints=null"],
             r"experiment: found normal_force, and rover\.type juno without cylinders",
         ),
+        (["ground.kind=none"], r"ground\.kind: found none; allowed: soil, firm or rigid"),
         (["cylinders.supply_kPa=0"], r"cylinders\.supply_kPa: found 0; allowed: above 0"),
         (
             ["normal_force.least_load_N=240"],
