@@ -1,9 +1,10 @@
-"""The script of docs/how-to/operate-from-a-script.md makes a run."""
+"""The script of docs/how-to/operate-from-a-script.md makes a run, and so does the example."""
 
 from __future__ import annotations
 
 import json
 import re
+import runpy
 import threading
 import time
 
@@ -55,6 +56,18 @@ def test_it_arms_starts_and_prints_the_summary(found_rig, script, capsys):
         exec(compile(script, "script", "exec"), {})
     assert resident.asked == [Arm(), Start()]
     assert capsys.readouterr().out == "{'accepted': True}\n"
+    assert found_rig.lease() is None
+
+
+def test_the_example_arms_starts_and_prints_what_its_docstring_says(found_rig, pytestconfig, capsys):
+    path = pytestconfig.rootpath / "examples" / "operate_a_rig.py"
+    ran = {"runs": 1, "summary": {"accepted": True, "contact_force_peak_N": 171.6}}
+    with Resident(found_rig, Arm={"armed": True}, Start=ran) as resident:
+        words = runpy.run_path(str(path))["__doc__"]
+    assert resident.asked == [Arm(), Start()]
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) == 3
+    assert [f"    {line}" for line in printed] == words.split("It prints:\n\n")[1].splitlines()[:3]
     assert found_rig.lease() is None
 
 
