@@ -90,6 +90,11 @@ class Connection(NamedTuple):
         name: of the port or channel; "" if not set yet.
         server: of a channel: HOST:PORT of the device server, "" for this computer; None: a serial port.
         reserved: of a channel: what a run on it reserves, for messages and locks.
+
+    Example:
+        >>> channel = Connection("devices.daq.channels.0", "/Dev1/ai0", server="")
+        >>> channel.setting, channel.place
+        ('devices.daq.channels', ('', 'dev1/ai0'))
     """
 
     key: str
@@ -125,6 +130,25 @@ class DriverType(ABC, Generic[S]):
         role: what its devices are for.
         settings: class of its section of the config; validates it.
         uses_servers: it finds its devices through device servers, which `hil devices` queries.
+
+    Example:
+        A driver of wheel drives, as a package brings it; `make` imports the device itself:
+
+        >>> from typing import Literal
+        >>> from drivers.device_sections import DrivesSection
+        >>> class Section(DrivesSection):
+        ...     driver: Literal["wheels"]
+        ...     timeout_ms: int = 100
+        >>> class Wheels(DrivesType[Section]):
+        ...     name, settings = "wheels", Section
+        ...
+        ...     def make(self, section, rig, host=COMPUTER, alive=lambda: None):
+        ...         raise NotImplementedError
+        ...
+        ...     def timeout(self, section):
+        ...         return "timeout_ms", section.timeout_ms
+        >>> Wheels().role, Wheels().timeout(Section(driver="wheels"))
+        ('drives', ('timeout_ms', 100))
     """
 
     name: ClassVar[str]

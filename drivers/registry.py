@@ -28,6 +28,12 @@ def driver_type(role: Role, name: str) -> DriverType[Any] | None:
 
     Raises:
         ExtensionError: an installed package declares it, but cannot be imported or has no such driver.
+
+    Example:
+        >>> driver_type("drives", "roboclaw").settings.__name__
+        'RoboclawDrives'
+        >>> driver_type("drives", "unknown") is None
+        True
     """
     for kind in (*BUILT_IN, *_installed(name)):
         if (kind.role, kind.name) == (role, name):
@@ -71,7 +77,12 @@ def loads_driver(section: DeviceSection) -> LoadsType[Any]:
 
 
 def built_in(role: Role) -> tuple[DriverType[Any], ...]:
-    """Built-in drivers of a role."""
+    """Built-in drivers of a role.
+
+    Example:
+        >>> [kind.name for kind in built_in("drives")]
+        ['roboclaw', 'roboteq']
+    """
     return tuple(kind for kind in BUILT_IN if kind.role == role)
 
 

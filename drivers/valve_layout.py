@@ -23,6 +23,11 @@ class ValveLayout(msgspec.Struct, frozen=True, dict=True):
         cylinders: names, in the order of a `ValveSet`.
         ways: that have a valve; the chamber of another way is open to atmosphere.
         regulators: names of the pressure regulators that are moved during a run.
+
+    Example:
+        >>> valves = ValveLayout(cylinders=("left", "right"), ways=("extend",))
+        >>> valves.valves, valves.valves_off
+        (('left_extend', 'right_extend'), ((False, False), (False, False)))
     """
 
     cylinders: tuple[str, ...] = ("left", "right")

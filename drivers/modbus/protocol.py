@@ -86,7 +86,12 @@ def silence_ns(baud: int) -> int:
 
 
 def frame(address: int, function: int, data: bytes) -> bytes:
-    """A whole frame."""
+    """A whole frame.
+
+    Example:
+        >>> frame(1, Function.WRITE_COIL, bytes([0, 3, 0xFF, 0])).hex(" ")
+        '01 05 00 03 ff 00 7c 3a'
+    """
     body = bytes([address, function]) + data
     return body + crc16(body).to_bytes(2, "little")
 

@@ -204,7 +204,12 @@ def speed_qpps(values: tuple[int, ...]) -> int:
 
 
 def request(address: int, command: Command, *values: int) -> bytes:
-    """All bytes of a request. Raises struct.error for values that the command cannot carry."""
+    """All bytes of a request. Raises struct.error for values that the command cannot carry.
+
+    Example:
+        >>> request(0x80, Command.DUTY, 0, 0).hex(" ")
+        '80 22 00 00 00 00 98 17'
+    """
     head = bytes((address, command))
     layout = SETTINGS.get(command)
     return head if layout is None else signed(head + layout.pack(*values))

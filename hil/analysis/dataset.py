@@ -64,6 +64,15 @@ def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
         RecordError: there is no record, or it is damaged.
         UnverifiedRunError: record and summary do not match their digests.
         MissingPackageError: xarray is not installed.
+
+    Example:
+        In the working folder is the folder of a run, `runs/jog`:
+
+        >>> run = open_run("runs/jog")
+        >>> run["wheel_speed_radps"].dims, run["wheel_speed_radps"].attrs["units"]
+        (('time', 'wheel'), 'rad/s')
+        >>> round(run["wheel_speed_radps"].sel(wheel="front_left").max().item(), 1)
+        0.1
     """
     try:
         import xarray

@@ -234,6 +234,14 @@ def run(config: Config) -> RunResult:
     Raises:
         ConfigError: there is no experiment of that name.
         DeviceError: a device could not be opened, or a worker could not begin.
+
+    Example:
+        >>> from hil.config import load_config
+        >>> result = run(load_config("sim_impact", ["experiment=jog", "jog.seconds=0.3"]))
+        >>> result.exit_code, result.summary["accepted"], result.summary["motion"][:10]
+        (0, True, 'front_left')
+        >>> len(result.ticks) == result.summary["loop"]["ticks"]
+        True
     """
     if config.clock == "realtime":
         quiet = config.model_copy(update={"telemetry": config.telemetry.model_copy(update={"endpoint": ""})})

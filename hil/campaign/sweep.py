@@ -45,6 +45,10 @@ def parse_over(texts: Sequence[str]) -> tuple[dict[str, list[Any]], list[Problem
     Args:
         texts: `a.b=VALUES` each. VALUES are YAML with commas between; a range FIRST:LAST:STEP among them stands for its
             values, the last included.
+
+    Example:
+        >>> parse_over(["trial.angle_deg=50,60:80:10"])
+        ({'trial.angle_deg': [50, 60, 70, 80]}, [])
     """
     found: dict[str, list[Any]] = {}
     problems = []

@@ -31,6 +31,17 @@ def load_config(source: str | Path, overrides: Sequence[str] = (), seed: int | N
 
     Raises:
         ConfigError: with all problems at once.
+
+    Example:
+        >>> config = load_config("sim_impact", ["trial.angle_deg=70"], seed=3)
+        >>> config.trial.angle_deg, config.seed, config.rover.type
+        (70.0, 3, 'rcp')
+        >>> load_config("sim_impact", ["trial.angle_deg=steep", "trial.colour=red"])
+        Traceback (most recent call last):
+            ...
+        hil.config.problems.ConfigError: config sim_impact: 2 problems
+          trial.angle_deg: ...
+          trial.colour: ...
     """
     text, folder = _found(source)
     config = _checked(text, str(source), overrides, seed, folder)
@@ -85,7 +96,12 @@ def _checked(
 
 
 def shipped_configs() -> dict[str, str]:
-    """Text of every shipped config by its name."""
+    """Text of every shipped config by its name.
+
+    Example:
+        >>> "sim_impact" in shipped_configs()
+        True
+    """
     folder = resources.files("rig_configs")
     files = sorted((file.name, file) for file in folder.iterdir() if file.name.endswith(".yaml"))
     return {name.removesuffix(".yaml"): file.read_text(encoding="utf-8") for name, file in files}

@@ -24,6 +24,10 @@ def range_values(text: str, most: int) -> list[int] | list[float]:
 
     Raises:
         ValueError: it is no range, does not rise, or has more values.
+
+    Example:
+        >>> range_values("40:90:20", most=10)
+        [40, 60, 80, 90]
     """
     match = _RANGE.match(text.strip())
     first, last, step = (float(part) for part in match.groups()) if match else (math.nan,) * 3

@@ -60,6 +60,13 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
         open_loop: the wheels may be driven by duty instead of speed.
         ways: in which each cylinder can be pushed; a chamber of another way has no valve, and is open to atmosphere.
         supplies: names of the motors' supply voltages that are watched, with the motors' currents; empty: neither is.
+
+    Example:
+        >>> layout = Layout(WHEELS, CYLINDERS, channels=TRIANGLE, ways=("extend",))
+        >>> layout.valves, layout.links
+        (('left_extend', 'right_extend'), ('daq', 'drives', 'valves'))
+        >>> Layout.from_json(layout.to_json()) == layout
+        True
     """
 
     wheels: tuple[str, ...]

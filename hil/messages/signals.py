@@ -32,6 +32,12 @@ class Signal(NamedTuple):
         elements: if it is an array, its elements in order: what of `Layout` names them, or their names.
         needs: what of `Layout` a rig must have, or else it has no such field; "" for any rig.
         by_name: telemetry publishes its elements by name, and not as a list.
+
+    Example:
+        >>> slip = Signal("slip", "f8", "1", "slip of each wheel", "prediction.slip", "wheels")
+        >>> juno = Layout(("front_left", "front_right", "rear_left", "rear_right"), cylinders=(), channels=())
+        >>> slip.shape(juno), slip.present(juno)
+        ((4,), True)
     """
 
     name: str

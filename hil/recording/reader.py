@@ -99,6 +99,17 @@ def read_trial(path: Path, *, trusted: bool = False) -> TrialRecord:
 
     Raises:
         RecordError: There is none, it is no HDF5 file, it is damaged, or it is not a record of ours.
+
+    Example:
+        In the working folder is the folder of a run, `runs/jog`:
+
+        >>> record = read_trial(Path("runs/jog"))
+        >>> record.meta["experiment"], len(record.tick) == len(record.timing)
+        ('jog', True)
+        >>> read_trial(Path("runs/no_such_run"))
+        Traceback (most recent call last):
+            ...
+        hil.recording.reader.RecordError: runs/no_such_run cannot be read: No such file or directory
     """
     return _read(file_of(path), _content, trusted)
 

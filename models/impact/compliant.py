@@ -96,6 +96,13 @@ def compliant_effective_kinetic_energy(
     Raises:
         ValueError: as effective_kinetic_energy, a stiffness out of range, no contact that approaches, or contacts so
             stiff against the legs that the motion cannot be followed.
+
+    Example:
+        One mass without legs gives all its energy, a quarter of a period after the first touch:
+
+        >>> impact = compliant_effective_kinetic_energy(np.diag([2.0]), [[1.0]], [3.0], [0.0], 1e4)
+        >>> print(f"{impact.energy:.3f} J, {impact.peak_force:.1f} N, {impact.time * 1e3:.2f} ms")
+        9.000 J, 424.3 N, 22.21 ms
     """
     M, J, v, k = (np.asarray(item, dtype=np.float64) for item in (mass_matrix, jacobian, velocity, stiffness))
     effective_kinetic_energy(M, J, v)  # refuses invalid arguments

@@ -90,6 +90,15 @@ def parametric(*, locks: Mapping[str, float | None] | None = None, **parameters:
     Raises:
         ValueError: a parameter out of range, an impossible geometry, or a lock of an unknown joint.
         TypeError: an unknown parameter.
+
+    Example:
+        >>> rover = parametric(wheelbase=1.25)
+        >>> rover.wheel_positions(rover.neutral())[0].round(3).tolist()
+        [0.625, 0.455, 0.175]
+        >>> parametric(wheelbase=0.5)
+        Traceback (most recent call last):
+            ...
+        ValueError: parametric: wheelbase is 0.5 m, allowed: above 0.7 m, or wheels of one side meet
     """
     return Rover(parametric_tree(ParametricParameters(**parameters)).with_locks(locks or {}))
 

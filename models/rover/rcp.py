@@ -77,6 +77,13 @@ def rcp(*, locks: Mapping[str, float | None] | None = None, **parameters: float)
     Raises:
         ValueError: a parameter out of range, or a lock of an unknown joint.
         TypeError: an unknown parameter.
+
+    Example:
+        >>> rover = rcp(body_mass=70.0)
+        >>> rover.nv, rover.wheel_names[:2]
+        (15, ('front_left', 'front_right'))
+        >>> round(float(rover.mass_matrix(rover.neutral())[0, 0]), 6)  # its mass [kg]
+        130.0
     """
     return Rover(rcp_tree(RcpParameters(**parameters)).with_locks(locks or {}))
 

@@ -67,5 +67,9 @@ def rover_of(parameters: Parameters, *, locks: Locks | None = None) -> Rover:
 
     Raises:
         ValueError: a lock of an unknown joint.
+
+    Example:
+        >>> rover_of(JunoParameters()).wheel_names
+        ('front_left', 'front_right', 'rear_left', 'rear_right')
     """
     return kind_of(parameters).build(parameters, locks=locks)

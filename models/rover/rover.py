@@ -215,6 +215,15 @@ class Rover:
 
         Raises:
             ValueError: an unknown wheel name, or an angle that is not finite.
+
+        Example:
+            A rover that drives forward approaches a plane at 60 degrees with sin(60 degrees) of its speed:
+
+            >>> from models.rover import rcp
+            >>> rover = rcp()
+            >>> rows = rover.impact_jacobian(rover.neutral(), math.radians(60.0))
+            >>> rows.shape, rows[:, 0].round(3).tolist()
+            ((2, 15), [0.866, 0.866])
         """
         unknown = [name for name in wheels if name not in self.wheel_names]
         if unknown:

@@ -110,6 +110,13 @@ class Coupling:
         joint: the dependent joint.
         sources: (independent joint, ratio), one or more.
         offset: [rad].
+
+    Example:
+        >>> differential = Coupling("right_rocker", (("left_rocker", -1.0),))
+        >>> Coupling("right_rocker", (("right_rocker", -1.0),))
+        Traceback (most recent call last):
+            ...
+        ValueError: coupling of right_rocker: it is coupled to itself, allowed: other joints
     """
 
     joint: str

@@ -124,6 +124,11 @@ def shares_of(place: FloatArray, across: float, up: float) -> FloatArray:
 
     Raises:
         ValueError: a place that is not finite, or sensors in a line.
+
+    Example:
+        >>> triangle = np.array([[0.0, 0.05], [0.05, -0.05], [-0.05, -0.05]])
+        >>> shares_of(triangle, across=0.0, up=0.0).round(2).tolist()
+        [0.5, 0.25, 0.25]
     """
     anywhere = Range(-math.inf, math.inf, "m")
     place = finite_array("piezo", "place", place, anywhere)

@@ -57,6 +57,13 @@ def slope_of(pitch: float, roll: float, wheel_height: Sequence[float] = ()) -> T
 
     Raises:
         ValueError: an angle that is not finite or beyond 60 degrees, a height beyond 0.5 m.
+
+    Example:
+        >>> slope = slope_of(pitch=math.radians(30.0), roll=0.0)
+        >>> round(slope.normal[0], 3), round(slope.normal[2], 3)  # back and up
+        (-0.5, 0.866)
+        >>> slope_of(0.0, 0.0) is None
+        True
     """
     refuse(
         "slope",

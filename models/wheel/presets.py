@@ -44,6 +44,11 @@ class Preset:
 
         Raises:
             ValueError: Something that `Soil` needs is neither quoted nor given, or a value is out of range.
+
+        Example:
+            >>> soil = PRESETS["juno_run_1"].soil(0.28, 0.2, friction_angle=0.5)
+            >>> soil.stiffness, soil.exponent, soil.rebound
+            (207000.0, 0.583, 0.0674)
         """
         values = {**self.known, **others}
         if self.law is not None:

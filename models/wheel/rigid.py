@@ -53,6 +53,14 @@ class RigidWheel:
 
     Raises:
         ValueError: A parameter is out of range; all wrong ones are named at once.
+
+    Example:
+        >>> from models.wheel import Soil
+        >>> sand = Soil(1.783e6, 0.75, friction_angle=0.52, rebound=0.07, slip_modulus=0.185)
+        >>> wheel = RigidWheel(radius=0.175, width=0.15, soil=sand)
+        >>> vertical, resistance = wheel.normal_force(0.006)
+        >>> print(f"{vertical:.1f} N up, {resistance:.1f} N against the motion")
+        235.4 N up, 18.6 N against the motion
     """
 
     radius: float
@@ -162,6 +170,13 @@ class RigidWheel:
         Raises:
             ValueError: A sinkage is not finite or above the radius, a slip is not finite or not in the variant's range,
                 or their shapes do not fit.
+
+        Example:
+            >>> from models.wheel import Soil
+            >>> sand = Soil(1.783e6, 0.75, friction_angle=0.52, rebound=0.07, slip_modulus=0.185)
+            >>> pull, _, _ = RigidWheel(0.175, 0.15, sand).forces(0.006, [0.0, 0.2, 0.4])
+            >>> pull.round(1).tolist()
+            [-18.6, 88.4, 112.7]
         """
         z, s = self._sinkage(sinkage), self._slip(slip)
         if z.ndim == 0 and s.ndim == 0:

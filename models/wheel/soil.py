@@ -45,6 +45,14 @@ class Soil:
 
     Raises:
         ValueError: A value is not a finite number in its range; all wrong ones are named at once.
+
+    Example:
+        >>> Soil(1.783e6, 0.75, friction_angle=0.52, rebound=0.07, slip_modulus=0.185).exponent
+        0.75
+        >>> Soil(1.783e6, 0.1, friction_angle=0.52, rebound=0.07, slip_modulus=0.185)
+        Traceback (most recent call last):
+            ...
+        ValueError: ...exponent is 0.1...
     """
 
     stiffness: float

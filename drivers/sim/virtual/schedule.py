@@ -63,6 +63,15 @@ class VirtualTime:
         now_ns: the time [ns].
         current: the actor that runs.
         actors: all that were started.
+
+    Example:
+        >>> time = VirtualTime()
+        >>> time.call_at(START_NS + 5_000_000, lambda: print("5 ms are over"))
+        >>> time.sleep_until(START_NS + 8_000_000)
+        5 ms are over
+        >>> time.now_ns - START_NS
+        8000000
+        >>> time.close()
     """
 
     def __init__(self) -> None:
