@@ -20,7 +20,7 @@ from hil.estimation.channels import IMPACT_NS, NEVER, Channels, digest, make_cha
 from hil.estimation.estimator import channel_parameters
 from models.kernels.bound import BoundArguments
 from models.kernels.compiled import FloatArray, kernel
-from models.sensors.disturbance import Disturbance, disturb
+from models.sensors.disturbance import SensorDisturbances, disturb
 from models.sensors.piezo import TRIANGLE, Piezo, PiezoState, make_piezo_state, sample
 
 THRESHOLDS_N = (0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0)
@@ -53,7 +53,7 @@ def detected(volts: Floats, threshold_N: float) -> bool:
 def take(
     piezo: Piezo,
     state: PiezoState,
-    disturbance: Disturbance,
+    disturbance: SensorDisturbances,
     force: FloatArray,
     axle: FloatArray,
     noise: FloatArray,

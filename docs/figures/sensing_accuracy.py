@@ -23,7 +23,7 @@ from hil.app.run import run
 from hil.config import load_config
 from hil.experiments.impact.sensing import sensor_channels
 from hil.experiments.truth_events import RecordedTruth
-from hil.signals.impact import MeasuredImpact, Quantity, measure_impact
+from hil.signals.impact import MeasuredImpact, UncertainValue, measure_impact
 from hil.signals.uncertainty import half_width
 
 PAGE = "docs/explanation/sensing.md"
@@ -97,7 +97,7 @@ def trial(number: int, first_seed: int, settings: Sequence[str] = (), *, ring_kn
     found = measure_impact(*result.samples, impact_ns, sensor_channels(config)._replace(ring=stated))
     assert found is not None
 
-    def of(quantity: Quantity | None, true: float, reported: float | None = None) -> Error:
+    def of(quantity: UncertainValue | None, true: float, reported: float | None = None) -> Error:
         if quantity is None:
             return Error(np.nan, np.nan, true)
         value = quantity.value if reported is None else reported

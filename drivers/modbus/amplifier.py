@@ -59,7 +59,7 @@ class AmplifierSettings(msgspec.Struct, frozen=True):
                 found.append(range(register, register + 2))
         return found
 
-    def requests(self) -> list[protocol.Request[tuple[int, ...]]]:
+    def requests(self) -> list[protocol.ModbusRequest[tuple[int, ...]]]:
         """One for each of the spans."""
         return [protocol.read_registers(self.address, span.start, len(span)) for span in self.spans()]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from drivers.checks import channel_problems, load_problems
 from drivers.driver_type import Connection, LineLoad, LoadsType, RigSetup
 from drivers.host import BITS_PER_BYTE, COMPUTER, Alive, Host
-from drivers.modbus.section import ModbusLoads as Section
+from drivers.modbus.section import ModbusLoadsSection
 from drivers.section import Problem
 
 if TYPE_CHECKING:
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from drivers.sim.protocol.plant_ports import PlantPorts
 
 
-class ModbusLoadsType(LoadsType[Section]):
+class ModbusLoadsType(LoadsType[ModbusLoadsSection]):
     """Leg sensors and load cell on a polled amplifier."""
 
     name = "modbus"
-    settings = Section
+    settings = ModbusLoadsSection
     even = False
 
     def make(
-        self, section: Section, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+        self, section: ModbusLoadsSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
     ) -> ModbusAmplifier:
         """See DriverType."""
         from drivers.modbus.amplifier import ModbusAmplifier
 
         return ModbusAmplifier(self.driver_settings(section, rig), host, alive)
 
-    def check(self, section: Section, rig: RigSetup) -> Iterator[Problem]:
+    def check(self, section: ModbusLoadsSection, rig: RigSetup) -> Iterator[Problem]:
         """See DriverType."""
         from drivers.modbus.amplifier import check
 
@@ -52,11 +52,11 @@ class ModbusLoadsType(LoadsType[Section]):
         else:
             yield from load_problems("loads", section.baud, [self._load(settings)], ("loads.rate_hz",))
 
-    def connections(self, section: Section) -> Iterator[Connection]:
+    def connections(self, section: ModbusLoadsSection) -> Iterator[Connection]:
         """See DriverType."""
         yield Connection("devices.loads.port", section.port)
 
-    def busy(self, section: Section, rig: RigSetup) -> float:
+    def busy(self, section: ModbusLoadsSection, rig: RigSetup) -> float:
         """See DriverType."""
         settings = self.driver_settings(section, rig)
         return settings.poll_s() * settings.rate_hz
@@ -65,7 +65,9 @@ class ModbusLoadsType(LoadsType[Section]):
         """See DriverType."""
         values["port"] = endpoints["amplifier"]
 
-    def simulated_ports(self, section: Section | None, rig: RigSetup, ports: PlantPorts) -> Mapping[str, SimulatedPort]:
+    def simulated_ports(
+        self, section: ModbusLoadsSection | None, rig: RigSetup, ports: PlantPorts
+    ) -> Mapping[str, SimulatedPort]:
         """See DriverType."""
         if section is None or ports.readings is None:
             return {}
@@ -84,7 +86,7 @@ class ModbusLoadsType(LoadsType[Section]):
         )
         return {"amplifier": SimulatedPort(device, given.baud, protocol.silence_ns(given.baud))}
 
-    def driver_settings(self, section: Section, rig: RigSetup) -> AmplifierSettings:
+    def driver_settings(self, section: ModbusLoadsSection, rig: RigSetup) -> AmplifierSettings:
         """The same in the driver's units."""
         from drivers.modbus.amplifier import AmplifierSettings
 

@@ -21,7 +21,7 @@ class Load(NamedTuple):
     regulators: float | None
 
 
-def exchange_s(request: protocol.Request[Any], baud: int) -> float:
+def exchange_s(request: protocol.ModbusRequest[Any], baud: int) -> float:
     """Line time of a request, its answer and the silences after both [s]."""
     return (len(request.frame) + request.length) * BITS_PER_BYTE / baud + 2e-9 * protocol.silence_ns(baud)
 
@@ -59,14 +59,14 @@ def least_flash_s(settings: ModbusValvesSettings) -> float:
     return (_flashes_s(settings) + slowest_s) / (1.0 - REFRESH_AT)
 
 
-def board_requests(settings: ModbusValvesSettings) -> list[protocol.Request[Any]]:
+def board_requests(settings: ModbusValvesSettings) -> list[protocol.ModbusRequest[Any]]:
     """One of each request to the board that is made while running, but for those to regulators."""
     pressures = settings.read_pressures()
     together = [settings.switch(run, False) for run in runs(list(settings.coils))]
     return [settings.read_coils(), *together, *([] if pressures is None else [pressures])]
 
 
-def regulator_requests(settings: ModbusValvesSettings) -> list[protocol.Request[Any]]:
+def regulator_requests(settings: ModbusValvesSettings) -> list[protocol.ModbusRequest[Any]]:
     """Those that write each regulator once."""
     closed = settings.closed_counts()
     return [settings.regulate(group, closed) for group in settings.regulator_groups()]

@@ -13,8 +13,7 @@ from drivers.checks import (
 )
 from drivers.driver_type import Connection, LineLoad, RigSetup, ValvesType, numbered
 from drivers.host import COMPUTER, Alive, Host
-from drivers.modbus.section import ModbusValves as Section
-from drivers.modbus.section import RegulatorRegisters
+from drivers.modbus.section import ModbusValvesSection, RegulatorRegisters
 from drivers.section import Problem
 
 if TYPE_CHECKING:
@@ -27,19 +26,21 @@ _Pa_PER_kPa = 1e3
 _KEY = "devices.valves"
 
 
-class ModbusType(ValvesType[Section]):
+class ModbusType(ValvesType[ModbusValvesSection]):
     """Valves on the coils of a relay board or valve terminal, and regulators on registers."""
 
     name = "modbus"
-    settings = Section
+    settings = ModbusValvesSection
 
-    def make(self, section: Section, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> ModbusValves:
+    def make(
+        self, section: ModbusValvesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+    ) -> ModbusValves:
         """See DriverType."""
         from drivers.modbus.valves import ModbusValves
 
         return ModbusValves(self.driver_settings(section, rig), host, alive)
 
-    def check(self, section: Section, rig: RigSetup) -> Iterator[Problem]:
+    def check(self, section: ModbusValvesSection, rig: RigSetup) -> Iterator[Problem]:
         """See DriverType."""
         dead_man, fixed = self.regulators_dead_man(section), section.regulator is not None
         yield from regulator_problems(section.regulators, dead_man, "regulators.watchdog", fixed=fixed, rig=rig)
@@ -53,13 +54,13 @@ class ModbusType(ValvesType[Section]):
             yield from self._load_problems(section, rig)
         yield from valve_problems(section, "pressure_registers", self.dead_man(section), "flash_on")
 
-    def connections(self, section: Section) -> Iterator[Connection]:
+    def connections(self, section: ModbusValvesSection) -> Iterator[Connection]:
         """See DriverType."""
         yield Connection(f"{_KEY}.port", section.port)
         if section.regulators is not None and section.regulators.port is not None:
             yield Connection(f"{_KEY}.regulators.port", section.regulators.port)
 
-    def line_loads(self, section: Section, rig: RigSetup) -> Sequence[LineLoad]:
+    def line_loads(self, section: ModbusValvesSection, rig: RigSetup) -> Sequence[LineLoad]:
         """See DriverType."""
         from drivers.modbus.budget import load
 
@@ -69,21 +70,21 @@ class ModbusType(ValvesType[Section]):
             loads.append(LineLoad(section.regulators.port or "", regulators))
         return loads
 
-    def busy(self, section: Section, rig: RigSetup) -> float:
+    def busy(self, section: ModbusValvesSection, rig: RigSetup) -> float:
         """See DriverType."""
         return sum(load.share for load in self.line_loads(section, rig))
 
-    def actuation_s(self, section: Section, rig: RigSetup) -> tuple[float, float]:
+    def actuation_s(self, section: ModbusValvesSection, rig: RigSetup) -> tuple[float, float]:
         """See ValvesType."""
         from drivers.modbus.budget import actuation_s
 
         return actuation_s(self.driver_settings(section, rig))
 
-    def dead_man(self, section: Section) -> str:
+    def dead_man(self, section: ModbusValvesSection) -> str:
         """See ValvesType."""
         return f"flash-on: the board switches off after {section.flash_s:g} s" if section.flash_on else ""
 
-    def regulators_dead_man(self, section: Section) -> str:
+    def regulators_dead_man(self, section: ModbusValvesSection) -> str:
         """See ValvesType."""
         watchdog = section.regulators.watchdog if section.regulators else None
         return f"watchdog of the device: it closes them after {watchdog.timeout_ms} ms" if watchdog else ""
@@ -94,15 +95,17 @@ class ModbusType(ValvesType[Section]):
         if (moved := values.get("regulators")) and moved.get("port") is not None:
             moved["port"] = endpoints[numbered(self.name, 1)]
 
-    def simulated_ports(self, section: Section | None, rig: RigSetup, ports: PlantPorts) -> Mapping[str, SimulatedPort]:
+    def simulated_ports(
+        self, section: ModbusValvesSection | None, rig: RigSetup, ports: PlantPorts
+    ) -> Mapping[str, SimulatedPort]:
         """See DriverType."""
         from drivers.modbus.simulated.rig_part import simulated_ports
 
-        section = section or Section(driver="modbus", flash_on=True)
+        section = section or ModbusValvesSection(driver="modbus", flash_on=True)
         devices = simulated_ports(self.driver_settings(section, rig), ports.cylinders)
         return {numbered(self.name, number): port for number, port in enumerate(devices)}
 
-    def driver_settings(self, section: Section, rig: RigSetup) -> ModbusValvesSettings:
+    def driver_settings(self, section: ModbusValvesSection, rig: RigSetup) -> ModbusValvesSettings:
         """The same in the driver's units."""
         from drivers.modbus.settings import ModbusValvesSettings, OutputWatchdog, Regulator
 
@@ -131,7 +134,7 @@ class ModbusType(ValvesType[Section]):
             rate_hz=section.rate_hz,
         )
 
-    def _load_problems(self, section: Section, rig: RigSetup) -> Iterator[Problem]:
+    def _load_problems(self, section: ModbusValvesSection, rig: RigSetup) -> Iterator[Problem]:
         needs = (f"{_KEY}.flash_on", f"{_KEY}.pressure_registers", f"{_KEY}.regulators")
         board, *other = self.line_loads(section, rig)
         yield from load_problems("valves", section.baud, [board], needs)
@@ -140,7 +143,7 @@ class ModbusType(ValvesType[Section]):
             yield from load_problems("valves", baud, [load], needs, "regulators.baud")
 
 
-def _moved(section: Section, moved: RegulatorRegisters, rig: RigSetup) -> tuple[Regulator, ...]:
+def _moved(section: ModbusValvesSection, moved: RegulatorRegisters, rig: RigSetup) -> tuple[Regulator, ...]:
     from drivers.modbus.settings import Regulator
 
     Pa_per_count = moved.full_scale_kPa * _Pa_PER_kPa / (moved.full_scale_counts - moved.zero_counts)
@@ -150,7 +153,7 @@ def _moved(section: Section, moved: RegulatorRegisters, rig: RigSetup) -> tuple[
     )
 
 
-def _name_problems(section: Section, rig: RigSetup) -> Iterator[Problem]:
+def _name_problems(section: ModbusValvesSection, rig: RigSetup) -> Iterator[Problem]:
     """Valves and regulators that the rig does not have, or that have no place."""
     valves, names = rig.valves.valves, "cylinders.joints"
     yield from section.coils.problems(f"{_KEY}.coils", valves, names)
@@ -158,12 +161,12 @@ def _name_problems(section: Section, rig: RigSetup) -> Iterator[Problem]:
         yield from section.pressure_registers.problems(f"{_KEY}.pressure_registers", valves, names)
 
 
-def _is_whole(section: Section, rig: RigSetup) -> bool:
+def _is_whole(section: ModbusValvesSection, rig: RigSetup) -> bool:
     """Whether each regulator that is moved has a place."""
     return set(section.regulators.given if section.regulators else ()) == set(rig.valves.regulators)
 
 
-def _scale_problems(section: Section) -> Iterator[Problem]:
+def _scale_problems(section: ModbusValvesSection) -> Iterator[Problem]:
     """Scale and time-out of regulators that are moved."""
     if (moved := section.regulators) is None:
         return

@@ -97,7 +97,9 @@ def _times(settings: ModbusValvesSettings) -> Iterator[Problem]:
             yield Problem(key, f"{settings.flash_s:g}", allowed, (f"{KEY}.baud",))
 
 
-def _answers(key: str, requests: Sequence[protocol.Request[Any]], baud: int, timeout_ms: float) -> Iterator[Problem]:
+def _answers(
+    key: str, requests: Sequence[protocol.ModbusRequest[Any]], baud: int, timeout_ms: float
+) -> Iterator[Problem]:
     """Check that each answer comes before it is no longer awaited."""
     longest_ms = max((exchange_s(request, baud) * 1e3 for request in requests), default=0.0)
     if not longest_ms < timeout_ms <= 1000.0:

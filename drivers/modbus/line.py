@@ -54,7 +54,7 @@ class RtuLine:
         """State of the link; `detail` is what its devices report."""
         return self._link.health(detail)
 
-    def ask(self, request: protocol.Request[T]) -> T:
+    def ask(self, request: protocol.ModbusRequest[T]) -> T:
         """Send a request and decode its answer. Raises DeviceError."""
         self.rest(self._quiet_ns - self._host.now_ns())
         try:

@@ -110,7 +110,7 @@ def refusal(address: int, function: int, code: Code) -> bytes:
     return frame(address, function | REFUSED, bytes([code]))
 
 
-class Request(NamedTuple, Generic[T]):
+class ModbusRequest(NamedTuple, Generic[T]):
     """A request and the form of its answer.
 
     Attributes:
@@ -142,33 +142,33 @@ class Request(NamedTuple, Generic[T]):
         return self.parse(data)
 
 
-def read_coils(address: int, first: int, count: int) -> Request[tuple[bool, ...]]:
+def read_coils(address: int, first: int, count: int) -> ModbusRequest[tuple[bool, ...]]:
     """Read coils first, first + 1, ... (1)."""
     _within("count", count, 1, MAX_COILS)
     size = (count + 7) // 8
-    return Request(_asking(address, Function.READ_COILS, first, count), 5 + size, partial(_coils, count))
+    return ModbusRequest(_asking(address, Function.READ_COILS, first, count), 5 + size, partial(_coils, count))
 
 
 def read_registers(
     address: int, first: int, count: int, function: Function = Function.READ_INPUT
-) -> Request[tuple[int, ...]]:
+) -> ModbusRequest[tuple[int, ...]]:
     """Read registers, input (4) or holding (3), each as a signed number of 16 bits."""
     _within("count", count, 1, MAX_REGISTERS)
-    return Request(_asking(address, function, first, count), 5 + 2 * count, partial(_registers, count))
+    return ModbusRequest(_asking(address, function, first, count), 5 + 2 * count, partial(_registers, count))
 
 
-def write_coil(address: int, coil: int, value: int) -> Request[None]:
+def write_coil(address: int, coil: int, value: int) -> ModbusRequest[None]:
     """Write one coil (5): ON or OFF; some boards accept other values at other addresses."""
     return _echoed(_asking(address, Function.WRITE_COIL, coil, value))
 
 
-def write_register(address: int, register: int, value: int) -> Request[None]:
+def write_register(address: int, register: int, value: int) -> ModbusRequest[None]:
     """Write one holding register (6): a signed number of 16 bits."""
     _within("value", value, -0x8000, 0x7FFF)
     return _echoed(_asking(address, Function.WRITE_REGISTER, register, value & 0xFFFF))
 
 
-def write_coils(address: int, first: int, values: tuple[bool, ...]) -> Request[None]:
+def write_coils(address: int, first: int, values: tuple[bool, ...]) -> ModbusRequest[None]:
     """Write coils first, first + 1, ... (15)."""
     _within("count", len(values), 1, MAX_COILS)
     packed = pack(values)
@@ -176,7 +176,7 @@ def write_coils(address: int, first: int, values: tuple[bool, ...]) -> Request[N
     return _echoed(frame(address, Function.WRITE_COILS, data))
 
 
-def write_registers(address: int, first: int, values: tuple[int, ...]) -> Request[None]:
+def write_registers(address: int, first: int, values: tuple[int, ...]) -> ModbusRequest[None]:
     """Write holding registers first, first + 1, ... (16), each a signed number of 16 bits."""
     _within("count", len(values), 1, MAX_REGISTERS)
     data = _TWO.pack(first, len(values)) + bytes([2 * len(values)]) + struct.pack(f">{len(values)}h", *values)
@@ -208,9 +208,9 @@ def _asking(address: int, function: Function, first: int, number: int) -> bytes:
     return frame(address, function, _TWO.pack(first, number))
 
 
-def _echoed(whole: bytes) -> Request[None]:
+def _echoed(whole: bytes) -> ModbusRequest[None]:
     """A request whose answer repeats its address, function and first two numbers."""
-    return Request(whole, 8, partial(_same, whole[2:6]))
+    return ModbusRequest(whole, 8, partial(_same, whole[2:6]))
 
 
 def _same(sent: bytes, data: bytes) -> None:

@@ -48,7 +48,7 @@ class RegulatorPlace(Section):
     address: Address | None = Field(None, description="of its device; null: that of the board")
 
 
-class OutputWatchdog(Section):
+class OutputWatchdogSection(Section):
     """A time-out of the regulators' device: it closes them when nothing has addressed it for so long."""
 
     holding_register: int = Field(ge=0, le=65535, description="of the time-out, counted from 0")
@@ -65,7 +65,7 @@ class RegulatorRegisters(MovedRegulators[RegulatorPlace]):
     zero_counts: int = Field(0, ge=0, le=MOST_COUNTS, description="register at no pressure, as for 4 of 4-20 mA")
     port: Port | None = Field(None, description="serial port; null: that of the valves")
     baud: Baud | None = Field(None, description="of that port; null: that of the valves")
-    watchdog: OutputWatchdog | None = Field(None, description="dead-man of the regulators; null: none")
+    watchdog: OutputWatchdogSection | None = Field(None, description="dead-man of the regulators; null: none")
 
     @property
     def highest_kPa(self) -> float:
@@ -73,7 +73,7 @@ class RegulatorRegisters(MovedRegulators[RegulatorPlace]):
         return self.full_scale_kPa
 
 
-class ModbusValves(ValvesSection):
+class ModbusValvesSection(ValvesSection):
     """Valves on the coils of a relay board or valve terminal, Modbus RTU."""
 
     driver: Literal["modbus"] = Field(description="which driver")
@@ -117,7 +117,7 @@ class AmplifierInput(Section):
     )
 
 
-class ModbusLoads(LoadsSection):
+class ModbusLoadsSection(LoadsSection):
     """Amplifier of leg sensors and load cell, Modbus RTU; it is read loads.rate_hz times a second."""
 
     driver: Literal["modbus"] = Field(description="which driver")

@@ -108,28 +108,28 @@ class ModbusValvesSettings(msgspec.Struct, frozen=True):
         """Each device with moved regulators."""
         return tuple(dict.fromkeys(one.address for one in self.regulators))
 
-    def read_coils(self) -> protocol.Request[tuple[bool, ...]]:
+    def read_coils(self) -> protocol.ModbusRequest[tuple[bool, ...]]:
         """Read all from the first to the last coil in use."""
         return protocol.read_coils(self.address, min(self.coils), max(self.coils) - min(self.coils) + 1)
 
-    def read_pressures(self) -> protocol.Request[tuple[int, ...]] | None:
+    def read_pressures(self) -> protocol.ModbusRequest[tuple[int, ...]] | None:
         """Read all from the first to the last pressure register in use."""
         if self.pressure_registers is None:
             return None
         first, last = min(self.pressure_registers), max(self.pressure_registers)
         return protocol.read_registers(self.address, first, last - first + 1)
 
-    def flash(self, coil: int) -> protocol.Request[None]:
+    def flash(self, coil: int) -> protocol.ModbusRequest[None]:
         """Power a coil for flash_s."""
         return protocol.write_coil(self.address, FLASH_ON + coil, round(self.flash_s / FLASH_STEP_S))
 
-    def switch(self, run: range, on: bool) -> protocol.Request[None]:
+    def switch(self, run: range, on: bool) -> protocol.ModbusRequest[None]:
         """Switch neighbouring coils: one frame for all (15) where there are two or more, else the shorter (5)."""
         if len(run) == 1:
             return protocol.write_coil(self.address, run[0], protocol.ON if on else protocol.OFF)
         return protocol.write_coils(self.address, run[0], (on,) * len(run))
 
-    def regulate(self, group: tuple[int, ...], counts: tuple[int, ...]) -> protocol.Request[None]:
+    def regulate(self, group: tuple[int, ...], counts: tuple[int, ...]) -> protocol.ModbusRequest[None]:
         """Write a group of `regulator_groups`: one frame (16) where there are two or more, else the shorter (6).
 
         Args:

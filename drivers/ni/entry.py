@@ -9,8 +9,7 @@ from drivers.checks import regulator_problems, valve_problems
 from drivers.driver_type import Connection, DaqType, RigSetup, ValvesType
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import IoDevice
-from drivers.ni.section import NiDaq as DaqSection
-from drivers.ni.section import NiValves as ValvesSection
+from drivers.ni.section import NiDaqSection, NiValvesSection
 from drivers.section import Problem
 
 if TYPE_CHECKING:
@@ -20,20 +19,20 @@ if TYPE_CHECKING:
     from drivers.sim.server import ServerSetup, SimulatedServer
 
 
-class NiDaqType(DaqType[DaqSection]):
+class NiDaqType(DaqType[NiDaqSection]):
     """Force sensors on NI devices."""
 
     name = "ni"
-    settings = DaqSection
+    settings = NiDaqSection
     uses_servers = True
 
-    def make(self, section: DaqSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> NiDaq:
+    def make(self, section: NiDaqSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> NiDaq:
         """See DriverType."""
         from drivers.ni.daq import NiDaq
 
         return NiDaq(self.driver_settings(section, rig), host, alive)
 
-    def connections(self, section: DaqSection) -> Iterator[Connection]:
+    def connections(self, section: NiDaqSection) -> Iterator[Connection]:
         """See DriverType."""
         for place, item in enumerate(section.inputs):
             yield physical_channel(f"devices.daq.inputs.{place}.channel", item.channel, section.server)
@@ -44,7 +43,7 @@ class NiDaqType(DaqType[DaqSection]):
         """See DriverType."""
         values["server"] = endpoints["daq"]
 
-    def servers(self, section: DaqSection) -> Sequence[str]:
+    def servers(self, section: NiDaqSection) -> Sequence[str]:
         """See DriverType."""
         return (section.server,)
 
@@ -58,7 +57,7 @@ class NiDaqType(DaqType[DaqSection]):
 
         return NiRigPart(setup)
 
-    def driver_settings(self, section: DaqSection, rig: RigSetup) -> NiDaqSettings:
+    def driver_settings(self, section: NiDaqSection, rig: RigSetup) -> NiDaqSettings:
         """The same in the driver's units."""
         from drivers.ni.channels import NiChannel, NiDaqSettings
 
@@ -82,22 +81,22 @@ class NiDaqType(DaqType[DaqSection]):
         )
 
 
-class NiValvesType(ValvesType[ValvesSection]):
+class NiValvesType(ValvesType[NiValvesSection]):
     """Valves on digital lines of NI devices."""
 
     name = "ni"
-    settings = ValvesSection
+    settings = NiValvesSection
     uses_servers = True
 
     def make(
-        self, section: ValvesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+        self, section: NiValvesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
     ) -> NiValves:
         """See DriverType."""
         from drivers.ni.valves import NiValves
 
         return NiValves(self.driver_settings(section, rig), host, alive)
 
-    def check(self, section: ValvesSection, rig: RigSetup) -> Iterator[Problem]:
+    def check(self, section: NiValvesSection, rig: RigSetup) -> Iterator[Problem]:
         """See DriverType."""
         valves, names = rig.valves.valves, "cylinders.joints"
         yield from section.lines.problems("devices.valves.lines", valves, names)
@@ -107,7 +106,7 @@ class NiValvesType(ValvesType[ValvesSection]):
         dead_man, fixed = self.regulators_dead_man(section), section.regulator is not None
         yield from regulator_problems(section.regulators, dead_man, "watchdog_ms", fixed=fixed, rig=rig)
 
-    def connections(self, section: ValvesSection) -> Iterator[Connection]:
+    def connections(self, section: NiValvesSection) -> Iterator[Connection]:
         """See DriverType."""
         for key in ("lines", "pressure_channels", "regulators"):
             named = getattr(section, key)
@@ -116,11 +115,11 @@ class NiValvesType(ValvesType[ValvesSection]):
         if section.regulator is not None:
             yield physical_channel("devices.valves.regulator.channel", section.regulator.channel, section.server)
 
-    def dead_man(self, section: ValvesSection) -> str:
+    def dead_man(self, section: NiValvesSection) -> str:
         """See ValvesType."""
         return "" if section.watchdog_ms is None else f"NI's watchdog: {section.watchdog_ms} ms"
 
-    def regulators_dead_man(self, section: ValvesSection) -> str:
+    def regulators_dead_man(self, section: NiValvesSection) -> str:
         """See ValvesType."""
         return self.dead_man(section)
 
@@ -128,7 +127,7 @@ class NiValvesType(ValvesType[ValvesSection]):
         """See DriverType."""
         values["server"] = endpoints["daq"]
 
-    def servers(self, section: ValvesSection) -> Sequence[str]:
+    def servers(self, section: NiValvesSection) -> Sequence[str]:
         """See DriverType."""
         return (section.server,)
 
@@ -136,7 +135,7 @@ class NiValvesType(ValvesType[ValvesSection]):
         """See DriverType."""
         return list_devices(server)
 
-    def driver_settings(self, section: ValvesSection, rig: RigSetup) -> NiValveSettings:
+    def driver_settings(self, section: NiValvesSection, rig: RigSetup) -> NiValveSettings:
         """The same in the driver's units."""
         from drivers.ni.valves import NiValveSettings
 

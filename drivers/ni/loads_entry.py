@@ -10,7 +10,7 @@ from drivers.driver_type import Connection, LoadsType, RigSetup
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import IoDevice
 from drivers.ni.entry import list_devices, physical_channel
-from drivers.ni.section import NiLoads as Section
+from drivers.ni.section import NiLoadsSection
 from drivers.section import Problem
 
 if TYPE_CHECKING:
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from drivers.ni.daq import NiDaq
 
 
-class NiLoadsType(LoadsType[Section]):
+class NiLoadsType(LoadsType[NiLoadsSection]):
     """Leg sensors and load cell on NI devices."""
 
     name = "ni"
-    settings = Section
+    settings = NiLoadsSection
     uses_servers = True
 
-    def make(self, section: Section, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> NiDaq:
+    def make(self, section: NiLoadsSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> NiDaq:
         """See DriverType."""
         from drivers.ni.daq import NiDaq
 
         return NiDaq(self.driver_settings(section, rig), host, alive)
 
-    def check(self, section: Section, rig: RigSetup) -> Iterator[Problem]:
+    def check(self, section: NiLoadsSection, rig: RigSetup) -> Iterator[Problem]:
         """See DriverType."""
         yield from channel_problems([item.channel for item in section.inputs], rig)
 
-    def connections(self, section: Section) -> Iterator[Connection]:
+    def connections(self, section: NiLoadsSection) -> Iterator[Connection]:
         """See DriverType."""
         for place, item in enumerate(section.inputs):
             yield physical_channel(f"devices.loads.inputs.{place}.input", item.input, section.server)
@@ -44,7 +44,7 @@ class NiLoadsType(LoadsType[Section]):
         """See DriverType."""
         values["server"] = endpoints["daq"]
 
-    def servers(self, section: Section) -> Sequence[str]:
+    def servers(self, section: NiLoadsSection) -> Sequence[str]:
         """See DriverType."""
         return (section.server,)
 
@@ -52,7 +52,7 @@ class NiLoadsType(LoadsType[Section]):
         """See DriverType."""
         return list_devices(server)
 
-    def driver_settings(self, section: Section, rig: RigSetup) -> NiDaqSettings:
+    def driver_settings(self, section: NiLoadsSection, rig: RigSetup) -> NiDaqSettings:
         """The same in the driver's units."""
         from drivers.ni.channels import NiChannel, NiDaqSettings
 

@@ -63,7 +63,7 @@ class RegulatorOutputs(MovedRegulators[str]):
         return (MOST_V - self.zero_V) * self.kPa_per_V
 
 
-class NiValves(ValvesSection):
+class NiValvesSection(ValvesSection):
     """Valves on digital output lines of an NI device."""
 
     driver: Literal["ni"] = Field(description="which driver")
@@ -96,7 +96,7 @@ class NiSensorInput(SensorInput):
     channel: NiChannel = Field(description="physical channel")
 
 
-class NiDaq(DaqSection):
+class NiDaqSection(DaqSection):
     """Force sensors on an NI device."""
 
     driver: Literal["ni"] = Field(description="which driver")
@@ -121,7 +121,7 @@ class NiLoadInput(Section):
     kind: Literal["voltage", "bridge"] = Field("voltage", description="of its conditioning")
 
 
-class NiLoads(LoadsSection):
+class NiLoadsSection(LoadsSection):
     """Leg sensors and load cell on an NI device, in a task of their own."""
 
     driver: Literal["ni"] = Field(description="which driver")

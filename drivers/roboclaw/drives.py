@@ -10,11 +10,11 @@ from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import ControllerState, DeviceError, Health, LinkLostError, StopFrames
 from drivers.messages import DriveCommand, DriveSample, SpeedSet
 from drivers.power import power_sample
-from drivers.roboclaw.protocol import FULL_DUTY, SLOW, Command
+from drivers.roboclaw.protocol import FULL_DUTY, SLOW, CommandCode
 from drivers.roboclaw.settings import (
     STATUS_HZ,
     Bus,
-    Controller,
+    RoboClawControllerSettings,
     RoboClawSettings,
     answer_s,
     budget,
@@ -25,7 +25,7 @@ from drivers.roboclaw.stops import StopSequence
 from drivers.roboclaw.unit import Unit
 from drivers.serial.link import SerialLink
 
-__all__ = ["Bus", "Controller", "RoboClawDrives", "RoboClawSettings", "budget"]
+__all__ = ["Bus", "RoboClawControllerSettings", "RoboClawDrives", "RoboClawSettings", "budget"]
 
 NAME = "wheel drives"
 # An axle slower than this counts as standing still [rad/s].
@@ -79,7 +79,7 @@ class RoboClawDrives:
         self._stops.drop()
         self._announce = False
         self._to_set: deque[Unit] = deque()
-        self._to_read: deque[tuple[Unit, Command]] = deque()
+        self._to_read: deque[tuple[Unit, CommandCode]] = deque()
         self._status = itertools.cycle(self._units)
         self._slow = itertools.cycle(itertools.product(self._units, SLOW))
         self._due_ns = self._status_due_ns = self._slow_due_ns = 0
@@ -180,7 +180,7 @@ class RoboClawDrives:
             self._set(self._to_set.popleft())
         elif now_ns >= self._status_due_ns:
             self._status_due_ns = now_ns + self._status_period_ns
-            next(self._status).ask_slowly(Command.STATUS)
+            next(self._status).ask_slowly(CommandCode.STATUS)
         elif self._to_read:
             self._read(*self._to_read.popleft())
         elif now_ns >= self._slow_due_ns:
@@ -240,14 +240,14 @@ class RoboClawDrives:
         if not self._ran:
             self._ran, self._stopped_ns = True, -1
         if self._by_duty:
-            unit.set(Command.DUTY, one, two)
+            unit.set(CommandCode.DUTY, one, two)
         elif acceleration:
-            unit.set(Command.RUN_ACCELERATING, acceleration, one, two)
+            unit.set(CommandCode.RUN_ACCELERATING, acceleration, one, two)
         else:
-            unit.set(Command.RUN, one, two)
+            unit.set(CommandCode.RUN, one, two)
         unit.confirm(command_ns)
 
-    def _read(self, unit: Unit, command: Command) -> None:
+    def _read(self, unit: Unit, command: CommandCode) -> None:
         if self._round_ns < 0:
             self._round_ns = self._host.now_ns()
         for wheel, speed_radps in unit.speeds(command).items():
@@ -287,7 +287,7 @@ class RoboClawDrives:
     def _check_standing(self) -> None:
         """Raises DeviceError."""
         self._sampled_ns = self._host.now_ns()
-        for unit, command in itertools.product(self._units, (Command.SPEED_M1, Command.SPEED_M2)):
+        for unit, command in itertools.product(self._units, (CommandCode.SPEED_M1, CommandCode.SPEED_M2)):
             for wheel, speed_radps in unit.speeds(command).items():
                 self._speed[wheel] = speed_radps
                 if abs(speed_radps) > STANDING_RADPS:

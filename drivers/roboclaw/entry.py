@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from drivers.checks import CONTROLLERS, load_problems, repeated, timeout_problems, wheel_problems
 from drivers.driver_type import Connection, DrivesType, LineLoad, RigSetup, numbered
 from drivers.host import COMPUTER, Alive, Host
-from drivers.roboclaw.section import RoboclawDrives
+from drivers.roboclaw.section import RoboClawDrivesSection
 from drivers.section import Problem
 
 if TYPE_CHECKING:
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 TURNAROUND_NS = 100_000
 
 
-class RoboclawType(DrivesType[RoboclawDrives]):
+class RoboclawType(DrivesType[RoboClawDrivesSection]):
     """Wheel drives on RoboClaw controllers."""
 
     name = "roboclaw"
-    settings = RoboclawDrives
+    settings = RoboClawDrivesSection
 
     def make(
-        self, section: RoboclawDrives, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+        self, section: RoboClawDrivesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
     ) -> RoboClawDrives:
         """See DriverType."""
         from drivers.roboclaw.drives import RoboClawDrives
 
         return RoboClawDrives(self.driver_settings(section, rig), host, alive)
 
-    def check(self, section: RoboclawDrives, rig: RigSetup) -> Iterator[Problem]:
+    def check(self, section: RoboClawDrivesSection, rig: RigSetup) -> Iterator[Problem]:
         """See DriverType."""
         places = [(controller.bus, controller.address) for controller in section.controllers]
         for (bus, address), count in repeated(places):
@@ -57,30 +57,30 @@ class RoboclawType(DrivesType[RoboclawDrives]):
         )
         yield from timeout_problems(*self.timeout(section), section.rate_hz)
 
-    def connections(self, section: RoboclawDrives) -> Iterator[Connection]:
+    def connections(self, section: RoboClawDrivesSection) -> Iterator[Connection]:
         """See DriverType."""
         for place, port in enumerate(section.ports):
             yield Connection(f"devices.drives.ports.{place}", port)
 
-    def line_loads(self, section: RoboclawDrives, rig: RigSetup) -> Sequence[LineLoad]:
+    def line_loads(self, section: RoboClawDrivesSection, rig: RigSetup) -> Sequence[LineLoad]:
         """See DriverType."""
         return [LineLoad(*item) for item in zip(section.ports, section.bus_loads(rig.power_hz), strict=True)]
 
-    def busy(self, section: RoboclawDrives, rig: RigSetup) -> float:
+    def busy(self, section: RoboClawDrivesSection, rig: RigSetup) -> float:
         """See DriverType."""
         from drivers.roboclaw.settings import budget
 
         return budget(self.driver_settings(section, rig))
 
-    def timeout(self, section: RoboclawDrives) -> tuple[str, float]:
+    def timeout(self, section: RoboClawDrivesSection) -> tuple[str, float]:
         """See DrivesType."""
         return "timeout_ms", section.timeout_ms
 
-    def supplies(self, section: RoboclawDrives) -> tuple[str, ...]:
+    def supplies(self, section: RoboClawDrivesSection) -> tuple[str, ...]:
         """See DrivesType."""
         return tuple(f"controller_{number}" for number, _ in enumerate(section.controllers, start=1))
 
-    def stop_times_s(self, section: RoboclawDrives, rig: RigSetup) -> tuple[float, float]:
+    def stop_times_s(self, section: RoboClawDrivesSection, rig: RigSetup) -> tuple[float, float]:
         """See DrivesType."""
         from drivers.roboclaw.settings import cut_s, in_flight_s
 
@@ -92,7 +92,7 @@ class RoboclawType(DrivesType[RoboclawDrives]):
         values["ports"] = [endpoints[numbered(self.name, bus)] for bus in range(len(values["ports"]))]
 
     def simulated_ports(
-        self, section: RoboclawDrives | None, rig: RigSetup, ports: PlantPorts
+        self, section: RoboClawDrivesSection | None, rig: RigSetup, ports: PlantPorts
     ) -> Mapping[str, SimulatedPort]:
         """See DriverType."""
         from drivers.roboclaw.simulated import RoboClawBus
@@ -108,14 +108,14 @@ class RoboclawType(DrivesType[RoboclawDrives]):
             for bus, port in enumerate(given.buses)
         }
 
-    def driver_settings(self, section: RoboclawDrives, rig: RigSetup) -> RoboClawSettings:
+    def driver_settings(self, section: RoboClawDrivesSection, rig: RigSetup) -> RoboClawSettings:
         """The same in the driver's units."""
-        from drivers.roboclaw.settings import Bus, Controller, RoboClawSettings
+        from drivers.roboclaw.settings import Bus, RoboClawControllerSettings, RoboClawSettings
 
         return RoboClawSettings(
             buses=tuple(Bus(port, section.baud) for port in section.ports),
             controllers=tuple(
-                Controller(one.bus, one.address, rig.wheels.index(one.m1), rig.wheels.index(one.m2))
+                RoboClawControllerSettings(one.bus, one.address, rig.wheels.index(one.m1), rig.wheels.index(one.m2))
                 for one in section.controllers
             ),
             counts_per_rev=section.counts_per_rev,
@@ -128,10 +128,10 @@ class RoboclawType(DrivesType[RoboclawDrives]):
         )
 
     def _usual_settings(self, rig: RigSetup) -> RoboClawSettings:
-        from drivers.roboclaw.settings import Bus, Controller, RoboClawSettings
+        from drivers.roboclaw.settings import Bus, RoboClawControllerSettings, RoboClawSettings
 
         wheels = len(rig.wheels)
-        controllers = tuple(Controller(0, 0x80 + i, 2 * i, 2 * i + 1) for i in range(wheels // 2))
+        controllers = tuple(RoboClawControllerSettings(0, 0x80 + i, 2 * i, 2 * i + 1) for i in range(wheels // 2))
         return RoboClawSettings((Bus("", 115200),), controllers, 150_000, sign=(1,) * wheels)
 
 

@@ -29,8 +29,8 @@ VERSION_BYTES = 48  # at most, its closing zero among them
 _CRC = struct.Struct(">H")
 
 
-class Command(IntEnum):
-    """Commands of the driver, and those that the maker's client needs for the same functions."""
+class CommandCode(IntEnum):
+    """Numbers of the driver's commands, and of those that the maker's client needs for the same functions."""
 
     SET_TIMEOUT = 14
     TIMEOUT = 15
@@ -59,41 +59,41 @@ class Command(IntEnum):
 
 
 # Values of each command that sets something.
-SETTINGS: dict[Command, struct.Struct] = {
-    Command.SET_TIMEOUT: struct.Struct(">B"),
-    Command.RESET_COUNTS: struct.Struct(">"),
-    Command.DUTY_M1: struct.Struct(">h"),
-    Command.DUTY_M2: struct.Struct(">h"),
-    Command.DUTY: struct.Struct(">hh"),
-    Command.RUN_M1: struct.Struct(">i"),
-    Command.RUN_M2: struct.Struct(">i"),
-    Command.RUN: struct.Struct(">ii"),
-    Command.RUN_ACCELERATING_M1: struct.Struct(">Ii"),
-    Command.RUN_ACCELERATING_M2: struct.Struct(">Ii"),
-    Command.RUN_ACCELERATING: struct.Struct(">Iii"),
+SETTINGS: dict[CommandCode, struct.Struct] = {
+    CommandCode.SET_TIMEOUT: struct.Struct(">B"),
+    CommandCode.RESET_COUNTS: struct.Struct(">"),
+    CommandCode.DUTY_M1: struct.Struct(">h"),
+    CommandCode.DUTY_M2: struct.Struct(">h"),
+    CommandCode.DUTY: struct.Struct(">hh"),
+    CommandCode.RUN_M1: struct.Struct(">i"),
+    CommandCode.RUN_M2: struct.Struct(">i"),
+    CommandCode.RUN: struct.Struct(">ii"),
+    CommandCode.RUN_ACCELERATING_M1: struct.Struct(">Ii"),
+    CommandCode.RUN_ACCELERATING_M2: struct.Struct(">Ii"),
+    CommandCode.RUN_ACCELERATING: struct.Struct(">Iii"),
 }
 # Values in the answer to each reading. Version is text, and status has two forms: see `version`, `status_form`.
-READINGS: dict[Command, struct.Struct] = {
-    Command.TIMEOUT: struct.Struct(">B"),
-    Command.COUNT_M1: struct.Struct(">IB"),
-    Command.COUNT_M2: struct.Struct(">IB"),
-    Command.SPEED_M1: struct.Struct(">iB"),
-    Command.SPEED_M2: struct.Struct(">iB"),
-    Command.MAIN_BATTERY: struct.Struct(">H"),
-    Command.PWMS: struct.Struct(">hh"),
-    Command.CURRENTS: struct.Struct(">hh"),
-    Command.COUNTS: struct.Struct(">II"),
-    Command.RAW_SPEEDS: struct.Struct(">ii"),
-    Command.TEMPERATURE: struct.Struct(">H"),
+READINGS: dict[CommandCode, struct.Struct] = {
+    CommandCode.TIMEOUT: struct.Struct(">B"),
+    CommandCode.COUNT_M1: struct.Struct(">IB"),
+    CommandCode.COUNT_M2: struct.Struct(">IB"),
+    CommandCode.SPEED_M1: struct.Struct(">iB"),
+    CommandCode.SPEED_M2: struct.Struct(">iB"),
+    CommandCode.MAIN_BATTERY: struct.Struct(">H"),
+    CommandCode.PWMS: struct.Struct(">hh"),
+    CommandCode.CURRENTS: struct.Struct(">hh"),
+    CommandCode.COUNTS: struct.Struct(">II"),
+    CommandCode.RAW_SPEEDS: struct.Struct(">ii"),
+    CommandCode.TEMPERATURE: struct.Struct(">H"),
 }
 # Of those, what is read a few times a second: field of `drivers.messages.PowerSample`, and how many steps make its
 # unit. Two values are of the two motors, with their sign; one is of the controller.
-SLOW: dict[Command, tuple[str, int]] = {
-    Command.MAIN_BATTERY: ("supply_V", 10),
-    Command.CURRENTS: ("current_A", 100),
-    Command.TEMPERATURE: ("temperature_degC", 10),
+SLOW: dict[CommandCode, tuple[str, int]] = {
+    CommandCode.MAIN_BATTERY: ("supply_V", 10),
+    CommandCode.CURRENTS: ("current_A", 100),
+    CommandCode.TEMPERATURE: ("temperature_degC", 10),
 }
-KNOWN = frozenset(SETTINGS) | frozenset(READINGS) | {Command.VERSION, Command.STATUS}
+KNOWN = frozenset(SETTINGS) | frozenset(READINGS) | {CommandCode.VERSION, CommandCode.STATUS}
 
 
 class StatusForm(NamedTuple):
@@ -135,7 +135,7 @@ def signed(data: bytes) -> bytes:
     return data + _CRC.pack(crc16(data))
 
 
-def setting(address: int, command: Command, *values: int) -> Transaction[None]:
+def setting(address: int, command: CommandCode, *values: int) -> Transaction[None]:
     """Set something at one controller. Raises struct.error for values that the command cannot carry."""
     return together([request(address, command, *values)])
 
@@ -146,14 +146,14 @@ def together(requests: list[bytes]) -> Transaction[None]:
     return Transaction(b"".join(requests), partial(_missing, len(answer)), partial(_decode_acknowledged, answer))
 
 
-def reading(address: int, command: Command) -> Transaction[tuple[int, ...]]:
+def reading(address: int, command: CommandCode) -> Transaction[tuple[int, ...]]:
     """Read something with an answer of fixed layout."""
     return _reading(address, command, READINGS[command])
 
 
 def status(address: int, form: StatusForm) -> Transaction[tuple[int, ...]]:
     """Read the status of a controller whose form is known."""
-    return _reading(address, Command.STATUS, form.layout)
+    return _reading(address, CommandCode.STATUS, form.layout)
 
 
 def status_form(address: int) -> Transaction[StatusForm]:
@@ -161,7 +161,7 @@ def status_form(address: int) -> Transaction[StatusForm]:
 
     A wide answer passes for a narrow one only where its lower half happens to be the CRC of its upper one.
     """
-    asked = request(address, Command.STATUS)
+    asked = request(address, CommandCode.STATUS)
     narrow = NARROW.layout.size + _CRC.size
 
     def missing(answer: bytes) -> int:
@@ -178,7 +178,7 @@ def status_form(address: int) -> Transaction[StatusForm]:
 
 def version(address: int) -> Transaction[str]:
     """Read the controller's version text."""
-    asked = request(address, Command.VERSION)
+    asked = request(address, CommandCode.VERSION)
 
     def missing(answer: bytes) -> int:
         end = answer.find(0, 0, VERSION_BYTES)
@@ -188,7 +188,7 @@ def version(address: int) -> Transaction[str]:
 
     def decode(answer: bytes) -> str:
         if len(answer) <= _CRC.size or answer[-_CRC.size - 1] != 0 or not _sound(asked, answer):
-            raise BadFrameError(f"damaged answer to command {Command.VERSION}: {answer.hex(' ')}")
+            raise BadFrameError(f"damaged answer to command {CommandCode.VERSION}: {answer.hex(' ')}")
         return answer[: -_CRC.size - 1].decode("ascii", "backslashreplace").strip()
 
     return Transaction(asked, missing, decode)
@@ -203,11 +203,11 @@ def speed_qpps(values: tuple[int, ...]) -> int:
     return -abs(speed) if backward & 1 else speed
 
 
-def request(address: int, command: Command, *values: int) -> bytes:
+def request(address: int, command: CommandCode, *values: int) -> bytes:
     """All bytes of a request. Raises struct.error for values that the command cannot carry.
 
     Example:
-        >>> request(0x80, Command.DUTY, 0, 0).hex(" ")
+        >>> request(0x80, CommandCode.DUTY, 0, 0).hex(" ")
         '80 22 00 00 00 00 98 17'
     """
     head = bytes((address, command))
@@ -215,7 +215,7 @@ def request(address: int, command: Command, *values: int) -> bytes:
     return head if layout is None else signed(head + layout.pack(*values))
 
 
-def _reading(address: int, command: Command, layout: struct.Struct) -> Transaction[tuple[int, ...]]:
+def _reading(address: int, command: CommandCode, layout: struct.Struct) -> Transaction[tuple[int, ...]]:
     asked = request(address, command)
     return Transaction(asked, partial(_missing, layout.size + _CRC.size), partial(_values, asked, layout))
 
@@ -239,7 +239,7 @@ def _sound(asked: bytes, answer: bytes) -> bool:
     return signed(asked[:2] + answer[: -_CRC.size]) == asked[:2] + answer
 
 
-class Request(NamedTuple):
+class ReceivedRequest(NamedTuple):
     """A complete, undamaged request, as received by a controller.
 
     Attributes:
@@ -250,7 +250,7 @@ class Request(NamedTuple):
     """
 
     address: int
-    command: Command
+    command: CommandCode
     values: tuple[int, ...]
     ended_ns: int
 
@@ -267,7 +267,7 @@ class Listener:
         self._deaf = False
         self._ended_ns = 0
 
-    def hear(self, data: bytes, began_ns: int, ended_ns: int) -> list[Request]:
+    def hear(self, data: bytes, began_ns: int, ended_ns: int) -> list[ReceivedRequest]:
         """Requests that end in these bytes, which were on the line between two times [ns]."""
         if began_ns - self._ended_ns > GAP_NS:
             self._begun, self._deaf = b"", False
@@ -275,10 +275,10 @@ class Listener:
         heard = []
         for place, byte in enumerate(data, start=1):
             if (whole := self._take(byte)) is not None:
-                heard.append(Request(*whole, began_ns + (ended_ns - began_ns) * place // len(data)))
+                heard.append(ReceivedRequest(*whole, began_ns + (ended_ns - began_ns) * place // len(data)))
         return heard
 
-    def _take(self, byte: int) -> tuple[int, Command, tuple[int, ...]] | None:
+    def _take(self, byte: int) -> tuple[int, CommandCode, tuple[int, ...]] | None:
         if self._deaf or (not self._begun and byte not in ADDRESSES):
             return None
         self._begun += bytes((byte,))
@@ -287,7 +287,7 @@ class Listener:
         if self._begun[1] not in KNOWN:
             self._begun, self._deaf = b"", True
             return None
-        address, command = self._begun[0], Command(self._begun[1])
+        address, command = self._begun[0], CommandCode(self._begun[1])
         layout = SETTINGS.get(command)
         if layout is None:
             self._begun = b""

@@ -20,7 +20,7 @@ _STATUS = 20 * (2 + 6)  # 20 times a second
 _POWER = sum(2 + READINGS[command].size + 2 for command in SLOW)
 
 
-class RoboclawController(Section):
+class RoboClawControllerSection(Section):
     """One dual motor controller on a RoboClaw bus."""
 
     bus: int = Field(0, ge=0, le=CONTROLLERS - 1, description="which of the ports, counted from 0")
@@ -34,7 +34,7 @@ class RoboclawController(Section):
     m2: Wheel = Field(description="wheel of its motor 2")
 
 
-class RoboclawDrives(DrivesSection):
+class RoboClawDrivesSection(DrivesSection):
     """Wheel drives on RoboClaw controllers, packet serial."""
 
     driver: Literal["roboclaw"] = Field(description="which driver")
@@ -48,7 +48,7 @@ class RoboclawDrives(DrivesSection):
     acceleration_radps2: float = Field(
         0.0, ge=0, le=1000, description="ramp of the controller; 0: it follows set-points at once"
     )
-    controllers: Listed[RoboclawController] = Field((), max_length=CONTROLLERS, description="all of them")
+    controllers: Listed[RoboClawControllerSection] = Field((), max_length=CONTROLLERS, description="all of them")
     reversed: Listed[Wheel] = Field((), max_length=16, description="wheels whose motor turns the other way round")
 
     def bus_loads(self, power_hz: float = 1.0) -> list[float]:

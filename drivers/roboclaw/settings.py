@@ -18,7 +18,7 @@ from drivers.roboclaw.protocol import (
     TIMEOUT_STEPS,
     VERSION_BYTES,
     WIDE,
-    Command,
+    CommandCode,
 )
 
 # Rate at which each controller's status, with its emergency stop, is read [1/s].
@@ -41,7 +41,7 @@ class Bus(msgspec.Struct, frozen=True):
     turnaround_us: int = 200
 
 
-class Controller(msgspec.Struct, frozen=True):
+class RoboClawControllerSettings(msgspec.Struct, frozen=True):
     """A dual controller.
 
     Attributes:
@@ -85,7 +85,7 @@ class RoboClawSettings(msgspec.Struct, frozen=True):
     """
 
     buses: tuple[Bus, ...]
-    controllers: tuple[Controller, ...]
+    controllers: tuple[RoboClawControllerSettings, ...]
     counts_per_rev: float
     sign: tuple[int, ...] = (1, 1, 1, 1, 1, 1)
     acceleration_qpps2: int = 0
@@ -97,11 +97,11 @@ class RoboClawSettings(msgspec.Struct, frozen=True):
     on_cut: Literal["coast", "brake"] = "brake"
     slow_hz: float = 1.0
 
-    def on(self, bus: int) -> list[Controller]:
+    def on(self, bus: int) -> list[RoboClawControllerSettings]:
         """Controllers of a bus."""
         return [controller for controller in self.controllers if controller.bus == bus]
 
-    def where(self, controller: Controller) -> str:
+    def where(self, controller: RoboClawControllerSettings) -> str:
         """Address and port of a controller, for messages."""
         return f"address {controller.address:#04x} on {self.buses[controller.bus].port}"
 
@@ -157,14 +157,14 @@ def _wrong_numbers(settings: RoboClawSettings) -> list[str]:
     return wrong
 
 
-def speed_commands(settings: RoboClawSettings) -> tuple[Command, ...]:
+def speed_commands(settings: RoboClawSettings) -> tuple[CommandCode, ...]:
     """Requests for a controller's two speeds."""
-    return (Command.RAW_SPEEDS,) if settings.raw_speed else (Command.SPEED_M1, Command.SPEED_M2)
+    return (CommandCode.RAW_SPEEDS,) if settings.raw_speed else (CommandCode.SPEED_M1, CommandCode.SPEED_M2)
 
 
 def answer_s(settings: RoboClawSettings, bus: Bus) -> float:
     """How long an answer may take, with the line time of the longest transaction [s]."""
-    stop_together = len(settings.controllers) * _size(Command.DUTY)
+    stop_together = len(settings.controllers) * _size(CommandCode.DUTY)
     return settings.answer_timeout_ms * 1e-3 + max(stop_together, 4 + VERSION_BYTES) * BITS_PER_BYTE / bus.baud
 
 
@@ -178,14 +178,14 @@ def budget(settings: RoboClawSettings) -> float:
 
 def in_flight_s(settings: RoboClawSettings) -> float:
     """Longest transaction that a cut may have to wait for, turnaround included [s]."""
-    run = Command.RUN_ACCELERATING if settings.acceleration_qpps2 else Command.RUN
+    run = CommandCode.RUN_ACCELERATING if settings.acceleration_qpps2 else CommandCode.RUN
     longest = max(_size(command) for command in (run, *speed_commands(settings), *SLOW))
     return max(longest * BITS_PER_BYTE / bus.baud + bus.turnaround_us * 1e-6 for bus in settings.buses)
 
 
 def cut_s(settings: RoboClawSettings) -> float:
     """Time from the first byte of a cut to the last byte of the last stop [s]; all buses at the same time."""
-    frame = 2 + SETTINGS[Command.DUTY].size + 2
+    frame = 2 + SETTINGS[CommandCode.DUTY].size + 2
     times_s = []
     for place, bus in enumerate(settings.buses):
         count, line_s = len(settings.on(place)), BITS_PER_BYTE / bus.baud
@@ -195,21 +195,21 @@ def cut_s(settings: RoboClawSettings) -> float:
     return max(times_s) if settings.stop_together else sum(times_s)
 
 
-def _controller_s(settings: RoboClawSettings, controller: Controller) -> float:
+def _controller_s(settings: RoboClawSettings, controller: RoboClawControllerSettings) -> float:
     """Time of a controller's transactions in each second [s]."""
     bus = settings.buses[controller.bus]
-    run = Command.RUN_ACCELERATING if settings.acceleration_qpps2 else Command.RUN
+    run = CommandCode.RUN_ACCELERATING if settings.acceleration_qpps2 else CommandCode.RUN
     rates = [(command, settings.rate_hz) for command in (run, *speed_commands(settings))] + [
-        (Command.STATUS, STATUS_HZ),
+        (CommandCode.STATUS, STATUS_HZ),
         *((command, settings.slow_hz) for command in SLOW),
     ]
     line_s = BITS_PER_BYTE / bus.baud
     return sum(rate * (_size(command) * line_s + bus.turnaround_us * 1e-6) for command, rate in rates)
 
 
-def _size(command: Command) -> int:
+def _size(command: CommandCode) -> int:
     """Bytes of a request and its answer, at most."""
     if (layout := SETTINGS.get(command)) is not None:
         return 2 + layout.size + 2 + 1
-    answered: struct.Struct = WIDE.layout if command is Command.STATUS else READINGS[command]
+    answered: struct.Struct = WIDE.layout if command is CommandCode.STATUS else READINGS[command]
     return 2 + answered.size + 2

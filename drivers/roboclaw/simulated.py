@@ -7,8 +7,16 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from drivers.roboclaw import protocol
-from drivers.roboclaw.protocol import FULL_DUTY, READINGS, TIMEOUT_STEP_MS, Command, Listener, Request, StatusForm
-from drivers.roboclaw.settings import Controller
+from drivers.roboclaw.protocol import (
+    FULL_DUTY,
+    READINGS,
+    TIMEOUT_STEP_MS,
+    CommandCode,
+    Listener,
+    ReceivedRequest,
+    StatusForm,
+)
+from drivers.roboclaw.settings import RoboClawControllerSettings
 from drivers.sim.protocol.plant_ports import Wheels
 
 VERSION = "USB Roboclaw 2x15a v4.2.8\n"
@@ -20,21 +28,21 @@ STOPS_KEPT = 4096
 AMBIENT_DEGC, RISE, THERMAL_S = 25.0, 0.05, 60.0
 # For each motor command, the first motor, 0 or 1; the number of its values gives the others.
 _FIRST = {
-    Command.DUTY_M1: 0,
-    Command.DUTY_M2: 1,
-    Command.DUTY: 0,
-    Command.RUN_M1: 0,
-    Command.RUN_M2: 1,
-    Command.RUN: 0,
-    Command.RUN_ACCELERATING_M1: 0,
-    Command.RUN_ACCELERATING_M2: 1,
-    Command.RUN_ACCELERATING: 0,
+    CommandCode.DUTY_M1: 0,
+    CommandCode.DUTY_M2: 1,
+    CommandCode.DUTY: 0,
+    CommandCode.RUN_M1: 0,
+    CommandCode.RUN_M2: 1,
+    CommandCode.RUN: 0,
+    CommandCode.RUN_ACCELERATING_M1: 0,
+    CommandCode.RUN_ACCELERATING_M2: 1,
+    CommandCode.RUN_ACCELERATING: 0,
 }
-_DUTIES = (Command.DUTY_M1, Command.DUTY_M2, Command.DUTY)
-_ACCELERATING = (Command.RUN_ACCELERATING_M1, Command.RUN_ACCELERATING_M2, Command.RUN_ACCELERATING)
+_DUTIES = (CommandCode.DUTY_M1, CommandCode.DUTY_M2, CommandCode.DUTY)
+_ACCELERATING = (CommandCode.RUN_ACCELERATING_M1, CommandCode.RUN_ACCELERATING_M2, CommandCode.RUN_ACCELERATING)
 
 
-class Motor:
+class SimMotor:
     """One channel with its encoder.
 
     Speeds are counted exactly, without the controller's filter.
@@ -115,7 +123,7 @@ class SimRoboClaw:
         status: bits beside that of the emergency stop.
     """
 
-    def __init__(self, motors: tuple[Motor, Motor], timeout_steps: int, form: StatusForm, version: str) -> None:
+    def __init__(self, motors: tuple[SimMotor, SimMotor], timeout_steps: int, form: StatusForm, version: str) -> None:
         self.motors, self.timeout_steps = motors, timeout_steps
         self._temperature_degC, self._warm_ns = AMBIENT_DEGC, 0
         self._form, self._version = form, version
@@ -148,7 +156,7 @@ class SimRoboClaw:
         if self.running and self.timeout_steps and silent_ns > self.timeout_steps * TIMEOUT_STEP_MS * 1_000_000:
             self._stop()
 
-    def answer(self, request: Request) -> bytes:
+    def answer(self, request: ReceivedRequest) -> bytes:
         """Carry out a request; any undamaged packet feeds the serial time-out."""
         self._fed_ns = request.ended_ns
         command, values = request.command, request.values
@@ -169,10 +177,10 @@ class SimRoboClaw:
         self._temperature_degC += (final_degC - self._temperature_degC) * -math.expm1(-passed_s / THERMAL_S)
         return self._temperature_degC
 
-    def _set(self, command: Command, values: tuple[int, ...]) -> None:
-        if command is Command.SET_TIMEOUT:
+    def _set(self, command: CommandCode, values: tuple[int, ...]) -> None:
+        if command is CommandCode.SET_TIMEOUT:
             (self.timeout_steps,) = values
-        elif command is Command.RESET_COUNTS:
+        elif command is CommandCode.RESET_COUNTS:
             for motor in self.motors:
                 motor.reset_count()
         elif not self._e_stop:
@@ -183,25 +191,25 @@ class SimRoboClaw:
                 else:
                     motor.run(value, ramp)
 
-    def _reading(self, command: Command) -> bytes:
+    def _reading(self, command: CommandCode) -> bytes:
         """Values of an answer."""
         one, two = self.motors
-        if command is Command.VERSION:
+        if command is CommandCode.VERSION:
             return self._version.encode("ascii")[: protocol.VERSION_BYTES - 1] + b"\0"
-        if command is Command.STATUS:
+        if command is CommandCode.STATUS:
             return self._form.layout.pack(self.status | (self._form.e_stop if self._e_stop else 0))
-        values: dict[Command, Callable[[], tuple[int, ...]]] = {
-            Command.TIMEOUT: lambda: (self.timeout_steps,),
-            Command.COUNT_M1: lambda: (_wrap(one.count()), _backward(one) << 1),
-            Command.COUNT_M2: lambda: (_wrap(two.count()), _backward(two) << 1),
-            Command.SPEED_M1: lambda: (round(one.speed_qpps()), _backward(one)),
-            Command.SPEED_M2: lambda: (round(two.speed_qpps()), _backward(two)),
-            Command.PWMS: lambda: (one.duty, two.duty),
-            Command.MAIN_BATTERY: lambda: (round(one.supply_V() * 10),),
-            Command.TEMPERATURE: lambda: (round(self._temperature_now() * 10),),
-            Command.CURRENTS: lambda: tuple(round(motor.current_A() * 100) for motor in self.motors),
-            Command.COUNTS: lambda: (_wrap(one.count()), _wrap(two.count())),
-            Command.RAW_SPEEDS: lambda: tuple(RAW_HZ * round(motor.speed_qpps() / RAW_HZ) for motor in self.motors),
+        values: dict[CommandCode, Callable[[], tuple[int, ...]]] = {
+            CommandCode.TIMEOUT: lambda: (self.timeout_steps,),
+            CommandCode.COUNT_M1: lambda: (_wrap(one.count()), _backward(one) << 1),
+            CommandCode.COUNT_M2: lambda: (_wrap(two.count()), _backward(two) << 1),
+            CommandCode.SPEED_M1: lambda: (round(one.speed_qpps()), _backward(one)),
+            CommandCode.SPEED_M2: lambda: (round(two.speed_qpps()), _backward(two)),
+            CommandCode.PWMS: lambda: (one.duty, two.duty),
+            CommandCode.MAIN_BATTERY: lambda: (round(one.supply_V() * 10),),
+            CommandCode.TEMPERATURE: lambda: (round(self._temperature_now() * 10),),
+            CommandCode.CURRENTS: lambda: tuple(round(motor.current_A() * 100) for motor in self.motors),
+            CommandCode.COUNTS: lambda: (_wrap(one.count()), _wrap(two.count())),
+            CommandCode.RAW_SPEEDS: lambda: tuple(RAW_HZ * round(motor.speed_qpps() / RAW_HZ) for motor in self.motors),
         }
         return READINGS[command].pack(*values[command]())
 
@@ -231,7 +239,7 @@ class RoboClawBus:
     def __init__(
         self,
         wheels: Wheels,
-        controllers: Sequence[Controller],
+        controllers: Sequence[RoboClawControllerSettings],
         counts_per_rev: float,
         *,
         sign: Sequence[int] = (1, 1, 1, 1, 1, 1),
@@ -240,8 +248,8 @@ class RoboClawBus:
         form: StatusForm = protocol.WIDE,
         version: str = VERSION,
     ) -> None:
-        def motor(wheel: int) -> Motor:
-            return Motor(wheels, wheel, sign[wheel] * counts_per_rev / math.tau, no_load_radps)
+        def motor(wheel: int) -> SimMotor:
+            return SimMotor(wheels, wheel, sign[wheel] * counts_per_rev / math.tau, no_load_radps)
 
         self.controllers = {
             one.address: SimRoboClaw(
@@ -283,5 +291,5 @@ def _wrap(count: int) -> int:
     return count % 2**32
 
 
-def _backward(motor: Motor) -> int:
+def _backward(motor: SimMotor) -> int:
     return int(motor.speed_qpps() < 0)

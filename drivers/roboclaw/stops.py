@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from drivers.interfaces import DeviceError, LinkLostError, StopFrames
 from drivers.roboclaw import protocol
-from drivers.roboclaw.protocol import Command, Transaction
+from drivers.roboclaw.protocol import CommandCode, Transaction
 from drivers.roboclaw.unit import Unit
 from drivers.serial.link import SerialLink
 
 
-class Stop(NamedTuple):
+class StopTransaction(NamedTuple):
     """Duty 0 for controllers of a bus, in one write."""
 
     units: Sequence[Unit]
@@ -43,11 +43,11 @@ class StopSequence:
         self._links = links
         self._on = [[unit for unit in units if unit.link is link] for link in links]
         self._all = [
-            Stop(group, link, protocol.together([_request(unit) for unit in group]))
+            StopTransaction(group, link, protocol.together([_request(unit) for unit in group]))
             for link, on in zip(links, self._on, strict=True)
             for group in ([on] if together else [[unit] for unit in on])
         ]
-        self._pending: deque[Stop] = deque()
+        self._pending: deque[StopTransaction] = deque()
         self._to_post = False
 
     def frames(self, device: str) -> tuple[StopFrames, ...]:
@@ -112,4 +112,4 @@ class StopSequence:
 
 
 def _request(unit: Unit) -> bytes:
-    return protocol.request(unit.controller.address, Command.DUTY, 0, 0)
+    return protocol.request(unit.controller.address, CommandCode.DUTY, 0, 0)

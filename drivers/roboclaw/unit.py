@@ -8,8 +8,8 @@ from typing import TypeVar
 from drivers.interfaces import ControllerState, DeviceError
 from drivers.power import ControllerPower
 from drivers.roboclaw import protocol
-from drivers.roboclaw.protocol import READINGS, SLOW, Command, Transaction
-from drivers.roboclaw.settings import Controller, RoboClawSettings
+from drivers.roboclaw.protocol import READINGS, SLOW, CommandCode, Transaction
+from drivers.roboclaw.settings import RoboClawControllerSettings, RoboClawSettings
 from drivers.serial.link import SerialLink
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ class Unit:
         e_stop: its emergency stop is pressed.
     """
 
-    def __init__(self, settings: RoboClawSettings, controller: Controller, link: SerialLink) -> None:
+    def __init__(self, settings: RoboClawSettings, controller: RoboClawControllerSettings, link: SerialLink) -> None:
         self.controller, self.link, self.where = controller, link, settings.where(controller)
         self._settings = settings
         self.reset()
@@ -68,7 +68,7 @@ class Unit:
         """The same, item by item."""
         status = self._status & ~self._form.e_stop
         trouble = f"status {status:#06x}" if status else ""
-        (battery_V,), currents_A = self._readings[Command.MAIN_BATTERY], self._readings[Command.CURRENTS]
+        (battery_V,), currents_A = self._readings[CommandCode.MAIN_BATTERY], self._readings[CommandCode.CURRENTS]
         return ControllerState(self.where, self._version, battery_V, currents_A, trouble)
 
     def power(self) -> ControllerPower:
@@ -88,12 +88,12 @@ class Unit:
         self._version = self.ask(protocol.version(address))
         if not any(family in self._version.lower() for family in FAMILIES):
             raise DeviceError(f"{self.where}: no RoboClaw but {self._version!r}; check the port and the address")
-        self.set(Command.SET_TIMEOUT, steps)
-        (found,) = self.ask(protocol.reading(address, Command.TIMEOUT))
+        self.set(CommandCode.SET_TIMEOUT, steps)
+        (found,) = self.ask(protocol.reading(address, CommandCode.TIMEOUT))
         if found != steps:
             raise DeviceError(f"{self.where}: serial time-out {found * 100} ms, set: {steps * 100} ms; is it locked?")
         self._form = self.ask(protocol.status_form(address))
-        self.set(Command.DUTY, 0, 0)
+        self.set(CommandCode.DUTY, 0, 0)
 
     def ask(self, transaction: Transaction[T]) -> T:
         """Make a transaction. Raises DeviceError that names the address."""
@@ -104,7 +104,7 @@ class Unit:
         self.answered_ns = self.link.sent_ns
         return value
 
-    def set(self, command: Command, *values: int) -> None:
+    def set(self, command: CommandCode, *values: int) -> None:
         """Make a transaction that sets something. Raises DeviceError."""
         self.ask(protocol.setting(self.controller.address, command, *values))
 
@@ -112,21 +112,21 @@ class Unit:
         """Record that it has answered the newest request on its bus, for the command of a time [ns]."""
         self.answered_ns, self.confirmed_ns = self.link.sent_ns, max(self.confirmed_ns, command_ns)
 
-    def speeds(self, command: Command) -> dict[int, float]:
+    def speeds(self, command: CommandCode) -> dict[int, float]:
         """Read one or both speeds, by wheel [rad/s], positive rolling forward."""
         values = self.ask(protocol.reading(self.controller.address, command))
         one, two = self.controller.wheels
-        if command is Command.RAW_SPEEDS:
+        if command is CommandCode.RAW_SPEEDS:
             counts = {one: values[0], two: values[1]}
         else:
-            counts = {one if command is Command.SPEED_M1 else two: protocol.speed_qpps(values)}
+            counts = {one if command is CommandCode.SPEED_M1 else two: protocol.speed_qpps(values)}
         turn = math.tau / self._settings.counts_per_rev
         return {wheel: self._settings.sign[wheel] * count * turn for wheel, count in counts.items()}
 
-    def ask_slowly(self, command: Command) -> None:
+    def ask_slowly(self, command: CommandCode) -> None:
         """Read its status, or one of SLOW."""
         address = self.controller.address
-        if command is Command.STATUS:
+        if command is CommandCode.STATUS:
             (self._status,) = self.ask(protocol.status(address, self._form))
             self._status_known = True
             return

@@ -9,8 +9,8 @@ from drivers.host import Alive, Host
 from drivers.interfaces import ControllerState, DeviceError
 from drivers.power import ControllerPower
 from drivers.roboteq import protocol
-from drivers.roboteq.protocol import Exchange, Fault
-from drivers.roboteq.settings import SLOW, SPEEDS, STOP, Controller, RoboteqSettings
+from drivers.roboteq.protocol import Exchange, FaultFlag
+from drivers.roboteq.settings import SLOW, SPEEDS, STOP, RoboteqControllerSettings, RoboteqSettings
 from drivers.serial.link import SerialLink
 
 NAME = "Roboteq drives"
@@ -41,12 +41,14 @@ class RoboteqController:
         slow: last reading of the other slow state, by query.
     """
 
-    def __init__(self, settings: RoboteqSettings, controller: Controller, host: Host, alive: Alive) -> None:
+    def __init__(
+        self, settings: RoboteqSettings, controller: RoboteqControllerSettings, host: Host, alive: Alive
+    ) -> None:
         self._settings, self.controller = settings, controller
         timeout_s = settings.answer_timeout_ms * 1e-3
         self.link = SerialLink(NAME, controller.port, settings.baud, timeout_s=timeout_s, host=host, alive=alive)
         self.stop_state, self.stopped_ns, self._fed_ns = StopState.MAY_RUN, -1, 0
-        self.rpm, self.faults = (0, 0), Fault(0)
+        self.rpm, self.faults = (0, 0), FaultFlag(0)
         self.slow: dict[str, tuple[int, ...]] = {}
         self._read_ns = dict.fromkeys((protocol.AMPS, protocol.VOLTS), -1)
 
@@ -56,7 +58,10 @@ class RoboteqController:
         self.stop_state, opening = StopState.MAY_RUN, protocol.Opening()
         self.faults = self.link.ask(opening.frame, opening.missing, opening.decode)
         self._see(
-            "stopped by !EX", bool(self.faults & Fault.EMERGENCY_STOP), True, "is it a controller with firmware 1.8?"
+            "stopped by !EX",
+            bool(self.faults & FaultFlag.EMERGENCY_STOP),
+            True,
+            "is it a controller with firmware 1.8?",
         )
         self.stop_state = StopState.ZERO
 
@@ -98,9 +103,9 @@ class RoboteqController:
         if exchange == STOP:
             self.stop_state, self.stopped_ns = StopState.STOPPED, self.link.sent_ns
         elif exchange in (ZERO, SLOW[0]):
-            self.faults = Fault(values[0][0])
+            self.faults = FaultFlag(values[0][0])
             if exchange == ZERO:
-                self.stop_state = StopState.ZERO if self.faults & Fault.EMERGENCY_STOP else StopState.MAY_RUN
+                self.stop_state = StopState.ZERO if self.faults & FaultFlag.EMERGENCY_STOP else StopState.MAY_RUN
         elif exchange == SPEEDS:
             self.rpm = (values[0][0], values[0][1])
         elif exchange in SLOW:
@@ -140,8 +145,8 @@ class RoboteqController:
 
     def _troubles(self) -> list[str]:
         """Faults besides an emergency stop, which may be our own."""
-        faults = self.faults & ~Fault.EMERGENCY_STOP
-        words = [str(fault.name).lower().replace("_", " ") for fault in Fault if fault & faults]
+        faults = self.faults & ~FaultFlag.EMERGENCY_STOP
+        words = [str(fault.name).lower().replace("_", " ") for fault in FaultFlag if fault & faults]
         for channel, flags in zip(protocol.CHANNELS, self.slow.get(protocol.MOTOR_FLAGS, ()), strict=False):
             names = [str(flag.name).lower().replace("_", " ") for flag in protocol.MotorFlag if flag & flags]
             words += [f"channel {channel} {name}" for name in names]

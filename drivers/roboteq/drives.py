@@ -22,10 +22,10 @@ from drivers.messages import DriveCommand, DriveSample
 from drivers.power import power_sample
 from drivers.roboteq import protocol
 from drivers.roboteq.controller import NAME, RELEASE_STOP, ZERO, RoboteqController, StopState
-from drivers.roboteq.protocol import Exchange, Fault
-from drivers.roboteq.settings import SLOW, SPEEDS, STOP, Controller, RoboteqSettings, budget, check
+from drivers.roboteq.protocol import Exchange, FaultFlag
+from drivers.roboteq.settings import SLOW, SPEEDS, STOP, RoboteqControllerSettings, RoboteqSettings, budget, check
 
-__all__ = ["Controller", "RoboteqDrives", "RoboteqSettings", "budget", "check"]
+__all__ = ["RoboteqControllerSettings", "RoboteqDrives", "RoboteqSettings", "budget", "check"]
 
 # An axle slower than this counts as standing still [rad/s].
 STANDING_RADPS = 0.05
@@ -230,7 +230,7 @@ class RoboteqDrives:
 
     def _check_e_stop(self) -> None:
         """Check for an emergency stop that we did not send."""
-        self._e_stop = any(one.faults & Fault.EMERGENCY_STOP for one in self._controllers)
+        self._e_stop = any(one.faults & FaultFlag.EMERGENCY_STOP for one in self._controllers)
         if self._e_stop:
             self._disarm()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from drivers.checks import CONTROLLERS, load_problems, timeout_problems, wheel_problems
 from drivers.driver_type import Connection, DrivesType, LineLoad, RigSetup, numbered
 from drivers.host import COMPUTER, Alive, Host
-from drivers.roboteq.section import RoboteqDrives as Section
+from drivers.roboteq.section import RoboteqDrivesSection
 from drivers.section import Problem
 
 if TYPE_CHECKING:
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 TURNAROUND_NS = 300_000
 
 
-class RoboteqType(DrivesType[Section]):
+class RoboteqType(DrivesType[RoboteqDrivesSection]):
     """Wheel drives on Roboteq controllers."""
 
     name = "roboteq"
-    settings = Section
+    settings = RoboteqDrivesSection
 
     def make(
-        self, section: Section, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+        self, section: RoboteqDrivesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
     ) -> RoboteqDrives:
         """See DriverType."""
         from drivers.roboteq.drives import RoboteqDrives
 
         return RoboteqDrives(self.driver_settings(section, rig), host, alive)
 
-    def check(self, section: Section, rig: RigSetup) -> Iterator[Problem]:
+    def check(self, section: RoboteqDrivesSection, rig: RigSetup) -> Iterator[Problem]:
         """See DriverType."""
         needed_rpm = rig.wheel_speed_limit_radps * 60.0 / (2.0 * math.pi) * section.gear_ratio
         if section.max_rpm < needed_rpm:
@@ -53,30 +53,30 @@ class RoboteqType(DrivesType[Section]):
         )
         yield from timeout_problems(*self.timeout(section), section.rate_hz)
 
-    def connections(self, section: Section) -> Iterator[Connection]:
+    def connections(self, section: RoboteqDrivesSection) -> Iterator[Connection]:
         """See DriverType."""
         for place, controller in enumerate(section.controllers):
             yield Connection(f"devices.drives.controllers.{place}.port", controller.port)
 
-    def line_loads(self, section: Section, rig: RigSetup) -> Sequence[LineLoad]:  # noqa: ARG002
+    def line_loads(self, section: RoboteqDrivesSection, rig: RigSetup) -> Sequence[LineLoad]:  # noqa: ARG002
         """See DriverType."""
         return [LineLoad(controller.port, section.port_load()) for controller in section.controllers]
 
-    def busy(self, section: Section, rig: RigSetup) -> float:
+    def busy(self, section: RoboteqDrivesSection, rig: RigSetup) -> float:
         """See DriverType."""
         from drivers.roboteq.settings import budget
 
         return budget(self.driver_settings(section, rig))
 
-    def timeout(self, section: Section) -> tuple[str, float]:
+    def timeout(self, section: RoboteqDrivesSection) -> tuple[str, float]:
         """See DrivesType."""
         return "watchdog_ms", section.watchdog_ms
 
-    def supplies(self, section: Section) -> tuple[str, ...]:
+    def supplies(self, section: RoboteqDrivesSection) -> tuple[str, ...]:
         """See DrivesType."""
         return tuple(f"controller_{number}" for number, _ in enumerate(section.controllers, start=1))
 
-    def stop_times_s(self, section: Section, rig: RigSetup) -> tuple[float, float]:
+    def stop_times_s(self, section: RoboteqDrivesSection, rig: RigSetup) -> tuple[float, float]:
         """See DrivesType."""
         from drivers.roboteq.settings import cut_s, in_flight_s
 
@@ -88,7 +88,9 @@ class RoboteqType(DrivesType[Section]):
         for place, controller in enumerate(values["controllers"]):
             controller["port"] = endpoints[numbered(self.name, place)]
 
-    def simulated_ports(self, section: Section | None, rig: RigSetup, ports: PlantPorts) -> Mapping[str, SimulatedPort]:
+    def simulated_ports(
+        self, section: RoboteqDrivesSection | None, rig: RigSetup, ports: PlantPorts
+    ) -> Mapping[str, SimulatedPort]:
         """See DriverType."""
         from drivers.roboteq.simulated import RoboteqDevice
         from drivers.sim.protocol.line import SimulatedPort
@@ -110,13 +112,13 @@ class RoboteqType(DrivesType[Section]):
             for place, one in enumerate(given.controllers)
         }
 
-    def driver_settings(self, section: Section, rig: RigSetup) -> RoboteqSettings:
+    def driver_settings(self, section: RoboteqDrivesSection, rig: RigSetup) -> RoboteqSettings:
         """The same in the driver's units."""
-        from drivers.roboteq.settings import Controller, RoboteqSettings
+        from drivers.roboteq.settings import RoboteqControllerSettings, RoboteqSettings
 
         return RoboteqSettings(
             controllers=tuple(
-                Controller(one.port, rig.wheels.index(one.channel_1), rig.wheels.index(one.channel_2))
+                RoboteqControllerSettings(one.port, rig.wheels.index(one.channel_1), rig.wheels.index(one.channel_2))
                 for one in section.controllers
             ),
             max_rpm=round(section.max_rpm),
@@ -129,10 +131,10 @@ class RoboteqType(DrivesType[Section]):
         )
 
     def _usual_settings(self, rig: RigSetup) -> RoboteqSettings:
-        from drivers.roboteq.settings import Controller, RoboteqSettings
+        from drivers.roboteq.settings import RoboteqControllerSettings, RoboteqSettings
 
         wheels = len(rig.wheels)
-        controllers = tuple(Controller("", 2 * i, 2 * i + 1) for i in range(wheels // 2))
+        controllers = tuple(RoboteqControllerSettings("", 2 * i, 2 * i + 1) for i in range(wheels // 2))
         return RoboteqSettings(controllers, max_rpm=3000, gear_ratio=100.0, sign=(1,) * wheels, open_loop=rig.open_loop)
 
 

@@ -30,7 +30,7 @@ _VALUES = re.compile(_VALUE + rb"(?::" + _VALUE + rb")*")
 _OPENED = re.compile(rb"(?:^|\r)FF=(0|[1-9][0-9]{0,4})\r\Z")
 
 
-class Fault(IntFlag):
+class FaultFlag(IntFlag):
     """Bits of the fault flags."""
 
     OVERHEAT = 1
@@ -55,7 +55,7 @@ class MotorFlag(IntFlag):
     AMPS_TRIGGER = 64
 
 
-class Command(NamedTuple):
+class RoboteqCommand(NamedTuple):
     """A command as a controller understands it."""
 
     sign: str
@@ -158,18 +158,18 @@ class Opening:
         """Least number of missing bytes: the answer ends with the faults."""
         return 0 if _OPENED.search(answer) else 1
 
-    def decode(self, answer: bytes) -> Fault:
+    def decode(self, answer: bytes) -> FaultFlag:
         """Its faults. Raises BadFrameError."""
         if (found := _OPENED.search(answer)) is None:
             raise BadFrameError(f"{answer!r} does not end in the faults")
-        return Fault(int(found[1]))
+        return FaultFlag(int(found[1]))
 
 
-def parse(text: bytes) -> Command | None:
+def parse(text: bytes) -> RoboteqCommand | None:
     """Parse a command without its end; None if it is not a command."""
     if len(text) > MAX_COMMAND or (found := _COMMAND.fullmatch(text.decode("latin-1").upper())) is None:
         return None
-    return Command(found[1], found[2], tuple(int(number) for number in found[3].split()))
+    return RoboteqCommand(found[1], found[2], tuple(int(number) for number in found[3].split()))
 
 
 def answer(name: str, *values: int) -> bytes:

@@ -17,7 +17,7 @@ _SPEED = 5 + 9  # `?S 1` and `S=-32768`
 _SLOW = (3 + 14) + (4 + 7) + 2 * (6 + 7)  # ?A, ?FF, ?FM of each channel: once a second
 
 
-class RoboteqController(Section):
+class RoboteqControllerSection(Section):
     """One dual motor controller on its serial port."""
 
     port: Port = Field(description="its serial port")
@@ -25,7 +25,7 @@ class RoboteqController(Section):
     channel_2: Wheel = Field(description="wheel of its channel 2")
 
 
-class RoboteqDrives(DrivesSection):
+class RoboteqDrivesSection(DrivesSection):
     """Wheel drives on Roboteq controllers, ASCII commands; closed-loop speed mode, or open loop for a run by duty."""
 
     driver: Literal["roboteq"] = Field(description="which driver")
@@ -36,7 +36,7 @@ class RoboteqDrives(DrivesSection):
     )
     max_rpm: float = Field(ge=1, le=1e5, description="motor speed at command 1000, as set in the controller")
     gear_ratio: float = Field(ge=0.01, le=1e4, description="turns of the motor in a turn of the axle")
-    controllers: Listed[RoboteqController] = Field((), max_length=CONTROLLERS, description="all of them")
+    controllers: Listed[RoboteqControllerSection] = Field((), max_length=CONTROLLERS, description="all of them")
     reversed: Listed[Wheel] = Field((), max_length=16, description="wheels whose motor turns the other way round")
 
     def port_load(self) -> float:

@@ -27,7 +27,7 @@ STOP = Exchange((protocol.EMERGENCY_STOP,))
 _FASTEST = Exchange(tuple(protocol.go(channel, -protocol.FULL_SCALE) for channel in protocol.CHANNELS))
 
 
-class Controller(msgspec.Struct, frozen=True):
+class RoboteqControllerSettings(msgspec.Struct, frozen=True):
     """A dual-channel controller on its port.
 
     Attributes:
@@ -62,7 +62,7 @@ class RoboteqSettings(msgspec.Struct, frozen=True):
         open_loop: a command is a duty, not a speed; must match the controllers' configuration.
     """
 
-    controllers: tuple[Controller, ...]
+    controllers: tuple[RoboteqControllerSettings, ...]
     max_rpm: int
     gear_ratio: float
     sign: tuple[int, ...] = (1, 1, 1, 1, 1, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from drivers.roboteq import protocol
-from drivers.roboteq.protocol import Command, Fault, MotorFlag
+from drivers.roboteq.protocol import FaultFlag, MotorFlag, RoboteqCommand
 from drivers.roboteq.settings import RPM
 from drivers.sim.protocol.plant_ports import Wheels
 
@@ -54,13 +54,13 @@ class RoboteqDevice:
         self._values, self._stopped = [0, 0], False
         self._driven: list[tuple[int, bool]] = [(0, True), (0, True)]  # set-point, and whether the output is cut
         self.pressed = self.timed_out = False
-        self.faults = Fault(0)
+        self.faults = FaultFlag(0)
         self.stops: list[int] = []
         self._queries: dict[str, Callable[[], tuple[int, ...]]] = {
             "S": lambda: (self._rpm(0), self._rpm(1)),
             "A": lambda: (self._tenths_A(0), self._tenths_A(1)),
             "V": lambda: (120, round(10.0 * wheels.supply_V()), 4980),
-            "FF": lambda: (self.faults | (Fault.EMERGENCY_STOP if self._stopped else 0),),
+            "FF": lambda: (self.faults | (FaultFlag.EMERGENCY_STOP if self._stopped else 0),),
             "FM": lambda: (MotorFlag.SAFETY_STOP if self.timed_out else 0,) * 2,
         }
 
@@ -103,7 +103,7 @@ class RoboteqDevice:
         answer = None if command is None else self._answer(command, t_ns)
         return protocol.NOT_DONE.encode() + protocol.END if answer is None else answer
 
-    def _answer(self, command: Command, t_ns: int) -> bytes | None:
+    def _answer(self, command: RoboteqCommand, t_ns: int) -> bytes | None:
         """The answer to a command, None if refused."""
         if command.sign == "?":
             return self._query(self._queries.get(command.name), command)
@@ -113,7 +113,7 @@ class RoboteqDevice:
         done = self._do(command, t_ns) if command.sign == "!" else self._set(command)
         return protocol.DONE.encode() + protocol.END if done else None
 
-    def _query(self, read: Callable[[], tuple[int, ...]] | None, command: Command) -> bytes | None:
+    def _query(self, read: Callable[[], tuple[int, ...]] | None, command: RoboteqCommand) -> bytes | None:
         """All values, or the requested one, counted from 1."""
         if read is None or len(command.numbers) > 1:
             return None
@@ -124,7 +124,7 @@ class RoboteqDevice:
             values = (values[command.numbers[0] - 1],)
         return protocol.answer(command.name, *(int(value) for value in values))
 
-    def _set(self, command: Command) -> bool:
+    def _set(self, command: RoboteqCommand) -> bool:
         values = self._settings.get(command.name)
         if values is None or len(command.numbers) != len(values[1:]) + 1 or not 0 <= command.numbers[-1] <= 65535:
             return False
@@ -134,7 +134,7 @@ class RoboteqDevice:
         values[place] = command.numbers[-1]
         return True
 
-    def _do(self, command: Command, t_ns: int) -> bool:
+    def _do(self, command: RoboteqCommand, t_ns: int) -> bool:
         """Obey a `!` command. Any of them feeds the watchdog and ends its stop: the motors resume their old speeds."""
         numbers, channels, full = command.numbers, protocol.CHANNELS, protocol.FULL_SCALE
         if command.name == "G" and len(numbers) == 2 and numbers[0] in channels and -full <= numbers[1] <= full:

@@ -10,7 +10,7 @@ from serial.tools import list_ports
 BY_ID = Path("/dev/serial/by-id")
 
 
-class SerialPort(msgspec.Struct, frozen=True):
+class SerialPortInfo(msgspec.Struct, frozen=True):
     """A serial port as listed by the kernel.
 
     Attributes:
@@ -30,7 +30,7 @@ class SerialPort(msgspec.Struct, frozen=True):
     serial: str
 
 
-def serial_ports(by_id: Path = BY_ID) -> tuple[SerialPort, ...]:
+def serial_ports(by_id: Path = BY_ID) -> tuple[SerialPortInfo, ...]:
     """All ports, by path.
 
     Args:
@@ -38,7 +38,7 @@ def serial_ports(by_id: Path = BY_ID) -> tuple[SerialPort, ...]:
     """
     links = {str(link.resolve()): str(link) for link in sorted(by_id.iterdir())} if by_id.is_dir() else {}
     return tuple(
-        SerialPort(
+        SerialPortInfo(
             one.device,
             links.get(str(Path(one.device).resolve()), ""),
             f"{one.vid:04x}:{one.pid:04x}" if one.vid is not None and one.pid is not None else "",

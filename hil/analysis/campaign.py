@@ -27,7 +27,7 @@ _RUN_FOLDER = re.compile(r"trial_\d{4,}(_\d+)?")
 
 
 @dataclass(frozen=True)
-class Campaign:
+class RecordedCampaign:
     """A campaign as its folder has it.
 
     Attributes:
@@ -47,7 +47,7 @@ class Campaign:
     wrong: str
 
 
-def read_campaign(folder: Path) -> Campaign:
+def read_campaign(folder: Path) -> RecordedCampaign:
     """Read a campaign's folder.
 
     Raises:
@@ -69,7 +69,7 @@ def read_campaign(folder: Path) -> Campaign:
         wrong = "" if own_digest({**found, "trials": trials}) == found["digests"]["campaign"] else "it was changed"
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise FolderError(f"{path} is no file of a campaign ({type(error).__name__}: {error})") from None
-    return Campaign(name, rows, found, trials, folder, wrong and f"{JSON} does not match its digest: {wrong}")
+    return RecordedCampaign(name, rows, found, trials, folder, wrong and f"{JSON} does not match its digest: {wrong}")
 
 
 def own_digest(content: Mapping[str, Any]) -> str:
@@ -89,7 +89,7 @@ def status_of(summary: Mapping[str, Any]) -> str:
     return "faulted" if summary.get("aborted") else "kept" if summary.get("accepted") else "dropped"
 
 
-def contradictions(campaign: Campaign) -> Iterator[str]:
+def contradictions(campaign: RecordedCampaign) -> Iterator[str]:
     """Where plan, trials, statuses and run folders of a campaign contradict each other, a sentence each.
 
     Planned trials that are not there are none: the campaign was stopped, or goes on.

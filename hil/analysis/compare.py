@@ -11,12 +11,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from hil.analysis import statistics
-from hil.analysis.campaign import Campaign, read_campaign
+from hil.analysis.campaign import RecordedCampaign, read_campaign
 from hil.analysis.report import drawing
 from hil.analysis.report.groups import FORCE
 from hil.analysis.report.make import DoubtedError
 from hil.analysis.report.trials import Trial, doubts, trials_of
-from hil.analysis.statistics import LEVEL, Difference, Spread
+from hil.analysis.statistics import LEVEL, MeanDifference, SampleSpread
 from hil.experiments.drawing import COLOURS
 from hil.recording.digests import file_sha256
 from hil.recording.run_folder import FolderError
@@ -25,7 +25,7 @@ Place = tuple[str, float]  # ground, or "" where grounds are not told apart; ang
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparisonRow:
     """Both campaigns at one angle.
 
     Attributes:
@@ -38,9 +38,9 @@ class Row:
 
     ground: str
     angle_deg: float
-    first: Spread | None
-    second: Spread | None
-    difference: Difference | None
+    first: SampleSpread | None
+    second: SampleSpread | None
+    difference: MeanDifference | None
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class Comparison:
 
     names: tuple[str, str]
     quantity: str
-    rows: tuple[Row, ...]
-    overall: Difference | None
+    rows: tuple[ComparisonRow, ...]
+    overall: MeanDifference | None
     wrong: tuple[str, ...]
     digests: tuple[str, str]
 
@@ -144,10 +144,10 @@ def _values(trials: Sequence[Trial], quantity: str, *, apart: bool) -> dict[Plac
     return found
 
 
-def _row(place: Place, first: list[float] | None, second: list[float] | None) -> Row:
+def _row(place: Place, first: list[float] | None, second: list[float] | None) -> ComparisonRow:
     one, other = (statistics.spread_of(values) if values else None for values in (first, second))
-    return Row(*place, one, other, statistics.welch(first, second) if first and second else None)
+    return ComparisonRow(*place, one, other, statistics.welch(first, second) if first and second else None)
 
 
-def _digest(campaign: Campaign) -> str:
+def _digest(campaign: RecordedCampaign) -> str:
     return file_sha256(campaign.folder / "campaign.csv")

@@ -21,7 +21,7 @@ EXACT_PAIRS = 8
 
 
 @dataclass(frozen=True)
-class Spread:
+class SampleSpread:
     """Several values of one quantity.
 
     Attributes:
@@ -86,7 +86,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Difference:
+class MeanDifference:
     """Difference of two means, second minus first, with its confidence interval by Welch.
 
     Attributes:
@@ -104,19 +104,19 @@ class Difference:
     freedom: float | None
 
 
-def spread_of(values: Sequence[float]) -> Spread:
+def spread_of(values: Sequence[float]) -> SampleSpread:
     """Mean, deviations and confidence interval of at least one value."""
     x = np.asarray(values, np.float64)
     mean = float(x.mean())
     absolute = float(np.abs(x - mean).mean())
     if x.size < 2:
-        return Spread(x.size, mean, absolute, None, None, None)
+        return SampleSpread(x.size, mean, absolute, None, None, None)
     deviation = float(x.std(ddof=1))
     half = float(stats.t.ppf(0.5 + 0.5 * LEVEL, x.size - 1)) * deviation / math.sqrt(x.size)
-    return Spread(x.size, mean, absolute, deviation, mean - half, mean + half)
+    return SampleSpread(x.size, mean, absolute, deviation, mean - half, mean + half)
 
 
-def over_angle(angles_deg: Sequence[float], values: Sequence[float]) -> dict[float, Spread]:
+def over_angle(angles_deg: Sequence[float], values: Sequence[float]) -> dict[float, SampleSpread]:
     """The spread at each angle, in rising order of the angles."""
     at: dict[float, list[float]] = {}
     for angle, value in zip(angles_deg, values, strict=True):
@@ -164,27 +164,27 @@ def fit_power(energy_J: Sequence[float], force_N: Sequence[float]) -> Fit | None
     return _fit("power", factor * middle**-b, b, half, F, beside(found.x) + F)
 
 
-def welch(first: Sequence[float], second: Sequence[float]) -> Difference:
+def welch(first: Sequence[float], second: Sequence[float]) -> MeanDifference:
     """Difference of the means of two groups, each of at least one value."""
     return stratified_difference([(first, second)])
 
 
-def stratified_difference(strata: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Difference:
+def stratified_difference(strata: Sequence[tuple[Sequence[float], Sequence[float]]]) -> MeanDifference:
     """Mean over strata (angles) of the difference of the means in each, with Welch's interval.
 
     Each stratum has the same weight, so that a campaign with more trials at one angle is not compared by that angle.
     """
     value = float(np.mean([np.mean(second) - np.mean(first) for first, second in strata]))
     if any(len(group) < 2 for pair in strata for group in pair):
-        return Difference(value, None, None, None, None)
+        return MeanDifference(value, None, None, None, None)
     parts = [(float(np.var(group, ddof=1)) / len(group), len(group) - 1) for pair in strata for group in pair]
     variance = sum(part for part, _ in parts)
     if variance <= 0.0:
-        return Difference(value, None, None, None, None)
+        return MeanDifference(value, None, None, None, None)
     freedom = variance**2 / sum(part**2 / n for part, n in parts)
     error = math.sqrt(variance) / len(strata)
     half = float(stats.t.ppf(0.5 + 0.5 * LEVEL, freedom)) * error
-    return Difference(
+    return MeanDifference(
         value, value - half, value + half, float(2.0 * stats.t.sf(abs(value) / error, freedom)), float(freedom)
     )
 

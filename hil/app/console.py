@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from drivers.host import COMPUTER, Host
-from hil.app.console_status import Question, Status, encoded, faults_shown, main_numbers
+from hil.app.console_status import ConsoleStatus, ShownQuestion, encoded, faults_shown, main_numbers
 from hil.experiments.base import ARMED, Experiment
 from hil.ipc.command_memory import LEASE, STATUS, CommandMemory
 from hil.ipc.operator import SharedOperator
@@ -55,7 +55,7 @@ class Console:
         self._lost: Alarm | None = None
         self._now_ns = host.now_ns
         self._due_ns = self._look_ns = 0
-        self.status = Status()
+        self.status = ConsoleStatus()
 
     @property
     def holder(self) -> str | None:
@@ -153,7 +153,7 @@ class Console:
         """Show the faults that are latched where no loop runs."""
         self.status.faults, self.status.safe = faults_shown(latched), bool(latched)
 
-    def ask(self, question: Question | None) -> None:
+    def ask(self, question: ShownQuestion | None) -> None:
         """Show a question to the operator, or that there is none."""
         self.status.question = question
         self.show()

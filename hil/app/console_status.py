@@ -29,7 +29,7 @@ class FaultShown(msgspec.Struct, frozen=True):
     detail: str
 
 
-class Question(msgspec.Struct, frozen=True):
+class ShownQuestion(msgspec.Struct, frozen=True):
     """What the operator is asked.
 
     Attributes:
@@ -45,7 +45,7 @@ class Question(msgspec.Struct, frozen=True):
     trial: int = 0
 
 
-class Status(msgspec.Struct):
+class ConsoleStatus(msgspec.Struct):
     """What clients see.
 
     Attributes:
@@ -81,14 +81,14 @@ class Status(msgspec.Struct):
     runs: int = 0
     summary: dict[str, Any] | None = None
     holder: str | None = None
-    question: Question | None = None
+    question: ShownQuestion | None = None
     message: str = ""
 
 
 _ENCODER = msgspec.json.Encoder()
 
 
-def encoded(status: Status) -> bytes:
+def encoded(status: ConsoleStatus) -> bytes:
     """The status as JSON that fits into the shared memory; texts and lists that are too long for it are cut."""
     content = _ENCODER.encode(status)
     for length in LENGTHS:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from drivers.driver_type import Connection, DriverType
 from drivers.interfaces import DeviceError, IoDevice
 from drivers.registry import built_in, driver_of
-from drivers.serial.ports import SerialPort, serial_ports
+from drivers.serial.ports import SerialPortInfo, serial_ports
 from hil.config import Config
 
 
@@ -38,7 +38,7 @@ class Key(NamedTuple):
 class Found(NamedTuple):
     """Everything that was found; device servers by the name of the driver that asked them."""
 
-    serial: tuple[SerialPort, ...]
+    serial: tuple[SerialPortInfo, ...]
     servers: dict[str, tuple[ServerFound, ...]]
     keys: tuple[Key, ...]
 

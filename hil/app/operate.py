@@ -13,7 +13,7 @@ from hil.app.backend import Backend
 from hil.app.campaign_runs import CampaignRuns
 from hil.app.console import Console
 from hil.app.latched_faults import LatchedFaults
-from hil.app.resident import Outcome, Resident
+from hil.app.resident import Resident, RunOutcome
 from hil.app.run import begin_again, open_backend, summarise_what_there_is
 from hil.app.run_loop import Signals
 from hil.config import Config, ConfigError
@@ -88,7 +88,7 @@ class ResidentProcess:
         self._stack = ExitStack()
         self._latched = LatchedFaults()
         self._runs = 0
-        self.last: Outcome | None = None
+        self.last: RunOutcome | None = None
 
     def serve(self) -> None:
         """Do what is asked for until a signal comes; then the rig is closed.

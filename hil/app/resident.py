@@ -23,7 +23,7 @@ Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """How a run ended: the exit status of the command, the summary as written, and the run's folder."""
 
     exit_code: int
@@ -92,7 +92,7 @@ class Resident:
         latched = [msgspec.structs.replace(event, tick=0, t_ns=0) for event in self.latched]
         self.rig.next_run(folder, latched, config, attended=attended)
 
-    def run(self, folder: Path, *, figure: bool = True) -> Outcome:
+    def run(self, folder: Path, *, figure: bool = True) -> RunOutcome:
         """Make a run; leave trial.h5, summary.json and the experiment's figure in its folder.
 
         Args:
@@ -108,7 +108,7 @@ class Resident:
         wall_s = run_loop(rig, config, self._signals, self._progress, what)
         return self.conclude(folder, wall_s, figure=figure)
 
-    def conclude(self, folder: Path, wall_s: float, *, figure: bool = True) -> Outcome:
+    def conclude(self, folder: Path, wall_s: float, *, figure: bool = True) -> RunOutcome:
         """Write the summary of a run whose loop has ended, publish it, draw the figure.
 
         Args:
@@ -131,7 +131,7 @@ class Resident:
         if figure and kind.figure:
             self._progress(f"drawing {kind.figure}")
             draw(kind, record, summary, folder)
-        return Outcome(exit_code(finished), summary, folder)
+        return RunOutcome(exit_code(finished), summary, folder)
 
 
 def exit_code(run: Finished) -> int:

@@ -11,7 +11,7 @@ from hil.experiments.impact.sensing import KEYS
 from hil.recording import RecordError, read_trial
 from hil.recording.run_folder import FolderError, finished_run, summary_of
 from hil.residuals.calibration import thresholds
-from hil.residuals.evidence import Evidence
+from hil.residuals.evidence import RunEvidence
 from hil.residuals.judgement import IMPLAUSIBLE
 from hil.residuals.table import measured
 from hil.signals.calibration import CalibrationError
@@ -46,4 +46,4 @@ def _measured(run: Path) -> tuple[Config, Mapping[str, Mapping[str, float]]]:
         raise CalibrationError(f"{run}: {why}; allowed: runs that are good but for residuals")
     if config.section.impact and config.daq and not set(KEYS) <= summary.keys():
         raise CalibrationError(f"{run}: its summary was made by another version: make it again with hil recover")
-    return config, measured(Evidence(config, record.tick, summary))
+    return config, measured(RunEvidence(config, record.tick, summary))

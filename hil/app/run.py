@@ -20,7 +20,7 @@ from hil.app.backends import RealtimeBackend, SimulatedRigLateError
 from hil.app.build import simulated_rig_io
 from hil.app.console import Console
 from hil.app.lockstep_backend import LockstepBackend
-from hil.app.resident import Outcome, Resident, exit_code
+from hil.app.resident import Resident, RunOutcome, exit_code
 from hil.app.run_loop import Signals
 from hil.config import Config
 from hil.experiments.base import Finished, Summary, samples_of
@@ -104,7 +104,7 @@ def run_experiment(
     *,
     figure: bool = True,
     console: Console | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Run the experiment that the config names; leave trial.h5, summary.json and its figure in `folder`.
 
     A run that a simulated device kept from beginning, because it was late itself, begins again: while a dozen processes
@@ -121,7 +121,7 @@ def run_experiment(
     return run_repeatedly(config, 1, lambda _: folder, progress, endpoints, figure=figure, console=console)
 
 
-def run_in_virtual_time(config: Config, folder: Path, *, figure: bool) -> Outcome:
+def run_in_virtual_time(config: Config, folder: Path, *, figure: bool) -> RunOutcome:
     """Run the experiment with its files, as one of many: nothing is said or published, and signals are the caller's.
 
     Args:
@@ -148,11 +148,11 @@ def run_repeatedly(
     folder_of: Callable[[int], Path],
     progress: Progress,
     endpoints: Path | None = None,
-    go_on: Callable[[Outcome], bool] = lambda _: True,
+    go_on: Callable[[RunOutcome], bool] = lambda _: True,
     *,
     figure: bool = True,
     console: Console | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Run the experiment so many times on a rig that is opened once (`Resident`).
 
     A run that does not end well is the last: its fault is latched, and nobody here is an operator who could clear it.
@@ -168,7 +168,7 @@ def run_repeatedly(
 
     Raises: as `run_experiment`.
     """
-    begun, done = [folder_of(0)], list[Outcome]()
+    begun, done = [folder_of(0)], list[RunOutcome]()
 
     def begin() -> None:
         (begun[0] / FILE_NAME).unlink(missing_ok=True)  # a record of nothing, of the start before

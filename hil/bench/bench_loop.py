@@ -8,7 +8,7 @@ from typing import Any
 
 from drivers.interfaces import DeviceError
 from hil.bench.cyclictest import Counts, cyclictest, cyclictest_version, summary_us
-from hil.bench.left_out import LeftOut
+from hil.bench.left_out import FailedMeasurements
 from hil.bench.load import busy_processors
 from hil.bench.machine import machine
 from hil.realtime import Granted, RightsWanted, rights
@@ -39,7 +39,7 @@ def bench_loop(seconds: float, progress: Progress, wanted: RightsWanted = WANTED
     Returns:
         The content for `--json`: machine, peers, rows, and what was left out and why.
     """
-    about, left_out = machine(), LeftOut(progress)
+    about, left_out = machine(), FailedMeasurements(progress)
     version = cyclictest_version()
     rows: list[Row] = []
     with rights(wanted) as granted:
@@ -97,7 +97,9 @@ def _compared(ours: list[Row], name: str, before: Counts | None, after: Counts |
     return [*ours, peer]
 
 
-def _tick_rows(seconds: float, load: str, wanted: RightsWanted, left_out: LeftOut, progress: Progress) -> list[Row]:
+def _tick_rows(
+    seconds: float, load: str, wanted: RightsWanted, left_out: FailedMeasurements, progress: Progress
+) -> list[Row]:
     """The whole path of a tick, from sensors to record, in a trial with a long run-up; no rows if it failed."""
     from hil.app.run import run  # compiles kernels
     from hil.app.warm_up import warm_up

@@ -23,7 +23,7 @@ from hil.app.run_loop import Signals, run_loop
 from hil.app.warm_up import warm_up
 from hil.bench.cpu_usage import ALLOWED_IN_ALL_MB, ALLOWED_MB
 from hil.bench.impacts import RepeatedImpacts
-from hil.bench.left_out import LeftOut
+from hil.bench.left_out import FailedMeasurements
 from hil.bench.machine import machine
 from hil.bench.watched_trial import watched_trial
 from hil.config import Config, load_config
@@ -85,7 +85,7 @@ def bench_rig(events: int, progress: Progress) -> dict[str, Any]:
     Returns:
         The content for `--json`: machine, peers, rows, and what was left out and why.
     """
-    about, left_out = machine(), LeftOut(progress)
+    about, left_out = machine(), FailedMeasurements(progress)
     warm_up(load_config(CONFIG), progress)
     progress("one trial at the protocol level: ticks, links and processors")
     rows = _trial_rows(left_out)
@@ -100,7 +100,7 @@ def bench_rig(events: int, progress: Progress) -> dict[str, Any]:
     return {"machine": about, "peers": {}, "rows": rows, "left_out": left_out.items}
 
 
-def _trial_rows(left_out: LeftOut) -> list[Row]:
+def _trial_rows(left_out: FailedMeasurements) -> list[Row]:
     """A trial as a user runs it, in separate processes, measured from outside. No rows if it failed."""
     settings = [f"--set={item}" for item in (*QUIET, *LONG_TRIAL)]
     with tempfile.TemporaryDirectory() as folder:

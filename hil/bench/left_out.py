@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 
-class LeftOut:
+class FailedMeasurements:
     """A list of measurements that failed.
 
     Args:

@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from hil.app.console import Console
-from hil.app.console_status import Question as ShownQuestion
+from hil.app.console_status import ShownQuestion
 from hil.app.run import run_experiment
 from hil.campaign.folder import locked
 from hil.campaign.guided import run_guided
 from hil.campaign.operator import NoAnswerError, Question
-from hil.campaign.run import Stop, Wanted, interrupted
+from hil.campaign.run import CampaignStop, Wanted, interrupted
 from hil.config import Config
-from hil.messages.operator_input import Campaign, EStop, OperatorCommand, Start, Verdict
-from hil.messages.operator_input import Stop as StopCommand
+from hil.messages.operator_input import Campaign, EStop, OperatorCommand, Start, Stop, Verdict
 from hil.recording.run_folder import run_folder
 
 # The commands that answer a question.
@@ -69,7 +68,7 @@ class CommandedOperator:
         if isinstance(command, Campaign) and command.do != "start":
             self._paused, self.ended = True, command.do == "end"
             return ""
-        if key == "ready" and isinstance(command, StopCommand):
+        if key == "ready" and isinstance(command, Stop):
             raise NoAnswerError(key)
         if key == "ready" and isinstance(command, Start):
             return "go"
@@ -112,7 +111,7 @@ class CommandedCampaign:
         """See `CampaignRuns`."""
         resume = self._folder is not None
         folder = self._folder or self._new_folder()
-        asked, stop = CommandedOperator(self._console, operator), Stop(self)
+        asked, stop = CommandedOperator(self._console, operator), CampaignStop(self)
         with locked(folder):
             trials = run_guided(self._wanted, folder, asked, self._trial, self, stop, resume=resume)
         if self._interrupted:
@@ -136,12 +135,12 @@ class CommandedCampaign:
         self._folder = None
 
     def text(self, line: str) -> None:
-        """See `hil.campaign.run.Report`."""
+        """See `hil.campaign.run.ProgressReporter`."""
         self._console.show(message=line)
         self._progress(line)
 
     def done(self, count: int, total: int) -> None:
-        """See `hil.campaign.run.Report`."""
+        """See `hil.campaign.run.ProgressReporter`."""
         self.text(f"{count} of {total} trials are done")
 
     def _new_folder(self) -> Path:

@@ -15,7 +15,7 @@ from typing import Any
 from hil.campaign.expand import PlannedTrial
 from hil.campaign.folder import VERDICT, Trial
 from hil.campaign.operator import NoAnswerError, Operator, Question
-from hil.campaign.run import Progressing, Report, Stop, Wanted, begin, interrupted
+from hil.campaign.run import CampaignStop, Progressing, ProgressReporter, Wanted, begin, interrupted
 from hil.config import Config
 from hil.experiments.impact.obstacle_frame import frame_settings
 from hil.realtime.processor import processor_name
@@ -37,8 +37,8 @@ def run_guided(
     folder: Path,
     operator: Operator,
     run: Run,
-    report: Report,
-    stop: Stop,
+    report: ProgressReporter,
+    stop: CampaignStop,
     *,
     resume: bool = False,
 ) -> list[Trial]:
@@ -86,7 +86,7 @@ def _one(
     name: str,
     operator: Operator,
     run: Run,
-    stop: Stop,
+    stop: CampaignStop,
 ) -> int | None:
     """One attempt, from what to set to the verdict. Returns the attempt that is to follow, if one is."""
     wanted, ledger = progressing.wanted, progressing.ledger

@@ -34,8 +34,8 @@ from hil.config.model import fingerprint
 _SAME = {"version": "rover-hil", "plan_sha256": "--plan", "config_sha256": "CONFIG", "seed": "--seed", "kept": "kept"}
 
 
-class Report(Protocol):
-    """Is told how a campaign goes."""
+class ProgressReporter(Protocol):
+    """Receives the progress of a campaign."""
 
     def text(self, line: str) -> None:
         """Something happened."""
@@ -85,10 +85,10 @@ class Wanted:
         }
 
 
-class Stop:
+class CampaignStop:
     """Ctrl-C, SIGHUP and SIGTERM end a campaign once the trials that run are over; a second one ends it at once."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: ProgressReporter) -> None:
         self._report, self._before = report, dict[int, Any]()
         self.wanted = False
 
@@ -122,7 +122,7 @@ class Progressing:
         report: is told how it goes.
     """
 
-    def __init__(self, wanted: Wanted, ledger: CampaignFolder, report: Report) -> None:
+    def __init__(self, wanted: Wanted, ledger: CampaignFolder, report: ProgressReporter) -> None:
         self.wanted, self.ledger, self._report = wanted, ledger, report
         self._done = 0
 
@@ -207,7 +207,7 @@ def refuse_other(wanted: Wanted, folder: Path) -> list[str]:
 
 
 def begin(
-    wanted: Wanted, folder: Path, report: Report, resume: bool
+    wanted: Wanted, folder: Path, report: ProgressReporter, resume: bool
 ) -> tuple[Progressing, list[tuple[PlannedTrial, int]]]:
     """A campaign in its folder, and the trials that are left with their next attempts; raises as `run_campaign`."""
     ledger = CampaignFolder(folder, wanted.head(), refuse_other(wanted, folder) if resume else ())
@@ -219,8 +219,8 @@ def run_campaign(
     wanted: Wanted,
     folder: Path,
     workers: Callable[[], AbstractContextManager[Workers]],
-    report: Report,
-    stop: Stop,
+    report: ProgressReporter,
+    stop: CampaignStop,
     *,
     resume: bool = False,
 ) -> list[Trial]:
@@ -259,7 +259,7 @@ def _run(
     progressing: Progressing,
     left: Sequence[tuple[PlannedTrial, int]],
     workers: Callable[[], AbstractContextManager[Workers]],
-    stop: Stop,
+    stop: CampaignStop,
 ) -> None:
     wanted, ledger = progressing.wanted, progressing.ledger
 

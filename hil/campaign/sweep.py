@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import hil
 from hil.analysis.campaign import columns_of, numbers_of, table_text
-from hil.campaign.run import Report
+from hil.campaign.run import ProgressReporter
 from hil.campaign.sweep_rows import SweepRows
 from hil.campaign.trial import Job, Result
 from hil.campaign.workers import Workers, WorkersError, run_jobs
@@ -117,7 +117,7 @@ def run_sweep(
     path: Path,
     kind: Format,
     workers: Callable[[], AbstractContextManager[Workers]],
-    report: Report,
+    report: ProgressReporter,
     stopped: Callable[[], bool],
     *,
     resume: bool = False,

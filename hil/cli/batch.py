@@ -17,7 +17,7 @@ from hil.cli.options import AsJson, ConfigSource, Out, Overrides, Seed
 from hil.cli.progress_bar import ProgressBar
 
 if TYPE_CHECKING:
-    from hil.campaign.run import Stop
+    from hil.campaign.run import CampaignStop
     from hil.campaign.workers import Workers
     from hil.config import Config
 
@@ -104,10 +104,10 @@ class BatchOptions:
 
 
 @contextmanager
-def running(what: str, folder: Path) -> Iterator[tuple[ProgressBar, Stop]]:
+def running(what: str, folder: Path) -> Iterator[tuple[ProgressBar, CampaignStop]]:
     """While runs are made: progress, the lock of their folder, signals that ask for an end, errors as sentences."""
     from hil.campaign.folder import locked
-    from hil.campaign.run import Stop
+    from hil.campaign.run import CampaignStop
 
-    with ProgressBar(what) as report, usage_errors(), locked(folder), Stop(report) as stop:
+    with ProgressBar(what) as report, usage_errors(), locked(folder), CampaignStop(report) as stop:
         yield report, stop

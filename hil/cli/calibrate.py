@@ -57,7 +57,7 @@ class Sensor:
     as_json: AsJson = False
 
 
-class Samples(NamedTuple):
+class SensorReadings(NamedTuple):
     """Of one sensor: readings (n,) [V], config of the rig, and the sensor's place among the channels."""
 
     volts: Floats
@@ -99,7 +99,7 @@ def force(
     """Sensitivity from known weights: 0.2 s without force, then each weight put on for a second and taken off."""
     from hil.signals.calibration import fit_sensitivity
 
-    def fit(one: Samples) -> Fitted:
+    def fit(one: SensorReadings) -> Fitted:
         droop_s, droop_u95 = one.config.droops_s[one.column], one.config.droops_u95[one.column]
         return fit_sensitivity(one.volts, one.rate_hz, droop_s, droop_u95, weight)
 
@@ -149,7 +149,7 @@ def zero(sensor: Sensor) -> None:
         _finish_all(offsets, sensor.sheet, "loads", as_json=sensor.as_json)
         return
 
-    def fit(one: Samples) -> Fitted:
+    def fit(one: SensorReadings) -> Fitted:
         live = not Path(sensor.source).is_dir()
         return fit_offset(one.volts if live else one.volts[: round(UNLOADED_S * one.rate_hz)], one.rate_hz)
 
@@ -159,7 +159,7 @@ def zero(sensor: Sensor) -> None:
 calibrate.command()(residuals)
 
 
-def _fit(sensor: Sensor, what_to_do: str, fit: Callable[[Samples], Fitted]) -> Fitted:
+def _fit(sensor: Sensor, what_to_do: str, fit: Callable[[SensorReadings], Fitted]) -> Fitted:
     """What a fit to a sensor's samples gives."""
     samples = _recorded(sensor) if Path(sensor.source).is_dir() else _live(sensor, what_to_do)
     return _fitted(sensor.source, lambda: fit(samples))
@@ -200,7 +200,7 @@ def _hanging(name: str, record: TrialRecord, config: Config) -> float:
         raise CalibrationError(f"{name}: {error}; lift the rover, and wait until its legs hang still") from None
 
 
-def _live(sensor: Sensor, what_to_do: str) -> Samples:
+def _live(sensor: Sensor, what_to_do: str) -> SensorReadings:
     """The sensor's reading from now on."""
     with usage_errors():
         config = config_from(sensor.source, sensor.overrides, None, None)
@@ -210,7 +210,7 @@ def _live(sensor: Sensor, what_to_do: str) -> Samples:
 
     with usage_errors():
         volts = live_samples(config, sensor.seconds, what_to_do, progress, sensor.endpoints)
-    return Samples(volts[:, column], config, column)
+    return SensorReadings(volts[:, column], config, column)
 
 
 def _record_of(run: Path) -> tuple[TrialRecord, Config]:
@@ -229,14 +229,14 @@ def _record_of(run: Path) -> tuple[TrialRecord, Config]:
         return record, parse_config(str(record.meta.get("config", "")), "/meta/config")
 
 
-def _recorded(sensor: Sensor) -> Samples:
+def _recorded(sensor: Sensor) -> SensorReadings:
     """The sensor's reading in the record of a run."""
     record, config = _record_of(Path(sensor.source))
     if config.record.sensors != "all":
         complain(f"{sensor.source}: record.sensors is {config.record.sensors}; a calibration needs all samples")
         raise typer.Exit(USAGE)
     column = _column(sensor, config)
-    return Samples(record.raw[:, column], config, column)
+    return SensorReadings(record.raw[:, column], config, column)
 
 
 def _column(sensor: Sensor, config: Config) -> int:

@@ -16,7 +16,7 @@ from hil.cli.exits import USAGE, complain, usage_errors
 
 if TYPE_CHECKING:
     from hil.analysis.report.groups import Group
-    from hil.analysis.statistics import Spread
+    from hil.analysis.statistics import SampleSpread
 
 
 def is_campaign(folder: Path) -> bool:
@@ -54,7 +54,7 @@ def report_campaign(folder: Path, unverified: bool, as_json: bool) -> None:
     print(f"report: {made.page}")
 
 
-def spread_cells(spread: Spread | None) -> tuple[str, ...]:
+def spread_cells(spread: SampleSpread | None) -> tuple[str, ...]:
     """Number, mean, mean absolute deviation and interval, for a table."""
     if spread is None:
         return "0", "-", "-", "-"

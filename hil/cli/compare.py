@@ -17,7 +17,7 @@ from hil.cli.options import AsJson, Out, Unverified
 
 if TYPE_CHECKING:
     from hil.analysis.compare import Comparison
-    from hil.analysis.statistics import Difference
+    from hil.analysis.statistics import MeanDifference
 
 
 def compare(
@@ -73,7 +73,7 @@ def _table(found: Comparison) -> Table:
     return table
 
 
-def _difference(found: Difference | None) -> tuple[str, str]:
+def _difference(found: MeanDifference | None) -> tuple[str, str]:
     if found is None:
         return "-", "-"
     if found.low is None or found.p is None:

@@ -16,7 +16,7 @@ from hil.cli.exits import USAGE, complain, usage_errors
 from hil.cli.options import AsJson, Repeat, RunOptions, Unverified, progress, with_groups
 
 if TYPE_CHECKING:
-    from hil.app.resident import Outcome
+    from hil.app.resident import RunOutcome
     from hil.config import Config
 
 
@@ -71,14 +71,14 @@ def run_and_show(config: Config, options: RunOptions, repeat: int = 1) -> None:
         place = out / f"run_{number + 1}" if out and repeat > 1 else out
         return run_folder(place, config.name, kind.label(config))
 
-    def print_outcome(outcome: Outcome) -> None:
+    def print_outcome(outcome: RunOutcome) -> None:
         if options.as_json:
             print(json.dumps(outcome.summary, allow_nan=False), flush=True)
         else:
             show(kind.table(outcome.summary))
             print(f"run folder: {outcome.folder}", flush=True)
 
-    def go_on(outcome: Outcome) -> bool:
+    def go_on(outcome: RunOutcome) -> bool:
         print_outcome(outcome)
         question = "The drives are cut. Is the rover back at its start, and everybody clear?"
         return config.rig != "real" or typer.confirm(question, err=True)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from hil.config import Config
 from hil.config.schema.sensors import DaqConfig
-from models.sensors.disturbance import Disturbance, make_disturbance
+from models.sensors.disturbance import SensorDisturbances, make_disturbance
 
 # Gain of a sensor by its fault; with a gain of 1000 about 0.5 N drive it to the end of its range.
 GAINS = {"none": 1.0, "dead": 0.0, "offset": 1.0, "saturated": 1000.0}
@@ -20,7 +20,7 @@ def fault_gains(daq: DaqConfig) -> NDArray[np.float64]:
     return np.array([GAINS[channel.fault] for channel in daq.channels])
 
 
-def disturbance_of(config: Config) -> Disturbance | None:
+def disturbance_of(config: Config) -> SensorDisturbances | None:
     """Disturbances of the force sensors; None without any, or without sensors."""
     daq, given = config.daq, config.plant.vibration
     if daq is None:

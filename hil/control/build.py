@@ -10,7 +10,7 @@ from hil.config.valve_delay import least_pulse_s, valve_delay_s
 from hil.control.allocation import Allocator
 from hil.control.base import Controller
 from hil.control.load_state import Doubts, DoubtSettings
-from hil.control.normal_force import LoadSettings, NormalForce
+from hil.control.normal_force import LoadSettings, NormalForceController
 from hil.control.pressure import make_loops
 from hil.control.pressure_settings import PressureSettings
 from hil.control.steady_loads import steady_loads
@@ -21,7 +21,7 @@ _LEAST_CYCLE = 3.0
 _NO_TORQUE = 0.01
 
 
-def load_controller(config: Config, drive: Controller) -> NormalForce:
+def load_controller(config: Config, drive: Controller) -> NormalForceController:
     """The load controller of a rig; kernels compile here.
 
     Args:
@@ -32,7 +32,7 @@ def load_controller(config: Config, drive: Controller) -> NormalForce:
     period_s = 1.0 / config.loop.rate_hz
     ticks = round(wanted.follow_s * config.loop.rate_hz)
     sensors = layout.leg_sensors and wanted.feedback == "sensors"
-    return NormalForce(
+    return NormalForceController(
         drive,
         _allocator(config),
         make_loops(

@@ -40,7 +40,7 @@ class LoadSettings(NamedTuple):
     sensors: bool
 
 
-class NormalForce:
+class NormalForceController:
     """Adds valves, regulators and the record of the loads to the set-points of the drives.
 
     Args:

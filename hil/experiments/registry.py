@@ -18,7 +18,7 @@ from hil.experiments.normal_force import NormalForce
 from hil.experiments.slope import Slope
 from hil.experiments.summary import run_summary, truth_reasons
 from hil.recording.run_folder import replacing
-from hil.residuals.evidence import Evidence
+from hil.residuals.evidence import RunEvidence
 from hil.residuals.judgement import residual_summary
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def summarise(run: Finished) -> Summary:
     Neither residuals nor what a simulated rig knows depend on the experiment, so they count here, whatever it is.
     """
     summary = {**experiment_type(run.config).summarise(run), **run_summary(run)}
-    residuals, found = residual_summary(run.config, Evidence(run.config, run.ticks, summary))
+    residuals, found = residual_summary(run.config, RunEvidence(run.config, run.ticks, summary))
     more = [*truth_reasons(run.ground_truth), *(one.sentence() for one in found)]
     reasons = [*summary["reasons"], *more]
     return {**summary, "accepted": summary["accepted"] and not more, "reasons": reasons, "residuals": residuals}

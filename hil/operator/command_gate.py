@@ -26,9 +26,9 @@ from hil.operator.command_messages import (
     Lease,
     LeaseState,
     Refusal,
-    RefusedError,
     Reply,
     Request,
+    RequestRefusedError,
     Seal,
     Status,
     read_request,
@@ -112,10 +112,10 @@ class CommandGate:
             try:
                 request = read_request(content)
             except ValueError as error:
-                raise RefusedError("malformed", str(error)) from None
+                raise RequestRefusedError("malformed", str(error)) from None
             session = request.session
             reply = self._answer(request, key or "token", now_ns)
-        except RefusedError as error:
+        except RequestRefusedError as error:
             self.count(error.refusal)
             if error.refusal == "not_authenticated" and not self._answers_stranger(now_ns):
                 return None
@@ -138,10 +138,12 @@ class CommandGate:
 
     def _content(self, frame: bytes, key: str) -> bytes:
         if len(frame) > self._most_bytes:
-            raise RefusedError("too_long", f"a request of {len(frame)} bytes, allowed: {self._most_bytes}")
+            raise RequestRefusedError("too_long", f"a request of {len(frame)} bytes, allowed: {self._most_bytes}")
         content = self._requests.opened(frame)
         if content is None or (self._token is None and not key):
-            raise RefusedError("not_authenticated", "the key is not valid here: wrong token, or changed on the way")
+            raise RequestRefusedError(
+                "not_authenticated", "the key is not valid here: wrong token, or changed on the way"
+            )
         return content
 
     def _answer(self, request: Request, key: str, now_ns: int) -> Reply:
@@ -160,7 +162,7 @@ class CommandGate:
             self._hand_over(_recordable(command))
         elif not held_before:
             who = f"held by {self._name(holder)}" if holder else "held by nobody"
-            raise RefusedError("no_lease", f"this command needs the operator lease, which is {who}")
+            raise RequestRefusedError("no_lease", f"this command needs the operator lease, which is {who}")
         else:
             self._hand_over(command)
         lease = self._lease(client, held_before=held_before)
@@ -177,7 +179,7 @@ class CommandGate:
     # ---- sessions ----
     def _open(self, request: Request, hello: Hello, key: str, now_ns: int) -> Reply:
         if request.session or not CLIENT_NAME.fullmatch(hello.name):
-            raise RefusedError("malformed", f"hello: a name, {CLIENT_NAME_ALLOWED}, and no session")
+            raise RequestRefusedError("malformed", f"hello: a name, {CLIENT_NAME_ALLOWED}, and no session")
         while len(self._sessions) >= MOST_SESSIONS:
             del self._sessions[min(self._sessions, key=self._worth)]
         name = secrets.token_hex(16)
@@ -193,10 +195,10 @@ class CommandGate:
     def _session(self, request: Request, key: str, now_ns: int) -> _Session:
         session = self._sessions.get(request.session)
         if session is None or session.key != key:
-            raise RefusedError("no_session", "no such session of this client: say hello first")
+            raise RequestRefusedError("no_session", "no such session of this client: say hello first")
         if request.sequence <= session.sequence:
             error = f"sequence number {request.sequence}, allowed: above {session.sequence}; nothing is done twice"
-            raise RefusedError("replayed", error)
+            raise RequestRefusedError("replayed", error)
         session.sequence, session.used_ns = request.sequence, now_ns
         self._limit_rate(session, request, now_ns)
         return session
@@ -210,7 +212,7 @@ class CommandGate:
         kind = "stops" if isinstance(command, Stop | EStop) else "commands"
         session.counts[kind] += 1
         if session.counts[kind] > MOST_COMMANDS_PER_S:
-            raise RefusedError("too_many", f"over {MOST_COMMANDS_PER_S} {kind} in a second")
+            raise RequestRefusedError("too_many", f"over {MOST_COMMANDS_PER_S} {kind} in a second")
 
     def _answers_stranger(self, now_ns: int) -> bool:
         second, answers = self._strangers
@@ -237,9 +239,11 @@ class CommandGate:
         try:
             command_to_bytes(command)
         except ValueError as error:
-            raise RefusedError("too_long", str(error)) from None
+            raise RequestRefusedError("too_long", str(error)) from None
         if not self._sink.put(command):
-            raise RefusedError("not_read", "the loop does not read commands now: wait for the end of the last one")
+            raise RequestRefusedError(
+                "not_read", "the loop does not read commands now: wait for the end of the last one"
+            )
 
 
 def _recordable(command: Stop | EStop) -> Stop | EStop:

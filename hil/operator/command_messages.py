@@ -29,7 +29,7 @@ Refusal: TypeAlias = Literal[
 ]  # fmt: skip
 
 
-class RefusedError(Exception):
+class RequestRefusedError(Exception):
     """A request is refused.
 
     Attributes:

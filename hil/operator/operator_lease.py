@@ -7,7 +7,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from hil.messages.fault_bounds import CONSOLE_SILENT_NS
 from hil.messages.operator_input import LeaseChange
-from hil.operator.command_messages import Lease, RefusedError
+from hil.operator.command_messages import Lease, RequestRefusedError
 
 # A client that asks for the lease is shown to its holder for so long; it asks again while somebody waits there [ns].
 ASKED_NS = 5_000_000_000
@@ -68,19 +68,19 @@ class OperatorLease:
         elif request.do == "take":
             if self.holder is not None and not mine:
                 error = f"{self._name(self.holder)} holds the operator lease: ask for it, or wait until it is released"
-                raise RefusedError("lease_held", error)
+                raise RequestRefusedError("lease_held", error)
             if not mine:
                 self._pass_to(client, "taken")
             self._keep(now_ns)
         elif not mine:
             error = "this client does not hold the operator lease (any more): take it again"
-            raise RefusedError("lease_lost", error)
+            raise RequestRefusedError("lease_lost", error)
         elif request.do == "keep":
             self._keep(now_ns)
         elif request.do == "release":
             self._end("released")
         elif self.asked_by is None:
-            raise RefusedError("not_asked", "nobody asks for the operator lease (any more): release it instead")
+            raise RequestRefusedError("not_asked", "nobody asks for the operator lease (any more): release it instead")
         else:
             self._pass_to(self.asked_by, "given")
             self._keep(now_ns)  # the new holder has as long for its first heartbeat as for any other

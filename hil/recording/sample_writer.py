@@ -17,7 +17,7 @@ Append = Callable[[Any, NDArray[Any]], None]
 _ROWS = 1024  # of a buffer: 256 ms at 4 kHz; a full one is written early
 
 
-class Table:
+class DatasetBuffer:
     """Rows on their way to a dataset; `append` appends them to it, and `seen` is shown them when they are written."""
 
     def __init__(
@@ -72,7 +72,7 @@ class SampleWriter:
     ) -> None:
         self._group, self.captured, self._flush_ns, self._append = group, captured, flush_ns, append
         self._row = Row(dtype)
-        self._blocks = None if group is None else Table(group["blocks"], dtype, append)
+        self._blocks = None if group is None else DatasetBuffer(group["blocks"], dtype, append)
 
     def block(self, block: DaqBlock) -> None:
         """Take a block. Raises ValueError: times do not increase, or the shapes do not fit."""

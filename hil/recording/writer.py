@@ -30,7 +30,7 @@ from hil.recording.file_layout import (
     write_content_digest,
 )
 from hil.recording.reader import file_of, hold
-from hil.recording.sample_writer import SampleWriter, Table
+from hil.recording.sample_writer import DatasetBuffer, SampleWriter
 from hil.recording.triggered_capture import TriggeredCapture
 
 
@@ -89,14 +89,14 @@ class RecordWriter:
         # no part refers to this object: then its memory is free once it is closed, without the garbage collector
         put, seen = partial(append, write=self._reserve.write), partial(count_times, histogram=self._histogram)
         self._event_set, self._timing_set = self._file["events"], self._file["timing"]
-        self._ticks = Table(self._file["tick"], tick_dtype(layout), put)
-        self._timing = Table(self._timing_set, TIMING, put, seen)
+        self._ticks = DatasetBuffer(self._file["tick"], tick_dtype(layout), put)
+        self._timing = DatasetBuffer(self._timing_set, TIMING, put, seen)
         all_loads = TriggeredCapture(len(layout.loads), None, 0)
         self._sampled = [
             SampleWriter(self._file.get(group), block_dtype(layout, group), captured, self._flush_ns, put)
             for group, captured in zip(SAMPLED, (self._burst, all_loads), strict=True)
         ]
-        self._parts: list[Table | SampleWriter] = [self._ticks, self._timing, *self._sampled]
+        self._parts: list[DatasetBuffer | SampleWriter] = [self._ticks, self._timing, *self._sampled]
 
     def tick(self, rows: Rows) -> None:
         """Records ticks.

@@ -15,7 +15,7 @@ from hil.messages.fault_bounds import RESIDUAL_WINDOW_S, STOOD_RADPS, STOOD_S
 Floats = NDArray[np.float64]
 
 
-class Evidence:
+class RunEvidence:
     """A finished run.
 
     Args:

@@ -8,7 +8,7 @@ import numpy as np
 
 from hil.config import Config
 from hil.config.model_parameters import nominal_rig
-from hil.residuals.evidence import Evidence, Floats
+from hil.residuals.evidence import Floats, RunEvidence
 from models.contact.obstacle import Obstacle
 from models.sensors.piezo import shares_of
 
@@ -16,21 +16,21 @@ from models.sensors.piezo import shares_of
 REST_S, GUARD_S = 0.5, 0.1
 
 
-def share(evidence: Evidence) -> Floats:
+def share(evidence: RunEvidence) -> Floats:
     """(channels,) share of the impulse, less the one at the middle of the plate."""
     parts = _impulses(evidence)
     found: Floats = parts / parts.sum() - _nominal_shares(evidence.config)
     return found
 
 
-def middle_ms(evidence: Evidence) -> Floats:
+def middle_ms(evidence: RunEvidence) -> Floats:
     """(channels,) time of half of the impulse, less the mean of the others' [ms]."""
     times = 1e3 * evidence.numbers("impulse_middle_by_sensor_s", len(evidence.config.layout.channels))
     found: Floats = (times - times.mean()) * len(times) / max(len(times) - 1, 1)
     return found
 
 
-def peak(evidence: Evidence) -> Floats:
+def peak(evidence: RunEvidence) -> Floats:
     """(1,) largest force over that of a spring that takes up T_c."""
     obstacle = nominal_rig(evidence.config).obstacle
     energy_J = evidence.number("effective_kinetic_energy_J") * _borne(evidence.config)
@@ -39,7 +39,7 @@ def peak(evidence: Evidence) -> Floats:
     return np.array([evidence.number("peak_force_N") / spring_peak_N(obstacle, energy_J)])
 
 
-def impulse(evidence: Evidence) -> Floats:
+def impulse(evidence: RunEvidence) -> Floats:
     """(1,) impulse over the momentum 2 T_c / v_n of the effective mass; both normal to the plate.
 
     The time in contact and the stiffness do not matter to it.
@@ -49,7 +49,7 @@ def impulse(evidence: Evidence) -> Floats:
     return np.array([evidence.number("impulse_Ns") / momentum_Ns])
 
 
-def at_rest_N(evidence: Evidence) -> Floats:
+def at_rest_N(evidence: RunEvidence) -> Floats:
     """(channels,) mean force just before the impact [N]."""
     onset_s, t_s = evidence.number("onset_s"), evidence.t_s
     rows = (t_s > onset_s - REST_S - GUARD_S) & (t_s < onset_s - GUARD_S)
@@ -59,7 +59,7 @@ def at_rest_N(evidence: Evidence) -> Floats:
     return found
 
 
-def way_mm(evidence: Evidence) -> Floats:
+def way_mm(evidence: RunEvidence) -> Floats:
     """(1,) way of the rover twin until the force begins, less the start distance [mm]."""
     onset_s, t_s = evidence.number("onset_s"), evidence.t_s
     if math.isnan(onset_s):
@@ -88,7 +88,7 @@ def spring_peak_N(obstacle: Obstacle, energy_J: float) -> float:
     return float(stiffness * deepest**exponent)
 
 
-def _impulses(evidence: Evidence) -> Floats:
+def _impulses(evidence: RunEvidence) -> Floats:
     return evidence.numbers("impulse_by_sensor_Ns", len(evidence.config.layout.channels))
 
 

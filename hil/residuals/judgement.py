@@ -12,7 +12,7 @@ from hil.config import Config
 from hil.config.good_runs import unlike
 from hil.messages.fault import Fault
 from hil.messages.schema import event_row
-from hil.residuals.evidence import Evidence
+from hil.residuals.evidence import RunEvidence
 from hil.residuals.table import RESIDUALS, measured
 
 # Name of the event of a mark at the end of a run; that of a tick has the name of its fault.
@@ -91,7 +91,7 @@ def marks(judged: list[Judged]) -> list[Judged]:
     return sorted(worst.values(), key=lambda one: -one.excess)
 
 
-def residual_summary(config: Config, evidence: Evidence) -> tuple[dict[str, Any] | None, list[Judged]]:
+def residual_summary(config: Config, evidence: RunEvidence) -> tuple[dict[str, Any] | None, list[Judged]]:
     """Key `residuals` of the summary, and the marks; None and none where the config has no thresholds.
 
     A run that did not come to its end is not judged: what ended it is its reason.

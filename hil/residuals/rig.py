@@ -6,7 +6,7 @@ import numpy as np
 
 from hil.config import Config
 from hil.messages.layout import SAMPLED, Layout
-from hil.residuals.evidence import Evidence, Floats, extreme_mean, lag_s
+from hil.residuals.evidence import Floats, RunEvidence, extreme_mean, lag_s
 
 # Means while the rover drives leave out so much after its start [s].
 STARTED_S = 1.0
@@ -46,48 +46,48 @@ def sampled_links(layout: Layout) -> tuple[str, ...]:
     return tuple(link for link in SAMPLED if link in layout.links)
 
 
-def wheel_speed(evidence: Evidence) -> Floats:
+def wheel_speed(evidence: RunEvidence) -> Floats:
     """(wheels,) measured less commanded speed, the largest mean over `RESIDUAL_WINDOW_S` [rad/s]."""
     errors = evidence.ticks["wheel_speed_radps"] - evidence.steady
     return extreme_mean(errors, evidence.config.loop.rate_hz)
 
 
-def speed_lag_ms(evidence: Evidence) -> Floats:
+def speed_lag_ms(evidence: RunEvidence) -> Floats:
     """(wheels,) [ms]."""
     return 1e3 * lag_s(evidence.ticks["wheel_speed_radps"], evidence.commanded, evidence.config.loop.rate_hz)
 
 
-def current_share(evidence: Evidence) -> Floats:
+def current_share(evidence: RunEvidence) -> Floats:
     """(wheels,) current while driving, a part of all."""
     means = _currents_A(evidence)
     found: Floats = means / means.sum()
     return found
 
 
-def current_sum_A(evidence: Evidence) -> Floats:
+def current_sum_A(evidence: RunEvidence) -> Floats:
     """(1,) of all motors while driving [A]."""
     return np.array([_currents_A(evidence).sum()])
 
 
-def supply_V(evidence: Evidence) -> Floats:
+def supply_V(evidence: RunEvidence) -> Floats:
     """(supplies,) while the drives are cut [V]."""
     rows = ~evidence.driven & (evidence.ticks["power_t_ns"] >= 0)
     return _means(evidence.ticks["supply_V"][rows])
 
 
-def load_sum(evidence: Evidence) -> Floats:
+def load_sum(evidence: RunEvidence) -> Floats:
     """(1,) measured over predicted sum of the wheel loads, less 1, the largest mean over `RESIDUAL_WINDOW_S`."""
     measured, twin = evidence.ticks["wheel_load_N"].sum(axis=1), evidence.ticks["normal_force_N"].sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         return extreme_mean((measured / twin - 1.0)[:, None], evidence.config.loop.rate_hz)
 
 
-def wheel_load_N(evidence: Evidence) -> Floats:
+def wheel_load_N(evidence: RunEvidence) -> Floats:
     """(wheels,) measured less predicted load, mean while driving [N]."""
     return _means((evidence.ticks["wheel_load_N"] - evidence.ticks["normal_force_N"])[_under_way(evidence)])
 
 
-def pull(evidence: Evidence) -> Floats:
+def pull(evidence: RunEvidence) -> Floats:
     """(1,) pull over the motors' thrust, mean over the last second of driving."""
     rows, config = _under_way(evidence), evidence.config
     motor, ticks = config.drives.motor, evidence.ticks[rows][-config.loop.rate_hz :]
@@ -98,7 +98,7 @@ def pull(evidence: Evidence) -> Floats:
     return np.array([float(ticks["pull_N"].mean() / thrust_N.mean())])
 
 
-def pressure_kPa(evidence: Evidence) -> Floats:
+def pressure_kPa(evidence: RunEvidence) -> Floats:
     """(chambers,) measured less commanded pressure where the command has stood, the larger mean of on and off [kPa]."""
     commanded, ticks = evidence.pressure_commanded_Pa, round(STOOD_S * evidence.config.loop.rate_hz)
     error = evidence.ticks["pressure_Pa"] - commanded
@@ -118,30 +118,30 @@ def pressure_kPa(evidence: Evidence) -> Floats:
     return found.reshape(-1)
 
 
-def pressure_lag_ms(evidence: Evidence) -> Floats:
+def pressure_lag_ms(evidence: RunEvidence) -> Floats:
     """(chambers,) [ms]."""
     commanded = evidence.pressure_commanded_Pa.reshape(len(evidence.ticks), -1)
     measured = evidence.ticks["pressure_Pa"].reshape(len(evidence.ticks), -1)
     return 1e3 * lag_s(measured, commanded, evidence.config.loop.rate_hz)
 
 
-def pressure_missing(evidence: Evidence) -> Floats:
+def pressure_missing(evidence: RunEvidence) -> Floats:
     """(chambers,) share of ticks without a pressure."""
     found: Floats = (~np.isfinite(evidence.ticks["pressure_Pa"])).mean(axis=0).reshape(-1)
     return found
 
 
-def age_ms(evidence: Evidence) -> Floats:
+def age_ms(evidence: RunEvidence) -> Floats:
     """(links,) median age of the newest sample [ms]."""
     return np.array([1e-6 * float(np.median(_ages_ns(evidence, link))) for link in evidence.config.layout.links])
 
 
-def clock_ppm(evidence: Evidence) -> Floats:
+def clock_ppm(evidence: RunEvidence) -> Floats:
     """(links,) by how much the sample clock loses against the machine's [ppm]: the age of the newest sample grows."""
     return np.array([_drift_ppm(evidence, link) for link in sampled_links(evidence.config.layout)])
 
 
-def _drift_ppm(evidence: Evidence, link: str) -> float:
+def _drift_ppm(evidence: RunEvidence, link: str) -> float:
     parts = np.array_split(np.arange(len(evidence.ticks)), CLOCK_PARTS)
     if len(parts[0]) < CLOCK_PARTS:
         return np.nan
@@ -150,18 +150,18 @@ def _drift_ppm(evidence: Evidence, link: str) -> float:
     return float(np.polyfit(evidence.ticks["t_ns"][at].astype(np.float64), ages[at], 1)[0] * 1e6)
 
 
-def _ages_ns(evidence: Evidence, link: str) -> Floats:
+def _ages_ns(evidence: RunEvidence, link: str) -> Floats:
     ticks = evidence.ticks
     field = {"daq": "daq_age_ns", "loads": "load_age_ns"}.get(link)
     ages = ticks["t_ns"] - ticks[f"{link}_t_ns"] if field is None else ticks[field]
     return np.asarray(ages, np.float64)
 
 
-def _currents_A(evidence: Evidence) -> Floats:
+def _currents_A(evidence: RunEvidence) -> Floats:
     return _means(np.abs(evidence.ticks["current_A"][_under_way(evidence)]))
 
 
-def _under_way(evidence: Evidence) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _under_way(evidence: RunEvidence) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """(ticks,) driven, and for `STARTED_S` at least."""
     driven = evidence.driven
     count = round(STARTED_S * evidence.config.loop.rate_hz)

@@ -10,7 +10,7 @@ from hil.config import Config
 from hil.config.schema.residuals import ResidualName
 from hil.messages.layout import Layout
 from hil.residuals import forces, rig
-from hil.residuals.evidence import Evidence, Floats
+from hil.residuals.evidence import Floats, RunEvidence
 
 
 class Residual(NamedTuple):
@@ -35,7 +35,7 @@ class Residual(NamedTuple):
     resolution: float
     needs: Callable[[Config], bool]
     elements: Callable[[Layout], tuple[str, ...]]
-    values: Callable[[Evidence], Floats]
+    values: Callable[[RunEvidence], Floats]
     in_tick: bool = False
 
 
@@ -164,7 +164,7 @@ _ROWS = (
 RESIDUALS: Mapping[str, Residual] = MappingProxyType({row.name: row for row in _ROWS})
 
 
-def measured(evidence: Evidence) -> dict[str, dict[str, float]]:
+def measured(evidence: RunEvidence) -> dict[str, dict[str, float]]:
     """Value of each element of each residual that the rig has what for, by their names; those that are known."""
     config, found = evidence.config, dict[str, dict[str, float]]()
     for name, row in RESIDUALS.items():

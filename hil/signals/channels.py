@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.signals.vibration import Ring
+from hil.signals.vibration import ShieldResonance
 
 Floats = NDArray[np.float64]
 
@@ -35,5 +35,5 @@ class SensorChannels(NamedTuple):
     droop_u95: Floats
     place: Floats
     each: bool
-    ring: Ring
+    ring: ShieldResonance
     lever_u95: float = 0.0

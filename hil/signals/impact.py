@@ -26,7 +26,7 @@ HIT_SHARE = 0.05
 POINT_SHARE = 0.1
 
 
-class Quantity(NamedTuple):
+class UncertainValue(NamedTuple):
     """A value and its standard uncertainty."""
 
     value: float
@@ -54,14 +54,14 @@ class MeasuredImpact:
     """
 
     traces: Traces
-    onset_s: Quantity | None
+    onset_s: UncertainValue | None
     peak_s: float
-    peak_N: Quantity
-    sum_of_peaks_N: Quantity
-    impulse_Ns: Quantity | None
+    peak_N: UncertainValue
+    sum_of_peaks_N: UncertainValue
+    impulse_Ns: UncertainValue | None
     end_s: float | None
-    duration_s: Quantity | None
-    rise_s: Quantity | None
+    duration_s: UncertainValue | None
+    rise_s: UncertainValue | None
     hits: int
     point_t_s: Floats
     points_m: Floats
@@ -113,8 +113,8 @@ def measure_impact(
         traces,
         onset,
         float(t_s[at]),
-        Quantity(peak.value, peak_u),
-        Quantity(sum(one.value for one in each), sum_u),
+        UncertainValue(peak.value, peak_u),
+        UncertainValue(sum(one.value for one in each), sum_u),
         _impulse(traces, channels, onset, duration),
         end_s,
         duration,
@@ -124,12 +124,12 @@ def measure_impact(
     )
 
 
-def _vertex(traces: Traces, force: Floats, at: int, noise: float) -> Quantity:
+def _vertex(traces: Traces, force: Floats, at: int, noise: float) -> UncertainValue:
     top_s = min(PEAK_S, TOP_SHARE * width_at_half(force, at) * traces.spacing_s)
     return vertex(force, at, max(round(top_s / traces.spacing_s), 2), noise)
 
 
-def vertex(force: Floats, at: int, half: int, noise: float) -> Quantity:
+def vertex(force: Floats, at: int, half: int, noise: float) -> UncertainValue:
     """The peak of a force (n,) near a row, without the bias of the largest of many noisy samples.
 
     Args:
@@ -141,13 +141,13 @@ def vertex(force: Floats, at: int, half: int, noise: float) -> Quantity:
     first, last = max(at - half, 0), min(at + half + 1, len(force))
     rows = np.arange(first, last) - at
     if len(rows) < 4:
-        return Quantity(float(force[at]), noise)
+        return UncertainValue(float(force[at]), noise)
     a, b, c = np.polyfit(rows, force[first:last], 2)
     place = float(np.clip(-b / (2.0 * a), -half, half)) if a < 0.0 else 0.0
     left = force[first:last] - np.polyval((a, b, c), rows)
     spread = max(noise, float(np.sqrt(np.mean(left**2))))
     value = min(float(a * place * place + b * place + c), float(force[first:last].max()))  # a step is no parabola
-    return Quantity(value, 1.5 * spread / np.sqrt(len(rows)))
+    return UncertainValue(value, 1.5 * spread / np.sqrt(len(rows)))
 
 
 def _calibration(forces: Floats, drooped: Floats, channels: SensorChannels) -> float:
@@ -165,7 +165,7 @@ def _ring_u(traces: Traces, change: Floats) -> float:
     return combined(*(float(one) * shield.share_u for one, shield in zip(change, traces.shields, strict=True)))
 
 
-def _onset(traces: Traces, total: Floats, at: int, peak: float) -> Quantity | None:
+def _onset(traces: Traces, total: Floats, at: int, peak: float) -> UncertainValue | None:
     """Time over force along the first rise, a parabola, at zero force; between samples, so no sample rounds it."""
     # the first rise: a shield that snaps back may push harder than the impact before it
     over = np.flatnonzero(total[: at + 1] > ONSET_TO * peak)
@@ -182,7 +182,7 @@ def _onset(traces: Traces, total: Floats, at: int, peak: float) -> Quantity | No
     form = (low - high) / math.sqrt(12.0)
     # half of both: of two nested fits to the same points the covariance is the variance of the lower order
     spread = math.sqrt(0.75 * low_u**2 + 0.25 * high_u**2)
-    return Quantity(float(t_s[0]) + 0.5 * (low + high), combined(spread, form))
+    return UncertainValue(float(t_s[0]) + 0.5 * (low + high), combined(spread, form))
 
 
 def _at_zero(force: Floats, t_s: Floats, order: int, noise: float) -> tuple[float, float]:
@@ -196,8 +196,8 @@ def _at_zero(force: Floats, t_s: Floats, order: int, noise: float) -> tuple[floa
 
 
 def _impulse(
-    traces: Traces, channels: SensorChannels, onset: Quantity | None, duration: Quantity | None
-) -> Quantity | None:
+    traces: Traces, channels: SensorChannels, onset: UncertainValue | None, duration: UncertainValue | None
+) -> UncertainValue | None:
     if onset is None or duration is None:
         return None
     end_s = onset.value + duration.value
@@ -210,12 +210,14 @@ def _impulse(
     ring_u = _ring_u(traces, (traces.filtered[rows] - traces.corrected[rows]).sum(axis=0) * dt)
     last = abs(float(traces.filtered[rows][-1].sum())) * duration.standard  # the end, moved
     drooped = traces.drooped[rows].sum(axis=0) * dt
-    return Quantity(float(each.sum()), combined(_calibration(each, drooped, channels), noise, offset, ring_u, last))
+    return UncertainValue(
+        float(each.sum()), combined(_calibration(each, drooped, channels), noise, offset, ring_u, last)
+    )
 
 
 def _duration(
-    traces: Traces, channels: SensorChannels, total: Floats, onset: Quantity | None, end_s: float | None
-) -> Quantity | None:
+    traces: Traces, channels: SensorChannels, total: Floats, onset: UncertainValue | None, end_s: float | None
+) -> UncertainValue | None:
     if onset is None or end_s is None:
         return None
     row = min(int(np.searchsorted(traces.t_s, end_s)), len(total) - 1)
@@ -224,10 +226,10 @@ def _duration(
     force_u = combined(force_u, _ring_u(traces, traces.filtered[row] - traces.corrected[row]))
     slope = _slope(traces, total, row)
     moved = force_u / slope if slope > 0.0 else 0.0
-    return Quantity(end_s - onset.value, combined(onset.standard, moved, traces.spacing_s / np.sqrt(12.0)))
+    return UncertainValue(end_s - onset.value, combined(onset.standard, moved, traces.spacing_s / np.sqrt(12.0)))
 
 
-def _rise(traces: Traces, total: Floats, at: int, peak: float) -> Quantity | None:
+def _rise(traces: Traces, total: Floats, at: int, peak: float) -> UncertainValue | None:
     times, standard = [], traces.spacing_s / np.sqrt(12.0)
     for share in (0.1, 0.9):
         over = total[: at + 1] >= share * min(peak, float(total[at]))
@@ -240,7 +242,7 @@ def _rise(traces: Traces, total: Floats, at: int, peak: float) -> Quantity | Non
         times.append(float(traces.t_s[row]) + part * traces.spacing_s)
         slope = _slope(traces, total, row)
         standard = combined(standard, traces.sum_noise / slope if slope > 0.0 else 0.0)
-    return Quantity(times[1] - times[0], standard)
+    return UncertainValue(times[1] - times[0], standard)
 
 
 def _slope(traces: Traces, total: Floats, row: int) -> float:

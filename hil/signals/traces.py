@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 
 from hil.signals.channels import SensorChannels
 from hil.signals.droop import removed_by_coupling
-from hil.signals.vibration import Ring, Tone, identify_rings, identify_tones, pulls, remove_ring, remove_rings, tone_at
+from hil.signals.vibration import (
+    ShieldResonance,
+    Tone,
+    identify_rings,
+    identify_tones,
+    pulls,
+    remove_ring,
+    remove_rings,
+    tone_at,
+)
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +39,7 @@ class Shield(NamedTuple):
     None, where the tail contradicts the config: without the stated ring the force would pull on the plate.
     """
 
-    rings: tuple[Ring, ...]
+    rings: tuple[ShieldResonance, ...]
     shown: bool
 
     @property
@@ -155,7 +164,7 @@ def _without_rings(
     for columns in behind:
         load = forces[:, columns].sum(axis=1)
         noise, end_s = float(load[:calm].std()), contact_end(t_s, load)
-        rings: tuple[Ring, ...] = (channels.ring,)
+        rings: tuple[ShieldResonance, ...] = (channels.ring,)
         shown = False
         if end_s is not None and load.max() > 20.0 * noise:
             found = identify_rings(t_s, load, end_s, noise, channels.ring)

@@ -37,7 +37,7 @@ class Tone(NamedTuple):
     parts: Floats
 
 
-class Ring(NamedTuple):
+class ShieldResonance(NamedTuple):
     """A shield on a spring: frequency [Hz], damping ratio, the part of the load that acts through it.
 
     Attributes:
@@ -80,7 +80,9 @@ def tone_at(t_s: Floats, tone: Tone) -> Floats:
     return np.column_stack(_pair(t_s, tone.hz)) @ tone.parts
 
 
-def identify_rings(t_s: Floats, load: Floats, end_s: float, noise: float, stated: Ring) -> tuple[Ring, ...]:
+def identify_rings(
+    t_s: Floats, load: Floats, end_s: float, noise: float, stated: ShieldResonance
+) -> tuple[ShieldResonance, ...]:
     """What rings in the tail of an impact: where the force without it would pull on the plate, it is wrong.
 
     Args:
@@ -99,10 +101,10 @@ def identify_rings(t_s: Floats, load: Floats, end_s: float, noise: float, stated
         return ()
 
     def pulled(values: Floats) -> Floats:
-        rest = remove_rings(load, spacing, [Ring(*each) for each in values.reshape(-1, 3).tolist()])
+        rest = remove_rings(load, spacing, [ShieldResonance(*each) for each in values.reshape(-1, 3).tolist()])
         return np.minimum(rest[tail], 0.0) / peak
 
-    rings: tuple[Ring, ...] = ()
+    rings: tuple[ShieldResonance, ...] = ()
     start = np.zeros(0)
     while len(rings) < MOST_RINGS:
         rest = remove_rings(load, spacing, rings)[tail]
@@ -127,7 +129,7 @@ def identify_rings(t_s: Floats, load: Floats, end_s: float, noise: float, stated
         covariance = np.linalg.pinv(jacobian.T @ jacobian) * left**2
         shares_u = np.sqrt(np.maximum(np.diag(covariance)[2::3], 0.0)) / start[2::3]
         rings = tuple(
-            Ring._make([*(_rounded(value, 6) for value in each), _rounded(u, 2)])
+            ShieldResonance._make([*(_rounded(value, 6) for value in each), _rounded(u, 2)])
             for each, u in zip(start.reshape(-1, 3).tolist(), shares_u.tolist(), strict=True)
         )
     return rings
@@ -138,14 +140,14 @@ def pulls(t_s: Floats, force: Floats, end_s: float, noise: float) -> bool:
     return bool((force[_tail(t_s, end_s)] < -PULL * noise).any())
 
 
-def remove_rings(load: Floats, spacing_s: float, rings: Sequence[Ring]) -> Floats:
+def remove_rings(load: Floats, spacing_s: float, rings: Sequence[ShieldResonance]) -> Floats:
     """The force before it went through all of these shields and structures (`remove_ring`)."""
     for ring in rings:
         load = remove_ring(load, spacing_s, ring)
     return load
 
 
-def remove_ring(load: Floats, spacing_s: float, ring: Ring) -> Floats:
+def remove_ring(load: Floats, spacing_s: float, ring: ShieldResonance) -> Floats:
     """The force on a shield, from the load behind it: (1 - share) of the force, and share of the ringing shield's.
 
     The inverse of (1 - share) + share w^2 / (s^2 + 2 z w s + w^2), by the bilinear transform.

@@ -40,7 +40,7 @@ class StopFlag(Protocol):
     ending: bool
 
 
-class Child:
+class RigProcess:
     """A process of the simulated rig.
 
     Args:
@@ -97,9 +97,9 @@ class RigServer:
 
     def __init__(self, config: Config, folder: Path, stack: ExitStack) -> None:
         self._memory = SimulatorMemory(folder, config)
-        self._plant = stack.enter_context(Child("plant", folder))
-        self._serial = stack.enter_context(Child("serial", folder))
-        self._daq = stack.enter_context(Child("daq", folder)) if has_server(config) else None
+        self._plant = stack.enter_context(RigProcess("plant", folder))
+        self._serial = stack.enter_context(RigProcess("serial", folder))
+        self._daq = stack.enter_context(RigProcess("daq", folder)) if has_server(config) else None
         self._children = [child for child in (self._plant, self._serial, self._daq) if child is not None]
         self._control = ControlServer(
             folder / "control",
@@ -130,11 +130,11 @@ class RigServer:
             lost = ", ".join(child.name for child in children if child.ended)
             raise DeviceError(f"simulated rig: its process {lost} has ended; see its output above")
 
-    def _of(self, command: dict[str, Any]) -> Child:
+    def _of(self, command: dict[str, Any]) -> RigProcess:
         """The process that serves the device of a command."""
         return self._chassis() if command.get("device") == "daq" else self._serial
 
-    def _chassis(self) -> Child:
+    def _chassis(self) -> RigProcess:
         """The process of the NI chassis. Raises ValueError: the rig has none."""
         if self._daq is None:
             raise ValueError("this rig has no data acquisition")

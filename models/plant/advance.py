@@ -12,7 +12,7 @@ from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, IntArray, compile_for, kernel
 from models.plant.plate_truth import make_plate_truth, note_plate
 from models.rover.reduction import Chain
-from models.sensors.disturbance import Disturbance, disturb
+from models.sensors.disturbance import SensorDisturbances, disturb
 from models.sensors.piezo import TRIANGLE, Piezo, PiezoState, sample, sample_links, sample_pair
 from models.sensors.snap_back import SnapBack, snapped
 from models.vehicle import VehicleModel, VehicleState
@@ -46,7 +46,7 @@ class Sensing(NamedTuple):
     origin: FloatArray
     rate_hz: int
     noise: FloatArray
-    disturbance: Disturbance | None = None
+    disturbance: SensorDisturbances | None = None
     snap_back: SnapBack | None = None
 
 
@@ -159,7 +159,7 @@ def _take_samples(
 
 @kernel
 def _disturb(
-    disturbance: Disturbance | None,
+    disturbance: SensorDisturbances | None,
     chain: Chain,
     state: VehicleState,
     log: Log,

@@ -20,7 +20,7 @@ from models.plant.reading_noise import ReadingNoise
 from models.plant.towing import Towing
 from models.plant.veer import Veer
 from models.rover import Parameters, Rover, kind_of
-from models.sensors.disturbance import Disturbance
+from models.sensors.disturbance import SensorDisturbances
 from models.sensors.load_sensors import LoadSensors
 from models.sensors.piezo import Piezo, check_piezo
 from models.terrain.surface import quaternion_of
@@ -109,7 +109,7 @@ class RigParameters:
     substep_ns: int
     payload: Payload = field(default_factory=Payload)
     drawbar: Drawbar = field(default_factory=Drawbar)
-    disturbance: Disturbance | None = None
+    disturbance: SensorDisturbances | None = None
     snap_share: float = 0.0
     veer: Veer = field(default_factory=Veer)
     cylinder_joints: tuple[str, ...] | None = None

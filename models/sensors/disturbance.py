@@ -19,7 +19,7 @@ RUN_UP_DAMPING = 0.1
 FOOTSTEP_DAMPING = 0.1
 
 
-class Disturbance(NamedTuple):
+class SensorDisturbances(NamedTuple):
     """Disturbances of all channels, and their state.
 
     Attributes:
@@ -62,7 +62,7 @@ class Disturbance(NamedTuple):
     force: FloatArray
     volts: FloatArray
 
-    def fresh(self) -> Disturbance:
+    def fresh(self) -> SensorDisturbances:
         """The same at rest, with its own state."""
         return self._replace(
             structure=np.zeros_like(self.structure),
@@ -71,7 +71,7 @@ class Disturbance(NamedTuple):
             volts=np.zeros_like(self.volts),
         )
 
-    def drawn(self, random: np.random.Generator) -> Disturbance:
+    def drawn(self, random: np.random.Generator) -> SensorDisturbances:
         """The same with phases of hum and footsteps drawn at random."""
         phase = 2.0 * np.pi * random.random(self.hum_phase.size)
         return self._replace(hum_phase=phase, first_footstep=float(random.random()) / self.footsteps)
@@ -92,8 +92,8 @@ def make_disturbance(
     footstep_frequency: float = 15.0,
     footsteps: float = 2.0,
     zero_shift: FloatArray | None = None,
-) -> Disturbance:
-    """Disturbances at rest, phases at zero; arguments as the attributes of `Disturbance`.
+) -> SensorDisturbances:
+    """Disturbances at rest, phases at zero; arguments as the attributes of `SensorDisturbances`.
 
     Raises:
         ValueError: everything that is out of range.
@@ -120,7 +120,7 @@ def make_disturbance(
         ],
     )
     shields = 1 if channels == 3 else channels
-    return Disturbance(
+    return SensorDisturbances(
         hum, hum_frequency, np.zeros(channels), structure_share, structure_frequency, structure_damping, run_up_force,
         run_up_frequency, run_up_speed, footstep_force, footstep_frequency, footsteps, 0.0, shift,
         np.zeros((shields, 2)), np.zeros((channels, 2)), np.zeros(channels), np.zeros(channels),
@@ -128,7 +128,9 @@ def make_disturbance(
 
 
 @kernel
-def disturb(disturbance: Disturbance, t: float, dt: float, axle_speed: float, touched: bool, noise: FloatArray) -> None:
+def disturb(
+    disturbance: SensorDisturbances, t: float, dt: float, axle_speed: float, touched: bool, noise: FloatArray
+) -> None:
     """Force and voltage of this sample in `force` and `volts`.
 
     The vibration of the run-up is a damped oscillator driven by white noise. Its variance under noise of standard
@@ -158,7 +160,7 @@ def disturb(disturbance: Disturbance, t: float, dt: float, axle_speed: float, to
 
 
 @kernel
-def _footstep(d: Disturbance, t: float) -> float:
+def _footstep(d: SensorDisturbances, t: float) -> float:
     """Force of the newest footstep [N]: a decaying vibration."""
     if d.footstep_force == 0.0 or t < d.first_footstep:
         return 0.0
@@ -169,7 +171,7 @@ def _footstep(d: Disturbance, t: float) -> float:
 
 
 @kernel
-def through_structure(disturbance: Disturbance | None, shield: int, force: float, dt: float) -> float:
+def through_structure(disturbance: SensorDisturbances | None, shield: int, force: float, dt: float) -> float:
     """Force [N] that reaches the sensors behind a shield: part of it through the vibrating structure."""
     if disturbance is None:
         return force
@@ -182,7 +184,7 @@ def through_structure(disturbance: Disturbance | None, shield: int, force: float
 
 
 @kernel
-def disturbed(disturbance: Disturbance | None, channel: int, volts: float, sensitivity: float) -> float:
+def disturbed(disturbance: SensorDisturbances | None, channel: int, volts: float, sensitivity: float) -> float:
     """A sensor's output [V] with the forces that disturb it; `sensitivity` [V/N]."""
     if disturbance is None:
         return volts
@@ -190,7 +192,7 @@ def disturbed(disturbance: Disturbance | None, channel: int, volts: float, sensi
 
 
 @kernel
-def hummed(disturbance: Disturbance | None, channel: int, volts: float) -> float:
+def hummed(disturbance: SensorDisturbances | None, channel: int, volts: float) -> float:
     """A channel's voltage with what its cable and amplifier add [V]."""
     if disturbance is None:
         return volts

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.kernels.compiled import FloatArray, kernel
-from models.sensors.disturbance import Disturbance, disturbed, hummed, through_structure
+from models.sensors.disturbance import SensorDisturbances, disturbed, hummed, through_structure
 from models.sensors.rear_frame import REAR, LinkShare, link_force
 from models.wheel.checks import Range, finite_array, problem, refuse
 
@@ -172,7 +172,7 @@ def sample(
     dt: float,
     noise: FloatArray,
     out: FloatArray,
-    disturbance: Disturbance | None = None,
+    disturbance: SensorDisturbances | None = None,
 ) -> None:
     """One sample of all channels of a triangle.
 
@@ -208,7 +208,7 @@ def sample_pair(
     dt: float,
     noise: FloatArray,
     out: FloatArray,
-    disturbance: Disturbance | None = None,
+    disturbance: SensorDisturbances | None = None,
 ) -> None:
     """One sample of both channels of a bumper pair; each bears the force of one wheel.
 
@@ -238,7 +238,7 @@ def sample_links(
     dt: float,
     noise: FloatArray,
     out: FloatArray,
-    disturbance: Disturbance | None = None,
+    disturbance: SensorDisturbances | None = None,
     drag: float = 0.0,
 ) -> None:
     """One sample of the sensors in both links: the frame's statics, each side by its distance from the load.
@@ -282,7 +282,7 @@ def _rung(piezo: Piezo, shield: FloatArray, force: float, dt: float) -> float:
 def _reading(
     piezo: Piezo,
     state: PiezoState,
-    disturbance: Disturbance | None,
+    disturbance: SensorDisturbances | None,
     channel: int,
     volts: float,
     dt: float,

@@ -6,15 +6,17 @@ import pytest
 
 from drivers.interfaces import ControllerState
 from drivers.roboclaw.drives import RoboClawDrives
-from drivers.roboclaw.settings import Bus, Controller, RoboClawSettings
+from drivers.roboclaw.settings import Bus, RoboClawControllerSettings, RoboClawSettings
 from drivers.roboteq import settings as roboteq_settings
 from drivers.roboteq.controller import RoboteqController
 from drivers.roboteq.drives import RoboteqDrives
-from drivers.roboteq.protocol import VOLTS, Fault, MotorFlag
+from drivers.roboteq.protocol import VOLTS, FaultFlag, MotorFlag
 
-CLAW = RoboClawSettings((Bus("/dev/claw"),), tuple(Controller(0, 0x80 + i, 2 * i, 2 * i + 1) for i in range(3)), 8192.0)
+CLAW = RoboClawSettings(
+    (Bus("/dev/claw"),), tuple(RoboClawControllerSettings(0, 0x80 + i, 2 * i, 2 * i + 1) for i in range(3)), 8192.0
+)
 TEQ = roboteq_settings.RoboteqSettings(
-    tuple(roboteq_settings.Controller(f"/dev/teq{i}", 2 * i, 2 * i + 1) for i in range(3)), 3000, 100.0
+    tuple(roboteq_settings.RoboteqControllerSettings(f"/dev/teq{i}", 2 * i, 2 * i + 1) for i in range(3)), 3000, 100.0
 )
 
 
@@ -41,11 +43,11 @@ def test_it_is_known_once_voltage_and_all_currents_are():
 
 def test_a_roboteq_tells_its_faults_in_words_but_not_our_own_emergency_stop():
     one = RoboteqController(TEQ, TEQ.controllers[0], lambda: 0, lambda: None)
-    one.faults = Fault.EMERGENCY_STOP
+    one.faults = FaultFlag.EMERGENCY_STOP
     one.slow[VOLTS] = (120, 241, 4980)
     assert one.state().supply_V == pytest.approx(24.1)
     assert one.state().trouble == ""
-    one.faults |= Fault.OVERHEAT
+    one.faults |= FaultFlag.OVERHEAT
     one.slow["?FM"] = (0, MotorFlag.STALLED)
     assert one.state().trouble == "overheat, channel 2 stalled"
     assert "overheat, channel 2 stalled" in one.detail()

@@ -5,9 +5,9 @@ import struct
 import pytest
 
 from drivers.modbus.entry import MODBUS
-from drivers.modbus.section import ModbusValves
-from drivers.roboclaw.section import RoboclawDrives
-from drivers.roboteq.section import RoboteqDrives
+from drivers.modbus.section import ModbusValvesSection
+from drivers.roboclaw.section import RoboClawDrivesSection
+from drivers.roboteq.section import RoboteqDrivesSection
 from hil.config import load_config
 from hil.config.rig_setup import rig_setup
 
@@ -25,9 +25,9 @@ def size(*exchanges: tuple[bytes, bytes]) -> int:
     return sum(len(request) + len(answer) for request, answer in exchanges)
 
 
-def roboclaw(**keys: object) -> RoboclawDrives:
+def roboclaw(**keys: object) -> RoboClawDrivesSection:
     drives = load_config("sim_wire").devices.drives
-    assert isinstance(drives, RoboclawDrives)
+    assert isinstance(drives, RoboClawDrivesSection)
     return drives.model_copy(update=keys)
 
 
@@ -63,7 +63,7 @@ def test_each_bus_bears_its_own_controllers_only() -> None:
 def test_a_roboteq_port_carries_the_longest_of_each_line() -> None:
     set_point, speed = (b"!G 1 -1000\r", b"+\r"), (b"?S 1\r", b"S=-32768\r")
     slow = [(b"?A\r", b"A=-1234:-1234\r"), (b"?FF\r", b"FF=255\r"), *[(b"?FM 1\r", b"FM=255\r")] * 2]
-    drives = RoboteqDrives.model_validate(
+    drives = RoboteqDrivesSection.model_validate(
         {
             "driver": "roboteq",
             "max_rpm": 100,
@@ -76,7 +76,7 @@ def test_a_roboteq_port_carries_the_longest_of_each_line() -> None:
 
 
 def valves_load(**keys: object) -> float:
-    section = ModbusValves.model_validate({"driver": "modbus", "rate_hz": 1.0, **keys})
+    section = ModbusValvesSection.model_validate({"driver": "modbus", "rate_hz": 1.0, **keys})
     return MODBUS.line_loads(section, rig_setup(load_config("sim_wire")))[0].share
 
 

@@ -7,10 +7,10 @@ from contextlib import closing
 import pytest
 
 from drivers.messages import DriveCommand, ValveCommand
-from drivers.modbus.section import ModbusValves
+from drivers.modbus.section import ModbusValvesSection
 from drivers.roboclaw import protocol
-from drivers.roboclaw.protocol import Command
-from drivers.roboclaw.section import RoboclawDrives
+from drivers.roboclaw.protocol import CommandCode
+from drivers.roboclaw.section import RoboClawDrivesSection
 from drivers.serial.link import SerialLink
 from hil.app.check import check_rig
 from hil.app.driver_factory import make_drives, make_valves
@@ -70,7 +70,7 @@ def test_each_wheel_moves_its_encoder_and_no_other(config, tmp_path, wheel):
 
 
 def test_the_serial_time_out_stops_a_wheel_that_nobody_commands_any_more(config):
-    if not isinstance(config.devices.drives, RoboclawDrives):
+    if not isinstance(config.devices.drives, RoboClawDrivesSection):
         pytest.skip("no RoboClaw")
     drives = make_drives(config)
     drives.open()
@@ -84,7 +84,7 @@ def test_the_serial_time_out_stops_a_wheel_that_nobody_commands_any_more(config)
     finally:
         drives.close()
     one = next(one for one in config.devices.drives.controllers if WHEELS[0] in (one.m1, one.m2))
-    asked = Command.SPEED_M1 if one.m1 == WHEELS[0] else Command.SPEED_M2
+    asked = CommandCode.SPEED_M1 if one.m1 == WHEELS[0] else CommandCode.SPEED_M2
     with closing(link(config.devices.drives.ports[one.bus], config.devices.drives.baud)) as bus:
         assert protocol.speed_qpps(bus.ask(*protocol.reading(one.address, asked))) == 0
 
@@ -101,7 +101,7 @@ def test_each_valve_fills_its_chamber_and_no_other(config, tmp_path, side, way):
 
 
 def test_flash_on_lets_go_of_a_valve_that_nobody_holds_any_more(config):
-    if not (isinstance(config.devices.valves, ModbusValves) and config.devices.valves.flash_on):
+    if not (isinstance(config.devices.valves, ModbusValvesSection) and config.devices.valves.flash_on):
         pytest.skip("no board with flash-on")
     valves = make_valves(config)
     valves.open()

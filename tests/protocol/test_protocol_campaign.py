@@ -13,7 +13,7 @@ from hil.campaign.expand import campaign_seed, expand
 from hil.campaign.guided import run_guided
 from hil.campaign.operator import Question
 from hil.campaign.plan import load_plan
-from hil.campaign.run import Stop, Wanted
+from hil.campaign.run import CampaignStop, Wanted
 from hil.config import load_config
 from hil.recording.run_folder import run_folder
 
@@ -59,7 +59,7 @@ def test_a_trial_whose_drives_are_lost_is_repeated_on_a_rig_that_is_opened_anew(
         return json.loads((place / "summary.json").read_text(encoding="utf-8"))
 
     operator, folder = Attending(), run_folder(tmp_path / "campaign", "sim_wire", "one")
-    run_guided(wanted, folder, operator, run, Silent(), Stop(Silent()))
+    run_guided(wanted, folder, operator, run, Silent(), CampaignStop(Silent()))
     keys = [question.key for question in operator.asked]
     assert keys == ["name", *2 * ("ready", "verdict", "word")]
     found = read_campaign(folder)

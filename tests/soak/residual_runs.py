@@ -28,7 +28,7 @@ from hil.app.run import run
 from hil.config import load_config
 from hil.config.calibration import replace_residuals
 from hil.residuals.calibration import thresholds
-from hil.residuals.evidence import Evidence
+from hil.residuals.evidence import RunEvidence
 from hil.residuals.judgement import judge, marks
 from hil.residuals.table import measured
 
@@ -85,7 +85,7 @@ def one_run(rig: Rig, sheet: str, wrong: int, seed: int) -> Result:
     config = load_config(rig.config, [*OFF, *rig.settings, "residuals.calibration=null"], seed)
     result = run(config)
     reasons = [*result.summary["reasons"], *(["aborted"] if result.exit_code else [])]
-    values = measured(Evidence(config, result.ticks, result.summary))
+    values = measured(RunEvidence(config, result.ticks, result.summary))
     if sheet == "null":
         return Result(seed, reasons, values, [], {})
     judged = load_config(rig.config, [*OFF, *rig.settings, f"residuals.calibration={sheet}"], seed)

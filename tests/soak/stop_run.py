@@ -28,7 +28,7 @@ from hil.processes.supervisor import WorkerSupervisor
 from hil.realtime import RightsWanted, rights
 from hil.realtime.process_memory import memory_of
 from hil.simulator.memory import SimulatorMemory
-from hil.simulator.rig_server import Child
+from hil.simulator.rig_server import RigProcess
 
 ALLOWED_MS = 40.0
 WAIT_MS = 400.0
@@ -80,7 +80,7 @@ class Bench:
         wire = self._folder / "wire"
         wire.mkdir()
         self._memory = SimulatorMemory(wire, config)
-        self._serial = stack.enter_context(Child("serial", wire))
+        self._serial = stack.enter_context(RigProcess("serial", wire))
         self.config = at_endpoints(config, {**self._serial.message["endpoints"], "daq": "127.0.0.1:1"})
         self._stalls = self._folder / "stalls"
         self._stalls.touch()

@@ -18,7 +18,7 @@ import numpy as np
 from hil.estimation.estimator import ZERO_TIME_S
 from hil.experiments.impact.sensing import PEAKS, measured_keys, peak_keys, sensor_channels
 from hil.messages.schema import IMPACT
-from hil.residuals.evidence import Evidence
+from hil.residuals.evidence import RunEvidence
 from hil.residuals.judgement import judge, marks
 from hil.residuals.table import measured
 from hil.signals.droop import removed_by_coupling
@@ -53,7 +53,7 @@ class Recorded:
 
     def shown(self, ticks: Any, summary: Any) -> str:
         """The residual that is furthest over its threshold; empty: none is."""
-        found = marks(judge(self.config, measured(Evidence(self.config, ticks, summary))))
+        found = marks(judge(self.config, measured(RunEvidence(self.config, ticks, summary))))
         return f"{found[0].name} {found[0].element}" if found else ""
 
     def with_volts(self, volts: Any) -> tuple[Any, Any]:

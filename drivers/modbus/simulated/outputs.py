@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from drivers.modbus import protocol
 from drivers.modbus.protocol import Code, Function
 from drivers.modbus.settings import OutputWatchdog, Regulator
-from drivers.modbus.simulated.rtu import RefusedError, Serve, registers, span
+from drivers.modbus.simulated.rtu import ModbusExceptionError, Serve, registers, span
 from drivers.sim.protocol.plant_ports import Cylinders
 
 
@@ -78,7 +78,7 @@ class AnalogOutputs:
     def _write_one(self, asked: bytes, t_ns: int) -> bytes:  # noqa: ARG002
         register, _ = protocol.pair(asked)
         if len(asked) != 4:
-            raise RefusedError(Code.VALUE)
+            raise ModbusExceptionError(Code.VALUE)
         self._check(register, 1)
         self._set(register, *struct.unpack(">h", asked[2:]))
         return asked
@@ -86,7 +86,7 @@ class AnalogOutputs:
     def _write_many(self, asked: bytes, t_ns: int) -> bytes:  # noqa: ARG002
         first, count = protocol.pair(asked)
         if not 1 <= count <= protocol.MAX_REGISTERS or len(asked) != 5 + 2 * count or asked[4] != 2 * count:
-            raise RefusedError(Code.VALUE)
+            raise ModbusExceptionError(Code.VALUE)
         self._check(first, count)
         for place, counts in enumerate(struct.unpack(f">{count}h", asked[5:])):
             self._set(first + place, counts)
@@ -94,4 +94,4 @@ class AnalogOutputs:
 
     def _check(self, first: int, count: int) -> None:
         if not all(register in self.values for register in range(first, first + count)):
-            raise RefusedError(Code.ADDRESS)
+            raise ModbusExceptionError(Code.ADDRESS)

@@ -10,14 +10,14 @@ from drivers.modbus import protocol
 from drivers.modbus.limits import FLASH_STEPS
 from drivers.modbus.protocol import Code, Function
 from drivers.modbus.settings import ALL_COILS, FLASH_ON, FLASH_STEP_S
-from drivers.modbus.simulated.rtu import RefusedError, Serve, registers, span
+from drivers.modbus.simulated.rtu import ModbusExceptionError, Serve, registers, span
 from drivers.sim.protocol.plant_ports import Cylinders
 
 # Boards have so many coils, or a multiple.
 BOARD_COILS = 8
 
 
-class Terminal(msgspec.Struct, frozen=True):
+class BoardRegisters(msgspec.Struct, frozen=True):
     """Registers of a board, besides its coils.
 
     Attributes:
@@ -54,10 +54,10 @@ class RelayBoard:
         address: int = 1,
         count: int = BOARD_COILS,
         flash: bool = True,
-        terminal: Terminal | None = None,
+        terminal: BoardRegisters | None = None,
     ) -> None:
         self._cylinders, self._valve_at = cylinders, {coil: valve for valve, coil in enumerate(coils)}
-        self.address, self._flash, self._terminal = address, flash, terminal or Terminal()
+        self.address, self._flash, self._terminal = address, flash, terminal or BoardRegisters()
         self._until_ns: dict[int, int] = {}
         self.on = [False] * count
         self.stuck: set[int] = set()
@@ -99,17 +99,17 @@ class RelayBoard:
     def _write_coil(self, asked: bytes, t_ns: int) -> bytes:
         coil, value = protocol.pair(asked)
         if len(asked) != 4:
-            raise RefusedError(Code.VALUE)
+            raise ModbusExceptionError(Code.VALUE)
         flashed = coil - FLASH_ON
         if self._flash and 0 <= flashed < len(self.on):
             if value not in FLASH_STEPS:
-                raise RefusedError(Code.VALUE)
+                raise ModbusExceptionError(Code.VALUE)
             self._switch(flashed, True, t_ns, t_ns + round(value * FLASH_STEP_S * 1e9))
             return asked
         if coil != ALL_COILS and coil >= len(self.on):
-            raise RefusedError(Code.ADDRESS)
+            raise ModbusExceptionError(Code.ADDRESS)
         if value not in (protocol.ON, protocol.OFF):
-            raise RefusedError(Code.VALUE)
+            raise ModbusExceptionError(Code.VALUE)
         for one in range(len(self.on)) if coil == ALL_COILS else (coil,):
             self._switch(one, value == protocol.ON, t_ns)
         return asked
@@ -117,7 +117,7 @@ class RelayBoard:
     def _write_coils(self, asked: bytes, t_ns: int) -> bytes:
         first, count = protocol.pair(asked)
         if not 1 <= count <= protocol.MAX_COILS or len(asked) != 5 + (count + 7) // 8 or asked[4] != (count + 7) // 8:
-            raise RefusedError(Code.VALUE)
+            raise ModbusExceptionError(Code.VALUE)
         self._within(first, count)
         for place, on in enumerate(protocol.unpack(asked[5:], count)):
             self._switch(first + place, on, t_ns)
@@ -127,7 +127,7 @@ class RelayBoard:
         first, count = span(asked, 4)
         at = {register: valve for valve, register in enumerate(self._terminal.pressure_registers or ())}
         if not at or not min(at) <= first <= first + count - 1 <= max(at):
-            raise RefusedError(Code.ADDRESS)
+            raise ModbusExceptionError(Code.ADDRESS)
         counts = [self._pressure(at[one]) if one in at else 0 for one in range(first, first + count)]
         return registers(counts)
 
@@ -137,4 +137,4 @@ class RelayBoard:
 
     def _within(self, first: int, count: int) -> None:
         if first + count > len(self.on):
-            raise RefusedError(Code.ADDRESS)
+            raise ModbusExceptionError(Code.ADDRESS)

@@ -14,7 +14,7 @@ from drivers.serial.bad_frame import BadFrameError
 Serve = Callable[[bytes, int], bytes]
 
 
-class RefusedError(Exception):
+class ModbusExceptionError(Exception):
     """A request that is answered with an exception."""
 
     def __init__(self, code: Code) -> None:
@@ -102,10 +102,10 @@ class RtuBus:
             for part in parts:
                 if function in part.served:
                     return protocol.frame(device, function, part.served[function](asked, t_ns))
-            raise RefusedError(Code.FUNCTION)
+            raise ModbusExceptionError(Code.FUNCTION)
         except BadFrameError:
             return protocol.refusal(device, function, Code.VALUE)
-        except RefusedError as refused:
+        except ModbusExceptionError as refused:
             return protocol.refusal(device, function, refused.code)
 
 
@@ -113,7 +113,7 @@ def span(asked: bytes, length: int) -> tuple[int, int]:
     """First address and count of a read request. Raises RefusedError, BadFrameError."""
     first, count = protocol.pair(asked)
     if len(asked) != length or not 1 <= count <= protocol.MAX_REGISTERS:
-        raise RefusedError(Code.VALUE)
+        raise ModbusExceptionError(Code.VALUE)
     return first, count
 
 

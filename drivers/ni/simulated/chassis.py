@@ -20,11 +20,11 @@ from drivers.host import COMPUTER, Host
 from drivers.ni.simulated.parts import (
     CHASSIS,
     LOADS_MODULE,
-    Channel,
+    ChassisWatchdog,
     DaqmxError,
     Task,
     TaskKind,
-    Watchdog,
+    VirtualChannel,
     converted,
     modules,
     resources,
@@ -81,7 +81,7 @@ class Chassis:
         self.e_stop = False
         self.lines = dict.fromkeys(self.modules[f"{CHASSIS}Mod2"].do, False)
         self.outputs = dict.fromkeys(self.modules[f"{CHASSIS}Mod3"].ao, 0.0)
-        self.watchdog: Watchdog | None = None
+        self.watchdog: ChassisWatchdog | None = None
         self._tasks: list[Task] = []
         self._steps: dict[int, tuple[int, float]] = {}
         self._overloaded, self.overloaded = set[str](), list[str]()
@@ -130,7 +130,9 @@ class Chassis:
             if task.kind == "watchdog" and self.watchdog is not None:
                 self.watchdog.due_ns = None  # an expired watchdog stays expired
 
-    def add(self, task: Task, kind: TaskKind, channels: list[Channel], full: tuple[float, float] = (0.0, 0.0)) -> None:
+    def add(
+        self, task: Task, kind: TaskKind, channels: list[VirtualChannel], full: tuple[float, float] = (0.0, 0.0)
+    ) -> None:
         """Add channels to a task; `full` are the limits asked for, in the channels' unit. Raises DaqmxError."""
         for channel in channels:
             self._known(channel.physical, kind)
@@ -259,7 +261,7 @@ class Chassis:
         """Unlock what has expired."""
         self._dog().expired = False
 
-    def _dog(self) -> Watchdog:
+    def _dog(self) -> ChassisWatchdog:
         if self.watchdog is None:
             raise DaqmxError(-200635, "Requested action is not supported: the task is not a watchdog task.")
         return self.watchdog

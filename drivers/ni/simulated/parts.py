@@ -52,7 +52,7 @@ class Module(NamedTuple):
     do: tuple[str, ...] = ()
 
 
-class Channel(NamedTuple):
+class VirtualChannel(NamedTuple):
     """A virtual channel: name, physical channel, and units of it per volt."""
 
     name: str
@@ -65,7 +65,7 @@ class Task(msgspec.Struct, eq=False):
 
     name: str
     kind: TaskKind = ""
-    channels: list[Channel] = []
+    channels: list[VirtualChannel] = []
     buffer: int = 0
     continuous: bool = False
     running: bool = False
@@ -78,7 +78,7 @@ class Task(msgspec.Struct, eq=False):
         return self.channels[0].physical.partition("/")[0] if self.channels else ""
 
 
-class Watchdog(msgspec.Struct):
+class ChassisWatchdog(msgspec.Struct):
     """The chassis's watchdog; `states` are the safe ones of its lines and outputs."""
 
     timeout_s: float
@@ -97,7 +97,7 @@ def resources(task: Task) -> set[str]:
 
 
 def converted(
-    volts: npt.NDArray[np.float64], channels: list[Channel], range_V: float
+    volts: npt.NDArray[np.float64], channels: list[VirtualChannel], range_V: float
 ) -> tuple[npt.NDArray[np.float64], set[str]]:
     """Volts (samples, channels of the module) as converted: whole counts, in the units of the channels asked.
 
@@ -130,11 +130,11 @@ def per_volt(volts: float) -> float:
     return 1 / volts
 
 
-def named_channels(physical: str, name: str, units_per_volt: float) -> list[Channel]:
+def named_channels(physical: str, name: str, units_per_volt: float) -> list[VirtualChannel]:
     """Virtual channels of a list or range of physical ones, numbered where several share one name."""
     each = unflatten_channel_string(physical)
     given = [name] if name and len(each) == 1 else [f"{name}{i}" if name else one for i, one in enumerate(each)]
-    return [Channel(called, one, units_per_volt) for called, one in zip(given, each, strict=True)]
+    return [VirtualChannel(called, one, units_per_volt) for called, one in zip(given, each, strict=True)]
 
 
 def modules(channels: int, valves: int, regulators: int, loads: int) -> dict[str, Module]:
@@ -178,10 +178,10 @@ def attribute_text(module: Module, attribute: int) -> str:
     return ", ".join(names[attribute])
 
 
-def watchdog_of(device: str, timeout_s: float, *, expired: bool) -> Watchdog:
+def watchdog_of(device: str, timeout_s: float, *, expired: bool) -> ChassisWatchdog:
     """The watchdog of a device. Raises DaqmxError: it has none, or not this time-out [s]."""
     if device != CHASSIS:
         raise DaqmxError(-200662, f"Watchdog timer is not supported by this device. Device: {device}")
     if not 0.01 <= timeout_s <= 107:
         raise DaqmxError(-200668, f"Watchdog timeout is out of range: {timeout_s} s, allowed: 0.01 to 107 s")
-    return Watchdog(timeout_s, expired=expired)
+    return ChassisWatchdog(timeout_s, expired=expired)

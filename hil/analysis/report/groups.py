@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from hil.analysis import statistics
-from hil.analysis.campaign import Campaign
+from hil.analysis.campaign import RecordedCampaign
 from hil.analysis.report.trials import Trial
-from hil.analysis.statistics import Fit, RankCorrelation, Spread
+from hil.analysis.statistics import Fit, RankCorrelation, SampleSpread
 from hil.config import Config, ConfigError, parse_config
 
 FORCE = "sum_of_peaks_N"
@@ -75,7 +75,7 @@ class Group:
         """Key of the other T_c."""
         return WITHOUT if self.fitting == WITH else WITH
 
-    def over_angle(self, key: str) -> dict[float, Spread]:
+    def over_angle(self, key: str) -> dict[float, SampleSpread]:
         """A quantity of the trials that count, at each angle."""
         pairs = list(statistics.paired(self.kept, "angle_deg", key))
         return statistics.over_angle([angle for angle, _ in pairs], [value for _, value in pairs])
@@ -103,7 +103,7 @@ class Group:
         return float(np.mean(shares)) if shares else None
 
 
-def groups_of(trials: Sequence[Trial], campaign: Campaign, config: Config | None) -> list[Group]:
+def groups_of(trials: Sequence[Trial], campaign: RecordedCampaign, config: Config | None) -> list[Group]:
     """Trials by ground, rover, mass and wheels; named after what differs, and after the ground."""
     differing = [
         (key, words) for key, words in _KINDS if key == "ground" or len({trial.row.get(key) for trial in trials}) > 1
@@ -124,7 +124,7 @@ def groups_of(trials: Sequence[Trial], campaign: Campaign, config: Config | None
     ]
 
 
-def _kind_of_ground(name: Any, campaign: Campaign, config: Config | None) -> str:
+def _kind_of_ground(name: Any, campaign: RecordedCampaign, config: Config | None) -> str:
     """What `ground.kind` was on a ground of the plan: by the plan, by the name itself, or by the config."""
     plan = campaign.meta.get("plan")
     try:
@@ -134,7 +134,7 @@ def _kind_of_ground(name: Any, campaign: Campaign, config: Config | None) -> str
     return str(kind) if kind in FITTING or config is None else config.ground.kind
 
 
-def config_of(campaign: Campaign) -> Config | None:
+def config_of(campaign: RecordedCampaign) -> Config | None:
     """The config that the plan starts from; None where it is not one of this version."""
     try:
         return parse_config(str(campaign.meta.get("config", "")), "campaign.json")

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import hil
-from hil.analysis.campaign import CSV, Campaign, read_campaign
+from hil.analysis.campaign import CSV, RecordedCampaign, read_campaign
 from hil.analysis.report import drawing, force_figures, grousers, trial_figures
 from hil.analysis.report.groups import Group, config_of, groups_of
 from hil.analysis.report.page import Contents, render
@@ -133,7 +133,7 @@ def _draw(
     }
 
 
-def _save(campaign: Campaign, figures: Figures, suffix: str) -> dict[str, list[dict[str, Path]]]:
+def _save(campaign: RecordedCampaign, figures: Figures, suffix: str) -> dict[str, list[dict[str, Path]]]:
     """Every figure as PNG, PDF and SVG, which say what they are of; files by name, number and ending."""
     folder = file_in(campaign.folder, FIGURES)
     folder.mkdir(exist_ok=True)

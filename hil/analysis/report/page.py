@@ -16,7 +16,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 import hil
-from hil.analysis.campaign import CSV, JSON, Campaign
+from hil.analysis.campaign import CSV, JSON, RecordedCampaign
 from hil.analysis.report.groups import ENERGIES, FORCE, FORCES, STRAIN, WITH, Group, Trend
 from hil.analysis.report.grousers import normalised
 from hil.analysis.report.traces import Trace
@@ -47,7 +47,7 @@ class Contents:
         wrong: why the files are not to be trusted.
     """
 
-    campaign: Campaign
+    campaign: RecordedCampaign
     trials: Sequence[Trial]
     groups: Sequence[Group]
     config: Config | None

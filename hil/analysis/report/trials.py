@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hil.analysis.campaign import CSV, JSON, Campaign, contradictions, other_cell, status_of
+from hil.analysis.campaign import CSV, JSON, RecordedCampaign, contradictions, other_cell, status_of
 from hil.analysis.digests import digests_of, mismatch
 from hil.recording.digests import file_sha256
 from hil.recording.run_folder import FolderError, file_in, summary_of
@@ -47,7 +47,7 @@ class Trial:
         return f"{self.row.get('number')}" + (f".{attempt}" if attempt not in (None, 1) else "")
 
 
-def doubts(campaign: Campaign, trials: Sequence[Trial]) -> tuple[str, ...]:
+def doubts(campaign: RecordedCampaign, trials: Sequence[Trial]) -> tuple[str, ...]:
     """Why files of a campaign are not to be trusted: a sentence for each file, or trial, concerned."""
     found = [campaign.wrong] if campaign.wrong else []
     path = campaign.folder / CSV
@@ -61,7 +61,7 @@ def doubts(campaign: Campaign, trials: Sequence[Trial]) -> tuple[str, ...]:
     return (*found, *(trial.wrong for trial in trials if trial.wrong), *contradictions(campaign))
 
 
-def trials_of(campaign: Campaign) -> list[Trial]:
+def trials_of(campaign: RecordedCampaign) -> list[Trial]:
     """All trials, in the order of the plan; a trial whose files are damaged is there too, with what is wrong."""
     return [_trial(campaign.folder, row) for row in campaign.rows]
 

@@ -8,20 +8,20 @@ from pathlib import Path
 
 from hil.operator.client import CommandClient
 from hil.operator.curve import KeysError, read_key_pair, read_public_key
-from hil.operator.page.access import Access
+from hil.operator.page.access import PageAccess
 from hil.operator.page.app import Page
 from hil.operator.page.rig import Rig
 from hil.operator.page.runs import RunFolder
 from hil.operator.page.server import bind, make_server, serve
 from hil.operator.page.settings import PageSettings, read_settings
-from hil.operator.page.telemetry import Feed, Series
+from hil.operator.page.telemetry import Series, TelemetryReceiver
 from hil.operator.runtime_folder import RuntimeFolderError, read_token
 from hil.processes.lifecycle import WorkerLifecycle
 
 READ_RECORD = (sys.executable, "-P", "-m", "hil.app.page.record")
 
 
-def make_page(settings: PageSettings, access: Access) -> Page:
+def make_page(settings: PageSettings, access: PageAccess) -> Page:
     """The page with its clients.
 
     Raises:
@@ -50,12 +50,12 @@ def _named(endpoint: str, token: bytes | None, keys: tuple[Path, Path] | None, n
     return CommandClient(endpoint, token=token, keys=keys, name=name)
 
 
-def _feed(settings: PageSettings) -> Feed:
+def _feed(settings: PageSettings) -> TelemetryReceiver:
     if settings.telemetry_key is None:
-        return Feed(settings.telemetry_endpoint)
+        return TelemetryReceiver(settings.telemetry_endpoint)
     assert settings.client_key is not None
     keys = read_key_pair(Path(settings.client_key)), read_public_key(Path(settings.telemetry_key))
-    return Feed(settings.telemetry_endpoint, keys)
+    return TelemetryReceiver(settings.telemetry_endpoint, keys)
 
 
 def main(folder: Path, parent: int, address: str) -> None:
@@ -74,7 +74,7 @@ def main(folder: Path, parent: int, address: str) -> None:
         listening = bind(address)
         host, port = listening.getsockname()
         bound = f"{address.rpartition(':')[0] or host}:{port}"
-        access = Access(token, bound, encrypted=settings.certificate is not None)
+        access = PageAccess(token, bound, encrypted=settings.certificate is not None)
         server = make_server(make_page(settings, access).app(), *files)
     except (ValueError, KeysError, RuntimeFolderError) as error:
         lifecycle.report(error=str(error))

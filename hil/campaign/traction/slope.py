@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
-from hil.campaign.run import Report
+from hil.campaign.run import ProgressReporter
 from hil.campaign.traction.drawbar import refuse_real
 from hil.campaign.trial import Job, Result
 from hil.campaign.workers import Workers, run_jobs
@@ -75,7 +75,7 @@ def on_slope(base: Config, mode: str, slope_deg: float) -> Config:
 def run_slopes(
     base: Config,
     workers: Callable[[], AbstractContextManager[Workers]],
-    report: Report,
+    report: ProgressReporter,
     stopped: Callable[[], bool],
 ) -> list[Search]:
     """Search for the steepest slope of each mode of `slope.modes`.

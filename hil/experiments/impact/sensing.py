@@ -11,9 +11,9 @@ from hil.config import Config
 from hil.experiments.base import Finished, Summary
 from hil.experiments.summary import finite
 from hil.signals.channels import SensorChannels
-from hil.signals.impact import MeasuredImpact, Quantity, measure_impact
+from hil.signals.impact import MeasuredImpact, UncertainValue, measure_impact
 from hil.signals.uncertainty import half_width
-from hil.signals.vibration import Ring
+from hil.signals.vibration import ShieldResonance
 
 # Peaks of the summary, and where a measured impact has them.
 PEAKS = {"peak_force_N": "peak_N", "sum_of_peaks_N": "sum_of_peaks_N"}
@@ -38,7 +38,7 @@ def sensor_channels(config: Config) -> SensorChannels:
         np.array(config.droops_u95),
         np.array(daq.places_m),
         daq.layout == "bumper",
-        Ring(daq.ring_hz, daq.ring_damping, daq.ring_share),
+        ShieldResonance(daq.ring_hz, daq.ring_damping, daq.ring_share),
         config.hit_place_u95,
     )
 
@@ -90,7 +90,7 @@ def peak_keys(impact: MeasuredImpact | None, corrected_N: Sequence[float]) -> Su
     """
     values: list[float | None] = []
     for field, as_read in zip(PEAKS.values(), corrected_N, strict=True):
-        best: Quantity | None = getattr(impact, field) if impact else None
+        best: UncertainValue | None = getattr(impact, field) if impact else None
         leading = finite(as_read) if best is None else finite(best.value)
         values += [leading, _u95(best), finite(as_read), _u95(best, as_read)]
     return dict(zip(PEAK_KEYS, values, strict=True))
@@ -155,11 +155,11 @@ KEYS = (
 )
 
 
-def _value(found: Quantity | None) -> float | None:
+def _value(found: UncertainValue | None) -> float | None:
     return None if found is None else finite(found.value)
 
 
-def _u95(found: Quantity | None, reported: float | None = None) -> float | None:
+def _u95(found: UncertainValue | None, reported: float | None = None) -> float | None:
     """Half-width of the interval about the value itself, or about one that is reported with vibration left in."""
     if found is None:
         return None

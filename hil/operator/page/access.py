@@ -17,7 +17,7 @@ LONGEST_NAME = 20
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_@-]+")
 
 
-class Access:
+class PageAccess:
     """Checks tokens, sessions and origins.
 
     A session is a cookie that only somebody with the token can make: it is still valid after a restart of the server.

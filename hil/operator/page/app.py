@@ -22,7 +22,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from hil.operator.page.access import Access, viewer_name
+from hil.operator.page.access import PageAccess, viewer_name
 from hil.operator.page.messages import MOST_SERIES
 from hil.operator.page.rig import Rig
 from hil.operator.page.runs import RunFolder
@@ -54,7 +54,7 @@ _REPORT = (
 class _Guard:
     """Refuses requests to another host, and adds the headers of every answer."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    def __init__(self, app: ASGIApp, access: PageAccess) -> None:
         self._app, self._access = app, access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -86,7 +86,7 @@ class Page:
 
     def __init__(
         self,
-        access: Access,
+        access: PageAccess,
         rig: Rig,
         runs: RunFolder,
         content: Mapping[str, Any],

@@ -18,7 +18,7 @@ class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Frozen; read with the fields that it has, and no others."""
 
 
-class Command(_Message, frozen=True, tag="command"):
+class PageCommand(_Message, frozen=True, tag="command"):
     """A command for the command socket.
 
     Attributes:
@@ -30,7 +30,7 @@ class Command(_Message, frozen=True, tag="command"):
     command: OperatorRequest
 
 
-class Lease(_Message, frozen=True, tag="lease"):
+class PageLease(_Message, frozen=True, tag="lease"):
     """Take, release or ask for the operator lease, or give it to the client that asks.
 
     Attributes:
@@ -52,7 +52,7 @@ class Subscribe(_Message, frozen=True, tag="subscribe"):
     series: Annotated[tuple[Annotated[str, msgspec.Meta(max_length=100)], ...], msgspec.Meta(max_length=MOST_SERIES)]
 
 
-FromBrowser: TypeAlias = Union[Command, Lease, Alive, Subscribe]  # noqa: UP007 - msgspec
+FromBrowser: TypeAlias = Union[PageCommand, PageLease, Alive, Subscribe]  # noqa: UP007 - msgspec
 _DECODER: Final = msgspec.json.Decoder(FromBrowser)
 
 

@@ -15,7 +15,7 @@ from hil.messages.operator_input import EStop, Stop, shortened
 from hil.operator.client import CommandClient, CommandError
 from hil.operator.command_messages import LeaseState, Status
 from hil.operator.page.recent import Recent
-from hil.operator.page.telemetry import Feed
+from hil.operator.page.telemetry import TelemetryReceiver
 
 Connect = Callable[[str], CommandClient]
 # Name of the server's own client, which asks for the status and sends the stops of all viewers.
@@ -41,7 +41,7 @@ class Rig:
         answers: the command server answers.
     """
 
-    def __init__(self, connect: Connect, feed: Feed, *, realtime: bool) -> None:
+    def __init__(self, connect: Connect, feed: TelemetryReceiver, *, realtime: bool) -> None:
         self.connect, self.feed, self._realtime = connect, feed, realtime
         self.log: Recent[dict[str, Any]] = Recent(_LOG_LINES)
         self.answers = False

@@ -42,7 +42,7 @@ class Series(NamedTuple):
         return tick
 
 
-class Feed:
+class TelemetryReceiver:
     """Receives telemetry, while `receive` runs.
 
     Args:

@@ -16,7 +16,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from hil.messages.operator_input import EStop, OperatorRequest, Stop
 from hil.operator.client import HEARTBEAT_S, CommandClient, CommandError
 from hil.operator.command_messages import Lease as LeaseRequest
-from hil.operator.page.messages import Alive, Command, Lease, Subscribe, read_message
+from hil.operator.page.messages import Alive, PageCommand, PageLease, Subscribe, read_message
 from hil.operator.page.rig import Rig
 from hil.operator.page.telemetry import Series, columns
 
@@ -141,14 +141,14 @@ class Viewer:
             self._wanted = tuple(self._series[name] for name in message.series)
         elif isinstance(message, Alive):
             self._signs += 1
-        elif isinstance(message, Command) and isinstance(message.command, Stop | EStop):
+        elif isinstance(message, PageCommand) and isinstance(message.command, Stop | EStop):
             asked_s = time.time()
             answered = self._rig.stop(message.command, self._name)
             self._begin(self._show_stop(message.id, message.command, asked_s, answered))
         elif message.id <= self._last_id:
             error = f"message {message.id}, allowed: above {self._last_id}; nothing is done twice"
             self._begin(self._reply(message.id, error))
-        elif isinstance(message, Lease):
+        elif isinstance(message, PageLease):
             self._last_id = message.id
             self._begin(self._ask(message.id, LeaseRequest(message.do), f"{message.do} the lease"))
         else:

@@ -11,7 +11,7 @@ from drivers.messages import ValveCommand, ValveSample
 from drivers.modbus import protocol
 from drivers.modbus.settings import ModbusValvesSettings
 from drivers.modbus.simulated.outputs import AnalogOutputs
-from drivers.modbus.simulated.relay_board import RelayBoard, Terminal
+from drivers.modbus.simulated.relay_board import BoardRegisters, RelayBoard
 from drivers.modbus.simulated.rtu import RtuBus
 from drivers.modbus.valves import ModbusValves
 from drivers.sim.protocol.line import LineFault
@@ -20,7 +20,7 @@ VALVES_OFF = ((False, False), (False, False))
 FULL_PA = 6.0e5
 BOTH_OUT = ((True, False), (True, False))
 BAUD = 19200
-TERMINAL = Terminal((10, 11, 12, 13), 100.0)
+TERMINAL = BoardRegisters((10, 11, 12, 13), 100.0)
 STORED = 5  # register of the supply, which the board only stores
 
 

@@ -38,7 +38,7 @@ def test_the_silence_between_frames_is_three_and_a_half_characters_and_never_bel
     assert [protocol.silence_ns(baud) for baud in (19201, 115200, 1_000_000)] == [1_750_000] * 3
 
 
-def answered(request: protocol.Request[Any], data: bytes) -> bytes:
+def answered(request: protocol.ModbusRequest[Any], data: bytes) -> bytes:
     return protocol.frame(request.frame[0], request.frame[1], data)
 
 
@@ -119,7 +119,7 @@ GOOD = [
 ]
 
 
-def again(request: protocol.Request[Any], value: Any) -> bytes:
+def again(request: protocol.ModbusRequest[Any], value: Any) -> bytes:
     """The only answer to a request that may be read as this value."""
     if value is None:
         return answered(request, request.frame[2:6])
@@ -130,7 +130,7 @@ def again(request: protocol.Request[Any], value: Any) -> bytes:
     return answered(request, bytes([len(packed)]) + packed)
 
 
-def see_that_only_valid_is_accepted(request: protocol.Request[Any], heard: bytes) -> None:
+def see_that_only_valid_is_accepted(request: protocol.ModbusRequest[Any], heard: bytes) -> None:
     assert request.missing(heard) >= 0
     try:
         valid = again(request, request.decode(heard))

@@ -12,7 +12,7 @@ from drivers.modbus import protocol
 from drivers.modbus.protocol import Function
 from drivers.modbus.settings import ModbusValvesSettings, OutputWatchdog, Regulator
 from drivers.modbus.simulated.outputs import AnalogOutputs
-from drivers.modbus.simulated.relay_board import RelayBoard, Terminal
+from drivers.modbus.simulated.relay_board import BoardRegisters, RelayBoard
 from drivers.modbus.simulated.rtu import RtuBus
 from drivers.modbus.valves import ModbusValves
 from drivers.sim.protocol.line import LineFault
@@ -52,7 +52,7 @@ class Rig:
 
     def __init__(self, folder, line_time, regulators=NEIGHBOURS, watchdog=None, *, own_line=False):
         self.time, self.cylinders = line_time, Cylinders()
-        self.board = RelayBoard(self.cylinders, (0, 1, 2), terminal=Terminal((10, 11, 12)))
+        self.board = RelayBoard(self.cylinders, (0, 1, 2), terminal=BoardRegisters((10, 11, 12)))
         by_address: dict[int, dict[int, Regulator]] = {}
         for which, one in enumerate(regulators):
             by_address.setdefault(one.address, {})[which] = one

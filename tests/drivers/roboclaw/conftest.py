@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from drivers.roboclaw.drives import Bus, Controller, RoboClawDrives, RoboClawSettings
+from drivers.roboclaw.drives import Bus, RoboClawControllerSettings, RoboClawDrives, RoboClawSettings
 from drivers.roboclaw.simulated import RoboClawBus
 from drivers.sim.protocol.line import LineFault
 
@@ -51,7 +51,9 @@ class InstantWheels:
 class Rig:
     """Controllers on one simulated line or several, in virtual time."""
 
-    def __init__(self, folder: Path, line_time: Any, layout: list[list[Controller]], **bus_options: Any) -> None:
+    def __init__(
+        self, folder: Path, line_time: Any, layout: list[list[RoboClawControllerSettings]], **bus_options: Any
+    ) -> None:
         self.time = line_time
         self.wheels = InstantWheels()
         self.controllers = tuple(controller for bus in layout for controller in bus)
@@ -80,12 +82,18 @@ class Rig:
         return [data[1] for _, _, data in self.recorders[bus].heard]
 
 
-def one_bus() -> list[list[Controller]]:
-    return [[Controller(0, 0x80, 0, 1), Controller(0, 0x81, 2, 3), Controller(0, 0x82, 4, 5)]]
+def one_bus() -> list[list[RoboClawControllerSettings]]:
+    return [
+        [
+            RoboClawControllerSettings(0, 0x80, 0, 1),
+            RoboClawControllerSettings(0, 0x81, 2, 3),
+            RoboClawControllerSettings(0, 0x82, 4, 5),
+        ]
+    ]
 
 
-def three_buses() -> list[list[Controller]]:
-    return [[Controller(place, 0x80, 2 * place, 2 * place + 1)] for place in range(3)]
+def three_buses() -> list[list[RoboClawControllerSettings]]:
+    return [[RoboClawControllerSettings(place, 0x80, 2 * place, 2 * place + 1)] for place in range(3)]
 
 
 MakeRig = Callable[..., Rig]
@@ -93,7 +101,7 @@ MakeRig = Callable[..., Rig]
 
 @pytest.fixture
 def make_rig(tmp_path: Path, line_time: Any) -> MakeRig:
-    def make(layout: list[list[Controller]] | None = None, **bus_options: Any) -> Rig:
+    def make(layout: list[list[RoboClawControllerSettings]] | None = None, **bus_options: Any) -> Rig:
         return Rig(tmp_path, line_time, layout or one_bus(), **bus_options)
 
     return make

@@ -6,7 +6,7 @@ import pytest
 
 from drivers.messages import DriveCommand
 from drivers.roboclaw import protocol
-from drivers.roboclaw.protocol import Command
+from drivers.roboclaw.protocol import CommandCode
 
 ZERO_SPEEDS = (0.0,) * 6
 SIGN = (1, -1, 1, 1, -1, 1)
@@ -36,16 +36,16 @@ def driven(rig, until):
 
 def test_a_duty_has_these_bytes():
     # 50 % of M1, -50 % of M2; the CRC of the first is that of the maker's manual
-    assert protocol.request(0x80, Command.DUTY_M1, 0x4000) == bytes.fromhex("80 20 40 00 56 32")
-    assert protocol.request(0x80, Command.DUTY_M2, -0x4000)[:4] == bytes.fromhex("80 21 c0 00")
-    assert protocol.request(0x80, Command.DUTY, 0x4000, -0x4000)[:6] == bytes.fromhex("80 22 40 00 c0 00")
+    assert protocol.request(0x80, CommandCode.DUTY_M1, 0x4000) == bytes.fromhex("80 20 40 00 56 32")
+    assert protocol.request(0x80, CommandCode.DUTY_M2, -0x4000)[:4] == bytes.fromhex("80 21 c0 00")
+    assert protocol.request(0x80, CommandCode.DUTY, 0x4000, -0x4000)[:6] == bytes.fromhex("80 22 40 00 c0 00")
 
 
 def test_duties_go_out_as_command_34_with_the_signs_of_the_motors(driven, rig):
     frames = sent(rig)
     for address, values in ((0x80, (16384, -16384)), (0x81, (-8192, 0)), (0x82, (-32767, -32767))):
-        assert protocol.request(address, Command.DUTY, *values) in frames
-    assert not any(data[1] in (Command.RUN, Command.RUN_ACCELERATING) for data in frames)
+        assert protocol.request(address, CommandCode.DUTY, *values) in frames
+    assert not any(data[1] in (CommandCode.RUN, CommandCode.RUN_ACCELERATING) for data in frames)
 
 
 def test_the_wheels_are_driven_by_those_duties_and_zero_is_a_cut(driven, rig):
@@ -57,7 +57,7 @@ def test_the_wheels_are_driven_by_those_duties_and_zero_is_a_cut(driven, rig):
 def test_a_cut_from_duty_is_the_same_stop_and_is_timed(driven, rig, until):
     driven.write(DriveCommand(3, True, ZERO_SPEEDS))
     sample = until(driven, lambda sample: sample.acknowledged_ns >= 3)
-    stops = b"".join(protocol.request(address, Command.DUTY, 0, 0) for address in (0x80, 0x81, 0x82))
+    stops = b"".join(protocol.request(address, CommandCode.DUTY, 0, 0) for address in (0x80, 0x81, 0x82))
     assert stops in sent(rig)
     assert rig.wheels.told == [None] * 6
     assert sample.stopped_ns > 0

@@ -7,7 +7,7 @@ import pytest
 from drivers.interfaces import DeviceError, LinkLostError
 from drivers.messages import DriveCommand
 from drivers.roboclaw import protocol
-from drivers.roboclaw.protocol import Command
+from drivers.roboclaw.protocol import CommandCode
 
 ZERO_SPEEDS = (0.0,) * 6
 
@@ -30,7 +30,7 @@ def test_a_cut_comes_next_before_anything_else(rig, running, until, wait_for):
         drives.write(cut(10))
         drives.step()
         wait_for(lambda at=before, heard=heard: len(heard) > at)
-        stops = b"".join(protocol.request(address, Command.DUTY, 0, 0) for address in (0x80, 0x81, 0x82))
+        stops = b"".join(protocol.request(address, CommandCode.DUTY, 0, 0) for address in (0x80, 0x81, 0x82))
         assert heard[before][2] == stops
         assert rig.wheels.told == [None] * 6
         drives.write(run(11))
@@ -148,7 +148,7 @@ def test_stop_frames_stop_every_bus_without_their_driver(three, running, wait_fo
 def test_stop_frames_get_through_after_half_a_packet(rig, running, wait_for, send_stop):
     drives = rig.drives()
     running(drives)
-    drives._links[0].post(protocol.request(0x80, Command.RUN, 9, 9)[:7])  # killed in the middle of it
+    drives._links[0].post(protocol.request(0x80, CommandCode.RUN, 9, 9)[:7])  # killed in the middle of it
     drives.close()
     (stop,) = drives.stop_frames()
     send_stop(stop)

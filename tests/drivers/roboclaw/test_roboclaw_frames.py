@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drivers.roboclaw import protocol
-from drivers.roboclaw.protocol import NARROW, READINGS, SETTINGS, WIDE, Command, Listener, Transaction
+from drivers.roboclaw.protocol import NARROW, READINGS, SETTINGS, WIDE, CommandCode, Listener, Transaction
 from drivers.serial.link import BadFrameError
 
 addresses = st.sampled_from(protocol.ADDRESSES)
@@ -51,26 +51,26 @@ def written_by_maker(call: Callable[[Basicmicro], object]) -> bytes:
 
 
 MAKERS = [
-    (lambda c: c.SetTimeout(0x80, 0.1), (0x80, Command.SET_TIMEOUT, 1)),
-    (lambda c: c.ResetEncoders(0x83), (0x83, Command.RESET_COUNTS)),
-    (lambda c: c.DutyM1(0x81, -5000), (0x81, Command.DUTY_M1, -5000)),
-    (lambda c: c.DutyM2(0x81, 5000), (0x81, Command.DUTY_M2, 5000)),
-    (lambda c: c.DutyM1M2(0x80, 0, 0), (0x80, Command.DUTY, 0, 0)),
-    (lambda c: c.SpeedM1(0x82, -70000), (0x82, Command.RUN_M1, -70000)),
-    (lambda c: c.SpeedM2(0x82, 70000), (0x82, Command.RUN_M2, 70000)),
-    (lambda c: c.SpeedM1M2(0x87, 1304, -1304), (0x87, Command.RUN, 1304, -1304)),
-    (lambda c: c.SpeedAccelM1(0x80, 9000, -12), (0x80, Command.RUN_ACCELERATING_M1, 9000, -12)),
-    (lambda c: c.SpeedAccelM2(0x80, 9000, 12), (0x80, Command.RUN_ACCELERATING_M2, 9000, 12)),
-    (lambda c: c.SpeedAccelM1M2(0x80, 2**31, -1, 2), (0x80, Command.RUN_ACCELERATING, 2**31, -1, 2)),
-    (lambda c: c.GetTimeout(0x80), (0x80, Command.TIMEOUT)),
-    (lambda c: c.ReadVersion(0x81), (0x81, Command.VERSION)),
-    (lambda c: c.ReadSpeedM1(0x82), (0x82, Command.SPEED_M1)),
-    (lambda c: c.ReadSpeedM2(0x82), (0x82, Command.SPEED_M2)),
-    (lambda c: c.GetISpeeds(0x82), (0x82, Command.RAW_SPEEDS)),
-    (lambda c: c.ReadCurrents(0x82), (0x82, Command.CURRENTS)),
-    (lambda c: c.ReadMainBatteryVoltage(0x82), (0x82, Command.MAIN_BATTERY)),
-    (lambda c: c.ReadTemp(0x82), (0x82, Command.TEMPERATURE)),
-    (lambda c: c.ReadError(0x82), (0x82, Command.STATUS)),
+    (lambda c: c.SetTimeout(0x80, 0.1), (0x80, CommandCode.SET_TIMEOUT, 1)),
+    (lambda c: c.ResetEncoders(0x83), (0x83, CommandCode.RESET_COUNTS)),
+    (lambda c: c.DutyM1(0x81, -5000), (0x81, CommandCode.DUTY_M1, -5000)),
+    (lambda c: c.DutyM2(0x81, 5000), (0x81, CommandCode.DUTY_M2, 5000)),
+    (lambda c: c.DutyM1M2(0x80, 0, 0), (0x80, CommandCode.DUTY, 0, 0)),
+    (lambda c: c.SpeedM1(0x82, -70000), (0x82, CommandCode.RUN_M1, -70000)),
+    (lambda c: c.SpeedM2(0x82, 70000), (0x82, CommandCode.RUN_M2, 70000)),
+    (lambda c: c.SpeedM1M2(0x87, 1304, -1304), (0x87, CommandCode.RUN, 1304, -1304)),
+    (lambda c: c.SpeedAccelM1(0x80, 9000, -12), (0x80, CommandCode.RUN_ACCELERATING_M1, 9000, -12)),
+    (lambda c: c.SpeedAccelM2(0x80, 9000, 12), (0x80, CommandCode.RUN_ACCELERATING_M2, 9000, 12)),
+    (lambda c: c.SpeedAccelM1M2(0x80, 2**31, -1, 2), (0x80, CommandCode.RUN_ACCELERATING, 2**31, -1, 2)),
+    (lambda c: c.GetTimeout(0x80), (0x80, CommandCode.TIMEOUT)),
+    (lambda c: c.ReadVersion(0x81), (0x81, CommandCode.VERSION)),
+    (lambda c: c.ReadSpeedM1(0x82), (0x82, CommandCode.SPEED_M1)),
+    (lambda c: c.ReadSpeedM2(0x82), (0x82, CommandCode.SPEED_M2)),
+    (lambda c: c.GetISpeeds(0x82), (0x82, CommandCode.RAW_SPEEDS)),
+    (lambda c: c.ReadCurrents(0x82), (0x82, CommandCode.CURRENTS)),
+    (lambda c: c.ReadMainBatteryVoltage(0x82), (0x82, CommandCode.MAIN_BATTERY)),
+    (lambda c: c.ReadTemp(0x82), (0x82, CommandCode.TEMPERATURE)),
+    (lambda c: c.ReadError(0x82), (0x82, CommandCode.STATUS)),
 ]
 
 
@@ -81,7 +81,7 @@ def test_a_request_has_the_bytes_of_the_makers_client(call, ours):
 
 def test_the_checksum_is_that_of_the_manual():
     assert protocol.crc16(bytes.fromhex("80204000")) == 0x5632
-    assert protocol.request(0x80, Command.DUTY_M1, 0x4000) == bytes.fromhex("802040005632")
+    assert protocol.request(0x80, CommandCode.DUTY_M1, 0x4000) == bytes.fromhex("802040005632")
 
 
 def fields(layout: struct.Struct) -> st.SearchStrategy[tuple[int, ...]]:
@@ -104,7 +104,7 @@ readings_of_all_kinds = addresses.flatmap(
 )
 
 
-def answer_to(address: int, command: Command, payload: bytes) -> bytes:
+def answer_to(address: int, command: CommandCode, payload: bytes) -> bytes:
     head = bytes((address, command))
     return payload + struct.pack(">H", protocol.crc16(head + payload))
 
@@ -148,7 +148,7 @@ every_transaction = addresses.flatmap(
     lambda address: st.one_of(
         st.sampled_from(sorted(READINGS)).map(lambda command: protocol.reading(address, command)),
         st.sampled_from([NARROW, WIDE]).map(lambda form: protocol.status(address, form)),
-        st.just(protocol.setting(address, Command.DUTY, 0, 0)),
+        st.just(protocol.setting(address, CommandCode.DUTY, 0, 0)),
         st.just(protocol.status_form(address)),
         st.just(protocol.version(address)),
     )
@@ -181,7 +181,7 @@ def test_decoding_anything_raises_nothing_but_bad_frame(transaction: Transaction
     assert data == b"\xff" or data == answer_to(*transaction.request[:2], data[:-2])
 
 
-def allowed_in(data: bytes, heard: protocol.Request) -> bool:
+def allowed_in(data: bytes, heard: protocol.ReceivedRequest) -> bool:
     return protocol.request(heard.address, heard.command, *heard.values) in data
 
 
@@ -216,7 +216,7 @@ def test_after_a_gap_whatever_was_before_is_forgotten(before, sent):
 
 
 def test_a_pause_within_the_gap_does_not_break_a_packet():
-    request = protocol.request(0x80, Command.DUTY, 0, 0)
+    request = protocol.request(0x80, CommandCode.DUTY, 0, 0)
     listener = Listener()
     assert listener.hear(request[:3], 0, 1000) == []
     assert len(listener.hear(request[3:], 1000 + protocol.GAP_NS, 2000 + protocol.GAP_NS)) == 1
@@ -225,13 +225,13 @@ def test_a_pause_within_the_gap_does_not_break_a_packet():
 
 
 def test_requests_in_one_go_end_one_after_the_other():
-    stops = b"".join(protocol.request(address, Command.DUTY, 0, 0) for address in (0x80, 0x81, 0x82))
+    stops = b"".join(protocol.request(address, CommandCode.DUTY, 0, 0) for address in (0x80, 0x81, 0x82))
     assert [heard.ended_ns for heard in Listener().hear(stops, 1000, 4000)] == [2000, 3000, 4000]
 
 
 @pytest.mark.parametrize(("form", "status"), [(NARROW, 0), (NARROW, 0x0004), (WIDE, 0), (WIDE, 1), (WIDE, 0x3000000)])
 def test_the_form_of_the_status_is_found_out(form, status):
-    answer = answer_to(0x81, Command.STATUS, form.layout.pack(status))
+    answer = answer_to(0x81, CommandCode.STATUS, form.layout.pack(status))
     asked = protocol.status_form(0x81)
     taken = 0
     while more := asked.missing(answer[:taken]):
@@ -241,7 +241,7 @@ def test_the_form_of_the_status_is_found_out(form, status):
 
 
 def test_a_version_is_read_byte_for_byte_and_never_beyond_its_end():
-    answer = answer_to(0x80, Command.VERSION, b"USB Roboclaw 2x7a v4.1.34\n\0")
+    answer = answer_to(0x80, CommandCode.VERSION, b"USB Roboclaw 2x7a v4.1.34\n\0")
     asked = protocol.version(0x80)
     taken = 0
     while more := asked.missing(answer[:taken]):

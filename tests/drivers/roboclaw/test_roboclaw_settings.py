@@ -4,13 +4,17 @@ import msgspec
 import pytest
 
 from drivers.roboclaw import protocol
-from drivers.roboclaw.drives import Bus, Controller, RoboClawDrives, RoboClawSettings, budget
-from drivers.roboclaw.protocol import Command
+from drivers.roboclaw.drives import Bus, RoboClawControllerSettings, RoboClawDrives, RoboClawSettings, budget
+from drivers.roboclaw.protocol import CommandCode
 from drivers.roboclaw.simulated import RoboClawBus
 
 ONE_BUS = RoboClawSettings(
     (Bus("/dev/ttyX"),),
-    (Controller(0, 0x80, 0, 1), Controller(0, 0x81, 2, 3), Controller(0, 0x82, 4, 5)),
+    (
+        RoboClawControllerSettings(0, 0x80, 0, 1),
+        RoboClawControllerSettings(0, 0x81, 2, 3),
+        RoboClawControllerSettings(0, 0x82, 4, 5),
+    ),
     8192.0,
 )
 
@@ -20,7 +24,7 @@ def changed(**changes):
 
 
 def controllers(*places):
-    return tuple(Controller(*place) for place in places)
+    return tuple(RoboClawControllerSettings(*place) for place in places)
 
 
 REFUSED = [
@@ -92,23 +96,23 @@ def seconds_on_the_line(command, *values):
             pass
 
     request = protocol.request(0x80, command, *values)
-    answer = RoboClawBus(Still(), [Controller(0, 0x80, 0, 1)], 8192.0).receive(request, 10**9, 10**9)
+    answer = RoboClawBus(Still(), [RoboClawControllerSettings(0, 0x80, 0, 1)], 8192.0).receive(request, 10**9, 10**9)
     assert answer
     return (len(request) + len(answer)) * 10 / 115200 + 200e-6
 
 
-SLOW_S = 20 * seconds_on_the_line(Command.STATUS) + sum(
-    map(seconds_on_the_line, (Command.MAIN_BATTERY, Command.CURRENTS, Command.TEMPERATURE))
+SLOW_S = 20 * seconds_on_the_line(CommandCode.STATUS) + sum(
+    map(seconds_on_the_line, (CommandCode.MAIN_BATTERY, CommandCode.CURRENTS, CommandCode.TEMPERATURE))
 )
 
 
 def test_the_budget_is_what_the_transactions_of_a_second_take():
-    each = seconds_on_the_line(Command.RUN, 1, 2) + 2 * seconds_on_the_line(Command.SPEED_M1)
+    each = seconds_on_the_line(CommandCode.RUN, 1, 2) + 2 * seconds_on_the_line(CommandCode.SPEED_M1)
     assert budget(ONE_BUS) == pytest.approx(3 * (50 * each + SLOW_S))
 
 
 def test_the_budget_knows_the_ramp_and_the_speeds_in_one_go():
-    each = seconds_on_the_line(Command.RUN_ACCELERATING, 1, 2, 3) + seconds_on_the_line(Command.RAW_SPEEDS)
+    each = seconds_on_the_line(CommandCode.RUN_ACCELERATING, 1, 2, 3) + seconds_on_the_line(CommandCode.RAW_SPEEDS)
     assert budget(changed(acceleration_qpps2=5, raw_speed=True)) == pytest.approx(3 * (50 * each + SLOW_S))
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from drivers.roboclaw.protocol import Command
+from drivers.roboclaw.protocol import CommandCode
 
 
 def test_each_controller_is_asked_for_its_status_twenty_times_as_often_as_for_its_battery(rig, running):
@@ -14,8 +14,8 @@ def test_each_controller_is_asked_for_its_status_twenty_times_as_often_as_for_it
         return Counter((data[0], data[1]) for _, _, data in list(rig.recorders[0].heard))
 
     addresses = [controller.address for controller in rig.controllers]
-    while min(asked()[address, Command.STATUS] for address in addresses) < 16:
+    while min(asked()[address, CommandCode.STATUS] for address in addresses) < 16:
         drives.step()
     for address in addresses:
-        assert asked()[address, Command.STATUS] <= 20
-        assert asked()[address, Command.MAIN_BATTERY] <= 4
+        assert asked()[address, CommandCode.STATUS] <= 20
+        assert asked()[address, CommandCode.MAIN_BATTERY] <= 4

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from drivers.roboteq.drives import Controller, RoboteqDrives, RoboteqSettings
+from drivers.roboteq.drives import RoboteqControllerSettings, RoboteqDrives, RoboteqSettings
 from drivers.roboteq.simulated import RoboteqDevice
 from drivers.sim.protocol.line import LineFault
 
@@ -69,7 +69,7 @@ class Rig:
 
     def settings(self, **changes: Any) -> RoboteqSettings:
         controllers = tuple(
-            Controller(str(line.path), *wheels) for line, wheels in zip(self.lines, WHEELS, strict=True)
+            RoboteqControllerSettings(str(line.path), *wheels) for line, wheels in zip(self.lines, WHEELS, strict=True)
         )
         plain = {"controllers": controllers, "max_rpm": MAX_RPM, "gear_ratio": GEAR_RATIO, "sign": SIGN}
         return RoboteqSettings(**{**plain, "watchdog_ms": 3000, "answer_timeout_ms": 250.0, **changes})

@@ -6,7 +6,7 @@ import pytest
 
 from drivers.interfaces import DeviceError
 from drivers.messages import DriveCommand
-from drivers.roboteq.drives import Controller, RoboteqDrives, RoboteqSettings, budget
+from drivers.roboteq.drives import RoboteqControllerSettings, RoboteqDrives, RoboteqSettings, budget
 
 ZERO_SPEEDS = (0.0,) * 6
 SLOWLY = (0.1, 0.2, 0.3, -0.4, 0.5, -0.6)
@@ -196,14 +196,18 @@ def test_a_speed_that_cannot_be_commanded_is_refused(rig, speed):
         drives.write(DriveCommand(2, False, (0.0, 0.0, 0.0, speed, 0.0, 0.0)))
 
 
-PLAIN = RoboteqSettings((Controller("a", 0, 1), Controller("b", 2, 3), Controller("c", 4, 5)), 3000, 100.0)
+PLAIN = RoboteqSettings(
+    (RoboteqControllerSettings("a", 0, 1), RoboteqControllerSettings("b", 2, 3), RoboteqControllerSettings("c", 4, 5)),
+    3000,
+    100.0,
+)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"controllers": PLAIN.controllers[:2]}, r"wheels \[0, 1, 2, 3\], needed: each of 0 to 5 once"),
-        ({"controllers": (*PLAIN.controllers[:2], Controller("b", 4, 5))}, "port b twice"),
+        ({"controllers": (*PLAIN.controllers[:2], RoboteqControllerSettings("b", 4, 5))}, "port b twice"),
         ({"sign": (1, 1, 1, 1, 1, 0)}, "sign:"),
         ({"max_rpm": 0}, "max_rpm: 0"),
         ({"gear_ratio": math.nan}, "gear_ratio: nan"),

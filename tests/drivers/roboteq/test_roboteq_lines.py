@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drivers.roboteq import protocol
-from drivers.roboteq.protocol import Command, Exchange, Fault, Opening
+from drivers.roboteq.protocol import Exchange, FaultFlag, Opening, RoboteqCommand
 from drivers.serial.link import BadFrameError
 
 VALUE = st.integers(-999_999_999, 999_999_999)
@@ -16,12 +16,12 @@ GOOD = b"+\r+\rFF=16\rS=-30:1250\r"
 @pytest.mark.parametrize(
     ("text", "command"),
     [
-        (b"!G 1 500", Command("!", "G", (1, 500))),
-        (b"!g 2 -1000", Command("!", "G", (2, -1000))),
-        (b"^RWD 2000", Command("^", "RWD", (2000,))),
-        (b"~RWD", Command("~", "RWD", ())),
-        (b"?FM 1", Command("?", "FM", (1,))),
-        (b"!EX", Command("!", "EX", ())),
+        (b"!G 1 500", RoboteqCommand("!", "G", (1, 500))),
+        (b"!g 2 -1000", RoboteqCommand("!", "G", (2, -1000))),
+        (b"^RWD 2000", RoboteqCommand("^", "RWD", (2000,))),
+        (b"~RWD", RoboteqCommand("~", "RWD", ())),
+        (b"?FM 1", RoboteqCommand("?", "FM", (1,))),
+        (b"!EX", RoboteqCommand("!", "EX", ())),
         (b"", None),
         (b"G 1 500", None),
         (b"!G 1 5.0", None),
@@ -40,7 +40,7 @@ def test_several_commands_share_a_line():
 
 @given(st.integers(1, 2), st.integers(-1000, 1000))
 def test_what_is_sent_is_what_a_controller_reads(channel, value):
-    assert protocol.parse(protocol.go(channel, value).encode()) == Command("!", "G", (channel, value))
+    assert protocol.parse(protocol.go(channel, value).encode()) == RoboteqCommand("!", "G", (channel, value))
 
 
 @given(st.lists(VALUE, min_size=1, max_size=4).map(tuple))
@@ -116,7 +116,7 @@ def test_random_bytes_are_no_command_or_a_whole_one(text):
 @pytest.mark.parametrize("before", [b"", b"-\r", b"+\r", b"!EX_!G 1 0_!G 2 0_^ECHOF 1_", b"\x00\xff"])
 def test_the_opening_waits_for_the_faults_with_echo_and_without(before):
     opening, answer = Opening(), b"+\r+\r+\r+\rFF=20\r"
-    assert opening.decode(before + answer) == Fault.EMERGENCY_STOP | Fault.UNDERVOLTAGE
+    assert opening.decode(before + answer) == FaultFlag.EMERGENCY_STOP | FaultFlag.UNDERVOLTAGE
     assert all(opening.missing((before + answer)[:count]) for count in range(len(before + answer)))
 
 

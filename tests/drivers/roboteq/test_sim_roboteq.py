@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.roboteq.protocol import Fault
+from drivers.roboteq.protocol import FaultFlag
 from drivers.roboteq.simulated import RoboteqDevice
 
 MS = 1_000_000
@@ -111,7 +111,7 @@ def test_an_emergency_stop_takes_the_output_away_until_it_is_released(quiet, whe
 
 
 def test_a_pressed_emergency_stop_is_not_released_by_a_command(quiet, wheels):
-    quiet.pressed, quiet.faults = True, Fault.OVERHEAT
+    quiet.pressed, quiet.faults = True, FaultFlag.OVERHEAT
     say(quiet, "!G 1 500\r")
     assert say(quiet, "!MG_?FF\r") == "+\rFF=17\r"
     assert wheels.speed[0] == 0.0

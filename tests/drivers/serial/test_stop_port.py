@@ -7,7 +7,7 @@ import pytest
 from drivers.host import COMPUTER
 from drivers.interfaces import LinkLostError
 from drivers.roboclaw import protocol
-from drivers.roboclaw.protocol import Command, Listener
+from drivers.roboclaw.protocol import CommandCode, Listener
 from drivers.serial.stop_port import NEVER_NS, StopPort
 
 MS = 1_000_000
@@ -82,8 +82,8 @@ def test_a_port_that_is_gone_is_told_and_its_stop_stays_due(pty):
 def test_controllers_hear_the_stop_after_any_part_of_a_packet_that_the_flush_cut_off(cut):
     """The first copy may be taken for the rest of that packet; the second comes after a packet's gap."""
     listener = Listener()
-    listener.hear(protocol.request(0x80, Command.RUN, 9, 9)[:cut], 0, cut * BYTE_NS)
-    frame = b"".join(protocol.request(address, Command.DUTY, 0, 0) for address in (0x80, 0x81, 0x82))
+    listener.hear(protocol.request(0x80, CommandCode.RUN, 9, 9)[:cut], 0, cut * BYTE_NS)
+    frame = b"".join(protocol.request(address, CommandCode.DUTY, 0, 0) for address in (0x80, 0x81, 0x82))
     heard, at_ns = [], cut * BYTE_NS
     for _ in range(2):
         ended_ns = at_ns + len(frame) * BYTE_NS

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hil.app.console import Console
-from hil.app.console_status import FaultShown, Question, Status, encoded, main_numbers
+from hil.app.console_status import ConsoleStatus, FaultShown, ShownQuestion, encoded, main_numbers
 from hil.config import load_config
 from hil.experiments.base import Experiment
 from hil.experiments.impact.experiment import RUN_UP
@@ -128,9 +128,9 @@ def test_a_status_in_a_run_names_the_holder_until_the_loop_has_seen_that_the_lea
 def test_a_status_that_is_too_long_is_cut_and_still_names_every_fault(memory):
     long = "ü" * 3000
     faults = [FaultShown(number, "sensor dropout", long) for number in range(10)]
-    status = Status(
+    status = ConsoleStatus(
         faults=faults, warnings=faults, refused=[long] * 50, run=long, summary={"reasons": [long] * 50},
-        question=Question("ready", long, ("start",)), message=long,
+        question=ShownQuestion("ready", long, ("start",)), message=long,
     )  # fmt: skip
     content = encoded(status)
     assert len(content) <= MOST_STATUS_BYTES
@@ -138,7 +138,7 @@ def test_a_status_that_is_too_long_is_cut_and_still_names_every_fault(memory):
 
 
 def test_a_status_that_fits_is_shown_as_it_is():
-    status = Status(message="x" * 2000)
+    status = ConsoleStatus(message="x" * 2000)
     assert msgspec.json.decode(encoded(status))["message"] == "x" * 2000
 
 

@@ -6,7 +6,7 @@ import hil.bench.bench_rig
 from hil.bench import watched_trial as module
 from hil.bench.bench_rig import _trial_rows
 from hil.bench.cpu_usage import ALLOWED_MB
-from hil.bench.left_out import LeftOut
+from hil.bench.left_out import FailedMeasurements
 from hil.bench.watched_trial import WatchedTrial, watched_trial
 from hil.realtime.process_memory import Memory
 
@@ -35,7 +35,7 @@ def table(monkeypatch, *names):
     memory = dict.fromkeys(names, Memory(1.0, 1.0, 1.0))
     found = WatchedTrial(hil.bench.bench_rig.json.dumps(SUMMARY), [], dict.fromkeys(names, 0.1), memory)
     monkeypatch.setattr(hil.bench.bench_rig, "watched_trial", lambda *_: found)
-    left_out = LeftOut(lambda _: None)
+    left_out = FailedMeasurements(lambda _: None)
     return {row["name"] for row in _trial_rows(left_out)}, [item["what"] for item in left_out.items]
 
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from drivers.modbus.section import ModbusValves
-from drivers.ni.section import NiValves
-from drivers.roboclaw.section import RoboclawDrives
-from drivers.roboteq.section import RoboteqDrives
+from drivers.modbus.section import ModbusValvesSection
+from drivers.ni.section import NiValvesSection
+from drivers.roboclaw.section import RoboClawDrivesSection
+from drivers.roboteq.section import RoboteqDrivesSection
 from hil.app.driver_factory import make_valves
 from hil.config import ConfigError, load_config, shipped_configs
 from hil.messages.layout import WHEELS
@@ -58,7 +58,7 @@ def test_a_rig_with_devices_can_be_run_as_a_model_in_virtual_time(name: str) -> 
 
 def test_an_address_may_be_written_in_hexadecimal() -> None:
     drives = load_config("mars_dome", ["devices.drives.controllers.0.address=0x87"]).devices.drives
-    assert isinstance(drives, RoboclawDrives)
+    assert isinstance(drives, RoboClawDrivesSection)
     assert [controller.address for controller in drives.controllers] == [135, 129, 130]
     text = load_config("sim_impact", ["drives.holds_on_slope='0x80'"])
     assert text.drives.holds_on_slope == "0x80"
@@ -66,9 +66,9 @@ def test_an_address_may_be_written_in_hexadecimal() -> None:
 
 def test_the_other_drivers_are_chosen_by_name() -> None:
     devices = load_config("mars_dome", [ROBOTEQ, NI_VALVES]).devices
-    assert isinstance(devices.drives, RoboteqDrives)
-    assert isinstance(devices.valves, NiValves)
-    assert isinstance(load_config("mars_dome").devices.valves, ModbusValves)
+    assert isinstance(devices.drives, RoboteqDrivesSection)
+    assert isinstance(devices.valves, NiValvesSection)
+    assert isinstance(load_config("mars_dome").devices.valves, ModbusValvesSection)
 
 
 def test_three_buses_bear_a_rate_that_one_does_not() -> None:

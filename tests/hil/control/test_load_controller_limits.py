@@ -9,7 +9,7 @@ import pytest
 from hil.control.allocation import Allocation
 from hil.control.base import DirectSetPoints
 from hil.control.load_state import Doubts, DoubtSettings, doubt_names
-from hil.control.normal_force import LoadSettings, NormalForce
+from hil.control.normal_force import LoadSettings, NormalForceController
 from hil.control.pressure import RegulatedLoops
 from hil.control.pressure_settings import PressureSettings
 from hil.messages.load_limits import SOLVER
@@ -38,7 +38,7 @@ def controlled(allocator, *modes):
     doubts = Doubts(DoubtSettings(1e9, 1e9, 10**6), sensors=False)
     pressures = PressureSettings(200e3, 4e3, 250_000_000, 1.0, 1e-3, 0.4, 0.4)
     settings = LoadSettings(0, 1.0, NO_TORQUE_NM, False)
-    controller = NormalForce(DirectSetPoints(), allocator, RegulatedLoops(pressures, 2), doubts, settings)
+    controller = NormalForceController(DirectSetPoints(), allocator, RegulatedLoops(pressures, 2), doubts, settings)
     for tick, mode in enumerate(modes):
         valves = type("Valves", (), {"pressure_Pa": ((0.0, 0.0), (0.0, 0.0)), "t_ns": tick})
         estimate = Estimate(True, (), (), True, False, None, (), (0.0, 0.0), (0.0,) * 6)

@@ -222,7 +222,7 @@ def test_failing_disk_raises_once_and_leaves_a_readable_file(tmp_path, monkeypat
         raise OSError("no space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("hil.recording.sample_writer.Table._put", full)
+        patch.setattr("hil.recording.sample_writer.DatasetBuffer._put", full)
         with pytest.raises(OSError, match="no space left"):
             record.flush()
     for row in given[30:]:

@@ -9,7 +9,7 @@ from hil.config import load_config
 from hil.experiments.impact.sensing import PEAKS, measured_keys, peak_keys, sensor_channels
 from hil.messages.schema import IMPACT
 from hil.residuals.calibration import LEAST_RUNS, thresholds
-from hil.residuals.evidence import Evidence
+from hil.residuals.evidence import RunEvidence
 from hil.residuals.table import measured
 from hil.signals.impact import measure_impact
 
@@ -22,7 +22,7 @@ class Good:
     def __init__(self, name, *settings):
         self.config = load_config(name, [*WATCHED, *settings])
         self.result = run(self.config)
-        values = measured(Evidence(self.config, self.result.ticks, self.result.summary))
+        values = measured(RunEvidence(self.config, self.result.ticks, self.result.summary))
         self.sheet = thresholds([self.config] * LEAST_RUNS, [values] * LEAST_RUNS)
         self.judged = load_config(name, [*WATCHED, *settings, f"residuals.calibration={json.dumps(self.sheet)}"])
 
@@ -37,7 +37,7 @@ class Good:
             impact = measure_impact(self.result.samples[0], volts, impact_ns, sensor_channels(self.config))
             corrected_N = [summary[f"corrected_{name}"] for name in PEAKS]
             summary = {**summary, **peak_keys(impact, corrected_N), **measured_keys(impact)}
-        return Evidence(self.judged, ticks, summary)
+        return RunEvidence(self.judged, ticks, summary)
 
     @property
     def volts(self):

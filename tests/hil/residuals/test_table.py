@@ -8,7 +8,7 @@ import pytest
 
 from hil.config import load_config
 from hil.config.schema.residuals import ResidualName
-from hil.residuals.evidence import Evidence, extreme_mean, lag_s
+from hil.residuals.evidence import RunEvidence, extreme_mean, lag_s
 from hil.residuals.judgement import judge, marks
 from hil.residuals.table import RESIDUALS, measured
 
@@ -139,4 +139,8 @@ def test_a_rig_without_an_impact_says_nothing_of_forces(loads):
 
 def test_a_run_without_rows_says_nothing(impact):
     config = load_config("sim_impact")
-    assert set(measured(Evidence(config, impact.result.ticks[:2], {}))) <= {"age", "pressure_missing", "sample_clock"}
+    assert set(measured(RunEvidence(config, impact.result.ticks[:2], {}))) <= {
+        "age",
+        "pressure_missing",
+        "sample_clock",
+    }

@@ -10,12 +10,12 @@ from hil.signals.channels import SensorChannels
 from hil.signals.impact import measure_impact
 from hil.signals.traces import make_traces
 from hil.signals.uncertainty import WIDTH, half_width
-from hil.signals.vibration import Ring, identify_tones, remove_ring, tone_at
+from hil.signals.vibration import ShieldResonance, identify_tones, remove_ring, tone_at
 
 RATE = 30_000
 PLACE = np.array([(0.0, 0.05), (0.05, -0.05), (-0.05, -0.05)])
 SHARES = np.array([0.5, 0.25, 0.25])
-RING = Ring(20.0, 0.05, 0.1)
+RING = ShieldResonance(20.0, 0.05, 0.1)
 CHANNELS = SensorChannels(
     RATE, np.full(3, 1.0 / 0.01124), np.full(3, 0.5), np.full(3, 0.01), np.full(3, 0.02), PLACE, False, RING
 )

@@ -14,7 +14,7 @@ from hil.app.page.series import series
 from hil.config import load_config
 from hil.messages.layout import WHEELS, Layout
 from hil.messages.signals import tick_dtype
-from hil.operator.page.telemetry import Feed, Series
+from hil.operator.page.telemetry import Series, TelemetryReceiver
 from hil.operator.telemetry import Publisher
 from hil.safety.fault_table import FAULT_TABLE
 from models.rover.registry import ROVERS
@@ -90,7 +90,7 @@ def test_every_series_finds_its_number_in_what_telemetry_publishes():
         sent = io.BytesIO()
         publisher._send = lambda _, payload: sent.write(msgspec.msgpack.encode(payload))
         publisher._publish(row[0])
-    feed = Feed("")
+    feed = TelemetryReceiver("")
     feed.take(b"tick", sent.getvalue())
     _, (tick,) = feed.ticks.since(0)
     found = [Series(one["name"], tuple(one["path"])).of(tick) for one in series(layout)]

@@ -17,12 +17,12 @@ from websockets.sync.client import connect
 
 from hil.ipc.command_memory import STATUS
 from hil.operator.client import CommandClient
-from hil.operator.page.access import Access
+from hil.operator.page.access import PageAccess
 from hil.operator.page.app import Page
 from hil.operator.page.rig import Rig
 from hil.operator.page.runs import RunFolder
 from hil.operator.page.server import bind, make_server, serve
-from hil.operator.page.telemetry import Feed, Series
+from hil.operator.page.telemetry import Series, TelemetryReceiver
 
 TOKEN, PAGE_TOKEN = bytes(range(32)), bytes(range(32, 64))
 CONTENT = {"name": "sim_impact", "series": []}
@@ -116,8 +116,10 @@ class Served:
     def __init__(self, rig, runs, series=SERIES):
         listening = bind("127.0.0.1:*")
         self.address = "{}:{}".format(*listening.getsockname())
-        self.rig = Rig(lambda name: CommandClient(rig.endpoint, token=TOKEN, name=name), Feed(""), realtime=True)
-        access = Access(PAGE_TOKEN, self.address, encrypted=False)
+        self.rig = Rig(
+            lambda name: CommandClient(rig.endpoint, token=TOKEN, name=name), TelemetryReceiver(""), realtime=True
+        )
+        access = PageAccess(PAGE_TOKEN, self.address, encrypted=False)
         self._runs = RunFolder(runs, ("false",))
         page = Page(access, self.rig, self._runs, CONTENT, CHECKS, series)
         self.server = make_server(page.app(), None, None)

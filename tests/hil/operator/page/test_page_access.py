@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hil.operator.command_messages import CLIENT_NAME
-from hil.operator.page.access import Access, viewer_name
+from hil.operator.page.access import PageAccess, viewer_name
 
 TOKEN = bytes(range(32))
 HERE = "127.0.0.1:8080"
@@ -13,7 +13,7 @@ HERE = "127.0.0.1:8080"
 
 @pytest.fixture
 def access():
-    return Access(TOKEN, HERE, encrypted=False)
+    return PageAccess(TOKEN, HERE, encrypted=False)
 
 
 def cookie(header):
@@ -32,13 +32,13 @@ def test_scripts_and_other_sites_do_not_get_the_session(access):
     header = access.session("Ada")
     assert "; HttpOnly; SameSite=Strict" in header
     assert "Secure" not in header
-    assert "; Secure" in Access(TOKEN, "192.0.2.1:443", encrypted=True).session("Ada")
+    assert "; Secure" in PageAccess(TOKEN, "192.0.2.1:443", encrypted=True).session("Ada")
 
 
 def test_a_session_survives_a_restart_of_the_server_and_ends_with_its_token(access):
     header = access.session("Ada")
-    assert Access(TOKEN, HERE, encrypted=False).operator(cookie(header)) == "Ada"
-    assert Access(bytes(32), HERE, encrypted=False).operator(cookie(header)) is None
+    assert PageAccess(TOKEN, HERE, encrypted=False).operator(cookie(header)) == "Ada"
+    assert PageAccess(bytes(32), HERE, encrypted=False).operator(cookie(header)) is None
 
 
 def test_a_session_cannot_be_given_another_name_or_be_made_up(access):
@@ -57,7 +57,7 @@ def test_a_session_cannot_be_given_another_name_or_be_made_up(access):
 
 
 def test_servers_at_two_ports_do_not_take_each_others_session(access):
-    assert Access(TOKEN, "127.0.0.1:8081", encrypted=False).operator(cookie(access.session("Ada"))) is None
+    assert PageAccess(TOKEN, "127.0.0.1:8081", encrypted=False).operator(cookie(access.session("Ada"))) is None
 
 
 @pytest.mark.parametrize("name", ["", "Ada Lovelace", "Łukasz ☂", "a" * 50, "<b>", "a.b.c", "x;y=z\r\nSet-Cookie: a"])

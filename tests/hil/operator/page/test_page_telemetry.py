@@ -8,7 +8,7 @@ import msgspec
 import zmq
 
 from hil.operator.page.recent import Recent
-from hil.operator.page.telemetry import Feed, Series, columns
+from hil.operator.page.telemetry import Series, TelemetryReceiver, columns
 
 
 def tick(t_s, **fields):
@@ -16,7 +16,7 @@ def tick(t_s, **fields):
 
 
 def test_ticks_are_thinned_to_30_hz_and_a_run_that_begins_earlier_is_shown_at_once():
-    feed = Feed("")
+    feed = TelemetryReceiver("")
     for number in range(1000):
         feed.take(b"tick", tick(100.0 + number * 1e-3))
     assert 30 <= feed.ticks.count <= 31
@@ -25,7 +25,7 @@ def test_ticks_are_thinned_to_30_hz_and_a_run_that_begins_earlier_is_shown_at_on
 
 
 def test_whoever_watches_sees_each_tick():
-    feed, seen = Feed(""), []
+    feed, seen = TelemetryReceiver(""), []
     feed.watching.append(lambda tick, _: seen.append(tick["number"]))
     for number in range(10):
         feed.take(b"tick", tick(number * 1e-3, number=number))
@@ -33,7 +33,7 @@ def test_whoever_watches_sees_each_tick():
 
 
 def test_the_newest_state_of_each_link_is_kept_and_is_no_tick():
-    feed = Feed("")
+    feed = TelemetryReceiver("")
     for errors in (0, 2):
         feed.take(b"link", tick(1.0, drives={"errors": errors, "rate_hz": 50.0}))
     assert feed.links == {"drives": {"errors": 2, "rate_hz": 50.0}}
@@ -41,7 +41,7 @@ def test_the_newest_state_of_each_link_is_kept_and_is_no_tick():
 
 
 def test_what_is_no_telemetry_changes_nothing():
-    feed = Feed("")
+    feed = TelemetryReceiver("")
     for content in (
         b"",
         b"x",
@@ -74,7 +74,7 @@ def test_ticks_and_events_come_from_the_publisher():
     async def receive():
         with zmq.Context() as context, context.socket(zmq.XPUB) as publisher:
             port = publisher.bind_to_random_port("tcp://127.0.0.1")
-            feed = Feed(f"tcp://127.0.0.1:{port}")
+            feed = TelemetryReceiver(f"tcp://127.0.0.1:{port}")
             receiving = asyncio.create_task(feed.receive())
             for _ in range(2):
                 while not publisher.poll(0):

@@ -13,7 +13,7 @@ from hil.operator.client import CommandError
 from hil.operator.command_messages import Lease, LeaseState
 from hil.operator.page import viewer
 from hil.operator.page.recent import Recent
-from hil.operator.page.telemetry import Feed
+from hil.operator.page.telemetry import TelemetryReceiver
 from hil.operator.page.viewer import Viewer
 
 HANGS_S = 20.0  # only a viewer that does nothing any more needs so long
@@ -44,7 +44,7 @@ class Rig:
     """A rig that refuses to be armed, and counts the heartbeats of the lease."""
 
     def __init__(self):
-        self.feed = Feed("")
+        self.feed = TelemetryReceiver("")
         self.log, self.status, self.answers = Recent(9), {}, True
         self.lease = LeaseState("", yours=False, held_before=False, asked_by="")
         self.kept = 0
