@@ -53,8 +53,8 @@ class DeviceFault(msgspec.Struct, frozen=True):
         if self.kind not in KINDS:
             raise ValueError(f"kind: {self.kind!r}, allowed: {', '.join(KINDS)}")
         if not 0.0 < self.ms < math.inf or self.every < 1 or not math.isfinite(self.factor):
-            found = f"ms {self.ms}, every {self.every}, factor {self.factor}"
-            raise ValueError(f"{found}; allowed: ms above 0, every from 1 on, factor finite")
+            settings = f"ms {self.ms}, every {self.every}, factor {self.factor}"
+            raise ValueError(f"{settings}; allowed: ms above 0, every from 1 on, factor finite")
 
 
 class FaultyDevice(Generic[S, C]):

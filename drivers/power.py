@@ -27,8 +27,8 @@ def power_sample(controllers: Iterable[ControllerPower]) -> PowerSample:
     each = tuple(controllers)
     fields: dict[str, Any] = {}
     for field in each[0].readings:
-        found = [one.readings[field] for one in each]
-        by_wheel = {wheel: value for item in found if isinstance(item, Mapping) for wheel, value in item.items()}
-        fields[field] = tuple(by_wheel[wheel] for wheel in sorted(by_wheel)) if by_wheel else tuple(found)
+        values = [state.readings[field] for state in each]
+        by_wheel = {wheel: value for item in values if isinstance(item, Mapping) for wheel, value in item.items()}
+        fields[field] = tuple(by_wheel[wheel] for wheel in sorted(by_wheel)) if by_wheel else tuple(values)
     unread = PowerSample.unread(len(fields["current_A"]), len(each))
-    return msgspec.structs.replace(unread, t_ns=min(one.t_ns for one in each), **fields)
+    return msgspec.structs.replace(unread, t_ns=min(state.t_ns for state in each), **fields)

@@ -43,37 +43,37 @@ def driver_type(role: Role, name: str) -> DriverType[Any] | None:
 
 def driver_of(section: DeviceSection) -> DriverType[Any]:
     """The driver of a checked section."""
-    found = driver_type(section.role, section.driver)
-    assert found is not None  # else the section's check would have failed
-    return found
+    driver = driver_type(section.role, section.driver)
+    assert driver is not None  # else the section's check would have failed
+    return driver
 
 
 def drives_driver(section: DeviceSection) -> DrivesType[Any]:
     """The driver of checked wheel drives."""
-    found = driver_of(section)
-    assert isinstance(found, DrivesType)
-    return found
+    driver = driver_of(section)
+    assert isinstance(driver, DrivesType)
+    return driver
 
 
 def valves_driver(section: DeviceSection) -> ValvesType[Any]:
     """The driver of checked valves."""
-    found = driver_of(section)
-    assert isinstance(found, ValvesType)
-    return found
+    driver = driver_of(section)
+    assert isinstance(driver, ValvesType)
+    return driver
 
 
 def daq_driver(section: DeviceSection) -> DaqType[Any]:
     """The driver of a checked data acquisition."""
-    found = driver_of(section)
-    assert isinstance(found, DaqType)
-    return found
+    driver = driver_of(section)
+    assert isinstance(driver, DaqType)
+    return driver
 
 
 def loads_driver(section: DeviceSection) -> LoadsType[Any]:
     """The driver of a checked data acquisition of load channels."""
-    found = driver_of(section)
-    assert isinstance(found, LoadsType)
-    return found
+    driver = driver_of(section)
+    assert isinstance(driver, LoadsType)
+    return driver
 
 
 def built_in(role: Role) -> tuple[DriverType[Any], ...]:
@@ -106,8 +106,8 @@ def _installed(name: str) -> tuple[DriverType[Any], ...]:
     if any(kind.name == name for kind in BUILT_IN):
         return ()
     kinds: list[DriverType[Any]] = []
-    for found, package in load_installed(DRIVERS, name):
-        for kind in found if isinstance(found, tuple) else (found,):
+    for entry, package in load_installed(DRIVERS, name):
+        for kind in entry if isinstance(entry, tuple) else (entry,):
             if not isinstance(kind, DriverType) or kind.name != name:
                 needed = f"a DriverType with the name {name}, or a tuple of them"
                 raise ExtensionError(f"{package} provides {kind!r}; needed: {needed}")

@@ -50,14 +50,14 @@ class AmplifierSettings(msgspec.Struct, frozen=True):
 
     def spans(self) -> list[range]:
         """Registers to read in one request each: runs without large holes, none longer than a request may be."""
-        found: list[range] = []
+        spans: list[range] = []
         for register in sorted(self.registers):
-            last = found[-1] if found else None
+            last = spans[-1] if spans else None
             if last is not None and register + 2 - last.start <= MOST_REGISTERS and register <= last.stop + 4:
-                found[-1] = range(last.start, register + 2)
+                spans[-1] = range(last.start, register + 2)
             else:
-                found.append(range(register, register + 2))
-        return found
+                spans.append(range(register, register + 2))
+        return spans
 
     def requests(self) -> list[protocol.ModbusRequest[tuple[int, ...]]]:
         """One for each of the spans."""
@@ -74,7 +74,11 @@ def check(settings: AmplifierSettings) -> None:
     """Refuse settings that cannot work. Raises ValueError that lists all errors."""
     wrong = []
     registers = settings.registers
-    if not registers or len({*registers}) != len(registers) or not all(0 <= one <= 0xFFFE for one in registers):
+    if (
+        not registers
+        or len({*registers}) != len(registers)
+        or not all(0 <= register <= 0xFFFE for register in registers)
+    ):
         wrong.append(f"registers: {registers}, needed: different ones of 0 to 65534")
     elif min(np.diff(sorted(registers)), default=2) < 2:
         wrong.append(f"registers: {registers}, needed: two for each channel, so at least 2 apart")
@@ -169,7 +173,7 @@ class ModbusAmplifier:
         if self._place == 0:
             self._began_ns = self._host.now_ns()
         try:
-            found = self._link.ask(request.frame, request.missing, request.decode)
+            counts = self._link.ask(request.frame, request.missing, request.decode)
         except protocol.RefusedError as error:
             self._place = 0
             settings = self._settings
@@ -182,7 +186,7 @@ class ModbusAmplifier:
             raise
         finally:
             self._quiet_ns = self._host.now_ns() + protocol.silence_ns(self._settings.baud)
-        self._found |= dict(zip(span, found, strict=True))
+        self._found |= dict(zip(span, counts, strict=True))
         self._place = (self._place + 1) % len(self._plan)
         if self._place == 0:
             self._complete()
@@ -191,7 +195,10 @@ class ModbusAmplifier:
         """All channels have been read: one more sample."""
         settings, now_ns = self._settings, self._host.now_ns()
         high, low = (0, 1) if settings.high_first else (1, 0)
-        counts = [(self._found[one + high] << 16) | (self._found[one + low] & 0xFFFF) for one in settings.registers]
+        counts = [
+            (self._found[register + high] << 16) | (self._found[register + low] & 0xFFFF)
+            for register in settings.registers
+        ]
         volts = np.array([counts], float) * settings.V_per_count
         over = tuple(abs(count) >= FULL or abs(count) * settings.V_per_count >= settings.range_V for count in counts)
         stamps = np.array([(self._began_ns + now_ns) // 2], np.int64)

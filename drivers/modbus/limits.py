@@ -63,11 +63,13 @@ def _regulators(settings: ModbusValvesSettings) -> Iterator[Problem]:
     key, count = f"{KEY}.regulators", len(settings.valves.regulators)
     if len(settings.regulators) != count:
         yield Problem(key, f"{len(settings.regulators)}", f"{count}, one for each regulator")
-    for (address, register), times in repeated([(one.address, one.register) for one in settings.regulators]):
+    for (address, register), times in repeated(
+        [(regulator.address, regulator.register) for regulator in settings.regulators]
+    ):
         found = f"register {register} at address {address} for {times} regulators"
         yield Problem(key, found, "a different register for each regulator")
-    for one in settings.regulators:
-        yield from _regulator(key, one)
+    for regulator in settings.regulators:
+        yield from _regulator(key, regulator)
     yield from _within(f"{key}.baud", settings.regulator_baud, 1200, 1_000_000)
     if settings.watchdog is not None and not 0 < settings.watchdog.counts <= MOST_COUNTS:
         found, allowed = f"{settings.watchdog.counts} counts of its register", f"1 to {MOST_COUNTS}"

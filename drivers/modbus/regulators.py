@@ -51,8 +51,8 @@ class Regulators:
         if (watchdog := settings.watchdog) is not None:
             for address in settings.regulator_addresses:
                 _set(self._line, address, watchdog.register, watchdog.counts)
-        for which, one in enumerate(settings.regulators):
-            _set(self._line, one.address, one.register, self._closed[which])
+        for which, regulator in enumerate(settings.regulators):
+            _set(self._line, regulator.address, regulator.register, self._closed[which])
             self._written[which] = self._closed[which]
         self._addressed_ns = self._host.now_ns()
 
@@ -64,7 +64,9 @@ class Regulators:
     def want(self, pressures_Pa: tuple[float, ...], t_ns: int) -> None:
         """Gauge pressures (regulators,) [Pa] of a command, for the next writing."""
         regulators = self._settings.regulators
-        self._wanted = tuple(one.counts(wanted) for one, wanted in zip(regulators, pressures_Pa, strict=True))
+        self._wanted = tuple(
+            regulator.counts(wanted) for regulator, wanted in zip(regulators, pressures_Pa, strict=True)
+        )
         self._wanted_ns = t_ns
         self._confirm(range(len(regulators)), t_ns)
 
@@ -115,9 +117,9 @@ class Regulators:
 
 def _set(line: RtuLine, address: int, register: int, counts: int) -> None:
     line.ask(protocol.write_register(address, register, counts))
-    (found,) = line.ask(protocol.read_registers(address, register, 1, protocol.Function.READ_HOLDING))
-    if found != counts:
+    (reading,) = line.ask(protocol.read_registers(address, register, 1, protocol.Function.READ_HOLDING))
+    if reading != counts:
         raise DeviceError(
-            f"{line.name}, address {address}: holding register {register} reads {found}, set: {counts}; "
+            f"{line.name}, address {address}: holding register {register} reads {reading}, set: {counts}; "
             "check the register and its range"
         )

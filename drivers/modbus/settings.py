@@ -106,7 +106,7 @@ class ModbusValvesSettings(msgspec.Struct, frozen=True):
     @property
     def regulator_addresses(self) -> tuple[int, ...]:
         """Each device with moved regulators."""
-        return tuple(dict.fromkeys(one.address for one in self.regulators))
+        return tuple(dict.fromkeys(regulator.address for regulator in self.regulators))
 
     def read_coils(self) -> protocol.ModbusRequest[tuple[bool, ...]]:
         """Read all from the first to the last coil in use."""
@@ -143,23 +143,27 @@ class ModbusValvesSettings(msgspec.Struct, frozen=True):
 
     def regulator_groups(self) -> list[tuple[int, ...]]:
         """Regulators by index that one frame can write: neighbours on one device."""
-        found = []
+        groups = []
         for address in self.regulator_addresses:
-            mine = {one.register: which for which, one in enumerate(self.regulators) if one.address == address}
-            found += [tuple(mine[register] for register in run) for run in runs(list(mine))]
-        return found
+            mine = {
+                regulator.register: which
+                for which, regulator in enumerate(self.regulators)
+                if regulator.address == address
+            }
+            groups += [tuple(mine[register] for register in run) for run in runs(list(mine))]
+        return groups
 
     def closed_counts(self) -> tuple[int, ...]:
         """(regulators,) their registers at no pressure."""
-        return tuple(one.counts(0.0) for one in self.regulators)
+        return tuple(regulator.counts(0.0) for regulator in self.regulators)
 
 
 def runs(places: list[int]) -> list[range]:
     """Groups of neighbouring coils or registers, so that no frame writes one that is not ours."""
-    found: list[range] = []
+    spans: list[range] = []
     for place in sorted(places):
-        if found and found[-1].stop == place:
-            found[-1] = range(found[-1].start, place + 1)
+        if spans and spans[-1].stop == place:
+            spans[-1] = range(spans[-1].start, place + 1)
         else:
-            found.append(range(place, place + 1))
-    return found
+            spans.append(range(place, place + 1))
+    return spans

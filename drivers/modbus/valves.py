@@ -240,10 +240,10 @@ class ModbusValves:
     def _read_coils(self) -> None:
         """Check that the coils are as confirmed. Raises DeviceError."""
         command, first = self._command, min(self.settings.coils)
-        found = self._line.ask(self.settings.read_coils())
+        coils = self._line.ask(self.settings.read_coils())
         for valve, coil in enumerate(self.settings.coils):
-            if found[coil - first] != self._on[valve]:
-                reads, said = ("on", "off") if found[coil - first] else ("off", "on")
+            if coils[coil - first] != self._on[valve]:
+                reads, said = ("on", "off") if coils[coil - first] else ("off", "on")
                 self._on[valve] = None
                 raise DeviceError(
                     f"{self._line.name}: coil {coil} ({self._names[valve]}) reads {reads} and was switched "
@@ -258,7 +258,7 @@ class ModbusValves:
         if request is None or registers is None:
             return
         counts, scale = self._line.ask(request), self.settings.Pa_per_count
-        self._pressure_Pa = tuple(counts[one - min(registers)] * scale for one in registers)
+        self._pressure_Pa = tuple(counts[register - min(registers)] * scale for register in registers)
         self._measured()
 
     def _measured(self) -> None:

@@ -207,8 +207,8 @@ class NiDaq:
             self._ask_flags()
         volts = np.multiply(data.T, self._to_volts, order="C")
         times_ns = clock.stamp(len(volts))
-        for one in np.split(np.arange(len(volts)), together):
-            self._hand_out(times_ns[one], volts[one])
+        for rows in np.split(np.arange(len(volts)), together):
+            self._hand_out(times_ns[rows], volts[rows])
         self._flagged = frozenset()
         if len(self._blocks) * wanted.block_samples > wanted.buffer_s * wanted.rate_hz:
             raise SamplesLostError(f"{self._session.where}: {len(self._blocks)} unread blocks")

@@ -162,7 +162,7 @@ class NiSession:
     def _translate(self, doing: str, error: Exception) -> NoReturn:
         import nidaqmx.errors
 
-        found = " ".join(str(error).split("\n\nStatus Code")[0].split()).rstrip(".")
+        text = " ".join(str(error).split("\n\nStatus Code")[0].split()).rstrip(".")
         if isinstance(error, nidaqmx.errors.DaqNotFoundError | nidaqmx.errors.DaqNotSupportedError):
             raise DeviceError(
                 f"{self.where}: NI's driver is not installed; install NI-DAQmx (ni.com/downloads), or set "
@@ -170,12 +170,12 @@ class NiSession:
             ) from error
         if isinstance(error, nidaqmx.errors.DaqError):
             kind, advice = _KNOWN.get(error.error_code, (DeviceError, "see NI's text"))
-            raise kind(f"{self.where}: {doing}: NI {error.error_code}: {found}; {advice}") from error
-        if isinstance(error, nidaqmx.errors.RpcError) and "UNIMPLEMENTED" not in found:
+            raise kind(f"{self.where}: {doing}: NI {error.error_code}: {text}; {advice}") from error
+        if isinstance(error, nidaqmx.errors.RpcError) and "UNIMPLEMENTED" not in text:
             raise LinkLostError(
-                f"{self.where}: {doing}: {found}; is the device server running, and the network up?"
+                f"{self.where}: {doing}: {text}; is the device server running, and the network up?"
             ) from error
-        raise DeviceError(f"{self.where}: {doing}: {found}; see NI's text") from error
+        raise DeviceError(f"{self.where}: {doing}: {text}; see NI's text") from error
 
     def _options(self, name: str) -> Any:
         if self._wrapped is None:

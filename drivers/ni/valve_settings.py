@@ -53,7 +53,9 @@ class NiValveSettings(msgspec.Struct, frozen=True):
         if not self.valves.regulators:
             return (self.output_zero_V + self.supply_kPa * self.output_VpkPa,) * len(self.outputs)
         pressures_Pa = self.valves.pressures(command)
-        return tuple([min(self.output_zero_V + one * 1e-3 * self.output_VpkPa, MOST_V) for one in pressures_Pa])
+        return tuple(
+            [min(self.output_zero_V + pressure_Pa * 1e-3 * self.output_VpkPa, MOST_V) for pressure_Pa in pressures_Pa]
+        )
 
 
 def check(settings: NiValveSettings) -> None:

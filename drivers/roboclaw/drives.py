@@ -60,7 +60,7 @@ class RoboClawDrives:
             SerialLink(NAME, bus.port, bus.baud, timeout_s=answer_s(settings, bus), host=host, alive=alive)
             for bus in settings.buses
         ]
-        self._units = [Unit(settings, one, self._links[one.bus]) for one in settings.controllers]
+        self._units = [Unit(settings, controller, self._links[controller.bus]) for controller in settings.controllers]
         self._stops = StopSequence(self._units, self._links, together=settings.stop_together)
         self._period_ns = round(1e9 / settings.rate_hz)
         self._status_period_ns = round(1e9 / (STATUS_HZ * len(self._units)))
@@ -115,12 +115,12 @@ class RoboClawDrives:
             rate_hz = (len(self._rounds) - 1) * 1e9 / max(self._host.now_ns() - self._rounds[0], 1)
         return Health(
             NAME,
-            all(one.open for one in each),
-            sum(one.errors for one in each),
+            all(health.open for health in each),
+            sum(health.errors for health in each),
             f"{'; '.join(unit.status_text() for unit in self._units)}; at duty 0: {self.settings.on_cut}",
-            sum(one.retries for one in each),
+            sum(health.retries for health in each),
             rate_hz,
-            max(one.age_ms for one in each),
+            max(health.age_ms for health in each),
             any(unit.e_stop for unit in self._units),
         )
 

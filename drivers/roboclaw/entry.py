@@ -115,8 +115,10 @@ class RoboclawType(DrivesType[RoboClawDrivesSection]):
         return RoboClawSettings(
             buses=tuple(Bus(port, section.baud) for port in section.ports),
             controllers=tuple(
-                RoboClawControllerSettings(one.bus, one.address, rig.wheels.index(one.m1), rig.wheels.index(one.m2))
-                for one in section.controllers
+                RoboClawControllerSettings(
+                    controller.bus, controller.address, rig.wheels.index(controller.m1), rig.wheels.index(controller.m2)
+                )
+                for controller in section.controllers
             ),
             counts_per_rev=section.counts_per_rev,
             sign=tuple(-1 if wheel in section.reversed else 1 for wheel in rig.wheels),

@@ -116,15 +116,18 @@ def check(settings: RoboClawSettings) -> None:
 def _wrong_places(settings: RoboClawSettings) -> list[str]:
     wrong = []
     seen: set[tuple[int, int]] = set()
-    for one in settings.controllers:
-        if not 0 <= one.bus < len(settings.buses):
-            wrong.append(f"controllers: bus {one.bus} of {one.address:#04x}, allowed: 0 to {len(settings.buses) - 1}")
-        if one.address not in ADDRESSES:
-            wrong.append(f"controllers: address {one.address:#04x}, allowed: 0x80 to 0x87")
-        if (one.bus, one.address) in seen:
-            wrong.append(f"controllers: address {one.address:#04x} twice on bus {one.bus}; give each its own")
-        seen.add((one.bus, one.address))
-    wheels = sorted(wheel for one in settings.controllers for wheel in one.wheels)
+    for controller in settings.controllers:
+        if not 0 <= controller.bus < len(settings.buses):
+            last = len(settings.buses) - 1
+            wrong.append(f"controllers: bus {controller.bus} of {controller.address:#04x}, allowed: 0 to {last}")
+        if controller.address not in ADDRESSES:
+            wrong.append(f"controllers: address {controller.address:#04x}, allowed: 0x80 to 0x87")
+        if (controller.bus, controller.address) in seen:
+            wrong.append(
+                f"controllers: address {controller.address:#04x} twice on bus {controller.bus}; give each its own"
+            )
+        seen.add((controller.bus, controller.address))
+    wheels = sorted(wheel for controller in settings.controllers for wheel in controller.wheels)
     if wheels != list(range(len(settings.sign))):
         wrong.append(f"controllers: wheels {wheels}, needed: each of 0 to {len(settings.sign) - 1} once")
     ports = [bus.port for bus in settings.buses]
@@ -173,7 +176,7 @@ def budget(settings: RoboClawSettings) -> float:
 
     Buses are served in turn by one worker, so their times add up. Above 1 the rate cannot be held.
     """
-    return sum(_controller_s(settings, one) for one in settings.controllers)
+    return sum(_controller_s(settings, controller) for controller in settings.controllers)
 
 
 def in_flight_s(settings: RoboClawSettings) -> float:

@@ -252,10 +252,10 @@ class RoboClawBus:
             return SimMotor(wheels, wheel, sign[wheel] * counts_per_rev / math.tau, no_load_radps)
 
         self.controllers = {
-            one.address: SimRoboClaw(
-                (motor(one.wheel_m1), motor(one.wheel_m2)), timeout_ms // TIMEOUT_STEP_MS, form, version
+            controller.address: SimRoboClaw(
+                (motor(controller.wheel_m1), motor(controller.wheel_m2)), timeout_ms // TIMEOUT_STEP_MS, form, version
             )
-            for one in controllers
+            for controller in controllers
         }
         self.stops: deque[tuple[int, int]] = deque(maxlen=STOPS_KEPT)
         self.starts: deque[tuple[int, int]] = deque(maxlen=STOPS_KEPT)

@@ -89,9 +89,11 @@ class Unit:
         if not any(family in self._version.lower() for family in FAMILIES):
             raise DeviceError(f"{self.where}: no RoboClaw but {self._version!r}; check the port and the address")
         self.set(CommandCode.SET_TIMEOUT, steps)
-        (found,) = self.ask(protocol.reading(address, CommandCode.TIMEOUT))
-        if found != steps:
-            raise DeviceError(f"{self.where}: serial time-out {found * 100} ms, set: {steps * 100} ms; is it locked?")
+        (timeout_steps,) = self.ask(protocol.reading(address, CommandCode.TIMEOUT))
+        if timeout_steps != steps:
+            raise DeviceError(
+                f"{self.where}: serial time-out {timeout_steps * 100} ms, set: {steps * 100} ms; is it locked?"
+            )
         self._form = self.ask(protocol.status_form(address))
         self.set(CommandCode.DUTY, 0, 0)
 
@@ -115,11 +117,11 @@ class Unit:
     def speeds(self, command: CommandCode) -> dict[int, float]:
         """Read one or both speeds, by wheel [rad/s], positive rolling forward."""
         values = self.ask(protocol.reading(self.controller.address, command))
-        one, two = self.controller.wheels
+        first, second = self.controller.wheels
         if command is CommandCode.RAW_SPEEDS:
-            counts = {one: values[0], two: values[1]}
+            counts = {first: values[0], second: values[1]}
         else:
-            counts = {one if command is CommandCode.SPEED_M1 else two: protocol.speed_qpps(values)}
+            counts = {first if command is CommandCode.SPEED_M1 else second: protocol.speed_qpps(values)}
         turn = math.tau / self._settings.counts_per_rev
         return {wheel: self._settings.sign[wheel] * count * turn for wheel, count in counts.items()}
 

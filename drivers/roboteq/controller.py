@@ -154,8 +154,8 @@ class RoboteqController:
 
     def _read(self, what: str, query: str, needed: int) -> None:
         exchange = Exchange((query,), (1,))
-        ((found,),) = self.link.ask(exchange.frame, exchange.missing, exchange.decode)
-        self._see(what, found, needed, "set it with the maker's program, or correct the settings")
+        ((value,),) = self.link.ask(exchange.frame, exchange.missing, exchange.decode)
+        self._see(what, value, needed, "set it with the maker's program, or correct the settings")
 
     def _see(self, what: str, found: int, needed: int, remedy: str) -> None:
         if found != needed:

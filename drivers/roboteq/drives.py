@@ -51,7 +51,9 @@ class RoboteqDrives:
     def __init__(self, settings: RoboteqSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
         check(settings)
         self.settings, self._host, self._alive = settings, host, alive
-        self._controllers = [RoboteqController(settings, one, host, alive) for one in settings.controllers]
+        self._controllers = [
+            RoboteqController(settings, controller, host, alive) for controller in settings.controllers
+        ]
         self._period_ns, self._due_ns = round(1e9 / settings.rate_hz), 0
         self._todo: deque[Callable[[], None]] = deque()
         self._turn = 0
@@ -90,8 +92,8 @@ class RoboteqDrives:
 
     def close(self) -> None:
         """Close the ports."""
-        for one in self._controllers:
-            one.link.close()
+        for controller in self._controllers:
+            controller.link.close()
 
     def health(self) -> Health:
         """State of the links together."""
@@ -111,12 +113,14 @@ class RoboteqDrives:
 
     def states(self) -> tuple[ControllerState, ...]:
         """State that each controller reports."""
-        return tuple(one.state() for one in self._controllers)
+        return tuple(controller.state() for controller in self._controllers)
 
     def stop_frames(self) -> tuple[StopFrames, ...]:
         """Emergency stop and both set-points zero, on each port; an unfinished line is ended first."""
         frame = protocol.END + Exchange(STOP.commands + ZERO.commands[:-1]).frame
-        return tuple(StopFrames(NAME, one.port, self.settings.baud, (frame,)) for one in self.settings.controllers)
+        return tuple(
+            StopFrames(NAME, controller.port, self.settings.baud, (frame,)) for controller in self.settings.controllers
+        )
 
     def write(self, command: DriveCommand) -> None:
         """Accept a command; a running one only after a cut.
@@ -154,16 +158,18 @@ class RoboteqDrives:
 
     def _act(self) -> None:
         now_ns = self._host.now_ns()
-        if not self._is_to_stop() and any(one.silent(now_ns) for one in self._controllers):
+        if not self._is_to_stop() and any(controller.silent(now_ns) for controller in self._controllers):
             self._disarm()
         if now_ns >= self._due_ns and not self._todo:
             self._due_ns = max(self._due_ns + self._period_ns, now_ns)
             self._todo.extend([self._set, self._read_speeds, self._read_slow])
         if self._all_zero():
             self._to_zero = False
-        if self._is_to_stop() and any(one.to_cut() for one in self._controllers):
+        if self._is_to_stop() and any(controller.to_cut() for controller in self._controllers):
             self._cut()
-        elif not self._is_to_stop() and any(one.stop_state is StopState.ZERO for one in self._controllers):
+        elif not self._is_to_stop() and any(
+            controller.stop_state is StopState.ZERO for controller in self._controllers
+        ):
             self._release_stop()
         elif self._todo:
             self._todo.popleft()()
@@ -177,9 +183,9 @@ class RoboteqDrives:
     def _cut(self) -> None:
         """The next step of stopping, separately for each controller."""
         command = self._command
-        self._together([one.to_cut() for one in self._controllers])
-        if self._ran and not any(one.stop_state is StopState.MAY_RUN for one in self._controllers):
-            self._ran, self._stopped_ns = False, max(one.stopped_ns for one in self._controllers)
+        self._together([controller.to_cut() for controller in self._controllers])
+        if self._ran and not any(controller.stop_state is StopState.MAY_RUN for controller in self._controllers):
+            self._ran, self._stopped_ns = False, max(controller.stopped_ns for controller in self._controllers)
         if self._all_zero():
             self._acknowledge_cut(command)
             self._todo.appendleft(self._read_speeds)
@@ -206,9 +212,9 @@ class RoboteqDrives:
             value, outputs = (
                 (self.settings.duty_value, command.duty) if by_duty else (self.settings.value, command.speed_radps)
             )
-            wheels = [one.controller.wheels for one in self._controllers]
+            wheels = [controller.controller.wheels for controller in self._controllers]
             values = [(value(a, outputs[a]), value(b, outputs[b])) for a, b in wheels]
-            self._together([one.run(pair) for one, pair in zip(self._controllers, values, strict=True)])
+            self._together([controller.run(pair) for controller, pair in zip(self._controllers, values, strict=True)])
             self._acknowledged_ns = command.t_ns
 
     def _read_speeds(self) -> None:
@@ -217,7 +223,7 @@ class RoboteqDrives:
         self._taken_ns.append(now_ns)
         self._sequence += 1
         speeds = self._speeds_radps()
-        power = power_sample(one.power() for one in self._controllers)
+        power = power_sample(controller.power() for controller in self._controllers)
         self._sample = DriveSample(self._sequence, now_ns, speeds, self._acknowledged_ns, self._stopped_ns, power)
 
     def _read_slow(self) -> None:
@@ -230,7 +236,7 @@ class RoboteqDrives:
 
     def _check_e_stop(self) -> None:
         """Check for an emergency stop that we did not send."""
-        self._e_stop = any(one.faults & FaultFlag.EMERGENCY_STOP for one in self._controllers)
+        self._e_stop = any(controller.faults & FaultFlag.EMERGENCY_STOP for controller in self._controllers)
         if self._e_stop:
             self._disarm()
 
@@ -239,22 +245,22 @@ class RoboteqDrives:
             self._acknowledged_ns = command.t_ns
 
     def _all_zero(self) -> bool:
-        return all(one.stop_state is StopState.ZERO for one in self._controllers)
+        return all(controller.stop_state is StopState.ZERO for controller in self._controllers)
 
     def _speeds_radps(self) -> tuple[float, ...]:
         of = {
             wheel: self.settings.speed_radps(wheel, rpm)
-            for one in self._controllers
-            for wheel, rpm in zip(one.controller.wheels, one.rpm, strict=True)
+            for controller in self._controllers
+            for wheel, rpm in zip(controller.controller.wheels, controller.rpm, strict=True)
         }
         return tuple(of[wheel] for wheel in sorted(of))
 
     def _check_outputs(self, command: DriveCommand) -> None:
         by_duty, most, what, unit = self.settings.open_loop, self.settings.full_speed_radps, "speed", " rad/s"
         if bool(command.duty) != by_duty:
-            found, mode = ("duty", "closed-loop speed") if command.duty else ("speeds", "open loop")
+            outputs, mode = ("duty", "closed-loop speed") if command.duty else ("speeds", "open loop")
             needed = "drive by speed" if command.duty else "drive by duty"
-            raise DeviceError(f"{NAME}: {found} commanded, but the controllers are in {mode} mode (MMOD); {needed}")
+            raise DeviceError(f"{NAME}: {outputs} commanded, but the controllers are in {mode} mode (MMOD); {needed}")
         if by_duty:
             most, what, unit = 1.0, "duty", ""
         for wheel, output in enumerate(command.duty if by_duty else command.speed_radps):
@@ -264,12 +270,16 @@ class RoboteqDrives:
 
     def _together(self, exchanges: list[Exchange | None] | list[Exchange]) -> None:
         """An exchange with each controller, all sent before the first answer is awaited; None: no exchange."""
-        pairs = [(one, exchange) for one, exchange in zip(self._controllers, exchanges, strict=True) if exchange]
+        pairs = [
+            (controller, exchange)
+            for controller, exchange in zip(self._controllers, exchanges, strict=True)
+            if exchange
+        ]
         troubles: list[DeviceError] = []
         for action in (RoboteqController.post, RoboteqController.ask):
-            for one, exchange in pairs:
+            for controller, exchange in pairs:
                 try:
-                    action(one, exchange)
+                    action(controller, exchange)
                 except DeviceError as error:  # the others are stopped all the same
                     troubles.append(error)
         if troubles:
@@ -278,9 +288,9 @@ class RoboteqDrives:
     def _each(self, action: Callable[[RoboteqController], None]) -> None:
         """Call for one controller after the other; an error at one does not prevent the others."""
         troubles: list[DeviceError] = []
-        for one in self._controllers:
+        for controller in self._controllers:
             try:
-                action(one)
+                action(controller)
             except DeviceError as error:
                 troubles.append(error)
         if troubles:

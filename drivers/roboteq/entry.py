@@ -46,7 +46,7 @@ class RoboteqType(DrivesType[RoboteqDrivesSection]):
                 f"at least {needed_rpm:.4g}, limits.wheel_speed_radps times gear_ratio",
                 ("limits.wheel_speed_radps", "devices.drives.gear_ratio"),
             )
-        wheels = [wheel for one in section.controllers for wheel in (one.channel_1, one.channel_2)]
+        wheels = [wheel for controller in section.controllers for wheel in (controller.channel_1, controller.channel_2)]
         yield from wheel_problems(wheels, section.reversed, rig)
         yield from load_problems(
             "drives", section.baud, self.line_loads(section, rig), (CONTROLLERS, "devices.drives.ports")
@@ -100,16 +100,16 @@ class RoboteqType(DrivesType[RoboteqDrivesSection]):
             numbered(self.name, place): SimulatedPort(
                 RoboteqDevice(
                     ports.wheels,
-                    one.wheels,
+                    controller.wheels,
                     max_rpm=given.max_rpm,
                     gear_ratio=given.gear_ratio,
-                    sign=(given.sign[one.wheel_1], given.sign[one.wheel_2]),
+                    sign=(given.sign[controller.wheel_1], given.sign[controller.wheel_2]),
                     open_loop=given.open_loop,
                 ),
                 given.baud,
                 TURNAROUND_NS,
             )
-            for place, one in enumerate(given.controllers)
+            for place, controller in enumerate(given.controllers)
         }
 
     def driver_settings(self, section: RoboteqDrivesSection, rig: RigSetup) -> RoboteqSettings:
@@ -118,8 +118,10 @@ class RoboteqType(DrivesType[RoboteqDrivesSection]):
 
         return RoboteqSettings(
             controllers=tuple(
-                RoboteqControllerSettings(one.port, rig.wheels.index(one.channel_1), rig.wheels.index(one.channel_2))
-                for one in section.controllers
+                RoboteqControllerSettings(
+                    controller.port, rig.wheels.index(controller.channel_1), rig.wheels.index(controller.channel_2)
+                )
+                for controller in section.controllers
             ),
             max_rpm=round(section.max_rpm),
             gear_ratio=section.gear_ratio,

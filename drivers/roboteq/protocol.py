@@ -160,16 +160,16 @@ class Opening:
 
     def decode(self, answer: bytes) -> FaultFlag:
         """Its faults. Raises BadFrameError."""
-        if (found := _OPENED.search(answer)) is None:
+        if (flags := _OPENED.search(answer)) is None:
             raise BadFrameError(f"{answer!r} does not end in the faults")
-        return FaultFlag(int(found[1]))
+        return FaultFlag(int(flags[1]))
 
 
 def parse(text: bytes) -> RoboteqCommand | None:
     """Parse a command without its end; None if it is not a command."""
-    if len(text) > MAX_COMMAND or (found := _COMMAND.fullmatch(text.decode("latin-1").upper())) is None:
+    if len(text) > MAX_COMMAND or (parts := _COMMAND.fullmatch(text.decode("latin-1").upper())) is None:
         return None
-    return RoboteqCommand(found[1], found[2], tuple(int(number) for number in found[3].split()))
+    return RoboteqCommand(parts[1], parts[2], tuple(int(number) for number in parts[3].split()))
 
 
 def answer(name: str, *values: int) -> bytes:

@@ -104,10 +104,10 @@ class RoboteqSettings(msgspec.Struct, frozen=True):
 def check(settings: RoboteqSettings) -> None:
     """Refuse settings that cannot work. Raises ValueError that lists all errors."""
     wrong: list[str] = []
-    wheels = sorted(wheel for one in settings.controllers for wheel in one.wheels)
+    wheels = sorted(wheel for controller in settings.controllers for wheel in controller.wheels)
     if wheels != list(range(len(settings.sign))):
         wrong.append(f"controllers: wheels {wheels}, needed: each of 0 to {len(settings.sign) - 1} once")
-    ports = [one.port for one in settings.controllers]
+    ports = [controller.port for controller in settings.controllers]
     wrong += [f"controllers: port {port} twice; each has its own" for port in {*ports} if ports.count(port) > 1]
     if any(sign not in (1, -1) for sign in settings.sign):
         wrong.append(f"sign: {settings.sign}, allowed: 1 and -1")

@@ -39,12 +39,12 @@ def serial_ports(by_id: Path = BY_ID) -> tuple[SerialPortInfo, ...]:
     links = {str(link.resolve()): str(link) for link in sorted(by_id.iterdir())} if by_id.is_dir() else {}
     return tuple(
         SerialPortInfo(
-            one.device,
-            links.get(str(Path(one.device).resolve()), ""),
-            f"{one.vid:04x}:{one.pid:04x}" if one.vid is not None and one.pid is not None else "",
-            one.manufacturer or "",
-            one.product or "",
-            one.serial_number or "",
+            port.device,
+            links.get(str(Path(port.device).resolve()), ""),
+            f"{port.vid:04x}:{port.pid:04x}" if port.vid is not None and port.pid is not None else "",
+            port.manufacturer or "",
+            port.product or "",
+            port.serial_number or "",
         )
-        for one in sorted(list_ports.comports(), key=lambda one: one.device)
+        for port in sorted(list_ports.comports(), key=lambda port: port.device)
     )

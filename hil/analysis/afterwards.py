@@ -80,10 +80,10 @@ def _summary(record: TrialRecord) -> Mapping[str, Any]:
         raise RecordError(f"its config is not one of this version: {error.problems[0]}") from None
     if wrong := schema_mismatch(record, config.layout) or wrong_channels(record, config):
         raise RecordError(f"its summary cannot be made by this version: {wrong}")
-    found = recompute(record, config, None)
-    summary = dict(found.summary)
-    if found.lacking:
-        summary["reasons"] = [*summary["reasons"], f"recovered: it cannot be judged, {found.lacking}"]
+    recomputed = recompute(record, config, None)
+    summary = dict(recomputed.summary)
+    if recomputed.lacking:
+        summary["reasons"] = [*summary["reasons"], f"recovered: it cannot be judged, {recomputed.lacking}"]
         summary["accepted"] = False
     return summary
 

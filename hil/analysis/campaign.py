@@ -55,21 +55,21 @@ def read_campaign(folder: Path) -> RecordedCampaign:
     """
     path = file_in(folder, JSON)
     try:
-        found = read_json(path, MOST_BYTES)
+        content = read_json(path, MOST_BYTES)
     except FileNotFoundError:
         raise FolderError(f"{folder} holds no {JSON}: give the folder of a campaign (hil campaign)") from None
     except (OSError, ValueError) as error:
         raise FolderError(f"{path} cannot be read: {error}") from None
     try:
-        trials = found.pop("trials")
+        trials = content.pop("trials")
         rows = [row_of(trial) for trial in trials]
         if not all(isinstance(trial[key], int) for trial in trials for key in ("number", "attempt")):
             raise TypeError("number or attempt of a trial is no whole number")
-        name = str(found["name"])
-        wrong = "" if own_digest({**found, "trials": trials}) == found["digests"]["campaign"] else "it was changed"
+        name = str(content["name"])
+        wrong = "" if own_digest({**content, "trials": trials}) == content["digests"]["campaign"] else "it was changed"
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise FolderError(f"{path} is no file of a campaign ({type(error).__name__}: {error})") from None
-    return RecordedCampaign(name, rows, found, trials, folder, wrong and f"{JSON} does not match its digest: {wrong}")
+    return RecordedCampaign(name, rows, content, trials, folder, wrong and f"{JSON} does not match its digest: {wrong}")
 
 
 def own_digest(content: Mapping[str, Any]) -> str:
@@ -137,11 +137,11 @@ def row_of(trial: Mapping[str, Any]) -> dict[str, Any]:
 
 def numbers_of(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Numbers of a summary by flat key: `key`, `key.inner`, and `key.0` of a list. What is null has its key, too."""
-    found: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     for key, value in summary.items():
         if key not in _ELSEWHERE and key not in NOT_COMPARED:
-            _flatten(key, value, found)
-    return found
+            _flatten(key, value, numbers)
+    return numbers
 
 
 def columns_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -166,10 +166,10 @@ def other_cell(text: str, rows: Iterable[Mapping[str, Any]]) -> str:
 
     Columns that only one of both has are those of another version, and not compared.
     """
-    rows, found = list(rows), list(csv.DictReader(io.StringIO(text, newline="")))
-    if len(found) != len(rows):
-        return f"{len(found)} rows, {JSON} has {len(rows)} trials"
-    for number, (line, row) in enumerate(zip(found, rows, strict=True), start=1):
+    rows, lines = list(rows), list(csv.DictReader(io.StringIO(text, newline="")))
+    if len(lines) != len(rows):
+        return f"{len(lines)} rows, {JSON} has {len(rows)} trials"
+    for number, (line, row) in enumerate(zip(lines, rows, strict=True), start=1):
         for column in row.keys() & line.keys():
             if line[column] != (wanted := _cell(row[column])):
                 return f"{column} {line[column]!r} in row {number}, {JSON} has {wanted!r}"

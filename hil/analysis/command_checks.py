@@ -155,14 +155,14 @@ def cut_at_impact(ticks: Rows, events: Rows, release: Release | None = None) -> 
     if release is not None and release.kind != "automatic":
         allowed = f"drives cut once the release is due, trial.release {release.kind}"
     impacts = impacts_of(events)
-    found = []
+    cuts = []
     for event in impacts:
         number = _tick_of_cut(event, ticks, release)
         tick = ticks[ticks["tick"] == number]
         if not tick.size and number > ticks["tick"].max(initial=0):
-            found.append((True, f"tick {number}, after the end of the record"))
+            cuts.append((True, f"tick {number}, after the end of the record"))
         else:
             cut = bool(tick.size) and tick["cut"][0] == 1
-            found.append((cut, f"tick {number}, " + ("cut" if cut else "not cut" if tick.size else "missing")))
-    text = "; ".join(words for _, words in found) or "no impact"
-    return Check(item, all(good for good, _ in found), text, allowed)
+            cuts.append((cut, f"tick {number}, " + ("cut" if cut else "not cut" if tick.size else "missing")))
+    text = "; ".join(words for _, words in cuts) or "no impact"
+    return Check(item, all(good for good, _ in cuts), text, allowed)

@@ -83,14 +83,14 @@ def compare(first: Path, second: Path, quantity: str = FORCE, *, unverified: boo
     """
     campaigns = read_campaign(first), read_campaign(second)
     trials = [trials_of(campaign) for campaign in campaigns]
-    wrong = tuple(one for pair in zip(campaigns, trials, strict=True) for one in doubts(*pair))
+    wrong = tuple(doubt for pair in zip(campaigns, trials, strict=True) for doubt in doubts(*pair))
     if wrong and not unverified:
         raise DoubtedError(f"{first} and {second} are not compared: {wrong[0]}")
     grounds = [{str(trial.row.get("ground")) for trial in part} for part in trials]
     apart = grounds[0] == grounds[1]
     values = [_values(part, quantity, apart=apart) for part in trials]
-    for campaign, found in zip(campaigns, values, strict=True):
-        if not found:
+    for campaign, values_at in zip(campaigns, values, strict=True):
+        if not values_at:
             raise FolderError(f"{campaign.folder}: no trial that counts has the number {quantity}")
     places = sorted({*values[0], *values[1]})
     both = [(values[0][place], values[1][place]) for place in places if place in values[0] and place in values[1]]
@@ -135,18 +135,20 @@ def draw_comparison(found: Comparison) -> Figure:
 
 
 def _values(trials: Sequence[Trial], quantity: str, *, apart: bool) -> dict[Place, list[float]]:
-    found: dict[Place, list[float]] = {}
+    values: dict[Place, list[float]] = {}
     for trial in trials:
         if trial.kept:
             ground = str(trial.row.get("ground")) if apart else ""
             for angle, value in statistics.paired([trial.row], "angle_deg", quantity):
-                found.setdefault((ground, angle), []).append(value)
-    return found
+                values.setdefault((ground, angle), []).append(value)
+    return values
 
 
 def _row(place: Place, first: list[float] | None, second: list[float] | None) -> ComparisonRow:
-    one, other = (statistics.spread_of(values) if values else None for values in (first, second))
-    return ComparisonRow(*place, one, other, statistics.welch(first, second) if first and second else None)
+    first_spread, second_spread = (statistics.spread_of(values) if values else None for values in (first, second))
+    return ComparisonRow(
+        *place, first_spread, second_spread, statistics.welch(first, second) if first and second else None
+    )
 
 
 def _digest(campaign: RecordedCampaign) -> str:

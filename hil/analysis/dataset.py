@@ -113,11 +113,11 @@ def layout_of(record: TrialRecord) -> Layout:
     except (KeyError, ValueError) as error:
         raise RecordError(f"the record does not say its layout ({error}): it is of an older version") from None
     rows = {"tick": record.tick, "events": record.events, "timing": record.timing, "daq/blocks": record.blocks}
-    for path, found in rows.items():
-        for name in found.dtype.names or ():
+    for path, dataset in rows.items():
+        for name in dataset.dtype.names or ():
             if (field := signals_of(path).get(name)) is None:
                 raise RecordError(f"/{path} has a field {name}, which is not known: another version reads it")
-            numbers, known = math.prod(found.dtype[name].shape), len(field.names(layout)) or 1
+            numbers, known = math.prod(dataset.dtype[name].shape), len(field.names(layout)) or 1
             if numbers != known:
                 raise RecordError(f"/{path} has {numbers} numbers in {name}, its layout {known}")
     if (channels := record.raw.shape[1]) != len(layout.channels):

@@ -42,7 +42,7 @@ def tick_differences(recorded: Rows, replayed: Rows, fields: Sequence[str], tole
         fields: that are compared.
         tolerance: that counts for none, as a share of the field's largest recorded number; 0: bit for bit.
     """
-    found = []
+    differences = []
     for field in fields:
         old, new = recorded[field], replayed[field]
         unlike = _unlike(old, new, tolerance)
@@ -50,7 +50,7 @@ def tick_differences(recorded: Rows, replayed: Rows, fields: Sequence[str], tole
             continue
         places = np.argwhere(unlike)
         place = tuple(places[0].tolist())
-        found.append(
+        differences.append(
             Difference(
                 field,
                 int(recorded["tick"][place[0]]),
@@ -61,7 +61,7 @@ def tick_differences(recorded: Rows, replayed: Rows, fields: Sequence[str], tole
                 _largest(old[unlike], new[unlike]),
             )
         )
-    return found
+    return differences
 
 
 def event_differences(recorded: Rows, replayed: Rows, *, exact: bool = True) -> list[Difference]:

@@ -16,8 +16,8 @@ Summary = Mapping[str, Any]
 
 def digests_of(summary: Summary | None) -> Summary:
     """Digests that a summary holds; none if there is no summary, or one without."""
-    found = (summary or {}).get("digests")
-    return found if isinstance(found, dict) else {}
+    digests = (summary or {}).get("digests")
+    return digests if isinstance(digests, dict) else {}
 
 
 def same_bytes(run: Path, summary: Summary | None) -> bool:
@@ -36,7 +36,7 @@ def digest_checks(found: Digests, summary: Summary | None, run: Path) -> list[Ch
     allowed = ", ".join(f"{value or 'none'} in {where}" for where, value in content.items())
     return [
         Check("file digest", found.file == said.get("file"), found.file, _noted(said.get("file"))),
-        Check("content digest", all(one == found.content for one in content.values()), found.content, allowed),
+        Check("content digest", all(digest == found.content for digest in content.values()), found.content, allowed),
         _summary_digest(summary, run),
     ]
 
@@ -45,8 +45,8 @@ def _summary_digest(summary: Summary | None, run: Path) -> Check:
     item = "summary digest"
     if summary is None:
         return Check(item, False, "there is no summary.json", f"one; hil recover {run} makes it")
-    found, said = _own_digest(summary), digests_of(summary).get("summary")
-    return Check(item, found == said, found, _noted(said))
+    digest, said = _own_digest(summary), digests_of(summary).get("summary")
+    return Check(item, digest == said, digest, _noted(said))
 
 
 def _noted(digest: str | None) -> str:
@@ -66,10 +66,10 @@ def mismatch(run: Path, summary: Summary | None) -> str:
         wrong = "trial.h5 does not match its digest: it was changed, or is another run's"
         return "" if same_bytes(run, summary) else wrong
     try:
-        found = read_digests(run)
+        digests = read_digests(run)
     except RecordError as error:
         return str(error)
-    if found.closed and found.stored != found.content:
+    if digests.closed and digests.stored != digests.content:
         return "trial.h5 does not match its digest: it was changed, or is of an older version"
     return ""
 

@@ -183,10 +183,10 @@ def _peak(energy: Callable[[float], float], angles_deg: Sequence[float]) -> floa
     best = max(range(len(values)), key=values.__getitem__)
     if best in (0, len(values) - 1):
         return None
-    found = minimize_scalar(
+    result = minimize_scalar(
         lambda angle: -energy(float(angle)),
         bounds=(angles_deg[best - 1], angles_deg[best + 1]),
         method="bounded",
         options={"xatol": 1e-4},
     )
-    return float(found.x) if -found.fun >= values[best] else float(angles_deg[best])
+    return float(result.x) if -result.fun >= values[best] else float(angles_deg[best])

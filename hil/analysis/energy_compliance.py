@@ -149,9 +149,9 @@ def _on_plate(
     plate = stiffness
     for _ in range(_MOST_ROUNDS):
         hit = _hit(rover, speed_mps, angle_deg, legs_Npm, plate)
-        one = hit.energy / 2.0  # of two wheels alike
-        deepest = ((exponent + 1.0) * one / stiffness) ** (1.0 / (exponent + 1.0))
-        before, plate = plate, (stiffness * deepest**exponent) ** 2 / (2.0 * one)
+        wheel_J = hit.energy / 2.0  # of two wheels alike
+        deepest = ((exponent + 1.0) * wheel_J / stiffness) ** (1.0 / (exponent + 1.0))
+        before, plate = plate, (stiffness * deepest**exponent) ** 2 / (2.0 * wheel_J)
         if abs(plate - before) <= _CLOSE * plate:
             break
     return hit, plate

@@ -172,8 +172,8 @@ def _report(record: TrialRecord, config: Config, event: np.void, shown: Sequence
 
 
 def _window(numbers: NDArray[np.int64], first: int, last: int) -> Window:
-    found = int(((numbers >= first) & (numbers <= last)).sum())
-    return Window(first, last, found, max(last - first + 1, 0) - found)
+    recorded = int(((numbers >= first) & (numbers <= last)).sum())
+    return Window(first, last, recorded, max(last - first + 1, 0) - recorded)
 
 
 def _changes(

@@ -110,13 +110,14 @@ def recompute(record: TrialRecord, config: Config, summary: Mapping[str, Any] | 
         left_out += ["loop.plant_us", "loop.far_end"]
     if summary and "long_ticks" not in (summary.get("loop") or {}):  # of a version that did not note them
         left_out.append("loop.long_ticks")
-    found = summarise(finished)
-    found["config_sha256"] = text_fingerprint(record)  # keys that the config of an earlier version lacks count for none
-    found["loop"]["ticks"] = len(record.tick)
+    computed = summarise(finished)
+    # keys that the config of an earlier version lacks count for none
+    computed["config_sha256"] = text_fingerprint(record)
+    computed["loop"]["ticks"] = len(record.tick)
     for key in (*left_out, *(() if known else ("loop.skipped",))):
         section, _, name = key.rpartition(".")
-        (found[section] if section else found)[name] = None
-    return Recomputed(found, tuple(left_out), lacking, ticks, differences)
+        (computed[section] if section else computed)[name] = None
+    return Recomputed(computed, tuple(left_out), lacking, ticks, differences)
 
 
 def disagreements(said: Mapping[str, Any], found: Recomputed) -> tuple[list[str], list[str], int]:
@@ -194,8 +195,8 @@ def _cycle(
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Every number and word by its key; an empty list or section is one, too."""
     items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
-    found = [pair for key, item in items for pair in _leaves(item, f"{path}.{key}" if path else str(key))]
-    yield from found or [(path, value)]
+    leaves = [pair for key, item in items for pair in _leaves(item, f"{path}.{key}" if path else str(key))]
+    yield from leaves or [(path, value)]
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -107,11 +107,13 @@ def differences_from(
     told = [one(record.events) for one in (carried_of, impacts_of, commands_of, faults_of)]
     before = np.concatenate(told)
     known = old["tick"] < until
-    found = tick_differences(old[known], new[known], fields, tolerance)
-    found += tick_differences(old[~known], new[~known], [field for field in IN_SAFE if field in fields], tolerance)
+    differences = tick_differences(old[known], new[known], fields, tolerance)
+    differences += tick_differences(
+        old[~known], new[~known], [field for field in IN_SAFE if field in fields], tolerance
+    )
     last = old["tick"][known].max(initial=0)
     within = before[before["tick"] <= last], events[events["tick"] <= last]
-    return found + event_differences(*within, exact=not tolerance)
+    return differences + event_differences(*within, exact=not tolerance)
 
 
 def run_again(

@@ -67,7 +67,7 @@ def replayable_ticks(record: TrialRecord, until: int) -> NDArray[np.void]:
     Raises:
         CannotReplayError: there are none, or blocks of samples are missing between others.
     """
-    found: NDArray[np.void] = record.tick
+    ticks: NDArray[np.void] = record.tick
     for group, field in SEQUENCE.items():
         if field not in (record.tick.dtype.names or ()):
             continue
@@ -79,10 +79,10 @@ def replayable_ticks(record: TrialRecord, until: int) -> NDArray[np.void]:
                 f"{'load ' * (group == 'loads')}blocks {ranges(gaps)} of the sensor samples are not in the record, or "
                 "not whole"
             )
-        found = found[(found[field] <= numbers.max(initial=0)) | (found["tick"] >= until)]
-    if not found.size:
+        ticks = ticks[(ticks[field] <= numbers.max(initial=0)) | (ticks["tick"] >= until)]
+    if not ticks.size:
         raise CannotReplayError("there is no tick in the record, or none whose sensor samples are")
-    return found
+    return ticks
 
 
 def _count(gaps: Sequence[tuple[int, int]]) -> int:

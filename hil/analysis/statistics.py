@@ -128,10 +128,10 @@ def rank_correlation(x: Sequence[float], y: Sequence[float]) -> RankCorrelation 
     """Spearman's; None of fewer than three pairs, or where one side never changes."""
     if len(x) < 3 or len(set(x)) == 1 or len(set(y)) == 1:
         return None
-    found = stats.spearmanr(x, y)
+    result = stats.spearmanr(x, y)
     exact = len(x) <= EXACT_PAIRS
-    p = _p_of_all_orders(stats.rankdata(x), stats.rankdata(y)) if exact else float(found.pvalue)
-    return RankCorrelation(len(x), float(found.statistic), p, exact)
+    p = _p_of_all_orders(stats.rankdata(x), stats.rankdata(y)) if exact else float(result.pvalue)
+    return RankCorrelation(len(x), float(result.statistic), p, exact)
 
 
 def fit_sqrt(energy_J: Sequence[float], force_N: Sequence[float]) -> Fit | None:
@@ -154,14 +154,14 @@ def fit_power(energy_J: Sequence[float], force_N: Sequence[float]) -> Fit | None
         return np.asarray(parameters[0] * (T / middle) ** parameters[1] - F, np.float64)
 
     slope, level = np.polyfit(np.log(T / middle), np.log(F), 1)
-    found = optimize.least_squares(beside, (math.exp(level), slope), x_scale="jac", method="lm")
-    factor, b = (float(value) for value in found.x)
+    fit = optimize.least_squares(beside, (math.exp(level), slope), x_scale="jac", method="lm")
+    factor, b = (float(value) for value in fit.x)
     half = None
     if T.size > 2:
-        slopes = np.asarray(found.jac, np.float64)
-        variance = float(np.linalg.inv(slopes.T @ slopes)[1, 1]) * 2.0 * found.cost / (T.size - 2)
+        slopes = np.asarray(fit.jac, np.float64)
+        variance = float(np.linalg.inv(slopes.T @ slopes)[1, 1]) * 2.0 * fit.cost / (T.size - 2)
         half = float(stats.t.ppf(0.5 + 0.5 * LEVEL, T.size - 2) * math.sqrt(variance))
-    return _fit("power", factor * middle**-b, b, half, F, beside(found.x) + F)
+    return _fit("power", factor * middle**-b, b, half, F, beside(fit.x) + F)
 
 
 def welch(first: Sequence[float], second: Sequence[float]) -> MeanDifference:

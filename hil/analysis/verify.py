@@ -51,24 +51,24 @@ def verify(run: Path) -> list[Check]:
     except RecordError as error:
         return [Check("file", False, str(error), "a record of a run")]
     proven = digest_checks(digests, summary, run)
-    found = [_file(run, record), *proven, _checksum(record, summary)]
+    checks = [_file(run, record), *proven, _checksum(record, summary)]
     try:
         config = parse_config(str(record.meta.get("config", "")), "/meta/config")
     except ConfigError as error:
-        return [*found, Check("config", False, "; ".join(map(str, error.problems)), "a config of this version")]
+        return [*checks, Check("config", False, "; ".join(map(str, error.problems)), "a config of this version")]
     if mismatch := schema_mismatch(record, config.layout):
         allowed = (
             f"rows as version {hil.__version__} writes them for such a rig; the version that recorded it reads them"
         )
-        return [*found, Check("version", False, mismatch, allowed)]
+        return [*checks, Check("version", False, mismatch, allowed)]
     if wrong := wrong_channels(record, config):
-        return [*found, Check("channels", False, wrong, "as many in both")]
+        return [*checks, Check("channels", False, wrong, "as many in both")]
     loop = summary.get("loop") if summary else None
     whole = _of_ticks(record, config, loop)
     # a tick whose row of /timing a kill has cut off is run all the same
     trusted = all(check.ok for check in (*proven, *whole) if check.item != "timing")
     return [
-        *found,
+        *checks,
         *_worked_out(record, config, summary, trusted=trusted),
         *whole,
         *_of_samples(record, config),
@@ -82,12 +82,12 @@ def _worked_out(
     """Summary and ticks, worked out again. What is not what was recorded is not run: it may take for ever."""
     wrong = "" if trusted else "not worked out again: digests or ticks are not right"
     try:
-        found = recompute(record, config, summary) if trusted else None
+        recomputed = recompute(record, config, summary) if trusted else None
     except ValueError as error:
-        found, wrong = None, str(error)
+        recomputed, wrong = None, str(error)
     version = record.meta.get("version")
     other = f"; recorded by version {version}, this is {hil.__version__}" if version != hil.__version__ else ""
-    return _numbers(summary, found, wrong, other), _replayed(summary, found, wrong, other)
+    return _numbers(summary, recomputed, wrong, other), _replayed(summary, recomputed, wrong, other)
 
 
 def _numbers(summary: Mapping[str, Any] | None, found: Recomputed | None, wrong: str, other: str) -> Check:
@@ -120,11 +120,11 @@ def _replayed(summary: Mapping[str, Any] | None, found: Recomputed | None, wrong
             item, True, "not replayed: arming was refused for the room on the disk; only digests hold", allowed
         )
     if different := found.differences:
-        first = min(different, key=lambda one: one.first_tick)
+        first = min(different, key=lambda difference: difference.first_tick)
         element = "".join(f"[{place}]" for place in first.element)
         words = f"tick {first.first_tick}: {first.field}{element} is {first.recorded}, the inputs give {first.replayed}"
-        fields = ", ".join(one.field for one in different[:MOST_LISTED])
-        words += f"; {max(one.ticks for one in different)} ticks differ in {fields}{other}"
+        fields = ", ".join(difference.field for difference in different[:MOST_LISTED])
+        words += f"; {max(difference.ticks for difference in different)} ticks differ in {fields}{other}"
         return Check(item, False, words, allowed)
     words = f"{found.ticks} ticks the same"
     if found.lacking:
@@ -140,8 +140,8 @@ def _file(run: Path, record: TrialRecord) -> Check:
         with h5py.File(file_of(run), "r") as file:  # without swmr, one that was never closed is refused
             parts: dict[str, Sized] = {"tick": record.tick, "timing": record.timing, "events": record.events}
             for group in SAMPLED:
-                found = record.samples(group)
-                parts |= {f"{group}/blocks": found.blocks, f"{group}/raw": found.raw} if group in file else {}
+                samples = record.samples(group)
+                parts |= {f"{group}/blocks": samples.blocks, f"{group}/raw": samples.raw} if group in file else {}
             lacking = {name: file[name].shape[0] - len(part) for name, part in parts.items()}
     except OSError:
         return Check(item, False, f"its writer was killed, or still writes; {mend}", allowed)
@@ -153,12 +153,12 @@ def _file(run: Path, record: TrialRecord) -> Check:
 
 def _checksum(record: TrialRecord, summary: Mapping[str, Any] | None) -> Check:
     """Of the config as it stands in the record, against what record and summary say it is."""
-    found = text_fingerprint(record)
+    checksum = text_fingerprint(record)
     said = {"/meta": record.meta.get("config_sha256")}
     if summary:
         said["summary.json"] = summary.get("config_sha256")
     allowed = ", ".join(f"{value} in {where}" for where, value in said.items())
-    return Check("config checksum", all(one == found for one in said.values()), found, allowed)
+    return Check("config checksum", all(stated == checksum for stated in said.values()), checksum, allowed)
 
 
 def _of_ticks(record: TrialRecord, config: Config, loop: Mapping[str, Any] | None) -> list[Check]:

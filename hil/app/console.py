@@ -176,7 +176,7 @@ class Console:
             status.state, status.armed = experiment.state.name.lower(), not experiment.over and experiment.state > 0
             status.faults, status.safe = faults_shown(safety.events), safety.safe
             status.warnings = faults_shown(safety.warnings)
-            status.refused = [str(one) for one in experiment.checks if not one.ok]
+            status.refused = [str(check) for check in experiment.checks if not check.ok]
             status.checks = experiment.checks or status.checks
         else:
             status.armed = False

@@ -100,7 +100,7 @@ def encoded(status: ConsoleStatus) -> bytes:
 
 def faults_shown(events: Sequence[Event]) -> list[FaultShown]:
     """Faults as clients see them."""
-    return [FaultShown(int(one.fault), FAULT_TABLE[one.fault].name, one.detail) for one in events]
+    return [FaultShown(int(event.fault), FAULT_TABLE[event.fault].name, event.detail) for event in events]
 
 
 def main_numbers(summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,5 +120,5 @@ def _cut(value: Any, length: int) -> Any:
     if isinstance(value, str):
         return value[:length]
     if isinstance(value, dict):
-        return {key: _cut(one, length) for key, one in value.items()}
-    return [_cut(one, length) for one in value[:MOST_ENTRIES]] if isinstance(value, list | tuple) else value
+        return {key: _cut(item, length) for key, item in value.items()}
+    return [_cut(item, length) for item in value[:MOST_ENTRIES]] if isinstance(value, list | tuple) else value

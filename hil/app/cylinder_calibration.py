@@ -38,8 +38,8 @@ def calibrate_cylinder(record: TrialRecord, config: Config, name: str, forces_N:
     steps = pressure_steps(difference, config.loop.rate_hz)
     if forces_N:
         if len(forces_N) != len(steps):
-            found = ", ".join(f"{step.pressure_Pa * 1e-3:.1f}" for step in steps) or "none"
-            raise CalibrationError(f"{len(forces_N)} forces for {len(steps)} steps, of {found} kPa: one each")
+            pressures = ", ".join(f"{step.pressure_Pa * 1e-3:.1f}" for step in steps) or "none"
+            raise CalibrationError(f"{len(forces_N)} forces for {len(steps)} steps, of {pressures} kPa: one each")
         fit = fit_steps(steps, forces_N)
         numbers = {"force_NpkPa": fit.slope.value * 1e3, "offset_N": fit.offset}
     else:

@@ -61,15 +61,15 @@ def find_devices(config: Config | None = None, server: str | None = None) -> Fou
 def _servers(config: Config | None) -> dict[DriverType[Any], list[str]]:
     """By driver that uses device servers: those of the config; for built-in ones also this computer, if it has none."""
     sections = config.devices.sections() if config and config.devices else []
-    found: dict[str, tuple[DriverType[Any], list[str]]] = {}
+    servers: dict[str, tuple[DriverType[Any], list[str]]] = {}
     for section in sorted(sections, key=lambda section: section.role):  # the data acquisition's first
         kind = driver_of(section)
         if kind.uses_servers:
-            found.setdefault(kind.name, (kind, []))[1].extend(kind.servers(section))
+            servers.setdefault(kind.name, (kind, []))[1].extend(kind.servers(section))
     for kind in built_in("daq"):
         if kind.uses_servers and not (config and config.devices and config.devices.daq):
-            found.setdefault(kind.name, (kind, []))[1].insert(0, "")
-    return dict(found.values())
+            servers.setdefault(kind.name, (kind, []))[1].insert(0, "")
+    return dict(servers.values())
 
 
 def _of(kind: DriverType[Any], server: str) -> ServerFound:
@@ -81,7 +81,9 @@ def _of(kind: DriverType[Any], server: str) -> ServerFound:
 
 def _keys(config: Config, servers: Mapping[str, Sequence[ServerFound]], only: str | None) -> Iterator[Key]:
     for section in config.devices.sections() if config.devices else ():
-        known = {one.server: _channels(one.devices) for one in servers.get(section.driver, ()) if not one.problem}
+        known = {
+            server.server: _channels(server.devices) for server in servers.get(section.driver, ()) if not server.problem
+        }
         for connection in driver_of(section).connections(section):
             yield Key(connection.key, connection.name, _is_there(connection, known, only))
 
@@ -95,4 +97,4 @@ def _is_there(connection: Connection, known: Mapping[str, set[str]], only: str |
 
 def _channels(devices: Sequence[IoDevice]) -> set[str]:
     """Names in lower case: they may be written in any case."""
-    return {name.lower() for one in devices for name in (*one.ai, *one.ao, *one.di, *one.do)}
+    return {name.lower() for device in devices for name in (*device.ai, *device.ao, *device.di, *device.do)}

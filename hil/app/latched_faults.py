@@ -24,19 +24,19 @@ class LatchedFaults:
         self._cleared: list[Event] = []
 
     def __str__(self) -> str:
-        return ", ".join(in_words(one.fault) for one in self.events)
+        return ", ".join(in_words(event.fault) for event in self.events)
 
     def latch_stop(self, reason: str) -> None:
         """Latch fault 18: an emergency stop."""
-        if all(one.fault is not Fault.STOP_BY_OPERATOR for one in self.events):
+        if all(event.fault is not Fault.STOP_BY_OPERATOR for event in self.events):
             self.events.append(Event(Fault.STOP_BY_OPERATOR, 0, 0, math.nan, math.nan, reason))
 
     def clear(self, number: int) -> str:
         """Clear a fault by its number. Returns its number and name; empty if it is not latched."""
-        found = [one for one in self.events if one.fault == number]
-        self.events = [one for one in self.events if one.fault != number]
-        self._cleared += found
-        return in_words(found[0].fault) if found else ""
+        cleared = [event for event in self.events if event.fault == number]
+        self.events = [event for event in self.events if event.fault != number]
+        self._cleared += cleared
+        return in_words(cleared[0].fault) if cleared else ""
 
     def hand_over(self, resident: Resident) -> None:
         """Latch them in the run that comes, where its loop goes on with them."""

@@ -149,10 +149,10 @@ class ResidentProcess:
         self._progress(f"fault {Fault.STOP_BY_OPERATOR:d} latched: {reason}")
 
     def _clear(self, number: int) -> None:
-        if not (found := self._latched.clear(number)):
+        if not (fault := self._latched.clear(number)):
             raise CommandRefusedError(f"fault {number} is not latched")
         self._console.show_latched(self._latched.events)
-        self._progress(f"fault {found} cleared by the operator")
+        self._progress(f"fault {fault} cleared by the operator")
 
     def _lead(self, command: Campaign) -> None:
         """Start or go on with the campaign, or end it where it was paused."""

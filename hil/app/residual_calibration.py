@@ -29,8 +29,8 @@ def calibrate_residuals(runs: Sequence[Path]) -> dict[str, Any]:
     """
     if len({run.resolve() for run in runs}) < len(runs):
         raise CalibrationError("found a run twice, allowed: each once")
-    found = [_measured(run) for run in runs]
-    return thresholds([config for config, _ in found], [values for _, values in found])
+    measurements = [_measured(run) for run in runs]
+    return thresholds([config for config, _ in measurements], [values for _, values in measurements])
 
 
 def _measured(run: Path) -> tuple[Config, Mapping[str, Mapping[str, float]]]:
@@ -40,7 +40,7 @@ def _measured(run: Path) -> tuple[Config, Mapping[str, Mapping[str, float]]]:
         config = parse_config(str(record.meta.get("config", "")), "/meta/config")
     except (FolderError, RecordError, ConfigError) as error:
         raise CalibrationError(f"{run}: {error}") from None
-    reasons = [one for one in (summary or {}).get("reasons") or () if not str(one).startswith(IMPLAUSIBLE)]
+    reasons = [reason for reason in (summary or {}).get("reasons") or () if not str(reason).startswith(IMPLAUSIBLE)]
     if summary is None or summary.get("aborted") or reasons:
         why = "; ".join(map(str, reasons)) or "it did not come to its end"
         raise CalibrationError(f"{run}: {why}; allowed: runs that are good but for residuals")

@@ -93,10 +93,10 @@ def bench_rig(events: int, progress: Progress) -> dict[str, Any]:
     for suffix, settings in VARIANTS.items():
         wanted = max(events // 2, 1) if suffix else events
         progress(f"{wanted} injected impacts, {suffix.strip('_').replace('_', ' ') or 'one bus at 115200 baud'}")
-        found = _many_cuts(load_config(CONFIG, [*CUTS, *settings]), wanted, progress)
-        if missing := wanted - len(found.cuts):
-            left_out.add(f"cut_latency{suffix}: {missing} of {wanted} cuts", found.ended)
-        rows += _cut_rows(suffix, found)
+        cuts = _many_cuts(load_config(CONFIG, [*CUTS, *settings]), wanted, progress)
+        if missing := wanted - len(cuts.cuts):
+            left_out.add(f"cut_latency{suffix}: {missing} of {wanted} cuts", cuts.ended)
+        rows += _cut_rows(suffix, cuts)
     return {"machine": about, "peers": {}, "rows": rows, "left_out": left_out.items}
 
 
@@ -116,9 +116,9 @@ def _trial_rows(left_out: FailedMeasurements) -> list[Row]:
             "--json",
             *settings,
         ]
-        found = watched_trial(command, TRIAL_S, USAGE_S)
+        usage = watched_trial(command, TRIAL_S, USAGE_S)
     summary: dict[str, Any] = (
-        json.loads(found.said) if found.said.startswith("{") else {"reasons": found.complaints[-1:]}
+        json.loads(usage.said) if usage.said.startswith("{") else {"reasons": usage.complaints[-1:]}
     )
     loop, links = summary.get("loop"), summary.get("links") or {}
     if not loop or not loop["work_us"] or not loop["far_end"]:
@@ -132,11 +132,11 @@ def _trial_rows(left_out: FailedMeasurements) -> list[Row]:
         | {key: loop["far_end"][key] for key in ("ticks", "late", "skipped")},
     ]
     rows += [_one(f"rate_{name}", "Hz", link["rate_hz"]) | {"errors": link["errors"]} for name, link in links.items()]
-    for name in sorted(set(ALLOWED_MB) - set(found.shares)):
+    for name in sorted(set(ALLOWED_MB) - set(usage.shares)):
         left_out.add(f"processor and memory of {name}", ["it was not there while the trial ran"])
-    rows += [_one(f"processor_{name}", "share", share) for name, share in sorted(found.shares.items())]
-    rows.append(_one("processor_all", "share", sum(found.shares.values())))
-    return [*rows, *_memory_rows(found.memory)]
+    rows += [_one(f"processor_{name}", "share", share) for name, share in sorted(usage.shares.items())]
+    rows.append(_one("processor_all", "share", sum(usage.shares.values())))
+    return [*rows, *_memory_rows(usage.memory)]
 
 
 def _memory_rows(found: Mapping[str, Memory]) -> list[Row]:
@@ -175,13 +175,13 @@ def _many_cuts(config: Config, events: int, progress: Progress) -> Cuts:
     on_a_good_machine_s = SECONDS_A_RUN * -(-events // CUTS_A_RUN) + SECONDS_A_CUT * events
     until = time.monotonic() + TIMEOUT_FACTOR * on_a_good_machine_s
     while (left := events - len(all_.cuts)) > 0 and without < MOST_WITHOUT and time.monotonic() < until:
-        found = _cuts(config, min(left, CUTS_A_RUN))
-        without = 0 if found.cuts else without + 1
-        for reason in found.ended:
+        cuts = _cuts(config, min(left, CUTS_A_RUN))
+        without = 0 if cuts.cuts else without + 1
+        for reason in cuts.ended:
             progress(f"a run ended early: {reason}")
-        all_.cuts.extend(found.cuts)
-        all_.seen_ms.extend(found.seen_ms)
-        all_.ended.extend(found.ended)
+        all_.cuts.extend(cuts.cuts)
+        all_.seen_ms.extend(cuts.seen_ms)
+        all_.ended.extend(cuts.ended)
     return all_
 
 
@@ -201,13 +201,13 @@ def _cuts(config: Config, events: int) -> Cuts:
         with Signals() as signals, ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             endpoints = spawn_simulator(config, stack)
-            found = read_endpoints(endpoints)
+            sockets = read_endpoints(endpoints)
             command = [
                 sys.executable,
                 "-P",
                 "-m",
                 "hil.bench.impact_injector",
-                found["control"],
+                sockets["control"],
                 config.layout.channels[0],
             ]
             injector = subprocess.Popen([*command, str(STEP_V), "1"], stdin=subprocess.PIPE)
@@ -218,10 +218,10 @@ def _cuts(config: Config, events: int) -> Cuts:
             trial.driving = partial(_begin, injector)  # not before: arming wants sensors at rest
             run_loop(rig, config, signals, lambda _: None)
             start_ns = rig.loop.clock.start_ns or 0  # type: ignore[attr-defined]
-            with ControlClient(found["control"]) as control:
+            with ControlClient(sockets["control"]) as control:
                 assert config.devices is not None
                 assert config.devices.drives is not None
-                names = [name for name in found if name.startswith(config.devices.drives.driver)]
+                names = [name for name in sockets if name.startswith(config.devices.drives.driver)]
                 stops = {name: control.ask("stops", device=name)["stops"] for name in names}
             ended = common_reasons(trial, rig.cycle.safety, partial(beside, read_trial(folder).events))
     except (DeviceError, NotArmedError) as error:

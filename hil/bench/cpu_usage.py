@@ -46,12 +46,12 @@ def cpu_usage(root: int, seconds: float) -> dict[str, float]:
 
 def memory_usage(root: int) -> dict[str, Memory]:
     """Memory, by name, of a process and its descendants [MB]."""
-    found = {}
+    by_name = {}
     for process in seconds_used(root):
         if name := _name(process):
             with suppress(OSError):  # gone meanwhile
-                found[name] = memory_of(process)
-    return found
+                by_name[name] = memory_of(process)
+    return by_name
 
 
 def seconds_used(root: int) -> dict[int, float]:
@@ -66,10 +66,10 @@ def seconds_used(root: int) -> dict[int, float]:
         except OSError:  # gone meanwhile
             continue
         parents[int(folder.name)], used[int(folder.name)] = int(fields[1]), (int(fields[11]) + int(fields[12])) / _TICKS
-    found = {root}
-    while more := {process for process, parent in parents.items() if parent in found} - found:
-        found |= more
-    return {process: used[process] for process in found if process in used}
+    family = {root}
+    while more := {process for process, parent in parents.items() if parent in family} - family:
+        family |= more
+    return {process: used[process] for process in family if process in used}
 
 
 def _name(process: int) -> str:

@@ -21,8 +21,8 @@ def cyclictest_version() -> str | None:
     if shutil.which(_PROGRAM) is None:
         return None
     done = subprocess.run([_PROGRAM, "--help"], capture_output=True, text=True, check=False, timeout=10)
-    found = re.search(r"cyclictest V\s*(\S+)", done.stdout + done.stderr)
-    return found[1] if found else "of unknown version"
+    version = re.search(r"cyclictest V\s*(\S+)", done.stdout + done.stderr)
+    return version[1] if version else "of unknown version"
 
 
 def cyclictest(seconds: float, fifo_priority: int, lock_memory: bool) -> Counts | None:
@@ -58,10 +58,10 @@ def parse(text: str) -> Counts | None:
 
 def summary_us(counts: Counts) -> dict[str, float]:
     """Quantiles [us], each at the middle of its microsecond bin."""
-    total, seen, found = counts.total(), 0, {}
+    total, seen, quantiles = counts.total(), 0, {}
     wanted = [("p50", 0.5), ("p99", 0.99), ("p99_9", 0.999)]
     for late_us in sorted(counts):
         seen += counts[late_us]
         while wanted and seen >= wanted[0][1] * total:
-            found[wanted.pop(0)[0]] = late_us + 0.5
-    return {**found, "max": max(counts) + 0.5}
+            quantiles[wanted.pop(0)[0]] = late_us + 0.5
+    return {**quantiles, "max": max(counts) + 0.5}

@@ -82,7 +82,7 @@ def expand(plan: Plan, source: str, overrides: Sequence[str] = (), seed: int | N
     """
     base = load_config(source, overrides, seed)
     first = campaign_seed(plan, base, seed)
-    found: list[tuple[dict[str, Any], bool, Config]] = []
+    planned: list[tuple[dict[str, Any], bool, Config]] = []
     problems: list[Problem] = []
     for settings, changes, repeats in _combinations(plan, base):
         try:
@@ -91,20 +91,20 @@ def expand(plan: Plan, source: str, overrides: Sequence[str] = (), seed: int | N
             problems += error.problems
             continue
         problems += _added_mass(config, settings)
-        found += [(_shown(settings, config), settings["random_offset"], config)] * repeats
-        if len(found) > MOST_TRIALS:
+        planned += [(_shown(settings, config), settings["random_offset"], config)] * repeats
+        if len(planned) > MOST_TRIALS:
             raise ConfigError(plan.name, [Problem("repeats", "too many trials", f"at most {MOST_TRIALS}")], "plan")
     if problems:
         raise ConfigError(plan.name, list(dict.fromkeys(problems)), "plan")
     return [
-        PlannedTrial(number, found[place][0], found[place][1], found[place][2], first)
-        for number, place in enumerate(_order(plan, [one for one, _, _ in found], first), 1)
+        PlannedTrial(number, planned[place][0], planned[place][1], planned[place][2], first)
+        for number, place in enumerate(_order(plan, [values for values, _, _ in planned], first), 1)
     ]
 
 
 def campaign_seed(plan: Plan, base: Config, seed: int | None) -> int:
     """Seed of order and trials: that of the command line, else of the plan, else of the config."""
-    return next(one for one in (seed, plan.seed, base.seed) if one is not None)
+    return next(candidate for candidate in (seed, plan.seed, base.seed) if candidate is not None)
 
 
 def _combinations(plan: Plan, base: Config) -> Iterator[tuple[dict[str, Any], list[str], int]]:

@@ -134,7 +134,7 @@ def load_plan(source: str | Path) -> Plan:
         problems += problems_of(error, Plan.model_json_schema())
         keys = [problem.key for problem in problems]
         # a list that is too short without its wrong elements is not wrong itself
-        own = [one for one in problems if not any(key.startswith(f"{one.key}.") for key in keys)]
+        own = [entry for entry in problems if not any(key.startswith(f"{entry.key}.") for key in keys)]
         raise ConfigError(where, own, "plan") from None
     problems += _cross_checks(plan)
     if problems:

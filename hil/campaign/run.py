@@ -66,7 +66,7 @@ class Wanted:
 
     def shown(self) -> dict[str, Any]:
         """What an operator sees of it: name, and of each trial its settings and how the obstacle's frame stands."""
-        trials = [{"number": one.number, **one.settings, "frame": one.frame()} for one in self.trials]
+        trials = [{"number": trial.number, **trial.settings, "frame": trial.frame()} for trial in self.trials]
         return {"name": self.plan.name, "trials": trials}
 
     def head(self) -> dict[str, Any]:
@@ -132,9 +132,9 @@ class Progressing:
             return [(trial, 1) for trial in self.wanted.trials]
         remove_unfinished(self.ledger.folder)
         kept = {} if self.wanted.folders else self._of_summaries()
-        found = [(trial, self._next_attempt(trial, kept)) for trial in self.wanted.trials]
-        left = [(trial, attempt) for trial, attempt in found if attempt is not None]
-        self._report.text(f"{len(found) - len(left)} of {len(found)} trials are there already")
+        attempts = [(trial, self._next_attempt(trial, kept)) for trial in self.wanted.trials]
+        left = [(trial, attempt) for trial, attempt in attempts if attempt is not None]
+        self._report.text(f"{len(attempts) - len(left)} of {len(attempts)} trials are there already")
         return left
 
     def take(
@@ -172,7 +172,7 @@ class Progressing:
         if wrong := kept.wrong or next(contradictions(kept), ""):
             self._report.text(f"{wrong}; all trials are run again")
             return {}
-        return {(one["number"], one["attempt"]): one for one in kept.trials}
+        return {(trial["number"], trial["attempt"]): trial for trial in kept.trials}
 
     def _next_attempt(self, trial: PlannedTrial, kept: dict[tuple[int, int], Trial]) -> int | None:
         attempt: int | None = 1
@@ -201,9 +201,9 @@ def refuse_other(wanted: Wanted, folder: Path) -> list[str]:
         FolderError: there is no campaign there.
         ConfigError: it is another one, of another version, plan, config or seed.
     """
-    found = read_campaign(folder).meta
-    refuse_other_head(found, wanted.head(), _SAME, folder, "--resume of campaign")
-    return [name for name in str(found.get("processor", "")).split("; ") if name]
+    head = read_campaign(folder).meta
+    refuse_other_head(head, wanted.head(), _SAME, folder, "--resume of campaign")
+    return [name for name in str(head.get("processor", "")).split("; ") if name]
 
 
 def begin(

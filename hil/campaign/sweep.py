@@ -50,7 +50,7 @@ def parse_over(texts: Sequence[str]) -> tuple[dict[str, list[Any]], list[Problem
         >>> parse_over(["trial.angle_deg=50,60:80:10"])
         ({'trial.angle_deg': [50, 60, 70, 80]}, [])
     """
-    found: dict[str, list[Any]] = {}
+    over: dict[str, list[Any]] = {}
     problems = []
     for text in texts:
         key, _, values_text = text.partition("=")
@@ -58,21 +58,21 @@ def parse_over(texts: Sequence[str]) -> tuple[dict[str, list[Any]], list[Problem
         if not key or not all(key.split(".")) or "=" not in text:
             problems.append(Problem(f"--over {text}", "no key and values", "a.b=VALUES, like trial.angle_deg=50,60"))
             continue
-        if key in found:
+        if key in over:
             problems.append(Problem(f"--over {key}", "the key a second time", "each key once"))
         values, wrong = read_yaml(f"[{values_text}]", f"--over {key}")
         problems += wrong
         try:
-            found[key] = [value for item in values or () for value in _values_of(item)]
+            over[key] = [value for item in values or () for value in _values_of(item)]
         except ValueError as error:
             problems.append(Problem(f"--over {key}", shown(values_text), str(error)))
             continue
-        if not found[key] and not wrong:
+        if not over[key] and not wrong:
             allowed = "values with commas between, or FIRST:LAST:STEP"
             problems.append(Problem(f"--over {key}", "no values", allowed))
     if not texts:
         problems.append(Problem("--over", "nothing", "a.b=VALUES, once or more"))
-    return {key: values for key, values in found.items() if values}, problems
+    return {key: values for key, values in over.items() if values}, problems
 
 
 def expand_sweep(source: str, over: Sequence[str], overrides: Sequence[str], seed: int | None) -> list[SweepRun]:

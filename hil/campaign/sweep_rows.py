@@ -88,7 +88,7 @@ class SweepRows:
 def _parsed(line: str) -> dict[str, Any] | None:
     """The object of a line; None: it is cut short."""
     try:
-        found = parse_json(line, MOST_SUMMARY_BYTES)
+        row = parse_json(line, MOST_SUMMARY_BYTES)
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return row if isinstance(row, dict) else None

@@ -150,10 +150,10 @@ def _run_on(
             return True
         done, _ = wait(running, timeout=_POLL_S, return_when=FIRST_COMPLETED)
         if stopped():
-            for future in [one for one in running if one.cancel()]:
+            for future in [waiting for waiting in running if waiting.cancel()]:
                 del running[future]
-            done -= {one for one in done if one.cancelled()}
-        for future in sorted(done, key=lambda one: one.exception() is not None):  # what is there is taken first
+            done -= {waiting for waiting in done if waiting.cancelled()}
+        for future in sorted(done, key=lambda waiting: waiting.exception() is not None):  # what is there is taken first
             name, _ = running[future]
             result = future.result()
             del running[future]

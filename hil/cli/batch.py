@@ -83,10 +83,10 @@ class BatchOptions:
                 raise FolderError(f"{self.out} is no folder: give the one to be resumed with --out")
             return self.out
         pattern = f"*_{base.name}_{what}*"
-        found = sorted(folder for folder in Path("runs").glob(pattern) if (folder / marker).is_file())
-        if not found:
+        folders = sorted(folder for folder in Path("runs").glob(pattern) if (folder / marker).is_file())
+        if not folders:
             raise FolderError(f"nothing to resume in runs/{pattern}: give the folder with --out")
-        return found[-1]
+        return folders[-1]
 
     def place(self, configs: list[Config], report: ProgressBar) -> Callable[[], AbstractContextManager[Workers]]:
         """Opens the place where runs are made, with every kernel that these configs need."""

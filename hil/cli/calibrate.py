@@ -82,10 +82,10 @@ def droop(sensor: Sensor) -> None:
     """Time constant of a sensor's AC coupling: 0.2 s without force, press, release, wait for two seconds."""
     from hil.signals.calibration import fit_droop
 
-    found = _fit(
+    fit = _fit(
         sensor, "now press the sensor, let go, and leave it alone", lambda one: fit_droop(one.volts, one.rate_hz)
     )
-    _finish(sensor, {"droop_s": found.value, "droop_u95": found.u95 / found.value})
+    _finish(sensor, {"droop_s": fit.value, "droop_u95": fit.u95 / fit.value})
 
 
 @calibrate.command()
@@ -104,8 +104,8 @@ def force(
         return fit_sensitivity(one.volts, one.rate_hz, droop_s, droop_u95, weight)
 
     named = ", ".join(f"{value:g} N" for value in weight)
-    found = _fit(sensor, f"now put on, for a second each, and take off: {named}", fit)
-    _finish(sensor, {"sensitivity_mVpN": 1e3 * found.value, "sensitivity_u95": found.u95 / found.value})
+    fitted = _fit(sensor, f"now put on, for a second each, and take off: {named}", fit)
+    _finish(sensor, {"sensitivity_mVpN": 1e3 * fitted.value, "sensitivity_u95": fitted.u95 / fitted.value})
 
 
 @calibrate.command()
@@ -131,8 +131,8 @@ def cylinder(
         allowed = ", ".join(known) or "none, the rover has no cylinders"
         complain(f"{run}: --cylinder {name}: no such cylinder, allowed: {allowed}")
         raise typer.Exit(USAGE)
-    found = _fitted(run, lambda: calibrate_cylinder(record, config, name, force_N or ()))
-    _finish_all({name: found}, sheet, "cylinders", as_json=as_json)
+    numbers = _fitted(run, lambda: calibrate_cylinder(record, config, name, force_N or ()))
+    _finish_all({name: numbers}, sheet, "cylinders", as_json=as_json)
 
 
 @calibrate.command()

@@ -34,18 +34,18 @@ def residuals(
     from hil.signals.calibration import CalibrationError
 
     try:
-        found = calibrate_residuals(runs)
-        former = None if sheet is None else replace_residuals(sheet, found)
+        sheet_values = calibrate_residuals(runs)
+        former = None if sheet is None else replace_residuals(sheet, sheet_values)
     except (CalibrationError, SheetError) as error:
         complain(str(error))
         raise typer.Exit(USAGE) from None
     if as_json:
-        print(json.dumps(found))
+        print(json.dumps(sheet_values))
         return
     if sheet is not None:
         print(f"{sheet} has them now" + (f"; the former one is {former}" if former else ""))
-    for key, (low, high) in found["between"].items():
+    for key, (low, high) in sheet_values["between"].items():
         print(f"{key}: {low:g} to {high:g} in these runs")
-    for name, each in found["thresholds"].items():
+    for name, each in sheet_values["thresholds"].items():
         for element, (low, high) in each.items():
             print(f"{name} {element}: {low:g} to {high:g}")

@@ -149,7 +149,7 @@ def _table(wanted: Wanted, last: list[dict[str, Any]]) -> Table:
     for column in ("ground", "angle", "planned", "kept", "dropped", "faulted"):
         table.add_column(column, justify="left" if column == "ground" else "right")
     planned = Counter((trial.settings["ground"], trial.settings["angle_deg"]) for trial in wanted.trials)
-    made = Counter((one["settings"]["ground"], one["settings"]["angle_deg"], one["status"]) for one in last)
+    made = Counter((row["settings"]["ground"], row["settings"]["angle_deg"], row["status"]) for row in last)
     for ground, angle_deg in sorted(planned):
         counts = (made[ground, angle_deg, status] for status in ("kept", "dropped", "faulted"))
         table.add_row(ground, f"{angle_deg:g}°", str(planned[ground, angle_deg]), *map(str, counts))

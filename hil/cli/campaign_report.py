@@ -72,7 +72,8 @@ def _plain(group: Group) -> dict[str, Any]:
         "trials": len(group.trials),
         "kept": len(group.kept),
         "over_angle": {
-            key: [{"angle_deg": angle, **asdict(one)} for angle, one in group.over_angle(key).items()] for key in keys
+            key: [{"angle_deg": angle, **asdict(spread)} for angle, spread in group.over_angle(key).items()]
+            for key in keys
         },
         "trends": [asdict(group.trend(key)) for key in (group.fitting, group.other)],
     }

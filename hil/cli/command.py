@@ -33,10 +33,10 @@ def status(
 ) -> None:
     """Show the state of the rig."""
     with client.client() as rig:
-        found = rig.status()
+        fields = rig.status()
     if as_json:
-        print(json.dumps(found))
-    for key, value in () if as_json else found.items():
+        print(json.dumps(fields))
+    for key, value in () if as_json else fields.items():
         print(f"{key}: {value if isinstance(value, str) else json.dumps(value)}")
 
 

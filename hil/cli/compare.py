@@ -40,24 +40,24 @@ def compare(
 
     try:
         with usage_errors():
-            found = compare_campaigns(first, second, quantity, unverified=unverified)
+            comparison = compare_campaigns(first, second, quantity, unverified=unverified)
             folder = run_folder(out, "campaigns", "compare")
     except DoubtedError as error:
         complain(f"{error} (--unverified compares them all the same, and stamps the figure)")
         raise typer.Exit(USAGE) from None
     with drawing.styled():
-        figure = draw_comparison(found)
+        figure = draw_comparison(comparison)
         drawing.settle(figure)
-        if found.wrong:
+        if comparison.wrong:
             stamp(figure, "NOT VERIFIED")
-        drawing.save(figure, folder / "compare", "compare", {"csv_sha256": ", ".join(found.digests)})
+        drawing.save(figure, folder / "compare", "compare", {"csv_sha256": ", ".join(comparison.digests)})
     if as_json:
-        print(json.dumps(found.plain(), allow_nan=False))
+        print(json.dumps(comparison.plain(), allow_nan=False))
         return
-    if found.wrong:
-        print(f"not verified: {found.wrong[0]}")
-    show(_table(found))
-    difference, p = _difference(found.overall)
+    if comparison.wrong:
+        print(f"not verified: {comparison.wrong[0]}")
+    show(_table(comparison))
+    difference, p = _difference(comparison.overall)
     print(f"over all angles: B - A {difference}, p {p}")
     print(f"figure: {folder / 'compare.png'}, and as PDF and SVG")
 

@@ -44,11 +44,11 @@ def devices(
             raise typer.Exit(USAGE)
         if effective and endpoints and effective.rig == "simulated_wire":
             effective = at_endpoints(effective, read_endpoints(endpoints))
-    found = find_devices(effective, server)
+    attached = find_devices(effective, server)
     if as_json:
-        print(json.dumps(_plain(found)))
+        print(json.dumps(_plain(attached)))
     else:
-        _show(found)
+        _show(attached)
 
 
 def _plain(found: Found) -> dict[str, Any]:
@@ -58,7 +58,9 @@ def _plain(found: Found) -> dict[str, Any]:
     return {
         "serial": [fields(port) for port in found.serial],
         **{
-            driver: [one._asdict() | {"devices": [fields(device) for device in one.devices]} for one in servers]
+            driver: [
+                server._asdict() | {"devices": [fields(device) for device in server.devices]} for server in servers
+            ]
             for driver, servers in found.servers.items()
         },
         "keys": [key._asdict() for key in found.keys],
@@ -73,14 +75,14 @@ def _show(found: Found) -> None:
         show(table)
     else:
         print("no serial ports")
-    for driver, one in ((driver, one) for driver, servers in found.servers.items() for one in servers):
-        if one.problem:
-            print(one.problem)
+    for driver, server in ((driver, server) for driver, servers in found.servers.items() for server in servers):
+        if server.problem:
+            print(server.problem)
             continue
         table = Table(
-            "device", "product", "serial number", "channels", title=f"{driver}, {one.server or 'this computer'}"
+            "device", "product", "serial number", "channels", title=f"{driver}, {server.server or 'this computer'}"
         )
-        for device in one.devices:
+        for device in server.devices:
             channels = "\n".join(map(_span, filter(None, (device.ai, device.ao, device.di, device.do))))
             table.add_row(*map(Text, (device.name, device.product, device.serial, channels)))
         show(table)

@@ -18,7 +18,9 @@ def complain(text: str) -> None:
 
     Control characters, which a file may have put there to command the terminal, are written as escapes.
     """
-    plain = "".join(one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in text)
+    plain = "".join(
+        character if character.isprintable() or character == "\n" else ascii(character)[1:-1] for character in text
+    )
     print(f"hil: {plain}", file=sys.stderr)
 
 

@@ -43,14 +43,14 @@ def explain(
     if run is not None:
         _explain_run(run, row, as_json)
     elif as_json:
-        rows = [one.as_json() for one in FAULT_TABLE.values()] if row is None else row.as_json()
+        rows = [entry.as_json() for entry in FAULT_TABLE.values()] if row is None else row.as_json()
         print(json.dumps(rows, allow_nan=False))
     elif row is not None:
         show_row(row)
     else:
         table = Table("fault", "name", "watched", "reaction", title="fault table")
-        for one in FAULT_TABLE.values():
-            table.add_row(*map(Text, (str(one.number), one.name, one.watched, one.reaction)))
+        for entry in FAULT_TABLE.values():
+            table.add_row(*map(Text, (str(entry.number), entry.name, entry.watched, entry.reaction)))
         show(table)
 
 
@@ -84,9 +84,9 @@ def _explain_run(run: Path, row: FaultRow | None, as_json: bool) -> None:
         print(json.dumps({"run": str(run), "faults": [report.as_json() for report in wanted]}, allow_nan=False))
         return
     if not wanted:
-        found = ", ".join(f"{report.row.number} {report.row.name}" for report in reports)
+        faults = ", ".join(f"{report.row.number} {report.row.name}" for report in reports)
         what = "no fault" if row is None else f"no fault {row.number} ({row.name})"
-        print(f"{run}: {what}" + (f"; its faults: {found}" if found else ""))
+        print(f"{run}: {what}" + (f"; its faults: {faults}" if faults else ""))
     for report in wanted:
         _show_report(report)
 

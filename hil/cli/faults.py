@@ -74,8 +74,8 @@ def _show(results: list[FaultResult], left_out: list[LeftOut], name: str) -> Non
         where = row["level"] if row["rig"] == name else f"{row['level']}, {row['rig']}"
         table.add_row(*map(Text, (*words, *times, where)), Text(verdict, "green" if result.ok else "bold red"))
     show(table)
-    for one in left_out:
-        print(f"left out: {one.row}: {one.reason}")
+    for omission in left_out:
+        print(f"left out: {omission.row}: {omission.reason}")
     counts = Counter(result.row()["ok"] for result in results)
     made = f"{counts[True] + counts[False]} faults injected: {counts[True]} ok, {counts[False]} wrong"
     print(f"{made}; {counts[None]} not injected, {len(left_out)} rows left out")

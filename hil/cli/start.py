@@ -21,13 +21,13 @@ def problems_at_start() -> str:
     root = Path(hil.__path__[0]).resolve().parent
     wrong = []
     for name in _BESIDE:
-        ours, found = root / name, _place(name)
-        if found is None:
+        ours, place = root / name, _place(name)
+        if place is None:
             wrong.append(f"the package {name} is missing: expected {ours}; install rover-hil again")
-        elif found != ours:
+        elif place != ours:
             wrong.append(
-                f"the package {name} would come from {found} but belongs to {ours}: "
-                f"start hil from another folder, or remove {found.parent} from PYTHONPATH"
+                f"the package {name} would come from {place} but belongs to {ours}: "
+                f"start hil from another folder, or remove {place.parent} from PYTHONPATH"
             )
     return "\n".join(wrong)
 

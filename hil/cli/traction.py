@@ -34,15 +34,15 @@ def drawbar(options: BatchOptions) -> None:
     with running("runs", folder) as (report, stop):
         place = options.place([run.config for run in runs], report)
         rows = run_sweep(runs, folder / "drawbar.csv", "csv", place, report, stop.now, resume=options.resume)
-    found = curves(rows)
+    by_slip = curves(rows)
     from hil.campaign.traction.figures import draw_drawbar  # matplotlib takes half a second to import
 
-    draw_drawbar(found, base, folder / "drawbar.png")
-    result = {"planned": len(runs), "runs": len(rows), "curves": found}
+    draw_drawbar(by_slip, base, folder / "drawbar.png")
+    result = {"planned": len(runs), "runs": len(rows), "curves": by_slip}
     _finish(result, folder, "drawbar", as_json=options.as_json)
     if not options.as_json:
         table = Table("loads", "payload", "slip: pull [N]", "not accepted")
-        for curve in found:
+        for curve in by_slip:
             points = ", ".join(f"{s:.2f}: {pull:.0f}" for s, pull in zip(curve["slip"], curve["pull_N"], strict=True))
             table.add_row(curve["mode"], curve["weight"] or "-", points or "-", str(curve["left_out"]))
         show(table)
@@ -65,21 +65,23 @@ def slope(options: BatchOptions) -> None:
         folder = options.folder(base, "slope", "slope.json")
     with running("runs", folder) as (report, stop):
         slopes_deg = (base.slope.from_deg, base.slope.to_deg)
-        configs = [on_slope(base, mode, one) for mode in base.slope.modes for one in slopes_deg]
+        configs = [on_slope(base, mode, search) for mode in base.slope.modes for search in slopes_deg]
         searches = run_slopes(base, options.place(configs, report), report, stop.now)
     from hil.campaign.traction.figures import draw_slopes  # matplotlib takes half a second to import
     from hil.experiments.slope.limit import limit_at_even_loads_deg
 
     limit_deg = limit_at_even_loads_deg(base)
     draw_slopes(searches, limit_deg, base, folder / "slope.png")
-    modes = [{"mode": one.mode, "steepest_deg": one.low_deg, "tried": one.tried} for one in searches]
+    modes = [{"mode": search.mode, "steepest_deg": search.low_deg, "tried": search.tried} for search in searches]
     _finish({"modes": modes, "limit_at_even_loads_deg": limit_deg}, folder, "slope", as_json=options.as_json)
     if not options.as_json:
         table = Table("loads", "steepest slope climbed", "gentlest not climbed", "runs")
-        for one in searches:
-            table.add_row(one.mode, _degrees(one.low_deg), _degrees(one.high_deg), str(len(one.tried)))
+        for search in searches:
+            table.add_row(search.mode, _degrees(search.low_deg), _degrees(search.high_deg), str(len(search.tried)))
         show(table)
-        for reason in dict.fromkeys(trial["reasons"] for one in searches for trial in one.tried if trial["reasons"]):
+        for reason in dict.fromkeys(
+            trial["reasons"] for search in searches for trial in search.tried if trial["reasons"]
+        ):
             print(f"not accepted: {reason}")
         print(f"by statics at even loads: {_degrees(limit_deg)}")
         print(f"folder: {folder}")

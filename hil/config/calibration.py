@@ -118,8 +118,8 @@ def update_sheets(file: Path, sheets: Sheets, kind: str) -> Path | None:
             if problems or not isinstance(content, dict):
                 raise SheetError(f"{file}: found what is not a calibration file; nothing was written")
         for sensor, numbers in sheets.items():
-            one = content.get(sensor) or {}
-            content[sensor] = {"serial": "unknown", **(one if isinstance(one, dict) else {}), **numbers}
+            sheet = content.get(sensor) or {}
+            content[sensor] = {"serial": "unknown", **(sheet if isinstance(sheet, dict) else {}), **numbers}
         return _write(file, content, kind)
 
 
@@ -155,8 +155,8 @@ def _refused(file: Path) -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
-        found = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
-        raise SheetError(f"{file}: {found}; nothing was written") from None
+        problems = "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors())
+        raise SheetError(f"{file}: {problems}; nothing was written") from None
     except SheetError:
         raise
     except (OSError, ValueError) as error:

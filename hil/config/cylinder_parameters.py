@@ -51,10 +51,12 @@ def calibrated_areas(given: CylindersConfig, cylinders: Sequence[str]) -> tuple[
 
 def cylinder_forces(given: CylindersConfig, layout: Layout) -> CylinderForces:
     """What the nominal cylinders of a rig can do."""
-    one = cylinder(given)
-    area = np.array(calibrated_areas(given, layout.cylinders) or (one.area,) * len(layout.cylinders))
-    extend, retract = (one.supply * (way in layout.ways) for way in ("extend", "retract"))
-    return CylinderForces(_pins(given), area, one.rod_share * area, extend * area, retract * one.rod_share * area)
+    parameters = cylinder(given)
+    area = np.array(calibrated_areas(given, layout.cylinders) or (parameters.area,) * len(layout.cylinders))
+    extend, retract = (parameters.supply * (way in layout.ways) for way in ("extend", "retract"))
+    return CylinderForces(
+        _pins(given), area, parameters.rod_share * area, extend * area, retract * parameters.rod_share * area
+    )
 
 
 def linkage(given: CylindersConfig) -> Linkage | None:

@@ -45,12 +45,12 @@ def _is_below(place: Sequence[int | str], list_place: Sequence[int | str]) -> bo
 
 def wrong_by_themselves(error: ValidationError) -> dict[str, float | None]:
     """The keys that are wrong independently of all others, each with the smallest number allowed if it is a number."""
-    found: dict[str, float | None] = {}
+    least: dict[str, float | None] = {}
     for detail in error.errors(include_url=False):
         if not isinstance(detail.get("ctx", {}).get("error"), CrossCheckError):
             keys, schema = _place(detail["loc"])
-            found[".".join(keys)] = schema.get("minimum")
-    return found
+            least[".".join(keys)] = schema.get("minimum")
+    return least
 
 
 def shown(value: Any) -> str:
@@ -67,9 +67,9 @@ def shown(value: Any) -> str:
 def _problem(detail: ErrorDetails, cause: Any, whole: Schema | None) -> Problem:
     location, schema = _place(detail["loc"], whole)
     if detail["type"] in ("union_tag_invalid", "union_tag_not_found"):
-        found = detail["input"].get(tag(schema)) if isinstance(detail["input"], dict) else detail["input"]
+        value = detail["input"].get(tag(schema)) if isinstance(detail["input"], dict) else detail["input"]
         names = driver_names(cast("Role", location[-1]))
-        return Problem(".".join((*location, tag(schema))), shown(found), " or ".join(names))
+        return Problem(".".join((*location, tag(schema))), shown(value), " or ".join(names))
     key = ".".join(location) or "(file)"
     if detail["type"] == "extra_forbidden":
         return Problem(key, f"an unknown key = {shown(detail['input'])}", _known_keys(detail["loc"], whole))

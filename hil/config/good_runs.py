@@ -64,8 +64,10 @@ def unlike(config: UncheckedConfig) -> str:
         value = settings.get(key, _defaults().get(key))
         if not isinstance(value, int | float) or not low <= value <= high:
             return f"{key} is {value}, and {low:g} to {high:g} in the good runs"
-    found = _fingerprints(settings, sheet.between)
-    other = sorted(name for name in {*found, *sheet.sections} if found.get(name) != sheet.sections.get(name))
+    fingerprints = _fingerprints(settings, sheet.between)
+    other = sorted(
+        name for name in {*fingerprints, *sheet.sections} if fingerprints.get(name) != sheet.sections.get(name)
+    )
     return f"{', '.join(other)}: not as in the good runs" if other else ""
 
 
@@ -82,12 +84,12 @@ def _settings(config: UncheckedConfig) -> dict[str, Any]:
         if isinstance(section, ExperimentSection) and not any(section is one for one in runs)
     }
     raw = config.model_dump(mode="json", exclude_defaults=True, exclude={*_IGNORED, *other})
-    found = {
+    values = {
         key: value
         for key, value in _leaves(raw)
         if not (value == {} and isinstance(_defaults().get(key), Mapping))  # a section with nothing in it but defaults
     }
-    return {key: found[key] for key in found if not (key.startswith(_UNKNOWN) or _INJECTED.fullmatch(key))}
+    return {key: values[key] for key in values if not (key.startswith(_UNKNOWN) or _INJECTED.fullmatch(key))}
 
 
 @cache

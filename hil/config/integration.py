@@ -59,7 +59,7 @@ def longest_step_s(config: Config) -> float:
 
 def step_problems(config: Config) -> list[Problem]:
     """Contacts that are too stiff, or too much damped, for the sub-step with which rovers settle and the plant runs."""
-    found, step_s = [], config.plant.substep_us * 1e-6
+    problems, step_s = [], config.plant.substep_us * 1e-6
     for contact in _contacts(config):
         if contact.longest_s() < step_s:
             largest = {key: contact.largest(key, step_s) for key in contact.values}
@@ -69,8 +69,8 @@ def step_problems(config: Config) -> list[Problem]:
                 f"of up to {contact.longest_s() * 1e6:.3g} us, and this one has {config.plant.substep_us} us"
             )
             others = (*(other for other in contact.values if other != key), "plant.substep_us", *contact.others)
-            found.append(Problem(key, f"{contact.values[key]:g}", allowed, others))
-    return found
+            problems.append(Problem(key, f"{contact.values[key]:g}", allowed, others))
+    return problems
 
 
 def _contacts(config: Config) -> list[_Contact]:
@@ -80,14 +80,14 @@ def _contacts(config: Config) -> list[_Contact]:
     wheel_kg = min(masses[wheel.body] for wheel in tree.wheels)
     rover_kg = sum(masses.values()) + config.rover.payload.mass_kg
     share_N = rover_kg * GRAVITY_MPS2 / len(tree.wheels)
-    found = []
+    contacts = []
     if config.ground.kind == "soil":
-        found.append(_soil(config, wheel_kg, _OVER_ITS_SHARE * share_N, tree.wheels[0].width))
+        contacts.append(_soil(config, wheel_kg, _OVER_ITS_SHARE * share_N, tree.wheels[0].width))
     if config.ground.kind == "firm":
-        found.append(_firm(config, share_N))
+        contacts.append(_firm(config, share_N))
     if config.section.obstacle:
-        found.append(_obstacle(config, wheel_kg, rover_kg))
-    return found
+        contacts.append(_obstacle(config, wheel_kg, rover_kg))
+    return contacts
 
 
 def _soil(config: Config, wheel_kg: float, load_N: float, width_m: float) -> _Contact:

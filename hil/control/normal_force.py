@@ -99,13 +99,15 @@ class NormalForceController:
             self._loops.reset()
         self._next_ns = t_ns + self._settings.period_ns
         at = prediction
-        found = self._allocator.allocate(
+        allocation = self._allocator.allocate(
             self._load_N.values, self._torque_Nm.values, at.cylinder_angle_rad, at.gravity, wanted
         )
-        if found.binding & SOLVER or not math.isfinite(sum(found.torque_Nm)):
+        if allocation.binding & SOLVER or not math.isfinite(sum(allocation.torque_Nm)):
             self.doubt |= NO_SOLUTION
             return False
-        self._aimed = LoadSetPoints(wanted.mode, found.load_N, found.torque_Nm, found.pressure_Pa, found.binding)
+        self._aimed = LoadSetPoints(
+            wanted.mode, allocation.load_N, allocation.torque_Nm, allocation.pressure_Pa, allocation.binding
+        )
         return True
 
     def _released(self, drive: SetPoints, prediction: Prediction) -> SetPoints:

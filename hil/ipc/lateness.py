@@ -61,5 +61,5 @@ class LatenessLog:
 def late_since(ring: Ring, since_ns: int) -> list[Late]:
     """The entries still in a ring that were done since a time [ns of CLOCK_MONOTONIC], oldest first."""
     rows = ring.reader("late").read(_BATCH)
-    found = [Late(due_ns, late_ns, device.decode(errors="replace")) for due_ns, late_ns, device in rows.tolist()]
-    return [late for late in found if late.due_ns + late.late_ns >= since_ns]
+    late_steps = [Late(due_ns, late_ns, device.decode(errors="replace")) for due_ns, late_ns, device in rows.tolist()]
+    return [late for late in late_steps if late.due_ns + late.late_ns >= since_ns]

@@ -186,7 +186,7 @@ class RunMemory:
 
 def _meta_in(folder: Path) -> dict[str, Any]:
     """Contents of the record's `/meta`. Raises ShmError: the file holds no keys; ValueError: it cannot be read."""
-    found = read_json(folder / "meta.json", _MOST_BYTES)
-    if not isinstance(found, dict):
+    meta = read_json(folder / "meta.json", _MOST_BYTES)
+    if not isinstance(meta, dict):
         raise ShmError(f"{folder / 'meta.json'}: holds no keys")
-    return found
+    return meta

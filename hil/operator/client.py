@@ -95,16 +95,16 @@ class CommandClient:
         Raises:
             CommandError: there is none, or more than one, or it needs keys.
         """
-        found = find_running()
-        if not found:
+        running = find_running()
+        if not running:
             raise CommandError("no hil operate of this user is running: start one with `hil operate CONFIG`")
-        if len(found) > 1:
-            each = "".join(f"\n  {one.config}: process {one.pid}, {one.endpoint}" for one in found)
-            raise CommandError(f"{len(found)} hil operate are running, name one by its endpoint:{each}")
-        one = found[0]
-        if one.token_file is None:
-            raise CommandError(f"hil operate at {one.endpoint} needs keys (hil keys new)")
-        return cls(one.endpoint, token=read_token(Path(one.token_file)), name=name)
+        if len(running) > 1:
+            each = "".join(f"\n  {server.config}: process {server.pid}, {server.endpoint}" for server in running)
+            raise CommandError(f"{len(running)} hil operate are running, name one by its endpoint:{each}")
+        server = running[0]
+        if server.token_file is None:
+            raise CommandError(f"hil operate at {server.endpoint} needs keys (hil keys new)")
+        return cls(server.endpoint, token=read_token(Path(server.token_file)), name=name)
 
     def _connect(self) -> None:
         self._socket.setsockopt(zmq.LINGER, 0)

@@ -226,8 +226,8 @@ class CommandGate:
         return LeaseState(self._name(lease.holder), yours, held_before, self._name(lease.asked_by))
 
     def _client(self, session: str) -> Client | None:
-        found = self._sessions.get(session)
-        return (found.key, found.name) if found else None
+        entry = self._sessions.get(session)
+        return (entry.key, entry.name) if entry else None
 
     def _name(self, client: Client | None) -> str:
         """As people see it: with the name of its key, where each client has its own."""

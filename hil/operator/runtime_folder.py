@@ -54,12 +54,12 @@ def runtime_root() -> Path:
             own = _with_random_names(root)
             root = own[0] if own else Path(tempfile.mkdtemp(prefix=f"{root.name}-", dir=root.parent))
         root.mkdir(mode=0o700, exist_ok=True)
-        found = root.lstat()
+        status = root.lstat()
     except OSError as error:
         allowed = "a folder that can be made (XDG_RUNTIME_DIR)"
         raise RuntimeFolderError(f"{root}: {error.strerror}; allowed: {allowed}") from None
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
-        mode = f"user {found.st_uid}, mode {found.st_mode & 0o777:o}"
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
+        mode = f"user {status.st_uid}, mode {status.st_mode & 0o777:o}"
         raise RuntimeFolderError(f"{root}: {mode}; allowed: a folder of user {os.getuid()} alone (mode 700): remove it")
     return root
 
@@ -72,10 +72,10 @@ def _with_random_names(root: Path) -> list[Path]:
 def _others(path: Path) -> bool:
     """Whether something is there that is no folder of this user."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return False
-    return not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid()
+    return not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid()
 
 
 @dataclass
@@ -133,14 +133,14 @@ class RuntimeFolder:
 
 def find_running() -> list[Running]:
     """All programs of this user that have a command socket. Raises RuntimeFolderError."""
-    found, root = [], runtime_root()
+    running, root = [], runtime_root()
     # whoever had taken the name of the root may have left since a program started
     roots = [root, *(other for other in _with_random_names(root) if other != root)]
-    for folder in sorted(folder for one in roots for folder in one.iterdir()):
+    for folder in sorted(folder for parent in roots for folder in parent.iterdir()):
         file = folder / ENDPOINT
         if file.is_file() and _in_use(folder):
-            found.append(msgspec.json.decode(file.read_bytes(), type=Running))
-    return found
+            running.append(msgspec.json.decode(file.read_bytes(), type=Running))
+    return running
 
 
 def read_token(file: Path) -> bytes:

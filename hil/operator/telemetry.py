@@ -231,14 +231,14 @@ def _number(value: Any) -> int | float | None:
 
 def _numbers(values: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the numbers among the values, nested maps and lists of numbers included."""
-    found: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, Mapping):
-            found[key] = _numbers(value)
+            numbers[key] = _numbers(value)
         elif isinstance(value, list | tuple | np.ndarray):
             items = [_number(item) for item in value]
             if items and None not in items:
-                found[key] = items
+                numbers[key] = items
         elif (number := _number(value)) is not None:
-            found[key] = number
-    return found
+            numbers[key] = number
+    return numbers

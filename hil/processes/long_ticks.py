@@ -56,8 +56,8 @@ def long_ticks_summary(events: NDArray[np.void]) -> dict[str, Any]:
 
 def long_tick_lines(loop: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The same, of the section `loop` of a summary, as lines of a table; none where there was no long tick."""
-    found = loop.get("long_ticks") or {"count": 0}
-    if not found["count"]:
+    counts = loop.get("long_ticks") or {"count": 0}
+    if not counts["count"]:
         return []
-    counted = f"{found['count']}, {found['interrupted']}"
-    return [("ticks over a period, of these interrupted", counted), ("the longest of them", found["longest"])]
+    counted = f"{counts['count']}, {counts['interrupted']}"
+    return [("ticks over a period, of these interrupted", counted), ("the longest of them", counts["longest"])]

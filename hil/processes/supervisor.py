@@ -115,9 +115,9 @@ class WorkerSupervisor:
         for name, allowed_ns in self._watched.items():
             age_ns = heartbeat.age(name, now_ns)
             if allowed_ns < age_ns < NEVER_NS:
-                found, allowed = age_ns * 1e-6, allowed_ns * 1e-6
-                detail = f"{name}: its process has been silent for {found:.1f} ms, allowed: {allowed:g} ms"
-                return Alarm(Fault.PROCESS_LOST, found, allowed, detail)
+                age_ms, allowed_ms = age_ns * 1e-6, allowed_ns * 1e-6
+                detail = f"{name}: its process has been silent for {age_ms:.1f} ms, allowed: {allowed_ms:g} ms"
+                return Alarm(Fault.PROCESS_LOST, age_ms, allowed_ms, detail)
         return None
 
     def _reported(self, box: Mailbox) -> Alarm | None:

@@ -144,9 +144,9 @@ class RealtimeClock:
             self._note(number, 1)
         self._note(self._number, 0)
         if behind_ns > LATE_LIMIT_NS:
-            found, limit = behind_ns * 1e-6, LATE_LIMIT_NS * 1e-6
+            behind_ms, limit = behind_ns * 1e-6, LATE_LIMIT_NS * 1e-6
             self.alarm = Alarm(
-                Fault.LOOP_LATE, found, limit, f"loop: a tick began {found:.1f} ms late, allowed: {limit:g} ms"
+                Fault.LOOP_LATE, behind_ms, limit, f"loop: a tick began {behind_ms:.1f} ms late, allowed: {limit:g} ms"
             )
         elif self._lost_recently > SKIPPED_LIMIT:
             detail = f"loop: {self._lost_recently} of the last {WINDOW} periods skipped, allowed: {SKIPPED_LIMIT}"

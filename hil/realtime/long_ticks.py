@@ -76,5 +76,5 @@ class LongTickMonitor:
 
     def take(self) -> list[LongTick]:
         """The longest since the last call, in order of time."""
-        found, self._found = self._found, []
-        return sorted(found, key=lambda tick: tick.number)
+        ticks, self._found = self._found, []
+        return sorted(ticks, key=lambda tick: tick.number)

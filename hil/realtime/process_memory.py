@@ -40,10 +40,10 @@ def memory_of(process: int | None = None) -> Memory:
         OSError: the process is gone, or access is denied.
     """
     text = Path(f"/proc/{process or 'self'}/smaps_rollup").read_text(encoding="ascii")
-    found = {
+    parts_MB = {
         name: int(value.split()[0]) / _MB for name, _, value in (line.partition(":") for line in text.splitlines()[1:])
     }
-    return Memory(found["Pss"], found["Pss_Anon"], found["Locked"])
+    return Memory(parts_MB["Pss"], parts_MB["Pss_Anon"], parts_MB["Locked"])
 
 
 def own_memory_MB(process: int) -> float:
@@ -55,8 +55,8 @@ def own_memory_MB(process: int) -> float:
         OSError: the process is gone, or access is denied.
     """
     text = Path(f"/proc/{process}/status").read_text(encoding="utf-8", errors="replace")
-    found = re.search(r"^RssAnon:\s+(\d+) kB$", text, re.MULTILINE)
-    return int(found[1]) / _MB if found else 0.0
+    match = re.search(r"^RssAnon:\s+(\d+) kB$", text, re.MULTILINE)
+    return int(match[1]) / _MB if match else 0.0
 
 
 def let_go_of_set_up() -> None:
@@ -76,8 +76,8 @@ def _droppable(smaps: str) -> Iterator[tuple[int, int]]:
     """Address and size of each mapping that may be dropped."""
     place: tuple[int, int] | None = None
     for line in smaps.splitlines():
-        if found := _MAPPING.fullmatch(line):
-            start, end, rights, path = int(found[1], 16), int(found[2], 16), found[3], found[4]
+        if mapping := _MAPPING.fullmatch(line):
+            start, end, rights, path = int(mapping[1], 16), int(mapping[2], 16), mapping[3], mapping[4]
             wanted = any(part in path for part in SET_UP_ONLY) and "w" not in rights and rights.endswith("p")
             place = (start, end - start) if wanted else None
         elif line[:1].islower() or line[:1].isdigit():  # a mapping of another kind

@@ -58,14 +58,14 @@ class StallMonitor:
 
 def merged(stalls: Iterable[Stall]) -> list[Stall]:
     """Stalls in order of time; overlapping stalls are merged."""
-    found: list[Stall] = []
+    joined: list[Stall] = []
     for stall in sorted(stalls):
-        if found and stall.began_ns <= (end_ns := found[-1].began_ns + found[-1].length_ns):
-            began_ns = found[-1].began_ns
-            found[-1] = Stall(began_ns, max(end_ns, stall.began_ns + stall.length_ns) - began_ns)
+        if joined and stall.began_ns <= (end_ns := joined[-1].began_ns + joined[-1].length_ns):
+            began_ns = joined[-1].began_ns
+            joined[-1] = Stall(began_ns, max(end_ns, stall.began_ns + stall.length_ns) - began_ns)
         else:
-            found.append(stall)
-    return found
+            joined.append(stall)
+    return joined
 
 
 @contextmanager

@@ -30,9 +30,9 @@ def content_sha256(file: h5py.File) -> str:
         OSError: it is damaged.
         ValueError: it holds what no record does.
     """
-    found = hashlib.sha256()
-    _take_group(found, file, "", 0)
-    return found.hexdigest()
+    digest = hashlib.sha256()
+    _take_group(digest, file, "", 0)
+    return digest.hexdigest()
 
 
 def file_sha256(path: Path) -> str:

@@ -126,8 +126,8 @@ def read_digests(path: Path, *, trusted: bool = False) -> Digests:
 def read_trial_and_digests(path: Path) -> tuple[TrialRecord, Digests]:
     """Both of a record that is not trusted, of one reading by a child. Argument and errors as of `read_trial`."""
     place = file_of(path)
-    record, found = _read(place, lambda file: (_content(file), _digests(file)))
-    return record, _with_file(place, found)
+    record, digests = _read(place, lambda file: (_content(file), _digests(file)))
+    return record, _with_file(place, digests)
 
 
 def _with_file(place: Path, found: tuple[str, str, bool]) -> Digests:

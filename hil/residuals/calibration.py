@@ -47,8 +47,8 @@ def thresholds(configs: Sequence[Config], values: Sequence[Values]) -> dict[str,
         sections, between = conditions(configs)
     except NotAlikeError as error:
         raise CalibrationError(f"the runs are not alike: {error}") from None
-    found = {name: each for name in RESIDUALS if (each := _by_element(name, values))}
-    share = FALSE_MARKS / max(sum(len(one) for one in found.values()), 1)
+    by_name = {name: each for name in RESIDUALS if (each := _by_element(name, values))}
+    share = FALSE_MARKS / max(sum(len(samples) for samples in by_name.values()), 1)
 
     def times(count: int) -> float:
         return float(student.ppf(1.0 - 0.5 * share, count - 1)) * math.sqrt(1.0 + 1.0 / count)
@@ -58,17 +58,23 @@ def thresholds(configs: Sequence[Config], values: Sequence[Values]) -> dict[str,
         "sections": sections,
         "between": {key: list(pair) for key, pair in between.items()},
         "thresholds": {
-            name: {element: _pair(RESIDUALS[name], one, times(len(one))) for element, one in each.items()}
-            for name, each in found.items()
+            name: {element: _pair(RESIDUALS[name], samples, times(len(samples))) for element, samples in each.items()}
+            for name, each in by_name.items()
         },
     }
 
 
 def _by_element(name: str, values: Sequence[Values]) -> dict[str, Floats]:
     """Values of a residual by element, of the runs that have it, if they are enough."""
-    elements = {element for one in values for element in one.get(name, {})}
-    found = {element: [one[name][element] for one in values if element in one.get(name, {})] for element in elements}
-    return {element: np.array(found[element]) for element in sorted(found) if len(found[element]) >= LEAST_RUNS}
+    elements = {element for run in values for element in run.get(name, {})}
+    by_element = {
+        element: [run[name][element] for run in values if element in run.get(name, {})] for element in elements
+    }
+    return {
+        element: np.array(by_element[element])
+        for element in sorted(by_element)
+        if len(by_element[element]) >= LEAST_RUNS
+    }
 
 
 def _pair(residual: Residual, values: Floats, times: float) -> list[float]:

@@ -46,10 +46,10 @@ class RunEvidence:
     def steady(self) -> Floats:
         """(ticks, wheels) the same where it has stood; elsewhere NaN."""
         count, speeds = round(STOOD_S * self.config.loop.rate_hz), self.commanded
-        found = np.full(speeds.shape, np.nan)
+        steady = np.full(speeds.shape, np.nan)
         stood = np.abs(speeds[count:] - speeds[:-count]) <= STOOD_RADPS
-        found[count:] = np.where(stood, speeds[count:], np.nan)
-        return found
+        steady[count:] = np.where(stood, speeds[count:], np.nan)
+        return steady
 
     @cached_property
     def driven(self) -> NDArray[np.bool_]:
@@ -63,8 +63,8 @@ class RunEvidence:
         supply = np.full(on.shape[:2], self.config.cylinders.supply_kPa * 1e3)
         if self.has("regulator_Pa"):
             supply = np.broadcast_to(self.ticks["regulator_Pa"], on.shape[:2])
-        found = on * supply[:, :, None]
-        return np.concatenate([found[:1], found[:-1]])
+        pressures = on * supply[:, :, None]
+        return np.concatenate([pressures[:1], pressures[:-1]])
 
     def has(self, field: str) -> bool:
         """Whether the rig's rows have a field."""
@@ -78,8 +78,8 @@ class RunEvidence:
     def numbers(self, key: str, count: int) -> Floats:
         """A list of the summary; NaN: it has none."""
         values = self.summary.get(key)
-        found = values if isinstance(values, list | tuple) and len(values) == count else [None] * count
-        return np.array([np.nan if value is None else float(value) for value in found])
+        given = values if isinstance(values, list | tuple) and len(values) == count else [None] * count
+        return np.array([np.nan if value is None else float(value) for value in given])
 
 
 def extreme_mean(values: Floats, rate_hz: int) -> Floats:
@@ -97,11 +97,11 @@ def extreme_mean(values: Floats, rate_hz: int) -> Floats:
     sums = _summed(np.where(known, values, 0.0), count)
     whole = _summed(known.astype(np.float64), count) > count - 0.5
     means = np.where(whole, sums / count, 0.0)
-    found: Floats = np.full(values.shape[1], np.nan)
+    extremes: Floats = np.full(values.shape[1], np.nan)
     if len(means):
         at = np.abs(means).argmax(axis=0)
-        found = np.where(whole.any(axis=0), means[at, np.arange(values.shape[1])], np.nan)
-    return found
+        extremes = np.where(whole.any(axis=0), means[at, np.arange(values.shape[1])], np.nan)
+    return extremes
 
 
 def window_ticks(rate_hz: int) -> int:
@@ -112,8 +112,8 @@ def window_ticks(rate_hz: int) -> int:
 def _summed(values: Floats, count: int) -> Floats:
     """Sums of so many rows in a row."""
     total = np.cumsum(np.concatenate([np.zeros((1, values.shape[1])), values]), axis=0)
-    found: Floats = total[count:] - total[:-count] if len(total) > count else total[:0]
-    return found
+    sums: Floats = total[count:] - total[:-count] if len(total) > count else total[:0]
+    return sums
 
 
 def lag_s(measured: Floats, commanded: Floats, rate_hz: int) -> Floats:
@@ -131,8 +131,8 @@ def lag_s(measured: Floats, commanded: Floats, rate_hz: int) -> Floats:
         (elements,) T [s]; NaN: there was no command.
     """
     known = np.isfinite(commanded) & np.isfinite(measured)
-    wanted, found = np.where(known, commanded, 0.0), np.where(known, measured, 0.0)
-    lacking, whole = np.cumsum(wanted - found, axis=0) / rate_hz, np.cumsum(wanted, axis=0) / rate_hz
+    wanted, reached = np.where(known, commanded, 0.0), np.where(known, measured, 0.0)
+    lacking, whole = np.cumsum(wanted - reached, axis=0) / rate_hz, np.cumsum(wanted, axis=0) / rate_hz
     products = [[(one * other * known).sum(axis=0) for other in (wanted, whole, lacking)] for one in (wanted, whole)]
     (wants, both, late), (_, wholes, rest) = products
     size = wants * wholes - both**2

@@ -19,15 +19,15 @@ REST_S, GUARD_S = 0.5, 0.1
 def share(evidence: RunEvidence) -> Floats:
     """(channels,) share of the impulse, less the one at the middle of the plate."""
     parts = _impulses(evidence)
-    found: Floats = parts / parts.sum() - _nominal_shares(evidence.config)
-    return found
+    deviation: Floats = parts / parts.sum() - _nominal_shares(evidence.config)
+    return deviation
 
 
 def middle_ms(evidence: RunEvidence) -> Floats:
     """(channels,) time of half of the impulse, less the mean of the others' [ms]."""
     times = 1e3 * evidence.numbers("impulse_middle_by_sensor_s", len(evidence.config.layout.channels))
-    found: Floats = (times - times.mean()) * len(times) / max(len(times) - 1, 1)
-    return found
+    offsets_ms: Floats = (times - times.mean()) * len(times) / max(len(times) - 1, 1)
+    return offsets_ms
 
 
 def peak(evidence: RunEvidence) -> Floats:
@@ -55,8 +55,8 @@ def at_rest_N(evidence: RunEvidence) -> Floats:
     rows = (t_s > onset_s - REST_S - GUARD_S) & (t_s < onset_s - GUARD_S)
     if not rows.any():
         return np.full(len(evidence.config.layout.channels), np.nan)
-    found: Floats = evidence.ticks["force_N"][rows].mean(axis=0)
-    return found
+    means_N: Floats = evidence.ticks["force_N"][rows].mean(axis=0)
+    return means_N
 
 
 def way_mm(evidence: RunEvidence) -> Floats:

@@ -59,7 +59,7 @@ class TickResiduals:
         self.watched = bool(self._pairs)
         count = window_ticks(config.loop.rate_hz)
         self._elements = {name: RESIDUALS[name].elements(layout) for name in self._pairs}
-        self.means = {name: [_Mean(count) for _ in one] for name, one in self._elements.items()}
+        self.means = {name: [_Mean(count) for _ in names] for name, names in self._elements.items()}
         none = (math.nan,) * len(layout.wheels)
         self._commands: deque[tuple[float, ...]] = deque(
             [none] * (round(STOOD_S * config.loop.rate_hz) + 1), maxlen=round(STOOD_S * config.loop.rate_hz) + 1
@@ -82,9 +82,9 @@ class TickResiduals:
         for name, pairs in self._pairs.items():
             values = self._speeds(estimate) if name == "wheel_speed" else _load_sum(estimate, prediction)
             for element, mean, value in zip(self._elements[name], self.means[name], values, strict=True):
-                found = mean.add(value)
-                if element in pairs and math.isfinite(found):
-                    judged = Judged(name, element, found, *pairs[element])
+                average = mean.add(value)
+                if element in pairs and math.isfinite(average):
+                    judged = Judged(name, element, average, *pairs[element])
                     if not judged.ok and (worst is None or judged.excess > worst.excess):
                         worst = judged
         return worst

@@ -49,8 +49,8 @@ class Judged(NamedTuple):
         """Found and expected, as in an event."""
         unit = RESIDUALS[self.name].unit
         unit = "" if unit == "1" else f" {unit}"
-        found = f"{self.name} {self.element}: {self.value:.4g}{unit}"
-        return f"{found}, expected {0.5 * (self.low + self.high):.4g}, allowed {self.low:.4g} to {self.high:.4g}"
+        text = f"{self.name} {self.element}: {self.value:.4g}{unit}"
+        return f"{text}, expected {0.5 * (self.low + self.high):.4g}, allowed {self.low:.4g} to {self.high:.4g}"
 
     def sentence(self) -> str:
         """The same with what it compares and what to look at."""
@@ -85,10 +85,10 @@ def marks(judged: list[Judged]) -> list[Judged]:
     A wrong sensor of three moves the shares of all: the one that it is in moves furthest.
     """
     worst: dict[str, Judged] = {}
-    for one in judged:
-        if not one.ok and (one.name not in worst or one.excess > worst[one.name].excess):
-            worst[one.name] = one
-    return sorted(worst.values(), key=lambda one: -one.excess)
+    for residual in judged:
+        if not residual.ok and (residual.name not in worst or residual.excess > worst[residual.name].excess):
+            worst[residual.name] = residual
+    return sorted(worst.values(), key=lambda residual: -residual.excess)
 
 
 def residual_summary(config: Config, evidence: RunEvidence) -> tuple[dict[str, Any] | None, list[Judged]]:
@@ -100,19 +100,19 @@ def residual_summary(config: Config, evidence: RunEvidence) -> tuple[dict[str, A
         return None, []
     why = "the run did not come to its end" if evidence.summary.get("aborted") else unlike(config)
     judged = [] if why else judge(config, measured(evidence))
-    rows = [{**one._asdict(), "ok": one.ok} for one in judged]
+    rows = [{**residual._asdict(), "ok": residual.ok} for residual in judged]
     return {"not_judged": why, "values": rows}, marks(judged)
 
 
 def marks_of(residuals: Mapping[str, Any] | None) -> list[Judged]:
     """The marks of the key `residuals` of a summary."""
     values = residuals["values"] if residuals else ()
-    return marks([Judged(one["name"], one["element"], one["value"], one["low"], one["high"]) for one in values])
+    return marks([Judged(row["name"], row["element"], row["value"], row["low"], row["high"]) for row in values])
 
 
 def mark_events(summary: Mapping[str, Any], tick: int, t_ns: int) -> list[NDArray[np.void]]:
     """The marks of a summary as rows of `EVENT`, at the last tick of its run."""
     return [
-        event_row(Fault.IMPLAUSIBLE_VALUE, MARK, tick, t_ns, one.value, one.limit, detail=one.short())
-        for one in marks_of(summary["residuals"])
+        event_row(Fault.IMPLAUSIBLE_VALUE, MARK, tick, t_ns, mark.value, mark.limit, detail=mark.short())
+        for mark in marks_of(summary["residuals"])
     ]

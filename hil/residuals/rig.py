@@ -60,8 +60,8 @@ def speed_lag_ms(evidence: RunEvidence) -> Floats:
 def current_share(evidence: RunEvidence) -> Floats:
     """(wheels,) current while driving, a part of all."""
     means = _currents_A(evidence)
-    found: Floats = means / means.sum()
-    return found
+    shares: Floats = means / means.sum()
+    return shares
 
 
 def current_sum_A(evidence: RunEvidence) -> Floats:
@@ -103,19 +103,19 @@ def pressure_kPa(evidence: RunEvidence) -> Floats:
     commanded, ticks = evidence.pressure_commanded_Pa, round(STOOD_S * evidence.config.loop.rate_hz)
     error = evidence.ticks["pressure_Pa"] - commanded
     count = commanded.shape[0]
-    found = np.full(commanded.shape[1:], np.nan)
+    deviation_kPa = np.full(commanded.shape[1:], np.nan)
     if count <= ticks:
-        return found.reshape(-1)
+        return deviation_kPa.reshape(-1)
     stood = np.zeros(commanded.shape, np.bool_)
     stood[ticks:] = (np.abs(commanded[ticks:] - commanded[:-ticks]) <= STOOD_PA) & (
         (commanded[ticks:] > 0.0) == (commanded[:-ticks] > 0.0)
     )
     stood &= np.isfinite(error)
-    for place in np.ndindex(found.shape):
+    for place in np.ndindex(deviation_kPa.shape):
         parts = [stood[:, *place] & ((commanded[:, *place] > 0.0) == on) for on in (False, True)]
         means = [float(error[rows, *place].mean()) for rows in parts if rows.sum() >= ticks]
-        found[place] = 1e-3 * max(means, key=abs) if means else np.nan
-    return found.reshape(-1)
+        deviation_kPa[place] = 1e-3 * max(means, key=abs) if means else np.nan
+    return deviation_kPa.reshape(-1)
 
 
 def pressure_lag_ms(evidence: RunEvidence) -> Floats:
@@ -127,8 +127,8 @@ def pressure_lag_ms(evidence: RunEvidence) -> Floats:
 
 def pressure_missing(evidence: RunEvidence) -> Floats:
     """(chambers,) share of ticks without a pressure."""
-    found: Floats = (~np.isfinite(evidence.ticks["pressure_Pa"])).mean(axis=0).reshape(-1)
-    return found
+    missing: Floats = (~np.isfinite(evidence.ticks["pressure_Pa"])).mean(axis=0).reshape(-1)
+    return missing
 
 
 def age_ms(evidence: RunEvidence) -> Floats:
@@ -166,11 +166,11 @@ def _under_way(evidence: RunEvidence) -> np.ndarray[tuple[int], np.dtype[np.bool
     driven = evidence.driven
     count = round(STARTED_S * evidence.config.loop.rate_hz)
     total = np.cumsum(driven)
-    found = driven.copy()
-    found[:count] = False
+    under_way = driven.copy()
+    under_way[:count] = False
     if len(driven) > count:
-        found[count:] &= total[count:] - total[:-count] >= count
-    return found
+        under_way[count:] &= total[count:] - total[:-count] >= count
+    return under_way
 
 
 def _means(values: Floats) -> Floats:

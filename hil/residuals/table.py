@@ -166,11 +166,11 @@ RESIDUALS: Mapping[str, Residual] = MappingProxyType({row.name: row for row in _
 
 def measured(evidence: RunEvidence) -> dict[str, dict[str, float]]:
     """Value of each element of each residual that the rig has what for, by their names; those that are known."""
-    config, found = evidence.config, dict[str, dict[str, float]]()
+    config, residuals = evidence.config, dict[str, dict[str, float]]()
     for name, row in RESIDUALS.items():
         if not row.needs(config):
             continue
         pairs = zip(row.elements(config.layout), row.values(evidence).tolist(), strict=True)
         if known := {element: value for element, value in pairs if abs(value) < MOST}:
-            found[name] = known
-    return found
+            residuals[name] = known
+    return residuals

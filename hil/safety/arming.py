@@ -95,11 +95,11 @@ def load_checks(config: Config, samples: Samples, estimate: Estimate, standing_N
     limits = config.limits
     checks = [load_age_check(config, samples.load_age_ns * 1e-6)]
     if estimate.wheel_load_N and standing_N > 0.0:
-        found, share = sum(estimate.wheel_load_N), limits.loads_weight
+        sum_N, share = sum(estimate.wheel_load_N), limits.loads_weight
         allowed = f"{standing_N:.0f} N within {share:.0%} (limits.loads_weight)"
-        ok = abs(found - standing_N) <= share * standing_N
+        ok = abs(sum_N - standing_N) <= share * standing_N
         to_do = "let the rover stand on its wheels alone; if it does, zero the leg sensors: hil calibrate zero"
-        checks.append(Check("sum of the wheel loads", ok, f"{found:.0f} N", allowed, to_do))
+        checks.append(Check("sum of the wheel loads", ok, f"{sum_N:.0f} N", allowed, to_do))
     return checks
 
 

@@ -30,11 +30,11 @@ def kept_statics(compute: Callable[Concatenate[Config, P], T]) -> Callable[Conca
 
     def kept(config: Config, /, *args: P.args, **kwargs: P.kwargs) -> T:
         key = f"{config.model_dump_json(include=_ASKED)}{args!r}{kwargs!r}"
-        found = known.pop(key) if key in known else compute(config, *args, **kwargs)
-        known[key] = found  # the newest last
+        result = known.pop(key) if key in known else compute(config, *args, **kwargs)
+        known[key] = result  # the newest last
         while len(known) > _KEPT:
             del known[next(iter(known))]
-        return found
+        return result
 
     kept.__doc__ = compute.__doc__
     return kept

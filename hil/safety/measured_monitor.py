@@ -85,16 +85,16 @@ class MeasuredMonitor:
 
 def _checks(readings: Iterator[Reading]) -> list[Check]:
     checks = []
-    for one in readings:
-        limits = one.limits
+    for reading in readings:
+        limits = reading.limits
         least, most = limits.safe_below, limits.safe_above
-        ok = math.isfinite(one.value) and _beyond(one.value, least, most) is None
-        found = f"{round(one.value, 3):g} {one.unit}" if math.isfinite(one.value) else "not read yet"
+        ok = math.isfinite(reading.value) and _beyond(reading.value, least, most) is None
+        found = f"{round(reading.value, 3):g} {reading.unit}" if math.isfinite(reading.value) else "not read yet"
         both = (("at least", least), ("at most", most))
         sides = [f"{side} {limit:g}" for side, limit in both if limit is not None]
-        allowed = f"{' and '.join(sides)} {one.unit}" if sides else "any: it is only marked"
+        allowed = f"{' and '.join(sides)} {reading.unit}" if sides else "any: it is only marked"
         to_do = "measure it by hand; then mend its cause, its sensor, or the limit in the config"
-        checks.append(Check(one.name, ok, found, f"{allowed} ({one.key})", to_do))
+        checks.append(Check(reading.name, ok, found, f"{allowed} ({reading.key})", to_do))
     return checks
 
 

@@ -81,10 +81,10 @@ class SafetyMonitor:
         It latches again if its cause is still there. Only an operator clears faults, one by one (`OperatorInput`);
         they are never cleared by time or by the program.
         """
-        found = [event for event in self.events if event.fault == fault]
+        cleared = [event for event in self.events if event.fault == fault]
         self.events = [event for event in self.events if event.fault != fault]
-        self.cleared += found
-        return bool(found)
+        self.cleared += cleared
+        return bool(cleared)
 
     def record_command(self, t_ns: int, command: Command) -> None:
         """Store the command of a tick; later measurements are compared with it."""
@@ -124,9 +124,9 @@ class SafetyMonitor:
         if not prediction.finite:
             self.latch(Fault.MODEL_NOT_FINITE, tick, t_ns, math.nan, math.nan, "rover twin: state is not finite")
         if prediction.outside:
-            found = VALIDITIES[int(prediction.outside)]
+            validity = VALIDITIES[int(prediction.outside)]
             value, limit = prediction.outside_value, prediction.outside_limit
-            detail = f"rover twin: {found.words(value, limit)} ({', '.join(found.keys)})"
+            detail = f"rover twin: {validity.words(value, limit)} ({', '.join(validity.keys)})"
             self.latch(Fault.OUTSIDE_MODEL, tick, t_ns, value, limit, detail)
         if self._measured.watched:
             self._measured.check(samples, partial(self._latch_now, tick, t_ns))

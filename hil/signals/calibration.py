@@ -69,9 +69,9 @@ def fit_droop(volts: Floats, rate_hz: float) -> Fitted:
         raise CalibrationError("the reading does not swing negative after a release for 0.3 s: no droop to fit")
     integral = (np.cumsum(reading) - 0.5 * reading) * MEAN_S
     design = np.column_stack([-integral[after:], np.ones(len(reading) - after)])
-    found, *_ = np.linalg.lstsq(design, reading[after:], rcond=None)
-    left = reading[after:] - design @ found
-    rate = float(found[0])
+    solution, *_ = np.linalg.lstsq(design, reading[after:], rcond=None)
+    left = reading[after:] - design @ solution
+    rate = float(solution[0])
     if rate <= 0.0:
         raise CalibrationError("the reading does not return to zero after the release")
     freedom = len(left) - 2
@@ -123,8 +123,8 @@ def fit_sensitivity(
 def _means(values: Floats, rate_hz: float) -> Floats:
     count = max(round(MEAN_S * rate_hz), 1)
     rows = len(values) // count
-    found: Floats = values[: rows * count].reshape(rows, count).mean(axis=1)
-    return found
+    means: Floats = values[: rows * count].reshape(rows, count).mean(axis=1)
+    return means
 
 
 def _mean(values: Floats) -> Fitted:

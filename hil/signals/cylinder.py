@@ -58,16 +58,16 @@ def pressure_steps(pressure_Pa: Floats, rate_hz: float) -> list[Step]:
     if not len(pressure_Pa):
         return []
     within = STEADY_SHARE * max(float(np.ptp(pressure_Pa)), 1e3)
-    found, first, low, high = [], 0, pressure_Pa[0], pressure_Pa[0]
+    steps, first, low, high = [], 0, pressure_Pa[0], pressure_Pa[0]
     for place, value in enumerate([*pressure_Pa.tolist(), np.inf]):
         low, high = min(low, value), max(high, value)
         if high - low <= within:
             continue
         if (place - first) / rate_hz >= STEADY_S:
             begin = first + round(SETTLING_S * rate_hz)
-            found.append(Step(begin, place, float(pressure_Pa[begin:place].mean())))
+            steps.append(Step(begin, place, float(pressure_Pa[begin:place].mean())))
         first, low, high = place, value, value
-    return found
+    return steps
 
 
 def fit_steps(steps: Sequence[Step], loads: Sequence[float]) -> CylinderFit:

@@ -188,11 +188,11 @@ def _onset(traces: Traces, total: Floats, at: int, peak: float) -> UncertainValu
 def _at_zero(force: Floats, t_s: Floats, order: int, noise: float) -> tuple[float, float]:
     """A polynomial of time over force at zero force, and its standard uncertainty by the scatter [s]."""
     design = np.vander(force / force[-1], order + 1)
-    found, *_ = np.linalg.lstsq(design, t_s, rcond=None)
-    slope = abs(float(found[-2])) / float(force[-1]) if order else 0.0  # [s/N] at zero force
-    left = t_s - design @ found
+    solution, *_ = np.linalg.lstsq(design, t_s, rcond=None)
+    slope = abs(float(solution[-2])) / float(force[-1]) if order else 0.0  # [s/N] at zero force
+    left = t_s - design @ solution
     spread = max(slope * noise, float(np.sqrt((left**2).sum() / max(len(force) - order - 1, 1))))
-    return float(found[-1]), spread * float(np.sqrt(max(np.linalg.pinv(design.T @ design)[-1, -1], 0.0)))
+    return float(solution[-1]), spread * float(np.sqrt(max(np.linalg.pinv(design.T @ design)[-1, -1], 0.0)))
 
 
 def _impulse(

@@ -167,9 +167,9 @@ def _without_rings(
         rings: tuple[ShieldResonance, ...] = (channels.ring,)
         shown = False
         if end_s is not None and load.max() > 20.0 * noise:
-            found = identify_rings(t_s, load, end_s, noise, channels.ring)
-            refuted = not found and pulls(t_s, remove_ring(load, spacing, channels.ring), end_s, noise)
-            rings, shown = () if refuted else found or rings, bool(found)
+            identified = identify_rings(t_s, load, end_s, noise, channels.ring)
+            refuted = not identified and pulls(t_s, remove_ring(load, spacing, channels.ring), end_s, noise)
+            rings, shown = () if refuted else identified or rings, bool(identified)
         shields.append(Shield(rings, shown))
         filtered[:, columns] = remove_rings(forces[:, columns], spacing, shields[-1].rings)
     return filtered, tuple(shields)

@@ -57,7 +57,7 @@ def identify_tones(t_s: Floats, signals: Floats) -> list[Tone]:
         t_s: (n,) equally spaced times [s].
         signals: (n, channels), no force acting.
     """
-    rest, found = signals - signals.mean(axis=0), list[Tone]()
+    rest, tones = signals - signals.mean(axis=0), list[Tone]()
     window = np.hanning(len(t_s))[:, None]
     spacing = float(t_s[1] - t_s[0])
     frequencies = np.fft.rfftfreq(len(t_s), spacing)
@@ -70,9 +70,9 @@ def identify_tones(t_s: Floats, signals: Floats) -> list[Tone]:
             break
         hz = _refined(t_s, rest, frequencies[at], 1.0 / (len(t_s) * spacing))
         tone = Tone(hz, _fitted(t_s, rest, hz))
-        found.append(tone)
+        tones.append(tone)
         rest = rest - tone_at(t_s, tone)
-    return found
+    return tones
 
 
 def tone_at(t_s: Floats, tone: Tone) -> Floats:
@@ -120,12 +120,12 @@ def identify_rings(
             least_squares(pulled, np.concatenate([start, first]), bounds=limits, x_scale=scale, max_nfev=25)
             for first in (np.clip([hz, stated.damping, share], *RING_RANGE) for hz, share in begin)
         ]
-        found = min(tries, key=lambda one: float(one.cost))
-        left, before = (float(np.sqrt(np.mean(part**2))) for part in (found.fun, np.minimum(rest, 0.0) / peak))
+        fit = min(tries, key=lambda one: float(one.cost))
+        left, before = (float(np.sqrt(np.mean(part**2))) for part in (fit.fun, np.minimum(rest, 0.0) / peak))
         if left > LEFT_OVER * before:
             break
-        start = found.x
-        jacobian = np.asarray(found.jac, np.float64)
+        start = fit.x
+        jacobian = np.asarray(fit.jac, np.float64)
         covariance = np.linalg.pinv(jacobian.T @ jacobian) * left**2
         shares_u = np.sqrt(np.maximum(np.diag(covariance)[2::3], 0.0)) / start[2::3]
         rings = tuple(
@@ -168,8 +168,8 @@ def remove_ring(load: Floats, spacing_s: float, ring: ShieldResonance) -> Floats
         return np.array([a + b + c, 2.0 * (c - a), a - b + c])
 
     up, down = digital(1.0, 2.0 * ring.damping * w), digital(rest, 2.0 * rest * ring.damping * w)
-    found: Floats = lfilter(up / down[0], down / down[0], load, axis=0)
-    return found
+    corrected: Floats = lfilter(up / down[0], down / down[0], load, axis=0)
+    return corrected
 
 
 def _pair(t_s: Floats, hz: float) -> tuple[Floats, Floats]:

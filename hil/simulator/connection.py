@@ -34,10 +34,10 @@ def connect(config: Config, endpoints: Path | None, stack: ExitStack) -> tuple[E
     Raises:
         DeviceError: there is no rig, or it could not start.
     """
-    found = read_endpoints(endpoints or spawn_simulator(config, stack))
-    control = stack.enter_context(ControlClient(found["control"]))
+    addresses = read_endpoints(endpoints or spawn_simulator(config, stack))
+    control = stack.enter_context(ControlClient(addresses["control"]))
     control.ask("place", angle_deg=config.trial.angle_deg, seed=config.seed)
-    return found, control
+    return addresses, control
 
 
 def spawn_simulator(config: Config, stack: ExitStack) -> Path:
@@ -57,10 +57,10 @@ def spawn_simulator(config: Config, stack: ExitStack) -> Path:
 def read_endpoints(path: Path) -> Endpoints:
     """The endpoints in a file written by `hil sim --endpoints`. Raises DeviceError."""
     try:
-        found = read_json(path, _MOST_BYTES)
-        missing = [key for key in NAMES if not isinstance(found.get(key), str)]
+        addresses = read_json(path, _MOST_BYTES)
+        missing = [key for key in NAMES if not isinstance(addresses.get(key), str)]
     except (OSError, ValueError, AttributeError) as error:
         raise DeviceError(f"{path}: not an endpoints file of a simulated rig ({error}); {_HOW}") from error
     if missing:
         raise DeviceError(f"{path}: endpoints without {', '.join(missing)}; {_HOW}")
-    return dict(found)
+    return dict(addresses)

@@ -236,9 +236,9 @@ def truth_answer(ground_truth: Mailbox, true_loads: Mailbox | None) -> dict[str,
     """What the control socket answers to `truth`, from the mailboxes of a rig; `SimulatorGroundTruth` reads it."""
     row = np.zeros(1, GROUND_TRUTH)
     ground_truth.read(row)
-    found = {name: _plain(row[name][0].tolist()) for name in GROUND_TRUTH.names or ()}
+    truth_row = {name: _plain(row[name][0].tolist()) for name in GROUND_TRUTH.names or ()}
     loads = loads_in(true_loads)
-    return found if loads is None else {**found, "true_loads": loads.tolist()}
+    return truth_row if loads is None else {**truth_row, "true_loads": loads.tolist()}
 
 
 def _plain(value: Any) -> Any:

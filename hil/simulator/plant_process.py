@@ -127,11 +127,14 @@ class RealtimePlant:
         """Replace the old rover by the new one; sampling continues."""
         self._offset_ns = self._host.now_ns()
         # from the next whole sample on, of the slowest where there are several
-        sampled = sorted((one for one in self._published.values() if one.rate_hz), key=lambda one: one.rate_hz)
+        sampled = sorted(
+            (published for published in self._published.values() if published.rate_hz),
+            key=lambda published: published.rate_hz,
+        )
         if sampled:
             self._offset_ns = sampled[0].next_ns(self._offset_ns)
-        for one in sampled:
-            one.begin_again(self._offset_ns)
+        for published in sampled:
+            published.begin_again(self._offset_ns)
         memory = self._memory
         self.truth_publisher = GroundTruthPublisher(memory.ground_truth, self.plant, self._offset_ns, memory.true_loads)
         self._reset_done["version"] = self._seen["place"]

@@ -15,15 +15,15 @@ def serial_peers(config: Config, ports: PlantPorts) -> dict[str, SimulatedPort]:
     Devices of built-in drivers that the config does not use are served too, on the same rover; a link that the rig does
     not have gets none.
     """
-    sections = {driver_of(one): one for one in (config.devices.sections() if config.devices else ())}
-    found: dict[str, SimulatedPort] = {}
+    sections = {driver_of(section): section for section in (config.devices.sections() if config.devices else ())}
+    peers: dict[str, SimulatedPort] = {}
     for kind in dict.fromkeys((*BUILT_IN, *sections)):
         if kind.role in config.layout.links:
-            found |= kind.simulated_ports(sections.get(kind), rig_setup(config), ports)
-    return found
+            peers |= kind.simulated_ports(sections.get(kind), rig_setup(config), ports)
+    return peers
 
 
 def has_server(config: Config) -> bool:
     """Whether the rig needs a device server: it has force sensors, or valves on digital lines."""
     sections = config.devices.sections() if config.devices else ()
-    return config.daq is not None or any(driver_of(one).uses_servers for one in sections)
+    return config.daq is not None or any(driver_of(section).uses_servers for section in sections)

@@ -44,12 +44,12 @@ def make_stops(rover: Rover) -> JointStops:
 
     Their stiffness and damping follow from the rover's weight and sizes, so that stops suit a rover of any mass.
     """
-    found = {joint.name: joint.stops for joint in rover.tree.joints if joint.stops is not None}
-    names = [name for name in rover.tree_joint_names if name in found]
+    stops = {joint.name: joint.stops for joint in rover.tree.joints if joint.stops is not None}
+    names = [name for name in rover.tree_joint_names if name in stops]
     if not names:
         return NO_STOPS
     speed = np.array([6 + rover.tree_joint_names.index(name) for name in names], dtype=np.int64)
-    low, high = np.array([found[name] for name in names]).T.copy()
+    low, high = np.array([stops[name] for name in names]).T.copy()
     inertia = np.diag(rover.mass_matrix(rover.neutral()))
     moved = [_moved_with(rover, k) for k in speed]
     stiffness = GRAVITY_MPS2 * inertia[0] / STOP_GIVE * np.array([_rise(rover, i) for i in moved])

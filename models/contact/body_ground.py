@@ -61,20 +61,20 @@ def make_body_contact(rover: Rover) -> BodyContact | None:
 
 def body_corners(tree: Tree) -> FloatArray:
     """Corners (corners, 3) [m], base axes, of the bodies with a size that are fixed to the base."""
-    found: list[FloatArray] = []
+    corners: list[FloatArray] = []
 
     def visit(name: str, place: FloatArray, turn: FloatArray) -> None:
         body = tree.body[name]
         if body.size is not None:
             signs = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
-            found.append(place + (np.array(body.com) + signs * body.size) @ turn.T)
+            corners.append(place + (np.array(body.com) + signs * body.size) @ turn.T)
         for joint in tree.children(name):
             if joint.locked_at is not None:
                 turned = turn @ rotation_about(joint.axis, joint.locked_at)
                 visit(joint.child, place + turn @ np.array(joint.origin), turned)
 
     visit(tree.bodies[0].name, np.zeros(3), np.eye(3))
-    return np.concatenate(found) if found else np.zeros((0, 3))
+    return np.concatenate(corners) if corners else np.zeros((0, 3))
 
 
 @kernel

@@ -114,7 +114,7 @@ def make_law(
     if name not in LAWS:
         raise ValueError(f"contact law: name is {name!r}, allowed: {', '.join(LAWS)}")
     viscous, by_mass = name in ("kelvin_voigt", "visco_elastic"), name == "kelvin_voigt"
-    found = [
+    problems = [
         problem("stiffness", stiffness, _STIFFNESS),
         problem("exponent", exponent, Range(1.0, 1.0, "") if by_mass else _EXPONENT),
         problem("restitution", restitution, _RESTITUTION),
@@ -122,12 +122,12 @@ def make_law(
         None if mass is None else problem("mass", mass, _MASS),
     ]
     if damping is not None and not viscous:
-        found.append(f"damping is {damping}, allowed: none; it follows from restitution")
+        problems.append(f"damping is {damping}, allowed: none; it follows from restitution")
     if mass is not None and not by_mass:
-        found.append(f"mass is {mass}, allowed: none; only the damping of kelvin_voigt depends on it")
+        problems.append(f"mass is {mass}, allowed: none; only the damping of kelvin_voigt depends on it")
     if viscous and (damping is None) == (mass is None or not by_mass):
-        found.append(f"damping is {damping}, allowed: a number" + (", or mass instead" if by_mass else ""))
-    refuse(f"contact law {name}", found)
+        problems.append(f"damping is {damping}, allowed: a number" + (", or mass instead" if by_mass else ""))
+    refuse(f"contact law {name}", problems)
     if name == "gonthier":
         damping = gonthier_factor(restitution)
     elif mass is not None:

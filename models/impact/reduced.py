@@ -40,10 +40,10 @@ def peak_over_elastic(factor: float) -> float:
         return math.sqrt(max(2.0 * ((1.0 - s) / c - math.log((1.0 + c) / (1.0 + c * s)) / c**2), 0.0))
 
     lowest = -hysteretic_restitution(c)
-    found = minimize_scalar(
+    result = minimize_scalar(
         lambda s: -(1.0 + c * s) * depth(s), bounds=(lowest, 1.0), method="bounded", options={"xatol": 1e-10}
     )
-    return -float(found.fun)
+    return -float(result.fun)
 
 
 def compaction_drag(wheel: RigidWheel, wheels: int, mass: float) -> float:

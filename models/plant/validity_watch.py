@@ -69,8 +69,8 @@ class ValidityWatch:
             self.outside = self._left(code, t_ns)
 
     def _left(self, code: int, t_ns: int) -> Outside:
-        found, (_, value, limit) = VALIDITIES[code], self._invariants.found.tolist()
-        since_s, words = float(self._invariants.since_s[code]), found.words(value, limit)
+        validity, (_, value, limit) = VALIDITIES[code], self._invariants.found.tolist()
+        since_s, words = float(self._invariants.since_s[code]), validity.words(value, limit)
         if code == LIFTED:
             wheel = int(self._invariants.lifted_s.argmax())
             since_s = float(self._invariants.lifted_s[wheel])

@@ -91,9 +91,9 @@ def check_load_sensors(sensors: LoadSensors, wheels: int) -> None:
     not_negative, positive = Range(0.0, math.inf, ""), Range(0.0, math.inf, "", open_low=True)
     shapes = {"gain": (channels, 6), **dict.fromkeys(("bias", "drift", "noise"), (channels,))}
     for name, allowed in {**dict.fromkeys(shapes, any_number), "noise": not_negative}.items():
-        found = finite_array("load sensors", name, getattr(sensors, name), allowed).shape
+        shape = finite_array("load sensors", name, getattr(sensors, name), allowed).shape
         refuse(
-            "load sensors", [None if found == shapes[name] else f"{name} has shape {found}, allowed: {shapes[name]}"]
+            "load sensors", [None if shape == shapes[name] else f"{name} has shape {shape}, allowed: {shapes[name]}"]
         )
     known = ((sensors.wheel >= FRAME) & (sensors.wheel < wheels)).all()
     refuse(

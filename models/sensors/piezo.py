@@ -62,8 +62,8 @@ def check_piezo(piezo: Piezo) -> None:
     if channels == TRIANGLE:
         ranges["place"] = any_number
     for name, allowed in ranges.items():
-        found = finite_array("piezo", name, getattr(piezo, name), allowed).shape
-        refuse("piezo", [None if found == shapes[name] else f"{name} has shape {found}, allowed: {shapes[name]}"])
+        shape = finite_array("piezo", name, getattr(piezo, name), allowed).shape
+        refuse("piezo", [None if shape == shapes[name] else f"{name} has shape {shape}, allowed: {shapes[name]}"])
     refuse(
         "piezo",
         [

@@ -31,14 +31,14 @@ def settle(vehicle: VehicleModel, state: VehicleState, seconds: float = 2.0, ste
     """
     step = min(step, SETTLING_STEP)
     key = (seconds, step, *_numbers(vehicle), *_numbers(state))
-    if (found := _settled.pop(key, None)) is None:
+    if (arrays := _settled.pop(key, None)) is None:
         run(vehicle, state, round(seconds / step), step)
         state.v[:] = 0.0
-        found = [array.copy() for array in _arrays((vehicle, state))]
+        arrays = [array.copy() for array in _arrays((vehicle, state))]
     else:
-        for array, values in zip(_arrays((vehicle, state)), found, strict=True):
+        for array, values in zip(_arrays((vehicle, state)), arrays, strict=True):
             array[...] = values
-    _settled[key] = found  # the newest last
+    _settled[key] = arrays  # the newest last
     while len(_settled) > KEPT:
         del _settled[next(iter(_settled))]
 

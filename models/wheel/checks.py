@@ -63,9 +63,9 @@ def refuse(owner: str, problems: list[str | None]) -> None:
     Raises:
         ValueError: At least one entry is not None.
     """
-    found = [entry for entry in problems if entry is not None]
-    if found:
-        raise ValueError(f"{owner}: " + "; ".join(found))
+    errors = [entry for entry in problems if entry is not None]
+    if errors:
+        raise ValueError(f"{owner}: " + "; ".join(errors))
 
 
 def finite_array(owner: str, name: str, value: ArrayLike, allowed: Range) -> FloatArray:

@@ -96,9 +96,9 @@ def _in_powers(function: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -
     """Interpolates a smooth function on (0, 1] at Chebyshev's points and returns it in powers of u."""
     nodes = Chebyshev.interpolate(function, COEFFICIENTS - 1, domain=[0.0, 1.0])
     powers = nodes.convert(kind=Polynomial, domain=[-1.0, 1.0], window=[-1.0, 1.0])
-    found = np.zeros(COEFFICIENTS)  # trailing zeros are cut off by the conversion
-    found[: powers.coef.size] = powers.coef
-    return tuple(found.tolist())
+    coefficients = np.zeros(COEFFICIENTS)  # trailing zeros are cut off by the conversion
+    coefficients[: powers.coef.size] = powers.coef
+    return tuple(coefficients.tolist())
 
 
 @lru_cache(maxsize=64)

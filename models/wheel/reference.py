@@ -19,9 +19,9 @@ Stress = Callable[[float], float]  # angle [rad] -> stress [Pa]
 
 def _check(radius: float, width: float, sinkage: float, *others: str | None) -> None:
     length = Range(0.0, math.inf, "m", open_low=True)
-    found = [problem("radius", radius, length), problem("width", width, length)]
+    errors = [problem("radius", radius, length), problem("width", width, length)]
     deep = problem("sinkage", sinkage, Range(0.0, radius, "m", open_low=True))
-    refuse("quadrature", [*found, deep, *others])
+    refuse("quadrature", [*errors, deep, *others])
 
 
 def contact_angle(radius: float, sinkage: float) -> float:

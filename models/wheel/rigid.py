@@ -27,11 +27,11 @@ def _xu_problems(soil: Soil) -> list[str | None]:
     """Values that a soil lacks for the variant "xu"."""
     needed = ("shear_modulus", "peak_offset", "peak_slope")
     missing = [name for name in needed if getattr(soil, name) is None]
-    found: list[str | None] = [f"soil.{name} is None, allowed with variant 'xu': a number" for name in missing]
+    problems: list[str | None] = [f"soil.{name} is None, allowed with variant 'xu': a number" for name in missing]
     if soil.peak_offset is not None and soil.peak_slope is not None:
         allowed = Range(0.0, 1.0, "with variant 'xu'", open_high=True)
-        found.append(problem("soil.peak_offset + soil.peak_slope", soil.peak_offset + soil.peak_slope, allowed))
-    return found
+        problems.append(problem("soil.peak_offset + soil.peak_slope", soil.peak_offset + soil.peak_slope, allowed))
+    return problems
 
 
 @dataclass(frozen=True, slots=True)

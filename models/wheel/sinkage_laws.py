@@ -48,9 +48,9 @@ class SinkageLaw(ABC):
             ValueError: A length is out of range, or the law gives no stiffness in (0, 1e18].
         """
         refuse(type(self).__name__, [problem("radius", radius, _LENGTH), problem("width", width, _LENGTH)])
-        found = self._stiffness(radius, width)
-        refuse(type(self).__name__, [problem("its stiffness", found, Range(0.0, LARGEST, "", open_low=True))])
-        return found
+        stiffness = self._stiffness(radius, width)
+        refuse(type(self).__name__, [problem("its stiffness", stiffness, Range(0.0, LARGEST, "", open_low=True))])
+        return stiffness
 
     def pressure(self, sinkage: float, radius: float, width: float) -> float:
         """Returns p [Pa] at a sinkage [m], 0 where it is not positive; radius and width as for `stiffness`.

@@ -81,14 +81,14 @@ class Amplifier:
         words = self._words()
         if not min(words) <= first <= first + count - 1 <= max(words):
             return protocol.refusal(self._address, function, Code.ADDRESS)
-        values = struct.pack(f">{count}H", *(words.get(one, 0) for one in range(first, first + count)))
+        values = struct.pack(f">{count}H", *(words.get(register, 0) for register in range(first, first + count)))
         return protocol.frame(self._address, function, bytes([2 * count]) + values)
 
     def _words(self) -> dict[int, int]:
         """What each register holds now."""
         if not self.frozen:
             volts = [self._readings.volts(channel) for channel in range(len(self._registers))]
-            self._counts = [min(max(round(one / self._V_per_count), -_MOST - 1), _MOST) for one in volts]
+            self._counts = [min(max(round(volt / self._V_per_count), -_MOST - 1), _MOST) for volt in volts]
         words = {}
         for register, counts in zip(self._registers, self._counts, strict=True):
             halves = struct.unpack(">HH", struct.pack(">i", counts))

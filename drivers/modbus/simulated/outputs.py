@@ -37,7 +37,7 @@ class AnalogOutputs:
         watchdog: OutputWatchdog | None = None,
     ) -> None:
         self.address, self._cylinders, self._watchdog = address, cylinders, watchdog
-        self._at = {one.register: (which, one) for which, one in regulators.items()}
+        self._at = {regulator.register: (which, regulator) for which, regulator in regulators.items()}
         timeout = (watchdog.register,) if watchdog else ()
         self.values = dict.fromkeys((*self._at, *stored, *timeout), 0)
         self.closed_ns: list[int] = []

@@ -110,8 +110,8 @@ class RelayBoard:
             raise ModbusExceptionError(Code.ADDRESS)
         if value not in (protocol.ON, protocol.OFF):
             raise ModbusExceptionError(Code.VALUE)
-        for one in range(len(self.on)) if coil == ALL_COILS else (coil,):
-            self._switch(one, value == protocol.ON, t_ns)
+        for switched in range(len(self.on)) if coil == ALL_COILS else (coil,):
+            self._switch(switched, value == protocol.ON, t_ns)
         return asked
 
     def _write_coils(self, asked: bytes, t_ns: int) -> bytes:

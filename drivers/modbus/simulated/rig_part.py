@@ -32,7 +32,7 @@ def simulated_ports(settings: ModbusValvesSettings, cylinders: Cylinders) -> lis
     modules: list[Slave] = [
         AnalogOutputs(
             cylinders,
-            {which: one for which, one in enumerate(settings.regulators) if one.address == address},
+            {which: regulator for which, regulator in enumerate(settings.regulators) if regulator.address == address},
             address=address,
             watchdog=settings.watchdog,
         )

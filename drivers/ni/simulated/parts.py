@@ -133,8 +133,8 @@ def per_volt(volts: float) -> float:
 def named_channels(physical: str, name: str, units_per_volt: float) -> list[VirtualChannel]:
     """Virtual channels of a list or range of physical ones, numbered where several share one name."""
     each = unflatten_channel_string(physical)
-    given = [name] if name and len(each) == 1 else [f"{name}{i}" if name else one for i, one in enumerate(each)]
-    return [VirtualChannel(called, one, units_per_volt) for called, one in zip(given, each, strict=True)]
+    given = [name] if name and len(each) == 1 else [f"{name}{i}" if name else channel for i, channel in enumerate(each)]
+    return [VirtualChannel(called, channel, units_per_volt) for called, channel in zip(given, each, strict=True)]
 
 
 def modules(channels: int, valves: int, regulators: int, loads: int) -> dict[str, Module]:

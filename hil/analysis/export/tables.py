@@ -64,8 +64,8 @@ def tables_of(record: TrialRecord) -> list[Table]:
     parts = [("tick", "tick", record.tick), ("events", "events", record.events), ("timing", "timing", record.timing)]
     sampled = [group for group in SAMPLED if layout.of_group(group)]
     parts += [(_PREFIX[group] + "blocks", f"{group}/blocks", record.samples(group).blocks) for group in sampled]
-    found = [_compound(name, path, rows, layout) for name, path, rows in parts]
-    return found + [_samples(record, layout, group) for group in sampled]
+    tables = [_compound(name, path, rows, layout) for name, path, rows in parts]
+    return tables + [_samples(record, layout, group) for group in sampled]
 
 
 def _compound(name: str, path: str, rows: NDArray[np.void], layout: Layout) -> Table:

@@ -37,7 +37,7 @@ def force_over_angle(groups: Sequence[Group]) -> Figure:
             label = f"{ENERGIES[key].replace('T_c', '$T_c$')}{' (belongs here)' if key == group.fitting else ''}"
             right.plot(
                 list(means),
-                [one.mean for one in means.values()],
+                [mean.mean for mean in means.values()],
                 style,
                 color=COLOURS[1],
                 mfc="white",

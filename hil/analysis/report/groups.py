@@ -99,7 +99,9 @@ class Group:
 
     def mean_deviation(self, key: str = FORCE) -> float | None:
         """Mean over the angles with several trials of the mean absolute deviation, as a share of the mean."""
-        shares = [one.mean_absolute_deviation / one.mean for one in self.over_angle(key).values() if one.n > 1]
+        shares = [
+            spread.mean_absolute_deviation / spread.mean for spread in self.over_angle(key).values() if spread.n > 1
+        ]
         return float(np.mean(shares)) if shares else None
 
 
@@ -108,9 +110,9 @@ def groups_of(trials: Sequence[Trial], campaign: RecordedCampaign, config: Confi
     differing = [
         (key, words) for key, words in _KINDS if key == "ground" or len({trial.row.get(key) for trial in trials}) > 1
     ]
-    found: dict[tuple[Any, ...], list[Trial]] = {}
+    groups: dict[tuple[Any, ...], list[Trial]] = {}
     for trial in trials:
-        found.setdefault(tuple(trial.row.get(key) for key, _ in differing), []).append(trial)
+        groups.setdefault(tuple(trial.row.get(key) for key, _ in differing), []).append(trial)
     return [
         Group(
             ", ".join(
@@ -120,7 +122,7 @@ def groups_of(trials: Sequence[Trial], campaign: RecordedCampaign, config: Confi
             _kind_of_ground(kind[0], campaign, config),
             tuple(members),
         )
-        for kind, members in sorted(found.items(), key=lambda item: [str(part) for part in item[0]])
+        for kind, members in sorted(groups.items(), key=lambda item: [str(part) for part in item[0]])
     ]
 
 

@@ -47,12 +47,12 @@ class Normalised(NamedTuple):
 def normalised(rows: Sequence[Mapping[str, Any]]) -> Normalised | None:
     """Scale the rows of trials that count; None: no grousers, or too few trials to tell their offset's effect."""
     keys = ("number", "angle_deg", "grouser_offset_deg", "grouser_pitch_deg", FORCE)
-    found = np.array(list(paired(rows, *keys)))
-    if not len(found):
+    pairs = np.array(list(paired(rows, *keys)))
+    if not len(pairs):
         return None
-    number, angle, offset, pitch, force = found.T
+    number, angle, offset, pitch, force = pairs.T
     angles = np.unique(angle)
-    freedom = len(found) - len(angles) - 2
+    freedom = len(pairs) - len(angles) - 2
     if freedom < LEAST_FREEDOM:
         return None
     phase = 2.0 * np.pi * offset / pitch
@@ -80,16 +80,16 @@ def force_over_offset(groups: Sequence[Group]) -> Figure:
     left, right = figure.subplots(1, 2)
     place = 0
     for group in groups:
-        found = normalised(group.kept)
-        if found is None:
+        fit = normalised(group.kept)
+        if fit is None:
             continue
-        _, angle, offset, force, ratio, scaled = np.array(found.rows).T
+        _, angle, offset, force, ratio, scaled = np.array(fit.rows).T
         style = marker_of(place)
         left.plot(offset, ratio, ls="none", ms=4, mfc="none", label=plain(group.label), **style)
         pitch = float(group.kept[0]["grouser_pitch_deg"])
         reach = np.linspace(-0.5 * pitch, 0.5 * pitch, 90)
         phase = 2.0 * np.pi * reach / pitch
-        left.plot(reach, 1.0 + found.cosine * np.cos(phase) + found.sine * np.sin(phase), color=style["color"], lw=1.1)
+        left.plot(reach, 1.0 + fit.cosine * np.cos(phase) + fit.sine * np.sin(phase), color=style["color"], lw=1.1)
         right.plot(angle - 0.8, force, ls="none", ms=4, mfc="none", **style)
         right.plot(angle + 0.8, scaled, ls="none", ms=4, **style)
         place += 1

@@ -76,7 +76,7 @@ def report_campaign(folder: Path, *, unverified: bool = False) -> Report:
     groups = groups_of(trials, campaign, config)
     with drawing.styled():
         figures = _draw(trials, groups, config, traces, work_us)
-        for figure in (one for pages in figures.values() for one in pages):
+        for figure in (drawn for pages in figures.values() for drawn in pages):
             drawing.settle(figure)
             if wrong:
                 stamp(figure, "NOT VERIFIED")

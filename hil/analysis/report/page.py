@@ -84,7 +84,7 @@ def render(contents: Contents) -> str:
         angles={group.label: _angles(group) for group in contents.groups},
         trends={group.label: [_trend(group.trend(key)) for key in (group.fitting, group.other)]
                 for group in contents.groups},
-        offsets={group.label: found for group in contents.groups if (found := normalised(group.kept))},
+        offsets={group.label: fit for group in contents.groups if (fit := normalised(group.kept))},
         firm=any(group.fitting == WITH for group in contents.groups),
         unfinished=_unfinished(contents),
         reasons=_reasons(contents.trials),
@@ -156,19 +156,21 @@ def _trend(trend: Trend) -> dict[str, Any]:
 
 def _reasons(trials: Sequence[Trial]) -> list[tuple[Trial, list[str]]]:
     """Every trial with the reasons against it."""
-    return [(trial, [one for one in str(trial.row.get("reasons") or "").split("; ") if one]) for trial in trials]
+    return [
+        (trial, [reason for reason in str(trial.row.get("reasons") or "").split("; ") if reason]) for trial in trials
+    ]
 
 
 def _rules(trials: Sequence[Trial]) -> list[dict[str, Any]]:
     """How often each quality rule was broken; none where summaries do not list them."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
+    by_name: dict[str, list[Mapping[str, Any]]] = {}
     for trial in trials:
         for rule in trial.summary.get("quality") or ():
             if isinstance(rule, Mapping):
-                found.setdefault(str(rule.get("rule")), []).append(rule)
+                by_name.setdefault(str(rule.get("rule")), []).append(rule)
     return [
         {"rule": name, "judged": len(rules), "broken": sum(rule.get("ok") is False for rule in rules)}
-        for name, rules in found.items()
+        for name, rules in by_name.items()
     ]
 
 
@@ -177,8 +179,8 @@ def _delays(trials: Sequence[Trial], key: str) -> NDArray[np.float64]:
 
 
 def _quantiles(values: NDArray[np.float64]) -> dict[str, Any]:
-    found = {name: float(np.quantile(values, share)) if values.size else None for name, share in _SHARES.items()}
-    return {"n": values.size, **found}
+    quantiles = {name: float(np.quantile(values, share)) if values.size else None for name, share in _SHARES.items()}
+    return {"n": values.size, **quantiles}
 
 
 def _loops(trials: Sequence[Trial]) -> dict[str, Any]:

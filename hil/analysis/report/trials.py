@@ -49,16 +49,16 @@ class Trial:
 
 def doubts(campaign: RecordedCampaign, trials: Sequence[Trial]) -> tuple[str, ...]:
     """Why files of a campaign are not to be trusted: a sentence for each file, or trial, concerned."""
-    found = [campaign.wrong] if campaign.wrong else []
+    problems = [campaign.wrong] if campaign.wrong else []
     path = campaign.folder / CSV
     try:
         if file_sha256(path) != (campaign.meta.get("digests") or {}).get("csv"):
-            found.append(f"{CSV} does not match its digest in {JSON}: it was changed")
+            problems.append(f"{CSV} does not match its digest in {JSON}: it was changed")
         elif wrong := other_cell(path.read_bytes().decode(), campaign.rows):
-            found.append(f"{CSV} has {wrong}")
+            problems.append(f"{CSV} has {wrong}")
     except (OSError, ValueError, csv.Error) as error:
-        found.append(f"{CSV} cannot be read: {getattr(error, 'strerror', None) or error}")
-    return (*found, *(trial.wrong for trial in trials if trial.wrong), *contradictions(campaign))
+        problems.append(f"{CSV} cannot be read: {getattr(error, 'strerror', None) or error}")
+    return (*problems, *(trial.wrong for trial in trials if trial.wrong), *contradictions(campaign))
 
 
 def trials_of(campaign: RecordedCampaign) -> list[Trial]:

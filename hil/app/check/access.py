@@ -151,14 +151,14 @@ def read_blocks(
     Raises:
         DeviceError: the device is silent or lost.
     """
-    found: list[tuple[int, DaqBlock]] = []
+    blocks: list[tuple[int, DaqBlock]] = []
     t_ns = began_ns = access.go_on()
     while t_ns - began_ns < for_ns:
         while (block := daq.read(t_ns)) is not None:
-            found.append((t_ns, block))
+            blocks.append((t_ns, block))
         each_round(t_ns - began_ns)
         t_ns = access.go_on()
-    return found, t_ns
+    return blocks, t_ns
 
 
 def open_access(

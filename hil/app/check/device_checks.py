@@ -122,10 +122,10 @@ def seen_blocks(access: Access, daq: Source[DaqBlock]) -> Seen:
     """What a data acquisition delivers within LOOK_NS; its age is NaN without a block. Raises DeviceError."""
     with closing(daq):
         daq.open()
-        found, t_ns = read_blocks(access, daq, LOOK_NS)
-        ages_ms = [(read_ns - int(block.t_ns[-1])) * 1e-6 for read_ns, block in found]
+        timed, t_ns = read_blocks(access, daq, LOOK_NS)
+        ages_ms = [(read_ns - int(block.t_ns[-1])) * 1e-6 for read_ns, block in timed]
         age_ms = statistics.median(ages_ms) if ages_ms else math.nan
-        return Seen([block for _, block in found], age_ms, t_ns, daq.health())
+        return Seen([block for _, block in timed], age_ms, t_ns, daq.health())
 
 
 def sample_rate_hz(blocks: Sequence[DaqBlock]) -> float | None:

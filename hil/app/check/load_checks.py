@@ -39,8 +39,8 @@ def _channels(config: Config, volts: np.ndarray[tuple[int, int], np.dtype[np.flo
 
 def _loads(config: Config, mean_V: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[Check]:
     """What the readings mean; whether they add up to the weight is an arming check. None of strain gauges alone."""
-    found = (normal_force_rows(config) @ (mean_V - offsets_V(config))).tolist()
+    loads_N = (normal_force_rows(config) @ (mean_V - offsets_V(config))).tolist()
     names = (*(config.layout.wheels if config.layout.leg_sensors else ()), *(("pull",) * config.layout.load_cell))
-    words = ", ".join(f"{name} {load:.0f} N" for name, load in zip(names, found, strict=True))
+    words = ", ".join(f"{name} {load:.0f} N" for name, load in zip(names, loads_N, strict=True))
     allowed = "as it stands; with offsets of the calibration (hil calibrate zero)"
     return [Check("loads", True, words, allowed)] if names else []

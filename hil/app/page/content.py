@@ -73,7 +73,7 @@ def fixed_checks(config: Config) -> list[dict[str, Any]]:
 
 
 def _shown(checks: Sequence[Check]) -> list[dict[str, Any]]:
-    return [msgspec.to_builtins(one) for one in checks]
+    return [msgspec.to_builtins(check) for check in checks]
 
 
 def _regulator(cylinder: str, layout: Layout) -> str | None:

@@ -32,7 +32,7 @@ def make_page(settings: PageSettings, access: PageAccess) -> Page:
     return Page(
         access, Rig(_connect(settings), _feed(settings), realtime=settings.realtime),
         RunFolder(Path(settings.runs), READ_RECORD), content, settings.checks,
-        [Series(one["name"], tuple(one["path"])) for one in content["series"]],
+        [Series(row["name"], tuple(row["path"])) for row in content["series"]],
     )  # fmt: skip
 
 

@@ -57,11 +57,11 @@ def main(run: Path, what: str, names: Sequence[str]) -> int:
     """Print it; the exit status is 1, and the reason on stderr, if there is nothing."""
     os.setpriority(os.PRIO_PROCESS, 0, 10)
     try:
-        found = shown(run, what, names)
+        content = shown(run, what, names)
     except (LookupError, RecordError, FolderError) as error:
         print(error.args[0], file=sys.stderr)  # noqa: T201
         return 1
-    sys.stdout.buffer.write(found)
+    sys.stdout.buffer.write(content)
     return 0
 
 

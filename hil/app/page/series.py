@@ -17,7 +17,7 @@ def series(layout: Layout) -> list[dict[str, Any]]:
     Args:
         layout: of the rig.
     """
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for signal in TICK:
         if not signal.present(layout):
             continue
@@ -25,8 +25,8 @@ def series(layout: Layout) -> list[dict[str, Any]]:
         for index, element in enumerate(signal.names(layout) or ("",)):
             places = [int(place) for place in np.unravel_index(index, signal.shape(layout))]
             path = [signal.name, *([element] if signal.by_name else places)]
-            found.append({"name": "/".join(filter(None, (signal.name, element))), **about, "path": path})
-    return found
+            rows.append({"name": "/".join(filter(None, (signal.name, element))), **about, "path": path})
+    return rows
 
 
 def column(rows: NDArray[np.void], name: str, layout: Layout) -> NDArray[np.float64] | None:

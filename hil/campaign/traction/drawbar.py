@@ -51,17 +51,17 @@ def curves(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         By curve: `mode`, `weight`, and lists of its accepted points `slip`, `pull_N`, `spread`; `left_out` counts the
         others.
     """
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    by_place: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
         mode, weight = str(row["mode"]), str(row["weight"])
         empty = {"mode": mode, "weight": weight, "slip": [], "pull_N": [], "spread": [], "left_out": 0}
-        curve = found.setdefault((mode, weight), empty)
+        curve = by_place.setdefault((mode, weight), empty)
         if not row["accepted"] or row["pull_N"] is None:
             curve["left_out"] += 1
             continue
         for key in ("slip", "pull_N", "spread"):
             curve[key].append(row[key])
-    return list(found.values())
+    return list(by_place.values())
 
 
 def refuse_real(base: Config, source: str, name: str) -> None:

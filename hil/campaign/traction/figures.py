@@ -66,7 +66,7 @@ def draw_slopes(searches: Sequence[Search], limit_deg: float | None, config: Con
     figure = _figure((10.0, 6.0))
     axes = figure.subplots()
     for search, marker in zip(searches, _MARKERS, strict=False):
-        measured = sorted((one["slope_deg"], one["slip"]) for one in search.tried if one["slip"] is not None)
+        measured = sorted((trial["slope_deg"], trial["slip"]) for trial in search.tried if trial["slip"] is not None)
         steepest = "none" if search.low_deg is None else f"{search.low_deg:.2f} degrees"
         label = f"{search.mode.replace('_', ' ')}: {steepest}"
         slopes, slips = zip(*measured, strict=True) if measured else ((), ())

@@ -67,4 +67,4 @@ class DevicesConfig(Section):
 
     def sections(self) -> list[DeviceSection]:
         """The sections that are present."""
-        return [one for one in (self.drives, self.valves, self.daq, self.loads) if one is not None]
+        return [section for section in (self.drives, self.valves, self.daq, self.loads) if section is not None]

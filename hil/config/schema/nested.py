@@ -24,6 +24,6 @@ def checked_below(name: str, section: type[Section], values: Any) -> Section:
 
 
 def _below(name: str, error: ValidationError) -> Iterator[InitErrorDetails]:
-    for one in error.errors(include_url=False):
-        place = (name, *one["loc"])
-        yield InitErrorDetails(type=one["type"], loc=place, input=one["input"], ctx=one.get("ctx", {}))
+    for detail in error.errors(include_url=False):
+        place = (name, *detail["loc"])
+        yield InitErrorDetails(type=detail["type"], loc=place, input=detail["input"], ctx=detail.get("ctx", {}))

@@ -194,8 +194,8 @@ class RoverConfig(Section):
     @property
     def variant_section(self) -> _VariantSection | None:
         """The section of this type; None for the RCP, which has none."""
-        found: _VariantSection | None = getattr(self, self.type, None)
-        return found
+        section: _VariantSection | None = getattr(self, self.type, None)
+        return section
 
     @property
     def steers(self) -> bool:

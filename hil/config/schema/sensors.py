@@ -128,7 +128,7 @@ class DaqConfig(Section):
             return {
                 **raw,
                 "channels": [
-                    one.model_dump(mode="json", exclude_unset=True) for one in _default_channels(raw["layout"])
+                    channel.model_dump(mode="json", exclude_unset=True) for channel in _default_channels(raw["layout"])
                 ],
             }
         return raw

@@ -50,9 +50,9 @@ def machine() -> str:
     Raises:
         UnsupportedMachine: there is no code for it.
     """
-    found = f"{platform.machine()} {platform.system()}, {sys.maxsize.bit_length() + 1} bits"
-    if found not in {f"{name} Linux, 64 bits" for name in CODE}:
-        raise UnsupportedMachine(f"shared memory runs on {' and '.join(CODE)} Linux, 64 bits, found {found}")
+    description = f"{platform.machine()} {platform.system()}, {sys.maxsize.bit_length() + 1} bits"
+    if description not in {f"{name} Linux, 64 bits" for name in CODE}:
+        raise UnsupportedMachine(f"shared memory runs on {' and '.join(CODE)} Linux, 64 bits, found {description}")
     return platform.machine()
 
 

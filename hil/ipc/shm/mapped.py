@@ -61,8 +61,8 @@ def array_address(path: Path, array: NDArray[Any], dtype: np.dtype[Any], writabl
         TypeError: it is not a contiguous array of exactly this dtype, or it is to be written and is read-only.
     """
     if not isinstance(array, np.ndarray) or array.dtype != dtype:
-        found = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
-        raise TypeError(f"{path}: an array of {dtype} is needed, found {found}")
+        kind = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
+        raise TypeError(f"{path}: an array of {dtype} is needed, found {kind}")
     if not array.flags.c_contiguous or (writable and not array.flags.writeable):
         raise TypeError(f"{path}: a contiguous{', writable' if writable else ''} array is needed, this one is not")
     return int(array.ctypes.data)

@@ -62,10 +62,10 @@ class PageAccess:
             headers: of the request, names in lower case.
         """
         try:
-            found = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
         except CookieError:
             return None
-        content, _, code = (found.value if found else "").rpartition(".")
+        content, _, code = (cookie.value if cookie else "").rpartition(".")
         if not content or not hmac.compare_digest(code.encode(), self._code(content).encode()):
             return None
         return content.partition(".")[0]

@@ -185,8 +185,8 @@ class Page:
 
     def _check(self, _: Request) -> Response:
         made = self._rig.status.get("checks")
-        found = {"source": "arming", "checks": made} if made else {"source": "config", "checks": self._checks}
-        return _json(msgspec.json.encode(found))
+        content = {"source": "arming", "checks": made} if made else {"source": "config", "checks": self._checks}
+        return _json(msgspec.json.encode(content))
 
     def _list(self, _: Request) -> Response:
         running = self._rig.status.get("run", "") if self._rig.running else ""

@@ -41,8 +41,8 @@ class RunFolder:
             running: folder of the run that is on; empty: none is.
         """
         place = Path(running).resolve() if running else None
-        found = sorted(((folder.stat().st_mtime_ns, folder) for folder in self._folders()), reverse=True)
-        return [self._described(folder, folder == place) for _, folder in found]
+        folders = sorted(((folder.stat().st_mtime_ns, folder) for folder in self._folders()), reverse=True)
+        return [self._described(folder, folder == place) for _, folder in folders]
 
     def file(self, name: str, kind: str) -> Path:
         """A file of a run.
@@ -55,10 +55,10 @@ class RunFolder:
             LookupError: there is none.
         """
         folder = self._run(name)
-        found = _files(folder).get(kind)
-        if found is None:
+        path = _files(folder).get(kind)
+        if path is None:
             raise LookupError(f"{name} has no {kind[:40]}")
-        return found
+        return path
 
     def read(self, name: str, what: str, *series: str) -> bytes:
         """Something from the record of a run; another process reads it.
@@ -131,14 +131,14 @@ class RunFolder:
 
 
 def _inside(folder: Path) -> Iterator[Path]:
-    for one in folder.iterdir():
-        if _PART.fullmatch(one.name) and one.is_dir() and not one.is_symlink():
-            yield one
+    for entry in folder.iterdir():
+        if _PART.fullmatch(entry.name) and entry.is_dir() and not entry.is_symlink():
+            yield entry
 
 
 def _files(folder: Path) -> dict[str, Path]:
     """The files of a run or campaign that can be asked for."""
-    found = {kind: folder / kind for kind in (SUMMARY, REPORT)}
-    if figures := sorted(one for one in folder.glob("*.png") if ".unfinished" not in one.name):
-        found[FIGURE] = figures[0]
-    return {kind: file for kind, file in found.items() if file.is_file() and not file.is_symlink()}
+    files = {kind: folder / kind for kind in (SUMMARY, REPORT)}
+    if figures := sorted(figure for figure in folder.glob("*.png") if ".unfinished" not in figure.name):
+        files[FIGURE] = figures[0]
+    return {kind: file for kind, file in files.items() if file.is_file() and not file.is_symlink()}

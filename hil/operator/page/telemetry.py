@@ -110,7 +110,7 @@ class TelemetryReceiver:
 def columns(ticks: Sequence[dict[str, Any]], series: Sequence[Series]) -> dict[str, Any]:
     """Names, times [Unix s] and values of ticks: a list of values for each series."""
     return {
-        "names": [one.name for one in series],
+        "names": [line.name for line in series],
         "t": [tick["timestamp"] for tick in ticks],
-        "values": [[one.of(tick) for tick in ticks] for one in series],
+        "values": [[line.of(tick) for tick in ticks] for line in series],
     }

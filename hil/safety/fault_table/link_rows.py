@@ -20,8 +20,8 @@ def _lost_by_device_ms(config: Config) -> dict[str, float]:
     """Of a device that is asked less often at the latest by the age of its newest answer."""
     limits = config.limits
     ages_ms = {"daq": limits.daq_age_ms, "valves": limits.valves_age_ms, "loads": limits.loads_age_ms}
-    found = {name: age_ms + period_ms(config) for name, age_ms in ages_ms.items() if name in config.layout.links}
-    return {"drives": LINK_LOST_NS / 1e6, **found}
+    by_device_ms = {name: age_ms + period_ms(config) for name, age_ms in ages_ms.items() if name in config.layout.links}
+    return {"drives": LINK_LOST_NS / 1e6, **by_device_ms}
 
 
 def _lost_ms(config: Config) -> float:

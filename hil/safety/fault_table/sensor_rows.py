@@ -30,12 +30,12 @@ def _stale_ms(config: Config) -> dict[str, float]:
     """Of drives and valves by the age of their answer, of channels by the time of the equal samples."""
     limits, links = config.limits, config.layout.links
     ages_ms = {"drives": limits.drives_age_ms, "valves": limits.valves_age_ms}
-    found = {name: age_ms for name, age_ms in ages_ms.items() if name in links}
+    by_device_ms = {name: age_ms for name, age_ms in ages_ms.items() if name in links}
     if config.daq is not None and limits.frozen_samples:
-        found["daq"] = config.daq.block_ms + 1e3 * limits.frozen_samples / config.daq.rate_hz
+        by_device_ms["daq"] = config.daq.block_ms + 1e3 * limits.frozen_samples / config.daq.rate_hz
     if config.loads is not None and limits.loads_frozen_samples:
-        found["loads"] = config.loads.block_ms + 1e3 * limits.loads_frozen_samples / config.loads.rate_hz
-    return {name: time_ms + period_ms(config) for name, time_ms in found.items()}
+        by_device_ms["loads"] = config.loads.block_ms + 1e3 * limits.loads_frozen_samples / config.loads.rate_hz
+    return {name: time_ms + period_ms(config) for name, time_ms in by_device_ms.items()}
 
 
 def _dropout_ms(config: Config) -> float:
@@ -55,9 +55,9 @@ def _not_finite_by_device_ms(config: Config) -> dict[str, float]:
     """Drives that are simulated in the loop's process answer in each tick."""
     drives = config.devices.drives if config.devices and config.rig != "simulated" else None
     answers_ms = 1e3 / drives.rate_hz if drives else period_ms(config)
-    found = {"drives": (BAD_TICKS_ALLOWED + 1) * answers_ms + period_ms(config)}
+    by_device_ms = {"drives": (BAD_TICKS_ALLOWED + 1) * answers_ms + period_ms(config)}
     sampled = [name for name in config.layout.links if name in SAMPLED]
-    return found | dict.fromkeys(sampled, _blocks_ms(config, BAD_TICKS_ALLOWED + 1))
+    return by_device_ms | dict.fromkeys(sampled, _blocks_ms(config, BAD_TICKS_ALLOWED + 1))
 
 
 def _not_finite_ms(config: Config) -> float:
@@ -86,7 +86,7 @@ def _residual_ms(config: Config) -> float | None:
 
 def _outside_ms(config: Config) -> float:
     """Of a value that stays beyond its limit, in the range that waits longest."""
-    return 1e3 * max(one.for_s for one in VALIDITIES.values()) + 2.0 * period_ms(config)
+    return 1e3 * max(validity.for_s for validity in VALIDITIES.values()) + 2.0 * period_ms(config)
 
 
 def _clamped_ms(config: Config) -> float:
