@@ -34,6 +34,10 @@ GIVEN_UP = {
     "crew": "supervisor",
     "Life": "WorkerLifecycle",
     "Told": "StopFlag",
+    "told": "commanded, reported, received",
+    "heard": "received",
+    "hear": "receive",
+    "deaf": "skips",
     "Pump": "LinkBridge",
     "pump": "bridge",
     "Say": "Progress",
@@ -50,6 +54,7 @@ GIVEN_UP = {
     "orders": "commands",
     "carry_out": "dispatch",
     "Tape": "RecordedInputs",
+    "tape": "recorded_inputs",
     "turn_to": "seek",
     "strange_rows": "schema_mismatch",
     "own_rig": "spawn_simulator",
@@ -71,7 +76,6 @@ PATTERNS = {r"\w*misfits?\w*": "..._cross_checks", r"\w+Assumptions": "...Config
 # Good names elsewhere: (folder, name) -> instead.
 GIVEN_UP_IN = {
     ("hil", "room"): "stage",
-    ("hil", "hear"): "receive",
     ("hil", "say"): "progress, send",
     ("hil", "tell"): "report, log_event",
     ("hil", "misbehave"): "inject_fault",

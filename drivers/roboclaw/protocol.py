@@ -264,28 +264,28 @@ class Listener:
 
     def __init__(self) -> None:
         self._begun = b""
-        self._deaf = False
+        self._skips = False
         self._ended_ns = 0
 
-    def hear(self, data: bytes, began_ns: int, ended_ns: int) -> list[ReceivedRequest]:
+    def receive(self, data: bytes, began_ns: int, ended_ns: int) -> list[ReceivedRequest]:
         """Requests that end in these bytes, which were on the line between two times [ns]."""
         if began_ns - self._ended_ns > GAP_NS:
-            self._begun, self._deaf = b"", False
+            self._begun, self._skips = b"", False
         self._ended_ns = ended_ns
-        heard = []
+        requests = []
         for place, byte in enumerate(data, start=1):
             if (whole := self._take(byte)) is not None:
-                heard.append(ReceivedRequest(*whole, began_ns + (ended_ns - began_ns) * place // len(data)))
-        return heard
+                requests.append(ReceivedRequest(*whole, began_ns + (ended_ns - began_ns) * place // len(data)))
+        return requests
 
     def _take(self, byte: int) -> tuple[int, CommandCode, tuple[int, ...]] | None:
-        if self._deaf or (not self._begun and byte not in ADDRESSES):
+        if self._skips or (not self._begun and byte not in ADDRESSES):
             return None
         self._begun += bytes((byte,))
         if len(self._begun) < 2:
             return None
         if self._begun[1] not in KNOWN:
-            self._begun, self._deaf = b"", True
+            self._begun, self._skips = b"", True
             return None
         address, command = self._begun[0], CommandCode(self._begun[1])
         layout = SETTINGS.get(command)

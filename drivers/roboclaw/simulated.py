@@ -278,7 +278,7 @@ class RoboClawBus:
     def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
         """What the controllers answer to bytes that were on the line between two times [ns]."""
         answers = b""
-        for request in self._listener.hear(data, began_ns, ended_ns):
+        for request in self._listener.receive(data, began_ns, ended_ns):
             if (controller := self.controllers.get(request.address)) is not None:
                 ran = controller.running
                 answers += controller.answer(request)

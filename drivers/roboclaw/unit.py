@@ -55,14 +55,14 @@ class Unit:
 
     def status_text(self) -> str:
         """Its reported state as text."""
-        told = [f"{self.where}: {self._version}"]
+        parts = [f"{self.where}: {self._version}"]
         for command, (field, steps) in SLOW.items():
             if not math.isnan(self._readings[command][0]):
                 digits, unit = round(math.log10(steps)), field.rpartition("_")[2]
-                told.append(f"{' and '.join(f'{value:.{digits}f}' for value in self._readings[command])} {unit}")
+                parts.append(f"{' and '.join(f'{value:.{digits}f}' for value in self._readings[command])} {unit}")
         if self._status_known:
-            told.append(f"status {self._status:#06x}")
-        return ", ".join(told)
+            parts.append(f"status {self._status:#06x}")
+        return ", ".join(parts)
 
     def state(self) -> ControllerState:
         """The same, item by item."""

@@ -55,7 +55,7 @@ class InProcessRig:
         self._on_the_way: deque[tuple[int, DriveCommand]] = deque()
         self.driven = self.powered = False
         self.cut_ns = self.off_ns = -1
-        self._drives_told_ns = self._valves_told_ns = 0
+        self._drives_command_ns = self._valves_command_ns = 0
 
     def advance(self, t_ns: int) -> None:
         """Move the rig to t_ns [ns]; commands under way and time-outs take effect at their own time."""
@@ -66,12 +66,12 @@ class InProcessRig:
         self._pass_time(t_ns)
 
     def _pass_time(self, t_ns: int) -> None:
-        """Move the plant; a device that has not been told anything for too long stops itself meanwhile."""
-        if self.driven and t_ns > (due := self._drives_told_ns + DRIVES_TIMEOUT_NS):
+        """Move the plant; a device that has received nothing for too long stops itself meanwhile."""
+        if self.driven and t_ns > (due := self._drives_command_ns + DRIVES_TIMEOUT_NS):
             self.plant.advance(due)
             self.plant.set_drives((0.0,) * len(self.plant.wheel_speed), True)
             self.driven, self.cut_ns = False, due
-        if self.powered and t_ns > (due := self._valves_told_ns + VALVES_TIMEOUT_NS):
+        if self.powered and t_ns > (due := self._valves_command_ns + VALVES_TIMEOUT_NS):
             self.plant.advance(due)
             self.plant.set_valves(((False, False),) * len(self.plant.pressure))
             self.powered, self.off_ns = False, due
@@ -86,7 +86,7 @@ class InProcessRig:
     def _obey(self, command: DriveCommand) -> None:
         self.plant.set_drives(command.speed_radps, command.cut, command.duty)
         self.drives.acknowledged_ns = command.t_ns
-        self._drives_told_ns = self.plant.t_ns
+        self._drives_command_ns = self.plant.t_ns
         if not command.cut:
             self.driven, self.cut_ns = True, -1
         elif self.driven:
@@ -97,7 +97,7 @@ class InProcessRig:
         if command.regulators_Pa:
             self.plant.set_regulators(command.regulators_Pa)
         self.valves.acknowledged_ns = command.t_ns
-        self._valves_told_ns = self.plant.t_ns
+        self._valves_command_ns = self.plant.t_ns
         if any(map(any, command.powered)):
             self.powered, self.off_ns = True, -1
         elif self.powered:

@@ -104,8 +104,8 @@ def differences_from(
     """
     new, events, fields = record_sink.ticks, record_sink.events, ticks.dtype.names or ()
     old = ticks[: len(new)]
-    told = [one(record.events) for one in (carried_of, impacts_of, commands_of, faults_of)]
-    before = np.concatenate(told)
+    inputs = [one(record.events) for one in (carried_of, impacts_of, commands_of, faults_of)]
+    before = np.concatenate(inputs)
     known = old["tick"] < until
     differences = tick_differences(old[known], new[known], fields, tolerance)
     differences += tick_differences(

@@ -219,5 +219,5 @@ def _of_commands(record: TrialRecord, config: Config) -> list[Check]:
 
 
 def _periods_ns(rate_hz: float) -> int:
-    """What a device at the protocol level is told waits for its turn, and one answer may be lost."""
+    """What a device at the protocol level receives waits for its turn, and one answer may be lost."""
     return round(2e9 / rate_hz)

@@ -64,7 +64,7 @@ class RealtimeBackend:
     Args:
         config: of the rig and the trial.
         folder: of the first run.
-        progress: told what is going on.
+        progress: called with what is going on.
         stack: closes it all.
         make: makes the experiment of each run; by default the one that the config names.
         attended: an operator arms and starts each run.
@@ -194,7 +194,7 @@ class RealtimeBackend:
         return self._ground_truth.plant_loop()
 
     def links(self) -> dict[str, Any] | None:
-        """Health of each link as its worker last told it."""
+        """Health of each link as its worker last reported it."""
         return self._links
 
     def start_clock(self) -> None:

@@ -17,7 +17,7 @@ _EVERY_S = 0.05
 
 
 def main(folder: Path, parent: int, endpoint: str, keys: Sequence[Path]) -> None:
-    """Serve the command socket until told to end.
+    """Serve the command socket until asked to end.
 
     Args:
         folder: the runtime folder, with memory and token.

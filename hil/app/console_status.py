@@ -111,8 +111,8 @@ def main_numbers(summary: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     }
     shown = [key for key in numbers if key not in _NOT_SHOWN][:MOST_NUMBERS]
-    told = {key: summary[key] for key in ("accepted", "aborted", "reasons") if key in summary}
-    return {**told, **{key: numbers[key] for key in shown}}
+    outcome = {key: summary[key] for key in ("accepted", "aborted", "reasons") if key in summary}
+    return {**outcome, **{key: numbers[key] for key in shown}}
 
 
 def _cut(value: Any, length: int) -> Any:

@@ -21,7 +21,7 @@ BELOW_LOOP = {"daq": 5, "drives": 6, "valves": 7, "loads": 8}
 
 
 def main(run: Path, parent: int, name: str) -> None:
-    """Serve one link of a run until told to end."""
+    """Serve one link of a run until asked to end."""
     lifecycle = WorkerLifecycle(parent)
     shared = RunMemory(run)
     wanted = shared.config.realtime
@@ -44,12 +44,12 @@ def serve(
     host: Host = COMPUTER,
     opened: Callable[[], None] = lambda: None,
 ) -> None:
-    """Open the device of a link and serve it until told to end.
+    """Open the device of a link and serve it until asked to end.
 
     Args:
         name: of the link.
         shared: memory of the run.
-        lifecycle: tells when to end, and is told how it goes.
+        lifecycle: says when to end, and receives the state.
         granted: rights that there are.
         host: whose clock and ports are used.
         opened: called once the device is open.

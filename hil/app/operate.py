@@ -61,7 +61,7 @@ class ResidentProcess:
         out: folder of the runs; exists and is empty.
         console: of the operator.
         signals: that end the process.
-        progress: told what is going on, a line at a time.
+        progress: called with what is going on, a line at a time.
         opener: opens the rig (`hil.app.run.open_backend`).
         campaign: that an operator may start; None: no plan was given.
 

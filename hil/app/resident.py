@@ -46,7 +46,7 @@ class Resident:
         config: of the rig and the experiment.
         rig: opened, and ready for its first run.
         signals: that end a run early, in Safe.
-        progress: told what is going on, a line at a time.
+        progress: called with what is going on, a line at a time.
     """
 
     def __init__(self, config: Config, rig: Backend, signals: Signals, progress: Progress) -> None:

@@ -76,7 +76,7 @@ def open_backend(
     Args:
         config: of the rig and the experiment.
         folder: of the run; exists and is empty.
-        progress: told what is going on, a line at a time.
+        progress: called with what is going on, a line at a time.
         stack: closes the rig.
         endpoints: of a simulated rig at the protocol level that runs already (`hil sim --endpoints`).
         console: of the operator, if there is one in another process.
@@ -160,7 +160,7 @@ def run_repeatedly(
     Args: as `open_backend`, and
         count: runs wanted, 1 at least.
         folder_of: makes the folder of a run, counted from 0, when it is needed.
-        go_on: told how a run ended that another is to follow; whether that shall be made. The rig is held meanwhile.
+        go_on: called with how a run ended before another; whether that shall be made. The rig is held meanwhile.
         figure: whether one is drawn of each run.
 
     Returns:
@@ -197,7 +197,7 @@ def begin_again(begin: Callable[[], T], progress: Progress, may: Callable[[], bo
 
     Args:
         begin: opens the rig, and closes it if that fails.
-        progress: told that it begins again.
+        progress: called when it begins again.
         may: whether it may begin again, since nothing has run yet.
 
     Raises: as `begin`.

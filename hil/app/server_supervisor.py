@@ -89,7 +89,7 @@ class ServerSupervisor:
 
 
 def main(folder: str, parent: int, server: str, address: str, *more: str) -> None:
-    """Keep a server running until told to end.
+    """Keep a server running until asked to end.
 
     Args:
         folder: the runtime folder.

@@ -73,7 +73,7 @@ def warm_up(config: Config, progress: Progress = lambda _: None) -> None:
     try:
         _run_all(config, progress)
     finally:
-        on_compiling(None)  # whoever was told may be gone by the next kernel
+        on_compiling(None)  # whoever received it may be gone by the next kernel
     _WARM.add(kind)
 
 

@@ -27,7 +27,7 @@ def cluster(address: str, kinds: Sequence[Config], progress: Callable[[str], Non
     Args:
         address: of the scheduler, for example tcp://127.0.0.1:8786.
         kinds: configs that between them need every kernel.
-        progress: told what goes on.
+        progress: called with what goes on.
 
     Raises:
         WorkersError: dask is not installed, there is no scheduler, it has no worker, or they are gone.

@@ -87,7 +87,7 @@ class CommandedCampaign:
         wanted: the campaign.
         out: its folders are made in this one.
         console: of the operator.
-        progress: told what is going on, a line at a time.
+        progress: called with what is going on, a line at a time.
         run: makes a trial; as `hil.app.run.run_experiment`.
         report: writes the report of a campaign that is over, from its folder; what is wrong with it, or nothing.
     """

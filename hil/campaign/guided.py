@@ -49,7 +49,7 @@ def run_guided(
         folder: of it; exists, and is empty or to be resumed.
         operator: answers.
         run: runs one trial.
-        report: is told how it goes.
+        report: receives the progress.
         stop: asks for an end.
         resume: trials that are there are kept.
 

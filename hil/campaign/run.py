@@ -119,7 +119,7 @@ class Progressing:
     Args:
         wanted: the campaign.
         ledger: its folder.
-        report: is told how it goes.
+        report: receives the progress.
     """
 
     def __init__(self, wanted: Wanted, ledger: CampaignFolder, report: ProgressReporter) -> None:
@@ -232,7 +232,7 @@ def run_campaign(
         wanted: the campaign, on a simulated rig.
         folder: of it; exists, and is empty or to be resumed.
         workers: opens the place where trials run.
-        report: is told how it goes.
+        report: receives the progress.
         stop: asks for an end.
         resume: trials that are there are kept.
 

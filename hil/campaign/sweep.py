@@ -129,7 +129,7 @@ def run_sweep(
         path: of the table; its folder exists.
         kind: of the table.
         workers: opens the place where they run.
-        report: is told how it goes.
+        report: receives the progress.
         stopped: whether no further run shall start.
         resume: rows that are there are kept.
 

@@ -79,7 +79,7 @@ def process_pool(count: int, kinds: Sequence[Config], progress: Progress) -> Ite
     Args:
         count: of processes.
         kinds: configs that between them need every kernel.
-        progress: told what is compiled.
+        progress: called with what is compiled.
     """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["hil.campaign.preload"])

@@ -15,11 +15,11 @@ class _Stream:
     """A text stream whose file may fail.
 
     A closed pipe is no error: its reader wants no more, and the command goes on to its own exit status. What cannot be
-    written for another reason is raised as OutputError; on standard error it is lost, for nobody is left to be told.
+    written for another reason is raised as OutputError; on standard error it is lost, for nobody is left to read it.
     """
 
-    def __init__(self, stream: TextIO, *, told: bool) -> None:
-        self._stream, self._told = stream, told
+    def __init__(self, stream: TextIO, *, raises: bool) -> None:
+        self._stream, self._raises = stream, raises
 
     def write(self, text: str) -> int:
         """See TextIO."""
@@ -44,12 +44,12 @@ class _Stream:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self._stream.fileno())
         os.close(nowhere)
-        if self._told and not isinstance(error, BrokenPipeError):
+        if self._raises and not isinstance(error, BrokenPipeError):
             raise OutputError(f"standard output cannot be written: {error.strerror}") from None
 
 
 def guard_streams() -> None:
     """Make standard output and error such streams; one that is closed takes anything."""
-    for name, told in (("stdout", True), ("stderr", False)):
+    for name, raises in (("stdout", True), ("stderr", False)):
         stream = getattr(sys, name) or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  until the process ends
-        setattr(sys, name, _Stream(stream, told=told))
+        setattr(sys, name, _Stream(stream, raises=raises))

@@ -16,7 +16,7 @@ _EVERY_S = 10.0
 
 
 class ProgressBar:
-    """Is told how many trials are done (`hil.campaign.run.ProgressReporter`).
+    """Receives how many trials are done (`hil.campaign.run.ProgressReporter`).
 
     Args:
         what: is counted.

@@ -33,7 +33,7 @@ PERIOD_S = 0.035
 # Below all devices, also simulated ones, and above ordinary programs: under the ordinary scheduler a busy machine gave
 # the recorder a twentieth of a processor, and the rings filled up (docs/decisions/0027).
 BELOW_LOOP = 20
-# Told to end, it does so once nothing has come for this long.
+# Asked to end, it does so once nothing has come for this long.
 QUIET_S = 0.1
 # Between two messages on the links [ns].
 LINKS_EVERY_NS = 1_000_000_000
@@ -102,7 +102,7 @@ class Inbox(Protocol):
 
 
 def main(run: Path, parent: int) -> None:
-    """Record runs until told to end."""
+    """Record runs until asked to end."""
     lifecycle = WorkerLifecycle(parent)
     shared = RunMemory(run)
     priority = shared.config.realtime.fifo_priority
@@ -117,11 +117,11 @@ def serve(
     host: Host = COMPUTER,
     granted: Sequence[Granted] = (),
 ) -> None:
-    """Record a run and publish its summary, then the next, until told to end.
+    """Record a run and publish its summary, then the next, until asked to end.
 
     Args:
         shared: memory of the run.
-        lifecycle: tells when to end, and is told how it goes.
+        lifecycle: says when to end, and receives the state.
         inbox: what the loop process says.
         host: whose clock is used.
         granted: rights that there are.

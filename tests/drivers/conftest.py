@@ -27,12 +27,12 @@ class Recorder:
 
     def __init__(self, device: SimulatedSerialDevice) -> None:
         self.device = device
-        self.heard: list[tuple[int, int, bytes]] = []
+        self.received: list[tuple[int, int, bytes]] = []
         self.answered: list[int] = []
 
     def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
         answer = self.device.receive(data, began_ns, ended_ns)
-        self.heard.append((began_ns, ended_ns, data))
+        self.received.append((began_ns, ended_ns, data))
         self.answered.append(len(answer))
         return answer
 

@@ -78,11 +78,11 @@ class Found:
             setattr(self, key, getattr(self, key) + int(loop[key] or 0))
         self._take_gaps(folder.name, record, 1e9 / float(loop["rate_hz"]))
         before: list[str] = []
-        told = False
+        expected = False
         for event in record.events[record.events["id"] > 0]:
             number, t_ns = int(event["id"]), int(event["t_ns"])
-            told = injected is not None and number in injected.known and t_ns >= injected.at_ns
-            if told:
+            expected = injected is not None and number in injected.known and t_ns >= injected.at_ns
+            if expected:
                 break  # what follows from the fault is noted after it
             before.append(f"{folder.name}: {event['name'].decode()}, {event['detail'].decode()}")
             # skipped periods are a cause by themselves, and what has caused these is judged above
@@ -91,7 +91,7 @@ class Found:
             else:
                 self.invented.append(before[-1])
         if injected and not (before or self.disk_full):  # a run that was refused, or ended before, shows nothing of it
-            self.injected.setdefault(injected.name, []).append(told)
+            self.injected.setdefault(injected.name, []).append(expected)
 
     def take_end(self, error: str, *, opened: bool) -> None:
         """Take the end of a session that is not that of a run: the rig was not opened, or not ready for the next run.

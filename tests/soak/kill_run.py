@@ -201,14 +201,14 @@ def _check_record(kill, run, shared):
     if blocks["sequence"].tolist() != list(range(1, shared.blocks.written + 1)):
         wrong.append(f"{len(blocks)} of {shared.blocks.written} blocks, or out of order")
     rings = (shared.events, shared.watchdog_events)
-    told = [row for ring in rings for row in ring.reader("soak").read(1000)]
+    published = [row for ring in rings for row in ring.reader("soak").read(1000)]
     # but for the recorder's own, and what a recovery adds of the simulated rig
-    told, recorded = (
+    published, recorded = (
         [row.tobytes() for row in rows if row["name"] != b"loop_lost" and not row["name"].startswith(b"truth: ")]
-        for rows in (told, events)
+        for rows in (published, events)
     )
-    if sorted(told) != sorted(recorded):
-        wrong.append(f"{len(recorded)} events of {len(told)}")
+    if sorted(published) != sorted(recorded):
+        wrong.append(f"{len(recorded)} events of {len(published)}")
     if not np.isnan(kill.at_ms):
         kill.loss_ms = max(0.0, kill.at_ms - tick["t_ns"][-1] * 1e-6)
         if len(t_ns):  # a burst that is over ends before the run does

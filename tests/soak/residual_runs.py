@@ -99,13 +99,15 @@ def one_run(rig: Rig, sheet: str, wrong: int, seed: int) -> Result:
 
 def runs(rig: Rig, sheet: str, wrong: int, seeds: range, workers: int) -> Iterator[Result]:
     """All these runs, in order; a line of progress a minute."""
-    began = told = time.monotonic()
+    began = shown_s = time.monotonic()
     with ProcessPoolExecutor(workers) as pool:
         for count, result in enumerate(pool.map(partial(one_run, rig, sheet, wrong), seeds), 1):
             yield result
-            if time.monotonic() - told > 60.0:
-                told = time.monotonic()
-                print(f"{rig.config}: {count} of {len(seeds)} runs, {told - began:.0f} s", file=sys.stderr, flush=True)
+            if time.monotonic() - shown_s > 60.0:
+                shown_s = time.monotonic()
+                print(
+                    f"{rig.config}: {count} of {len(seeds)} runs, {shown_s - began:.0f} s", file=sys.stderr, flush=True
+                )
 
 
 def calibrated(rig: Rig, count: int, workers: int) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class Amplifier:
         self._readings, self._registers = readings, registers
         self._address, self._high_first, self._V_per_count = address, high_first, V_per_count
         self._silence_ns = protocol.silence_ns(baud)
-        self._buffer, self._heard_ns, self._answered = b"", -(2**62), False
+        self._buffer, self._received_ns, self._answered = b"", -(2**62), False
         self._counts = [0] * len(registers)
         self.frozen = False
 
@@ -56,9 +56,9 @@ class Amplifier:
 
     def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
         """Receive bytes of a host; the bytes sent back."""
-        if began_ns - self._heard_ns >= self._silence_ns:
+        if began_ns - self._received_ns >= self._silence_ns:
             self._buffer, self._answered = b"", False
-        self._heard_ns = ended_ns
+        self._received_ns = ended_ns
         self._buffer = (self._buffer + data)[-1024:]
         if self._answered:
             return b""

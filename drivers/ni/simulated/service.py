@@ -123,10 +123,10 @@ class NiService:
             try:
                 return answered(**call(request))
             except DaqmxError as error:
-                told = [("ni-error", str(error.code))]
+                metadata = [("ni-error", str(error.code))]
                 if error.samples_read is not None:
-                    told.append(("ni-samps-per-chan-read", str(error.samples_read)))
-                context.set_trailing_metadata(tuple(told))
+                    metadata.append(("ni-samps-per-chan-read", str(error.samples_read)))
+                context.set_trailing_metadata(tuple(metadata))
                 status, text = grpc.StatusCode.UNKNOWN, str(error)
             except _SessionError as error:
                 status, text = error.status, str(error)

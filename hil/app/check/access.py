@@ -143,7 +143,7 @@ def read_blocks(
         access: to the rig.
         daq: of the rig.
         for_ns: how long.
-        each_round: told after each reading how much time has passed [ns].
+        each_round: called after each reading with how much time has passed [ns].
 
     Returns:
         The blocks, and the time at the end [ns].

@@ -59,7 +59,7 @@ def _feed(settings: PageSettings) -> TelemetryReceiver:
 
 
 def main(folder: Path, parent: int, address: str) -> None:
-    """Serve the page until told to end.
+    """Serve the page until asked to end.
 
     Args:
         folder: the runtime folder, with settings and token.

@@ -83,7 +83,7 @@ def run_slopes(
     Args:
         base: config of the series.
         workers: opens the place where runs are made.
-        report: is told how it goes.
+        report: receives the progress.
         stopped: whether no further run shall start.
 
     Raises:

@@ -64,7 +64,7 @@ class Rig:
         self.line.inject_fault(LineFault(kind, **how))
 
     def functions(self) -> list[int]:
-        return [data[1] for _, _, data in self.recorder.heard]
+        return [data[1] for _, _, data in self.recorder.received]
 
 
 MakeRig = Callable[..., Rig]

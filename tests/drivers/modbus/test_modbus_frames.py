@@ -130,47 +130,47 @@ def again(request: protocol.ModbusRequest[Any], value: Any) -> bytes:
     return answered(request, bytes([len(packed)]) + packed)
 
 
-def see_that_only_valid_is_accepted(request: protocol.ModbusRequest[Any], heard: bytes) -> None:
-    assert request.missing(heard) >= 0
+def see_that_only_valid_is_accepted(request: protocol.ModbusRequest[Any], received: bytes) -> None:
+    assert request.missing(received) >= 0
     try:
-        valid = again(request, request.decode(heard))
+        valid = again(request, request.decode(received))
     except protocol.RefusedError as refused:
         valid = protocol.frame(request.frame[0], request.frame[1] | protocol.REFUSED, bytes([refused.code]))
     except BadFrameError:
         return
-    assert heard == valid
+    assert received == valid
 
 
 @given(st.sampled_from(REQUESTS), st.binary(max_size=300))
-def test_random_bytes_are_never_taken_for_an_answer(request_, heard):
-    see_that_only_valid_is_accepted(request_, heard)
+def test_random_bytes_are_never_taken_for_an_answer(request_, received):
+    see_that_only_valid_is_accepted(request_, received)
 
 
 @given(st.sampled_from(list(zip(REQUESTS, GOOD, strict=True))), st.data())
 def test_a_mutated_answer_is_refused_unless_it_is_a_valid_one(pair, data):
     request, good = pair
-    heard = bytearray(good)
+    received = bytearray(good)
     for _ in range(data.draw(st.integers(1, 4))):
-        place = data.draw(st.integers(0, len(heard) - 1))
+        place = data.draw(st.integers(0, len(received) - 1))
         kind = data.draw(st.sampled_from(["garbage", "intermittent", "insert", "cut"]))
         if kind == "garbage":
-            heard[place] ^= 1 << data.draw(st.integers(0, 7))
-        elif kind == "intermittent" and len(heard) > 1:
-            del heard[place]
+            received[place] ^= 1 << data.draw(st.integers(0, 7))
+        elif kind == "intermittent" and len(received) > 1:
+            del received[place]
         elif kind == "insert":
-            heard.insert(place, data.draw(st.integers(0, 255)))
+            received.insert(place, data.draw(st.integers(0, 255)))
         elif kind == "cut":
-            heard = heard[: max(place, 1)]
-    see_that_only_valid_is_accepted(request, bytes(heard))
+            received = received[: max(place, 1)]
+    see_that_only_valid_is_accepted(request, bytes(received))
 
 
 @pytest.mark.parametrize("bits", [(bit,) for bit in range(64)] + [(bit, bit + 5) for bit in range(59)])
 def test_no_one_or_two_flipped_bits_get_through(bits):
-    heard = bytearray(GOOD[2])
+    received = bytearray(GOOD[2])
     for bit in bits:
-        heard[bit // 8] ^= 1 << bit % 8
+        received[bit // 8] ^= 1 << bit % 8
     with pytest.raises(BadFrameError):
-        REQUESTS[2].decode(bytes(heard))
+        REQUESTS[2].decode(bytes(received))
 
 
 @pytest.mark.parametrize(

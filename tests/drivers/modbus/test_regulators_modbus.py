@@ -75,7 +75,7 @@ class Rig:
         self.valves = ModbusValves(self.settings)
 
     def functions(self):
-        return [data[1] for _, _, data in self.recorder.heard]
+        return [data[1] for _, _, data in self.recorder.received]
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_opening_closes_what_a_dead_host_has_left_open(make_rig):
 def test_the_safe_command_is_sent_before_all_others_valves_first(make_rig, moved):
     rig = make_rig()
     moved(rig)
-    rig.recorder.heard.clear()
+    rig.recorder.received.clear()
     rig.time.sleep(0.2)  # reading and writing are due
     rig.valves.write(ValveCommand(3, *_values(OFF)))
     rig.valves.step()
@@ -151,7 +151,7 @@ def test_the_safe_command_is_sent_before_all_others_valves_first(make_rig, moved
 def test_set_points_that_change_each_ms_are_written_once_a_period_and_nothing_waits_for_them(make_rig, moved):
     rig = make_rig()
     moved(rig)
-    rig.recorder.heard.clear()
+    rig.recorder.received.clear()
     began_ns = rig.time.now_ns
     pressures, written = 0, rig.time.now_ns + 2_000_000_000
     while rig.time.now_ns < written:

@@ -161,11 +161,11 @@ class NoCylinders:
 
 @given(st.integers(0, 7), st.lists(st.integers(0, 8 * 10 - 1), min_size=1, max_size=5, unique=True))
 def test_a_mutated_request_is_not_obeyed_unless_it_is_a_valid_one(coil, bits):
-    board, heard = Board(NoCylinders()), bytearray(protocol.write_coils(1, coil, (True,)).frame)
+    board, received = Board(NoCylinders()), bytearray(protocol.write_coils(1, coil, (True,)).frame)
     for bit in bits:
-        heard[bit // 8] ^= 1 << bit % 8
-    answer = say(board, bytes(heard), S)
-    good = protocol.crc16(bytes(heard[:-2])) == int.from_bytes(heard[-2:], "little")
+        received[bit // 8] ^= 1 << bit % 8
+    answer = say(board, bytes(received), S)
+    good = protocol.crc16(bytes(received[:-2])) == int.from_bytes(received[-2:], "little")
     assert good or (answer == b"" and not any(board.on))
 
 

@@ -54,7 +54,7 @@ def test_without_pressure_registers_pressures_are_nan_and_samples_come_all_the_s
 def test_off_goes_before_everything_else_and_in_one_frame(rig, powered):
     valves = rig.valves()
     powered(valves)
-    rig.recorder.heard.clear()
+    rig.recorder.received.clear()
     rig.time.sleep(0.06)  # a reading is due
     valves.write(ValveCommand(3, VALVES_OFF))
     valves.step()
@@ -81,9 +81,9 @@ def test_between_an_answer_and_the_next_request_the_line_is_silent_for_long_enou
     powered(valves)
     steps(valves, 30)
     turnaround_ns = silence_ns = protocol.silence_ns(19200)
-    heard = rig.recorder.heard
-    assert len(heard) > 20
-    for (_, ended_ns, _), (began_ns, _, _), count in zip(heard, heard[1:], rig.recorder.answered, strict=False):
+    received = rig.recorder.received
+    assert len(received) > 20
+    for (_, ended_ns, _), (began_ns, _, _), count in zip(received, received[1:], rig.recorder.answered, strict=False):
         assert began_ns - (ended_ns + turnaround_ns + count * 10 * 1_000_000_000 // 19200) >= silence_ns
 
 

@@ -81,9 +81,9 @@ def test_a_step_is_in_the_sample_that_was_told_and_at_its_time(daq, chassis, ana
     daq.until(lambda block: not jumped(block).any())
 
 
-@pytest.mark.parametrize("told_by", ["range", "device"])
-def test_an_overloaded_channel_is_flagged_and_no_other(daq, chassis, monkeypatch, told_by):
-    if told_by == "device":
+@pytest.mark.parametrize("reported_by", ["range", "device"])
+def test_an_overloaded_channel_is_flagged_and_no_other(daq, chassis, monkeypatch, reported_by):
+    if reported_by == "device":
         monkeypatch.setattr(daq_ni, "OVERLOAD", 2.0)
     else:
         monkeypatch.setattr(chassis, "overload_exists", lambda _: False)

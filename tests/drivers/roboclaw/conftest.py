@@ -14,14 +14,14 @@ COUNTS = 8192.0
 
 
 class InstantWheels:
-    """Wheels without inertia: `told` is the newest command of each, None for a cut; `duty` of those driven by one."""
+    """Wheels without inertia: `commanded` is the newest command of each, None for a cut; `duty` those by duty."""
 
     def __init__(self) -> None:
         self.speed = [0.0] * 6
         self.current = [0.0] * 6
         self.supply = 24.0
         self.angle = [0.0] * 6
-        self.told: list[float | None] = [None] * 6
+        self.commanded: list[float | None] = [None] * 6
         self.duty: dict[int, float] = {}
 
     def speed_radps(self, wheel: int) -> float:
@@ -38,14 +38,14 @@ class InstantWheels:
 
     def hold(self, wheel: int, speed_radps: float) -> None:
         self.speed[wheel] = speed_radps
-        self.told[wheel] = speed_radps
+        self.commanded[wheel] = speed_radps
 
     def drive(self, wheel: int, duty: float) -> None:
-        self.duty[wheel] = self.told[wheel] = duty
+        self.duty[wheel] = self.commanded[wheel] = duty
 
     def cut(self, wheel: int) -> None:
         self.speed[wheel] = 0.0
-        self.told[wheel] = None
+        self.commanded[wheel] = None
 
 
 class Rig:
@@ -79,7 +79,7 @@ class Rig:
 
     def commands(self, bus: int = 0) -> list[int]:
         """Second byte of everything received: the command, where requests come one by one."""
-        return [data[1] for _, _, data in self.recorders[bus].heard]
+        return [data[1] for _, _, data in self.recorders[bus].received]
 
 
 def one_bus() -> list[list[RoboClawControllerSettings]]:

@@ -25,7 +25,7 @@ def test_they_hold_the_speeds_commanded_and_tell_those_measured(rig, until, wait
     drives.write(cut(5))
     drives.write(DriveCommand(6, False, (0.1, 0.2, 0.3, -0.4, 0.5, 0.6)))
     until(drives, lambda sample: sample.acknowledged_ns == 6)
-    wait_for(lambda: rig.wheels.told == pytest.approx([0.1, 0.2, 0.3, -0.4, 0.5, 0.6], abs=1e-3))
+    wait_for(lambda: rig.wheels.commanded == pytest.approx([0.1, 0.2, 0.3, -0.4, 0.5, 0.6], abs=1e-3))
     asked_ns = rig.time.monotonic_ns()
     sample = until(drives, lambda sample: sample.t_ns > asked_ns)
     assert sample.speed_radps == pytest.approx((0.1, 0.2, 0.3, -0.4, 0.5, 0.6), abs=1e-3)
@@ -88,7 +88,7 @@ def test_three_damaged_answers_in_ten_are_too_many_and_cut(rig, running, wait_fo
     assert "3 of the last" in str(error)
     drives.write(run(20))
     step_for(drives, 0.1)
-    assert rig.wheels.told == [None] * 6
+    assert rig.wheels.commanded == [None] * 6
 
 
 def test_silence_is_a_lost_link_and_a_device_that_comes_back_stays_cut(rig, running, until, step_for, step_until_error):
@@ -101,11 +101,11 @@ def test_silence_is_a_lost_link_and_a_device_that_comes_back_stays_cut(rig, runn
     rig.inject_fault("reconnect")
     drives.write(run(20))
     step_for(drives, 0.15)
-    assert rig.wheels.told == [None] * 6
+    assert rig.wheels.commanded == [None] * 6
     drives.write(cut(21))
     drives.write(run(22))
     until(drives, lambda sample: sample.acknowledged_ns == 22)
-    assert rig.wheels.told == pytest.approx([1.0] * 6, abs=1e-3)
+    assert rig.wheels.commanded == pytest.approx([1.0] * 6, abs=1e-3)
 
 
 def test_unplugged_and_plugged_in_again_it_never_starts_by_itself(rig, running, until, step_for, step_until_error):
@@ -120,12 +120,12 @@ def test_unplugged_and_plugged_in_again_it_never_starts_by_itself(rig, running, 
     drives.open()
     drives.write(run(20))
     step_for(drives, 0.15)
-    assert rig.wheels.told == [None] * 6
+    assert rig.wheels.commanded == [None] * 6
     assert until(drives, lambda sample: True).acknowledged_ns == -1
     drives.write(cut(21))
     drives.write(run(22))
     until(drives, lambda sample: sample.acknowledged_ns == 22)
-    assert rig.wheels.told == pytest.approx([1.0] * 6, abs=1e-3)
+    assert rig.wheels.commanded == pytest.approx([1.0] * 6, abs=1e-3)
 
 
 def test_after_a_pause_beyond_the_timeout_they_are_not_started_again(rig, running, step_for):
@@ -133,11 +133,11 @@ def test_after_a_pause_beyond_the_timeout_they_are_not_started_again(rig, runnin
     drives = rig.drives(timeout_ms=500)
     running(drives)
     rig.time.sleep(0.6)
-    assert rig.wheels.told == [None] * 6
+    assert rig.wheels.commanded == [None] * 6
     with pytest.raises(LinkLostError, match="serial time-out of 500 ms has stopped it"):
         drives.step()
     step_for(drives, 0.1)
-    assert rig.wheels.told == [None] * 6
+    assert rig.wheels.commanded == [None] * 6
 
 
 @pytest.mark.parametrize("speed", [float("nan"), float("inf"), 1e9])
@@ -147,7 +147,7 @@ def test_a_speed_that_cannot_be_is_refused_and_cuts(rig, running, until, speed):
     with pytest.raises(ValueError, match="wheel 0, allowed: below"):
         drives.write(run(20, speed))
     until(drives, lambda sample: sample.stopped_ns > 0)
-    assert rig.wheels.told == [None] * 6
+    assert rig.wheels.commanded == [None] * 6
 
 
 def test_wheels_that_turn_are_not_taken_over(rig):
@@ -185,10 +185,10 @@ def test_a_timeout_that_does_not_stick_is_refused(rig):
 
 def test_opening_leaves_every_controller_cut_with_its_timeout_set(rig):
     for wheel in range(6):
-        rig.wheels.told[wheel] = 0.0
+        rig.wheels.commanded[wheel] = 0.0
     drives = rig.drives(timeout_ms=400)
     drives.open()
-    assert rig.wheels.told == [None] * 6
+    assert rig.wheels.commanded == [None] * 6
     assert [one.timeout_steps for one in rig.buses[0].controllers.values()] == [4, 4, 4]
     assert drives.read(0).speed_radps == ZERO_SPEEDS
 

@@ -14,7 +14,7 @@ DUTY = (0.5, 0.5, -0.25, 0.0, 1.0, -1.0)
 
 
 def sent(rig):
-    return [data for _, _, data in rig.recorders[0].heard]
+    return [data for _, _, data in rig.recorders[0].received]
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_duties_go_out_as_command_34_with_the_signs_of_the_motors(driven, rig):
 def test_the_wheels_are_driven_by_those_duties_and_zero_is_a_cut(driven, rig):
     expected = {0: 0.5, 1: 0.5, 2: -0.25, 4: 1.0, 5: -1.0}
     assert {wheel: rig.wheels.duty[wheel] for wheel in expected} == pytest.approx(expected, abs=1e-4)
-    assert rig.wheels.told[3] is None
+    assert rig.wheels.commanded[3] is None
 
 
 def test_a_cut_from_duty_is_the_same_stop_and_is_timed(driven, rig, until):
@@ -59,18 +59,18 @@ def test_a_cut_from_duty_is_the_same_stop_and_is_timed(driven, rig, until):
     sample = until(driven, lambda sample: sample.acknowledged_ns >= 3)
     stops = b"".join(protocol.request(address, CommandCode.DUTY, 0, 0) for address in (0x80, 0x81, 0x82))
     assert stops in sent(rig)
-    assert rig.wheels.told == [None] * 6
+    assert rig.wheels.commanded == [None] * 6
     assert sample.stopped_ns > 0
 
 
 def test_after_a_duty_speeds_hold_again(driven, rig, until):
     driven.write(DriveCommand(3, False, (0.2,) * 6))
     until(driven, lambda sample: sample.acknowledged_ns >= 3)
-    assert rig.wheels.told == pytest.approx([0.2] * 6, rel=1e-2)
+    assert rig.wheels.commanded == pytest.approx([0.2] * 6, rel=1e-2)
 
 
 @pytest.mark.parametrize("duty", [(math.nan, *DUTY[1:]), (1.01, *DUTY[1:]), DUTY[:5]])
 def test_a_duty_that_cannot_be_is_refused_and_cuts(driven, rig, duty, step_until):
     with pytest.raises(ValueError, match="duty"):
         driven.write(DriveCommand(3, False, ZERO_SPEEDS, duty))
-    step_until(driven, lambda: rig.wheels.told == [None] * 6)
+    step_until(driven, lambda: rig.wheels.commanded == [None] * 6)

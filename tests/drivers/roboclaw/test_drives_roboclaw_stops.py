@@ -25,14 +25,14 @@ def test_a_cut_comes_next_before_anything_else(rig, running, until, wait_for):
     running(drives)
     for _ in range(20):
         drives.step()
-        heard = rig.recorders[0].heard
-        before = len(heard)
+        received = rig.recorders[0].received
+        before = len(received)
         drives.write(cut(10))
         drives.step()
-        wait_for(lambda at=before, heard=heard: len(heard) > at)
+        wait_for(lambda at=before, received=received: len(received) > at)
         stops = b"".join(protocol.request(address, CommandCode.DUTY, 0, 0) for address in (0x80, 0x81, 0x82))
-        assert heard[before][2] == stops
-        assert rig.wheels.told == [None] * 6
+        assert received[before][2] == stops
+        assert rig.wheels.commanded == [None] * 6
         drives.write(run(11))
         until(drives, lambda sample: sample.acknowledged_ns == 11)
 
@@ -45,7 +45,7 @@ def test_one_by_one_too_all_controllers_stop_before_anything_else(rig, running, 
     drives.write(run(11))  # even a command written at once after it does not come before
     wait_for(lambda: drives.step() or 37 in rig.commands()[before:])
     assert rig.commands()[before : before + 3] == [34, 34, 34]
-    assert [data[0] for _, _, data in rig.recorders[0].heard[before : before + 3]] == [0x80, 0x81, 0x82]
+    assert [data[0] for _, _, data in rig.recorders[0].received[before : before + 3]] == [0x80, 0x81, 0x82]
 
 
 def test_a_cut_is_confirmed_by_all_and_says_when_its_last_byte_had_left(rig, running, until):

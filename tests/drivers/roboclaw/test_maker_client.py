@@ -47,14 +47,14 @@ def test_it_sets_the_serial_timeout_and_reads_it_back(client):
 def test_it_runs_and_stops_the_motors(rig, client):
     qpps = round(COUNTS / math.tau)
     assert client.SpeedM1M2(0x82, qpps, -qpps)
-    assert rig.wheels.told[4:] == pytest.approx([1.0, -1.0], rel=1e-3)
+    assert rig.wheels.commanded[4:] == pytest.approx([1.0, -1.0], rel=1e-3)
     assert client.ReadPWMs(0x82)[1] > 0
     assert client.SpeedAccelM1M2(0x82, 100 * qpps, 2 * qpps, 2 * qpps)
     assert client.DutyM1M2(0x80, 16384, 0)
-    assert rig.wheels.told[0] > 0
-    assert rig.wheels.told[1] is None
+    assert rig.wheels.commanded[0] > 0
+    assert rig.wheels.commanded[1] is None
     assert client.DutyM1M2(0x82, 0, 0)
-    assert rig.wheels.told[4:] == [None, None]
+    assert rig.wheels.commanded[4:] == [None, None]
     assert client.ResetEncoders(0x82)
 
 

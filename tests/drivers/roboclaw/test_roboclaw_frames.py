@@ -112,13 +112,13 @@ def answer_to(address: int, command: CommandCode, payload: bytes) -> bytes:
 @given(settings_of_all_kinds)
 def test_what_one_end_sends_the_other_hears(sent):
     address, command, values = sent
-    (heard,) = Listener().hear(protocol.request(address, command, *values), 1000, 2000)
-    assert (heard.address, heard.command, heard.values, heard.ended_ns) == (address, command, values, 2000)
+    (received,) = Listener().receive(protocol.request(address, command, *values), 1000, 2000)
+    assert (received.address, received.command, received.values, received.ended_ns) == (address, command, values, 2000)
 
 
 @given(readings_of_all_kinds)
-def test_what_a_controller_answers_is_what_is_read(told):
-    address, command, values = told
+def test_what_a_controller_answers_is_what_is_read(exchange):
+    address, command, values = exchange
     answer = answer_to(address, command, READINGS[command].pack(*values))
     asked = protocol.reading(address, command)
     assert asked.missing(answer) == 0
@@ -127,8 +127,8 @@ def test_what_a_controller_answers_is_what_is_read(told):
 
 
 @given(readings_of_all_kinds, st.data())
-def test_a_damaged_answer_is_refused(told, data):
-    address, command, values = told
+def test_a_damaged_answer_is_refused(exchange, data):
+    address, command, values = exchange
     answer = answer_to(address, command, READINGS[command].pack(*values))
     place = data.draw(st.integers(0, len(answer) - 1))
     damaged = answer[:place] + bytes([answer[place] ^ data.draw(st.integers(1, 255))]) + answer[place + 1 :]
@@ -137,8 +137,8 @@ def test_a_damaged_answer_is_refused(told, data):
 
 
 @given(readings_of_all_kinds)
-def test_the_answer_of_another_controller_is_refused(told):
-    address, command, values = told
+def test_the_answer_of_another_controller_is_refused(exchange):
+    address, command, values = exchange
     other = address ^ 1
     with pytest.raises(BadFrameError):
         protocol.reading(other, command).decode(answer_to(address, command, READINGS[command].pack(*values)))
@@ -181,13 +181,13 @@ def test_decoding_anything_raises_nothing_but_bad_frame(transaction: Transaction
     assert data == b"\xff" or data == answer_to(*transaction.request[:2], data[:-2])
 
 
-def allowed_in(data: bytes, heard: protocol.ReceivedRequest) -> bool:
-    return protocol.request(heard.address, heard.command, *heard.values) in data
+def allowed_in(data: bytes, received: protocol.ReceivedRequest) -> bool:
+    return protocol.request(received.address, received.command, *received.values) in data
 
 
 @given(st.binary(max_size=200))
 def test_a_bus_full_of_noise_is_never_a_request_that_was_not_on_it(data):
-    assert all(allowed_in(data, heard) for heard in Listener().hear(data, 0, 0))
+    assert all(allowed_in(data, received) for received in Listener().receive(data, 0, 0))
 
 
 @given(st.lists(settings_of_all_kinds, min_size=1, max_size=5), st.data())
@@ -202,31 +202,31 @@ def test_of_damaged_requests_only_whole_ones_are_heard(sent, data):
                 del stream[place : place + data.draw(st.integers(1, 3))]
             case _:
                 stream[place:place] = data.draw(st.binary(min_size=1, max_size=3))
-    assert all(allowed_in(bytes(stream), heard) for heard in Listener().hear(bytes(stream), 0, 0))
+    assert all(allowed_in(bytes(stream), received) for received in Listener().receive(bytes(stream), 0, 0))
 
 
 @given(st.binary(max_size=100), settings_of_all_kinds)
 def test_after_a_gap_whatever_was_before_is_forgotten(before, sent):
     address, command, values = sent
     listener = Listener()
-    listener.hear(before, 0, 1000)
+    listener.receive(before, 0, 1000)
     request = protocol.request(address, command, *values)
-    (heard,) = listener.hear(request, 1001 + protocol.GAP_NS, 2000 + protocol.GAP_NS)
-    assert (heard.address, heard.command, heard.values) == (address, command, values)
+    (received,) = listener.receive(request, 1001 + protocol.GAP_NS, 2000 + protocol.GAP_NS)
+    assert (received.address, received.command, received.values) == (address, command, values)
 
 
 def test_a_pause_within_the_gap_does_not_break_a_packet():
     request = protocol.request(0x80, CommandCode.DUTY, 0, 0)
     listener = Listener()
-    assert listener.hear(request[:3], 0, 1000) == []
-    assert len(listener.hear(request[3:], 1000 + protocol.GAP_NS, 2000 + protocol.GAP_NS)) == 1
-    assert listener.hear(request[:3], 0, 1000) == []
-    assert listener.hear(request[3:], 1001 + protocol.GAP_NS, 2000 + protocol.GAP_NS) == []
+    assert listener.receive(request[:3], 0, 1000) == []
+    assert len(listener.receive(request[3:], 1000 + protocol.GAP_NS, 2000 + protocol.GAP_NS)) == 1
+    assert listener.receive(request[:3], 0, 1000) == []
+    assert listener.receive(request[3:], 1001 + protocol.GAP_NS, 2000 + protocol.GAP_NS) == []
 
 
 def test_requests_in_one_go_end_one_after_the_other():
     stops = b"".join(protocol.request(address, CommandCode.DUTY, 0, 0) for address in (0x80, 0x81, 0x82))
-    assert [heard.ended_ns for heard in Listener().hear(stops, 1000, 4000)] == [2000, 3000, 4000]
+    assert [received.ended_ns for received in Listener().receive(stops, 1000, 4000)] == [2000, 3000, 4000]
 
 
 @pytest.mark.parametrize(("form", "status"), [(NARROW, 0), (NARROW, 0x0004), (WIDE, 0), (WIDE, 1), (WIDE, 0x3000000)])

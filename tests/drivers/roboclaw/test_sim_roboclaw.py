@@ -46,9 +46,9 @@ def test_it_stops_when_no_packet_has_come_for_the_serial_timeout(bench):
     bench.do(0x80, CommandCode.SET_TIMEOUT, 1)
     bench.do(0x80, CommandCode.RUN, 1000, 1000)
     bench.pass_ms(100)
-    assert None not in bench.wheels.told[:2]
+    assert None not in bench.wheels.commanded[:2]
     bench.pass_ms(1)
-    assert bench.wheels.told[:2] == [None, None]
+    assert bench.wheels.commanded[:2] == [None, None]
 
 
 def test_a_host_that_only_reads_keeps_the_motors_running(bench):
@@ -58,7 +58,7 @@ def test_a_host_that_only_reads_keeps_the_motors_running(bench):
     for _ in range(20):
         bench.pass_ms(90)
         bench.do(0x80, CommandCode.MAIN_BATTERY)
-    assert None not in bench.wheels.told[:2]
+    assert None not in bench.wheels.commanded[:2]
 
 
 def test_what_is_sent_to_another_address_or_damaged_does_not_feed_the_timeout(bench):
@@ -70,13 +70,13 @@ def test_what_is_sent_to_another_address_or_damaged_does_not_feed_the_timeout(be
         bench.pass_ms(40)
         bench.do(0x81, CommandCode.MAIN_BATTERY)
         assert bench.send(bytes(damaged)) == b""
-    assert bench.wheels.told[:2] == [None, None]
+    assert bench.wheels.commanded[:2] == [None, None]
 
 
 def test_without_a_timeout_it_runs_on(bench):
     bench.do(0x80, CommandCode.RUN, 1000, 1000)
     bench.pass_ms(5000)
-    assert None not in bench.wheels.told[:2]
+    assert None not in bench.wheels.commanded[:2]
 
 
 def test_it_wakes_up_with_the_timeout_it_was_given(wheels):
@@ -87,7 +87,7 @@ def test_it_wakes_up_with_the_timeout_it_was_given(wheels):
 def test_speeds_are_held_in_each_motors_own_direction(wheels):
     bench = Bench(wheels, sign=(1, -1, 1, -1, 1, -1))
     bench.do(0x80, CommandCode.RUN, round(QPPS), round(-QPPS))
-    assert wheels.told[:2] == pytest.approx([1.0, 1.0], rel=1e-3)
+    assert wheels.commanded[:2] == pytest.approx([1.0, 1.0], rel=1e-3)
     assert protocol.reading(0x80, CommandCode.SPEED_M2).decode(bench.do(0x80, CommandCode.SPEED_M2)) == (
         -round(QPPS),
         1,
@@ -97,19 +97,19 @@ def test_speeds_are_held_in_each_motors_own_direction(wheels):
 def test_a_ramp_takes_its_time(bench):
     bench.do(0x81, CommandCode.RUN_ACCELERATING, round(QPPS), round(QPPS), 0)  # 1 rad/s in 1 s
     bench.pass_ms(250)
-    assert bench.wheels.told[2] == pytest.approx(0.25, rel=1e-2)
+    assert bench.wheels.commanded[2] == pytest.approx(0.25, rel=1e-2)
     bench.pass_ms(2000)
-    assert bench.wheels.told[2] == pytest.approx(1.0, rel=1e-3)
+    assert bench.wheels.commanded[2] == pytest.approx(1.0, rel=1e-3)
 
 
 def test_duty_zero_cuts_and_speed_zero_holds(bench):
     bench.do(0x80, CommandCode.RUN, 1000, 1000)
     bench.do(0x80, CommandCode.RUN, 0, 0)
-    assert bench.wheels.told[:2] == [0.0, 0.0]
+    assert bench.wheels.commanded[:2] == [0.0, 0.0]
     bench.do(0x80, CommandCode.DUTY_M1, 0)
-    assert bench.wheels.told[:2] == [None, 0.0]
+    assert bench.wheels.commanded[:2] == [None, 0.0]
     bench.do(0x80, CommandCode.DUTY_M2, 0)
-    assert bench.wheels.told[:2] == [None, None]
+    assert bench.wheels.commanded[:2] == [None, None]
 
 
 def test_a_duty_is_a_share_of_the_supply_with_the_motors_sign(wheels):
@@ -127,14 +127,14 @@ def test_a_speed_after_a_duty_begins_its_ramp_at_the_speed_turned_at(bench):
     bench.wheels.speed[2] = 0.5
     bench.do(0x81, CommandCode.RUN_ACCELERATING_M1, round(QPPS), round(QPPS))  # 1 rad/s in 1 s
     bench.pass_ms(250)
-    assert bench.wheels.told[2] == pytest.approx(0.75, rel=1e-2)
+    assert bench.wheels.commanded[2] == pytest.approx(0.75, rel=1e-2)
 
 
 def test_a_motor_by_duty_is_stopped_by_the_serial_timeout(bench):
     bench.do(0x80, CommandCode.SET_TIMEOUT, 1)
     bench.do(0x80, CommandCode.DUTY, 1000, 1000)
     bench.pass_ms(101)
-    assert bench.wheels.told[:2] == [None, None]
+    assert bench.wheels.commanded[:2] == [None, None]
 
 
 def test_a_stop_is_logged_when_its_last_byte_was_on_the_line(bench):
@@ -150,15 +150,15 @@ def test_a_stop_is_logged_when_its_last_byte_was_on_the_line(bench):
 def test_an_emergency_stop_cuts_shows_and_lets_nothing_run(bench):
     bench.do(0x80, CommandCode.RUN, 100, 100)
     bench.bus.controllers[0x80].e_stop = True
-    assert bench.wheels.told[:2] == [None, None]
+    assert bench.wheels.commanded[:2] == [None, None]
     bench.do(0x80, CommandCode.RUN, 100, 100)
-    assert bench.wheels.told[:2] == [None, None]
+    assert bench.wheels.commanded[:2] == [None, None]
     form = protocol.status_form(0x80).decode(bench.do(0x80, CommandCode.STATUS))
     (status,) = protocol.status(0x80, form).decode(bench.do(0x80, CommandCode.STATUS))
     assert status == form.e_stop
     bench.bus.controllers[0x80].e_stop = False
     bench.do(0x80, CommandCode.RUN, 100, 100)
-    assert None not in bench.wheels.told[:2]
+    assert None not in bench.wheels.commanded[:2]
 
 
 def test_counts_go_on_below_zero_and_begin_again_when_reset(bench):
@@ -237,9 +237,9 @@ def test_a_pressed_emergency_stop_stops_all_and_lets_none_start(bench):
     for address in (0x80, 0x81):
         bench.do(address, CommandCode.RUN, 1000, 1000)
     bench.bus.press(True)
-    assert bench.wheels.told[:4] == [None] * 4
+    assert bench.wheels.commanded[:4] == [None] * 4
     bench.do(0x81, CommandCode.RUN, 1000, 1000)
-    assert bench.wheels.told[:4] == [None] * 4
+    assert bench.wheels.commanded[:4] == [None] * 4
     bench.bus.press(False)
     bench.do(0x81, CommandCode.RUN, 1000, 1000)
-    assert None not in bench.wheels.told[2:4]
+    assert None not in bench.wheels.commanded[2:4]

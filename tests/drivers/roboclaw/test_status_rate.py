@@ -11,7 +11,7 @@ def test_each_controller_is_asked_for_its_status_twenty_times_as_often_as_for_it
     running(drives)
 
     def asked():
-        return Counter((data[0], data[1]) for _, _, data in list(rig.recorders[0].heard))
+        return Counter((data[0], data[1]) for _, _, data in list(rig.recorders[0].received))
 
     addresses = [controller.address for controller in rig.controllers]
     while min(asked()[address, CommandCode.STATUS] for address in addresses) < 16:

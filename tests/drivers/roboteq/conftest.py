@@ -15,13 +15,13 @@ SIGN = (1, -1, 1, 1, -1, 1)
 
 
 class InstantWheels:
-    """Wheels without inertia: `told` holds all commands of each, None for a cut; `duty` the newest of each."""
+    """Wheels without inertia: `commanded` holds all commands of each, None for a cut; `duty` the newest of each."""
 
     def __init__(self) -> None:
         self.speed = [0.0] * 6
         self.current = [0.0] * 6
         self.supply = 24.0
-        self.told: list[list[float | None]] = [[] for _ in range(6)]
+        self.commanded: list[list[float | None]] = [[] for _ in range(6)]
         self.duty = [0.0] * 6
 
     def speed_radps(self, wheel: int) -> float:
@@ -38,23 +38,23 @@ class InstantWheels:
 
     def hold(self, wheel: int, speed_radps: float) -> None:
         self.speed[wheel] = speed_radps
-        self.told[wheel].append(speed_radps)
+        self.commanded[wheel].append(speed_radps)
 
     def drive(self, wheel: int, duty: float) -> None:
         self.duty[wheel] = duty
-        self.told[wheel].append(duty)
+        self.commanded[wheel].append(duty)
 
     def cut(self, wheel: int) -> None:
         self.speed[wheel] = 0.0
-        self.told[wheel].append(None)
+        self.commanded[wheel].append(None)
 
     def ever_ran(self) -> bool:
-        """Since `told` was cleared."""
-        return any(told for wheel in self.told for told in wheel)
+        """Since `commanded` was cleared."""
+        return any(commanded for wheel in self.commanded for commanded in wheel)
 
     def forget(self) -> None:
-        for told in self.told:
-            told.clear()
+        for commanded in self.commanded:
+            commanded.clear()
 
 
 class Rig:
@@ -80,8 +80,8 @@ class Rig:
     def inject_fault(self, kind: Any, place: int = 0, **how: Any) -> None:
         self.lines[place].inject_fault(LineFault(kind, **how))
 
-    def heard(self, place: int = 0) -> bytes:
-        return b"".join(data for _, _, data in self.recorders[place].heard)
+    def received(self, place: int = 0) -> bytes:
+        return b"".join(data for _, _, data in self.recorders[place].received)
 
 
 def device_on(wheels: InstantWheels, first: int, second: int, *, open_loop: bool = False) -> RoboteqDevice:

@@ -19,7 +19,7 @@ def steps(drives, count=30):
 
 
 def all_cut(rig):
-    return all(told and told[-1] is None for told in rig.wheels.told)
+    return all(commanded and commanded[-1] is None for commanded in rig.wheels.commanded)
 
 
 def test_speeds_are_those_commanded_wheel_by_wheel_with_their_signs(rig, until, running):
@@ -30,7 +30,7 @@ def test_speeds_are_those_commanded_wheel_by_wheel_with_their_signs(rig, until, 
     assert rig.wheels.speed == pytest.approx(SLOWLY, abs=STEP_RADPS)
     assert sample.speed_radps == pytest.approx(rig.wheels.speed, abs=STEP_RADPS / 2)
     assert sample.stopped_ns == -1
-    assert b"!G 2 -" in rig.heard(1)  # wheel 4 is mounted the other way round
+    assert b"!G 2 -" in rig.received(1)  # wheel 4 is mounted the other way round
 
 
 def test_at_opening_the_stop_goes_out_before_anything_else_whatever_a_dead_host_has_left(rig):
@@ -39,7 +39,7 @@ def test_at_opening_the_stop_goes_out_before_anything_else_whatever_a_dead_host_
     rig.wheels.forget()
     drives = rig.drives()
     drives.open()
-    assert all(rig.heard(place).startswith(b"\r!EX_!G 1 0_!G 2 0_") for place in range(3))
+    assert all(rig.received(place).startswith(b"\r!EX_!G 1 0_!G 2 0_") for place in range(3))
     assert all_cut(rig)
     assert [device.watchdog_ms for device in rig.devices] == [3000] * 3
 
@@ -88,10 +88,10 @@ def test_a_cut_goes_to_all_controllers_in_the_next_step(rig, running):
     running(drives)
     rig.time.sleep(0.05)  # set-points and readings are due
     for recorder in rig.recorders:
-        recorder.heard.clear()
+        recorder.received.clear()
     drives.write(DriveCommand(3, True, ZERO_SPEEDS))
     drives.step()
-    assert [rig.heard(place) for place in range(3)] == [b"!EX\r"] * 3
+    assert [rig.received(place) for place in range(3)] == [b"!EX\r"] * 3
     assert all_cut(rig)
 
 
@@ -101,8 +101,8 @@ def test_a_cut_is_output_zero_and_then_both_set_points_zero(rig, until, running)
     rig.wheels.forget()
     drives.write(DriveCommand(3, True, ZERO_SPEEDS))
     until(drives, lambda sample: sample.acknowledged_ns == 3)
-    assert rig.wheels.told == [[None]] * 6  # never a speed held at zero
-    assert all(b"!EX\r!G 1 0_!G 2 0_?FF\r" in rig.heard(place) for place in range(3))
+    assert rig.wheels.commanded == [[None]] * 6  # never a speed held at zero
+    assert all(b"!EX\r!G 1 0_!G 2 0_?FF\r" in rig.received(place) for place in range(3))
 
 
 def test_stopped_ns_is_when_the_last_stop_was_on_the_wire(rig, until, running):
@@ -139,7 +139,7 @@ def test_a_controller_that_somebody_else_releases_is_stopped_again(rig, until, r
     until(drives, lambda sample: sample.acknowledged_ns == 3)
     rig.wheels.forget()
     rig.devices[1].receive(b"!MG\r", 0, 0)
-    step_until(drives, lambda: rig.wheels.told[5][-1:] == [None])
+    step_until(drives, lambda: rig.wheels.commanded[5][-1:] == [None])
 
 
 def test_a_cut_is_told_again_and_again_so_that_the_watchdogs_hear_of_us(rig, until, running):
@@ -148,7 +148,7 @@ def test_a_cut_is_told_again_and_again_so_that_the_watchdogs_hear_of_us(rig, unt
     for t_ns in range(3, 8):
         drives.write(DriveCommand(t_ns, True, ZERO_SPEEDS))
         until(drives, lambda sample, t_ns=t_ns: sample.acknowledged_ns == t_ns)
-    assert rig.heard(0).count(b"!G 1 0_!G 2 0_?FF\r") >= 5
+    assert rig.received(0).count(b"!G 1 0_!G 2 0_?FF\r") >= 5
 
 
 def test_wheels_stop_when_their_host_dies(rig, running):

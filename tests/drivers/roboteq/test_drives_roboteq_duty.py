@@ -26,7 +26,7 @@ def driven(rig_by_duty, until):
 def test_duties_go_out_in_thousandths_with_the_signs_of_the_motors(driven, rig_by_duty):
     # controllers of the wheels (0, 2), (5, 4), (1, 3); the motors of 1 and 4 are mounted the other way round
     for place, line in enumerate((b"!G 1 500_!G 2 -250\r", b"!G 1 -1000_!G 2 -1000\r", b"!G 1 -500_!G 2 100\r")):
-        assert line in rig_by_duty.heard(place)
+        assert line in rig_by_duty.received(place)
     assert rig_by_duty.wheels.duty == pytest.approx(DUTY)
 
 
@@ -34,9 +34,9 @@ def test_a_cut_from_duty_is_the_emergency_stop_and_then_zero(driven, rig_by_duty
     driven.write(DriveCommand(3, True, ZERO_SPEEDS))
     until(driven, lambda sample: sample.acknowledged_ns >= 3)
     for place in range(3):
-        after = rig_by_duty.heard(place).rpartition(b"!EX\r")[2]
+        after = rig_by_duty.received(place).rpartition(b"!EX\r")[2]
         assert after.startswith(b"!G 1 0_!G 2 0_?FF\r")
-    assert all(told[-1] is None for told in rig_by_duty.wheels.told)
+    assert all(commanded[-1] is None for commanded in rig_by_duty.wheels.commanded)
 
 
 def test_controllers_in_closed_loop_are_refused_for_a_run_by_duty(rig):

@@ -16,7 +16,7 @@ def steps(drives, count=30):
 
 
 def all_cut(rig):
-    return all(told and told[-1] is None for told in rig.wheels.told)
+    return all(commanded and commanded[-1] is None for commanded in rig.wheels.commanded)
 
 
 @pytest.mark.parametrize("kind", ["intermittent", "garbage", "slow", "duplicate", "delayed"])
@@ -138,7 +138,7 @@ def test_a_silent_controller_is_refused_and_named_and_the_others_are_stopped(rig
     rig.inject_fault("off", 0)
     with pytest.raises(LinkLostError, match=r"drive0: no answer"):
         rig.drives(answer_timeout_ms=20.0).open()
-    assert all(b"!EX" in rig.heard(place) for place in (1, 2))
+    assert all(b"!EX" in rig.received(place) for place in (1, 2))
 
 
 def test_a_wheel_that_turns_after_its_stop_is_refused(rig, monkeypatch):

@@ -57,7 +57,7 @@ def test_an_answer_is_waited_for_to_its_last_byte_and_no_further(count):
 
 
 @pytest.mark.parametrize(
-    "heard",
+    "received",
     [
         b"-\r+\rFF=16\rS=-30:1250\r",
         b"+\rFF=16\r+\rS=-30:1250\r",
@@ -71,37 +71,37 @@ def test_an_answer_is_waited_for_to_its_last_byte_and_no_further(count):
         b"!G 1 500\r+\r+\rFF=16\rS=-30:1250\r",
     ],
 )
-def test_an_answer_that_is_not_to_this_line_is_refused(heard):
+def test_an_answer_that_is_not_to_this_line_is_refused(received):
     with pytest.raises(BadFrameError):
-        SAMPLE.decode(heard)
+        SAMPLE.decode(received)
 
 
-def see_that_only_valid_is_accepted(heard: bytes) -> None:
-    assert SAMPLE.missing(heard) >= 0
+def see_that_only_valid_is_accepted(received: bytes) -> None:
+    assert SAMPLE.missing(received) >= 0
     try:
-        (faults, speeds) = SAMPLE.decode(heard)
+        (faults, speeds) = SAMPLE.decode(received)
     except BadFrameError:
         return
-    assert heard == b"+\r+\r" + protocol.answer("FF", *faults) + protocol.answer("S", *speeds)
+    assert received == b"+\r+\r" + protocol.answer("FF", *faults) + protocol.answer("S", *speeds)
 
 
 @given(st.one_of(st.binary(max_size=60), st.text("+-\rFS=0123456789:_", max_size=40).map(str.encode)))
-def test_random_bytes_are_never_taken_for_an_answer(heard):
-    see_that_only_valid_is_accepted(heard)
+def test_random_bytes_are_never_taken_for_an_answer(received):
+    see_that_only_valid_is_accepted(received)
 
 
 @given(st.lists(st.tuples(st.sampled_from("xdi"), st.integers(0, 21), st.integers(0, 255)), min_size=1, max_size=4))
 def test_a_mutated_answer_is_refused_unless_it_is_a_valid_one(changes):
-    heard = bytearray(GOOD)
+    received = bytearray(GOOD)
     for kind, place, byte in changes:
-        at = place % len(heard)
+        at = place % len(received)
         if kind == "x":
-            heard[at] ^= 1 << byte % 8
-        elif kind == "d" and len(heard) > 1:
-            del heard[at]
+            received[at] ^= 1 << byte % 8
+        elif kind == "d" and len(received) > 1:
+            del received[at]
         elif kind == "i":
-            heard.insert(at, byte)
-    see_that_only_valid_is_accepted(bytes(heard))
+            received.insert(at, byte)
+    see_that_only_valid_is_accepted(bytes(received))
 
 
 @given(st.binary(max_size=100))
@@ -121,10 +121,10 @@ def test_the_opening_waits_for_the_faults_with_echo_and_without(before):
 
 
 @given(st.binary(max_size=60))
-def test_the_opening_takes_no_random_bytes_for_faults(heard):
+def test_the_opening_takes_no_random_bytes_for_faults(received):
     opening = Opening()
-    if opening.missing(heard):
+    if opening.missing(received):
         with pytest.raises(BadFrameError):
-            opening.decode(heard)
+            opening.decode(received)
     else:
-        assert heard.endswith(protocol.answer("FF", opening.decode(heard)))
+        assert received.endswith(protocol.answer("FF", opening.decode(received)))

@@ -103,9 +103,9 @@ def test_a_watchdog_of_zero_never_stops_the_motors(quiet, wheels):
 def test_an_emergency_stop_takes_the_output_away_until_it_is_released(quiet, wheels):
     say(quiet, "!G 1 500\r", S)
     assert say(quiet, "!EX_?FF\r") == "+\rFF=16\r"
-    assert wheels.told[0][-1] is None
+    assert wheels.commanded[0][-1] is None
     say(quiet, "!G 1 300\r")
-    assert wheels.told[0][-1] is None
+    assert wheels.commanded[0][-1] is None
     assert say(quiet, "!MG_?FF\r") == "+\rFF=0\r"
     assert wheels.speed[0] == pytest.approx(0.3 * FULL_RADPS)
 
@@ -135,7 +135,7 @@ def test_in_open_loop_a_command_is_a_duty_and_the_watchdog_and_zero_are_cuts(whe
     say(device, "!G 1 5\r", 2 * S)
     assert wheels.duty[:2] == [0.005, 1.0]  # it resumes
     say(device, "!EX\r", 3 * S)
-    assert [told[-1] for told in wheels.told[:2]] == [None, None]
+    assert [commanded[-1] for commanded in wheels.commanded[:2]] == [None, None]
 
 
 @given(st.lists(st.one_of(st.binary(max_size=200), st.text("!?^~GEXMRWD 012-_\r", max_size=40).map(str.encode))))

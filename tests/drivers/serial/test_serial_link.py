@@ -44,7 +44,7 @@ class Peer:
         self.path = os.ttyname(slave)
         self.slave = slave
         self.script, self.usual = list(script), usual
-        self.heard = []
+        self.received = []
         self.thread = threading.Thread(target=self._serve, daemon=True)
         self.thread.start()
 
@@ -56,7 +56,7 @@ class Peer:
                 return
             if data == b"end":
                 return
-            self.heard.append(data)
+            self.received.append(data)
             item = self.script.pop(0) if self.script else self.usual
             for part in [item] if isinstance(item, bytes) else item:
                 if isinstance(part, bytes):
@@ -105,7 +105,7 @@ def test_a_damaged_answer_is_asked_for_once_more(meet):
     peer, link = meet([b"ko12", b"ok34"])
     assert link.ask(b"what", missing, decode) == b"ok34"
     assert (link.errors, link.retries) == (1, 1)
-    assert peer.heard == [b"what", b"what"]
+    assert peer.received == [b"what", b"what"]
 
 
 def test_damaged_twice_is_given_up(meet):
@@ -151,21 +151,21 @@ def test_what_came_unasked_is_counted_and_not_taken_for_an_answer(meet):
 def test_a_posted_request_is_written_once_and_answered_later(meet):
     peer, link = meet([b"ok12"])
     link.post(b"what")
-    while not peer.heard:
+    while not peer.received:
         time.sleep(0.001)
     assert link.ask(b"what", missing, decode) == b"ok12"
-    assert peer.heard == [b"what"]
+    assert peer.received == [b"what"]
     link.ask(b"what", missing, decode)
-    assert peer.heard == [b"what", b"what"]
+    assert peer.received == [b"what", b"what"]
 
 
 def test_another_request_than_the_posted_one_is_written(meet):
     peer, link = meet([b"", b"ok34"])
     link.post(b"what")
-    while not peer.heard:
+    while not peer.received:
         time.sleep(0.001)
     assert link.ask(b"else", missing, decode) == b"ok34"
-    assert peer.heard == [b"what", b"else"]
+    assert peer.received == [b"what", b"else"]
 
 
 def test_the_last_byte_leaves_after_the_line_time_of_the_request(meet):

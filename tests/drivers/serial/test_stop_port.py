@@ -82,11 +82,11 @@ def test_a_port_that_is_gone_is_told_and_its_stop_stays_due(pty):
 def test_controllers_hear_the_stop_after_any_part_of_a_packet_that_the_flush_cut_off(cut):
     """The first copy may be taken for the rest of that packet; the second comes after a packet's gap."""
     listener = Listener()
-    listener.hear(protocol.request(0x80, CommandCode.RUN, 9, 9)[:cut], 0, cut * BYTE_NS)
+    listener.receive(protocol.request(0x80, CommandCode.RUN, 9, 9)[:cut], 0, cut * BYTE_NS)
     frame = b"".join(protocol.request(address, CommandCode.DUTY, 0, 0) for address in (0x80, 0x81, 0x82))
-    heard, at_ns = [], cut * BYTE_NS
+    requests, at_ns = [], cut * BYTE_NS
     for _ in range(2):
         ended_ns = at_ns + len(frame) * BYTE_NS
-        heard = listener.hear(frame, at_ns, ended_ns)
+        requests = listener.receive(frame, at_ns, ended_ns)
         at_ns = ended_ns + round(1.1 * protocol.GAP_NS)
-    assert [(one.address, one.values) for one in heard] == [(0x80, (0, 0)), (0x81, (0, 0)), (0x82, (0, 0))]
+    assert [(one.address, one.values) for one in requests] == [(0x80, (0, 0)), (0x81, (0, 0)), (0x82, (0, 0))]

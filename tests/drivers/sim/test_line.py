@@ -27,7 +27,7 @@ class Echo:
     def wake(self, now_ns):
         self.happened.append(("wake", now_ns))
 
-    def heard(self):
+    def received(self):
         return [item[1:] for item in self.happened if item[0] == "receive"]
 
 
@@ -76,9 +76,9 @@ THERE_AND_BACK_NS = 8 * BYTE_NS + TURNAROUND_NS  # of 4 bytes
 def test_bytes_take_the_line_time_of_the_baud_rate(bench):
     bench.send(b"abcd")
     assert bench.at(4 * BYTE_NS - 1) == b""
-    assert bench.device.heard() == []
+    assert bench.device.received() == []
     assert bench.at(THERE_AND_BACK_NS - 1) == b""
-    assert bench.device.heard() == [(bench.now_ns, bench.now_ns + 4 * BYTE_NS, b"abcd")]
+    assert bench.device.received() == [(bench.now_ns, bench.now_ns + 4 * BYTE_NS, b"abcd")]
     assert bench.at(THERE_AND_BACK_NS) == b"abcd"
 
 
@@ -86,7 +86,7 @@ def test_requests_written_at_once_follow_one_another_on_the_line(bench):
     bench.send(b"abcd")
     bench.send(b"ef")
     bench.at(6 * BYTE_NS)
-    (_, first_ended_ns, _), (second_began_ns, second_ended_ns, _) = bench.device.heard()
+    (_, first_ended_ns, _), (second_began_ns, second_ended_ns, _) = bench.device.received()
     assert second_began_ns == first_ended_ns
     assert second_ended_ns == bench.now_ns + 6 * BYTE_NS
 
@@ -151,7 +151,7 @@ def test_requests_can_be_spoiled_instead_of_answers(bench):
     bench.line.inject_fault(LineFault("intermittent", requests=True))
     bench.send(b"abcd")
     bench.at(10**9)
-    assert bench.device.heard() == []
+    assert bench.device.received() == []
 
 
 def test_it_misbehaves_as_often_as_told(bench):
@@ -168,7 +168,7 @@ def test_dead_it_neither_hears_nor_answers_until_plugged_in(bench):
     bench.line.inject_fault(LineFault("off"))
     bench.send(b"abcd")
     assert bench.at(10**9) == b""
-    assert bench.device.heard() == []
+    assert bench.device.received() == []
     bench.now_ns += 2 * 10**9
     bench.line.inject_fault(LineFault("reconnect"))
     bench.send(b"efgh")
@@ -200,7 +200,7 @@ def test_what_was_under_way_when_it_was_hung_up_is_lost(bench):
     bench.line.inject_fault(LineFault("disconnect"))
     bench.line.inject_fault(LineFault("reconnect"))
     bench.line.serve(bench.now_ns + 10**9)
-    assert bench.device.heard() == []
+    assert bench.device.received() == []
 
 
 def test_it_can_be_hung_up_and_plugged_in_by_another_thread_while_it_is_served(tmp_path):

@@ -19,10 +19,10 @@ class Echo:
     """Echoes what it receives, and records when."""
 
     def __init__(self):
-        self.heard, self.woken_ns = [], []
+        self.received, self.woken_ns = [], []
 
     def receive(self, data, began_ns, ended_ns):
-        self.heard.append((data, began_ns, ended_ns))
+        self.received.append((data, began_ns, ended_ns))
         return data
 
     def wake(self, now_ns):
@@ -54,7 +54,7 @@ def test_request_and_answer_take_their_line_time_to_the_nanosecond(bench):
     bench.link.open()
     began_ns = bench.time.now_ns
     assert bench.ask(b"abcd") == b"abcd"
-    assert bench.device.heard == [(b"abcd", began_ns, began_ns + 4 * BYTE_NS)]
+    assert bench.device.received == [(b"abcd", began_ns, began_ns + 4 * BYTE_NS)]
     assert bench.time.now_ns == began_ns + 8 * BYTE_NS + TURNAROUND_NS
     assert bench.link.sent_ns == began_ns + bench.link.line_ns(4)
 
@@ -91,7 +91,7 @@ def test_a_port_has_one_owner_and_is_free_when_that_is_gone(bench):
     bench.host.release(worker)
     bench.host.open_serial(bench.port, BAUD).write(b"mine")
     bench.host.sleep(0.1)
-    assert [data for data, _, _ in bench.device.heard] == [b"mine"]
+    assert [data for data, _, _ in bench.device.received] == [b"mine"]
 
 
 def test_a_stop_is_written_beside_the_owner_of_the_port(bench):
@@ -101,7 +101,7 @@ def test_a_stop_is_written_beside_the_owner_of_the_port(bench):
     stop.begin(bench.host.now_ns())
     assert stop.send(bench.host.now_ns())
     bench.host.sleep(0.1)
-    assert [data for data, _, _ in bench.device.heard] == [b"halt"]
+    assert [data for data, _, _ in bench.device.received] == [b"halt"]
 
 
 def test_a_stop_goes_to_the_port_that_is_plugged_in_again(bench):
@@ -114,7 +114,7 @@ def test_a_stop_goes_to_the_port_that_is_plugged_in_again(bench):
     bench.line.inject_fault(LineFault("reconnect"))
     assert stop.send(bench.host.now_ns())
     bench.host.sleep(0.1)
-    assert [data for data, _, _ in bench.device.heard] == [b"halt"]
+    assert [data for data, _, _ in bench.device.received] == [b"halt"]
 
 
 def test_a_device_that_was_spoken_to_is_woken_every_2_ms_when_its_host_is_gone(bench):

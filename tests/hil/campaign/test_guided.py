@@ -66,10 +66,10 @@ def test_the_operator_sets_what_is_said_repeats_a_trial_and_is_named_with_a_word
 def test_what_is_drawn_of_a_trial_are_the_numbers_that_the_operator_is_told(wanted) -> None:
     campaign = wanted(TWO)
     for shown, trial in zip(campaign.shown()["trials"], campaign.trials, strict=True):
-        told, frame = to_set(trial), shown["frame"]
+        text, frame = to_set(trial), shown["frame"]
         assert (shown["number"], shown["angle_deg"]) == (trial.number, trial.config.trial.angle_deg)
-        assert f"{frame['feet_m']:.3f} m" in told
-        assert f"{1e3 * frame['sensor_height_m']:.0f} mm over the ground" in told
+        assert f"{frame['feet_m']:.3f} m" in text
+        assert f"{1e3 * frame['sensor_height_m']:.0f} mm over the ground" in text
 
 
 def test_an_operator_who_leaves_finds_the_campaign_as_it_was(wanted, tmp_path) -> None:

@@ -262,8 +262,8 @@ def test_torques_are_right_for_loads_that_follow_with_the_tractions():
     by_traction[2:4] += 1.0
     truly = (at_rest + by_traction)[:, STATICS.columns(rear)]
 
-    def settled(told):
-        one = Allocator(ROVER, rear, LoadLimits(500.0, 1e6, 0.0), forces(1, reach_Nm=500.0), 0.01, steady=told)
+    def settled(steady_drive):
+        one = Allocator(ROVER, rear, LoadLimits(500.0, 1e6, 0.0), forces(1, reach_Nm=500.0), 0.01, steady=steady_drive)
         torque = np.zeros(1)
         for _ in range(60):
             state = tuple(PASSIVE_N + truly @ torque), tuple(torque), (0.0,), DOWN

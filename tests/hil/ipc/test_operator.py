@@ -154,8 +154,8 @@ def test_commands_through_the_ring_are_recorded_and_replayed_bit_for_bit(memory,
                 writer.put(asked[number])
             cycle.run(clock.next())
     events = read_trial(folder, trusted=True).events
-    told = {int(event["tick"]): event["name"].decode() for event in events if event["name"].startswith(b"operator")}
-    assert told == {tick: f"operator {command.__struct_config__.tag}" for tick, command in asked.items()}
+    recorded = {int(event["tick"]): event["name"].decode() for event in events if event["name"].startswith(b"operator")}
+    assert recorded == {tick: f"operator {command.__struct_config__.tag}" for tick, command in asked.items()}
     # what was refused is a warning, recorded once, that changes nothing
     warned = [event for event in events if event["id"] == Fault.COMMAND_REFUSED]
     assert [(event["name"], event["tick"], event["value"]) for event in warned] == [(b"command_refused", 300, 3.0)]

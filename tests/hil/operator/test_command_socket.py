@@ -129,11 +129,11 @@ def test_a_client_does_not_believe_a_server_that_does_not_know_the_token():
     """Another program has taken the port of a rig that is gone: it learns no token and deceives nobody."""
     with zmq.Context() as context, context.socket(zmq.ROUTER) as other:
         port = other.bind_to_random_port("tcp://127.0.0.1")
-        heard = []
+        received = []
 
         def answer():
             peer, frame = other.recv_multipart()
-            heard.append(frame)
+            received.append(frame)
             reply = b'{"ok":true,"session":"s","sequence":1,"nonce":"n"}'
             other.send_multipart([peer, bytes(32) + reply])
 
@@ -142,8 +142,8 @@ def test_a_client_does_not_believe_a_server_that_does_not_know_the_token():
         with pytest.raises(CommandError, match="another program listens there"):
             CommandClient(f"tcp://127.0.0.1:{port}", token=TOKEN)
         thread.join()
-    assert TOKEN not in heard[0]
-    assert TOKEN.hex().encode() not in heard[0]
+    assert TOKEN not in received[0]
+    assert TOKEN.hex().encode() not in received[0]
 
 
 def test_garbage_on_the_wire_changes_nothing_and_stops_nobody(rig):

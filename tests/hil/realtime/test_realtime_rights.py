@@ -40,13 +40,13 @@ def nobody(monkeypatch):
 
 def test_refused_rights_are_told_with_the_line_that_helps_and_raise_nothing(nobody):
     with rights(ALL) as granted:
-        told = {item.name: item for item in granted}
-    assert [name for name, item in told.items() if item.granted] == ["garbage collector"]
-    assert f"`lab - rtprio 70` to {LIMITS_FILE}" in told["scheduler"].detail
-    assert f"`lab - nice -10` to {LIMITS_FILE}" in told["niceness"].detail
-    assert f"`lab - memlock unlimited` to {LIMITS_FILE}" in told["memory"].detail
-    assert "8192 KiB" in told["memory"].detail
-    assert told["scheduler"].wanted == "SCHED_FIFO 70"
+        by_name = {item.name: item for item in granted}
+    assert [name for name, item in by_name.items() if item.granted] == ["garbage collector"]
+    assert f"`lab - rtprio 70` to {LIMITS_FILE}" in by_name["scheduler"].detail
+    assert f"`lab - nice -10` to {LIMITS_FILE}" in by_name["niceness"].detail
+    assert f"`lab - memlock unlimited` to {LIMITS_FILE}" in by_name["memory"].detail
+    assert "8192 KiB" in by_name["memory"].detail
+    assert by_name["scheduler"].wanted == "SCHED_FIFO 70"
     assert all("refused" in item.detail for item in granted if not item.granted)
 
 

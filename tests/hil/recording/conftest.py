@@ -29,14 +29,14 @@ class Daq:
         t_ns = np.round(np.arange(n) * (S / RATE)).astype(np.int64)
         return t_ns, np.random.default_rng(seed).normal(size=(n, 3))
 
-    def feed(self, record, t_ns, volts, *, size=30, trigger_ns=None, told_after_ns=2_000_000):
+    def feed(self, record, t_ns, volts, *, size=30, trigger_ns=None, trigger_delay_ns=2_000_000):
         """Blocks in order; the trigger comes a short time after its sample, as from a detector."""
-        told = trigger_ns is None
+        triggered = trigger_ns is None
         for k in range(0, len(t_ns), size):
             record.block(self.block(t_ns[k : k + size], volts[k : k + size], k // size + 1))
-            if not told and t_ns[min(k + size, len(t_ns)) - 1] >= trigger_ns + told_after_ns:
+            if not triggered and t_ns[min(k + size, len(t_ns)) - 1] >= trigger_ns + trigger_delay_ns:
                 self.impact(record, trigger_ns)
-                told = True
+                triggered = True
 
 
 @pytest.fixture

@@ -30,11 +30,11 @@ def test_burst_holds_every_sample_from_half_a_second_before(tmp_path, size, daq)
     np.testing.assert_array_equal(trial.raw, volts[expected])
 
 
-@pytest.mark.parametrize("told_after_ns", [0, 1_000_000, 200_000_000])
-def test_late_trigger_costs_no_sample(tmp_path, told_after_ns, daq):
+@pytest.mark.parametrize("trigger_delay_ns", [0, 1_000_000, 200_000_000])
+def test_late_trigger_costs_no_sample(tmp_path, trigger_delay_ns, daq):
     t_ns, volts = daq.samples(4.5)
     with recorder(tmp_path) as record:
-        daq.feed(record, t_ns, volts, trigger_ns=2 * S, told_after_ns=told_after_ns)
+        daq.feed(record, t_ns, volts, trigger_ns=2 * S, trigger_delay_ns=trigger_delay_ns)
     kept = read_trial(tmp_path, trusted=True).daq_t_ns
     np.testing.assert_array_equal(kept, t_ns[(t_ns >= 1.5 * S) & (t_ns <= 4 * S)])
 

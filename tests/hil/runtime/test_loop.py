@@ -247,9 +247,9 @@ def test_a_second_fault_in_the_stop_still_turns_the_valves_off():
     bench.fail("estimator.estimate", ValueError, lambda call: call >= FAULT_TICK)
     bench.at_tick(FAULT_TICK, lambda: setattr(bench.drives, "write_fails", True))
     bench.loop().run()
-    told = bench.commands_after(("raise", FAULT_TICK))
-    assert [name for name, _ in told] == ["drives", "valves"]
-    assert told[1][1].powered == VALVES_OFF
+    sent = bench.commands_after(("raise", FAULT_TICK))
+    assert [name for name, _ in sent] == ["drives", "valves"]
+    assert sent[1][1].powered == VALVES_OFF
     assert bench.safety.safe
     assert bench.clock.number == FAULT_TICK + TICKS_AFTER_FAULT
 

@@ -79,11 +79,11 @@ def test_the_dead_man_is_fed_at_the_end_of_good_ticks_only():
 
 
 class Link:
-    def __init__(self, told: list, works: bool) -> None:
-        self.told, self.works, self.closed = told, works, False
+    def __init__(self, reported: list, works: bool) -> None:
+        self.reported, self.works, self.closed = reported, works, False
 
     def write(self, command) -> None:
-        self.told.append(command)
+        self.reported.append(command)
         if not self.works:
             raise DeviceError("unplugged")
 
@@ -94,9 +94,9 @@ class Link:
 
 
 def test_devices_are_stopped_before_they_are_closed_and_each_is_closed():
-    told: list = []
-    daq, drives, valves = Link(told, True), Link(told, False), Link(told, True)
+    reported: list = []
+    daq, drives, valves = Link(reported, True), Link(reported, False), Link(reported, True)
     RigIO(CONFIG.layout, daq, drives, valves).close()
-    assert told[0].cut
-    assert told[1].powered == VALVES_OFF
+    assert reported[0].cut
+    assert reported[1].powered == VALVES_OFF
     assert (daq.closed, drives.closed, valves.closed) == (True, True, True)

@@ -24,8 +24,8 @@ class Watched:
     """A latch that checks one tick after the other."""
 
     def __init__(self, config=CONFIG) -> None:
-        self.told: list[Event] = []
-        self.safety = SafetyMonitor(config, self.told.append)
+        self.reported: list[Event] = []
+        self.safety = SafetyMonitor(config, self.reported.append)
         self.tick = 0
 
     def watch(
@@ -47,7 +47,7 @@ class Watched:
 
     @property
     def faults(self) -> list[Fault]:
-        return [event.fault for event in self.told]
+        return [event.fault for event in self.reported]
 
 
 def test_good_ticks_never_trip():
@@ -67,7 +67,7 @@ def test_an_old_newest_sample_is_a_dropout_in_that_tick():
     watched = Watched()
     assert not watched.watch(age_ns=10 * MS)
     assert watched.watch(age_ns=10 * MS + 1)
-    (event,) = watched.told
+    (event,) = watched.reported
     assert (event.fault, event.tick, event.t_ns, event.limit) == (Fault.SENSOR_DROPOUT, 2, 2 * MS, 10.0)
     assert event.value == pytest.approx(10.0, abs=1e-3)
     assert "DAQ" in event.detail
@@ -105,7 +105,7 @@ def test_the_third_answer_of_the_drives_in_a_row_that_is_not_finite_trips(wheel,
     speeds[wheel] = bad
     assert [watched.watch(speeds=tuple(speeds)) for _ in range(3)] == [False, False, True]
     assert watched.faults == [Fault.SAMPLE_NOT_FINITE]
-    assert watched.told[0].detail == "drives: wheel speeds that are not finite in 3 answers in a row"
+    assert watched.reported[0].detail == "drives: wheel speeds that are not finite in 3 answers in a row"
 
 
 def test_an_answer_of_the_drives_counts_once_and_a_good_one_forgives():
@@ -130,15 +130,15 @@ def test_each_kind_of_fault_is_noted_once_and_the_first_one_first():
     for _ in range(10):
         watched.watch(age_ns=50 * MS, finite=False, twin=False)
     assert watched.faults == [Fault.MODEL_NOT_FINITE, Fault.SENSOR_DROPOUT, Fault.SAMPLE_NOT_FINITE]
-    assert watched.told == watched.safety.events
-    assert [event.tick for event in watched.told] == [1, 11, 13]
+    assert watched.reported == watched.safety.events
+    assert [event.tick for event in watched.reported] == [1, 11, 13]
 
 
 def test_the_first_event_of_a_kind_is_the_one_that_is_kept():
     watched = Watched()
     for tick, detail in ((7, "first"), (8, "second")):
         watched.safety.latch(Fault.EXCEPTION, tick, tick * MS, 1.0, 2.0, detail)
-    assert watched.told == [Event(Fault.EXCEPTION, 7, 7 * MS, 1.0, 2.0, "first")]
+    assert watched.reported == [Event(Fault.EXCEPTION, 7, 7 * MS, 1.0, 2.0, "first")]
 
 
 def test_the_latch_is_set_before_anyone_is_told():
@@ -169,7 +169,7 @@ def test_an_old_newest_sample_of_drives_or_valves_is_stale_in_that_tick(device, 
     watched = Watched()
     assert not watched.watch(**{f"{device}_ns": allowed_ms * MS})
     assert watched.watch(**{f"{device}_ns": allowed_ms * MS + 1})
-    (event,) = watched.told
+    (event,) = watched.reported
     assert (event.fault, event.tick, event.limit) == (Fault.SENSOR_STALE, 2, allowed_ms)
     assert f"{device}: newest sample is {allowed_ms} ms old (limits.{device}_age_ms)" in event.detail
 
@@ -182,7 +182,7 @@ def test_a_channel_that_has_not_changed_for_so_many_samples_is_frozen(channel):
     watched = Watched(load_config("sim_impact", ["limits.frozen_samples=500"]))
     assert not watched.watch(still=still(499))
     assert watched.watch(still=still(500))
-    (event,) = watched.told
+    (event,) = watched.reported
     assert (event.fault, event.value, event.limit) == (Fault.SENSOR_STALE, 500, 500)
     assert ("top", "lower_left", "lower_right")[channel] in event.detail
 
@@ -210,15 +210,15 @@ def test_three_missing_blocks_in_a_row_are_forgiven_and_four_are_not():
     watched = Watched()
     assert not any(watched.watch(gap=3) for _ in range(10))
     assert watched.watch(gap=4)
-    assert [(event.fault, event.value, event.limit) for event in watched.told] == [(Fault.SEQUENCE_GAP, 4, 3)]
+    assert [(event.fault, event.value, event.limit) for event in watched.reported] == [(Fault.SEQUENCE_GAP, 4, 3)]
 
 
 @pytest.mark.parametrize("how", ["saturated", "overload"])
 def test_a_saturated_channel_is_noted_once_and_the_trial_goes_on(how):
     watched = Watched()
     assert not any(watched.watch(**{how: True}) for _ in range(10))
-    assert [(event.fault, event.tick) for event in watched.told] == [(Fault.ADC_SATURATED, 1)]
-    assert watched.safety.warnings == watched.told
+    assert [(event.fault, event.tick) for event in watched.reported] == [(Fault.ADC_SATURATED, 1)]
+    assert watched.safety.warnings == watched.reported
     assert watched.safety.faults == []
 
 
@@ -231,7 +231,7 @@ MEASURED = (
 SUPPLY_Pa = 207e3
 
 
-def valve_told(watched: Watched, on: bool, pressures, ticks: int, valve: int = 2) -> list[bool]:
+def valve_reported(watched: Watched, on: bool, pressures, ticks: int, valve: int = 2) -> list[bool]:
     """Whether Safe is latched, tick by tick, with one valve commanded and the chambers at these pressures."""
     a, b, c, d = (on and i == valve for i in range(4))
     found = []
@@ -249,18 +249,18 @@ EMPTY = ((0.0, 0.0), (0.0, 0.0))
 def test_a_valve_that_moves_in_time_trips_nothing():
     watched = Watched(load_config("sim_wire", MEASURED))
     for on, pressures in ((True, FULL), (False, EMPTY)) * 3:
-        assert not any(valve_told(watched, on, EMPTY if on else FULL, 100))
-        assert not any(valve_told(watched, on, pressures, 200))
+        assert not any(valve_reported(watched, on, EMPTY if on else FULL, 100))
+        assert not any(valve_reported(watched, on, pressures, 200))
 
 
 @pytest.mark.parametrize(("on", "stays", "words"), [(True, EMPTY, "on for"), (False, FULL, "off for")])
 def test_a_valve_that_has_not_moved_after_twice_its_time_is_stuck(on, stays, words):
     watched = Watched(load_config("sim_wire", MEASURED))
     if not on:
-        assert not any(valve_told(watched, True, FULL, 300))
-    found = valve_told(watched, on, stays, 120)
+        assert not any(valve_reported(watched, True, FULL, 300))
+    found = valve_reported(watched, on, stays, 120)
     assert found.index(True) == 101  # commanded in the first tick, and more than 100 ms later
-    (event,) = watched.told
+    (event,) = watched.reported
     assert (event.fault, event.limit) == (Fault.VALVE_STUCK, SUPPLY_Pa / 2)
     assert f"right_extend is {words}" in event.detail
 
@@ -275,9 +275,9 @@ def test_a_reading_from_before_the_valves_time_was_over_says_nothing():
 @pytest.mark.parametrize("settings", [(MEASURED[0], MEASURED[2]), (*MEASURED, "cylinders.supply_kPa=0")])
 def test_valves_are_not_watched_without_a_time_or_a_supply(settings):
     watched = Watched(load_config("sim_wire", settings))
-    assert not any(valve_told(watched, True, ((math.nan,) * 2,) * 2, 500))
+    assert not any(valve_reported(watched, True, ((math.nan,) * 2,) * 2, 500))
 
 
 def test_a_chamber_whose_pressure_is_no_number_has_not_moved():
     watched = Watched(load_config("sim_wire", MEASURED))
-    assert any(valve_told(watched, True, ((0.0, 0.0), (math.nan, 0.0)), 200))
+    assert any(valve_reported(watched, True, ((0.0, 0.0), (math.nan, 0.0)), 200))

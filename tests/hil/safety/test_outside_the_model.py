@@ -20,8 +20,8 @@ WITHIN = Prediction(ZERO, ZERO, ZERO, 0.0, math.nan, math.inf, True)
 
 @pytest.mark.parametrize("one", VALIDITIES.values(), ids=lambda one: one.name)
 def test_a_rover_outside_its_model_latches_safe_in_that_tick_and_the_text_names_the_range(one):
-    told: list[Event] = []
-    safety = SafetyMonitor(load_config("sim_juno"), told.append)
+    reported: list[Event] = []
+    safety = SafetyMonitor(load_config("sim_juno"), reported.append)
     nothing = Estimate(True, (), (), True, False, None, (), (math.nan, math.nan), ZERO)
     for tick in range(1, 4):
         t_ns = tick * 1_000_000
@@ -31,7 +31,7 @@ def test_a_rover_outside_its_model_latches_safe_in_that_tick_and_the_text_names_
             left = {"outside": float(one.code), "outside_value": 7.0, "outside_limit": one.limit}
             ahead = msgspec.structs.replace(WITHIN, **left)
         safety.check(tick, samples, nothing, ahead)
-    (event,) = told
+    (event,) = reported
     assert (event.fault, event.tick, event.value, event.limit) == (Fault.OUTSIDE_MODEL, 2, 7.0, one.limit)
     assert safety.safe
     assert one.name in event.detail

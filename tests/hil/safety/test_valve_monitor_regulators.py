@@ -26,7 +26,7 @@ class Rig:
 
     def step(self, commanded_kPa: float, found_kPa: float, ticks: int = 1, on: bool = True):
         """What is found in the last of these ticks, and in how many something is."""
-        found, told = None, 0
+        found, reported = None, 0
         for _ in range(ticks):
             self.t_ms += 1
             valves = ((on, False), OFF, OFF)
@@ -34,8 +34,8 @@ class Rig:
             pressures = ((found_kPa * 1e3, 0.0), (0.0, 0.0), (0.0, 0.0))
             sample = ValveSample(0, self.t_ms * MS, pressures, -1)
             found = self.monitor.stuck(Samples(self.t_ms * MS, (), 0, 0, None, sample))
-            told += found is not None
-        return found, told
+            reported += found is not None
+        return found, reported
 
 
 def test_a_chamber_that_stays_empty_under_a_low_commanded_pressure_is_stuck_after_twice_its_time():
@@ -95,8 +95,8 @@ def test_a_regulator_that_follows_a_moving_command_late_trips_nothing(behind_ms)
 
 def test_a_command_that_only_trembles_is_still_compared():
     rig = Rig()
-    told = [rig.step(40.0 + 3.0 * (tick % 2), 0.0)[1] for tick in range(300)]
-    assert sum(told) > 0
+    reported = [rig.step(40.0 + 3.0 * (tick % 2), 0.0)[1] for tick in range(300)]
+    assert sum(reported) > 0
 
 
 @pytest.mark.parametrize("way", [1.0, -1.0], ids=["above", "below"])

@@ -46,8 +46,8 @@ def test_other_capacity_is_refused_with_both_named(path):
 
 
 def test_other_cursors_are_refused_with_both_named(path):
-    with refused(path, "recorder, asked for scribe"):
-        Ring(path, A, 8, create=False, must_not_lose=["scribe"])
+    with refused(path, "recorder, asked for exporter"):
+        Ring(path, A, 8, create=False, must_not_lose=["exporter"])
 
 
 def test_other_kind_is_refused_with_both_named(path):
