@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from hil.analysis.events import carried_of, commands_of, faults_of, impacts_of
 from hil.experiments.impact.experiment import State
 from hil.experiments.impact.release import Release
+from hil.messages.check import Check
 from hil.messages.fault import Fault
 from hil.messages.operator_input import ClearFault, command_of
-from hil.safety.arming import Check
 
 Rows = NDArray[np.void]
 _EVER = 2**62

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from hil.experiments.summary import summary_sha256
+from hil.messages.check import Check
 from hil.recording.digests import file_sha256
 from hil.recording.reader import Digests, RecordError, file_of, read_digests
-from hil.safety.arming import Check
 
 Summary = Mapping[str, Any]
 

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from hil.analysis.recovery import holes
 from hil.analysis.tick_checks import ranges
+from hil.messages.check import Check
 from hil.recording.reader import SampleSet
-from hil.safety.arming import Check
 
 Rows = NDArray[np.void]
 

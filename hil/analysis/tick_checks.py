@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.analysis.recovery import holes
-from hil.safety.arming import Check
+from hil.messages.check import Check
 
 Rows = NDArray[np.void]
 

@@ -17,13 +17,13 @@ from hil.analysis.recompute import NO_ROOM, Recomputed, disagreements, lacking_k
 from hil.config import Config, ConfigError, parse_config
 from hil.experiments.impact.release import Release
 from hil.ipc.run_memory import FOLDER
+from hil.messages.check import Check
 from hil.messages.fault_bounds import DEAD_MAN_NS
 from hil.messages.layout import SAMPLED
 from hil.messages.signals import SEQUENCE
 from hil.recording import RecordError, TrialRecord
 from hil.recording.reader import file_of, read_trial_and_digests
 from hil.recording.run_folder import recorded_run, summary_of
-from hil.safety.arming import Check
 from hil.safety.fault_table import warnings_for
 
 # Differences of a summary that are named; the others are counted.

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from hil.ipc.command_memory import MOST_STATUS_BYTES
+from hil.messages.check import Check
 from hil.messages.fault import Event
-from hil.safety.arming import Check
 from hil.safety.fault_table import FAULT_TABLE
 
 # Numbers of a summary that are shown, entries of a list, and the lengths that texts are cut to until all fits.

@@ -9,13 +9,14 @@ from drivers.messages import DaqBlock
 from hil.app.build import rights_wanted, simulated_rig_io
 from hil.config import Config
 from hil.experiments.build_cycle import build_cycle
+from hil.messages.check import Check
 from hil.messages.fault_bounds import DEAD_MAN_NS
 from hil.messages.stages import Tick
 from hil.realtime import Granted, rights
 from hil.realtime.histogram import Histogram
 from hil.realtime.wake_up_test import WakeUpTest, measure_wake_ups
 from hil.recording.sinks import Rows
-from hil.safety.arming import Check, NotArmedError
+from hil.safety.arming import NotArmedError
 from hil.simulator.build import build_simulated_rig
 
 CHECK_S = 10.0

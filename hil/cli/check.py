@@ -14,7 +14,7 @@ from hil.cli.exits import REFUSED, USAGE, complain, usage_errors
 from hil.cli.options import AsJson, ConfigOptions, Endpoints, progress, with_groups
 
 if TYPE_CHECKING:
-    from hil.safety.arming import Check
+    from hil.messages.check import Check
 
 
 Quick = Annotated[bool, typer.Option("--quick", help="Leave out the 10 s measurement of the machine.")]

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from hil.config import Config
 from hil.control.base import Controller, DirectSetPoints
 from hil.experiments.figure_form import FigureForm
+from hil.messages.check import Check
 from hil.messages.operator_input import Arm, Start, Stop, asks
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.processes.disturbances import beside
-from hil.safety.arming import Check
 from hil.safety.equilibrium_checks import equilibrium_checks
 from hil.safety.validity import validity_checks
 from hil.simulator.ground_truth import GroundTruth

@@ -13,13 +13,14 @@ from hil.estimation.estimator import Estimator
 from hil.estimation.twin import RoverTwin
 from hil.experiments.base import ArmingChecks, Experiment
 from hil.experiments.registry import experiment_type
+from hil.messages.check import Check
 from hil.messages.fault import Event
 from hil.messages.stages import Estimate, Samples
 from hil.recording.sinks import RecordSink
 from hil.recording.tick_logger import TickLogger
 from hil.runtime.cycle import Cycle
 from hil.runtime.rig_io import RigIO
-from hil.safety.arming import Check, arming_checks, disk_check, load_checks
+from hil.safety.arming import arming_checks, disk_check, load_checks
 from hil.safety.cylinder_limits import cylinder_checks
 from hil.safety.limiter import Limiter
 from hil.safety.measured_monitor import MeasuredMonitor

@@ -6,11 +6,11 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from drivers.messages import ValveSample
 from hil.config import Config
+from hil.messages.check import Check
 from hil.messages.fault_bounds import SWITCHING_PRESSURE_RATIO
 from hil.messages.stages import ByWheel, Estimate, Samples
 from hil.safety.valve_monitor import measures_pressures
@@ -24,33 +24,6 @@ NO_ANSWER = "check its power, its cable and its port in the config; hil check sh
 _SILENT = "check the device's power and cable; hil check shows whether and how often it sends"
 _BIASED = "unload the sensor; then look for an open wire, a short circuit, or an amplifier without power"
 _NOISY = "keep rover and obstacle still; then check the sensor's cable, its shield and its earth"
-
-
-class Check(msgspec.Struct, frozen=True):
-    """One line of `hil check`.
-
-    Attributes:
-        item: that is checked.
-        ok: it passes.
-        found: the value found.
-        allowed: the value allowed.
-        to_do: what the person at the rig can do about it; "" where it passes.
-    """
-
-    item: str
-    ok: bool
-    found: str
-    allowed: str
-    to_do: str = ""
-
-    def __post_init__(self) -> None:
-        """Who makes a check need not look whether it passes to say what to do."""
-        if self.ok:
-            msgspec.structs.force_setattr(self, "to_do", "")
-
-    def __str__(self) -> str:
-        """All of it in a sentence."""
-        return f"{self.item} is {self.found}, allowed: {self.allowed}" + (f"; {self.to_do}" if self.to_do else "")
 
 
 class NotArmedError(Exception):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hil.config import Config
 from hil.config.cylinder_parameters import cylinder, largest_arm_m
-from hil.safety.arming import Check
+from hil.messages.check import Check
 
 
 def cylinder_checks(config: Config) -> list[Check]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hil.config import Config
-from hil.safety.arming import Check
+from hil.messages.check import Check
 from hil.safety.kept_statics import kept_statics
 
 if TYPE_CHECKING:

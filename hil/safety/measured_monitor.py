@@ -9,10 +9,10 @@ from typing import NamedTuple
 from drivers.messages import PowerSample, ValveSample
 from hil.config import Config
 from hil.config.schema.measured import MeasuredLimits
+from hil.messages.check import Check
 from hil.messages.fault import Fault
 from hil.messages.fault_bounds import POWER_AGE_NS
 from hil.messages.stages import Samples
-from hil.safety.arming import Check
 
 Latch = Callable[[Fault, float, float, str], None]
 

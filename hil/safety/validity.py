@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from hil.config import Config
 from hil.config.model_parameters import nominal_rig
 from hil.config.resting_loads import resting_loads
-from hil.safety.arming import Check
+from hil.messages.check import Check
 from hil.safety.kept_statics import kept_statics
 from models.kernels.compiled import FloatArray
 from models.rover import Rover

@@ -15,8 +15,8 @@ import numpy as np
 
 from models.actuators.linkage import Linkage, piston
 from models.actuators.pneumatic import CylinderMounts, CylinderState
+from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray, kernel
-from models.wheel.checks import Range, problem, refuse
 
 ATMOSPHERE = 101325.0  # [Pa]
 GAS_CONSTANT = 296.8  # of nitrogen [J/(kg K)]

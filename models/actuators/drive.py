@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Work
-from models.wheel.checks import Range, problem, refuse
 
 
 class Motor(NamedTuple):

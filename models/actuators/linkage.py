@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from models.actuators.stops import end_stop
+from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray, kernel
-from models.wheel.checks import Range, problem, refuse
 
 # Ends of the stroke, rubber bumpers: an assumption.
 STOP_STIFFNESS = 5e5  # [N/m]

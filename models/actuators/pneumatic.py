@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from models.actuators.linkage import Linkage, piston, rub, stop
+from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover import Rover
 from models.rover.dynamics import Work
-from models.wheel.checks import Range, problem, refuse
 
 
 class Cylinder(NamedTuple):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from models.checks import Range, problem, refuse
 from models.contact.ground import GroundContact
 from models.contact.laws import HERTZ, KELVIN_VOIGT, VISCO_ELASTIC, Law, law_force, law_problems
 from models.kernels.compiled import FloatArray, kernel
@@ -15,7 +16,6 @@ from models.rover.factor import add_sliding
 from models.rover.points import Direction, axle, body_position, body_spin, body_velocity, project
 from models.rover.reduction import Chain
 from models.terrain.surface import Terrain, axes, clearance, from_ground, to_ground
-from models.wheel.checks import Range, problem, refuse
 
 
 class CompliantGround(NamedTuple):

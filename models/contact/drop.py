@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from models.checks import Range, problem, refuse
 from models.contact.laws import Law, law_force, law_problems
 from models.kernels.compiled import FloatArray, kernel
-from models.wheel.checks import Range, problem, refuse
 
 
 class Drop(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from models.checks import Range, problem, refuse
 from models.contact.restitution import gonthier_factor, kelvin_voigt_damping
 from models.kernels.compiled import kernel
-from models.wheel.checks import Range, problem, refuse
 
 # Below this approach speed [m/s] a contact counts as placed, not hit, which keeps the damping factor finite.
 SLOWEST_ONSET = 1e-3
@@ -136,7 +136,7 @@ def make_law(
 
 
 def law_problems(law: Law) -> list[str | None]:
-    """The error in a law built by hand, for `models.wheel.checks.refuse`; None if there is none."""
+    """The error in a law built by hand, for `models.checks.refuse`; None if there is none."""
     known = law.law in LAWS.values()
     return [
         None if known else f"law is {law.law!r}, allowed: a code of {', '.join(LAWS)}",

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from models.checks import Range, problem, refuse
 from models.contact.contact_points import ARM, COLUMNS, DEPTH, LEAN, ONSET_RATE, POINTS, RATE, SHARE
 from models.contact.grousers import grouser_tip
 from models.contact.laws import HUNT_CROSSLEY, Law, law_force, law_problems
@@ -17,7 +18,6 @@ from models.rover.dynamics import Work
 from models.rover.factor import add_scaled, add_sliding
 from models.rover.points import body_position, body_spin, body_velocity, project
 from models.rover.reduction import Chain
-from models.wheel.checks import Range, problem, refuse
 
 RIGID = np.zeros(2)  # of the two front wheels
 

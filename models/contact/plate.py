@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from models.checks import Range, finite_array, problem
 from models.kernels.compiled import FloatArray, kernel
-from models.wheel.checks import Range, finite_array, problem
 
 
 class Plate(NamedTuple):
@@ -53,7 +53,7 @@ def make_plate(
 
 
 def plate_problems(plate: Plate | None) -> list[str | None]:
-    """The errors in a plate, for `models.wheel.checks.refuse`; none without one."""
+    """The errors in a plate, for `models.checks.refuse`; none without one."""
     if plate is None:
         return []
     length = Range(0.0, math.inf, "m", open_low=True)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 from scipy.optimize import brentq
 
-from models.wheel.checks import Range, problem, refuse
+from models.checks import Range, problem, refuse
 
 _RESTITUTION = Range(0.0, 1.0, "", open_low=True)
 _NOT_NEGATIVE = Range(0.0, math.inf, "")

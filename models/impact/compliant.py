@@ -11,10 +11,10 @@ import numpy.typing as npt
 from scipy.linalg import eigh
 from scipy.optimize import minimize_scalar
 
+from models.checks import Range, problem, refuse
 from models.impact.energy import effective_kinetic_energy
 from models.kernels.compiled import FloatArray
 from models.rover import Rover
-from models.wheel.checks import Range, problem, refuse
 
 # Hitting wheels of a rover, as Rover.impact_jacobian has them.
 FRONT = ("front_left", "front_right")

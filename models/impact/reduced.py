@@ -12,11 +12,11 @@ import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq, minimize_scalar
 
+from models.checks import Range, problem, refuse
 from models.contact.laws import Law
 from models.contact.restitution import hysteretic_restitution
 from models.gravity import GRAVITY_MPS2
 from models.wheel import RigidWheel
-from models.wheel.checks import Range, problem, refuse
 
 _ABOVE = Range(0.0, math.inf, "SI", open_low=True)
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray
 from models.vehicle.loads import Drawbar
-from models.wheel.checks import Range, problem, refuse
 
 # The pull is set anew so often [ns].
 ROUND_NS = 1_000_000

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray
-from models.wheel.checks import Range, problem, refuse
 
 _TURN = Range(-0.5, 0.5, "rad")
 

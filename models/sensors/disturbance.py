@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from models.checks import Range, finite_array, problem, refuse
 from models.kernels.compiled import FloatArray, kernel
-from models.wheel.checks import Range, finite_array, problem, refuse
 
 # Of the vibration while the wheels turn, and of a footstep: ratio of critical.
 RUN_UP_DAMPING = 0.1

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from models.checks import Range, finite_array, problem, refuse
 from models.contact.ground import LEFT, SIDE
 from models.contact.obstacle import Obstacle
 from models.kernels.bound import BoundArguments, unpack
@@ -18,7 +19,6 @@ from models.rover.reduction import Chain
 from models.terrain import Terrain
 from models.terrain.surface import surface
 from models.vehicle import VehicleModel, VehicleState
-from models.wheel.checks import Range, finite_array, problem, refuse
 
 DRAWBAR = -1  # in place of a wheel: the channel of the load cell
 FRAME = -2  # likewise: that of the strain gauges on the links of the obstacle's frame

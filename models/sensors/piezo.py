@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from models.checks import Range, finite_array, problem, refuse
 from models.kernels.compiled import FloatArray, kernel
 from models.sensors.disturbance import SensorDisturbances, disturbed, hummed, through_structure
 from models.sensors.rear_frame import REAR, LinkShare, link_force
-from models.wheel.checks import Range, finite_array, problem, refuse
 
 TRIANGLE = 3  # channels; a bumper pair has 2, and so have the links of the frame
 

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.points import Direction, dot
-from models.wheel.checks import Range, problem, refuse
 
 # At a quarter turn the ground is a wall, and the height is not a function of the place.
 STEEPEST = math.radians(60.0)

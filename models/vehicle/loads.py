@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray
 from models.rover import Rover
 from models.rover.assembly import box
 from models.rover.tree import Vector
-from models.wheel.checks import Range, problem, refuse
 
 _PLACE = Range(-10.0, 10.0, "m")
 

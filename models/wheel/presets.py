@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from types import MappingProxyType
 
-from models.wheel.checks import refuse
+from models.checks import refuse
 from models.wheel.sinkage_laws import BernsteinGoriatchkin, MeirionGriffithSpenko, SinkageLaw
 from models.wheel.soil import Soil
 

@@ -18,8 +18,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from models.checks import Range, problem, refuse
 from models.wheel import hypervolume
-from models.wheel.checks import Range, problem, refuse
 from models.wheel.soil import ALLOWED, EXPONENT
 
 # Every number of the thesis that depends on the sampling of its regression uses this one (A_1 is 0.744 at 10 points).

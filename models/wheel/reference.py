@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from scipy.integrate import quad
 
-from models.wheel.checks import Range, problem, refuse
+from models.checks import Range, problem, refuse
 from models.wheel.soil import Soil
 
 Stress = Callable[[float], float]  # angle [rad] -> stress [Pa]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from models.checks import Range, finite_array, problem, refuse
 from models.kernels.compiled import FloatArray
 from models.wheel import kernels, many, packed, rut, traction
-from models.wheel.checks import Range, finite_array, problem, refuse
 from models.wheel.soil import Soil
 
 # Wider than any wheel, and narrow enough that no power of a length under- or overflows.

@@ -8,7 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 
-from models.wheel.checks import Range, problem, refuse
+from models.checks import Range, problem, refuse
 from models.wheel.soil import EXPONENT, LARGEST, Soil
 
 _LENGTH = Range(1e-6, 1e6, "m")

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field
 
-from models.wheel.checks import Range, problem, refuse
+from models.checks import Range, problem, refuse
 
 # Most soils lie in 0.25-1.75 (Petersen 2012, 3.2.1); the hypervolume's fit is verified from 0.3 on.
 EXPONENT = Range(0.3, 1.75, "")

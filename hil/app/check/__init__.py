@@ -18,7 +18,8 @@ from hil.app.pace_check import check_pace
 from hil.app.warm_up import report_compiling
 from hil.config import Config
 from hil.experiments.registry import experiment_type
-from hil.safety.arming import NO_ANSWER, Check
+from hil.messages.check import Check
+from hil.safety.arming import NO_ANSWER
 from hil.safety.cylinder_limits import cylinder_checks
 
 Progress = Callable[[str], None]

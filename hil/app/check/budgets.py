@@ -8,8 +8,8 @@ from drivers.registry import driver_of, valves_driver
 from hil.config import Config
 from hil.config.cut_delay import cut_delay
 from hil.config.rig_setup import rig_setup
+from hil.messages.check import Check
 from hil.messages.fault_bounds import DEAD_MAN_NS
-from hil.safety.arming import Check
 
 
 def bus_loads(config: Config) -> list[Check]:

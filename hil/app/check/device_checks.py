@@ -17,8 +17,9 @@ from drivers.registry import drives_driver, valves_driver
 from hil.app.check.access import Access, read_blocks
 from hil.config import Config
 from hil.estimation.estimator import ZERO_TIME_S, Estimator
+from hil.messages.check import Check
 from hil.messages.stages import Samples
-from hil.safety.arming import NO_ANSWER, Check, age_check, sensor_checks, standing_check
+from hil.safety.arming import NO_ANSWER, age_check, sensor_checks, standing_check
 from hil.safety.measured_monitor import MeasuredMonitor
 
 # Sensors are measured for so long [ns], and their rate may seem to differ by this share: blocks arrive unevenly.

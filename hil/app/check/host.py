@@ -6,10 +6,11 @@ from pathlib import Path
 
 from hil.app.build import rights_wanted
 from hil.config import Config
+from hil.messages.check import Check
 from hil.operator.curve import KeysError, allowed_clients, own_path, read_key_pair
 from hil.operator.telemetry import open_publisher
 from hil.realtime import rights
-from hil.safety.arming import Check, disk_check
+from hil.safety.arming import disk_check
 
 
 def check_host(config: Config) -> list[Check]:

@@ -9,7 +9,8 @@ from hil.app.check.access import Access
 from hil.app.check.device_checks import LOOK_NS, opened, rate_checks, seen_blocks
 from hil.config import Config
 from hil.config.load_channels import normal_force_rows, offsets_V
-from hil.safety.arming import Check, load_age_check
+from hil.messages.check import Check
+from hil.safety.arming import load_age_check
 
 
 def check_loads(config: Config, access: Access) -> list[Check]:

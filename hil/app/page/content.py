@@ -16,9 +16,9 @@ from hil.config import Config
 from hil.config.model_parameters import nominal_rig
 from hil.experiments.base import Experiment
 from hil.experiments.registry import experiment_type
+from hil.messages.check import Check
 from hil.messages.layout import Layout
 from hil.messages.loads import LoadMode
-from hil.safety.arming import Check
 from hil.safety.cylinder_limits import cylinder_checks
 from hil.safety.fault_table import FAULT_TABLE
 from models.rover import rover_of

@@ -11,8 +11,8 @@ from hil.control.wheel_speed import WheelSpeed
 from hil.experiments.base import ArmingChecks, Experiment
 from hil.experiments.impact.limits import impact_checks
 from hil.experiments.impact.release import Release
+from hil.messages.check import Check
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
-from hil.safety.arming import Check
 
 # Mean speed of the back-and-forth that de-stresses the legs, as a share of the trial's speed; then a rest [ns].
 DESTRESS_SHARE = 0.5

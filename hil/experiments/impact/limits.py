@@ -5,7 +5,7 @@ from __future__ import annotations
 from hil.config import Config
 from hil.experiments.impact.obstacle_frame import LARGEST_ANGLE_DEG, LEAST_ANGLE_DEG
 from hil.experiments.impact.predicted_force import predicted_force
-from hil.safety.arming import Check
+from hil.messages.check import Check
 
 _LOWER = "lower trial.speed_mps, or cut sooner"
 

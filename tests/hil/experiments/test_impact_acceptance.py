@@ -13,9 +13,9 @@ from hil.config import load_config
 from hil.estimation.estimator import Estimator
 from hil.experiments.impact.acceptance import Evidence, judge, reasons_against
 from hil.experiments.impact.experiment import ImpactExperiment
+from hil.messages.check import Check
 from hil.messages.fault import Fault
 from hil.messages.stages import Samples
-from hil.safety.arming import Check
 from hil.safety.monitor import SafetyMonitor
 
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels

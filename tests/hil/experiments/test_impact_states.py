@@ -11,8 +11,8 @@ from hil.config import load_config
 from hil.control.wheel_speed import LARGEST_SLIP, SMOOTHING_S, WheelSpeed
 from hil.experiments.base import ARMED_NS
 from hil.experiments.impact.experiment import ImpactExperiment, State
+from hil.messages.check import Check
 from hil.messages.stages import Estimate, Goal, Prediction, Samples, SetPoints
-from hil.safety.arming import Check
 
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 

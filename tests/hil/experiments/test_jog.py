@@ -9,7 +9,7 @@ import pytest
 from hil.config import ConfigError, load_config
 from hil.experiments.base import ARMED_NS
 from hil.experiments.jog.experiment import AFTER_NS, JogExperiment, State, wheel_speeds
-from hil.safety.arming import Check
+from hil.messages.check import Check
 
 CONFIG = load_config("sim_impact")
 MS = 1_000_000

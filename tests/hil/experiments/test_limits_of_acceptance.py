@@ -20,11 +20,11 @@ from hil.experiments.impact.predicted_force import predicted_force
 from hil.experiments.normal_force.segments import Loads, Segment
 from hil.experiments.normal_force.summary import _limits_met
 from hil.experiments.registry import experiment_named
+from hil.messages.check import Check
 from hil.messages.fault import Fault
 from hil.messages.loads import LoadGoal, LoadMode
 from hil.messages.schema import EVENT
 from hil.messages.signals import tick_dtype
-from hil.safety.arming import Check
 from hil.safety.monitor import SafetyMonitor
 
 CONFIG = load_config("sim_impact")

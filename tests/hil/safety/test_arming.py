@@ -13,8 +13,9 @@ import pytest
 import hil
 from drivers.messages import DriveSample, ValveSample
 from hil.config import load_config
+from hil.messages.check import Check
 from hil.messages.stages import Estimate, Samples
-from hil.safety.arming import DISK_NEEDED, STANDING_RADPS, Check, arming_checks, disk_check
+from hil.safety.arming import DISK_NEEDED, STANDING_RADPS, arming_checks, disk_check
 
 PACKAGE = Path(hil.__file__).parent
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels

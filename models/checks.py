@@ -1,4 +1,4 @@
-"""Range checks for the wheel's parameters and inputs; each error has the value found and the range allowed."""
+"""Range checks for the parameters and inputs of models; each error has the value found and the range allowed."""
 
 import math
 from dataclasses import dataclass
