@@ -30,8 +30,7 @@ from hil.ipc.shared_devices import SharedDaq, SharedDrives, SharedValves
 from hil.ipc.shared_types import START
 from hil.ipc.stop_frames import write_stops
 from hil.messages.fault import Event
-from hil.processes.disturbances import late_event, late_words, stall_event
-from hil.processes.long_ticks import long_tick_event
+from hil.processes.disturbances import late_event, late_words, long_tick_event, stall_event
 from hil.processes.supervisor import WorkerSupervisor
 from hil.realtime import Granted
 from hil.recording.reader import FILE_NAME

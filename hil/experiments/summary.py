@@ -17,11 +17,16 @@ import hil
 from hil.config import Config
 from hil.config.model import fingerprint
 from hil.experiments.base import Experiment, Finished, Summary
+from hil.experiments.disturbance_summary import (
+    disturbance_lines,
+    long_tick_lines,
+    long_ticks_summary,
+    machine_summary,
+    simulated_rig_summary,
+)
 from hil.messages.fault import Fault
 from hil.messages.schema import recorded_detail
 from hil.messages.signals import PHASES
-from hil.processes.disturbances import disturbance_lines, machine_summary, simulated_rig_summary
-from hil.processes.long_ticks import long_tick_lines, long_ticks_summary
 from hil.recording.file_layout import RECOVERED
 from hil.recording.reader import read_digests
 from hil.recording.run_folder import replacing

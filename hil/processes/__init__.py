@@ -6,8 +6,7 @@ process       a child process with such a lifecycle
 link_bridge   between drivers and shared memory, and the dead-man of the link
 link          one hardware link: polls its device, and stops it whatever happens
 watchdog      kills processes that hang, and ends all when the loop process is gone
-disturbances  stalls of the machine and late simulated devices, as events of the record
-long_ticks    ticks that took longer than a period, as events of the record
+disturbances  stalls of the machine, late simulated devices and long ticks, as events of the record
 
 A process is started by the name of its module (`supervisor.MODULES`), which is not imported here:
 `hil.app.link_process` for a link, `hil.recording.recorder`, `hil.simulator.simulated_rig`.

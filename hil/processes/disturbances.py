@@ -1,31 +1,28 @@
-"""Disturbances of a run from outside the controller: stalls of the machine, and a simulated rig that was late.
+"""Disturbances of a run, as events of the record with id 0: stalls of the machine, a late simulated rig, long ticks.
 
-Those that fall into a tick are in `hil.processes.long_ticks`. All are events of the record with id 0. None excuses a
-fault: on a real rig the wheels keep turning during a stall. They are listed with the fault, so that its cause is not
-searched for in the controller or the devices.
+None excuses a fault: on a real rig the wheels keep turning during a stall. Those from outside the controller are
+listed with the fault, so that its cause is not searched for in the controller or the devices.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hil.ipc.lateness import LATE_NS, Late
 from hil.messages.schema import event_row
-from hil.processes.long_ticks import INTERRUPTED
-from hil.realtime.stalls import STALL_NS, Stall, merged
+from hil.realtime.long_ticks import LongTick
+from hil.realtime.stalls import STALL_NS, Stall
 
 STALL = "machine stall"  # name of the event; value: its length [ms]
 RIG_LATE = "simulated rig late"  # name of the event; value: how late [ms]
+# Ticks whose work took longer than a period; value: how long [ms], limit: the period [ms].
+INTERRUPTED = "tick interrupted"  # the processor was taken from it, and it would have been in time otherwise
+LONG = "long tick"  # any other: the controller computed or waited for too long
 # Longest time from a cause to the detection of its fault [ns]: old speeds of the drives are detected after 200 ms.
 NOTICED_WITHIN_NS = 300_000_000
 # A stall is logged by another process, which may wake up later than the loop by so much [ns].
 NOTED_WITHIN_NS = 20_000_000
-# The summary lists the longest disturbances; all are in the record.
-LISTED = 50
 
 Events = NDArray[np.void]
 
@@ -57,45 +54,26 @@ def late_words(late: Late, at: str = "") -> str:
     return f"simulated rig late by {late.late_ns * 1e-6:.0f} ms{at} ({late.device})"
 
 
-def _tick(t_ns: int, rate_hz: int) -> int:
-    return t_ns * rate_hz // 1_000_000_000
-
-
-def disturbance_lines(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Keys `machine` and `simulated_rig` as lines of a table; none in virtual time, or of a record without them."""
-    lines = []
-    if machine := summary.get("machine"):
-        lines.append(("machine stalls, longest", _counted(machine)))
-    if rig := summary.get("simulated_rig"):
-        lines.append(("simulated rig late, longest", _counted(rig)))
-    return lines
-
-
-def _counted(found: Mapping[str, Any]) -> str:
-    return f"{found['count']}, {found['longest_ms']:.0f} ms" if found["count"] else "0, -"
-
-
-def machine_summary(events: Events) -> dict[str, Any]:
-    """Key `machine` of a summary: stalls in order of time; simultaneous stalls of several processors count as one.
+def long_tick_event(tick: LongTick, rate_hz: int) -> Events:
+    """A long tick as a row of `EVENT`.
 
     Args:
-        events: of the record, rows of `EVENT`.
+        tick: of a loop.
+        rate_hz: of that loop.
     """
-    stalls = merged(Stall(row["t_ns"].item(), round(row["value"] * 1e6)) for row in _named(events, STALL))
-    longest = sorted(sorted(stalls, key=lambda stall: -stall.length_ns)[:LISTED])
-    return {
-        "stalls": [{"at_s": stall.began_ns / 1e9, "ms": stall.length_ns * 1e-6} for stall in longest],
-        "count": len(stalls),
-        "longest_ms": max((stall.length_ns * 1e-6 for stall in stalls), default=None),
-    }
+    period_ns = 1_000_000_000 // rate_hz
+    t_ns = tick.number * 1_000_000_000 // rate_hz
+    interrupted = not tick.waits and tick.processor_ns < period_ns
+    name = INTERRUPTED if interrupted else LONG
+    detail = (
+        f"the tick at {t_ns * 1e-9:.3f} s took {tick.work_ns * 1e-6:.1f} ms: {tick.processor_ns * 1e-6:.1f} ms on the "
+        f"processor; interruptions: {tick.interruptions}, waits: {tick.waits}, page faults: {tick.page_faults}"
+    )
+    return event_row(0, name, tick.number, t_ns, tick.work_ns * 1e-6, period_ns * 1e-6, detail=detail)
 
 
-def simulated_rig_summary(events: Events) -> dict[str, Any]:
-    """Key `simulated_rig` of a summary: its late actions in order of time; arguments as for `machine_summary`."""
-    rows = _named(events, RIG_LATE)
-    longest = sorted(sorted(rows, key=lambda row: -row["value"])[:LISTED], key=lambda row: row["t_ns"])
-    late = [{"at_s": row["t_ns"] / 1e9, "ms": row["value"].item(), "detail": _words(row)} for row in longest]
-    return {"late": late, "count": len(rows), "longest_ms": max((item["ms"] for item in late), default=None)}
+def _tick(t_ns: int, rate_hz: int) -> int:
+    return t_ns * rate_hz // 1_000_000_000
 
 
 def beside(events: Events, t_ns: int) -> str:
@@ -117,8 +95,8 @@ def longest_near(events: Events, t_ns: int, within_ns: int = NOTICED_WITHIN_NS) 
         within_ns: longest time from its cause to that moment [ns].
     """
     kinds = (STALL, INTERRUPTED, RIG_LATE)
-    near = [[row for row in _named(events, name) if _near(row, t_ns, within_ns)] for name in kinds]
-    return [_words(max(rows, key=lambda row: row["value"])) for rows in near if rows]
+    near = [[row for row in named(events, name) if _near(row, t_ns, within_ns)] for name in kinds]
+    return [words_of(max(rows, key=lambda row: row["value"])) for rows in near if rows]
 
 
 def _near(row: np.void, t_ns: int, within_ns: int) -> bool:
@@ -126,9 +104,11 @@ def _near(row: np.void, t_ns: int, within_ns: int) -> bool:
     return bool(end_ns >= t_ns - within_ns and row["t_ns"] <= t_ns + NOTED_WITHIN_NS)
 
 
-def _named(events: Events, name: str) -> list[np.void]:
+def named(events: Events, name: str) -> list[np.void]:
+    """Events of a name."""
     return [row for row in events if row["name"] == name.encode()]
 
 
-def _words(row: np.void) -> str:
+def words_of(row: np.void) -> str:
+    """The detail of an event as text."""
     return bytes(row["detail"]).decode(errors="replace")

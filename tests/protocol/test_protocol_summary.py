@@ -11,7 +11,7 @@ from drivers.interfaces import DeviceError
 from hil.analysis.afterwards import recover
 from hil.analysis.verify import verify
 from hil.experiments.truth_events import RecordedTruth
-from hil.processes.long_ticks import INTERRUPTED, LONG
+from hil.processes.disturbances import INTERRUPTED, LONG
 from hil.recording import read_trial
 
 BEFORE_ARMING_S = 0.1

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from hil.messages.fault import Fault
-from hil.processes.disturbances import longest_near
-from hil.processes.long_ticks import INTERRUPTED, LONG
+from hil.processes.disturbances import INTERRUPTED, LONG, longest_near
 from hil.processes.watchdog import KEPT
 from hil.realtime.process_memory import own_memory_MB
 from hil.recording import TrialRecord, read_trial

@@ -12,8 +12,7 @@ from hil.config import load_config
 from hil.messages.fault import Fault
 from hil.messages.schema import TIMING, event_row
 from hil.messages.signals import tick_dtype
-from hil.processes.disturbances import stall_event
-from hil.processes.long_ticks import long_tick_event
+from hil.processes.disturbances import long_tick_event, stall_event
 from hil.realtime.long_ticks import LongTick
 from hil.realtime.stalls import Stall
 from hil.recording import open_writer

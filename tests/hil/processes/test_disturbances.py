@@ -1,23 +1,16 @@
-"""Disturbances of a run from outside: as rows of the record, in the summary, and in the text of a fault."""
+"""Disturbances of a run: as rows of the record, and in the text of a fault."""
 
 import numpy as np
+import pytest
 
 from hil.ipc.lateness import Late
-from hil.messages.schema import EVENT, event_row, triggers_capture
-from hil.processes.disturbances import (
-    LISTED,
-    beside,
-    disturbance_lines,
-    late_event,
-    machine_summary,
-    simulated_rig_summary,
-    stall_event,
-)
+from hil.messages.schema import event_row, triggers_capture
+from hil.processes.disturbances import INTERRUPTED, LONG, beside, late_event, long_tick_event, stall_event
+from hil.realtime.long_ticks import LongTick
 from hil.realtime.stalls import Stall
 
 MS = 1_000_000
 START_NS = 5 * 10**9
-NONE = np.zeros(0, EVENT)
 
 
 def stall(at_ms, length_ms, real_time=True):
@@ -26,6 +19,11 @@ def stall(at_ms, length_ms, real_time=True):
 
 def late(at_ms, length_ms, device="roboclaw"):
     return late_event(Late(START_NS + at_ms * MS, length_ms * MS, device), START_NS, 1000)
+
+
+def long_tick(number=2104, ms=2.4, processor_ms=0.3, waits=0, interruptions=1, faults=0):
+    tick = LongTick(round(ms * MS), number, round(processor_ms * MS), faults, waits, interruptions)
+    return long_tick_event(tick, 1000)
 
 
 def test_a_stall_is_an_event_that_is_no_fault_with_its_length_and_its_tick():
@@ -51,33 +49,6 @@ def test_a_simulated_rig_names_the_device_that_was_late():
     assert row["detail"] == b"simulated rig late by 14 ms at 2.104 s (roboclaw)"
 
 
-def test_the_summary_lists_stalls_in_order_and_those_of_two_processors_as_one():
-    events = np.concatenate([stall(700, 5), stall(102, 30), stall(100, 31), late(300, 9)])
-    assert machine_summary(events) == {
-        "stalls": [{"at_s": 0.1, "ms": 32.0}, {"at_s": 0.7, "ms": 5.0}],
-        "count": 2,
-        "longest_ms": 32.0,
-    }
-
-
-def test_the_summary_of_a_quiet_run_has_no_stall_and_no_longest():
-    assert machine_summary(NONE) == {"stalls": [], "count": 0, "longest_ms": None}
-    assert simulated_rig_summary(NONE) == {"late": [], "count": 0, "longest_ms": None}
-
-
-def test_the_summary_counts_all_and_lists_the_longest():
-    events = np.concatenate([stall(20 * i, 4 + (i == 3)) for i in range(LISTED + 7)])
-    found = machine_summary(events)
-    assert (found["count"], len(found["stalls"]), found["longest_ms"]) == (LISTED + 7, LISTED, 5.0)
-
-
-def test_the_summary_of_a_simulated_rig_says_what_was_late():
-    found = simulated_rig_summary(np.concatenate([late(500, 4, "daq"), late(100, 14)]))
-    assert [item["ms"] for item in found["late"]] == [14.0, 4.0]
-    assert found["late"][0]["detail"] == "simulated rig late by 14 ms at 0.100 s (roboclaw)"
-    assert (found["count"], found["longest_ms"]) == (2, 14.0)
-
-
 def test_beside_a_fault_stands_the_longest_stall_that_it_can_come_from():
     events = np.concatenate([stall(1000, 31), stall(900, 5), stall(100, 80), stall(2000, 90)])
     assert beside(events, 1040 * MS) == "; beside it: this machine stood still for 31 ms at 1.000 s"
@@ -94,15 +65,36 @@ def test_a_fault_with_nothing_beside_it_is_a_fault_of_the_controller_or_the_devi
     assert beside(np.concatenate([other, stall(100, 80)]), 1000 * MS) == ""
 
 
-def test_tables_have_no_line_of_it_in_virtual_time():
-    assert disturbance_lines({"machine": None, "simulated_rig": None}) == []
-    assert disturbance_lines({}) == []
+@pytest.mark.parametrize(
+    ("used", "name"),
+    [
+        ({"processor_ms": 0.3}, INTERRUPTED),
+        ({"processor_ms": 0.3, "interruptions": 0}, INTERRUPTED),  # by the host of a virtual machine, or an interrupt
+        ({"processor_ms": 2.3}, LONG),  # it computed for so long
+        ({"processor_ms": 1.1}, LONG),  # it would have been late without the interruption, too
+        ({"processor_ms": 0.3, "waits": 1}, LONG),  # it waited for something
+    ],
+)
+def test_a_tick_is_interrupted_if_it_would_have_been_in_time_and_did_not_wait(used, name):
+    assert long_tick(**used)["name"] == [name.encode()]
 
 
-def test_tables_say_how_many_and_the_longest():
-    events = np.concatenate([stall(100, 31), late(100, 14)])
-    summary = {"machine": machine_summary(events), "simulated_rig": simulated_rig_summary(events)}
-    assert disturbance_lines(summary) == [
-        ("machine stalls, longest", "1, 31 ms"),
-        ("simulated rig late, longest", "1, 14 ms"),
-    ]
+def test_the_event_is_no_fault_and_says_what_the_tick_used():
+    [row] = long_tick(faults=12)
+    assert (row["id"], row["tick"], row["t_ns"], row["value"], row["limit"]) == (0, 2104, 2104 * MS, 2.4, 1.0)
+    assert row["detail"].decode() == (
+        "the tick at 2.104 s took 2.4 ms: 0.3 ms on the processor; interruptions: 1, waits: 0, page faults: 12"
+    )
+    assert not triggers_capture(row)
+
+
+def test_the_words_of_the_longest_tick_fit_into_an_event():
+    [row] = long_tick(
+        number=3_600_000, ms=9999.9, processor_ms=9999.9, waits=99_999, interruptions=99_999, faults=999_999
+    )
+    assert row["detail"].endswith(b"page faults: 999999")
+
+
+def test_an_interrupted_tick_stands_beside_a_fault_and_one_that_computed_too_long_does_not():
+    assert "took 25.0 ms" in beside(long_tick(1000, 25.0, 0.2), 1030 * MS)
+    assert beside(long_tick(1000, 25.0, 24.0), 1030 * MS) == ""
