@@ -201,13 +201,13 @@ def _cuts(config: Config, events: int) -> Cuts:
         with Signals() as signals, ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             endpoints = spawn_simulator(config, stack)
-            sockets = read_endpoints(endpoints)
+            addresses = read_endpoints(endpoints)
             command = [
                 sys.executable,
                 "-P",
                 "-m",
                 "hil.bench.impact_injector",
-                sockets["control"],
+                addresses["control"],
                 config.layout.channels[0],
             ]
             injector = subprocess.Popen([*command, str(STEP_V), "1"], stdin=subprocess.PIPE)
@@ -218,10 +218,10 @@ def _cuts(config: Config, events: int) -> Cuts:
             trial.driving = partial(_begin, injector)  # not before: arming wants sensors at rest
             run_loop(rig, config, signals, lambda _: None)
             start_ns = rig.loop.clock.start_ns or 0  # type: ignore[attr-defined]
-            with ControlClient(sockets["control"]) as control:
+            with ControlClient(addresses["control"]) as control:
                 assert config.devices is not None
                 assert config.devices.drives is not None
-                names = [name for name in sockets if name.startswith(config.devices.drives.driver)]
+                names = [name for name in addresses if name.startswith(config.devices.drives.driver)]
                 stops = {name: control.ask("stops", device=name)["stops"] for name in names}
             ended = common_reasons(trial, rig.cycle.safety, partial(beside, read_trial(folder).events))
     except (DeviceError, NotArmedError) as error:

@@ -66,10 +66,10 @@ def seconds_used(root: int) -> dict[int, float]:
         except OSError:  # gone meanwhile
             continue
         parents[int(folder.name)], used[int(folder.name)] = int(fields[1]), (int(fields[11]) + int(fields[12])) / _TICKS
-    family = {root}
-    while more := {process for process, parent in parents.items() if parent in family} - family:
-        family |= more
-    return {process: used[process] for process in family if process in used}
+    descendants = {root}
+    while more := {process for process, parent in parents.items() if parent in descendants} - descendants:
+        descendants |= more
+    return {process: used[process] for process in descendants if process in used}
 
 
 def _name(process: int) -> str:

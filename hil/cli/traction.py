@@ -34,15 +34,15 @@ def drawbar(options: BatchOptions) -> None:
     with running("runs", folder) as (report, stop):
         place = options.place([run.config for run in runs], report)
         rows = run_sweep(runs, folder / "drawbar.csv", "csv", place, report, stop.now, resume=options.resume)
-    by_slip = curves(rows)
+    pull_curves = curves(rows)
     from hil.campaign.traction.figures import draw_drawbar  # matplotlib takes half a second to import
 
-    draw_drawbar(by_slip, base, folder / "drawbar.png")
-    result = {"planned": len(runs), "runs": len(rows), "curves": by_slip}
+    draw_drawbar(pull_curves, base, folder / "drawbar.png")
+    result = {"planned": len(runs), "runs": len(rows), "curves": pull_curves}
     _finish(result, folder, "drawbar", as_json=options.as_json)
     if not options.as_json:
         table = Table("loads", "payload", "slip: pull [N]", "not accepted")
-        for curve in by_slip:
+        for curve in pull_curves:
             points = ", ".join(f"{s:.2f}: {pull:.0f}" for s, pull in zip(curve["slip"], curve["pull_N"], strict=True))
             table.add_row(curve["mode"], curve["weight"] or "-", points or "-", str(curve["left_out"]))
         show(table)

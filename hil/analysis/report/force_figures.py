@@ -37,7 +37,7 @@ def force_over_angle(groups: Sequence[Group]) -> Figure:
             label = f"{ENERGIES[key].replace('T_c', '$T_c$')}{' (belongs here)' if key == group.fitting else ''}"
             right.plot(
                 list(means),
-                [mean.mean for mean in means.values()],
+                [spread.mean for spread in means.values()],
                 style,
                 color=COLOURS[1],
                 mfc="white",
