@@ -31,7 +31,7 @@ from check_tree import ROOT, tree_files
 
 # Tests of a package beside those of the folder that mirrors it.
 ALSO = {
-    "hil/safety": ("tests/hil/test_injected_faults.py", "tests/hil/runtime/test_loop_alarms.py"),
+    "hil/safety": ("tests/hil/app/faults/test_device_cases.py", "tests/hil/runtime/test_loop_alarms.py"),
     "hil/operator": ("tests/hil/app/test_command_server.py", "tests/hil/ipc/test_operator.py"),
 }
 QUICK = "not slow and not soak and not hardware"

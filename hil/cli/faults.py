@@ -15,8 +15,8 @@ from hil.cli.json_file import JsonFile, writable, write
 from hil.cli.options import ConfigSource, Overrides, config_from, progress
 
 if TYPE_CHECKING:
-    from hil.app.faults.injection import FaultResult
-    from hil.app.faults.table import LeftOut
+    from hil.app.faults.case import FaultResult
+    from hil.app.faults.table import RowLeftOut
 
 
 def faults(
@@ -58,7 +58,7 @@ def faults(
         raise typer.Exit(FAULT)
 
 
-def _show(results: list[FaultResult], left_out: list[LeftOut], name: str) -> None:
+def _show(results: list[FaultResult], left_out: list[RowLeftOut], name: str) -> None:
     table = Table(title=f"{name}: injected faults; times in ms from the injection", padding=0)
     for column in ("no", "fault", "kind", "device", "state", "detected", "reacted", "bound", "runs in", "result"):
         table.add_column(column, justify="right" if column in ("no", "detected", "reacted", "bound") else "left")

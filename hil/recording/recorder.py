@@ -6,7 +6,7 @@ import json
 import os
 import select
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
@@ -47,10 +47,13 @@ class RingConsumer:
     Args:
         shared: memory of the run.
         file_sink: takes them.
+        after_flush: called after each flush to disk; a simulated disk takes its time there.
     """
 
-    def __init__(self, shared: RunMemory, file_sink: FileAndTelemetrySink) -> None:
-        self._file_sink = file_sink
+    def __init__(
+        self, shared: RunMemory, file_sink: FileAndTelemetrySink, after_flush: Callable[[], None] = lambda: None
+    ) -> None:
+        self._file_sink, self._after_flush = file_sink, after_flush
         self._timings, self._ticks, self._events, self._watchdog_events = (
             ring.reader(RECORDER) for ring in (shared.timings, shared.ticks, shared.events, shared.watchdog_events)
         )
@@ -81,6 +84,7 @@ class RingConsumer:
         count += timings.size + ticks.size
         if count:
             file_sink.recorder.flush()
+            self._after_flush()
             for cursor, held in self._cursors:
                 cursor.release(but=held)
         return count
@@ -116,6 +120,7 @@ def serve(
     inbox: Inbox,
     host: Host = COMPUTER,
     granted: Sequence[Granted] = (),
+    after_flush: Callable[[], None] = lambda: None,
 ) -> None:
     """Record a run and publish its summary, then the next, until asked to end.
 
@@ -125,6 +130,7 @@ def serve(
         inbox: what the loop process says.
         host: whose clock is used.
         granted: rights that there are.
+        after_flush: see `RingConsumer`.
     """
     said: list[str] = []
     try:
@@ -138,7 +144,8 @@ def serve(
                 shared.heartbeat.beat("recorder", host.now_ns())
                 lifecycle.ready(granted, said=said)
                 file_sink = FileAndTelemetrySink(recorder, publisher)
-                _record(shared, RingConsumer(shared, file_sink), file_sink, lifecycle, inbox, host)
+                consumer = RingConsumer(shared, file_sink, after_flush)
+                _record(shared, consumer, file_sink, lifecycle, inbox, host)
             lifecycle.report(closed=True)
             if not _next_run(shared, publisher, lifecycle, inbox, host):
                 return

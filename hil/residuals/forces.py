@@ -74,7 +74,7 @@ def has_strain(config: Config) -> bool:
     return config.experiment == "impact" and config.loads is not None and config.loads.strain_gauges is not None
 
 
-def strain_peak(evidence: Evidence) -> Floats:
+def strain_peak(evidence: RunEvidence) -> Floats:
     """(1,) peak by the strain gauges less that by the force sensors, over the half-width of both intervals together."""
     together_N = math.hypot(evidence.number("strain_peak_u95_N"), evidence.number("peak_force_u95_N"))
     return np.array([(evidence.number("strain_peak_N") - evidence.number("peak_force_N")) / together_N])

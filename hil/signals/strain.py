@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.signals.impact import TOP_SHARE, Quantity, vertex
+from hil.signals.impact import TOP_SHARE, UncertainValue, vertex
 from hil.signals.traces import GUARD_S, LEAST_QUIET_S, QUIET_S, TAIL_S, width_at_half
 from hil.signals.uncertainty import WIDTH, combined
 
@@ -23,7 +23,7 @@ LEAST_OVER_NOISE = 5.0
 
 def strain_peak(
     t_ns: NDArray[np.int64], force: Floats, impact_ns: int, *, bandwidth_hz: float, relative_u95: float
-) -> Quantity | None:
+) -> UncertainValue | None:
     """Largest force of one impact [N].
 
     The channel has an offset that drifts, so it is zeroed on the second before the impact. The amplifier's low-pass
@@ -62,7 +62,7 @@ def strain_peak(
     lag = 2.0 / 3.0 * np.pi / (2.0 * np.pi * bandwidth_hz * width * spacing_s)
     value = peak.value * (1.0 + 0.5 * lag * lag)
     scale = value * relative_u95 / WIDTH
-    return Quantity(value, combined(peak.standard, noise / np.sqrt(quiet), scale, value - peak.value))
+    return UncertainValue(value, combined(peak.standard, noise / np.sqrt(quiet), scale, value - peak.value))
 
 
 def _largest(force: Floats, quiet: int, rows: int) -> tuple[int, Floats]:

@@ -5,21 +5,21 @@ Nothing here depends on the machine's speed: times are virtual, the same on ever
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
 
-from hil.app.virtual.run import VirtualRun
+from hil.app.faults.case import Case
+from hil.app.faults.judge import judge
+from hil.app.faults.protocol_cases import MOMENTS_S, SETTINGS, observed, protocol_cases
+from hil.app.faults.virtual.run import VirtualRun
 from hil.config import load_config
 
-# The wheels run from 0.3 s on and touch at 1.2 s; faults are injected between these times.
-MOMENT_S = 0.5
+MOMENT_S = MOMENTS_S["run_up"]
 QUIET = ("telemetry.endpoint=''",)
-SETTINGS = (
-    *QUIET, "trial.start_distance_m=0.06", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5",
-    "devices.daq.e_stop=cDAQ1Mod4/port0/line0",
-)  # fmt: skip
 
 
 class Running(VirtualRun):
@@ -27,22 +27,21 @@ class Running(VirtualRun):
 
     def inject_fault(self, device: str, kind: str, **how) -> None:
         """Inject a fault of a device."""
-        self.simulated_rig.ask("inject_fault", device=device, kind=kind, **how)
-
-    def press(self, device: str, pressed: bool = True) -> None:
-        """Press or release an emergency stop."""
-        self.simulated_rig.ask("e_stop", device=device, pressed=pressed)
+        self.ask("inject_fault", device=device, kind=kind, **how)
 
     def kill(self, name: str) -> None:
         """SIGKILL of a worker."""
-        self.processes.by_name[name].kill()
-
-    def stop(self, name: str) -> None:
-        """SIGSTOP of a worker."""
-        self.time.stop(self.processes.by_name[name].actor)
+        self.signal(name, signal.SIGKILL)
 
 
 Act = Callable[[Running], None]
+
+
+@cache
+def case_of(device: str, kind: str) -> Case:
+    """The case of the table in the run-up."""
+    (case,) = (case for case in protocol_cases() if (case.device, case.kind, case.state) == (device, kind, "run_up"))
+    return case
 
 
 @pytest.fixture
@@ -86,3 +85,22 @@ def trial(tmp_path, finished_trial) -> Callable[..., Any]:
     yield trial
     for run in runs:
         run.close()
+
+
+@pytest.fixture
+def injected(trial) -> Callable[..., Any]:
+    """Make the run of a case of the fault table; what must come of it has come of it."""
+
+    def injected(device: str, kind: str, *more: Act) -> Any:
+        case = case_of(device, kind)
+
+        def act(run: Running) -> None:
+            for step in (*case.act, *more):
+                step(run)
+
+        done = trial(act)
+        outcome = judge(observed(done.run, case, done.folder, done.acted_ns), case.expected)
+        assert outcome.wrong == ()
+        return done
+
+    return injected

@@ -16,13 +16,8 @@ TIMEOUT_MS, WAKE_MS = 100, 2
 
 
 @pytest.mark.slow
-def test_a_stopped_loop_is_cut_by_the_dead_man_and_does_not_drive_when_it_goes_on(trial):
-    def act(run):
-        run.time.stop(run.loop)
-        run.host.sleep(0.3)
-        run.time.go_on(run.loop)
-
-    done = trial(act)
+def test_a_stopped_loop_is_cut_by_the_dead_man_and_does_not_drive_when_it_goes_on(injected):
+    done = injected("loop", "stopped for 0.3 s")
     stops_ms = done.seen_ms("stops")
     assert set(stops_ms) == ADDRESSES
     assert DEAD_MAN_MS <= max(stops_ms.values()) <= DEAD_MAN_MS + 1 + TRANSACTIONS_MS
@@ -31,12 +26,8 @@ def test_a_stopped_loop_is_cut_by_the_dead_man_and_does_not_drive_when_it_goes_o
     assert "loop_silent" in read_trial(done.folder).events["name"].astype(str)
 
 
-def test_a_loop_that_hangs_for_a_second_is_killed_by_the_watchdog(trial):
-    def act(run):
-        run.time.stop(run.loop)
-        run.host.sleep(1.5)
-
-    done = trial(act)
+def test_a_loop_that_hangs_for_a_second_is_killed_by_the_watchdog(injected):
+    done = injected("loop", "hangs for ever")
     assert done.run.loop.killed
     assert done.seen_ms("starts") == {}
     assert set(done.seen_ms("stops")) == ADDRESSES
@@ -51,8 +42,8 @@ def test_a_loop_that_hangs_for_a_second_is_killed_by_the_watchdog(trial):
     assert lost.events[-1][1].startswith("loop_silent: ")  # the hang is noticed over 1000 ticks later
 
 
-def test_a_killed_loop_leaves_stopped_wheels_and_a_whole_record(trial):
-    done = trial(lambda run: run.kill_loop())
+def test_a_killed_loop_leaves_stopped_wheels_and_a_whole_record(injected):
+    done = injected("loop", "killed")
     stops_ms = done.seen_ms("stops")
     assert set(stops_ms) == ADDRESSES
     assert max(stops_ms.values()) <= DEAD_MAN_MS + TRANSACTIONS_MS
@@ -79,14 +70,8 @@ def test_a_killed_loop_is_named_in_the_record_even_if_the_recorder_is_killed_soo
     assert (lost["name"], lost["tick"]) == (b"loop_lost", record.tick["tick"][-1])
 
 
-def test_when_every_process_is_killed_the_controllers_stop_by_themselves(trial):
-    def act(run):
-        for process in run.processes.by_name.values():
-            process.kill()
-        run.kill_loop()
-        run.host.sleep(0.2)  # none of our processes is left to wait for
-
-    done = trial(act)
+def test_when_every_process_is_killed_the_controllers_stop_by_themselves(injected):
+    done = injected("all processes", "killed")
     timeouts_ms = done.seen_ms("timeouts")
     assert set(timeouts_ms) == ADDRESSES
     assert max(timeouts_ms.values()) <= TIMEOUT_MS + WAKE_MS

@@ -9,10 +9,10 @@ from hil.analysis.verify import verify
 from hil.app import resident
 from hil.app.backends import RealtimeBackend
 from hil.app.console import Console
+from hil.app.faults.virtual.run import VirtualRun
 from hil.app.operate import ResidentProcess
 from hil.app.platform import Platform
 from hil.app.run_loop import Signals
-from hil.app.virtual.run import VirtualRun
 from hil.config import load_config
 from hil.ipc.command_memory import LEASE, CommandMemory
 from hil.ipc.operator import OperatorWriter

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hil.app.faults.process_faults import processes_of
+from hil.app.faults.process_cases import processes_of
+from hil.app.faults.protocol_cases import Step, protocol_cases
 from hil.app.run import open_backend
 from hil.app.run_loop import Signals, run_loop
 from hil.config import Config, load_config
@@ -57,6 +58,7 @@ class Wire:
         endpoints: its endpoints file.
         ports: contents of that file.
         process: its id.
+        workers: of the trial that runs on it, by name.
     """
 
     config: str
@@ -65,6 +67,7 @@ class Wire:
     ports: dict[str, str]
     control: ControlClient = field(repr=False)
     process: int = 0
+    workers: dict[str, int] = field(default_factory=dict)
 
     @property
     def arguments(self) -> list[str]:
@@ -88,6 +91,18 @@ class Wire:
             if at_ns >= since_ns:
                 found.setdefault(address, at_ns)
         return found
+
+    def ask(self, do: str, **command) -> dict[str, Any]:
+        """Send the rig a command."""
+        return self.control.ask(do, **command)
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        time.sleep(seconds)
+
+    def signal(self, name: str, number: signal.Signals) -> None:
+        """Send a signal to a worker of the trial."""
+        os.kill(self.workers[name], number)
 
     def mend(self) -> None:
         """Remove all injected faults."""
@@ -113,6 +128,28 @@ def trial(wire, tmp_path, finished_trial) -> Callable[..., Any]:
     wire.mend()
     yield trial
     wire.mend()
+
+
+@pytest.fixture
+def injected(wire, trial) -> Callable[..., Any]:
+    """Make a run with the steps of a case of the fault table; the fault noticed first must be one of its rows."""
+
+    def injected(device: str, kind: str, *more: Step) -> Any:
+        found = (case for case in protocol_cases() if (case.device, case.kind, case.state) == (device, kind, "run_up"))
+        (case,) = found
+
+        def act(workers: dict[str, int]) -> int:
+            wire.workers, acted_ns = workers, time.monotonic_ns()
+            for step in (*case.act, *more):
+                step(wire)
+            return acted_ns
+
+        run = trial(act)
+        assert run.faults[0] in case.expected.rows
+        assert case.expected.says in run.events[0].detail
+        return run
+
+    return injected
 
 
 def _run(config: Config, run: Any, wire: Wire, act: Act | None, at_s: float) -> Any:

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from hil.app.faults.protocol_cases import press, wait
 from hil.messages.fault import Fault
 
 pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("stalls")]
@@ -42,39 +43,27 @@ def test_late_doubled_and_now_and_then_damaged_answers_are_counted_and_change_no
     assert drives["retries"] >= 4  # one late answer and three damaged ones
 
 
-def test_three_damaged_answers_in_ten_are_a_fault_and_everything_stops(wire, trial):
-    run = trial(lambda _: wire.inject_fault("roboclaw", "garbage", count=3, every=3))
-    assert run.faults[0] is Fault.FRAMES_DAMAGED
+def test_three_damaged_answers_in_ten_are_a_fault_and_everything_stops(wire, injected):
+    run = injected("roboclaw", "garbage")
     stopped_within(wire, run.acted_ns, 50)
 
 
-def test_an_unplugged_bus_stops_by_itself_and_never_runs_again_when_it_comes_back(wire, trial):
-    def act(_):
-        gone_ns = wire.inject_fault("roboclaw", "disconnect")
-        time.sleep(0.3)
-        wire.inject_fault("roboclaw", "reconnect")
-        return gone_ns
-
-    run = trial(act)
-    assert run.faults[0] is Fault.LINK_LOST
+def test_an_unplugged_bus_stops_by_itself_and_never_runs_again_when_it_comes_back(wire, injected):
+    run = injected("roboclaw", "unplugged and plugged in")
     assert run.noticed_ms(Fault.LINK_LOST) < 50 + MARGIN_MS
     stopped_within(wire, run.acted_ns, TIMEOUT_MS, "timeouts")
     assert run.healths["drives"]["open"]  # reopened, to be stopped
     assert wire.seen("starts", run.acted_ns) == {}
 
 
-def test_a_valve_board_that_dies_stops_the_wheels(wire, trial):
-    run = trial(lambda _: wire.inject_fault("modbus", "off"))
-    assert run.faults[0] is Fault.LINK_LOST
-    assert "Modbus" in run.events[0].detail
+def test_a_valve_board_that_dies_stops_the_wheels(wire, injected):
+    run = injected("modbus", "off")
     # polled ten times a second, two tries of 60 ms; then the cut
     stopped_within(wire, run.acted_ns, 100 + 2 * 60 + 20)
 
 
-def test_an_overrun_of_the_daq_stops_the_wheels(wire, trial):
-    run = trial(lambda _: wire.inject_fault("daq", "error", code=-200279))
-    assert run.faults[0] is Fault.SAMPLES_LOST
-    assert "-200279" in run.events[0].detail
+def test_an_overrun_of_the_daq_stops_the_wheels(wire, injected):
+    run = injected("daq", "error -200279")
     stopped_within(wire, run.acted_ns, 20)
 
 
@@ -84,22 +73,14 @@ def test_samples_that_come_late_stop_the_wheels(wire, trial):
     stopped_within(wire, run.acted_ns, 10 + 20)
 
 
-def test_an_emergency_stop_at_the_controllers_is_noticed_within_100_ms_and_outlasts_its_release(wire, trial):
-    def act(_):
-        pressed_ns = wire.press("roboclaw")
-        time.sleep(0.3)
-        wire.press("roboclaw", False)
-        return pressed_ns
-
-    run = trial(act)
-    assert run.faults[0] is Fault.STOP_BY_OPERATOR
+def test_an_emergency_stop_at_the_controllers_is_noticed_within_100_ms_and_outlasts_its_release(wire, injected):
+    run = injected("roboclaw", "emergency stop", wait(0.3), press("roboclaw", pressed=False))
     assert run.noticed_ms(Fault.STOP_BY_OPERATOR) < 100 + MARGIN_MS
     assert wire.seen("starts", run.acted_ns) == {}
 
 
-def test_an_emergency_stop_on_the_line_stops_the_wheels(wire, trial):
-    run = trial(lambda _: wire.press("daq"))
-    assert run.faults[0] is Fault.STOP_BY_OPERATOR
+def test_an_emergency_stop_on_the_line_stops_the_wheels(wire, injected):
+    run = injected("daq", "emergency stop line")
     stopped_within(wire, run.acted_ns, 100)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from hil.app.faults.process_faults import processes_of
+from hil.app.faults.process_cases import processes_of
 from hil.cli import run
 from hil.recording import read_trial
 from hil.simulator.control_socket import wait_for

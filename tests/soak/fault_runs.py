@@ -1,7 +1,7 @@
 """Randomised fault runs: kind, device, moment, parameters and double faults drawn from a seed; `make soak PART=faults`.
 
 Most runs are in lockstep; one in `EVERY` is at the protocol level, in virtual time. After each run the outcome is
-judged by the record and the simulated devices (hil.app.faults.oracle). The same seed makes the same run.
+judged by the record and the simulated devices (hil.app.faults.judge). The same seed makes the same run.
 """
 
 from __future__ import annotations
@@ -16,21 +16,19 @@ import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from drivers.faults import KINDS, DeviceFault
 from hil.analysis.verify import verify
-from hil.app.faults.device_faults import inject, reaction_ms
+from hil.app.faults.case import Expected
 from hil.app.faults.expectation import expected_of
-from hil.app.faults.injection import Expected
+from hil.app.faults.faulty_device import KINDS, DeviceFault
+from hil.app.faults.judge import latched, unsafe
 from hil.app.faults.lockstep import LockstepRun
-from hil.app.faults.oracle import latched, unsafe
-from hil.app.faults.stage_faults import METHODS, raising
+from hil.app.faults.lockstep_cases import METHODS, inject, raising, reaction_ms
+from hil.app.faults.protocol_cases import LONGER, OF_DEAD_LINKS, protocol_cases, protocol_config, run_case, wait
 from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL
-from hil.app.faults.virtual_faults import line_disturbances, process_disturbances
-from hil.app.faults.virtual_run import OF_DEAD_LINKS, VirtualFault, run_disturbed, virtual_config
 from hil.config import load_config
 from hil.messages.fault import Fault
 
@@ -157,40 +155,45 @@ def judged(result, faults):
 
 
 @cache
-def disturbances():
-    """Those at the protocol level. A stopped recorder is waited for 15 s at the end of the run: `hil faults` has it."""
-    config = virtual_config()
-    every = [*line_disturbances(config), *process_disturbances(config)]
-    return [one for one in every if (one.device, one.kind) != ("recorder process", "stopped")]
+def protocol_level():
+    """The cases there. A stopped recorder is waited for 15 s at the end of the run: `hil faults` has it."""
+    every = [case for case in protocol_cases() if case.state == "run_up"]
+    return [case for case in every if (case.device, case.kind) != ("recorder process", "stopped")]
+
+
+class UnlessOver:
+    """A step of a run whose loop may have ended."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def __call__(self, run):
+        if not run.over:
+            self.step(run)
 
 
 def at_protocol_level(seed):
     """Make a run in virtual time, disturbed once or twice, and judge it."""
     chance = random.Random(seed)
-    first, second = chance.sample(disturbances(), 2)
+    first, second = chance.sample(protocol_level(), 2)
     at_s, pause_s = chance.uniform(*MOMENTS_S), chance.uniform(0.0, 0.2)
-    names, act = [f"{first.device}: {first.kind}"], first.act
-    expected = Expected(frozenset(first.faults), optional=first.optional)
-    settings, ends = first.settings, first.ends
-    if chance.random() < 0.5 and not first.ends:
+    names, case, one = [f"{first.device}: {first.kind}"], replace(first, at_s=at_s), first.expected
+    expected = Expected(one.rows, optional=one.optional, ends=one.ends)
+    if chance.random() < 0.5 and not one.ends:
         names.append(f"{second.device}: {second.kind}")
-        rows = frozenset((*first.faults, *second.faults, *OF_DOUBLE_FAULTS))
-        expected = Expected(rows, optional=all(one.optional or not one.faults for one in (first, second)))
-        settings, ends = (*settings, *second.settings), second.ends
-
-        def act(run):
-            first.act(run)
-            run.host.sleep(pause_s)
-            if not run.over:
-                second.act(run)
-
-    outcome = run_disturbed(VirtualFault(act, at_s, settings, ends), expected)
+        other = second.expected
+        optional = all(each.optional or not each.rows for each in (one, other))
+        expected = Expected(one.rows | other.rows | OF_DOUBLE_FAULTS, optional=optional, ends=other.ends)
+        longer = protocol_config(LONGER)
+        config = longer if longer in (first.config, second.config) else first.config
+        case = replace(case, act=(*first.act, wait(pause_s), *map(UnlessOver, second.act)), config=config)
+    outcome = run_case(replace(case, expected=expected))
     noticed = "not noticed" if outcome.detected_ms is None else f"after {outcome.detected_ms:.0f} ms"
     return Run(seed, "protocol", tuple(names), outcome.wrong, noticed)
 
 
 # What two faults together may be noticed as, beside what each is.
-OF_DOUBLE_FAULTS = (Fault.PROCESS_LOST, Fault.LINK_LOST, Fault.SENSOR_DROPOUT, Fault.LOOP_LATE)
+OF_DOUBLE_FAULTS = frozenset({Fault.PROCESS_LOST, Fault.LINK_LOST, Fault.SENSOR_DROPOUT, Fault.LOOP_LATE})
 
 
 def make(seed):

@@ -17,7 +17,7 @@ import h5py
 import numpy as np
 
 from hil.analysis.recovery import NothingToRecoverError, recover
-from hil.app.faults.process_faults import processes_of
+from hil.app.faults.process_cases import processes_of
 from hil.ipc.run_memory import FOLDER, RunMemory
 from hil.ipc.shared_types import START
 from hil.ipc.shm import ShmError

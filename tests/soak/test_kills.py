@@ -7,7 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from hil.app.faults.process_faults import processes_of
+from hil.app.faults.process_cases import processes_of
 from hil.ipc.shared_types import GROUND_TRUTH
 from hil.ipc.shm import STALE
 from hil.messages.fault_bounds import DEAD_MAN_NS

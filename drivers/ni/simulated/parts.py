@@ -25,7 +25,7 @@ class DaqmxError(Exception):
 
 
 class ServerFault(msgspec.Struct, frozen=True):
-    """A fault of the server. The kinds are those of `drivers.faults`, with two more.
+    """A fault of the server. Kinds as of devices in one process, and two more.
 
     Attributes:
         kind: delayed: the next `count` reads are answered late; error: they fail with `code`; off: the server stops

@@ -44,7 +44,7 @@ class SimulatedPort(NamedTuple):
 
 
 class LineFault(msgspec.Struct, frozen=True):
-    """A fault of a serial line or of the device at its end. The kinds are those of `drivers.faults`, with three more.
+    """A fault of a serial line or of the device at its end. Kinds as of devices in one process, and three more.
 
     Attributes:
         kind: off: the device neither receives nor answers from now on; disconnect: the port is removed; reconnect ends

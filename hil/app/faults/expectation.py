@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from drivers.faults import DeviceFault
 from drivers.sim.rig import DRIVES_TIMEOUT_NS
-from hil.app.faults.injection import Expected
+from hil.app.faults.case import Expected
+from hil.app.faults.faulty_device import DeviceFault
 from hil.config import Config
 from hil.config.good_runs import unlike
 from hil.messages.fault import Fault
@@ -21,20 +21,9 @@ CLIPPING = 1e6
 OVERFLOWING = 1e300
 _STALE = frozenset({Fault.SENSOR_STALE})
 # What a plausible wrong reading, or one that is lost now and then, may lead to; it may also lead to nothing.
-_SUSPECT = {
-    "daq": frozenset({Fault.SENSOR_DROPOUT, Fault.SENSOR_STALE, Fault.ADC_SATURATED, Fault.SEQUENCE_GAP}),
-    "loads": frozenset({Fault.SENSOR_DROPOUT, Fault.SENSOR_STALE, Fault.ADC_SATURATED, Fault.SEQUENCE_GAP}),
-    "drives": frozenset({Fault.SENSOR_STALE, Fault.MODEL_NOT_FINITE, Fault.COMMAND_OUT_OF_LIMIT, Fault.OUTSIDE_MODEL}),
-    "valves": frozenset(
-        {
-            Fault.SENSOR_STALE,
-            Fault.MODEL_NOT_FINITE,
-            Fault.VALVE_STUCK,
-            Fault.COMMAND_OUT_OF_LIMIT,
-            Fault.OUTSIDE_MODEL,
-        }
-    ),
-}
+_SAMPLES = frozenset({Fault.SENSOR_DROPOUT, Fault.SENSOR_STALE, Fault.ADC_SATURATED, Fault.SEQUENCE_GAP})
+_SPEEDS = frozenset({Fault.SENSOR_STALE, Fault.MODEL_NOT_FINITE, Fault.COMMAND_OUT_OF_LIMIT, Fault.OUTSIDE_MODEL})
+_SUSPECT = {"daq": _SAMPLES, "loads": _SAMPLES, "drives": _SPEEDS, "valves": _SPEEDS | {Fault.VALVE_STUCK}}
 
 
 def expected_of(config: Config, device: str, fault: DeviceFault) -> Expected:
@@ -63,7 +52,21 @@ def expected_mark(config: Config, device: str, fault: DeviceFault, state: str) -
     judged = config.residuals.calibration is not None and not unlike(config)
     moves = device in ("daq", "drives") and state in ("idle", "armed", "run_up")
     seen = judged and config.experiment == "impact" and (fault.kind == "garbage" or moves)
-    return Expected(_SUSPECT[device] | {Fault.IMPLAUSIBLE_VALUE}, optional=not seen)
+    return Expected(_SUSPECT[device] | {Fault.IMPLAUSIBLE_VALUE}, optional=not seen, marked=True)
+
+
+def of_the_table(config: Config, row: int, noticed: int | None = None, own_ms: float = 0.0) -> Expected:
+    """Noticed within the bound of a row of the fault table, and stopped by the cut that follows.
+
+    Args:
+        config: of the rig, in lockstep.
+        row: of the fault table.
+        noticed: the row as which it is noticed, if that is another one.
+        own_ms: time-out of a device that takes no command any more [ms].
+    """
+    bound_ms = FAULT_TABLE[row].bound_for(config) or 0.0
+    react_ms = max(bound_ms + config.links.drives_delay_ms, own_ms)
+    return Expected(frozenset({row if noticed is None else noticed}), bound_ms, react_ms)
 
 
 def table_faults(config: Config, device: str) -> Sequence[tuple[int, DeviceFault]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.faults import FaultyDevice
 from drivers.interfaces import DeviceError
 from drivers.sim.rig import InProcessRig
 from hil.app.build import record_meta
+from hil.app.faults.faulty_device import FaultyDevice
 from hil.config import Config
 from hil.experiments.base import Finished, State
 from hil.experiments.build_cycle import build_cycle
@@ -46,7 +46,6 @@ TICKS_INTO_STATE = 50
 STAGES = ("rig_io", "estimator", "twin", "safety", "experiment", "controller", "limiter", "tick_logger")
 
 Disturb = Callable[["LockstepRun"], None]
-LoopAlarm = Callable[[], Alarm | None]
 
 
 class FaultyStage:
@@ -111,14 +110,17 @@ class LockstepRun:
         folder: of the record; None: it is kept in memory.
         after_fault_s: simulated time that is recorded after a fault [s].
         stopped_after_s: an experiment that goes on is stopped so long after the injection [s].
-        alarms: of its loop.
 
     Attributes:
+        config: as given.
+        injected: number of the tick in which the first fault was injected; 0: none was.
         simulated_rig: the rig.
         devices: its devices, by the names of their links.
         cycle: its stages, as they are built.
         stages: the same by name, as the loop uses them.
         loop: the loop.
+        alarms: of the loop, called in each tick.
+        cleanup: what is undone after the run.
     """
 
     def __init__(
@@ -128,9 +130,8 @@ class LockstepRun:
         *,
         after_fault_s: float = AFTER_FAULT_S,
         stopped_after_s: float = STOPPED_AFTER_S,
-        alarms: Sequence[LoopAlarm] = (),
     ) -> None:
-        self._config, self._folder, self._stopped_after_s = config, folder, stopped_after_s
+        self.config, self._folder, self._stopped_after_s = config, folder, stopped_after_s
         self.simulated_rig = rig = build_simulated_rig(config)
         made = {"daq": rig.daq, "drives": rig.drives, "valves": rig.valves, "loads": rig.loads}
         self.devices: dict[str, FaultyDevice[Any, Any]] = {
@@ -145,9 +146,12 @@ class LockstepRun:
         self.stages: dict[str, Any] = {name: FaultyStage(getattr(cycle, name)) for name in STAGES}
         self._cycle: Cycle = replace(cycle, **self.stages)
         self._due: list[tuple[int, Disturb]] = []
-        self._injected = 0
+        self.injected = 0
+        self.alarms: list[Callable[[], Alarm | None]] = []
+        self.cleanup = ExitStack()
         after = math.ceil(after_fault_s * config.loop.rate_hz)
-        self.loop = Loop(_DisturbedClock(rig, config.loop.rate_hz, self._act), self._cycle, alarms, after_fault=after)
+        clock = _DisturbedClock(rig, config.loop.rate_hz, self._act)
+        self.loop = Loop(clock, self._cycle, self.alarms, after_fault=after)
 
     def at(self, tick: int, disturb: Disturb) -> None:
         """Have the run disturbed in a tick, after the rig has moved and before the loop samples."""
@@ -159,9 +163,9 @@ class LockstepRun:
 
     def run(self) -> LockstepResult:
         """Run to the end, and hold the devices then."""
-        with ExitStack() as stack:
+        with self.cleanup:
             if self._writer is not None:
-                stack.callback(self._writer.close)
+                self.cleanup.callback(self._writer.close)
             self._cycle.rig_io.open()
             self.loop.run()
         self._hold()
@@ -171,25 +175,17 @@ class LockstepRun:
             ticks, events = record.tick, record.events
         experiment: Any = self._cycle.experiment
         plant, timings = self.simulated_rig.plant, self._memory.timings
-        samples = self._memory.samples("daq") if self._config.record.sensors == "all" else None
+        samples = self._memory.samples("daq") if self.config.record.sensors == "all" else None
         finished = Finished(
-            self._config, self.cycle, self.loop.clock, plant, ticks, timings, events, None, None, 0.0, samples,
+            self.config, self.cycle, self.loop.clock, plant, ticks, timings, events, None, None, 0.0, samples,
             self._memory.samples("loads"),
         )  # fmt: skip
-        return LockstepResult(
-            self._config,
-            ticks,
-            events,
-            self.simulated_rig,
-            self._injected,
-            experiment.over,
-            experiment.refused,
-            finished,
-        )
+        over, refused = experiment.over, experiment.refused
+        return LockstepResult(self.config, ticks, events, self.simulated_rig, self.injected, over, refused, finished)
 
     def _hold(self) -> None:
         """Stop the devices and hold them so, as after every run, until the commands that are under way have arrived."""
-        rig, period_ns = self.simulated_rig, 1_000_000_000 // self._config.loop.rate_hz
+        rig, period_ns = self.simulated_rig, 1_000_000_000 // self.config.loop.rate_hz
         until_ns = rig.plant.t_ns + round(HELD_S * 1e9)
 
         def settled() -> bool:
@@ -206,9 +202,9 @@ class LockstepRun:
     def _act(self, tick: Tick) -> None:
         for due in [one for one in self._due if one[0] <= tick.number]:
             self._due.remove(due)
-            self._injected = self._injected or tick.number
+            self.injected = self.injected or tick.number
             due[1](self)
-        if self._injected and tick.number - self._injected == self._stopped_after_s * self._config.loop.rate_hz:
+        if self.injected and tick.number - self.injected == self._stopped_after_s * self.config.loop.rate_hz:
             self.stop("fault injection: nothing more to wait for")
 
 

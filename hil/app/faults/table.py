@@ -1,21 +1,18 @@
-"""The whole fault table against a simulated rig: every injection that can be made here, and what is left out."""
+"""The case table: every injection that can be made here, in the order of the fault table, and what is left out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from hil.app.faults.console_process import console_process_cases
-from hil.app.faults.device_faults import cylinder_cases, device_cases, implausible_cases
-from hil.app.faults.disk_faults import cannot_mount, disk_cases
-from hil.app.faults.injection import Case, FaultResult
+from hil.app.faults.case import Case, FaultResult
+from hil.app.faults.command_cases import command_cases
+from hil.app.faults.config_cases import config_cases
+from hil.app.faults.disk_cases import cannot_mount, disk_cases
 from hil.app.faults.lockstep import state_ticks
-from hil.app.faults.operator_faults import operator_cases
-from hil.app.faults.process_faults import process_cases
-from hil.app.faults.refusals import refusal_cases
-from hil.app.faults.socket_faults import socket_cases
-from hil.app.faults.stage_faults import stage_cases
-from hil.app.faults.virtual_faults import virtual_cases
+from hil.app.faults.lockstep_cases import implausible_cases, lockstep_cases
+from hil.app.faults.process_cases import process_cases
+from hil.app.faults.protocol_cases import protocol_cases
 from hil.config import Config
 from hil.messages.fault import Fault
 from hil.safety.fault_table import FAULT_TABLE
@@ -30,7 +27,7 @@ WHOLE_S = 60.0  # longer than the experiments of the shipped configs
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class RowLeftOut:
     """A row of the fault table that was not injected, and why."""
 
     row: int
@@ -38,31 +35,26 @@ class LeftOut:
 
 
 def all_cases(config: Config, whole: Config) -> Iterator[Case]:
-    """Every injection, by the level at which it runs.
+    """Every case, by the level at which it runs.
 
     Args:
         config: of the rig, in lockstep; what needs a line or the operating system runs on a rig at the protocol level.
         whole: the same with the experiment as long as it is: plausible wrong values are noticed at its end.
     """
-    states = state_ticks(config)
-    yield from device_cases(config, states)
+    yield from lockstep_cases(config, state_ticks(config))
     yield from implausible_cases(whole, state_ticks(whole, WHOLE_S))
-    yield from stage_cases(config, states)
-    yield from cylinder_cases()
-    yield from operator_cases(config, states)
-    yield from socket_cases(config)
-    yield from refusal_cases(config)
+    yield from command_cases(config)
+    yield from config_cases(config)
     if not cannot_mount():
         yield from disk_cases(config)
-    yield from virtual_cases()
+    yield from protocol_cases()
     yield from process_cases()
-    yield from console_process_cases()
 
 
 def inject_all(
     config: Config, whole: Config, only: Collection[int], progress: Progress
-) -> tuple[list[FaultResult], list[LeftOut]]:
-    """Make every injection; the results in the order of the fault table, and the rows without any.
+) -> tuple[list[FaultResult], list[RowLeftOut]]:
+    """Make every case; the results in the order of the fault table, and the rows without any.
 
     Args:
         config: of the rig, in lockstep.
@@ -70,16 +62,15 @@ def inject_all(
         only: rows of the fault table; empty: all.
         progress: told what is going on, a line at a time.
     """
-    cases = [case for case in all_cases(config, whole) if not only or case.injection.row in only]
-    cases.sort(key=lambda case: case.injection.row)
+    cases = [case for case in all_cases(config, whole) if not only or case.row in only]
+    cases.sort(key=lambda case: case.row)
     results: list[FaultResult] = []
     for number, case in enumerate(cases, 1):
-        one = case.injection
-        progress(f"{number} of {len(cases)}: {one.row} {one.fault}, {one.kind} of {one.device} in {one.state}")
+        progress(f"{number} of {len(cases)}: {case.row} {case.fault}, {case.kind} of {case.device} in {case.state}")
         results.append(case.result())
-    made = {result.injection.row for result in results}
+    made = {result.case.row for result in results}
     wanted = set(only) or set(FAULT_TABLE)
-    return results, [LeftOut(row, _reason(row)) for row in sorted(wanted - made)]
+    return results, [RowLeftOut(row, _reason(row)) for row in sorted(wanted - made)]
 
 
 def _reason(row: int) -> str:

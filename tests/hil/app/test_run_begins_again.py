@@ -12,7 +12,7 @@ from hil.app import backends
 from hil.app import run as app
 from hil.app.backends import SimulatedRigLateError
 from hil.app.build import record_meta
-from hil.app.faults.process_faults import processes_of
+from hil.app.faults.process_cases import processes_of
 from hil.config import load_config
 from hil.experiments.impact import figure
 from hil.ipc.lateness import Late

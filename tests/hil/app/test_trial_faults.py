@@ -15,6 +15,7 @@ import pytest
 
 from drivers.interfaces import DeviceError
 from hil.app import run as app
+from hil.app.faults.lockstep_cases import METHODS
 from hil.config import load_config
 from hil.experiments.impact import figure
 from hil.experiments.impact.experiment import State
@@ -129,10 +130,9 @@ def assert_reported(run: Run) -> None:
     assert json.loads((run.folder / "summary.json").read_text()) == run.summary
 
 
+# Those of the case table, and what has no stage of its own.
 STAGES = (
-    "rig_io.sample", "estimator.estimate", "twin.predict", "safety.check", "experiment.decide", "controller.control",
-    "limiter.check", "rig_io.command", "tick_logger.record", "recorder.tick", "recorder.block", "publisher.tick",
-    "simulated_rig.advance",
+    *map(".".join, METHODS), "recorder.tick", "recorder.block", "publisher.tick", "simulated_rig.advance",
 )  # fmt: skip
 # With these gone the figure has less to draw; it takes longer than the trial, so only these draw it.
 SPOIL_THE_RECORD = ("tick_logger.record", "recorder.tick", "recorder.block")

@@ -7,8 +7,9 @@ import json
 import pytest
 
 from hil.app.faults import table
-from hil.app.faults.injection import LOCKSTEP, PROCESSES, Expected, FaultResult, Injection, Outcome
+from hil.app.faults.case import LOCKSTEP, PROCESSES, Case, Expected, FaultResult, InjectionOutcome
 from hil.cli import run
+from hil.config import load_config
 
 
 @pytest.mark.parametrize("config", ["mars_dome", "bumper"])
@@ -32,17 +33,24 @@ def test_chosen_rows_are_injected_and_written_as_json(capsys, tmp_path):
 
 
 def test_a_result_that_is_wrong_ends_with_status_1(capsys, monkeypatch):
-    wrong = FaultResult(
-        Injection(1, "off", "daq", "run_up", LOCKSTEP, "sim_impact"),
-        Expected(frozenset({1}), 11.0, 11.0),
-        Outcome(40.0, 40.0, ("noticed after 40.0 ms, allowed: 11.0",)),
-    )
-    outcome = Outcome(disturbed="the trial ended by itself before the signal", injected=False)
-    not_made = FaultResult(
-        Injection(12, "killed", "loop process", "run_up", PROCESSES, "sim_wire"), Expected(), outcome
+    config, bounds = load_config("sim_impact"), Expected(frozenset({1}), 11.0, 11.0)
+    outcomes = [
+        InjectionOutcome(40.0, 40.0, ("noticed after 40.0 ms, allowed: 11.0",)),
+        InjectionOutcome(disturbed="the trial ended by itself before the signal", injected=False),
+    ]
+    wrong, not_made = (
+        FaultResult(case, outcome)
+        for case, outcome in zip(
+            (
+                Case(1, "off", "daq", "run_up", LOCKSTEP, config, lambda _: outcomes[0], expected=bounds),
+                Case(12, "killed", "loop process", "run_up", PROCESSES, config, lambda _: outcomes[1]),
+            ),
+            outcomes,
+            strict=True,
+        )
     )
     assert not_made.row()["ok"] is None
-    left_out = [table.LeftOut(22, "no tmpfs can be mounted")]
+    left_out = [table.RowLeftOut(22, "no tmpfs can be mounted")]
     monkeypatch.setattr(table, "inject_all", lambda *_: ([wrong, not_made], left_out))
     assert run(["faults", "sim_impact"]) == 1
     said = capsys.readouterr().out

@@ -5,10 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from drivers.faults import DeviceFault
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
+from hil.app.faults.faulty_device import DeviceFault
 from hil.app.faults.lockstep import LockstepRun
+from hil.app.faults.lockstep_cases import inject
 from hil.app.run import run_in_virtual_time
 from hil.config import load_config
 from hil.messages.fault import Fault
@@ -23,7 +24,7 @@ INJECTED = 2000
 
 def wrong_speeds(folder, *settings, factor=1.02):
     disturbed = LockstepRun(load_config("sim_impact", [QUIET, *settings]), folder, stopped_after_s=np.inf)
-    disturbed.at(INJECTED, lambda run: run.devices["drives"].inject_fault(DeviceFault("wrong", factor=factor)))
+    disturbed.at(INJECTED, inject("drives", DeviceFault("wrong", factor=factor)))
     return disturbed.run()
 
 

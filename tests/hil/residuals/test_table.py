@@ -56,10 +56,10 @@ def test_a_wrong_force_is_shown_by_its_residual(impact, residual, element, volts
 
 def test_two_peaks_that_differ_by_more_than_both_intervals_are_shown(gauges):
     said = gauges.result.summary
-    assert not marked(Evidence(gauges.judged, gauges.result.ticks, said))
+    assert not marked(RunEvidence(gauges.judged, gauges.result.ticks, said))
     for wrong in (0.75, 1.25):
         summary = {**said, "strain_peak_N": wrong * said["strain_peak_N"]}
-        assert marked(Evidence(gauges.judged, gauges.result.ticks, summary)) == {"strain_peak": "sum"}
+        assert marked(RunEvidence(gauges.judged, gauges.result.ticks, summary)) == {"strain_peak": "sum"}
 
 
 @pytest.mark.parametrize(

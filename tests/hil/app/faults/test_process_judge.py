@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hil.app.faults.console_process import _before_its_end
-from hil.app.faults.injection import Expected
-from hil.app.faults.process_faults import judge
+from hil.app.faults.case import Expected, NotInjectedError
+from hil.app.faults.judge import judge
+from hil.app.faults.process_cases import before_its_end, observed
 from hil.config import load_config
 from hil.messages.schema import event_row
 from hil.messages.signals import tick_dtype
@@ -35,7 +35,7 @@ def judged(tmp_path):
                 record.event(event_row(number, name, at_ms, at_ms * 1_000_000))
         answers = {"stops": seen, "lateness": {"late": []}}
         control = SimpleNamespace(ask=lambda command, **_: answers[command])
-        return judge(control, tmp_path, START_NS, ACTED_NS, EXPECTED)
+        return judge(observed(control, tmp_path, START_NS, ACTED_NS), EXPECTED)
 
     return judge_trial
 
@@ -47,15 +47,13 @@ def test_a_fault_that_is_noticed_and_stopped_in_time_is_ok(judged):
 
 
 def test_a_trial_that_was_in_safe_before_the_signal_shows_nothing_of_it(judged):
-    outcome = judged(RUNNING, (2, "sensor_stale", 400), (12, "loop_silent", 550))
-    assert (outcome.injected, outcome.wrong) == (False, ())
-    assert "in Safe before the signal, fault 2" in outcome.disturbed
+    with pytest.raises(NotInjectedError, match="in Safe before the signal, fault 2"):
+        judged(RUNNING, (2, "sensor_stale", 400), (12, "loop_silent", 550))
 
 
 def test_drives_that_had_stopped_before_the_signal_show_nothing_of_it(judged):
-    outcome = judged({**RUNNING, "stops": [(0x80, ACTED_NS - 1)]}, (12, "loop_silent", 550))
-    assert (outcome.injected, outcome.wrong) == (False, ())
-    assert "had stopped before the signal" in outcome.disturbed
+    with pytest.raises(NotInjectedError, match="had stopped before the signal"):
+        judged({**RUNNING, "stops": [(0x80, ACTED_NS - 1)]}, (12, "loop_silent", 550))
 
 
 def test_what_other_processes_say_of_the_killed_loop_is_no_fault_before_the_signal(judged):
@@ -69,8 +67,8 @@ def test_what_other_processes_say_of_the_killed_loop_is_no_fault_before_the_sign
         ({**RUNNING, "stops": []}, [(12, "loop_silent", 550)], "not every controller has stopped"),
         ({**RUNNING, "starts": [*RUNNING["starts"], (0x80, ACTED_NS + 90_000_000)]}, [(12, "loop_silent", 550)],
          "a controller was started again after the fault"),
-        (RUNNING, [], "not noticed"),
-        (RUNNING, [(2, "sensor_stale", 550)], "noticed as fault 2"),
+        (RUNNING, [], "not noticed, expected: fault 12"),
+        (RUNNING, [(2, "sensor_stale", 550)], "noticed as fault 2, expected: 12"),
         (RUNNING, [(12, "loop_silent", 570)], "noticed after 70.0 ms, allowed: 60.0"),
     ],
 )  # fmt: skip
@@ -81,7 +79,7 @@ def test_what_must_not_be_is_wrong(judged, seen, faults, wrong):
 
 
 def test_a_trial_that_has_ended_is_not_waited_for(tmp_path):
-    armed = _before_its_end(tmp_path / "run_1", lambda status: status["state"] == "armed")
+    armed = before_its_end(tmp_path / "run_1", lambda status: status["state"] == "armed")
     assert not armed({"state": "idle"})
     assert armed({"state": "armed", "runs": 0})
     with pytest.raises(CommandError, match="run_1 ended before its console was killed: drives: silent"):

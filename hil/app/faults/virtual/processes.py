@@ -142,6 +142,7 @@ class VirtualProcesses:
 
     Attributes:
         by_name: workers started.
+        flush_s: how long each flush of the record takes [s].
     """
 
     LOOP = 1
@@ -149,6 +150,7 @@ class VirtualProcesses:
     def __init__(self, host: VirtualHost, kill_loop: Callable[[], None]) -> None:
         self.host, self._kill_loop = host, kill_loop
         self.by_name: dict[str, VirtualProcess] = {}
+        self.flush_s = 0.0
 
     def launch(self, module: str, run: str, *arguments: str) -> VirtualProcess:
         """Start a worker, as `Process` does."""
@@ -179,7 +181,11 @@ class VirtualProcesses:
         link_process.serve(arguments[0], me.shared, me.lifecycle, host=self.host)
 
     def _recorder(self, me: VirtualProcess, arguments: Sequence[str]) -> None:  # noqa: ARG002
-        recorder.serve(me.shared, me.lifecycle, me, host=self.host)
+        recorder.serve(me.shared, me.lifecycle, me, host=self.host, after_flush=self._flushed)
+
+    def _flushed(self) -> None:
+        if self.flush_s > 0.0:
+            self.host.sleep(self.flush_s)
 
     def _watchdog(self, me: VirtualProcess, arguments: Sequence[str]) -> None:
         workers = {name: int(pid) for name, pid in (item.split("=") for item in arguments)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -13,11 +14,11 @@ import numpy as np
 from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.schedule import Actor, VirtualTime
 from hil.app.backends import RealtimeBackend
+from hil.app.faults.virtual.processes import VirtualProcesses
+from hil.app.faults.virtual.rig import VirtualRig
 from hil.app.platform import Platform
 from hil.app.resident import Resident
 from hil.app.run_loop import Signals, run_loop
-from hil.app.virtual.processes import VirtualProcesses
-from hil.app.virtual.rig import VirtualRig
 from hil.config import Config
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_types import START
@@ -112,6 +113,27 @@ class VirtualRun:
         self.time.kill(self.loop)
         self.processes.orphan()
         self._ended()
+
+    def ask(self, do: str, **command: Any) -> dict[str, Any]:
+        """Send the simulated rig a command. Raises DeviceError."""
+        return self.simulated_rig.ask(do, **command)
+
+    def sleep(self, seconds: float) -> None:
+        """Let virtual time pass."""
+        self.host.sleep(seconds)
+
+    def signal(self, name: str, number: signal.Signals) -> None:
+        """Send SIGKILL, SIGSTOP or SIGCONT to the loop or a worker, by its name."""
+        if number == signal.SIGKILL:
+            (self.kill_loop if name == "loop" else self.processes.by_name[name].kill)()
+            return
+        actor = self.loop if name == "loop" else self.processes.by_name[name].actor
+        assert actor is not None
+        (self.time.stop if number == signal.SIGSTOP else self.time.go_on)(actor)
+
+    def slow_disk(self, flush_s: float) -> None:
+        """Have each flush of the record take so long from now on [s]."""
+        self.processes.flush_s = flush_s
 
     def close(self) -> None:
         """End everything; may be called twice."""

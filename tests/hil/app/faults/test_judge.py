@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from drivers.faults import DeviceFault
-from hil.app.faults.device_faults import inject
+from hil.app.faults.faulty_device import DeviceFault
+from hil.app.faults.judge import unsafe
 from hil.app.faults.lockstep import LockstepRun, state_ticks
-from hil.app.faults.oracle import unsafe
+from hil.app.faults.lockstep_cases import inject
 from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL
 from hil.config import load_config
 
@@ -38,7 +38,7 @@ def changed(finished, field, value):
 
 def test_a_run_that_went_to_safe_is_safe(finished):
     assert finished.faults["id"].tolist() == [1]
-    assert unsafe(finished) == []
+    assert list(unsafe(finished)) == []
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_what_is_not_safe_after_a_fault_is_found(finished, field, value, words):
 def test_a_speed_and_a_step_over_their_limits_are_found(finished):
     ticks = finished.ticks.copy()
     ticks["set_speed_radps"][TICK - 10] = 99.0
-    found = unsafe(replace(finished, ticks=ticks))
+    found = list(unsafe(replace(finished, ticks=ticks)))
     assert any("limits.wheel_speed_radps" in one for one in found)
     assert any("limits.wheel_acceleration_radps2" in one for one in found)
 
@@ -67,7 +67,7 @@ def test_devices_with_power_at_the_end_are_found(config):
     run.at(TICK, inject("daq", DeviceFault("off")))
     finished = run.run()
     finished.rig.driven = finished.rig.powered = True
-    assert unsafe(finished) == ["the drives have power at the end", "a valve has power at the end"]
+    assert list(unsafe(finished)) == ["the drives have power at the end", "a valve has power at the end"]
 
 
 def test_each_state_of_a_trial_has_a_tick(config):
@@ -77,7 +77,7 @@ def test_each_state_of_a_trial_has_a_tick(config):
 def test_a_run_that_ends_without_a_cut_is_found(finished):
     ticks = finished.ticks.copy()
     ticks["cut"][-1] = 0
-    found = unsafe(replace(finished, ticks=ticks, events=finished.events[:0]))
+    found = list(unsafe(replace(finished, ticks=ticks, events=finished.events[:0])))
     assert "the last command was no cut" in found
 
 
@@ -86,4 +86,4 @@ def test_a_delayed_cut_is_waited_for_at_the_end_of_a_run(config):
     run.at(TICK, inject("drives", DeviceFault("delayed", ms=400.0)))
     finished = run.run()
     assert finished.rig.cut_ns - finished.faults["t_ns"][0] > 300_000_000
-    assert unsafe(finished) == []
+    assert list(unsafe(finished)) == []

@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 import math
+import pickle
+from dataclasses import replace
 
 import pytest
 
-from drivers.faults import KINDS
 from drivers.interfaces import DeviceError
-from hil.app.faults import console_process, injection, operator_faults, process_faults, table
-from hil.app.faults.console_process import console_process_cases
-from hil.app.faults.device_faults import cylinder_cases, device_cases, implausible_cases
-from hil.app.faults.injection import (
+from hil.app.faults import case as cases
+from hil.app.faults import process_cases as processes
+from hil.app.faults import table
+from hil.app.faults.case import (
     LOCKSTEP,
     PROCESSES,
     Case,
     Expected,
-    Injection,
-    Outcome,
+    FaultResult,
+    InjectionOutcome,
+    NotInjectedError,
     preparation,
-    times_wrong,
 )
-from hil.app.faults.operator_faults import operator_cases
-from hil.app.faults.process_faults import process_cases
-from hil.app.faults.refusals import refusal_cases
-from hil.app.faults.stage_faults import stage_cases
+from hil.app.faults.config_cases import config_cases
+from hil.app.faults.faulty_device import KINDS
+from hil.app.faults.judge import stopped_ms, times_wrong
+from hil.app.faults.lockstep_cases import (
+    console_cases,
+    cylinder_cases,
+    device_cases,
+    implausible_cases,
+    sensor_cases,
+    stage_cases,
+)
+from hil.app.faults.process_cases import process_cases
+from hil.app.faults.protocol_cases import protocol_cases, protocol_config
 from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL, all_cases
-from hil.app.faults.virtual_faults import virtual_cases
-from hil.app.faults.virtual_run import stopped_ms, virtual_config
 from hil.config import load_config
-from hil.operator.command_messages import Lease
 from hil.safety.fault_table import FAULT_TABLE
 
 RUN_UP = {"run_up": 300}
@@ -41,21 +48,37 @@ def config():
 
 
 def device_case(config, device, kind):
-    return next(
-        case for case in device_cases(config, RUN_UP) if (case.injection.device, case.injection.kind) == (device, kind)
-    )
+    return next(case for case in device_cases(config, RUN_UP) if (case.device, case.kind) == (device, kind))
 
 
 def test_every_kind_is_injected_into_every_device(config):
     cases = [*device_cases(config, RUN_UP), *implausible_cases(config, RUN_UP)]
-    injected = {(case.injection.device, case.injection.kind) for case in cases}
+    injected = {(case.device, case.kind) for case in cases}
     assert injected == {(device, kind) for device in ("daq", "drives", "valves") for kind in KINDS}
 
 
 def test_every_row_of_the_fault_table_is_injected(config, monkeypatch):
     monkeypatch.setattr(table, "state_ticks", lambda *_: RUN_UP)
     monkeypatch.setattr(table, "cannot_mount", lambda: "")
-    assert {case.injection.row for case in all_cases(config, config)} == set(FAULT_TABLE)
+    assert {case.row for case in all_cases(config, config)} == set(FAULT_TABLE)
+
+
+def test_a_case_is_data(config, monkeypatch):
+    monkeypatch.setattr(table, "state_ticks", lambda *_: RUN_UP)
+    for case in all_cases(config, config):
+        assert pickle.loads(pickle.dumps(case)).expected == case.expected
+
+
+def test_arming_is_refused_with_a_sensor_that_is_open_or_shorted(config):
+    offset, noise = list(sensor_cases(config))[:2]
+    assert [(case.kind, case.result().outcome) for case in (offset, noise)] == [
+        (kind, InjectionOutcome(remark="arming refused")) for kind in ("offset", "noise")
+    ]
+
+
+def test_a_sensor_in_its_band_that_is_expected_to_be_refused_is_wrong(config):
+    case = next(sensor_cases(config))
+    assert "it was armed" in replace(case, config=config).result().outcome.wrong
 
 
 @pytest.mark.parametrize(
@@ -63,14 +86,12 @@ def test_every_row_of_the_fault_table_is_injected(config, monkeypatch):
 )
 def test_a_fault_of_a_device_is_noticed_and_stopped_within_its_bound(config, device, kind, row):
     result = device_case(config, device, kind).result()
-    assert (result.injection.row, result.ok) == (row, True), result.outcome
+    assert (result.case.row, result.ok) == (row, True), result.outcome
     assert 0.0 < result.outcome.detected_ms <= result.outcome.reacted_ms <= result.bound_ms
 
 
 def test_drives_that_take_no_command_are_stopped_by_their_own_time_out(config):
-    case = next(
-        case for case in stage_cases(config, RUN_UP) if (case.injection.row, case.injection.device) == (28, "drives")
-    )
+    case = next(case for case in stage_cases(config, RUN_UP) if (case.row, case.device) == (28, "drives"))
     result = case.result()
     assert result.ok, result.outcome
     assert result.outcome.reacted_ms == pytest.approx(100.0)
@@ -78,7 +99,7 @@ def test_drives_that_take_no_command_are_stopped_by_their_own_time_out(config):
 
 def test_faults_of_cylinders_are_noticed_within_their_bounds_and_only_marked_where_the_table_says_so():
     stuck, beyond, near = (case.result() for case in cylinder_cases())
-    assert [(one.injection.row, one.ok) for one in (stuck, beyond, near)] == [(17, True), (30, True), (31, True)]
+    assert [(one.case.row, one.ok) for one in (stuck, beyond, near)] == [(17, True), (30, True), (31, True)]
     assert stuck.outcome.detected_ms <= 111.0
     assert stuck.outcome.reacted_ms == pytest.approx(500.0, abs=1.0)
     assert beyond.outcome.reacted_ms <= beyond.bound_ms == 101.0
@@ -86,73 +107,78 @@ def test_faults_of_cylinders_are_noticed_within_their_bounds_and_only_marked_whe
     assert near.outcome.reacted_ms is None
 
 
-def test_a_lost_console_and_forged_commands_come_to_what_the_table_says(config):
-    results = [case.result() for case in operator_cases(config, RUN_UP)]
+def test_a_lost_console_comes_to_what_the_table_says(config):
+    results = [case.result() for case in console_cases(config, RUN_UP)]
     assert [result.outcome for result in results if not result.ok] == []
-    stopped, finished, *forged = results
+    stopped, finished = results
     assert stopped.outcome.reacted_ms == pytest.approx(501.0)
     assert finished.outcome.reacted_ms is None
-    assert len(forged) == 5
-
-
-def test_a_forged_command_that_came_through_is_wrong(config, monkeypatch):
-    taken = {"with the key": lambda client, _: client.frame(Lease("take"))}
-    monkeypatch.setattr(operator_faults, "FORGERIES", taken)
-    *_, forged = operator_cases(config, RUN_UP)
-    assert forged.result().outcome.wrong == ("1000 of 1000 came through",)
 
 
 def test_a_fault_that_is_noticed_too_late_is_wrong(config):
     case = device_case(config, "daq", "off")
-    result = Case(case.injection, Expected(case.expected.rows, 1.0, 1.0), case.run).result()
+    result = replace(case, expected=Expected(case.expected.rows, 1.0, 1.0)).result()
     assert not result.ok
     assert any("allowed: 1.0" in one for one in result.outcome.wrong)
 
 
 def test_a_fault_that_is_noticed_as_another_one_is_wrong(config):
     case = device_case(config, "daq", "off")
-    result = Case(case.injection, Expected(frozenset({9})), case.run).result()
-    assert result.outcome.wrong == ("noticed as fault 1, expected: 9",)
+    result = replace(case, expected=Expected(frozenset({9}))).result()
+    (wrong,) = result.outcome.wrong
+    assert wrong.startswith("noticed as fault 1 (")
+    assert wrong.endswith(", expected: 9")
 
 
-def test_an_injection_that_fails_itself_is_wrong_and_ends_nothing():
+def test_a_fault_whose_text_does_not_name_its_cause_is_wrong(config):
+    case = device_case(config, "daq", "off")
+    result = replace(case, expected=replace(case.expected, says="-200279")).result()
+    (wrong,) = result.outcome.wrong
+    assert wrong.endswith(", expected: -200279")
+
+
+def made_by(runner, config):
+    return Case(12, "killed", "loop process", "run_up", PROCESSES, config, runner).result()
+
+
+def test_an_injection_that_fails_itself_is_wrong_and_ends_nothing(config):
     def broken(_):
         raise RuntimeError("no rig")
 
-    result = Case(Injection(1, "off", "daq", "idle", LOCKSTEP, "sim_impact"), Expected(), broken).result()
+    result = Case(1, "off", "daq", "idle", LOCKSTEP, config, broken).result()
     assert result.row()["ok"] is False
     assert result.row()["detail"] == "RuntimeError: no rig"
 
 
 @pytest.mark.parametrize(("in_vain", "ok", "made"), [(0, True, 1), (2, True, 3), (3, None, 3)])
-def test_a_fault_that_could_not_be_injected_is_tried_again_and_then_is_neither_ok_nor_wrong(in_vain, ok, made):
+def test_a_fault_that_could_not_be_injected_is_tried_again_and_then_is_neither_ok_nor_wrong(config, in_vain, ok, made):
     tries = []
 
     def run(_):
         tries.append(1)
-        late = len(tries) <= in_vain
-        return Outcome(disturbed="the trial ended by itself before the signal", injected=False) if late else Outcome()
+        if len(tries) <= in_vain:
+            raise NotInjectedError("the trial ended by itself before the signal")
+        return InjectionOutcome()
 
-    result = Case(Injection(12, "killed", "loop process", "run_up", PROCESSES, "sim_wire"), Expected(), run).result()
+    result = made_by(run, config)
     assert (result.row()["ok"], len(tries)) == (ok, made)
 
 
-@pytest.mark.parametrize("module", [process_faults, console_process])
-def test_a_simulated_rig_that_did_not_start_is_no_fault_of_the_controller(monkeypatch, module):
+@pytest.mark.parametrize("row", [12, 19])
+def test_a_simulated_rig_that_did_not_start_is_no_fault_of_the_controller(monkeypatch, row):
     def spawn(*_):
         tries.append(1)
         raise DeviceError("simulated rig: it could not start: no memory")
 
     tries: list[int] = []
-    monkeypatch.setattr(module, "spawn_simulator", spawn)
-    monkeypatch.setattr(injection, "TRIES", 2)
-    case = next(iter(process_cases() if module is process_faults else console_process_cases()))
-    row = case.result().row()
-    assert (row["ok"], len(tries)) == (None, 2)
-    assert row["disturbed"] == "no trial could be made: simulated rig: it could not start: no memory"
+    monkeypatch.setattr(processes, "spawn_simulator", spawn)
+    monkeypatch.setattr(cases, "TRIES", 2)
+    found = next(case for case in process_cases() if case.row == row).result().row()
+    assert (found["ok"], len(tries)) == (None, 2)
+    assert found["disturbed"] == "no trial could be made: simulated rig: it could not start: no memory"
 
 
-def test_a_simulated_rig_that_is_lost_before_the_signal_is_no_fault_of_the_controller_and_later_it_is():
+def test_a_simulated_rig_that_is_lost_before_the_signal_is_no_fault_of_the_controller_and_later_it_is(config):
     def run(lost_before):
         def run(_):
             with preparation():
@@ -160,7 +186,7 @@ def test_a_simulated_rig_that_is_lost_before_the_signal_is_no_fault_of_the_contr
                     raise DeviceError("simulated rig: no answer")
             raise DeviceError("simulated rig: no answer")
 
-        return Case(Injection(12, "killed", "loop process", "run_up", PROCESSES, "sim_wire"), Expected(), run).result()
+        return made_by(run, config)
 
     assert [run(lost_before).row()["ok"] for lost_before in (True, False)] == [None, False]
 
@@ -173,7 +199,7 @@ def test_times_are_compared_with_their_own_bounds():
 
 
 def test_a_wrong_config_is_refused_with_every_section_named_at_once(config):
-    *_, everything = refusal_cases(config)
+    *_, everything = config_cases(config)
     result = everything.result()
     assert result.ok, result.outcome
 
@@ -181,24 +207,20 @@ def test_a_wrong_config_is_refused_with_every_section_named_at_once(config):
 @pytest.mark.slow
 @pytest.mark.parametrize(("device", "kind"), [("roboclaw", "off"), ("loop", "killed")])
 def test_a_fault_at_the_protocol_level_is_stopped_within_its_bound(device, kind):
-    case = next(
-        case
-        for case in virtual_cases()
-        if (case.injection.device, case.injection.kind, case.injection.state) == (device, kind, "run_up")
-    )
+    case = next(case for case in protocol_cases() if (case.device, case.kind, case.state) == (device, kind, "run_up"))
     result = case.result()
     assert result.ok, result.outcome
     assert result.outcome.reacted_ms <= result.bound_ms
 
 
 def test_processes_are_killed_and_stopped_and_their_bounds_are_those_of_the_table():
-    cases = list(process_cases())
-    struck = {(case.injection.device, case.injection.kind) for case in cases}
+    found = [case for case in process_cases() if case.row != 19]
+    struck = {(case.device, case.kind) for case in found}
     names = ("loop process", "drives process", "watchdog process")
     assert struck == {(name, kind) for name in names for kind in ("killed", "stopped")} | {("loop process", "Ctrl-C")}
-    assert {case.injection.row for case in cases} == {12, 18, 29}
-    workers = [case.expected.react_ms for case in cases if case.injection.row == 29]
-    assert workers == [FAULT_TABLE[29].bound_for(virtual_config())] * 2
+    assert {case.row for case in found} == {12, 18, 29}
+    workers = [case.expected.react_ms for case in found if case.row == 29]
+    assert workers == [FAULT_TABLE[29].bound_for(protocol_config())] * 2
 
 
 def test_stops_count_for_controllers_that_ran_at_the_injection():
@@ -212,16 +234,14 @@ def test_the_bound_is_that_of_the_detection_where_nothing_ran_that_had_to_stop(c
     case, expected = device_case(config, "daq", "off"), Expected(frozenset({1}), 10.0, 20.0)
 
     def bound_ms(outcome):
-        return Case(case.injection, expected, lambda _: outcome).result().bound_ms
+        return FaultResult(replace(case, expected=expected), outcome).bound_ms
 
-    assert bound_ms(Outcome(9.0, 15.0)) == bound_ms(Outcome(None, 15.0)) == 20.0
-    assert bound_ms(Outcome(9.0)) == 10.0
+    assert bound_ms(InjectionOutcome(9.0, 15.0)) == bound_ms(InjectionOutcome(None, 15.0)) == 20.0
+    assert bound_ms(InjectionOutcome(9.0)) == 10.0
 
 
 def test_a_row_is_what_json_has(config):
-    result = device_case(config, "daq", "off")
-    outcome = Outcome(9.0, 9.0)
-    row = Case(result.injection, result.expected, lambda _: outcome).result().row()
+    row = FaultResult(device_case(config, "daq", "off"), InjectionOutcome(9.0, 9.0)).row()
     wanted = ("id", "fault", "kind", "device", "state", "detected_ms", "reacted_ms", "bound_ms", "ok")
     assert list(row)[:9] == list(wanted)
     assert row["fault"] == FAULT_TABLE[1].name

@@ -1,4 +1,4 @@
-"""What is injected, what is expected of it, and what came of it."""
+"""One case: what is injected, where and when, what must come of it, and what came of it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from drivers.interfaces import DeviceError
+from hil.config import Config
 from hil.safety.fault_table import FAULT_TABLE
 
-# Where an injection runs.
+# The levels at which a case runs.
 LOCKSTEP, VIRTUAL_TIME, PROCESSES, NO_RUN = "lockstep", "virtual time", "processes", "no run"
 # A trial in real time may end by itself before its signal, as on a busy machine: it is made so often at most.
 TRIES = 3
@@ -38,51 +39,35 @@ def preparation(*kinds: type[Exception]) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Injection:
-    """One fault, where and when it is injected.
-
-    Attributes:
-        row: of the fault table.
-        kind: of the fault.
-        device: that has it.
-        state: of the experiment at that time, in lower case; "-" without a run.
-        level: where it runs: LOCKSTEP, VIRTUAL_TIME, PROCESSES or NO_RUN.
-        rig: name of the config that it runs on.
-    """
-
-    row: int
-    kind: str
-    device: str
-    state: str
-    level: str
-    rig: str
-
-    @property
-    def fault(self) -> str:
-        """Name of the row."""
-        return FAULT_TABLE[self.row].name
-
-
-@dataclass(frozen=True)
 class Expected:
-    """What must come of an injection.
+    """What must come of a case.
 
     Attributes:
         rows: the fault noticed first must be one of these rows of the fault table; empty: no fault may be noticed.
         detect_ms: longest time from the injection to the detection [ms]; None: not a matter of time.
         react_ms: longest time from the injection until everything is stopped [ms]; None: as above.
         optional: it need not be noticed.
+        says: the text of the fault noticed first has these words.
+        ends: the loop does not go on after it.
+        marked: the run goes on to its end, where its residuals may mark it; this counts as noticed.
+        refused: arming is refused, and nothing is driven.
+        unchanged: the ticks are those of a run without it.
     """
 
     rows: frozenset[int] = frozenset()
     detect_ms: float | None = None
     react_ms: float | None = None
     optional: bool = False
+    says: str = ""
+    ends: bool = False
+    marked: bool = False
+    refused: bool = False
+    unchanged: bool = False
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What came of an injection.
+class InjectionOutcome:
+    """What came of a case.
 
     Attributes:
         detected_ms: from the injection until it was noticed [ms]; None: it was not, or time is of no matter.
@@ -104,39 +89,55 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Case:
-    """An injection that can be made, once or more often.
+    """A row of the case table: data, and the runner of its level.
 
     Attributes:
-        injection: what is injected.
+        row: of the fault table.
+        kind: of the fault.
+        device: that has it.
+        state: of the experiment at that time, in lower case; "-" without a run.
+        level: where it runs: LOCKSTEP, VIRTUAL_TIME, PROCESSES or NO_RUN.
+        config: of the rig and the experiment.
+        runner: makes the run of such a case, and judges it.
+        act: what is done, as the runner takes it.
+        at_s: when [s of the run].
         expected: what must come of it.
-        run: makes it.
     """
 
-    injection: Injection
-    expected: Expected
-    run: Callable[[Expected], Outcome]
+    row: int
+    kind: str
+    device: str
+    state: str
+    level: str
+    config: Config
+    runner: Callable[[Case], InjectionOutcome]
+    act: Any = None
+    at_s: float = 0.0
+    expected: Expected = Expected()
+
+    @property
+    def fault(self) -> str:
+        """Name of the row."""
+        return FAULT_TABLE[self.row].name
 
     def result(self) -> FaultResult:
         """Make it, again if it could not be injected. An exception of the injection itself is a wrong result."""
         for _ in range(TRIES):
             try:
-                outcome = self.run(self.expected)
+                return FaultResult(self, self.runner(self))
             except NotInjectedError as error:
-                outcome = Outcome(disturbed=str(error), injected=False)
-            except Exception as error:  # the other injections are made all the same
-                outcome = Outcome(wrong=(f"{type(error).__name__}: {error}",))
-            if outcome.injected:
-                break
-        return FaultResult(self.injection, self.expected, outcome)
+                outcome = InjectionOutcome(disturbed=str(error), injected=False)
+            except Exception as error:  # the other cases are made all the same
+                return FaultResult(self, InjectionOutcome(wrong=(f"{type(error).__name__}: {error}",)))
+        return FaultResult(self, outcome)
 
 
 @dataclass(frozen=True)
 class FaultResult:
-    """An injection with what was expected of it and what came of it."""
+    """A case with what came of it."""
 
-    injection: Injection
-    expected: Expected
-    outcome: Outcome
+    case: Case
+    outcome: InjectionOutcome
 
     @property
     def ok(self) -> bool:
@@ -146,35 +147,25 @@ class FaultResult:
     @property
     def bound_ms(self) -> float | None:
         """Longest time allowed, to the reaction if there is one, otherwise to the detection [ms]."""
-        expected, outcome = self.expected, self.outcome
+        expected, outcome = self.case.expected, self.outcome
         nothing_ran = outcome.reacted_ms is None and outcome.detected_ms is not None
         return expected.detect_ms if expected.react_ms is None or nothing_ran else expected.react_ms
 
     def row(self) -> dict[str, Any]:
         """For JSON (docs/reference/faults.md)."""
-        injection, outcome = self.injection, self.outcome
+        case, outcome = self.case, self.outcome
         return {
-            "id": int(injection.row),
-            "fault": injection.fault,
-            "kind": injection.kind,
-            "device": injection.device,
-            "state": injection.state,
+            "id": int(case.row),
+            "fault": case.fault,
+            "kind": case.kind,
+            "device": case.device,
+            "state": case.state,
             "detected_ms": outcome.detected_ms,
             "reacted_ms": outcome.reacted_ms,
             "bound_ms": self.bound_ms,
             "ok": self.ok if outcome.injected else None,
-            "level": injection.level,
-            "rig": injection.rig,
+            "level": case.level,
+            "rig": case.config.name,
             "disturbed": outcome.disturbed,
             "detail": "; ".join(outcome.wrong) or outcome.remark,
         }
-
-
-def times_wrong(expected: Expected, detected_ms: float | None, reacted_ms: float | None) -> list[str]:
-    """Times over their bounds, in words."""
-    pairs = (("noticed", detected_ms, expected.detect_ms), ("stopped", reacted_ms, expected.react_ms))
-    return [
-        f"{what} after {found_ms:.1f} ms, allowed: {allowed_ms:.1f}"
-        for what, found_ms, allowed_ms in pairs
-        if found_ms is not None and allowed_ms is not None and found_ms > allowed_ms + 1e-6
-    ]

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from drivers.faults import KINDS, DeviceFault, FaultyDevice
 from drivers.interfaces import Health
 from drivers.messages import DaqBlock, DriveCommand, DriveSample
+from hil.app.faults.faulty_device import KINDS, DeviceFault, FaultyDevice
 
 MS = 1_000_000
 

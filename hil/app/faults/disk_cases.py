@@ -1,0 +1,102 @@
+"""Cases of a full disk before a run and during one (row 22), on a small file system in a namespace; and their runner.
+
+`python -m hil.app.faults.disk_cases FOLDER` is the process in that namespace: it reads the case from its standard
+input, pickled by its parent, and prints what came of it.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+
+from hil.app.faults import lockstep_cases
+from hil.app.faults.case import PROCESSES, Case, Expected, InjectionOutcome
+from hil.app.faults.lockstep import LockstepRun
+from hil.app.run import run_in_virtual_time
+from hil.config import Config
+from hil.messages.fault import Fault
+from hil.safety.fault_table import FAULT_TABLE
+
+# Sizes of the file system [MB]: too small to be armed; enough until it is filled up.
+SMALL_MB, ENOUGH_MB = 50, 40
+FULL_TICK = 300
+# A process in a mount namespace of its own, which may mount without being root.
+_ALONE = ("unshare", "--mount", "--map-root-user")
+_REFUSED = 3
+
+
+def cannot_mount() -> str:
+    """Why no small file system can be mounted here; empty: it can."""
+    try:
+        command = [*_ALONE, "mount", "-t", "tmpfs", "-o", "size=1m", "none", tempfile.gettempdir()]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        return f"no small file system can be mounted: {error.strerror} ({_ALONE[0]})"
+    return f"no small file system can be mounted: {done.stderr.strip()}" if done.returncode else ""
+
+
+def disk_cases(config: Config) -> Iterator[Case]:
+    """A full disk before arming and in the run-up.
+
+    Args:
+        config: of the rig, in lockstep.
+    """
+    row, at_s = Fault.DISK_FULL, FULL_TICK / config.loop.rate_hz
+    bound_ms = FAULT_TABLE[row].bound_for(config)
+    during = Expected(frozenset({row}), bound_ms, bound_ms)
+    before = Expected(refused=True)
+    yield Case(row, "full before the run", "disk", "idle", PROCESSES, config, run_case, SMALL_MB, expected=before)
+    yield Case(row, "full during the run", "disk", "run_up", PROCESSES, config, run_case, ENOUGH_MB, at_s, during)
+
+
+def run_case(case: Case) -> InjectionOutcome:
+    """Make a case, whose `act` is the size of its file system [MB], in a namespace."""
+    with tempfile.TemporaryDirectory(prefix="hil-faults-") as place:
+        command = [*_ALONE, sys.executable, "-P", "-m", "hil.app.faults.disk_cases", place]
+        done = subprocess.run(command, input=pickle.dumps(case), capture_output=True, check=False)
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        return InjectionOutcome(wrong=((said or ["it ended without a word"])[-1],))
+    found = json.loads(done.stdout)
+    return InjectionOutcome(**{**found, "wrong": tuple(found["wrong"])})
+
+
+def _refused(config: Config, folder: Path) -> InjectionOutcome:
+    """The disk is full before the run: it is not armed."""
+    done = run_in_virtual_time(config, folder, figure=False)
+    reasons = "; ".join(done.summary["reasons"])
+    wrong = () if done.exit_code == _REFUSED and "disk space" in reasons else (f"it was armed: {reasons}",)
+    return InjectionOutcome(wrong=wrong, remark="arming refused")
+
+
+def fill_up(ballast: Path, run: LockstepRun | None = None) -> None:  # noqa: ARG001
+    """Write to a file until its disk is full."""
+    with suppress(OSError), ballast.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+
+
+def main(place: Path) -> None:
+    """Mount a small file system, make the run on it, and print what came of it."""
+    case: Case = pickle.loads(sys.stdin.buffer.read())
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={case.act}m", "none", place], check=True)
+    folder = place / "run"
+    folder.mkdir()
+    if case.expected.refused:
+        outcome = _refused(case.config, folder)
+    else:
+        disturbed = replace(case, act=partial(fill_up, place / "ballast"))
+        outcome = replace(lockstep_cases.run_case(disturbed, folder), remark="the reserve holds what followed")
+    sys.stdout.write(json.dumps(asdict(outcome)))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

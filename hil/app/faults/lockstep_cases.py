@@ -1,0 +1,309 @@
+"""Cases in lockstep, in one process: devices, stages, operator, and what arming refuses; and their runner.
+
+An exception is raised in place of a stage's own method, so that nothing of the stage has run.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from drivers.host import Computer
+from drivers.interfaces import DeviceError
+from drivers.sim.rig import DRIVES_TIMEOUT_NS, VALVES_TIMEOUT_NS
+from hil.app.console import Console
+from hil.app.faults.case import LOCKSTEP, Case, Expected, InjectionOutcome
+from hil.app.faults.expectation import expected_mark, expected_of, of_the_table, table_faults
+from hil.app.faults.faulty_device import DeviceFault
+from hil.app.faults.judge import Observation, judge, latched, unsafe
+from hil.app.faults.lockstep import STOPPED_AFTER_S, Disturb, LockstepResult, LockstepRun
+from hil.config import Config, load_config
+from hil.experiments.registry import summarise
+from hil.ipc.command_memory import LEASE, CommandMemory
+from hil.messages.fault import Fault
+from hil.residuals.judgement import marks_of
+from hil.safety.fault_table import FAULT_TABLE
+from hil.safety.fault_table.row import period_ms
+from models.validity import LIFTED
+
+# Rows of the fault table that are no faults of a record.
+SENSOR_OPEN, WALL_CLOCK, FAULT_IN_SAFE = 5, 26, 28
+# Methods that a tick calls, by the stage.
+METHODS = (
+    ("rig_io", "sample"), ("estimator", "estimate"), ("twin", "predict"), ("safety", "check"),
+    ("experiment", "decide"), ("controller", "control"), ("limiter", "check"), ("rig_io", "command"),
+    ("tick_logger", "record"),
+)  # fmt: skip
+# How far the wall clock jumps [s].
+JUMP_S = 86400.0
+# The rig of the cylinders' faults: it measures the pressures of its chambers, and powers one valve.
+VALVE_RIG = "sim_wire"
+VALVE_SETTINGS = (
+    "rig=simulated", "clock=lockstep", "telemetry.endpoint=''", "experiment=jog", "jog.wheels=[]",
+    "jog.valve=left_extend", "devices.valves.baud=19200", "devices.valves.moves_within_s=0.05",
+    "devices.valves.pressure_registers={left_extend: 0, left_retract: 1, right_extend: 2, right_retract: 3, "
+    "kPa_per_count: 0.1}",
+)  # fmt: skip
+# A regulator that lets through so much more than the supply of that rig, limits between the two, and how long a chamber
+# takes to fill [s].
+OVERPRESSURE, LIMIT_KPA, FULL_AFTER_S = 1.5, 250.0, 0.5
+
+
+def run_case(case: Case, folder: Path | None = None) -> InjectionOutcome:
+    """Make the run of a case, whose `act` is a `Disturb` or None, and judge it.
+
+    Args:
+        case: in lockstep.
+        folder: of the record; None: it is kept in memory.
+    """
+    stopped_after_s = math.inf if case.expected.marked else STOPPED_AFTER_S
+    run = LockstepRun(case.config, folder, stopped_after_s=stopped_after_s)
+    if case.act is not None:
+        run.at(round(case.at_s * case.config.loop.rate_hz), case.act)
+    return judge(_observed(run.run(), case.expected), case.expected)
+
+
+def _observed(run: LockstepResult, expected: Expected) -> Observation:
+    wrong, mark, unmarked = list(unsafe(run)), "", ""
+    if expected.refused and not (run.refused and (run.ticks["cut"] == 1).all()):
+        wrong.append("it was armed")
+    if expected.unchanged and run.ticks.tobytes() != LockstepRun(run.config).run().ticks.tobytes():
+        wrong.append("the run is not the same as without it")
+    if expected.marked and not len(run.faults):
+        residuals = summarise(run.finished)["residuals"]
+        mark = next((found.short() for found in marks_of(residuals)), "")
+        why = "no residuals.calibration" if residuals is None else residuals["not_judged"]
+        unmarked = f"not judged: {why}" if why else "no residual is over its threshold"
+    lasted_ms = (int(np.max(run.ticks["t_ns"])) - run.injected_ns) * 1e-6
+    return Observation(
+        run.events, run.injected_ns, reaction_ms(run), tuple(wrong), lasted_ms, mark=mark, unmarked=unmarked
+    )
+
+
+def reaction_ms(run: LockstepResult) -> float | None:
+    """From the injection until Safe is latched and the simulated drives and valves are without power [ms].
+
+    None: it did not go to Safe.
+    """
+    faults = latched(run.config, run.events)
+    if not len(faults):
+        return None
+    safe_ns = int(faults["reaction_tick"][0]) * 1_000_000_000 // run.config.loop.rate_hz
+    return (max(safe_ns, run.rig.cut_ns, run.rig.off_ns) - run.injected_ns) * 1e-6
+
+
+def lockstep_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
+    """Every case of a rig but plausible wrong values: each kind, each device, each state in which it can occur.
+
+    Args:
+        config: of the rig, in lockstep.
+        states: a tick in each state (`state_ticks`).
+    """
+    yield from device_cases(config, states)
+    yield from stage_cases(config, states)
+    yield from cylinder_cases()
+    yield from console_cases(config, states)
+    yield from sensor_cases(config)
+
+
+def device_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
+    """Every kind of fault of every device in every state, but for plausible wrong values."""
+    for device in config.layout.links:
+        for row, fault in table_faults(config, device):
+            for state, tick in states.items() if row != Fault.IMPLAUSIBLE_VALUE else ():
+                expected = expected_of(config, device, fault)
+                if row == Fault.ADC_SATURATED and state != "idle":  # sensors are not judged while they are zeroed
+                    expected = Expected(frozenset({row}), FAULT_TABLE[row].bound_for(config))
+                if row == Fault.MODEL_NOT_FINITE and state == "run_up":  # wheels that stand have no speed to be wrong
+                    expected = of_the_table(config, row)
+                yield _case(config, row, fault.kind, device, state, tick, inject(device, fault), expected)
+
+
+def implausible_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
+    """Plausible wrong values of every device in every state; the end of the run notices them (row 34).
+
+    Args:
+        config: of the rig, in lockstep; its experiment goes on to its end.
+        states: a tick in each state.
+    """
+    for device in config.layout.links:
+        for row, fault in table_faults(config, device):
+            for state, tick in states.items() if row == Fault.IMPLAUSIBLE_VALUE else ():
+                expected = expected_mark(config, device, fault, state)
+                yield _case(config, row, fault.kind, device, state, tick, inject(device, fault), expected)
+
+
+def stage_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
+    """Exceptions, commands out of limit, stops, a clock that steps (rows 9, 18, 26 to 28, 32)."""
+    rows: list[tuple[int, str, str, Disturb, Expected]] = [
+        (Fault.EXCEPTION, "exception", f"{stage}.{method}", replacing(stage, method, _raise),
+         of_the_table(config, Fault.EXCEPTION))
+        for stage, method in METHODS
+    ]  # fmt: skip
+    for device in [name for name in config.layout.links if name in ("drives", "valves")]:
+        # drives take no command any more: their own time-out stops them
+        own_ms = DRIVES_TIMEOUT_NS * 1e-6 if device == "drives" else 0.0
+        expected = of_the_table(config, FAULT_IN_SAFE, Fault.EXCEPTION, own_ms)
+        rows.append((FAULT_IN_SAFE, "raises on every call", device, partial(_close, device), expected))
+    stop, lifted = Fault.STOP_BY_OPERATOR, Fault.OUTSIDE_MODEL
+    lift = replacing("twin", "predict", _lifted)
+    rows += [
+        (stop, "operator command", "loop", _stop, of_the_table(config, stop)),
+        (lifted, "a wheel lifted", "twin", lift, of_the_table(config, lifted)),
+        (WALL_CLOCK, "jumps by a day", "wall clock", step_wall_clock, Expected(unchanged=True)),
+    ]
+    for state, tick in states.items():
+        for row, kind, device, act, expected in rows:
+            yield _case(config, row, kind, device, state, tick, act, expected)
+    beyond = Fault.COMMAND_OUT_OF_LIMIT
+    for state, tick in _driving(config, states):
+        for kind, factor in (("over the limit", 1e3), ("not finite", float("nan"))):
+            act = replacing("controller", "control", partial(_scaled, factor))
+            yield _case(config, beyond, kind, "controller", state, tick, act, of_the_table(config, beyond))
+
+
+def cylinder_cases() -> Iterator[Case]:
+    """Faults of the cylinders, on a rig that measures their pressures (rows 17, 30, 31)."""
+    config = load_config(VALVE_RIG, VALVE_SETTINGS)
+    powered = int(LockstepRun(config).run().ticks["valves"].any(axis=(1, 2)).argmax())
+    # it takes no command any more, the last one included: its own time-out switches it off
+    own_ms = VALVES_TIMEOUT_NS * 1e-6 + period_ms(config)
+    after_command, full = powered + 2, powered + round(FULL_AFTER_S * config.loop.rate_hz)
+    too_high = DeviceFault("wrong", factor=OVERPRESSURE)
+    for row, limit, fault, tick in (
+        (Fault.VALVE_STUCK, "", DeviceFault("stuck"), after_command),
+        (Fault.MEASURED_OUT_OF_LIMIT, "safe_above", too_high, full),
+        (Fault.MEASURED_NEAR_LIMIT, "warn_above", too_high, full),
+    ):
+        if limit:
+            config = load_config(VALVE_RIG, [*VALVE_SETTINGS, f"limits.pressure_kPa={{{limit}: {LIMIT_KPA:g}}}"])
+        bound_ms = FAULT_TABLE[row].bound_for(config) or 0.0
+        react_ms = own_ms if row == Fault.VALVE_STUCK else bound_ms if FAULT_TABLE[row].latched else None
+        expected = Expected(frozenset({row}), bound_ms, react_ms)
+        yield _case(config, row, fault.kind, "valves", "jog", tick, inject("valves", fault), expected)
+
+
+def console_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case]:
+    """A lost console in every state after the start, with both settings (row 19).
+
+    A run that has not started ends as by the operator's stop; this is no fault.
+    """
+    row = Fault.CONSOLE_LOST
+    for setting in ("stop", "finish"):
+        operator = config.operator.model_copy(update={"console_lost": setting})
+        effective, kind = config.model_copy(update={"operator": operator}), f"no heartbeat, console_lost: {setting}"
+        expected = of_the_table(config, row)
+        if setting == "finish":
+            expected = Expected(expected.rows, expected.detect_ms)
+        for state, tick in states.items():
+            if state not in ("idle", "armed"):
+                yield _case(effective, row, kind, "console", state, tick, lose_console, expected)
+
+
+def sensor_cases(config: Config) -> Iterator[Case]:
+    """Each force sensor with twice the offset, or the noise, that is allowed: it is not armed (row 5)."""
+    for channel, name in enumerate(config.layout.channels):
+        for kind, key in (("offset", "bias_V"), ("noise", "noise_V")):
+            raw = config.model_dump(mode="json")
+            raw["daq"]["channels"][channel][key] = 2.0 * getattr(config.limits, key)
+            effective, expected = Config.model_validate(raw), Expected(refused=True)
+            yield _case(effective, SENSOR_OPEN, kind, f"sensor {name}", "idle", 0, None, expected)
+
+
+def _case(
+    config: Config, row: int, kind: str, device: str, state: str, tick: int, act: Disturb | None, expected: Expected
+) -> Case:
+    at_s = tick / config.loop.rate_hz
+    return Case(row, kind, device, state, LOCKSTEP, config, run_case, act, at_s, expected)
+
+
+def _driving(config: Config, states: Mapping[str, int]) -> list[tuple[str, int]]:
+    """The states in which the controller asks for speeds."""
+    ticks = LockstepRun(config).run().ticks
+    return [(state, tick) for state, tick in states.items() if tick < len(ticks) and not ticks["cut"][tick - 1]]
+
+
+def inject(device: str, fault: DeviceFault) -> Disturb:
+    """Injects a fault into a device."""
+    return partial(_inject, device, fault)
+
+
+def replacing(stage: str, method: str, instead: Callable[..., Any]) -> Disturb:
+    """Replaces a method of a stage, in this tick and in all that follow (`FaultyStage`)."""
+    return partial(_replace, stage, method, instead)
+
+
+def raising(stage: str, method: str) -> Disturb:
+    """Makes a method of a stage raise, in this tick and in all that follow."""
+    return replacing(stage, method, _raise)
+
+
+def _inject(device: str, fault: DeviceFault, run: LockstepRun) -> None:
+    run.devices[device].inject_fault(fault)
+
+
+def _replace(stage: str, method: str, instead: Callable[..., Any], run: LockstepRun) -> None:
+    run.stages[stage].replaced[method] = instead
+
+
+def _raise(*_: Any) -> None:
+    raise DeviceError("injected")
+
+
+def _lifted(real: Callable[..., Any], *arguments: Any) -> Any:
+    """The twin predicts that a wheel has lifted."""
+    return msgspec.structs.replace(real(*arguments), outside=float(LIFTED))
+
+
+def _scaled(factor: float, real: Callable[..., Any], *arguments: Any) -> Any:
+    """The controller asks for speeds that much higher."""
+    asked = real(*arguments)
+    return msgspec.structs.replace(asked, speed_radps=tuple(speed * factor for speed in asked.speed_radps))
+
+
+def _close(device: str, run: LockstepRun) -> None:
+    """A device that raises whenever it is read or told anything: in the tick, and on the way to Safe."""
+    run.devices[device].close()
+
+
+def _stop(run: LockstepRun) -> None:
+    run.loop.stop("fault injection")
+
+
+def step_wall_clock(run: LockstepRun) -> None:
+    """Make `time.time` jump by a day for the rest of a run; the computer's clock stays as it is."""
+    real = time.time
+    run.cleanup.callback(setattr, time, "time", real)
+    time.time = lambda: real() + JUMP_S
+
+
+class _RunTime(Computer):
+    """The time of a run in place of the computer's."""
+
+    def __init__(self, run: LockstepRun) -> None:
+        super().__init__()
+        self._plant = run.simulated_rig.plant
+
+    def now_ns(self) -> int:
+        """Time of the simulated rig [ns]."""
+        return self._plant.t_ns
+
+
+def lose_console(run: LockstepRun) -> None:
+    """The client that holds the lease has given its last heartbeat in the tick before."""
+    place = Path(run.cleanup.enter_context(tempfile.TemporaryDirectory(prefix="hil-faults-")))
+    memory = run.cleanup.enter_context(closing(CommandMemory(place / "memory", create=True)))
+    last_ns = (run.injected - 1) * 1_000_000_000 // run.config.loop.rate_hz
+    memory.lease.write(np.array([(b"console", 1, last_ns)], LEASE))
+    console = Console(memory, _RunTime(run))
+    console.attend(run.cycle, place, run.config.experiment)
+    run.alarms.append(console.alarm)

@@ -1,0 +1,294 @@
+"""Cases of real processes in real time, killed or stopped by the operating system; and their runner.
+
+The times are those of this computer. What it or the simulated rig did late beside a fault is named; a time over its
+bound then says nothing about the controller.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hil.analysis.recovery import recover
+from hil.app.faults.case import PROCESSES, Case, Expected, InjectionOutcome, NotInjectedError, preparation
+from hil.app.faults.judge import OF_THE_LOOP, Observation, judge, lost_ticks, started_again, stopped_ms
+from hil.app.faults.protocol_cases import DRIVES, WORKER_LOST, Step, protocol_config, send, wait
+from hil.app.operate import OPENING
+from hil.config import Config
+from hil.config.yaml_io import write_yaml
+from hil.ipc.lateness import Late
+from hil.ipc.run_memory import FOLDER, RunMemory
+from hil.ipc.shared_types import START
+from hil.ipc.shm import ShmError
+from hil.messages.fault import Fault
+from hil.messages.fault_bounds import LOOP_SILENT_NS, STOP_WRITTEN_NS, WATCHDOG_SILENT_NS
+from hil.messages.operator_input import Arm, Start
+from hil.operator.client import CommandClient, CommandError
+from hil.operator.runtime_folder import read_token
+from hil.processes.disturbances import STALL, late_words
+from hil.recording import read_trial
+from hil.safety.fault_table import FAULT_TABLE
+from hil.safety.fault_table.row import period_ms
+from hil.simulator.connection import read_endpoints, spawn_simulator
+from hil.simulator.control_socket import ControlClient, wait_for
+
+READY_S, END_S, STOPPED_S = 120.0, 120.0, 0.3
+# From the start of the wheels to the signal [s]; they run for 2 s. Their ramp is slow: on a machine that skips ticks a
+# steep one is over the limits (fault 9).
+MOMENT_S = 0.3
+SLOW_RAMP = ("trial.ramp_s=0.5", "trial.start_distance_m=0.15")
+# The console and the client that arms and starts share a name, and so the lease.
+CONSOLE = "console"
+OPERATED = (*SLOW_RAMP, "operator.console_lost=stop", "operator.endpoint=tcp://127.0.0.1:*")
+
+
+def process_cases() -> Iterator[Case]:
+    """Every signal to every process whose end stops the drives, in the run-up of a trial (rows 12, 18, 19, 29)."""
+    config, lost, stop = protocol_config(SLOW_RAMP), Fault.PROCESS_LOST, Fault.STOP_BY_OPERATOR
+    tick_ms, written_ms = period_ms(config), STOP_WRITTEN_NS * 1e-6
+    watchdog_ms, logged_ms = WATCHDOG_SILENT_NS * 1e-6 + tick_ms, LOOP_SILENT_NS * 1e-6 + 2.0 * tick_ms
+    dead_man_ms, worker_ms, console_ms = (
+        FAULT_TABLE[row].bound_for(config) or 0.0 for row in (lost, WORKER_LOST, Fault.CONSOLE_LOST)
+    )
+
+    def case(row: int, kind: str, name: str, *steps: Step, faults: Fault, detect_ms: float, react_ms: float) -> Case:
+        expected = Expected(frozenset({faults}), detect_ms, react_ms)
+        effective = protocol_config(OPERATED) if name == CONSOLE else config
+        runner = run_operated_case if name == CONSOLE else run_case
+        return Case(row, kind, f"{name} process", "run_up", PROCESSES, effective, runner, steps, expected=expected)
+
+    for kind, *more in (("killed", signal.SIGKILL), ("stopped", signal.SIGSTOP, signal.SIGCONT)):
+        for row, name, detect_ms, react_ms in (
+            (lost, "loop", logged_ms, dead_man_ms),
+            (WORKER_LOST, "drives", worker_ms, worker_ms),
+            (lost, "watchdog", watchdog_ms, watchdog_ms + written_ms),
+        ):
+            first, *last = (send(name, number) for number in more)
+            steps = (first, wait(STOPPED_S), *last) if last else (first,)
+            yield case(row, kind, name, *steps, faults=lost, detect_ms=detect_ms, react_ms=react_ms)
+    ctrl_c, killed = send("loop", signal.SIGINT), send(CONSOLE, signal.SIGKILL)
+    yield case(stop, "Ctrl-C", "loop", ctrl_c, faults=stop, detect_ms=tick_ms, react_ms=tick_ms + written_ms)
+    lost, noticed_ms = Fault.CONSOLE_LOST, console_ms + tick_ms
+    yield case(lost, "killed", CONSOLE, killed, faults=lost, detect_ms=noticed_ms, react_ms=noticed_ms + written_ms)
+
+
+def run_case(case: Case) -> InjectionOutcome:
+    """Make a trial by `hil trial`, disturb it, and judge it. Raises NotInjectedError."""
+    with ExitStack() as stack:
+        return _run(case, UnattendedTrial(stack, case.config))
+
+
+def run_operated_case(case: Case) -> InjectionOutcome:
+    """The same by `hil operate`, led by an operator."""
+    with ExitStack() as stack:
+        return _run(case, OperatedTrial(stack, case.config))
+
+
+def _run(case: Case, trial: UnattendedTrial) -> InjectionOutcome:
+    with preparation(CommandError, ValueError):
+        trial.lead_to_run_up()
+    time.sleep(MOMENT_S)
+    start_ns, processes = start_ns_of(trial.run), trial.find_processes()
+    if start_ns is None or case.device.removesuffix(" process") not in processes:
+        raise NotInjectedError("the trial ended by itself before the signal")
+    acted_ns = time.monotonic_ns()
+    for step in case.act:
+        step(trial)
+    trial.wait_for_end()
+    return judge(observed(trial.control, trial.run, start_ns, acted_ns), case.expected)
+
+
+class UnattendedTrial:
+    """A trial by `hil trial` at a simulated rig of its own, in processes that can be sent signals.
+
+    Args:
+        stack: ends them all.
+        config: of rig and trial.
+
+    Attributes:
+        run: folder of the run.
+        control: of the simulated rig.
+        processes: ids by name, as `find_processes` has found them last.
+
+    Raises:
+        NotInjectedError: the simulated rig did not start.
+    """
+
+    def __init__(self, stack: ExitStack, config: Config) -> None:
+        self._stack = stack
+        self.place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hil-faults-")))
+        self.run = self.place / "run"
+        self.processes: dict[str, int] = {}
+        self._config = self.place / f"{config.name}.yaml"
+        self._config.write_text(write_yaml(config.model_dump(mode="json")), encoding="utf-8")
+        with preparation():
+            self._endpoints = spawn_simulator(config, stack)
+            self.control = stack.enter_context(ControlClient(read_endpoints(self._endpoints)["control"]))
+
+    def ask(self, do: str, **command: Any) -> dict[str, Any]:
+        """Send the simulated rig a command. Raises DeviceError."""
+        return self.control.ask(do, **command)
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        time.sleep(seconds)
+
+    def signal(self, name: str, number: signal.Signals) -> None:
+        """Send a signal to a process, by its name; one that is gone need not continue: the watchdog has killed it."""
+        with suppress(*[ProcessLookupError] * (number == signal.SIGCONT)):
+            os.kill(self.processes[name], number)
+
+    def lead_to_run_up(self) -> None:
+        """Start the trial, and return once its wheels turn. Raises DeviceError."""
+        self._main = self._start("trial", self.run, self.run, stdout=subprocess.DEVNULL)
+        wait_for(lambda: self._main.poll() is not None or self._driven(), READY_S, 0.02)
+
+    def find_processes(self) -> dict[str, int]:
+        """The processes of the trial; empty: it is over."""
+        self.processes = {} if self._main.poll() is not None else processes_of(self.run)
+        return self.processes
+
+    def wait_for_end(self) -> None:
+        """Return once the trial is over."""
+        with suppress(subprocess.TimeoutExpired):
+            self._main.wait(END_S)
+        wait_for(lambda: not processes_of(self.run), END_S, 0.05)
+
+    def _start(self, command: str, out: Path, folder: Path, *, stdout: int) -> subprocess.Popen[bytes]:
+        options = (str(self._config), "--endpoints", str(self._endpoints), "--out", str(out), "--json")
+        process = _started(command, *options, stdout=stdout)
+        self._stack.callback(end_processes, process, folder)
+        return process
+
+    def _driven(self) -> bool:
+        return bool(self.ask("stops", device=DRIVES)["starts"])
+
+
+class OperatedTrial(UnattendedTrial):
+    """A trial by `hil operate`; a console of its own holds the operator lease."""
+
+    def lead_to_run_up(self) -> None:
+        """See `UnattendedTrial`. Raises CommandError, too."""
+        out = self.place / "operated"
+        self.run = out / "run_1"
+        self._main = self._start("operate", out, out / OPENING, stdout=subprocess.PIPE)
+        assert self._main.stdout is not None
+        doors = json.loads(self._main.stdout.readline())
+        endpoint, token_file = doors["command_endpoint"], Path(doors["token_file"])
+        client = CommandClient(endpoint, token=read_token(token_file), name=CONSOLE)
+        self._client = self._stack.enter_context(closing(client))
+        self._until(lambda status: status.get("state") == "idle")
+        hold = ("lease", "--hold", "--endpoint", endpoint, "--token-file", str(token_file), "--name", CONSOLE)
+        console = _started("command", *hold, stdout=subprocess.DEVNULL)
+        self._stack.callback(console.wait)
+        self._stack.callback(console.kill)
+        self.processes = {CONSOLE: console.pid}
+        self._until(lambda status: status.get("holder") == CONSOLE)
+        client.ask(Arm())
+        self._until(lambda status: status.get("state") == "armed")
+        client.ask(Start())
+        self._until(lambda _: self._driven())
+
+    def find_processes(self) -> dict[str, int]:
+        """See `UnattendedTrial`."""
+        return self.processes
+
+    def wait_for_end(self) -> None:
+        """See `UnattendedTrial`."""
+        self._client.wait_until(lambda status: not status.get("running"), END_S)
+        self._main.send_signal(signal.SIGINT)
+        self._main.wait(END_S)
+
+    def _until(self, reached: Callable[[dict[str, Any]], bool]) -> None:
+        self._client.wait_until(before_its_end(self.run, reached), READY_S)
+
+
+def before_its_end(run: Path, reached: Callable[[dict[str, Any]], bool]) -> Callable[[dict[str, Any]], bool]:
+    """Whether a run has come to something. Raises CommandError: it has ended before."""
+
+    def look(status: dict[str, Any]) -> bool:
+        if status.get("runs"):
+            raise CommandError(f"{run.name} ended before its console was killed: {status.get('message')}")
+        return reached(status)
+
+    return look
+
+
+def observed(control: ControlClient, run: Path, start_ns: int, acted_ns: int) -> Observation:
+    """What is left of a trial in real time, by the record and by what the simulated controllers saw.
+
+    Args:
+        control: of the simulated rig.
+        run: folder of the run, which is over.
+        start_ns: T = 0 of the run on CLOCK_MONOTONIC [ns].
+        acted_ns: when the signal was sent, on the same clock [ns].
+
+    Raises:
+        NotInjectedError: the trial or its drives had stopped before.
+    """
+    if (run / FOLDER).is_dir():
+        recover(run)
+    record, seen, injected_ns = read_trial(run), control.ask("stops", device=DRIVES), acted_ns - start_ns
+    own = record.events[(record.events["id"] > 0) & ~np.char.startswith(record.events["name"], OF_THE_LOOP)]
+    if len(own) and own["t_ns"][0] < injected_ns:
+        raise NotInjectedError(f"the trial was in Safe before the signal, fault {own['id'][0]}")
+    if (reacted_ms := stopped_ms(seen, acted_ns)) is None:
+        raise NotInjectedError("the drives had stopped before the signal")
+    wrong = (*started_again(seen, acted_ns), *lost_ticks(record.tick, injected_ns))
+    late = [Late(*one) for one in control.ask("lateness", since_ns=acted_ns)["late"]]
+    stalls = record.events[record.events["name"] == STALL.encode()]
+    beside = [late_words(max(late, key=lambda one: one.late_ns))] if late else []
+    beside += [bytes(stalls[0]["detail"]).decode(errors="replace")] if len(stalls) else []
+    return Observation(record.events, injected_ns, reacted_ms, wrong, late=tuple(beside))
+
+
+def processes_of(run: Path) -> dict[str, int]:
+    """Process ids of a run by their names: all with its folder in their command line."""
+    found: dict[str, int] = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        with suppress(OSError):
+            words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            if str(run) in words:
+                module = next((word for word in words if word.startswith("hil.")), "")
+                name = "loop" if module == "hil.cli" else module.rpartition(".")[2]
+                found[words[-2] if name == "link_process" else name] = int(entry.name)
+    return found
+
+
+def start_ns_of(run: Path) -> int | None:
+    """T = 0 of a run on CLOCK_MONOTONIC [ns]; None: it has not begun."""
+    start = np.zeros(1, START)
+    with suppress(OSError, ValueError, ShmError):
+        shared = RunMemory(run)
+        shared.leave()
+        shared.start.read(start)
+        shared.close()
+        return int(start["start_ns"][0]) or None
+    return None
+
+
+def end_processes(trial: subprocess.Popen[bytes], run: Path) -> None:
+    """End a process that makes runs, and whatever is left of them: all of them were started here."""
+    trial.kill()
+    for process in processes_of(run).values():
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+    trial.wait()
+
+
+def _started(*words: str, stdout: int) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-P", "-m", "hil.cli", *words]
+    return subprocess.Popen(command, stdout=stdout, stderr=subprocess.DEVNULL, start_new_session=True)

@@ -1,0 +1,242 @@
+"""Cases of lines, devices and processes at the protocol level, in virtual time; and their runner.
+
+What the simulated controllers saw is the proof that everything stopped.
+"""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from operator import methodcaller
+from pathlib import Path
+from typing import Any
+
+from hil.analysis.verify import verify
+from hil.app.faults.case import VIRTUAL_TIME, Case, Expected, InjectionOutcome
+from hil.app.faults.judge import OF_THE_LOOP, Observation, judge, latched, lost_ticks, started_again, stopped_ms
+from hil.app.faults.virtual.run import VirtualRun
+from hil.config import Config, load_config
+from hil.messages.fault import Fault
+from hil.messages.fault_bounds import (
+    LATE_LIMIT_NS,
+    LINK_LOST_NS,
+    LOOP_SILENT_NS,
+    RECORD_LOST_NS,
+    RECORDER_SILENT_NS,
+    SKIPPED_LIMIT,
+    STOP_WRITTEN_NS,
+    WATCHDOG_SILENT_NS,
+    WORKER_SILENT_NS,
+)
+from hil.recording import read_trial
+from hil.recording.recorder import PERIOD_S
+from hil.safety.fault_table import FAULT_TABLE
+from hil.safety.fault_table.row import period_ms
+
+# The rig of all these runs, and its trial made short: the wheels run from 0.3 s on and touch at 1.2 s.
+RIG, DRIVES = "sim_wire", "roboclaw"
+SETTINGS = (
+    "telemetry.endpoint=''", "trial.start_distance_m=0.06", "trial.ramp_s=0.1", "trial.settle_s=0.5",
+    "record.after_s=0.5", "devices.daq.e_stop=cDAQ1Mod4/port0/line0",
+)  # fmt: skip
+# A trial whose wheels run for longer than a silent recorder is waited for, or its ring is full.
+LONGER = ("trial.start_distance_m=0.3",)
+# When the trial is in each state [s].
+MOMENTS_S = {"idle": 0.1, "run_up": 0.5, "settle": 1.4}
+RUN_UP, EVERY_STATE = ("run_up",), tuple(MOMENTS_S)
+# Checks of a record that fail where a link was dead: its last commands are never confirmed.
+OF_DEAD_LINKS = ("drives: confirmed", "valves: confirmed")
+# A disk on which a flush of the record takes so long, and for how long it is so slow [s]. The recorder has a heartbeat
+# between two of them, so it is not taken for a lost process.
+SLOW_FLUSH_S, SLOW_FOR_S = 1.5, 3.0
+# Simulated controllers look at their time-outs so often [ms].
+WAKE_MS = 2.0
+# Rows of the fault table that are no faults of a record.
+TICK_LATE, ANSWER_LATE, DRIVE_RESUMES, CUT_SHORT, WORKER_LOST = 10, 15, 16, 23, 29
+# A valve board is waited for so long, once and once more [ms].
+BOARD_ANSWERS_MS = 60.0
+
+# What is done to a run at the protocol level, in virtual time or in real time: a call of its `ask` (a command to the
+# simulated rig), `sleep`, `signal` (to a process by its name) or `slow_disk`.
+Step = Callable[[Any], Any]
+
+
+def fault(device: str, kind: str, **how: Any) -> Step:
+    """Injects a fault of a device or of its line."""
+    return methodcaller("ask", "inject_fault", device=device, kind=kind, **how)
+
+
+def press(device: str, *, pressed: bool = True) -> Step:
+    """Presses or releases an emergency stop."""
+    return methodcaller("ask", "e_stop", device=device, pressed=pressed)
+
+
+def send(process: str, number: signal.Signals) -> Step:
+    """Sends a signal to a process."""
+    return methodcaller("signal", process, number)
+
+
+def wait(seconds: float) -> Step:
+    """Lets time pass."""
+    return methodcaller("sleep", seconds)
+
+
+def protocol_config(settings: Sequence[str] = ()) -> Config:
+    """The rig of these runs."""
+    return load_config(RIG, [*SETTINGS, *settings])
+
+
+def run_case(case: Case) -> InjectionOutcome:
+    """Make the run of a case in virtual time, whose `act` is a sequence of `Step`, and judge it."""
+    with tempfile.TemporaryDirectory(prefix="hil-faults-") as place:
+        folder, scratch = Path(place) / "run", Path(place) / "rig"
+        folder.mkdir()
+        scratch.mkdir()
+        with closing(VirtualRun(case.config, folder, scratch)) as run:
+            if not run.until(case.at_s):
+                return InjectionOutcome(wrong=("the run ended before the fault could be injected",))
+            acted_ns = run.time.now_ns
+            for step in case.act:
+                step(run)
+            run.finish()
+            return judge(observed(run, case, folder, acted_ns), case.expected)
+
+
+def observed(run: VirtualRun, case: Case, folder: Path, acted_ns: int) -> Observation:
+    """What is left of a run in virtual time.
+
+    Args:
+        run: finished.
+        case: that was injected into it.
+        folder: of the run.
+        acted_ns: when [ns of its host].
+    """
+    assert run.start_ns is not None
+    record, seen = read_trial(folder, trusted=True), run.ask("stops", device=DRIVES)
+    injected_ns, wrong = acted_ns - run.start_ns, list[str]()
+    if case.expected.ends:  # of a loop that was killed, only how much of the record is missing
+        wrong += lost_ticks(record.tick, injected_ns)
+    else:
+        failed = [check for check in verify(folder) if not check.ok and check.item not in OF_DEAD_LINKS]
+        wrong += [f"record: {check.item}: {check.found}" for check in failed]
+    if any(run.simulated_rig.driven_radps()):
+        wrong.append("a wheel is driven at the end")
+    if any(run.simulated_rig.powered()):
+        wrong.append("a valve has power at the end")
+    faults = latched(case.config, record.events)
+    own = [found for found in faults if not bytes(found["name"]).startswith(OF_THE_LOOP)]
+    later = record.tick[record.tick["tick"] > own[0]["reaction_tick"]] if own else record.tick[:0]
+    if not ((later["safe"] == 1) & (later["cut"] == 1)).all():
+        wrong.append("Safe was not latched")
+    if len(faults):
+        wrong += started_again(seen, run.start_ns + int(faults["t_ns"][0]) + RECORD_LOST_NS)
+    return Observation(record.events, injected_ns, stopped_ms(seen, acted_ns), tuple(wrong))
+
+
+def protocol_cases() -> Iterator[Case]:
+    """Every case of a line, a device or a process, in the states of a trial in which it matters."""
+    short, longer = protocol_config(), protocol_config(LONGER)
+    for row, kind, device, act, expected, *states in (*_lines(short), *_processes(short)):
+        steps = act if isinstance(act, tuple) else (act,)
+        config = longer if device in ("recorder process", "disk") else short
+        for state in states or RUN_UP:
+            at_s = MOMENTS_S[state]
+            yield Case(row, kind, device, state, VIRTUAL_TIME, config, run_case, steps, at_s, expected)
+
+
+def _expected(*faults: Fault, detect_ms: float | None = None, react_ms: float | None = None, **more: Any) -> Expected:
+    return Expected(frozenset(faults), detect_ms, react_ms, **more)
+
+
+def _lines(config: Config) -> Iterator[tuple[Any, ...]]:
+    """Faults of a line or of the device at its end (rows 1, 6, 13 to 16, 18).
+
+    Each is the row, kind, device, act, what must come of it, and the states, if they are others than the run-up.
+    """
+    assert config.devices is not None
+    assert config.devices.valves is not None
+    assert config.daq is not None
+    lost, damaged, gone, e_stop = Fault.LINK_LOST, Fault.FRAMES_DAMAGED, Fault.SENSOR_DROPOUT, Fault.STOP_BY_OPERATOR
+    silent = _expected(lost, detect_ms=LINK_LOST_NS * 1e-6, react_ms=_timeout_ms(config))
+    stop_ms, back = STOP_WRITTEN_NS * 1e-6, fault(DRIVES, "reconnect")
+    yield lost, "off", DRIVES, fault(DRIVES, "off"), silent, *EVERY_STATE
+    unplugged = (fault(DRIVES, "disconnect"), wait(0.3), back)
+    yield lost, "unplugged and plugged in", DRIVES, unplugged, silent, *EVERY_STATE
+    yield lost, "intermittent", DRIVES, fault(DRIVES, "intermittent", count=4), silent
+    yield DRIVE_RESUMES, "off and on again", DRIVES, (fault(DRIVES, "off"), wait(0.3), back), silent
+    yield damaged, "garbage", DRIVES, fault(DRIVES, "garbage", count=3, every=3), _expected(damaged), *EVERY_STATE
+    yield ANSWER_LATE, "delayed", DRIVES, fault(DRIVES, "delayed", ms=25.0), _expected()
+    yield ANSWER_LATE, "duplicate", DRIVES, fault(DRIVES, "duplicate", count=5, every=7), _expected()
+    # the late half of an answer may come in the middle of the repeated one: then both are damaged, which is row 14
+    yield ANSWER_LATE, "slow", DRIVES, fault(DRIVES, "slow", ms=25.0), _expected(damaged, optional=True)
+    # a valve board is found dead when it is next asked, and then asked once more
+    asked_ms = 1e3 / config.devices.valves.rate_hz + 2.0 * BOARD_ANSWERS_MS + period_ms(config)
+    dead = _expected(lost, detect_ms=asked_ms, react_ms=asked_ms + stop_ms, says="Modbus")
+    yield lost, "off", "modbus", fault("modbus", "off"), dead, *EVERY_STATE
+    yield lost, "unplugged", "modbus", fault("modbus", "disconnect"), dead, *EVERY_STATE
+    for row, kind, device, act, faults, says in (
+        (Fault.SAMPLES_LOST, "error -200279", "daq", fault("daq", "error", code=-200279), (), "-200279"),
+        (gone, "delayed", "daq", fault("daq", "delayed", count=3, ms=80.0), (), ""),
+        (gone, "off", "daq", fault("daq", "off"), (lost,), ""),
+        (e_stop, "emergency stop line", "daq", press("daq"), (), ""),
+        (e_stop, "emergency stop", DRIVES, press(DRIVES), (), ""),
+    ):
+        # a fault of the device server begins with its next read, a block later
+        bound_ms = (FAULT_TABLE[row].bound_for(config) or 0.0) + config.daq.block_ms
+        react_ms = bound_ms + stop_ms if device == "daq" else None  # at its button a controller stops by itself
+        yield (
+            row,
+            kind,
+            device,
+            act,
+            _expected(row, *faults, detect_ms=bound_ms, react_ms=react_ms, says=says),
+            *EVERY_STATE,
+        )
+
+
+def _processes(config: Config) -> Iterator[tuple[Any, ...]]:
+    """Processes that are late, stopped or killed (rows 10 to 12, 23, 24, 29): as `_lines`."""
+    late, lost, full = Fault.LOOP_LATE, Fault.PROCESS_LOST, Fault.RECORD_RING_FULL
+    tick_ms, stop_ms = period_ms(config), STOP_WRITTEN_NS * 1e-6
+    late_ms = SKIPPED_LIMIT * tick_ms + LATE_LIMIT_NS * 1e-6
+    overdue = _expected(late, detect_ms=late_ms, react_ms=late_ms + stop_ms)
+    logged_ms, dead_man_ms = LOOP_SILENT_NS * 1e-6 + tick_ms, FAULT_TABLE[lost].bound_for(config)
+    silent = _expected(lost, detect_ms=logged_ms, react_ms=dead_man_ms)
+    ended = _expected(lost, detect_ms=logged_ms, react_ms=dead_man_ms, ends=True)
+    yield TICK_LATE, "stopped for 3 ms", "loop", _stopped("loop", 0.003), _expected()
+    yield late, "stopped for 19 ms", "loop", _stopped("loop", 0.019), overdue
+    yield lost, "stopped for 0.3 s", "loop", _stopped("loop", 0.3), silent, *EVERY_STATE
+    yield lost, "hangs for ever", "loop", (send("loop", signal.SIGSTOP), wait(1.5)), ended
+    yield lost, "killed", "loop", send("loop", signal.SIGKILL), ended, *EVERY_STATE
+    workers = ("drives", "valves", "daq", "watchdog", "recorder")
+    kill_all = tuple(send(name, signal.SIGKILL) for name in (*workers, "loop"))
+    by_itself = _expected(react_ms=_timeout_ms(config), ends=True)
+    # no process is left to wait for
+    yield CUT_SHORT, "killed", "all processes", (*kill_all, wait(0.2)), by_itself, *EVERY_STATE
+    silent_ns = {"watchdog": WATCHDOG_SILENT_NS, "recorder": RECORDER_SILENT_NS}
+    for name in workers:
+        row = lost if name in silent_ns else WORKER_LOST
+        detect_ms = silent_ns.get(name, WORKER_SILENT_NS) * 1e-6 + tick_ms
+        react_ms = FAULT_TABLE[row].bound_for(config) if row == WORKER_LOST else detect_ms + stop_ms
+        faults = (lost, Fault.SENSOR_DROPOUT) if name == "daq" else (lost,)
+        expected = _expected(*faults, detect_ms=detect_ms, react_ms=react_ms)
+        for kind, number in (("killed", signal.SIGKILL), ("stopped", signal.SIGSTOP)):
+            states = RUN_UP if name == "recorder" else EVERY_STATE
+            yield row, kind, f"{name} process", send(name, number), expected, *states
+    behind_ms = (FAULT_TABLE[full].bound_for(config) or 0.0) + PERIOD_S * 1e3  # slow from the recorder's next round on
+    slow = (methodcaller("slow_disk", SLOW_FLUSH_S), wait(SLOW_FOR_S), methodcaller("slow_disk", 0.0))
+    yield full, "slow", "disk", slow, _expected(full, detect_ms=behind_ms, react_ms=behind_ms + stop_ms)
+
+
+def _stopped(process: str, seconds: float) -> tuple[Step, ...]:
+    """Stops a process for so long [s]."""
+    return send(process, signal.SIGSTOP), wait(seconds), send(process, signal.SIGCONT)
+
+
+def _timeout_ms(config: Config) -> float:
+    """Longest time until a controller that hears nothing has stopped by itself [ms]."""
+    assert config.devices is not None
+    assert config.devices.drives is not None
+    return float(config.devices.drives.model_dump()["timeout_ms"]) + WAKE_MS
