@@ -41,13 +41,13 @@ class Cylinders:
 
 
 class HeardBus(RtuBus):
-    """A Modbus line that keeps what it has heard."""
+    """A Modbus line that keeps what it has received."""
 
-    heard: tuple[str, ...] = ()
+    received: tuple[str, ...] = ()
 
     def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
         """Bytes of the driver, with the time when they were on the line; the answer."""
-        self.heard += (data.hex(" "),)
+        self.received += (data.hex(" "),)
         return super().receive(data, began_ns, ended_ns)
 
 
@@ -62,7 +62,7 @@ def test_a_valve_is_powered_for_half_a_second_and_goes_off_by_itself_when_nobody
         valves.write(ValveCommand(number, powered))
         while (sample := valves.read(0)) is None or sample.acknowledged_ns < number:
             valves.step()
-    assert "01 05 02 00 00 05 0c 71" in bus.heard
+    assert "01 05 02 00 00 05 0c 71" in bus.received
     assert cylinders.powered == [True, False, False, False]
     host.sleep(0.6)
     assert cylinders.powered == [False, False, False, False]

@@ -141,10 +141,10 @@ class UncheckedConfig(Section):
     @cached_property
     def section(self) -> ExperimentSection:
         """Section of the experiment that runs, which says what it needs of the rig."""
-        own = getattr(self, _SECTIONS.get(self.experiment, self.experiment), None)
-        if not isinstance(own, ExperimentSection):
-            own = self.extensions.get(self.experiment) or installed_section(self.experiment)
-        return own if isinstance(own, ExperimentSection) else ExperimentSection()
+        section = getattr(self, _SECTIONS.get(self.experiment, self.experiment), None)
+        if not isinstance(section, ExperimentSection):
+            section = self.extensions.get(self.experiment) or installed_section(self.experiment)
+        return section if isinstance(section, ExperimentSection) else ExperimentSection()
 
     @property
     def pull_unknown(self) -> bool:
