@@ -103,11 +103,9 @@ class FaultyDevice(Generic[S, C]):
     def write(self, command: C) -> None:
         """Pass a command to the device, unless the fault blocks or delays it."""
         self._obey_due()
-        if self._is_off() or self._has("stuck"):
-            return
-        if self._fault is not None and self._fault.kind == "delayed":
-            self._commands.append((self._t_ns + round(self._fault.ms * 1e6), command))
-        else:
+        if self._effect == "delayed":
+            self._commands.append((self._t_ns + self._ms_ns, command))
+        elif self._effect not in ("off", "stuck"):
             self._device.write(command)
 
     def read(self, t_ns: int) -> S | None:
@@ -116,43 +114,45 @@ class FaultyDevice(Generic[S, C]):
         self._obey_due()
         sample: S | None = self._device.read(t_ns)
         if sample is not None:
-            self._samples.append((t_ns + self._delay_ns(), sample))
+            self._samples.append((t_ns + self._ms_ns * (self._effect == "delayed"), sample))
         while self._samples and self._samples[0][0] <= t_ns:
-            _, sample = self._samples.popleft()
-            if (given := self._spoiled(sample)) is not None:
+            if (given := self._spoiled(self._samples.popleft()[1])) is not None:
                 return given
         return None
 
+    @property
+    def _effect(self) -> FaultKind | None:
+        """Kind of the fault at this time: an intermittent one is off and none by turns."""
+        if self._fault is None:
+            return None
+        if self._fault.kind != "intermittent":
+            return self._fault.kind
+        return None if (self._t_ns - self._since_ns) // self._ms_ns % 2 else "off"
+
+    @property
+    def _ms_ns(self) -> int:
+        return round(self._fault.ms * 1e6) if self._fault is not None else 0
+
     def _spoiled(self, sample: S) -> S | None:
         """The sample to return for one that is due; None: no sample."""
-        fault = self._fault
-        if self._is_off():
-            return None
-        if fault is not None and fault.kind == "slow":
+        fault, effect = self._fault, self._effect
+        if fault is None or effect is None:
+            self._last = sample
+            return sample
+        if effect == "slow":
             self._count += 1
-            if self._count % fault.every:
-                return None
-        if fault is not None and fault.kind == "stuck" and self._last is not None:
+        if effect == "off" or (effect == "slow" and self._count % fault.every):
+            return None
+        if effect == "stuck" and self._last is not None:
             return _stuck(self._last, sample)
         self._last = sample
-        if fault is not None and fault.kind in ("garbage", "wrong"):
-            return _scaled(sample, math.nan if fault.kind == "garbage" else fault.factor)
+        if effect in ("garbage", "wrong"):
+            return _scaled(sample, math.nan if effect == "garbage" else fault.factor)
         return sample
 
     def _obey_due(self) -> None:
         while self._commands and self._commands[0][0] <= self._t_ns:
             self._device.write(self._commands.popleft()[1])
-
-    def _has(self, kind: FaultKind) -> bool:
-        return self._fault is not None and self._fault.kind == kind
-
-    def _delay_ns(self) -> int:
-        return round(self._fault.ms * 1e6) if self._fault is not None and self._fault.kind == "delayed" else 0
-
-    def _is_off(self) -> bool:
-        if self._fault is None or self._fault.kind != "intermittent":
-            return self._has("off")
-        return (self._t_ns - self._since_ns) // round(self._fault.ms * 1e6) % 2 == 0
 
 
 def _stuck(old: S, new: S) -> S:

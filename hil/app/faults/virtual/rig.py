@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from drivers.interfaces import DeviceError
 from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.serial import VirtualLines
 from hil.config import Config
+from hil.ipc.shm import Mailbox
 from hil.realtime.clock import RealtimeClock
 from hil.simulator.daq_process import DaqServer
 from hil.simulator.ground_truth import truth_answer
@@ -72,23 +73,15 @@ class VirtualRig:
 
     def driven_radps(self) -> list[float]:
         """Speed commanded by the controller of each wheel [rad/s]; 0 if it is cut or held at rest."""
-        command = np.zeros(1, self._memory.wheel_commands.dtype)
-        self._memory.wheel_commands.read(command)
-        speeds: list[float] = command["speed_radps"][0].tolist()
-        return speeds
+        return [float(speed) for speed in _newest(self._memory.wheel_commands)["speed_radps"]]
 
     def set_Pa(self) -> list[float]:
         """Gauge pressure that each moved regulator is set to [Pa]."""
-        command = np.zeros(1, self._memory.valve_commands.dtype)
-        self._memory.valve_commands.read(command)
-        pressures: list[float] = command["regulators_Pa"][0, :-1].tolist()
-        return pressures
+        return [float(pressure) for pressure in _newest(self._memory.valve_commands)["regulators_Pa"][:-1]]
 
     def powered(self) -> list[bool]:
         """Whether each valve is powered."""
-        command = np.zeros(1, self._memory.valve_commands.dtype)
-        self._memory.valve_commands.read(command)
-        return [bool(on) for on in command["powered"][0, :-1]]
+        return [bool(on) for on in _newest(self._memory.valve_commands)["powered"][:-1]]
 
     def close(self) -> None:
         """Unmap its memory; none of its actions may be scheduled any more."""
@@ -120,3 +113,10 @@ class VirtualRig:
         """Values known only to the plant; times are of the virtual clock."""
         self._plant.truth_publisher.publish_final()
         return truth_answer(self._memory.ground_truth, self._memory.true_loads)
+
+
+def _newest(commands: Mailbox) -> np.void:
+    """The newest row of commands."""
+    row = np.zeros(1, commands.dtype)
+    commands.read(row)
+    return cast("np.void", row[0])
